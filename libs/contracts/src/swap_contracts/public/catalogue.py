@@ -1,0 +1,40 @@
+"""The public members of the catalogue, ready to be put into answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class TokenFacts:
+    """A token without its price, and what rounding needs to know of it."""
+
+    decimals: int
+    precision: int
+    members: Mapping[str, Any]  # of TokenModel, without price_in_usd
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkFacts:
+    """A network without its native token, which carries a price."""
+
+    native: str  # address of the native token among `tokens`
+    tokens: Mapping[str, TokenFacts]  # by address
+    members: Mapping[str, Any]  # of NetworkModel, without token
+
+
+@dataclass(frozen=True, slots=True)
+class PublicCatalogue:
+    networks: Mapping[str, NetworkFacts]
+
+    def token(self, network: str, token: str) -> TokenFacts:
+        return self.networks[network].tokens[token]
+
+    def priced_token(self, network: str, token: str, usd: float) -> dict[str, Any]:
+        return {**self.networks[network].tokens[token].members, "price_in_usd": usd}
+
+    def priced_network(self, network: str, native_usd: float) -> dict[str, Any]:
+        facts = self.networks[network]
+        return {**facts.members, "token": self.priced_token(network, facts.native, native_usd)}

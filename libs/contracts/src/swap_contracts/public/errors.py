@@ -1,0 +1,165 @@
+"""Every error code a partner can meet. The docs page and `GET /errors` are made from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+
+class ErrorCode(StrEnum):
+    VALIDATION_ERROR = "VALIDATION_ERROR"
+    API_KEY_REQUIRED = "API_KEY_REQUIRED"
+    API_KEY_FORBIDDEN = "API_KEY_FORBIDDEN"
+    NOT_FOUND = "NOT_FOUND"
+    METHOD_NOT_ALLOWED = "METHOD_NOT_ALLOWED"
+    IDEMPOTENCY_KEY_REUSED = "IDEMPOTENCY_KEY_REUSED"
+    IDEMPOTENCY_KEY_IN_PROGRESS = "IDEMPOTENCY_KEY_IN_PROGRESS"
+    PAYLOAD_TOO_LARGE = "PAYLOAD_TOO_LARGE"
+    UNSUPPORTED_MEDIA_TYPE = "UNSUPPORTED_MEDIA_TYPE"
+    RATE_LIMITED = "RATE_LIMITED"
+    UNEXPECTED_ERROR = "UNEXPECTED_ERROR"
+    SERVICE_UNAVAILABLE = "SERVICE_UNAVAILABLE"
+    ROUTE_NOT_FOUND_ERROR = "ROUTE_NOT_FOUND_ERROR"
+    LESS_THAN_MIN_ERROR = "LESS_THAN_MIN_ERROR"
+    GREATER_THAN_MAX_ERROR = "GREATER_THAN_MAX_ERROR"
+    INVALID_ADDRESS_ERROR = "INVALID_ADDRESS_ERROR"
+    BLACKLISTED_ADDRESS = "BLACKLISTED_ADDRESS"
+    PRICE_IMPACT_TOO_HIGH = "PRICE_IMPACT_TOO_HIGH"
+    INSUFFICIENT_LIQUIDITY = "INSUFFICIENT_LIQUIDITY"
+    CONFLICTING_FUNDING_METHODS = "CONFLICTING_FUNDING_METHODS"
+    UNSUPPORTED_DEPOSITORY = "UNSUPPORTED_DEPOSITORY"
+    QUOTE_REQUIRES_NO_DEPOSIT_ADDRESS = "QUOTE_REQUIRES_NO_DEPOSIT_ADDRESS"
+    UNSUPPORTED_GASLESS = "UNSUPPORTED_GASLESS"
+    REFUND_ADDRESS_REQUIRED = "REFUND_ADDRESS_REQUIRED"
+    SOURCE_ADDRESS_REQUIRED = "SOURCE_ADDRESS_REQUIRED"
+    AUTHORIZATION_NOT_REQUESTED = "AUTHORIZATION_NOT_REQUESTED"
+    AUTHORIZATION_ALREADY_SUBMITTED = "AUTHORIZATION_ALREADY_SUBMITTED"
+    AUTHORIZATION_EXPIRED = "AUTHORIZATION_EXPIRED"
+    SIGNATURE_INVALID = "SIGNATURE_INVALID"
+    INSUFFICIENT_SIGNER_BALANCE = "INSUFFICIENT_SIGNER_BALANCE"
+    SWAP_NOT_PAYABLE = "SWAP_NOT_PAYABLE"
+    TOO_MANY_PENDING_SWAPS = "TOO_MANY_PENDING_SWAPS"
+    PAYOUTS_PAUSED = "PAYOUTS_PAUSED"
+
+
+class FailReason(StrEnum):
+    """Values of `SwapModel.fail_reason`."""
+
+    RECEIVED_LESS_THAN_VALID_RANGE = "received_less_than_valid_range"
+    RECEIVED_MORE_THAN_VALID_RANGE = "received_more_than_valid_range"
+    SWAP_ROUTE_UNAVAILABLE = "swap_route_unavailable"
+    DEGRADED_QUOTE = "degraded_quote"
+    INSUFFICIENT_LIQUIDITY = "insufficient_liquidity"
+    PROVIDER_FAILED = "provider_failed"
+    DESTINATION_UNAVAILABLE = "destination_unavailable"
+    REFUND_BELOW_COST = "refund_below_cost"
+    NO_REFUND_ADDRESS = "no_refund_address"
+    REJECTED_BY_POLICY = "rejected_by_policy"
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorFacts:
+    http_status: int
+    is_retryable: bool
+    who_must_act: str  # caller, user, or operator
+    meaning: str
+
+
+CALLER: Final = "caller"
+USER: Final = "user"
+OPERATOR: Final = "operator"
+
+# No error of this interface ever puts money at risk: what was paid is credited or claimable.
+ERRORS: Final[dict[ErrorCode, ErrorFacts]] = {
+    ErrorCode.VALIDATION_ERROR: ErrorFacts(
+        400, False, CALLER, "A parameter is missing, malformed or out of range."
+    ),
+    ErrorCode.API_KEY_REQUIRED: ErrorFacts(401, False, CALLER, "No API key was sent."),
+    ErrorCode.API_KEY_FORBIDDEN: ErrorFacts(
+        403, False, CALLER, "The API key is unknown, revoked, expired, or may not do this."
+    ),
+    ErrorCode.NOT_FOUND: ErrorFacts(404, False, CALLER, "There is nothing here."),
+    ErrorCode.METHOD_NOT_ALLOWED: ErrorFacts(
+        405, False, CALLER, "This address does not answer that method."
+    ),
+    ErrorCode.IDEMPOTENCY_KEY_REUSED: ErrorFacts(
+        409, False, CALLER, "The idempotency key was used with another body."
+    ),
+    ErrorCode.IDEMPOTENCY_KEY_IN_PROGRESS: ErrorFacts(
+        409, True, CALLER, "The first request with this idempotency key is still running."
+    ),
+    ErrorCode.PAYLOAD_TOO_LARGE: ErrorFacts(413, False, CALLER, "The request body is too large."),
+    ErrorCode.UNSUPPORTED_MEDIA_TYPE: ErrorFacts(
+        415, False, CALLER, "The request body must be JSON."
+    ),
+    ErrorCode.RATE_LIMITED: ErrorFacts(429, True, CALLER, "Too many requests."),
+    ErrorCode.UNEXPECTED_ERROR: ErrorFacts(500, True, OPERATOR, "The service made an error."),
+    ErrorCode.SERVICE_UNAVAILABLE: ErrorFacts(
+        503, True, OPERATOR, "A part of the service is away for the moment."
+    ),
+    ErrorCode.ROUTE_NOT_FOUND_ERROR: ErrorFacts(
+        404, False, CALLER, "The network, token or pair is not served, or has no price now."
+    ),
+    ErrorCode.LESS_THAN_MIN_ERROR: ErrorFacts(
+        400, False, CALLER, "The amount is below the route's minimum."
+    ),
+    ErrorCode.GREATER_THAN_MAX_ERROR: ErrorFacts(
+        400, False, CALLER, "The amount is above the route's maximum."
+    ),
+    ErrorCode.INVALID_ADDRESS_ERROR: ErrorFacts(
+        400, False, CALLER, "An address is not valid on its network."
+    ),
+    ErrorCode.BLACKLISTED_ADDRESS: ErrorFacts(
+        400, False, USER, "An address is refused by this deployment's policy."
+    ),
+    ErrorCode.PRICE_IMPACT_TOO_HIGH: ErrorFacts(
+        400, False, CALLER, "The result would be too far below the market price."
+    ),
+    ErrorCode.INSUFFICIENT_LIQUIDITY: ErrorFacts(
+        400, True, OPERATOR, "Too little is held on the destination to pay this now."
+    ),
+    ErrorCode.CONFLICTING_FUNDING_METHODS: ErrorFacts(
+        400, False, CALLER, "The funding methods exclude each other."
+    ),
+    ErrorCode.UNSUPPORTED_DEPOSITORY: ErrorFacts(
+        400, False, CALLER, "The source network has no Depository."
+    ),
+    ErrorCode.QUOTE_REQUIRES_NO_DEPOSIT_ADDRESS: ErrorFacts(
+        400, False, CALLER, "This route cannot be funded through a deposit address."
+    ),
+    ErrorCode.UNSUPPORTED_GASLESS: ErrorFacts(
+        400, False, CALLER, "This token cannot be deposited by a signature."
+    ),
+    ErrorCode.REFUND_ADDRESS_REQUIRED: ErrorFacts(
+        400, False, CALLER, "This route needs a refund address."
+    ),
+    ErrorCode.SOURCE_ADDRESS_REQUIRED: ErrorFacts(
+        400, False, USER, "Connect the wallet that will sign, or pass source_address"
+    ),
+    ErrorCode.AUTHORIZATION_NOT_REQUESTED: ErrorFacts(
+        400,
+        False,
+        CALLER,
+        "There is no authorization request found; fetch the deposit actions first",
+    ),
+    ErrorCode.AUTHORIZATION_ALREADY_SUBMITTED: ErrorFacts(
+        400, False, CALLER, "This swap is already authorized."
+    ),
+    ErrorCode.AUTHORIZATION_EXPIRED: ErrorFacts(
+        400, False, USER, "The authorization expired; fetch the deposit actions and sign again."
+    ),
+    ErrorCode.SIGNATURE_INVALID: ErrorFacts(
+        400, False, USER, "The signature is not the signer's over this data."
+    ),
+    ErrorCode.INSUFFICIENT_SIGNER_BALANCE: ErrorFacts(
+        400, True, USER, "The signer holds less than the deposit amount."
+    ),
+    ErrorCode.SWAP_NOT_PAYABLE: ErrorFacts(
+        409, False, CALLER, "The swap is already paid, expired or closed."
+    ),
+    ErrorCode.TOO_MANY_PENDING_SWAPS: ErrorFacts(
+        429, True, CALLER, "Too many swaps of this caller wait for their deposit."
+    ),
+    ErrorCode.PAYOUTS_PAUSED: ErrorFacts(503, True, OPERATOR, "Payouts are paused."),
+}

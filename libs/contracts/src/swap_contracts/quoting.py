@@ -1,0 +1,99 @@
+"""What a price is made of, and what is asked of the quoter over internal HTTP.
+
+Prices are dollars × 10^18 for one whole token. Amounts are base units.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from swap_contracts.envelope import BaseUnits, Digits, Message
+
+FundingMethod = Literal["direct", "deposit_address", "depository", "gasless"]
+
+
+class AssetRef(Message):
+    network: str
+    token: str  # the zero address for the native token
+    decimals: int
+
+
+class PathStep(Message):
+    provider: str
+    order: int
+
+
+class Quote(Message):
+    """A complete quote: everything a public answer shows and everything settling needs."""
+
+    source: AssetRef
+    destination: AssetRef
+    requested_base_units: BaseUnits  # source
+    receive_base_units: BaseUnits  # destination
+    min_receive_base_units: BaseUnits  # destination
+    blockchain_fee_base_units: BaseUnits  # source
+    service_fee_base_units: BaseUnits  # source
+    total_fee_base_units: BaseUnits  # source; the sum of the two
+    fee_discount_base_units: BaseUnits  # source
+    refuel_in_source_base_units: BaseUnits | None
+    refuel_base_units: BaseUnits | None  # destination's native token
+    slippage_ppm: int  # parts per million
+    source_usd_e18: Digits
+    destination_usd_e18: Digits
+    source_native_usd_e18: Digits
+    destination_native_usd_e18: Digits
+    completion_milliseconds: int
+    path: tuple[PathStep, ...]
+
+
+class _Question(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class RouteQuestion(_Question):
+    """Networks by name and tokens by address, as the catalogue has them."""
+
+    source_network: str
+    source_token: str
+    destination_network: str
+    destination_token: str
+    method: FundingMethod = "depository"
+    refuel: bool = False
+
+
+class QuoteQuestion(RouteQuestion):
+    base_units: BaseUnits  # source
+    slippage_ppm: int | None = None
+
+
+class QuoteAnswer(Message):
+    quote: Quote
+    lifetime_seconds: int  # how long a swap may rely on it
+
+
+class LimitsAnswer(Message):
+    min_base_units: BaseUnits  # source
+    max_base_units: BaseUnits  # source; below min when nothing can be paid now
+    source_usd_e18: Digits
+
+
+class Price(Message):
+    network: str
+    token: str
+    usd_e18: Digits
+
+
+class PricesAnswer(Message):
+    """Every price that is fresh. A token without one cannot be quoted."""
+
+    prices: tuple[Price, ...]
+
+
+class Refusal(Message):
+    """Why the quoter says no. `code` is one of the public error codes."""
+
+    code: str
+    message: str
+    limit_base_units: BaseUnits | None = None  # source; for amounts outside the limits

@@ -1,0 +1,226 @@
+"""From a parsed catalogue file to the catalogue, or to an error that names the member at fault."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from types import MappingProxyType
+from typing import Final
+
+from swap_domain.catalogue import (
+    NATIVE,
+    Catalogue,
+    ConfirmationTier,
+    Contracts,
+    GasUnits,
+    Network,
+    RouteRule,
+    Token,
+)
+
+USD_DECIMALS: Final = 18
+PRECISION_MAX: Final = 8
+REQUIRED: Final = object()
+
+
+class CatalogueInvalid(ValueError):
+    """A member of the catalogue file is missing, of the wrong kind, or contradicts another."""
+
+    def __init__(self, path: str, why: str) -> None:
+        super().__init__(f"{path}: {why}")
+        self.path = path
+
+
+class _Members:
+    """One mapping of the file, read member by member; what nobody asked for is an error."""
+
+    def __init__(self, value: object, path: str) -> None:
+        if not isinstance(value, Mapping):
+            raise CatalogueInvalid(path, "must be a mapping")
+        self._values = dict(value)
+        self.path = path
+
+    def take(self, name: str, default: object = REQUIRED) -> object:
+        if name in self._values:
+            return self._values.pop(name)
+        if default is REQUIRED:
+            raise CatalogueInvalid(f"{self.path}.{name}", "is missing")
+        return default
+
+    def text(self, name: str, default: object = REQUIRED) -> str:
+        value = self.take(name, default)
+        if not isinstance(value, str):
+            raise CatalogueInvalid(f"{self.path}.{name}", "must be text")
+        return value
+
+    def text_or_none(self, name: str) -> str | None:
+        if self._values.get(name) is None:
+            self._values.pop(name, None)
+            return None
+        return self.text(name)
+
+    def integer(self, name: str, default: object = REQUIRED) -> int:
+        value = self.take(name, default)
+        if isinstance(value, str) and value.isdecimal():
+            return int(value)
+        if type(value) is not int or value < 0:
+            raise CatalogueInvalid(f"{self.path}.{name}", "must be a whole number")
+        return value
+
+    def integer_or_none(self, name: str, default: object = REQUIRED) -> int | None:
+        value = self.take(name, default)
+        if value is None:
+            return None
+        self._values[name] = value
+        return self.integer(name)
+
+    def dollars(self, name: str) -> int:
+        """Return dollars, written as digits with an optional point, times 10^18."""
+        whole, _, fraction = str(self.take(name)).partition(".")
+        if not (whole + fraction).isdecimal() or len(fraction) > USD_DECIMALS:
+            raise CatalogueInvalid(f"{self.path}.{name}", "must be dollars")
+        return int(whole or "0") * 10**USD_DECIMALS + int(fraction.ljust(USD_DECIMALS, "0"))
+
+    def seconds(self, name: str, default: object = REQUIRED) -> timedelta:
+        return timedelta(seconds=self.integer(name, default))
+
+    def moment(self, name: str, default: object = REQUIRED) -> datetime:
+        value = self.take(name, default)
+        moment = datetime.fromisoformat(value) if isinstance(value, str) else value
+        if not isinstance(moment, datetime):
+            raise CatalogueInvalid(f"{self.path}.{name}", "must be a date with a time")
+        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+    def texts(self, name: str, default: object = REQUIRED) -> tuple[str, ...]:
+        return tuple(str(item) for item in self.items(name, default))
+
+    def items(self, name: str, default: object = REQUIRED) -> Sequence[object]:
+        value = self.take(name, default)
+        if isinstance(value, str) or not isinstance(value, Sequence):
+            raise CatalogueInvalid(f"{self.path}.{name}", "must be a list")
+        return value
+
+    def members(self, name: str) -> _Members:
+        return _Members(self.take(name), f"{self.path}.{name}")
+
+    def done(self) -> None:
+        if self._values:
+            raise CatalogueInvalid(self.path, f"has unknown members: {', '.join(self._values)}")
+
+
+def catalogue_from(document: object) -> Catalogue:
+    """Build the catalogue from a parsed file; `docs/catalogue.md` explains each member.
+
+    :raises CatalogueInvalid: with the path of the member at fault.
+    """
+    root = _Members(document, "catalogue")
+    networks = [_network(item, f"networks[{n}]") for n, item in enumerate(root.items("networks"))]
+    routes = [_route(item, f"routes[{n}]") for n, item in enumerate(root.items("routes"))]
+    catalogue = Catalogue(
+        environment=root.text("environment"),
+        swap_lifetime=root.seconds("swap_lifetime_seconds", 6 * 3600),
+        networks=MappingProxyType({network.name: network for network in networks}),
+        routes=tuple(routes),
+    )
+    if catalogue.environment not in ("live", "test"):
+        raise CatalogueInvalid("catalogue.environment", "must be live or test")
+    if len(catalogue.networks) != len(networks) or len(catalogue.by_chain_id) != len(networks):
+        raise CatalogueInvalid("catalogue.networks", "names and chain ids must be unique")
+    root.done()
+    return catalogue
+
+
+def _network(item: object, path: str) -> Network:
+    members = _Members(item, path)
+    name = members.text("name")
+    contracts, gas = members.members("contracts"), members.members("gas")
+    network = Network(
+        name=name,
+        display_name=members.text("display_name"),
+        type=members.text("type", "evm"),
+        chain_id=members.integer("chain_id"),
+        logo=members.text("logo", ""),
+        transaction_explorer_template=members.text("transaction_explorer_template", ""),
+        account_explorer_template=members.text("account_explorer_template", ""),
+        source_rank=members.integer("source_rank", 0),
+        destination_rank=members.integer("destination_rank", 0),
+        listing_date=members.moment("listing_date"),
+        public_nodes=members.texts("public_nodes"),
+        start_block=members.integer("start_block"),
+        block_time=timedelta(milliseconds=members.integer("block_time_milliseconds")),
+        payout_confirmations=members.integer_or_none("payout_confirmations", None),
+        finality_blocks=members.integer("finality_blocks"),
+        contracts=Contracts(
+            treasury=contracts.text("treasury"), depository=contracts.text_or_none("depository")
+        ),
+        signers=members.texts("signers"),
+        funders=members.texts("funders", ()),
+        gas=GasUnits(pay_native=gas.integer("pay_native"), pay_erc20=gas.integer("pay_erc20")),
+        max_fee_per_gas=members.integer("max_fee_per_gas"),
+        tokens=tuple(
+            _token(name, token, f"{path}.tokens[{n}]")
+            for n, token in enumerate(members.items("tokens"))
+        ),
+    )
+    for part in (members, contracts, gas):
+        part.done()
+    if sum(token.is_native for token in network.tokens) != 1:
+        raise CatalogueInvalid(f"{path}.tokens", "must name the native token once")
+    if len({token.symbol for token in network.tokens}) != len(network.tokens):
+        raise CatalogueInvalid(f"{path}.tokens", "must have unique symbols")
+    return network
+
+
+def _token(network: str, item: object, path: str) -> Token:
+    members = _Members(item, path)
+    symbol, decimals = members.text("symbol"), members.integer("decimals")
+    token = Token(
+        network=network,
+        symbol=symbol,
+        address=members.text_or_none("contract") or NATIVE,
+        decimals=decimals,
+        precision=members.integer("precision", min(decimals, PRECISION_MAX)),
+        name=members.text("asset", symbol),
+        price_symbol=members.text("price_symbol", symbol),
+        logo=members.text("logo", ""),
+        group=members.text_or_none("group"),
+        listing_date=members.moment("listing_date"),
+        source_rank=members.integer("source_rank", 0),
+        destination_rank=members.integer("destination_rank", 0),
+        tiers=tuple(
+            _tier(tier, f"{path}.tiers[{n}]") for n, tier in enumerate(members.items("tiers", ()))
+        ),
+    )
+    members.done()
+    if token.precision > min(decimals, PRECISION_MAX):
+        raise CatalogueInvalid(f"{path}.precision", "must be at most 8 and at most the decimals")
+    return token
+
+
+def _tier(item: object, path: str) -> ConfirmationTier:
+    members = _Members(item, path)
+    tier = ConfirmationTier(
+        below_base_units=members.integer_or_none("below_base_units", None),
+        confirmations=members.integer_or_none("confirmations", None),
+    )
+    members.done()
+    if tier.confirmations == 0:
+        raise CatalogueInvalid(f"{path}.confirmations", "must be at least 1")
+    return tier
+
+
+def _route(item: object, path: str) -> RouteRule:
+    members = _Members(item, path)
+    rule = RouteRule(
+        source=members.text("source"),
+        destination=members.text("destination"),
+        is_closed=bool(members.take("closed", False)),
+        service_fee_basis_points=members.integer("service_fee_basis_points"),
+        slippage_ppm=members.integer("slippage_ppm"),
+        min_usd_e18=members.dollars("min_usd"),
+        max_usd_e18=members.dollars("max_usd"),
+        quote_lifetime=members.seconds("quote_lifetime_seconds", 300),
+        estimated_duration=members.seconds("estimated_seconds"),
+    )
+    members.done()
+    return rule
