@@ -35,10 +35,10 @@ test: install  ## Everything
 	$(BIN)/python -m pytest
 
 test-unit: install-python  ## No server, no network
-	$(BIN)/python -m pytest libs services cli deploy/embedded -k "unit"
+	$(BIN)/python -m pytest libs services cli deploy/embedded -m "not connected and not e2e"
 
 test-integration: install  ## PostgreSQL, Valkey and a broker
-	$(BIN)/python -m pytest libs services cli deploy/embedded -k "integration"
+	$(BIN)/python -m pytest libs services cli deploy/embedded -m connected
 
 test-e2e: install  ## The whole system
 	$(BIN)/python -m pytest tests/e2e

@@ -1,0 +1,46 @@
+"""Small JSON files that several processes read and change."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+PRIVATE = 0o600
+
+
+def read_json(path: Path) -> Any:
+    """Return the parsed file, or None where there is none."""
+    try:
+        return orjson.loads(path.read_bytes())
+    except FileNotFoundError:
+        return None
+
+
+def write_json(path: Path, value: object) -> None:
+    """Put the file in place whole, readable by its owner alone."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE), "wb") as file:
+        file.write(orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+    fresh.replace(path)
+
+
+def change_json(path: Path, change: Callable[[Any], object]) -> None:
+    """Read, change and write one file while nobody else does."""
+    with locked(path):
+        write_json(path, change(read_json(path)))
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold the lock that belongs to a file; waits for whoever has it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.with_name(f".{path.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,1 @@
+"""The infrastructure, one class each."""

@@ -1,0 +1,67 @@
+"""Which broker a stack gets, and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from swap_stack.daemon import StackError
+from swap_stack.parts.embedded_broker import EmbeddedBroker
+from swap_stack.parts.kafka import Kafka, why_not
+from swap_stack.places import Places
+from swap_stack.ports import Ports
+from swap_stack.processes import Registry
+
+CHOICES = ("auto", "kafka", "embedded")
+
+# The embedded broker holds each group join for half the session timeout and does not wake a
+# waiting fetch, so both are short there.
+EMBEDDED_SETTINGS = MappingProxyType(
+    {
+        "SWAP_KAFKA__SESSION_TIMEOUT_MS": "1000",
+        "SWAP_KAFKA__HEARTBEAT_INTERVAL_MS": "100",
+        "SWAP_KAFKA__FETCH_MAX_WAIT_MS": "20",
+    }
+)
+KAFKA_SETTINGS = MappingProxyType(
+    {
+        "SWAP_KAFKA__SESSION_TIMEOUT_MS": "6000",
+        "SWAP_KAFKA__HEARTBEAT_INTERVAL_MS": "500",
+        "SWAP_KAFKA__FETCH_MAX_WAIT_MS": "500",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerChoice:
+    kind: str  # kafka or embedded
+    why: str
+
+    @property
+    def settings(self) -> MappingProxyType[str, str]:
+        return KAFKA_SETTINGS if self.kind == "kafka" else EMBEDDED_SETTINGS
+
+
+def choose_broker(wanted: str, places: Places) -> BrokerChoice:
+    """
+    :raises StackError: for an unknown word, or when Apache Kafka is asked for and cannot run.
+    """
+    if wanted not in CHOICES:
+        raise StackError(f"BROKER={wanted} is not one of {', '.join(CHOICES)}.")
+    if wanted == "embedded":
+        return BrokerChoice("embedded", "asked for")
+    hindrance = why_not(places)
+    if hindrance is None:
+        return BrokerChoice(
+            "kafka", "asked for" if wanted == "kafka" else "Java and its jars are here"
+        )
+    if wanted == "kafka":
+        raise StackError(f"BROKER=kafka cannot be had: {hindrance}.")
+    return BrokerChoice("embedded", hindrance)
+
+
+def make_broker(
+    choice: BrokerChoice, places: Places, ports: Ports, registry: Registry
+) -> Kafka | EmbeddedBroker:
+    kind = Kafka if choice.kind == "kafka" else EmbeddedBroker
+    return kind(places, ports, registry)

@@ -1,0 +1,105 @@
+"""Apache Kafka: one node, broker and controller in one process."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import shutil
+import subprocess
+from pathlib import Path
+
+from swap_stack.daemon import Daemon
+from swap_stack.parts.kafka_client import has_brokers
+from swap_stack.places import Places
+from swap_stack.ports import Ports
+from swap_stack.processes import Registry
+
+JAVA_MIN = 17
+LOG4J = """\
+rootLogger.level=warn
+rootLogger.appenderRef.out.ref=out
+appender.out.type=Console
+appender.out.name=out
+appender.out.layout.type=PatternLayout
+appender.out.layout.pattern=[%d] %p %m (%c)%n
+"""
+
+
+def jars_folder(places: Places) -> Path:
+    return places.root / ".cache" / "kafka" / "lib"
+
+
+def why_not(places: Places) -> str | None:
+    """Say why Apache Kafka cannot run here, or nothing when it can."""
+    if shutil.which("java") is None:
+        return f"there is no Java {JAVA_MIN}"
+    said = subprocess.run(["java", "-version"], check=False, capture_output=True, text=True)
+    found = re.search(r'version "(\d+)', said.stderr + said.stdout)
+    if found is None or int(found.group(1)) < JAVA_MIN:
+        return f"Java is older than {JAVA_MIN}"
+    if not any(jars_folder(places).glob("kafka_2.13-*.jar")):
+        return "its jars are not in .cache/kafka (`make install` fetches them with Maven)"
+    return None
+
+
+class Kafka(Daemon):
+    """Topics and offsets last over a restart; data below `var/kafka`."""
+
+    ready_seconds = 60.0
+
+    def __init__(self, places: Places, ports: Ports, registry: Registry) -> None:
+        super().__init__("kafka", places, ports, registry)
+        self._controller_port = ports.take("kafka-controller")
+        self._folder = places.var / "kafka"
+
+    @property
+    def bootstrap_servers(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    async def start(self) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        properties = self._folder / "server.properties"
+        properties.write_text(self._properties())
+        (self._folder / "log4j2.properties").write_text(LOG4J)
+        if not (self._folder / "data" / "meta.properties").is_file():
+            shutil.rmtree(self._folder / "data", ignore_errors=True)
+            # With the `=`: a random id may start with a dash.
+            identity = f"--cluster-id={secrets.token_urlsafe(16)}"
+            tool = ["kafka.tools.StorageTool", "format", identity, "-c", str(properties)]
+            await self.run([*self._java(), *tool])
+        self.spawn([*self._java(), "kafka.Kafka", str(properties)])
+
+    async def probe(self) -> bool:
+        return await has_brokers(self.bootstrap_servers)
+
+    def _java(self) -> list[str]:
+        return [
+            "java",
+            *("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"),
+            f"-Dlog4j2.configurationFile={self._folder / 'log4j2.properties'}",
+            *("-cp", f"{jars_folder(self.places)}/*"),
+        ]
+
+    def _properties(self) -> str:
+        settings = {
+            "process.roles": "broker,controller",
+            "node.id": 1,
+            "controller.quorum.voters": f"1@127.0.0.1:{self._controller_port}",
+            "listeners": f"PLAINTEXT://127.0.0.1:{self.port},"
+            f"CONTROLLER://127.0.0.1:{self._controller_port}",
+            "advertised.listeners": f"PLAINTEXT://127.0.0.1:{self.port}",
+            "controller.listener.names": "CONTROLLER",
+            "log.dirs": self._folder / "data",
+            "offsets.topic.replication.factor": 1,
+            "transaction.state.log.replication.factor": 1,
+            "transaction.state.log.min.isr": 1,
+            "share.coordinator.state.topic.replication.factor": 1,
+            "share.coordinator.state.topic.min.isr": 1,
+            "group.initial.rebalance.delay.ms": 0,
+            "group.min.session.timeout.ms": 500,
+            "auto.create.topics.enable": "false",
+            # A node that was killed comes back in five seconds instead of thirteen.
+            "broker.session.timeout.ms": 2000,
+            "broker.heartbeat.interval.ms": 500,
+        }
+        return "".join(f"{name}={value}\n" for name, value in settings.items())

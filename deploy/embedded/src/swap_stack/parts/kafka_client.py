@@ -1,0 +1,31 @@
+"""One question to a broker that speaks Kafka's protocol."""
+
+from __future__ import annotations
+
+import logging
+
+from aiokafka.admin import AIOKafkaAdminClient  # type: ignore[import-untyped]
+from aiokafka.errors import KafkaError  # type: ignore[import-untyped]
+
+from swap_stack.daemon import is_listening
+
+REQUEST_TIMEOUT_MS = 2000
+
+
+async def has_brokers(bootstrap_servers: str) -> bool:
+    """Tell whether the cluster answers and has a broker to make topics on."""
+    if not await is_listening(int(bootstrap_servers.rpartition(":")[2])):
+        return False
+    # A broker that is still starting is no news to anybody.
+    logging.getLogger("aiokafka").setLevel(logging.CRITICAL)
+    client = AIOKafkaAdminClient(
+        bootstrap_servers=bootstrap_servers, request_timeout_ms=REQUEST_TIMEOUT_MS
+    )
+    try:
+        await client.start()
+        cluster = await client.describe_cluster()
+        return bool(cluster["brokers"])
+    except (KafkaError, OSError):
+        return False
+    finally:
+        await client.close()

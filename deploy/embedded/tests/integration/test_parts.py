@@ -1,0 +1,122 @@
+"""Each part starts, answers, stops, and keeps what it promises to keep."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from swap_stack.daemon import Daemon, StackError
+from swap_stack.node import Node
+from swap_stack.parts.anvil import CHAINS, Anvil
+from swap_stack.parts.broker import BrokerChoice, choose_broker, make_broker
+from swap_stack.parts.kafka import why_not
+from swap_stack.parts.postgres import Postgres
+from swap_stack.parts.valkey import Valkey
+from swap_stack.places import Places, default_places
+from swap_stack.ports import Ports, is_free
+from swap_stack.processes import Registry, end
+
+pytestmark = [pytest.mark.connected, pytest.mark.timeout(90)]
+
+
+class Workshop:
+    """A stack's folder with nothing in it yet."""
+
+    def __init__(self, folder: Path) -> None:
+        self.places = Places(folder, default_places().root)
+        self.ports = Ports(self.places.ports_file)
+        self.registry = Registry(self.places.processes_file)
+
+    def postgres(self) -> Postgres:
+        return Postgres(self.places, self.ports, self.registry, "secret")
+
+
+@pytest.fixture
+def workshop(tmp_path: Path) -> Iterator[Workshop]:
+    workshop = Workshop(tmp_path / "var")
+    yield workshop
+    for record in workshop.registry.list_alive():
+        asyncio.run(end(record))
+
+
+async def start(part: Daemon) -> None:
+    await part.start()  # type: ignore[attr-defined]
+    await part.ready()
+
+
+async def test_postgres_keeps_its_data_over_a_restart(workshop: Workshop) -> None:
+    first = workshop.postgres()
+    await start(first)
+    with psycopg.connect(first.url()) as connection:
+        connection.execute("CREATE TABLE kept AS SELECT uuidv7() AS id")
+    await first.stop()
+
+    second = Postgres(
+        workshop.places, Ports(workshop.places.ports_file), workshop.registry, "secret"
+    )
+    await start(second)
+
+    assert second.port == first.port
+    with psycopg.connect(second.url()) as connection:
+        assert connection.execute("SELECT count(*) FROM kept").fetchone() == (1,)
+    await second.stop()
+
+
+async def test_valkey_starts_and_stops(workshop: Workshop) -> None:
+    valkey = Valkey(workshop.places, workshop.ports, workshop.registry)
+    await start(valkey)
+    await valkey.stop()
+
+    assert is_free(valkey.port)
+    assert workshop.registry.list_records() == ()
+
+
+@pytest.mark.parametrize("kind", ["kafka", "embedded"])
+async def test_a_broker_starts_and_stops(workshop: Workshop, kind: str) -> None:
+    if kind == "kafka" and (hindrance := why_not(workshop.places)):
+        pytest.skip(hindrance)
+    choice = BrokerChoice(kind, "asked for")
+    broker = make_broker(choice, workshop.places, workshop.ports, workshop.registry)
+    await start(broker)
+    assert broker.is_running()
+    await broker.stop()
+
+    assert is_free(broker.port)
+
+
+async def test_a_chain_goes_on_where_it_was(workshop: Workshop) -> None:
+    def anvil() -> Anvil:
+        ports = Ports(workshop.places.ports_file)
+        return Anvil(CHAINS[2], workshop.places, ports, workshop.registry)
+
+    first = anvil()
+    await start(first)
+    node = Node(first.rpc_url)
+    await node.call("anvil_setBalance", "0x" + "11" * 20, "0x7")
+    await node.call("anvil_mine", "0x5")
+    head = await node.number("eth_blockNumber")
+    await first.stop()
+
+    second = anvil()
+    await start(second)
+
+    assert await node.number("eth_blockNumber") >= head
+    assert await node.call("eth_getBalance", "0x" + "11" * 20, "latest") == "0x7"
+    await second.stop()
+
+
+async def test_a_part_that_cannot_start_says_why(workshop: Workshop) -> None:
+    wrong = Anvil(
+        CHAINS[0], workshop.places, workshop.ports, workshop.registry, ["--no-such-argument"]
+    )
+    with pytest.raises(StackError, match="no-such-argument"):
+        await start(wrong)
+
+
+def test_an_unknown_broker_is_refused(workshop: Workshop) -> None:
+    with pytest.raises(StackError, match="BROKER=rabbit"):
+        choose_broker("rabbit", workshop.places)

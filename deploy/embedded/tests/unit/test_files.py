@@ -1,0 +1,33 @@
+"""Files that several processes change are whole, private and never lose a change."""
+
+from __future__ import annotations
+
+import stat
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+
+from swap_stack.files import change_json, read_json, write_json
+
+
+def test_what_is_not_there_reads_as_none(tmp_path: Path) -> None:
+    assert read_json(tmp_path / "none.json") is None
+
+
+def test_only_the_owner_may_read(tmp_path: Path) -> None:
+    path = tmp_path / "var" / "stack.json"
+    write_json(path, {"version": 1})
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert read_json(path) == {"version": 1}
+
+
+def test_changes_at_the_same_time_are_all_kept(tmp_path: Path) -> None:
+    path = tmp_path / "numbers.json"
+    with ThreadPoolExecutor(8) as pool:
+        for number in range(50):
+            pool.submit(change_json, path, partial(add, number))
+    assert sorted(read_json(path)) == list(range(50))
+
+
+def add(number: int, seen: list[int] | None) -> list[int]:
+    return [*(seen or []), number]
