@@ -1,0 +1,3 @@
+"""Fixtures that every room's tests may use."""
+
+pytest_plugins = ["tests.plugins.postgres", "tests.plugins.broker"]

@@ -1,0 +1,43 @@
+"""Runs the revisions of one service, as its own role, in its own schema."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from alembic import context
+from sqlalchemy import Connection, create_engine, text
+from sqlalchemy.pool import NullPool
+
+# Long enough for a schema change, short enough not to hold up the services that run beside it.
+TIMEOUTS = "-c lock_timeout=5s -c statement_timeout=60s -c timezone=UTC"
+
+
+def _say(step: Any, **_: object) -> None:
+    sys.stdout.write(f"migrated {step.up_revision_id}: {step.up_revision.doc}\n")
+
+
+def _wait_for_others(connection: Connection) -> None:
+    """Let one replica migrate a schema at a time; the lock goes with the connection."""
+    connection.execute(text("SET lock_timeout = '120s'"))
+    connection.execute(text("SELECT pg_advisory_lock(hashtextextended(current_schema(), 1))"))
+    connection.execute(text("SET lock_timeout = '5s'"))
+    connection.commit()
+
+
+def _run() -> None:
+    engine = create_engine(
+        context.config.attributes["url"],
+        poolclass=NullPool,
+        connect_args={"options": TIMEOUTS, "application_name": "migrate"},
+    )
+    with engine.connect() as connection:
+        _wait_for_others(connection)
+        context.configure(
+            connection=connection, on_version_apply=_say, transaction_per_migration=True
+        )
+        with context.begin_transaction():
+            context.run_migrations()
+
+
+_run()

@@ -1,0 +1,164 @@
+"""Leadership by a row that runs out. Its epoch grows whenever it changes hands.
+
+A lease says who works, not who may write: a holder that was paused past its term may wake up
+later. What must not be done twice is guarded by the epoch (`require_epoch`) or by its own keys.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from datetime import timedelta
+from typing import Final
+
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from swap_runtime.database import transaction
+from swap_runtime.errors import Unavailable
+
+TERM: Final = timedelta(seconds=10)
+
+HOLD: Final = text("""
+INSERT INTO lease AS held (name, holder, epoch, expires_at)
+VALUES (:name, :holder, 1, now() + :term)
+ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at,
+    epoch = held.epoch + CASE WHEN held.holder = excluded.holder THEN 0 ELSE 1 END
+WHERE held.holder = excluded.holder OR held.expires_at < now()
+RETURNING epoch
+""")
+# Kept, with its epoch: the next holder's must be higher. No holder: the same one must not
+# come back under the epoch it gave up.
+RELEASE: Final = text("""
+UPDATE lease SET holder = '', expires_at = '-infinity' WHERE name = :name AND holder = :holder
+""")
+EPOCH: Final = text("SELECT epoch FROM lease WHERE name = :name FOR SHARE")
+
+
+class LeaseLost(Exception):
+    """The lease ran out or went to another: what was under way has been cancelled."""
+
+
+class Lease:
+    """One holder's view of one lease."""
+
+    def __init__(
+        self, engine: AsyncEngine, name: str, *, holder: str, term: timedelta = TERM
+    ) -> None:
+        self._engine = engine
+        self.name = name
+        self.holder = holder
+        self.term = term
+        self.epoch: int | None = None
+        self._held_until = 0.0
+
+    @property
+    def is_held(self) -> bool:
+        """Whether the last renewal still covers this moment, by this process's own clock."""
+        return self.epoch is not None and asyncio.get_running_loop().time() < self._held_until
+
+    async def hold(self, connection: AsyncConnection) -> int | None:
+        """Take or renew inside a transaction; return the epoch, or None while another holds it.
+
+        A renewal in the first third of the term writes nothing.
+        """
+        asked_at = asyncio.get_running_loop().time()
+        term = self.term.total_seconds()
+        if self.epoch is not None and self._held_until - asked_at > term * 2 / 3:
+            return self.epoch
+        values = {"name": self.name, "holder": self.holder, "term": self.term}
+        self.epoch = await connection.scalar(HOLD, values)
+        self._held_until = asked_at + term
+        return self.epoch
+
+    async def acquire(self) -> int | None:
+        """Take or renew in a transaction of its own.
+
+        :raises Unavailable: when Postgres is away.
+        """
+        async with transaction(self._engine) as connection:
+            return await self.hold(connection)
+
+    async def release(self) -> None:
+        """Let another take it at once. When Postgres is away it runs out by itself."""
+        self.epoch = None
+        with suppress(Unavailable):
+            async with transaction(self._engine) as connection:
+                await connection.execute(RELEASE, {"name": self.name, "holder": self.holder})
+
+
+async def require_epoch(connection: AsyncConnection, name: str, epoch: int) -> None:
+    """Refuse to write for a holder whose time has passed; holds the lease row until commit.
+
+    :raises LeaseLost: when the lease has changed hands since `epoch`.
+    """
+    if await connection.scalar(EPOCH, {"name": name}) != epoch:
+        raise LeaseLost(name)
+
+
+@asynccontextmanager
+async def held(
+    engine: AsyncEngine,
+    name: str,
+    *,
+    holder: str,
+    term: timedelta = TERM,
+    waiting: Callable[[], None] = lambda: None,
+) -> AsyncIterator[Lease]:
+    """Wait for the lease, run the body while it is held, let go at the end.
+
+    :param waiting: called at each try, so that standing by can be told from being stuck.
+    :raises LeaseLost: out of the body, which is cancelled when renewal fails for too long.
+    """
+    lease = Lease(engine, name, holder=holder, term=term)
+    await _acquired(lease, waiting)
+    body = asyncio.current_task()
+    assert body is not None
+    keeper = asyncio.create_task(_keep(lease, body), name=f"lease {name}")
+    try:
+        yield lease
+    except asyncio.CancelledError:
+        if keeper.done() and not keeper.cancelled() and body.uncancel() == 0:
+            raise LeaseLost(name) from None
+        raise
+    finally:
+        keeper.cancel()
+        await lease.release()
+
+
+async def work_while_held(
+    engine: AsyncEngine,
+    name: str,
+    work: Callable[[Lease], Awaitable[None]],
+    *,
+    holder: str,
+    term: timedelta = TERM,
+    waiting: Callable[[], None] = lambda: None,
+) -> None:
+    """Run `work` whenever the lease is held, again after it was lost; return when it returns."""
+    while True:
+        with suppress(LeaseLost):
+            async with held(engine, name, holder=holder, term=term, waiting=waiting) as lease:
+                await work(lease)
+                return
+
+
+async def _acquired(lease: Lease, waiting: Callable[[], None]) -> None:
+    while True:
+        waiting()
+        with suppress(Unavailable):
+            if await lease.acquire() is not None:
+                return
+        await asyncio.sleep(lease.term.total_seconds() / 5)
+
+
+async def _keep(lease: Lease, body: asyncio.Task[object]) -> None:
+    """Renew until it is no longer ours, then cancel the body, before anybody else may begin."""
+    while lease.is_held:
+        await asyncio.sleep(lease.term.total_seconds() / 5)
+        with suppress(Unavailable, TimeoutError):
+            async with asyncio.timeout(lease.term.total_seconds() / 5):
+                if await lease.acquire() is None:
+                    break
+    body.cancel(f"lease {lease.name} lost")

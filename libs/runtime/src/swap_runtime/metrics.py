@@ -1,0 +1,41 @@
+"""One registry per process, and the numbers every service has.
+
+A service defines its own in its `observe.py` with `counter`, `gauge` and `histogram`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.platform_collector import PlatformCollector
+from prometheus_client.process_collector import ProcessCollector
+
+REGISTRY: Final = CollectorRegistry(auto_describe=True)
+ProcessCollector(registry=REGISTRY)
+PlatformCollector(registry=REGISTRY)
+
+FAST: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+
+
+def counter(name: str, documentation: str, labels: Sequence[str] = ()) -> Counter:
+    """Define a number that only grows."""
+    return Counter(f"swap_{name}", documentation, labels, registry=REGISTRY)
+
+
+def gauge(name: str, documentation: str, labels: Sequence[str] = ()) -> Gauge:
+    """Define a number that goes up and down."""
+    return Gauge(f"swap_{name}", documentation, labels, registry=REGISTRY)
+
+
+def histogram(
+    name: str, documentation: str, labels: Sequence[str] = (), buckets: Sequence[float] = FAST
+) -> Histogram:
+    """Define a distribution, in seconds unless the name says otherwise."""
+    return Histogram(f"swap_{name}", documentation, labels, buckets=buckets, registry=REGISTRY)
+
+
+def render() -> bytes:
+    """Return everything in the text form that Prometheus scrapes."""
+    return generate_latest(REGISTRY)

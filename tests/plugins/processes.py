@@ -1,0 +1,76 @@
+"""Starts server programs for tests, and ends exactly those."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+START_SECONDS = 60
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+def accepts(port: int) -> bool:
+    with socket.socket() as one:
+        one.settimeout(0.5)
+        return one.connect_ex(("127.0.0.1", port)) == 0
+
+
+class Program:
+    """One server program that a test owns: started, killed, paused, started again."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        log: Path,
+        ready: Callable[[], bool],
+        environment: Mapping[str, str] | None = None,
+        stop_signal: int = signal.SIGTERM,
+    ) -> None:
+        self._command = [str(part) for part in command]
+        self._log = log
+        self._ready = ready
+        self._environment = environment
+        self._stop_signal = stop_signal
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(
+                self._command, stdout=log, stderr=log, env=self._environment
+            )
+        ends_at = time.monotonic() + START_SECONDS
+        while not self._ready():
+            if self._process.poll() is not None or time.monotonic() > ends_at:
+                tail = self._log.read_text(errors="replace")[-2000:]
+                raise RuntimeError(f"{self._command[0]} did not start:\n{tail}")
+            time.sleep(0.02)
+
+    def send(self, number: int) -> None:
+        if self._process is not None:
+            self._process.send_signal(number)
+
+    def kill(self) -> None:
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> None:
+        self._end(self._stop_signal)
+
+    def _end(self, number: int) -> None:
+        if self._process is None or self._process.poll() is not None:
+            return
+        self._process.send_signal(number)
+        try:
+            self._process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
