@@ -1,0 +1,57 @@
+// Every .tree stands beside a test that covers it: one test per condition that ends in "it should", named after the
+// condition, RevertWhen or RevertGiven where all that it should do is revert. Every external function that the
+// contracts declare themselves has a tree.
+import { readFileSync, readdirSync } from "node:fs";
+import { root } from "./forge.mjs";
+import { finish } from "./generated.mjs";
+
+const CONTRACTS = { depository: "Depository", treasury: "Treasury" };
+// Inherited as they are (the Treasury, which changes renounceOwnership, has a tree for it all the same).
+const WITHOUT_TREE = new Set(["owner", "paused", "pendingOwner", "renounceOwnership"]);
+
+const problems = [];
+let conditions = 0;
+for (const [room, contractName] of Object.entries(CONTRACTS)) {
+  const folders = readdirSync(`${root}test/${room}`, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  const covered = new Set(folders.map((folder) => folder.name));
+  for (const name of entryPoints(contractName)) {
+    if (!covered.has(name) && !WITHOUT_TREE.has(name)) problems.push(`${contractName}.${name} has no tree`);
+  }
+  for (const name of covered) compare(`test/${room}/${name}/${name}`);
+}
+if (problems.length === 0) console.log(`${conditions} conditions are tested under their own names`);
+finish(problems, "rename the test or the condition");
+
+function entryPoints(contractName) {
+  const { abi } = JSON.parse(readFileSync(`${root}artifacts/${contractName}.json`, "utf8"));
+  const kinds = ["function", "constructor", "receive", "fallback"];
+  return abi.filter((item) => kinds.includes(item.type)).map((item) => item.name ?? item.type);
+}
+
+function compare(path) {
+  const expected = testNames(readFileSync(`${root}${path}.tree`, "utf8"));
+  const source = readFileSync(`${root}${path}.t.sol`, "utf8");
+  const actual = [...source.matchAll(/function test(?:Fuzz)?_(\w+)\(/g)].map((match) => match[1]);
+  for (const name of expected) if (!actual.includes(name)) problems.push(`${path}.t.sol lacks ${name}`);
+  for (const name of actual) if (!expected.includes(name)) problems.push(`${path}.tree lacks ${name}`);
+  if (new Set(expected).size !== expected.length) problems.push(`${path}.tree says the same condition twice`);
+  conditions += expected.length;
+}
+
+function testNames(tree) {
+  const names = [];
+  const lines = tree.trim().split("\n").slice(1).map((line) => line.replace(/^[│├└─\s]+/, ""));
+  lines.forEach((line, index) => {
+    if (line.startsWith("it ")) return;
+    const leaves = [];
+    for (let next = index + 1; lines[next]?.startsWith("it "); next += 1) leaves.push(lines[next]);
+    if (leaves.length > 0) names.push(testName(line, leaves));
+  });
+  return names;
+}
+
+function testName(condition, leaves) {
+  const words = condition.split(" ").map((word) => word[0].toUpperCase() + word.slice(1));
+  if (!leaves[0].startsWith("it should revert")) return words.join("");
+  return `Revert${words[0]}_${words.slice(1).join("")}`;
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.37;
+
+import {IDepository} from "../../../src/IDepository.sol";
+import {DepositoryTest} from "../DepositoryTest.sol";
+
+contract AddToWhitelistTest is DepositoryTest {
+    function testFuzz_RevertWhen_TheCallerIsNotTheOwner(address caller) external {
+        if (caller == owner) caller = stranger;
+        expectNotOwner(caller);
+        vm.prank(caller);
+        depository.addToWhitelist(stranger);
+    }
+
+    function test_RevertWhen_TheReceiverIsZero() external {
+        vm.expectRevert(IDepository.ZeroAddress.selector);
+        _approveReceiver(address(0));
+    }
+
+    function test_RevertWhen_TheReceiverIsTheDepository() external {
+        vm.expectRevert(IDepository.InvalidReceiver.selector);
+        _approveReceiver(address(depository));
+    }
+
+    function test_RevertGiven_TheReceiverIsWhitelisted() external {
+        vm.expectRevert(IDepository.AlreadyWhitelisted.selector);
+        _approveReceiver(receiver);
+    }
+
+    function test_GivenTheReceiverIsNotWhitelisted() external {
+        vm.expectEmit(address(depository));
+        emit IDepository.AddedToWhitelist(stranger);
+        _approveReceiver(stranger);
+        assertTrue(depository.isWhitelisted(stranger), "approved");
+    }
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.37;
+
+import {IDepository} from "../../../src/IDepository.sol";
+import {DepositoryTest} from "../DepositoryTest.sol";
+
+contract RemoveFromWhitelistTest is DepositoryTest {
+    function testFuzz_RevertWhen_TheCallerIsNotTheOwner(address caller) external {
+        if (caller == owner) caller = stranger;
+        expectNotOwner(caller);
+        vm.prank(caller);
+        depository.removeFromWhitelist(receiver);
+    }
+
+    function test_RevertGiven_TheReceiverIsNotWhitelisted() external {
+        vm.expectRevert(IDepository.NotWhitelisted.selector);
+        vm.prank(owner);
+        depository.removeFromWhitelist(stranger);
+    }
+
+    function test_GivenTheReceiverIsWhitelisted() external {
+        vm.expectEmit(address(depository));
+        emit IDepository.RemovedFromWhitelist(receiver);
+        vm.prank(owner);
+        depository.removeFromWhitelist(receiver);
+
+        vm.expectRevert(IDepository.NotWhitelisted.selector);
+        vm.prank(user);
+        depository.depositNative{value: 1}(ID, receiver);
+    }
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.37;
+
+import {TreasuryTest} from "../TreasuryTest.sol";
+
+contract TreasuryTransferOwnershipTest is TreasuryTest {
+    function testFuzz_RevertWhen_TheCallerIsNotTheOwner(address caller) external {
+        if (caller == owner) caller = stranger;
+        expectNotOwner(caller);
+        vm.prank(caller);
+        treasury.transferOwnership(caller);
+    }
+
+    function test_WhenTheCallerIsTheOwner() external {
+        vm.prank(owner);
+        treasury.transferOwnership(stranger);
+        assertEq(treasury.owner(), owner);
+        assertEq(treasury.pendingOwner(), stranger);
+    }
+}
