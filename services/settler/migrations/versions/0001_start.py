@@ -71,7 +71,7 @@ CREATE TABLE deposit (
   base_units numeric(78,0) NOT NULL CHECK (base_units > 0),
   returned_base_units numeric(78,0) NOT NULL DEFAULT 0
     CHECK (returned_base_units BETWEEN 0 AND base_units),
-  is_final boolean NOT NULL DEFAULT false,
+  is_booked boolean NOT NULL DEFAULT false, -- its value stands in the ledger
   transaction_hash text,
   block_number bigint NOT NULL,
   block_hash text NOT NULL,

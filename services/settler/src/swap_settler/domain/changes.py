@@ -1,0 +1,36 @@
+"""What one fact changes: a field per table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from swap_domain.lifecycle import Status
+from swap_settler.domain.ledger import LedgerTransaction
+from swap_settler.domain.swap import Deposit, Intent, Swap
+
+
+@dataclass(frozen=True, slots=True)
+class Halt:
+    """Every signer of a network stops until a person has looked."""
+
+    network: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What one fact changes. With a swap in it, exactly one sequence was spent.
+
+    The inventory follows from the ledger transactions.
+    """
+
+    swap: Swap | None = None
+    previous_status: Status | None = None  # None for a swap that begins
+    deposits: tuple[Deposit, ...] = ()
+    intents: tuple[Intent, ...] = ()
+    ledger: tuple[LedgerTransaction, ...] = ()
+    halt: Halt | None = None
+
+
+NOTHING: Final = Changes()

@@ -1,0 +1,41 @@
+"""What can be paid out of one asset: what the Treasury holds less what is somebody's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from swap_settler.domain.ledger import OWING, AccountKind, Holder, LedgerTransaction
+
+AssetKey = tuple[str, str]  # network, token
+
+
+@dataclass(frozen=True, slots=True)
+class Inventory:
+    network: str
+    token: str
+    held_base_units: int = 0
+    owed_base_units: int = 0
+    version: int = 0
+
+    @property
+    def available_base_units(self) -> int:
+        return self.held_base_units - self.owed_base_units
+
+
+def after(inventory: Inventory, transactions: Iterable[LedgerTransaction]) -> Inventory:
+    """Return the row after the bookings, of the next version if they moved it."""
+    held, owed = inventory.held_base_units, inventory.owed_base_units
+    for posting in (posting for t in transactions for posting in t.postings):
+        account = posting.account
+        if (account.network, account.token) != (inventory.network, inventory.token):
+            continue
+        if account.kind is AccountKind.CUSTODY and account.holder is not Holder.SIGNER:
+            held += posting.base_units
+        elif account.kind in OWING:
+            owed -= posting.base_units
+    if (held, owed) == (inventory.held_base_units, inventory.owed_base_units):
+        return inventory
+    return replace(
+        inventory, held_base_units=held, owed_base_units=owed, version=inventory.version + 1
+    )

@@ -1,0 +1,211 @@
+"""A swap as the settler decides about it: what was agreed, what came in, what goes out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import StrEnum
+from uuid import UUID
+
+from swap_domain.lifecycle import Status, Trigger, next_status
+from swap_domain.money import Asset
+
+
+class Method(StrEnum):
+    """How value came, or was announced to come."""
+
+    DIRECT = "direct"
+    DEPOSIT_ADDRESS = "deposit_address"
+    DEPOSITORY = "depository"
+    GASLESS = "gasless"
+    FUNDING = "funding"  # from the owner: never a swap's
+
+
+class DepositState(StrEnum):
+    SEEN = "seen"
+    CREDITED = "credited"  # final under its tier, and somebody's: a swap's, or in suspense
+    REVERTED = "reverted"
+    QUARANTINED = "quarantined"
+
+
+class IntentKind(StrEnum):
+    OUTPUT = "output"
+    REFUEL = "refuel"
+    REFUND = "refund"
+    SWEEP = "sweep"
+    GASLESS = "gasless"
+    CANCEL = "cancel"
+
+
+class IntentState(StrEnum):
+    RESERVED = "reserved"  # waits for the sender lane
+    ASSIGNED = "assigned"  # has a nonce slot
+    BROADCAST = "broadcast"
+    MINED = "mined"
+    CONFIRMED = "confirmed"  # final under the network's policy
+    REVERTED = "reverted"  # it failed on the chain, not yet proven dead
+    DEAD = "dead"
+
+
+class FailReason(StrEnum):
+    RECEIVED_LESS = "received_less_than_valid_range"
+    RECEIVED_MORE = "received_more_than_valid_range"
+    DEGRADED_QUOTE = "degraded_quote"
+    INSUFFICIENT_LIQUIDITY = "insufficient_liquidity"
+    DESTINATION_UNAVAILABLE = "destination_unavailable"
+
+
+def match_key(network: str, token: str, sequence_number: int) -> str:
+    """Return what a deposit and a swap must share: another network or token never matches."""
+    return f"{network}/{token}/{sequence_number}"
+
+
+@dataclass(frozen=True, slots=True)
+class Deposit:
+    """What was decided about one movement of value to us, and the newest fact about it."""
+
+    id: UUID
+    swap_id: UUID | None
+    version: int
+    state: DepositState
+    method: Method
+    network: str
+    token: str
+    base_units: int
+    returned_base_units: int  # what stands on the deposit's own leg
+    is_booked: bool  # its value stands in the ledger, also while a reorg has taken it away
+    transaction_hash: str | None
+    block_number: int
+    block_hash: str
+    block_time: datetime
+    from_address: str | None
+    to_address: str
+    confirmations_required: int
+    sequence_number: int | None
+    memo: str | None
+    quarantine_reason: str | None
+    heard_at: datetime
+
+    @property
+    def match_key(self) -> str | None:
+        if self.sequence_number is None or self.quarantine_reason or self.method is Method.FUNDING:
+            return None
+        return match_key(self.network, self.token, self.sequence_number)
+
+    @property
+    def is_live(self) -> bool:
+        return self.state in (DepositState.SEEN, DepositState.CREDITED)
+
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """One payment: why value leaves, not yet how."""
+
+    id: UUID
+    paid_id: int | None  # what the Treasury accepts once
+    swap_id: UUID | None
+    deposit_id: UUID | None  # None: the swap's main leg
+    kind: IntentKind
+    network: str
+    token: str
+    to_address: str
+    base_units: int
+    charged_base_units: int
+    usd_micros: int
+    state: IntentState
+    due_at: datetime
+    created_at: datetime
+    slot_at: datetime | None = None
+    transaction_hash: str | None = None
+    block_number: int | None = None
+    block_hash: str | None = None
+    block_time: datetime | None = None
+    version: int = 0
+    confirmed_at: datetime | None = None
+    dead_proof: str | None = None  # JSON
+    # Hashes of the value-moving transactions signed for it, on any slot that carries it. Loaded
+    # under the intent's lock and never saved: the sender lane writes them.
+    attempts: frozenset[str] = frozenset()
+
+    @property
+    def is_live(self) -> bool:
+        return self.state is not IntentState.DEAD
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What was agreed at creation."""
+
+    sequence_number: int
+    app_id: UUID
+    method: Method
+    source: Asset
+    destination: Asset
+    source_address: str | None
+    destination_address: str
+    refund_address: str | None
+    reference_id: str | None
+    created_at: datetime
+    trace_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class QuoteTerms:
+    """The part of the quote that decides; the rest of it is carried along as it came."""
+
+    document: str  # the contract's Quote as JSON
+    requested_base_units: int  # source
+    payout_base_units: int  # destination
+    min_payout_base_units: int  # destination
+    fee_base_units: int  # source; all of it
+    source_usd_e18: int
+    destination_usd_e18: int
+    expires_at: datetime
+    revision: int = 0
+    last_requoted_at: datetime | None = None
+    locked_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Swap:
+    id: UUID
+    terms: Terms
+    quote: QuoteTerms
+    status: Status
+    sequence: int
+    expires_at: datetime
+    changed_at: datetime
+    fail_reason: FailReason | None = None
+    closed_at: datetime | None = None
+    deposits: Mapping[UUID, Deposit] = field(default_factory=dict)
+    intents: Mapping[UUID, Intent] = field(default_factory=dict)  # all that are not dead
+
+    @property
+    def match_key(self) -> str:
+        source = self.terms.source
+        return match_key(source.network, source.token, self.terms.sequence_number)
+
+    @property
+    def output(self) -> Intent | None:
+        """The live payout of the main leg."""
+        return next((i for i in self.intents.values() if i.kind is IntentKind.OUTPUT), None)
+
+    @property
+    def main_leg(self) -> tuple[Deposit, ...]:
+        """The deposits that are the swap's own, as far as they are there."""
+        return tuple(d for d in self.deposits.values() if d.is_live and not d.returned_base_units)
+
+    def on(self, at: datetime) -> Swap:
+        """Return the swap after one more fact. Every fact spends one sequence."""
+        return replace(self, sequence=self.sequence + 1, changed_at=at)
+
+    def after(self, trigger: Trigger) -> Swap:
+        return replace(self, status=next_status(self.status, trigger))
+
+    def with_deposit(self, deposit: Deposit) -> Swap:
+        return replace(self, deposits={**self.deposits, deposit.id: deposit})
+
+    def with_intent(self, intent: Intent) -> Swap:
+        intents = {**self.intents, intent.id: intent}
+        return replace(self, intents={k: i for k, i in intents.items() if i.is_live})

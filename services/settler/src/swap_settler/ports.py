@@ -1,0 +1,82 @@
+"""What the settler needs from the outside, in its own words."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from datetime import datetime
+from typing import Protocol
+from uuid import UUID
+
+from swap_runtime.outbox import Outgoing
+from swap_settler.domain.changes import Changes
+from swap_settler.domain.inventory import AssetKey, Inventory
+from swap_settler.domain.swap import Deposit, Swap
+
+PaymentKey = tuple[str, int]  # network, paid_id
+
+
+class Work(Protocol):
+    """One open transaction. Nothing outside the database is called while it lasts.
+
+    Locks are taken in the order of the methods below, and each method at most once: keys, swaps
+    with their intents, inventory; `flush` takes accounts last.
+    """
+
+    async def mark_seen(self, message_ids: Sequence[UUID]) -> frozenset[UUID]:
+        """Put the messages into the inbox and return those that were not there yet."""
+        ...
+
+    async def lock_keys(self, keys: Collection[str]) -> None:
+        """Hold the keys until the end: who creates a swap waits for who brings its deposit."""
+        ...
+
+    async def lock_swaps(self, match_keys: Collection[str]) -> Mapping[str, Swap]:
+        """Load the swaps of match keys that are locked, each locked with its intents."""
+        ...
+
+    async def lock_swaps_by_id(self, ids: Collection[UUID]) -> Mapping[UUID, Swap]:
+        """Load swaps, locked in the order of their ids, each with its deposits and intents.
+
+        An intent comes with the attempts that were committed before its lock was got.
+        """
+        ...
+
+    async def lock_expiring(self, now: datetime, *, limit: int) -> Sequence[Swap]:
+        """Load swaps whose deadline passed on our clock and on the source network.
+
+        Nothing the watcher said up to that block may be unheard, and no deposit may be open.
+        A swap that somebody else holds is left to the next round.
+        """
+        ...
+
+    async def unmatched_deposits(
+        self, ids: Collection[UUID], match_keys: Collection[str]
+    ) -> Mapping[UUID, Deposit]:
+        """Load the deposits without a swap that have one of the ids or one of the match keys."""
+        ...
+
+    async def swaps_paid_by(self, payments: Collection[PaymentKey]) -> Mapping[PaymentKey, UUID]:
+        """Return the swaps whose live intents have these ids at the Treasury. Locks nothing."""
+        ...
+
+    async def lock_inventory(self, assets: Collection[AssetKey]) -> Mapping[AssetKey, Inventory]:
+        """Load the rows of the assets, made where missing, locked in the order of their names."""
+        ...
+
+    async def flush(self, changes: Sequence[Changes], outgoing: Sequence[Outgoing]) -> None:
+        """Save all changes and messages, one statement per table.
+
+        Of an intent that exists only what this room decides is written: state, what was mined,
+        version, death. Bookings move balances, and inventory that was locked before.
+        """
+        ...
+
+
+class UnitOfWork(Protocol):
+    def __call__(self) -> AbstractAsyncContextManager[Work]:
+        """Open one transaction: commit on a clean exit, roll back on any exception.
+
+        :raises Unavailable: when the database is away or the transaction lost a race.
+        """
+        ...
