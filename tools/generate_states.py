@@ -1,0 +1,49 @@
+"""Write docs/states.md from the three status tables."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from generating import generated
+
+from swap_domain import authorization_status, lifecycle, transaction_status
+
+TARGET = "docs/states.md"
+HEAD = """# States
+
+Generated from the tables in `libs/domain/src/swap_domain` by `make generate`. A pair of status and
+trigger that has no arrow here is refused. Where more than one arrow leaves a status, pure functions
+in `services/settler/src/swap_settler/domain` choose the trigger.
+"""
+
+
+def diagram(table: Mapping[tuple[StrEnum, StrEnum], StrEnum], first: StrEnum) -> str:
+    arrows = [f"    {a.value} --> {b.value}: {t.value}" for (a, t), b in table.items()]
+    outside = {status for status, _ in table}
+    ends = [f"    {s.value} --> [*]" for s in type(first) if s not in outside]
+    lines = ["```mermaid", "stateDiagram-v2", f"    [*] --> {first.value}", *arrows, *ends, "```"]
+    return "\n".join(lines)
+
+
+def page() -> str:
+    swap = diagram(lifecycle.TRANSITIONS, lifecycle.Status.DEPOSIT_PENDING)
+    transaction = diagram(
+        transaction_status.TRANSITIONS, transaction_status.TransactionStatus.PENDING
+    )
+    authorization = diagram(
+        authorization_status.TRANSITIONS, authorization_status.AuthorizationStatus.INITIATED
+    )
+    return "\n".join(
+        [
+            HEAD,
+            f"## A swap\n\n{swap}\n",
+            "A fact that moves no status (seen, sent, mined) spends a sequence all the same: the\n"
+            "history then has two rows of one status.\n",
+            f"## A transaction of a swap\n\n{transaction}\n",
+            "A deposit begins as `initiated`, because it is seen before anybody decides about it.\n",
+            f"## A gasless authorization\n\n{authorization}\n",
+        ]
+    )
+
+
+if __name__ == "__main__":
+    generated({TARGET: page()})

@@ -1,0 +1,21 @@
+"""Write generated files, or with --check fail when one is not what would be written."""
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+
+def generated(files: Mapping[str, str]) -> None:
+    stale = [path for path, text in files.items() if not _is_current(Path(path), text)]
+    if "--check" in sys.argv:
+        if stale:
+            sys.exit(f"not up to date, run `make generate`: {', '.join(stale)}")
+        return
+    for path in stale:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        Path(path).write_text(files[path])
+        print(f"wrote {path}")
+
+
+def _is_current(path: Path, text: str) -> bool:
+    return path.exists() and path.read_text() == text

@@ -1,0 +1,42 @@
+"""Fail when a handler file does more than subscribe one use case to one topic."""
+
+import ast
+import sys
+from pathlib import Path
+
+LINES_MAX = 40
+
+
+def offences(path: Path) -> list[str]:
+    source = path.read_text()
+    calls = [
+        node
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Call)
+        and (
+            (isinstance(node.func, ast.Name) and node.func.id == "consume")
+            or (isinstance(node.func, ast.Attribute) and node.func.attr == "consume")
+        )
+    ]
+    found = []
+    if len(calls) != 1:
+        found.append(f"{path}: has {len(calls)} consume calls, not one")
+    if source.count("\n") > LINES_MAX:
+        found.append(f"{path}: is longer than {LINES_MAX} lines")
+    return found
+
+
+def main(roots: list[str]) -> int:
+    files = [
+        path
+        for root in roots
+        for path in sorted(Path(root).rglob("handlers/*.py"))
+        if path.name != "__init__.py"
+    ]
+    found = [offence for path in files for offence in offences(path)]
+    print(*found, sep="\n", end="\n" if found else "")
+    return bool(found)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
