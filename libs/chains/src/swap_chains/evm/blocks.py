@@ -1,0 +1,130 @@
+"""Headers as nodes send them, and the stretch of chain that can still change."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from swap_chains.errors import InconsistentAnswer
+from swap_chains.events import Block, BlocksReverted
+from swap_chains.evm.codec import from_quantity, to_quantity
+from swap_chains.evm.rpc import Node, Request
+
+
+def header_at(number: int | str) -> Request:
+    """Ask for the header at a number, or at a tag such as `latest`."""
+    place = number if isinstance(number, str) else to_quantity(number)
+    return Request("eth_getBlockByNumber", (place, False))
+
+
+async def find_header(node: Node, number: int | str) -> Block | None:
+    """Fetch the header at a number or tag; None where there is none yet."""
+    (answer,) = await node.batch([header_at(number)])
+    return None if answer is None else to_block(node, answer)
+
+
+def header_of(block_hash: str) -> Request:
+    """Ask for the header of a hash, canonical or not."""
+    return Request("eth_getBlockByHash", (block_hash, False))
+
+
+def to_block(node: Node, answer: Any) -> Block:
+    """Read a header.
+
+    :raises InconsistentAnswer: when it is none: the node does not have the block, or hides it.
+    """
+    if isinstance(answer, Exception):
+        raise answer
+    if not isinstance(answer, Mapping):
+        raise InconsistentAnswer(node.label, "no header")
+    try:
+        return Block(
+            number=from_quantity(answer["number"]),
+            hash=answer["hash"].lower(),
+            parent_hash=answer["parentHash"].lower(),
+            time=datetime.fromtimestamp(from_quantity(answer["timestamp"]), UTC),
+        )
+    except (KeyError, ValueError, AttributeError, OverflowError) as error:
+        raise InconsistentAnswer(node.label, f"a broken header: {error!r}") from error
+
+
+async def headers_at(node: Node, numbers: Sequence[int]) -> list[Block]:
+    """Fetch headers by number, and hold each against its number and its neighbour.
+
+    :raises InconsistentAnswer: when they are not of one chain.
+    """
+    answers = await node.batch([header_at(number) for number in numbers])
+    blocks = [to_block(node, answer) for answer in answers]
+    by_number = {block.number: block for block in blocks}
+    for number, block in zip(numbers, blocks, strict=True):
+        if block.number != number:
+            raise InconsistentAnswer(node.label, f"block {block.number} in place of {number}")
+        below = by_number.get(number - 1)
+        if below is not None and below.hash != block.parent_hash:
+            raise InconsistentAnswer(node.label, f"block {number} does not follow its parent")
+    return blocks
+
+
+class Tail:
+    """The blocks that were told and can still change: from the last finalized one to the end."""
+
+    def __init__(self, blocks: Sequence[Block]) -> None:
+        self._blocks = list(blocks)
+        self._hashes = {block.number: block.hash for block in blocks}
+        self._ahead: Block | None = None
+        self.finalized: Block | None = None
+
+    @property
+    def last(self) -> Block:
+        return self._blocks[-1]
+
+    @property
+    def oldest(self) -> Block:
+        return self._blocks[0]
+
+    def has(self, block: Block) -> bool:
+        return self._hashes.get(block.number) == block.hash
+
+    def numbers_down_from(self, number: int, count: int) -> list[int]:
+        """Return at most `count` of the numbers at or below `number`, the highest first."""
+        return [b.number for b in reversed(self._blocks) if b.number <= number][:count]
+
+    def append(self, block: Block) -> None:
+        self._blocks.append(block)
+        self._hashes[block.number] = block.hash
+
+    def cut_after(self, ancestor: Block) -> BlocksReverted:
+        """Forget what follows the ancestor, and say what that was."""
+        kept = [block for block in self._blocks if block.number <= ancestor.number]
+        reverted = tuple(self._blocks[len(kept) :])
+        self._blocks = kept
+        self._hashes = {block.number: block.hash for block in kept}
+        return BlocksReverted(ancestor=kept[-1], reverted=reverted)
+
+    def finalize(self, claim: Block | None) -> Block | None:
+        """Return the newly finalized block, if the chain's claim is about a block in here.
+
+        A claim ahead of the end is kept until the end gets there. Older claims say nothing: what
+        was final once stays final, whichever node is asked.
+        """
+        claims = [c for c in (claim, self._ahead) if c is not None]
+        news = [c for c in claims if self._is_news(c)]
+        ahead = [c for c in claims if c.number > self.last.number]
+        # The nearest one: a newer claim may be ahead of every block that is ever the last.
+        self._ahead = min(ahead, key=_number, default=None)
+        return self._cut_before(max(news, key=_number)) if news else None
+
+    def _is_news(self, claim: Block) -> bool:
+        is_newer = self.finalized is None or claim.number > self.finalized.number
+        return is_newer and self.has(claim)
+
+    def _cut_before(self, finalized: Block) -> Block:
+        self._blocks = [block for block in self._blocks if block.number >= finalized.number]
+        self._hashes = {block.number: block.hash for block in self._blocks}
+        self.finalized = finalized
+        return finalized
+
+
+def _number(block: Block) -> int:
+    return block.number

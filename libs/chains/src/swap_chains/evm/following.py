@@ -1,0 +1,208 @@
+"""Following the head: polls, appends, reorgs, and quick catching up behind finality."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import orjson
+
+from swap_chains.errors import (
+    ChainUnavailable,
+    InconsistentAnswer,
+    NodeRefused,
+    ReorgBeyondFinality,
+)
+from swap_chains.events import Block, BlockAdded, BlocksFinalized, ChainEvent
+from swap_chains.evm import gathering
+from swap_chains.evm.blocks import Tail, header_at, headers_at, to_block
+from swap_chains.evm.gathering import RangeRefused
+from swap_chains.evm.movements import Followed
+from swap_chains.evm.rpc import Backoff, Node, NodeUnreachable, Rpc
+
+# The same bytes every time: an answer equal to the last one needs no parsing.
+_POLL: Final = orjson.dumps(
+    {"jsonrpc": "2.0", "id": 0, "method": "eth_getBlockByNumber", "params": ["latest", False]}
+)
+_STEP_BLOCKS_MAX: Final = 100
+_RANGE_BLOCKS_FIRST: Final = 500
+_ANCESTOR_SEARCH_FIRST: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How eagerly a chain is followed."""
+
+    poll_seconds: float = 0.25
+    # With nothing new for so long, another node may be further.
+    stale_after_seconds: float = 30.0
+    range_blocks_max: int = 10_000
+    # A wider gap is read by ranges, as far as it is final.
+    gap_blocks_max: int = 32
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """What one round found out. It changes nothing until it is taken."""
+
+    ancestor: Block | None = None
+    added: Sequence[BlockAdded] = ()
+    finalized: Block | None = None
+    has_more: bool = False  # and the next round need not wait
+    seen: bytes | None = None  # the poll's answer that has been dealt with
+
+
+class Follower:
+    """One run of `follow`: where it stands, and how to go on."""
+
+    def __init__(
+        self,
+        rpc: Rpc,
+        followed: Followed,
+        pace: Pace,
+        news: asyncio.Event,
+        *,
+        after: Block,
+        recent: Sequence[Block] = (),
+    ) -> None:
+        self._rpc = rpc
+        self._followed = followed
+        self._pace = pace
+        self._news = news
+        self._tail = Tail([*(b for b in recent if b.number < after.number), after])
+        self._seen: bytes | None = None
+        self._range_blocks = min(_RANGE_BLOCKS_FIRST, pace.range_blocks_max)
+        self._backoff = Backoff(pace.poll_seconds)
+        self._moved_at = asyncio.get_running_loop().time()
+
+    async def batches(self) -> AsyncGenerator[Sequence[ChainEvent], None]:
+        """Yield what each round found. While one is used, the next of a catch-up is fetched."""
+        ahead: asyncio.Task[_Step] | None = None
+        try:
+            while True:
+                step = await (ahead or self._round())
+                ahead = None
+                events = self._take(step)
+                if step.has_more:
+                    ahead = asyncio.create_task(self._round())
+                if events:
+                    yield events
+                if ahead is None:
+                    await self._wait(had_news=bool(events))
+        finally:
+            if ahead is not None:
+                ahead.cancel()
+
+    async def _round(self) -> _Step:
+        failures = 0
+        while True:
+            try:
+                return await self._rpc.on_one_node(self._advance, rounds=1)
+            except (ChainUnavailable, NodeRefused):
+                await asyncio.sleep(self._backoff.seconds(failures))
+                failures += 1
+
+    async def _wait(self, *, had_news: bool) -> None:
+        now = asyncio.get_running_loop().time()
+        if had_news:
+            self._moved_at = now
+        elif now - self._moved_at > self._pace.stale_after_seconds:
+            self._rpc.prefer_another()
+            self._moved_at = now
+        try:
+            async with asyncio.timeout(self._pace.poll_seconds):
+                await self._news.wait()
+        except TimeoutError:
+            return
+        self._news.clear()
+
+    def _take(self, step: _Step) -> list[ChainEvent]:
+        events: list[ChainEvent] = []
+        if step.ancestor is not None:
+            events.append(self._tail.cut_after(step.ancestor))
+        for added in step.added:
+            self._tail.append(added.block)
+            events.append(added)
+        finalized = self._tail.finalize(step.finalized)
+        if finalized is not None:
+            events.append(BlocksFinalized(finalized))
+        self._seen = step.seen
+        return events
+
+    async def _advance(self, node: Node) -> _Step:
+        answer = await node.post(_POLL)
+        if answer == self._seen:
+            return _Step(seen=answer)
+        step = await self._reconcile(node, to_block(node, node.result_of(answer)))
+        return step if step.has_more else replace(step, seen=answer)
+
+    async def _reconcile(self, node: Node, head: Block) -> _Step:
+        last = self._tail.last
+        if self._tail.has(head):
+            return await self._nothing_new(node)
+        if head.number < self._tail.oldest.number:
+            raise InconsistentAnswer(node.label, f"its head {head.number} is behind finality")
+        if head.number == last.number + 1 and head.parent_hash == last.hash:
+            return await self._append(node, [head], head)
+        if head.number > last.number:
+            return await self._close_gap(node, head)
+        return await self._find_ancestor(node, head)
+
+    async def _nothing_new(self, node: Node) -> _Step:
+        """At our end, or behind it: a node that lags shows blocks we know, and reverts nothing."""
+        if self._tail.finalized is not None:
+            return _Step()
+        return _Step(finalized=await self._finalized(node))
+
+    async def _append(self, node: Node, blocks: Sequence[Block], head: Block) -> _Step:
+        added, finalized = await gathering.by_hash(node, self._followed, blocks)
+        return _Step(added=added, finalized=finalized, has_more=blocks[-1] != head)
+
+    async def _close_gap(self, node: Node, head: Block) -> _Step:
+        last = self._tail.last
+        if head.number - last.number > self._pace.gap_blocks_max:
+            finalized = await self._finalized(node)
+            if finalized is not None and finalized.number > last.number:
+                return await self._append_range(node, finalized, head)
+        end = min(head.number, last.number + _STEP_BLOCKS_MAX)
+        blocks = await headers_at(node, range(last.number + 1, end + 1))
+        if blocks[0].parent_hash != last.hash:
+            return await self._find_ancestor(node, head)
+        return await self._append(node, blocks, head)
+
+    async def _append_range(self, node: Node, finalized: Block, head: Block) -> _Step:
+        last = self._tail.last
+        end = min(finalized.number, last.number + self._range_blocks)
+        count = end - last.number
+        try:
+            first, added = await gathering.by_range(
+                node, self._followed, first=last.number + 1, last=end
+            )
+        except (RangeRefused, NodeUnreachable) as failure:
+            # Nodes say in many ways that a range is too much, one is to hang up.
+            self._range_blocks = max(count // 2, 1)
+            if isinstance(failure, RangeRefused) and count > 1:
+                return _Step(has_more=True)
+            raise
+        if first.parent_hash != last.hash:
+            return await self._find_ancestor(node, head)
+        self._range_blocks = min(count + count // 2 + 1, self._pace.range_blocks_max)
+        return _Step(added=added, finalized=added[-1].block, has_more=True)
+
+    async def _find_ancestor(self, node: Node, head: Block) -> _Step:
+        tail = self._tail
+        number, count = min(tail.last.number, head.number), _ANCESTOR_SEARCH_FIRST
+        while numbers := tail.numbers_down_from(number, count):
+            for block in await headers_at(node, numbers):
+                if block == tail.last:
+                    raise InconsistentAnswer(node.label, f"two answers about block {block.number}")
+                if tail.has(block):
+                    return _Step(ancestor=block, has_more=True)
+            number, count = numbers[-1] - 1, count * 4
+        raise ReorgBeyondFinality(self._rpc.network, tail.oldest.number)
+
+    async def _finalized(self, node: Node) -> Block | None:
+        (answer,) = await node.batch([header_at("finalized")])
+        return gathering.finalized_in(node, answer)

@@ -1,0 +1,147 @@
+"""Blocks with their movements, read from one node and held against each other."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from swap_chains.errors import InconsistentAnswer, NodeRefused
+from swap_chains.events import Block, BlockAdded
+from swap_chains.evm.blocks import header_at, header_of, headers_at, to_block
+from swap_chains.evm.codec import checksum_address, to_quantity
+from swap_chains.evm.movements import (
+    Followed,
+    Log,
+    deposit_transactions,
+    in_log_order,
+    to_logs,
+    to_movements,
+)
+from swap_chains.evm.rpc import Node, Request
+
+
+class RangeRefused(NodeRefused):
+    """The node does not answer for so many blocks, or so many logs, at once."""
+
+
+async def by_hash(
+    node: Node, followed: Followed, blocks: Sequence[Block]
+) -> tuple[list[BlockAdded], Block | None]:
+    """Add the movements to blocks near the head; return also what the chain calls final.
+
+    Logs are asked for by block hash, and the same request asks for the block itself: a node that
+    does not have it can say so only there, an empty answer would look like a block without logs.
+    """
+    receivers = followed.receivers()
+    requests: list[Request] = []
+    for block in blocks:
+        requests += [header_of(block.hash), *followed.filters({"blockHash": block.hash})]
+    requests.append(header_at("finalized"))
+    answers = await node.batch(requests)
+    size = (len(requests) - 1) // max(len(blocks), 1)
+
+    logs: list[Log] = []
+    for nth, block in enumerate(blocks):
+        header, *found = answers[nth * size : (nth + 1) * size]
+        if to_block(node, header) != block:
+            raise InconsistentAnswer(node.label, f"two answers about block {block.number}")
+        mine = [log for answer in found for log in to_logs(node.label, answer)]
+        if any((log.block_hash, log.block_number) != (block.hash, block.number) for log in mine):
+            raise InconsistentAnswer(node.label, f"a log of another block than {block.number}")
+        logs += [log for log in mine if followed.wants(log, receivers)]
+    return await with_movements(node, followed, blocks, logs), finalized_in(node, answers[-1])
+
+
+def finalized_in(node: Node, answer: Any) -> Block | None:
+    """Read what the chain calls final; None where it does not say, as before its first epoch."""
+    return None if answer is None or isinstance(answer, NodeRefused) else to_block(node, answer)
+
+
+async def by_range(
+    node: Node, followed: Followed, *, first: int, last: int
+) -> tuple[Block, list[BlockAdded]]:
+    """Read a range behind finality: its first block, the blocks with movements, and its last.
+
+    :raises RangeRefused: when the node wants a shorter one.
+    """
+    place = {"fromBlock": to_quantity(first), "toBlock": to_quantity(last)}
+    answers = await node.batch([header_at(first), header_at(last), *followed.filters(place)])
+    ends = [to_block(node, answer) for answer in answers[:2]]
+    if [block.number for block in ends] != [first, last]:
+        raise InconsistentAnswer(node.label, f"not the blocks {first} and {last}")
+    wanted = _wanted(node, followed, answers[2:], followed.receivers())
+    numbers = sorted({log.block_number for log in wanted} | {last})
+    _check_range(node, numbers, first, last)
+    blocks = await headers_at(node, numbers)
+    if blocks[-1] != ends[1]:
+        raise InconsistentAnswer(node.label, f"two answers about block {last}")
+    return ends[0], await with_movements(node, followed, blocks, wanted)
+
+
+async def transfers_to(
+    node: Node, followed: Followed, *, to: Collection[str], first: int, last: int
+) -> list[BlockAdded]:
+    """Read the token transfers to these addresses in a range, as the blocks that have some."""
+    receivers = frozenset(address.lower() for address in to)
+    place = {"fromBlock": to_quantity(first), "toBlock": to_quantity(last)}
+    answers = await node.batch([followed.transfers(place, receivers)])
+    wanted = _wanted(node, followed, answers, receivers)
+    numbers = sorted({log.block_number for log in wanted})
+    _check_range(node, numbers, first, last)
+    return await with_movements(node, followed, await headers_at(node, numbers), wanted)
+
+
+def _wanted(
+    node: Node, followed: Followed, answers: Iterable[Any], receivers: frozenset[str]
+) -> list[Log]:
+    logs: list[Log] = []
+    for answer in answers:
+        if isinstance(answer, NodeRefused):
+            raise RangeRefused(answer.node, answer.code, answer.text)
+        logs += to_logs(node.label, answer)
+    return [log for log in logs if followed.wants(log, receivers)]
+
+
+def _check_range(node: Node, numbers: Sequence[int], first: int, last: int) -> None:
+    if numbers and not first <= numbers[0] <= numbers[-1] <= last:
+        raise InconsistentAnswer(node.label, f"a log outside of the blocks {first} to {last}")
+
+
+async def with_movements(
+    node: Node, followed: Followed, blocks: Sequence[Block], logs: Sequence[Log]
+) -> list[BlockAdded]:
+    """Put the logs into their blocks.
+
+    :raises InconsistentAnswer: when a log's block is not the block of its number.
+    """
+    senders = await _senders(node, logs)
+    of_block: defaultdict[int, list[Log]] = defaultdict(list)
+    for number, group in groupby(logs, key=lambda log: log.block_number):
+        of_block[number] += group
+    added = []
+    for block in blocks:
+        mine = in_log_order(node.label, of_block[block.number])
+        if any(log.block_hash != block.hash for log in mine):
+            raise InconsistentAnswer(node.label, f"a log of another block {block.number}")
+        added.append(BlockAdded(block, to_movements(node.label, followed, mine, senders)))
+    return added
+
+
+async def _senders(node: Node, logs: Sequence[Log]) -> Mapping[str, str]:
+    hashes = deposit_transactions(logs)
+    if not hashes:
+        return {}
+    answers = await node.batch([Request("eth_getTransactionByHash", (h,)) for h in hashes])
+    places = {log.transaction_hash: log.block_hash for log in logs}
+    senders = {}
+    for transaction_hash, answer in zip(hashes, answers, strict=True):
+        if not isinstance(answer, Mapping) or not _is_in(answer, places[transaction_hash]):
+            raise InconsistentAnswer(node.label, f"no transaction {transaction_hash} in its block")
+        senders[transaction_hash] = checksum_address(answer["from"])
+    return senders
+
+
+def _is_in(transaction: Mapping[str, Any], block_hash: str) -> bool:
+    return str(transaction.get("blockHash")).lower() == block_hash

@@ -1,0 +1,111 @@
+"""Reading an EVM network."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Collection, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import aclosing, suppress
+
+import aiohttp
+
+from swap_chains.errors import InconsistentAnswer
+from swap_chains.events import Block, BlockAdded, ChainEvent
+from swap_chains.evm import codec, gathering
+from swap_chains.evm.blocks import headers_at
+from swap_chains.evm.following import Follower, Pace
+from swap_chains.evm.heads import wake_on_heads
+from swap_chains.evm.movements import Followed, to_logs
+from swap_chains.evm.rpc import Node, NodeUnreachable, Rpc
+from swap_chains.evm.state import EvmState
+
+
+class EvmReader(EvmState):
+    """A ChainReader over JSON-RPC: facts in order, and the state of EvmState."""
+
+    def __init__(
+        self,
+        rpc: Rpc,
+        *,
+        depository: str,
+        treasury: str,
+        tokens: Collection[str],
+        watched: AbstractSet[str] = frozenset(),
+        pace: Pace | None = None,
+        heads: tuple[str, aiohttp.ClientSession] | None = None,
+    ) -> None:
+        """`watched` may grow while it is followed. `heads` is a WebSocket that wakes the polls."""
+        super().__init__(rpc)
+        self._followed = Followed.of(depository, treasury, tokens, watched)
+        self._pace = pace or Pace()
+        self._heads = heads
+
+    async def follow(
+        self, *, after: Block, recent: Sequence[Block] = ()
+    ) -> AsyncGenerator[ChainEvent, None]:
+        async with aclosing(self.follow_batches(after=after, recent=recent)) as batches:
+            async for batch in batches:
+                for event in batch:
+                    yield event
+
+    async def follow_batches(
+        self, *, after: Block, recent: Sequence[Block] = ()
+    ) -> AsyncGenerator[Sequence[ChainEvent], None]:
+        news = asyncio.Event()
+        waking = asyncio.create_task(wake_on_heads(*self._heads, news)) if self._heads else None
+        follower = Follower(self._rpc, self._followed, self._pace, news, after=after, recent=recent)
+        try:
+            async with aclosing(follower.batches()) as batches:
+                async for batch in batches:
+                    yield batch
+        finally:
+            if waking is not None:
+                waking.cancel()
+                with suppress(asyncio.CancelledError):
+                    await waking
+
+    async def movements(
+        self, *, to: Collection[str], first: int, last: Block
+    ) -> Sequence[BlockAdded]:
+        if not to or not self._followed.tokens:
+            return []
+        return await self._on_one_node(lambda node: self._movements(node, to, first, last))
+
+    async def _movements(
+        self, node: Node, to: Collection[str], first: int, last: Block
+    ) -> Sequence[BlockAdded]:
+        (end,) = await headers_at(node, [last.number])
+        if end != last:
+            raise InconsistentAnswer(node.label, f"block {last.number} is not the one asked about")
+        added: list[BlockAdded] = []
+        size = self._pace.range_blocks_max
+        while first <= last.number:
+            upto = min(first + size - 1, last.number)
+            try:
+                added += await gathering.transfers_to(
+                    node, self._followed, to=to, first=first, last=upto
+                )
+            except (gathering.RangeRefused, NodeUnreachable):
+                if upto == first:
+                    raise
+                size = (upto - first + 1) // 2
+                continue
+            first = upto + 1
+        return added
+
+    async def movements_of(self, transaction_hash: str) -> BlockAdded | None:
+        async def read(node: Node) -> BlockAdded | None:
+            receipt = await node.call("eth_getTransactionReceipt", transaction_hash)
+            if receipt is None:
+                return None
+            receivers = self._followed.receivers()
+            logs = [
+                log
+                for log in to_logs(node.label, receipt["logs"])
+                if self._followed.wants(log, receivers)
+            ]
+            blocks = await headers_at(node, [codec.from_quantity(receipt["blockNumber"])])
+            (added,) = await gathering.with_movements(node, self._followed, blocks, logs)
+            return added
+
+        return await self._on_one_node(read)

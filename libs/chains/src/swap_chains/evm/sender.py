@@ -1,0 +1,148 @@
+"""Spending from one key on an EVM network."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Sequence
+from typing import Any, Final
+
+from eth_account import Account
+from eth_account.signers.local import LocalAccount
+
+from swap_chains.errors import ChainError, ChainUnavailable, NodeRefused
+from swap_chains.evm.codec import keccak
+from swap_chains.evm.rpc import Node, Request, Rpc
+from swap_chains.ports import (
+    Broadcast,
+    Call,
+    Fees,
+    NodeAnswer,
+    Reaction,
+    Sighting,
+    SignedTransaction,
+)
+
+_DYNAMIC_FEE_TRANSACTION: Final = 2
+
+
+class EvmSender:
+    """A ChainSender that holds its key in memory and shows it to nobody."""
+
+    def __init__(self, rpc: Rpc, *, chain_id: int, private_key: str) -> None:
+        self._rpc = rpc
+        self._chain_id = chain_id
+        # eth_account's own repr shows nothing, but a bad key would stand in its error.
+        try:
+            self._account: LocalAccount = Account.from_key(private_key)
+        except Exception:
+            raise ValueError(f"the key for {rpc.network} is no private key") from None
+
+    def __repr__(self) -> str:
+        return f"EvmSender({self.network}, {self.address})"
+
+    @property
+    def network(self) -> str:
+        return self._rpc.network
+
+    @property
+    def address(self) -> str:
+        return str(self._account.address)
+
+    async def sign(self, call: Call, *, nonce: int, fees: Fees) -> SignedTransaction:
+        fields: dict[str, Any] = {
+            "type": _DYNAMIC_FEE_TRANSACTION,
+            "chainId": self._chain_id,
+            "nonce": nonce,
+            "to": call.to,
+            "value": call.value,
+            "data": call.data,
+            "gas": call.gas_limit,
+            "maxFeePerGas": fees.max_fee_per_gas,
+            "maxPriorityFeePerGas": fees.max_priority_fee_per_gas,
+        }
+        signed = self._account.sign_transaction(fields)
+        raw = bytes(signed.raw_transaction)
+        return SignedTransaction("0x" + keccak(raw).hex(), raw, nonce)
+
+    async def broadcast(self, transactions: Sequence[SignedTransaction]) -> Sequence[Broadcast]:
+        if not transactions:
+            return []
+        columns = await asyncio.gather(*(_send(node, transactions) for node in self._rpc.nodes))
+        self._insist_on_one(columns)
+        rows = zip(*columns, strict=True)
+        return [
+            Broadcast(transaction.transaction_hash, answers)
+            for transaction, answers in zip(transactions, rows, strict=True)
+        ]
+
+    async def look_up(self, transaction_hashes: Collection[str]) -> Sequence[Sighting]:
+        hashes = list(dict.fromkeys(transaction_hashes))
+        if not hashes:
+            return []
+        nodes = self._rpc.nodes
+        columns = await asyncio.gather(*(_look_up(node, hashes) for node in nodes))
+        if all(known is None for column in columns for known in column):
+            raise ChainUnavailable(self.network, [f"{node.label}: no answer" for node in nodes])
+        return [
+            Sighting(
+                transaction_hash,
+                known_to=_labels(nodes, row, known=True),
+                unknown_to=_labels(nodes, row, known=False),
+                unreachable=_labels(nodes, row, known=None),
+            )
+            for transaction_hash, row in zip(hashes, zip(*columns, strict=True), strict=True)
+        ]
+
+    def _insist_on_one(self, columns: Sequence[Sequence[NodeAnswer]]) -> None:
+        answers = [answer for column in columns for answer in column]
+        if all(answer.reaction is Reaction.UNREACHABLE for answer in answers):
+            raise ChainUnavailable(self.network, [f"{a.node}: {a.text}" for a in answers])
+
+
+async def _send(node: Node, transactions: Sequence[SignedTransaction]) -> list[NodeAnswer]:
+    """Send once. What was not plainly accepted is looked up: error texts are hints."""
+    requests = [
+        Request("eth_sendRawTransaction", ("0x" + transaction.raw.hex(),))
+        for transaction in transactions
+    ]
+    try:
+        said: Sequence[Any] = await node.ask(requests)
+    except ChainError as error:
+        said = [error] * len(transactions)
+    answers = {
+        transaction.transaction_hash: _reaction(node, transaction, word)
+        for transaction, word in zip(transactions, said, strict=True)
+    }
+    doubtful = [h for h, a in answers.items() if a.reaction is not Reaction.ACCEPTED]
+    for transaction_hash, known in zip(doubtful, await _look_up(node, doubtful), strict=True):
+        answer = answers[transaction_hash]
+        if known:
+            answers[transaction_hash] = NodeAnswer(node.label, Reaction.KNOWN, answer.text)
+        elif known is None:
+            answers[transaction_hash] = NodeAnswer(node.label, Reaction.UNREACHABLE, answer.text)
+    return [answers[transaction.transaction_hash] for transaction in transactions]
+
+
+def _reaction(node: Node, transaction: SignedTransaction, said: Any) -> NodeAnswer:
+    if isinstance(said, NodeRefused):
+        return NodeAnswer(node.label, Reaction.REJECTED, said.text)
+    if isinstance(said, ChainError):
+        return NodeAnswer(node.label, Reaction.UNREACHABLE, str(said))
+    if str(said).lower() == transaction.transaction_hash:
+        return NodeAnswer(node.label, Reaction.ACCEPTED, "")
+    return NodeAnswer(node.label, Reaction.UNREACHABLE, f"answered {said!r}")
+
+
+async def _look_up(node: Node, hashes: Sequence[str]) -> list[bool | None]:
+    """Say of each hash whether the node knows it; None where it did not answer."""
+    try:
+        answers = await node.ask([Request("eth_getTransactionByHash", (h,)) for h in hashes])
+    except ChainError:
+        return [None] * len(hashes)
+    return [None if isinstance(a, NodeRefused) else a is not None for a in answers]
+
+
+def _labels(
+    nodes: Sequence[Node], row: Sequence[bool | None], *, known: bool | None
+) -> tuple[str, ...]:
+    return tuple(node.label for node, answer in zip(nodes, row, strict=True) if answer is known)

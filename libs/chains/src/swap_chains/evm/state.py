@@ -1,0 +1,224 @@
+"""Questions about an EVM network's state, each pinned to a block where it can be."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from typing import Any, Final, TypeVar
+
+from swap_chains.errors import BlockUnknown, ChainUnavailable, InconsistentAnswer, NodeRefused
+from swap_chains.events import Block
+from swap_chains.evm import codec
+from swap_chains.evm.blocks import find_header, header_at, headers_at
+from swap_chains.evm.rpc import Node, Request, Rpc, as_revert
+from swap_chains.ports import Call, Fees, FoundTransaction, Holding, Receipt, Simulated
+
+T = TypeVar("T")
+
+_BASE_FEE_HEADROOM: Final = 2  # covers five full blocks in a row
+
+
+class EvmState:
+    """Reads what a network's accounts and contracts are, without following it."""
+
+    def __init__(self, rpc: Rpc) -> None:
+        self._rpc = rpc
+        self._finalized: Block | None = None
+
+    @property
+    def network(self) -> str:
+        return self._rpc.network
+
+    async def head(self) -> Block:
+        return await self._on_one_node(lambda node: _tagged(node, "latest"))
+
+    async def finalized(self) -> Block:
+        claim = await self._on_one_node(lambda node: _tagged(node, "finalized"))
+        if self._finalized is None or claim.number > self._finalized.number:
+            self._finalized = claim
+        return self._finalized
+
+    async def block_at(self, number: int) -> Block:
+        block = await self._on_one_node(lambda node: find_header(node, number))
+        if block is None:
+            raise BlockUnknown(self.network, number)
+        return block
+
+    async def nonce(self, account: str, *, at: Block) -> int:
+        return await self._quantity("eth_getTransactionCount", account, {"blockHash": at.hash})
+
+    async def pending_nonce(self, account: str) -> int:
+        return await self._quantity("eth_getTransactionCount", account, "pending")
+
+    async def balances(self, holdings: Collection[Holding], *, at: Block) -> Mapping[Holding, int]:
+        asked = list(dict.fromkeys(holdings))
+        requests = [_balance(holding, {"blockHash": at.hash}) for holding in asked]
+
+        async def read(node: Node) -> Mapping[Holding, int]:
+            answers = await node.batch(requests)
+            return {h: _units(node, answer) for h, answer in zip(asked, answers, strict=True)}
+
+        return await self._on_one_node(read)
+
+    async def call(self, call: Call, *, sender: str, at: Block) -> bytes:
+        return await self._on_one_node(
+            lambda node: _returned(node, [_call("eth_call", call, sender, {"blockHash": at.hash})])
+        )
+
+    async def estimate_gas(self, call: Call, *, sender: str) -> int:
+        request = _call("eth_estimateGas", call, sender)
+        return int.from_bytes(
+            await self._on_one_node(lambda node: _returned(node, [request])), "big"
+        )
+
+    async def simulate(
+        self, calls: Sequence[Call], *, sender: str, at: Block | None = None
+    ) -> Sequence[Simulated]:
+        place = "latest" if at is None else {"blockHash": at.hash}
+        requests = [_call("eth_call", call, sender, place, call.gas_limit) for call in calls]
+
+        async def read(node: Node) -> list[Simulated]:
+            return [_simulated(node, answer) for answer in await node.batch(requests)]
+
+        return await self._on_one_node(read)
+
+    async def receipts(self, transaction_hashes: Collection[str]) -> Mapping[str, Receipt]:
+        hashes = list(dict.fromkeys(transaction_hashes))
+
+        async def read(node: Node) -> Mapping[str, Receipt]:
+            requests = [Request("eth_getTransactionReceipt", (h,)) for h in hashes]
+            answers = [a for a in await node.batch(requests) if isinstance(a, Mapping)]
+            numbers = sorted({codec.from_quantity(a["blockNumber"]) for a in answers})
+            blocks = {block.hash: block for block in await headers_at(node, numbers)}
+            return {
+                a["transactionHash"].lower(): _receipt(a, blocks[a["blockHash"].lower()])
+                for a in answers
+                # A receipt of a block that was replaced meanwhile is no receipt any more.
+                if a["blockHash"].lower() in blocks
+            }
+
+        return await self._on_one_node(read)
+
+    async def transactions(
+        self, transaction_hashes: Collection[str]
+    ) -> Mapping[str, FoundTransaction]:
+        hashes = list(dict.fromkeys(transaction_hashes))
+
+        async def read(node: Node) -> Mapping[str, FoundTransaction]:
+            requests = [Request("eth_getTransactionByHash", (h,)) for h in hashes]
+            found = [_found(a) for a in await node.batch(requests) if isinstance(a, Mapping)]
+            return {transaction.transaction_hash: transaction for transaction in found}
+
+        return await self._on_one_node(read)
+
+    async def fees(self) -> Fees:
+        async def read(node: Node) -> Fees:
+            header, tip = await node.batch(
+                [header_at("latest"), Request("eth_maxPriorityFeePerGas")]
+            )
+            if not isinstance(header, Mapping) or "baseFeePerGas" not in header:
+                raise InconsistentAnswer(node.label, "no base fee")
+            # A network without the method takes any tip.
+            priority = 0 if isinstance(tip, NodeRefused) else codec.from_quantity(tip)
+            base = codec.from_quantity(header["baseFeePerGas"])
+            return Fees(base * _BASE_FEE_HEADROOM + priority, priority)
+
+        return await self._on_one_node(read)
+
+    async def _quantity(self, method: str, *params: Any) -> int:
+        return codec.from_quantity(await self._on_one_node(lambda node: node.call(method, *params)))
+
+    async def _on_one_node(self, work: Callable[[Node], Awaitable[T]]) -> T:
+        async def checked(node: Node) -> T:
+            try:
+                return await work(node)
+            except (KeyError, ValueError, AttributeError, TypeError) as error:
+                raise InconsistentAnswer(node.label, f"a broken answer: {error!r}") from error
+
+        try:
+            return await self._rpc.on_one_node(checked)
+        except NodeRefused as refusal:
+            raise ChainUnavailable(self.network, [str(refusal)]) from refusal
+
+
+async def _tagged(node: Node, tag: str) -> Block:
+    block = await find_header(node, tag)
+    if block is None:
+        raise InconsistentAnswer(node.label, f"no {tag} block")
+    return block
+
+
+def _balance(holding: Holding, place: Mapping[str, str]) -> Request:
+    if holding.token == codec.ZERO_ADDRESS:
+        return Request("eth_getBalance", (holding.account, place))
+    data = "0x" + codec.encode_balance_of(holding.account).hex()
+    return Request("eth_call", ({"to": holding.token, "data": data}, place))
+
+
+def _units(node: Node, answer: Any) -> int:
+    if isinstance(answer, Exception):
+        raise answer
+    if not isinstance(answer, str) or len(answer) <= len("0x"):
+        raise InconsistentAnswer(node.label, f"{answer!r} is no balance")
+    return codec.from_quantity(answer)
+
+
+def _call(method: str, call: Call, sender: str, place: Any = "latest", gas: int = 0) -> Request:
+    message = {
+        "from": sender,
+        "to": call.to,
+        "value": codec.to_quantity(call.value),
+        "data": "0x" + call.data.hex(),
+    }
+    if gas:
+        message["gas"] = codec.to_quantity(gas)
+    return Request(method, (message, place))
+
+
+async def _returned(node: Node, requests: Sequence[Request]) -> bytes:
+    (answer,) = await node.batch(requests)
+    if isinstance(answer, NodeRefused):
+        raise as_revert(answer) or answer
+    return _bytes(answer)
+
+
+def _simulated(node: Node, answer: Any) -> Simulated:
+    if not isinstance(answer, NodeRefused):
+        return Simulated(succeeded=True, is_revert=False, data=_bytes(answer), text="")
+    revert = as_revert(answer)
+    return Simulated(
+        succeeded=False,
+        is_revert=revert is not None,
+        data=revert.data if revert else b"",
+        text=answer.text,
+    )
+
+
+def _bytes(answer: Any) -> bytes:
+    digits = answer[2:]
+    return codec.from_hex(answer if len(digits) % 2 == 0 else "0x0" + digits)
+
+
+def _receipt(answer: Mapping[str, Any], block: Block) -> Receipt:
+    gas_used = codec.from_quantity(answer["gasUsed"])
+    price = codec.from_quantity(answer["effectiveGasPrice"])
+    return Receipt(
+        block=block,
+        succeeded=codec.from_quantity(answer["status"]) == 1,
+        gas_used=gas_used,
+        # OP-stack networks charge for their data apart from gas, and say so only here.
+        fee_base_units=gas_used * price + codec.from_quantity(answer.get("l1Fee") or "0x0"),
+    )
+
+
+def _found(answer: Mapping[str, Any]) -> FoundTransaction:
+    to, number = answer.get("to"), answer.get("blockNumber")
+    return FoundTransaction(
+        transaction_hash=answer["hash"].lower(),
+        from_address=codec.checksum_address(answer["from"]),
+        to_address=codec.checksum_address(to) if to else None,
+        nonce=codec.from_quantity(answer["nonce"]),
+        value=codec.from_quantity(answer["value"]),
+        data=codec.from_hex(answer["input"]),
+        block_number=None if number is None else codec.from_quantity(number),
+        block_hash=None if number is None else answer["blockHash"].lower(),
+    )

@@ -1,0 +1,232 @@
+"""What calls do on the fake chain: native money, tokens, the Depository and the Treasury."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from swap_chains.evm import codec
+from swap_chains.evm.codec import ZERO_ADDRESS, Payment
+from swap_chains.ports import Call
+
+NOT_OPERATOR: Final = codec.selector("NotOperator(address)")
+ALREADY_PAID: Final = codec.selector("AlreadyPaid(uint256)")
+PAYMENT_FAILED: Final = codec.selector("PaymentFailed(uint256,address,address,uint256)")
+NOT_WHITELISTED: Final = codec.selector("NotWhitelisted()")
+ZERO_AMOUNT: Final = codec.selector("ZeroAmount()")
+ENFORCED_PAUSE: Final = codec.selector("EnforcedPause()")
+
+_GAS_OF_A_CALL: Final = 21_000
+_GAS_OF_A_LOG: Final = 30_000
+
+
+class Reverted(Exception):
+    """A contract of the fake chain said no."""
+
+    def __init__(self, data: bytes = b"") -> None:
+        super().__init__(data.hex())
+        self.data = data
+
+
+@dataclass(frozen=True, slots=True)
+class Emitted:
+    """A log before it has a place."""
+
+    address: str
+    topics: tuple[str, ...]
+    data: str
+
+
+@dataclass(frozen=True, slots=True)
+class Contracts:
+    """Which addresses are contracts. Checksummed."""
+
+    depository: str
+    treasury: str
+    decimals: Mapping[str, int]  # by token
+
+
+@dataclass(slots=True)
+class World:
+    """The state after a block."""
+
+    balances: dict[tuple[str, str], int] = field(default_factory=dict)  # by account and token
+    nonces: dict[str, int] = field(default_factory=dict)
+    paid: set[int] = field(default_factory=set)
+    operators: set[str] = field(default_factory=set)
+    refusing: set[str] = field(default_factory=set)  # recipients that revert
+    is_paused: bool = False
+
+    def copy(self) -> World:
+        return replace(
+            self,
+            balances=dict(self.balances),
+            nonces=dict(self.nonces),
+            paid=set(self.paid),
+            operators=set(self.operators),
+            refusing=set(self.refusing),
+        )
+
+    def move(self, token: str, from_address: str, to_address: str, base_units: int) -> None:
+        held = self.balances.get((from_address, token), 0)
+        if held < base_units or to_address in self.refusing:
+            raise Reverted()
+        self.balances[from_address, token] = held - base_units
+        self.balances[to_address, token] = self.balances.get((to_address, token), 0) + base_units
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    succeeded: bool
+    data: bytes
+    logs: tuple[Emitted, ...]
+    world: World
+
+    @property
+    def gas_used(self) -> int:
+        return _GAS_OF_A_CALL + _GAS_OF_A_LOG * len(self.logs)
+
+
+def execute(contracts: Contracts, world: World, sender: str, call: Call) -> Outcome:
+    """Try a call. A revert leaves the world as it was."""
+    run = _Run(contracts, world.copy(), sender)
+    try:
+        returned = run.call(call)
+    except Reverted as revert:
+        return Outcome(succeeded=False, data=revert.data, logs=(), world=world)
+    return Outcome(succeeded=True, data=returned, logs=tuple(run.logs), world=run.world)
+
+
+class _Run:
+    def __init__(self, contracts: Contracts, world: World, sender: str) -> None:
+        self._contracts = contracts
+        self._sender = sender
+        self.world = world
+        self.logs: list[Emitted] = []
+
+    def call(self, call: Call) -> bytes:
+        function = call.data[:4]
+        words = [call.data[n : n + 32] for n in range(4, len(call.data), 32)]
+        if call.to in self._contracts.decimals:
+            return self._token(call.to, function, words)
+        if call.to == self._contracts.depository:
+            return self._depository(function, words, call.value)
+        if call.to == self._contracts.treasury:
+            return self._treasury(call, function, words)
+        self.world.move(ZERO_ADDRESS, self._sender, call.to, call.value)
+        return b""
+
+    def _token(self, token: str, function: bytes, words: Sequence[bytes]) -> bytes:
+        if function == codec.ERC20_TRANSFER:
+            self._move_token(token, self._sender, _address(words[0]), _uint(words[1]))
+        elif function == codec.BALANCE_OF:
+            return codec.uint_word(self.world.balances.get((_address(words[0]), token), 0))
+        elif function == codec.DECIMALS:
+            return codec.uint_word(self._contracts.decimals[token])
+        elif function != codec.APPROVE:  # allowances are not kept: every pull is allowed
+            raise Reverted()
+        return codec.uint_word(1)
+
+    def _move_token(self, token: str, from_address: str, to_address: str, amount: int) -> None:
+        self.world.move(token, from_address, to_address, amount)
+        topics = (codec.TRANSFER, *map(codec.address_topic, (from_address, to_address)))
+        self._emit(token, topics, codec.uint_word(amount))
+
+    def _depository(self, function: bytes, words: Sequence[bytes], value: int) -> bytes:
+        if function == codec.IS_WHITELISTED:
+            return codec.uint_word(_address(words[0]) == self._contracts.treasury)
+        if function == codec.DEPOSIT_NATIVE:
+            receiver, token, amount = _address(words[1]), ZERO_ADDRESS, value
+            self._check_deposit(receiver, amount)
+            self.world.move(token, self._sender, receiver, amount)
+            self._receive_native(self._contracts.depository, amount, b"")
+        elif function == codec.DEPOSIT_ERC20:
+            token, receiver = _address(words[1]), _address(words[2])
+            amount = _uint(words[3])
+            self._check_deposit(receiver, amount)
+            self._move_token(token, self._sender, receiver, amount)
+        else:
+            raise Reverted()
+        topics = (
+            codec.DEPOSITED,
+            "0x" + words[0].hex(),
+            *map(codec.address_topic, (token, receiver)),
+        )
+        self._emit(self._contracts.depository, topics, codec.uint_word(amount))
+        return b""
+
+    def _check_deposit(self, receiver: str, amount: int) -> None:
+        if receiver != self._contracts.treasury:
+            raise Reverted(NOT_WHITELISTED)
+        if amount == 0:
+            raise Reverted(ZERO_AMOUNT)
+
+    def _treasury(self, call: Call, function: bytes, words: Sequence[bytes]) -> bytes:
+        views: Mapping[bytes, Callable[[], bool]] = {
+            codec.IS_PAID: lambda: _uint(words[0]) in self.world.paid,
+            codec.IS_OPERATOR: lambda: _address(words[0]) in self.world.operators,
+        }
+        if function in views:
+            return codec.uint_word(views[function]())
+        if function == codec.PAY:
+            self._pay([_payment(words)])
+        elif function == codec.PAY_BATCH:
+            self._pay([_payment(words[n : n + 4]) for n in range(2, len(words), 4)])
+        elif call.value or not call.data:
+            self.world.move(ZERO_ADDRESS, self._sender, call.to, call.value)
+            self._receive_native(self._sender, call.value, call.data)
+        else:
+            raise Reverted()
+        return b""
+
+    def _receive_native(self, from_address: str, amount: int, memo: bytes) -> None:
+        padding = bytes(-len(memo) % 32)
+        data = b"".join(map(codec.uint_word, (amount, 64, len(memo)))) + memo + padding
+        topics = (codec.NATIVE_RECEIVED, codec.address_topic(from_address))
+        self._emit(self._contracts.treasury, topics, data)
+
+    def _pay(self, payments: Sequence[Payment]) -> None:
+        if self._sender not in self.world.operators:
+            raise Reverted(NOT_OPERATOR + codec.address_word(self._sender))
+        if self.world.is_paused:
+            raise Reverted(ENFORCED_PAUSE)
+        for payment in payments:
+            if payment.intent_id in self.world.paid:
+                raise Reverted(ALREADY_PAID + codec.uint_word(payment.intent_id))
+            self.world.paid.add(payment.intent_id)
+        for payment in payments:
+            self._pay_one(payment)
+
+    def _pay_one(self, payment: Payment) -> None:
+        treasury = self._contracts.treasury
+        addresses = (payment.token, payment.to_address)
+        topics = (
+            codec.PAID,
+            f"0x{payment.intent_id:064x}",
+            *map(codec.address_topic, addresses),
+        )
+        self._emit(treasury, topics, codec.uint_word(payment.base_units))
+        try:
+            if payment.token == ZERO_ADDRESS:
+                self.world.move(ZERO_ADDRESS, treasury, payment.to_address, payment.base_units)
+            else:
+                self._move_token(payment.token, treasury, payment.to_address, payment.base_units)
+        except Reverted:
+            raise Reverted(PAYMENT_FAILED + payment.words()) from None
+
+    def _emit(self, address: str, topics: tuple[str, ...], data: bytes) -> None:
+        self.logs.append(Emitted(address.lower(), topics, "0x" + data.hex()))
+
+
+def _address(word: bytes) -> str:
+    return codec.checksum_address("0x" + word[-20:].hex())
+
+
+def _uint(word: bytes) -> int:
+    return int.from_bytes(word, "big")
+
+
+def _payment(words: Sequence[bytes]) -> Payment:
+    intent, token, to_address, amount = words[:4]
+    return Payment(_uint(intent), _address(token), _address(to_address), _uint(amount))

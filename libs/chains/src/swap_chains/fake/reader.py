@@ -1,0 +1,219 @@
+"""The reading door of a chain in memory."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import aclosing
+from dataclasses import replace
+
+from swap_chains.errors import BlockUnknown, CallReverted, ReorgBeyondFinality
+from swap_chains.events import (
+    Block,
+    BlockAdded,
+    BlocksFinalized,
+    BlocksReverted,
+    ChainEvent,
+    TokenTransfer,
+)
+from swap_chains.evm.movements import Followed, Log, to_movements
+from swap_chains.fake.chain import NODE, PRIORITY_FEE, FakeChain
+from swap_chains.fake.execution import Outcome, World, execute
+from swap_chains.ports import Call, Fees, FoundTransaction, Holding, Receipt, Simulated
+
+
+class FakeReader:
+    """A ChainReader of a FakeChain."""
+
+    def __init__(self, chain: FakeChain, watched: AbstractSet[str] = frozenset()) -> None:
+        contracts = chain.contracts
+        self._chain = chain
+        self._followed = Followed.of(
+            contracts.depository, contracts.treasury, list(contracts.decimals), watched
+        )
+
+    @property
+    def network(self) -> str:
+        return self._chain.network
+
+    async def follow(
+        self, *, after: Block, recent: Sequence[Block] = ()
+    ) -> AsyncGenerator[ChainEvent, None]:
+        async with aclosing(self.follow_batches(after=after, recent=recent)) as batches:
+            async for batch in batches:
+                for event in batch:
+                    yield event
+
+    async def follow_batches(
+        self, *, after: Block, recent: Sequence[Block] = ()
+    ) -> AsyncGenerator[Sequence[ChainEvent], None]:
+        tail = [*(b for b in recent if b.number < after.number), after]
+        finalized = -1
+        while True:
+            events: list[ChainEvent] = []
+            if self._chain.is_reachable:
+                events += self._reverts(tail) + self._additions(tail)
+                newest = self._chain.blocks[self._chain.finalized_number]
+                if newest in tail and newest.number > finalized:
+                    finalized = newest.number
+                    tail = [block for block in tail if block.number >= finalized]
+                    events.append(BlocksFinalized(newest))
+            if events:
+                yield events
+            else:
+                await self._chain.wait_for_change()
+
+    def _reverts(self, tail: list[Block]) -> list[ChainEvent]:
+        reverted = [block for block in tail if not self._chain.has(block)]
+        if len(reverted) == len(tail):
+            raise ReorgBeyondFinality(self.network, tail[0].number)
+        del tail[len(tail) - len(reverted) :]
+        return [BlocksReverted(tail[-1], tuple(reverted))] if reverted else []
+
+    def _additions(self, tail: list[Block]) -> list[ChainEvent]:
+        new = self._chain.blocks[tail[-1].number + 1 :]
+        tail += new
+        return [self._added(block) for block in new]
+
+    def _added(
+        self, block: Block, *, only: str | None = None, followed: Followed | None = None
+    ) -> BlockAdded:
+        followed = followed or self._followed
+        mined = self._chain.mined_at(block)
+        logs, senders = [], {}
+        for transaction_hash, (transaction, outcome) in mined.outcomes.items():
+            senders[transaction_hash] = transaction.sender
+            for log in outcome.logs:
+                place = (block.number, block.hash, transaction_hash, len(logs))
+                logs.append(Log(log.address, log.topics, log.data, *place))
+        receivers = followed.receivers()
+        wanted = [
+            log
+            for log in logs
+            if followed.wants(log, receivers) and only in (None, log.transaction_hash)
+        ]
+        return BlockAdded(block, to_movements(NODE, followed, wanted, senders))
+
+    async def head(self) -> Block:
+        self._chain.check_reachable()
+        return self._chain.blocks[-1]
+
+    async def finalized(self) -> Block:
+        self._chain.check_reachable()
+        return self._chain.blocks[self._chain.finalized_number]
+
+    async def block_at(self, number: int) -> Block:
+        self._chain.check_reachable()
+        if number >= len(self._chain.blocks):
+            raise BlockUnknown(self.network, number)
+        return self._chain.blocks[number]
+
+    async def movements(
+        self, *, to: Collection[str], first: int, last: Block
+    ) -> Sequence[BlockAdded]:
+        self._chain.mined_at(last)
+        wide = replace(self._followed, watched=frozenset(to))
+        receivers = frozenset(address.lower() for address in to)
+        found = []
+        for block in self._chain.blocks[first : last.number + 1]:
+            movements = tuple(
+                movement
+                for movement in self._added(block, followed=wide).movements
+                if isinstance(movement, TokenTransfer) and movement.to_address.lower() in receivers
+            )
+            if movements:
+                found.append(BlockAdded(block, movements))
+        return found
+
+    async def movements_of(self, transaction_hash: str) -> BlockAdded | None:
+        self._chain.check_reachable()
+        found = self._chain.find(transaction_hash)
+        return found and self._added(found[0].block, only=transaction_hash)
+
+    async def nonce(self, account: str, *, at: Block) -> int:
+        return self._chain.mined_at(at).world.nonces.get(account, 0)
+
+    async def pending_nonce(self, account: str) -> int:
+        self._chain.check_reachable()
+        nonce = self._chain.world.nonces.get(account, 0)
+        waiting = {t.nonce for t in self._chain.pool.values() if t.sender == account}
+        while nonce in waiting:
+            nonce += 1
+        return nonce
+
+    async def balances(self, holdings: Collection[Holding], *, at: Block) -> Mapping[Holding, int]:
+        balances = self._chain.mined_at(at).world.balances
+        return {holding: balances.get((holding.account, holding.token), 0) for holding in holdings}
+
+    async def call(self, call: Call, *, sender: str, at: Block) -> bytes:
+        outcome = self._try(self._chain.mined_at(at).world, sender, call)
+        if not outcome.succeeded:
+            raise CallReverted(outcome.data, "execution reverted")
+        return outcome.data
+
+    async def estimate_gas(self, call: Call, *, sender: str) -> int:
+        self._chain.check_reachable()
+        outcome = self._try(self._chain.world, sender, call)
+        if not outcome.succeeded:
+            raise CallReverted(outcome.data, "execution reverted")
+        return outcome.gas_used
+
+    async def simulate(
+        self, calls: Sequence[Call], *, sender: str, at: Block | None = None
+    ) -> Sequence[Simulated]:
+        self._chain.check_reachable()
+        world = self._chain.world if at is None else self._chain.mined_at(at).world
+        outcomes = [self._try(world, sender, call) for call in calls]
+        return [
+            Simulated(
+                succeeded=outcome.succeeded,
+                is_revert=not outcome.succeeded,
+                data=outcome.data,
+                text="" if outcome.succeeded else "execution reverted",
+            )
+            for outcome in outcomes
+        ]
+
+    def _try(self, world: World, sender: str, call: Call) -> Outcome:
+        return execute(self._chain.contracts, world, sender, call)
+
+    async def receipts(self, transaction_hashes: Collection[str]) -> Mapping[str, Receipt]:
+        self._chain.check_reachable()
+        found = {h: self._chain.find(h) for h in transaction_hashes}
+        return {
+            h: Receipt(
+                block=place[0].block,
+                succeeded=place[2].succeeded,
+                gas_used=place[2].gas_used,
+                fee_base_units=place[2].gas_used * self._chain.base_fee,
+            )
+            for h, place in found.items()
+            if place is not None
+        }
+
+    async def transactions(
+        self, transaction_hashes: Collection[str]
+    ) -> Mapping[str, FoundTransaction]:
+        self._chain.check_reachable()
+        found = {h: self._found(h) for h in transaction_hashes}
+        return {h: transaction for h, transaction in found.items() if transaction is not None}
+
+    def _found(self, transaction_hash: str) -> FoundTransaction | None:
+        place = self._chain.find(transaction_hash)
+        transaction = place[1] if place else self._chain.pool.get(transaction_hash)
+        if transaction is None:
+            return None
+        return FoundTransaction(
+            transaction_hash=transaction_hash,
+            from_address=transaction.sender,
+            to_address=transaction.call.to,
+            nonce=transaction.nonce,
+            value=transaction.call.value,
+            data=transaction.call.data,
+            block_number=place[0].block.number if place else None,
+            block_hash=place[0].block.hash if place else None,
+        )
+
+    async def fees(self) -> Fees:
+        self._chain.check_reachable()
+        return Fees(2 * self._chain.base_fee + PRIORITY_FEE, PRIORITY_FEE)
