@@ -1,0 +1,3 @@
+from swap_quoter.app import main
+
+main()

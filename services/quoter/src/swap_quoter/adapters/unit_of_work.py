@@ -1,0 +1,52 @@
+"""The quoter's transaction on Postgres: the inbox, then one statement per table."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import asdict
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from swap_quoter.adapters import statements
+from swap_quoter.adapters.rows import ROUTE_COLUMNS, completion_row
+from swap_quoter.domain.completions import Completion
+from swap_quoter.ports import InventoryNews
+from swap_runtime.columns import columns
+from swap_runtime.database import transaction
+from swap_runtime.inbox import mark_seen
+
+
+class PostgresWork:
+    def __init__(self, connection: AsyncConnection, consumer: str) -> None:
+        self._connection = connection
+        self._consumer = consumer
+
+    async def mark_seen(self, message_ids: Sequence[UUID]) -> frozenset[UUID]:
+        return await mark_seen(self._connection, self._consumer, message_ids)
+
+    async def save_inventory(self, news: Sequence[InventoryNews]) -> None:
+        execute = self._connection.execute
+        await execute(statements.SAVE_INVENTORY, columns([asdict(one) for one in news]))
+        await execute(statements.NOTIFY)
+
+    async def save_completions(self, completions: Sequence[Completion], *, window: int) -> None:
+        execute = self._connection.execute
+        rows = columns([completion_row(completion) for completion in completions])
+        routes = {name: rows[name] for name in ROUTE_COLUMNS}
+        await execute(statements.LOCK_ROUTES, routes)
+        await execute(statements.ADD_COMPLETIONS, rows)
+        await execute(statements.AVERAGE, {**routes, "window": window})
+        await execute(statements.NOTIFY)
+
+
+class PostgresUnitOfWork:
+    def __init__(self, engine: AsyncEngine, *, consumer: str) -> None:
+        self._engine = engine
+        self._consumer = consumer
+
+    @asynccontextmanager
+    async def __call__(self) -> AsyncIterator[PostgresWork]:
+        async with transaction(self._engine) as connection:
+            yield PostgresWork(connection, self._consumer)

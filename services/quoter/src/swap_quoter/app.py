@@ -1,0 +1,98 @@
+"""Builds the quoter. The only module that knows every concrete class."""
+
+from __future__ import annotations
+
+from swap_chains.evm.rpc import Rpc, open_session
+from swap_chains.evm.state import EvmState
+from swap_domain.catalogue import Catalogue
+from swap_quoter.adapters.chain_gas import ChainGas
+from swap_quoter.adapters.known_market import PostgresKnownMarket
+from swap_quoter.adapters.price_file import PriceFile
+from swap_quoter.adapters.statements import MARKET_CHANGED
+from swap_quoter.adapters.unit_of_work import PostgresUnitOfWork
+from swap_quoter.domain.market import Market, to_usd_e18
+from swap_quoter.domain.routes import Routes
+from swap_quoter.handlers import inventory, swaps
+from swap_quoter.http.app import QuoterHttp
+from swap_quoter.settings import QuoterGroup, QuoterSettings
+from swap_quoter.usecases.follow_gas import FollowGas
+from swap_quoter.usecases.follow_prices import FollowPrices
+from swap_quoter.usecases.give_limits import GiveLimits
+from swap_quoter.usecases.give_quotes import GiveQuotes
+from swap_quoter.usecases.list_prices import ListPrices
+from swap_quoter.usecases.load_market import LoadMarket
+from swap_quoter.usecases.record_completions import RecordCompletions
+from swap_quoter.usecases.record_inventory import RecordInventory
+from swap_runtime.catalogue import load_catalogue
+from swap_runtime.clock import Clock
+from swap_runtime.errors import Unavailable
+from swap_runtime.service import Service, run
+
+
+def main() -> None:
+    settings = QuoterSettings()  # type: ignore[call-arg]  # the environment fills it
+    run("quoter", settings, settings.quoter, build, publishes=False)
+
+
+async def build(service: Service) -> None:
+    group = service.group
+    assert isinstance(group, QuoterGroup)
+    catalogue = load_catalogue(service.settings.catalogue)
+    market = Market(
+        prices_max_age=None if group.prices_never_expire else group.prices_max_age,
+        gas_max_age=group.gas_max_age,
+    )
+    service.serve(build_http(catalogue, market, group, service.clock), port=group.port)
+    _consume(service, group)
+    _follow(service, group, catalogue, market)
+
+
+def build_http(
+    catalogue: Catalogue, market: Market, group: QuoterGroup, clock: Clock
+) -> QuoterHttp:
+    """Return what answers questions, on a market that others keep up to date."""
+    routes = Routes(catalogue)
+    refuel = to_usd_e18(group.refuel_usd)
+    return QuoterHttp(
+        give_quotes=GiveQuotes(routes, market, refuel_usd_e18=refuel, clock=clock),
+        give_limits=GiveLimits(routes, market, refuel_usd_e18=refuel, clock=clock),
+        list_prices=ListPrices(routes, market, clock=clock),
+    )
+
+
+def _consume(service: Service, group: QuoterGroup) -> None:
+    work = PostgresUnitOfWork(service.engine, consumer="quoter")
+    parking = service.parking("quoter")
+    inventory.subscribe(
+        service.subscriptions, record_inventory=RecordInventory(work), parking=parking
+    )
+    swaps.subscribe(
+        service.subscriptions,
+        record_completions=RecordCompletions(work, window=group.completions_window),
+        parking=parking,
+    )
+
+
+def _follow(service: Service, group: QuoterGroup, catalogue: Catalogue, market: Market) -> None:
+    follow_prices = FollowPrices(PriceFile(group.prices_file), market)
+    service.every("follow-prices", group.prices_poll_interval, follow_prices)
+
+    load_market = LoadMarket(PostgresKnownMarket(service.engine), market)
+    wake = service.wakes.on(MARKET_CHANGED)
+    service.every("load-market", group.market_poll_interval, load_market, wake=wake)
+
+    session = open_session(connections_per_node=1)
+    service.on_stop(session.close)
+    private = service.settings.node_urls()
+    for network in catalogue.networks.values():
+        urls = private.get(network.name, network.public_nodes)
+        # One try is enough: the next poll is the next try.
+        rpc = Rpc.to_urls(network.name, urls, session, timeout_seconds=2, rounds=1)
+        follow_gas = FollowGas(ChainGas(EvmState(rpc)), market, clock=service.clock)
+        service.every(f"follow-gas {network.name}", group.gas_poll_interval, follow_gas)
+
+    async def knows_the_market() -> None:
+        if not load_market.is_loaded or not market.prices:
+            raise Unavailable("prices or inventory were not read yet")
+
+    service.ready_when("market", knows_the_market)

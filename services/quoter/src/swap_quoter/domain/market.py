@@ -1,0 +1,89 @@
+"""What is known of the world at this moment, held in memory: a quote asks nobody."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from swap_domain.catalogue import Token
+from swap_quoter.domain.refusals import RateUnknown
+
+USD_DECIMALS = 18
+AssetKey = tuple[str, str]  # network, token
+RouteKey = tuple[str, str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """A number and the moment it was true."""
+
+    value: int
+    at: datetime
+
+
+class PriceInvalid(ValueError):
+    """A price that is not digits with an optional point, or not above zero."""
+
+
+@dataclass(slots=True)
+class Market:
+    """Each part is replaced whole by whoever learns something newer."""
+
+    prices_max_age: timedelta | None  # None: their age does not count
+    gas_max_age: timedelta
+    prices: Mapping[str, Timed] = field(
+        default_factory=dict
+    )  # by price symbol, dollars at 18 decimals
+    gas: Mapping[str, Timed] = field(default_factory=dict)  # by network, wei for one unit
+    inventory: Mapping[AssetKey, int] = field(default_factory=dict)
+    completion_milliseconds: Mapping[RouteKey, int] = field(default_factory=dict)
+
+    def find_price(self, token: Token, *, now: datetime) -> int | None:
+        """Return dollars at 18 decimals for one whole token; a price beyond its bound is none."""
+        price = self.prices.get(token.price_symbol)
+        if price is None or _is_stale(price, self.prices_max_age, now):
+            return None
+        return price.value
+
+    def get_price(self, token: Token, *, now: datetime) -> int:
+        """
+        :raises RateUnknown: when there is none, or it is too old.
+        """
+        price = self.find_price(token, now=now)
+        if price is None:
+            raise RateUnknown
+        return price
+
+    def get_gas(self, network: str, *, now: datetime) -> int:
+        """Return what one unit of gas may cost there, in wei.
+
+        :raises RateUnknown: when nobody knows, or not any more.
+        """
+        gas = self.gas.get(network)
+        if gas is None or _is_stale(gas, self.gas_max_age, now):
+            raise RateUnknown
+        return gas.value
+
+    def available(self, token: Token) -> int:
+        """Return what can be paid out now; no news is nothing."""
+        return self.inventory.get((token.network, token.address), 0)
+
+
+def to_usd_e18(dollars: str) -> int:
+    """Return dollars at 18 decimals from digits with an optional point.
+
+    :raises PriceInvalid: for anything else, for zero, and for more than 18 decimals.
+    """
+    whole, _, fraction = dollars.partition(".")
+    digits = whole + fraction
+    if not (digits.isascii() and digits.isdecimal()) or len(fraction) > USD_DECIMALS:
+        raise PriceInvalid(dollars)
+    value = int(whole + fraction.ljust(USD_DECIMALS, "0"))
+    if value == 0:
+        raise PriceInvalid(dollars)
+    return value
+
+
+def _is_stale(known: Timed, max_age: timedelta | None, now: datetime) -> bool:
+    return max_age is not None and now - known.at > max_age

@@ -1,0 +1,116 @@
+"""The pairs that are served, looked up once and kept: what a catalogue says never changes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from swap_domain.catalogue import Catalogue, GasUnits, RouteRule, Token
+from swap_quoter.domain.refusals import Method, MethodUnsupported, RouteUnknown
+
+BASIS_POINTS = 10_000
+
+Pair = tuple[str, str, str, str]  # network and token of both sides
+
+
+class FeeTakesAll(ValueError):
+    """A rule whose fee leaves nothing cannot price."""
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One pair with everything about it that does not move."""
+
+    source: Token
+    destination: Token
+    source_native: Token
+    destination_native: Token
+    rule: RouteRule
+    payout_gas: int  # units of the single payout on the destination
+    refund_gas: int  # units of a refund on the source
+    refuel_gas: int  # units of a refuel on the destination
+    has_depository: bool
+
+    @property
+    def is_same_asset(self) -> bool:
+        return self.source.name == self.destination.name
+
+    @property
+    def can_refuel(self) -> bool:
+        """Whether a refuel makes sense: who receives the native token needs none."""
+        return not self.destination.is_native
+
+
+class Routes:
+    def __init__(self, catalogue: Catalogue) -> None:
+        """
+        :raises FeeTakesAll: when a rule charges everything.
+        """
+        for named in catalogue.routes:
+            if named.service_fee_basis_points >= BASIS_POINTS:
+                raise FeeTakesAll(f"{named.source} to {named.destination}")
+        self._catalogue = catalogue
+        self._known: dict[Pair, Route] = {}
+        for source in _tokens(catalogue):
+            for destination in _tokens(catalogue):
+                rule = catalogue.route(source, destination)
+                if rule is not None:
+                    route = self._route(source, destination, rule)
+                    self._known[_pair(source, destination)] = route
+
+    def get(
+        self, source_network: str, source: str, destination_network: str, destination: str
+    ) -> Route:
+        """
+        :raises RouteUnknown: when a network, token or pair is not served.
+        """
+        try:
+            return self._known[
+                source_network, source.lower(), destination_network, destination.lower()
+            ]
+        except KeyError:
+            raise RouteUnknown from None
+
+    @property
+    def tokens(self) -> tuple[Token, ...]:
+        return _tokens(self._catalogue)
+
+    def _route(self, source: Token, destination: Token, rule: RouteRule) -> Route:
+        source_network = self._catalogue.network(source.network)
+        destination_network = self._catalogue.network(destination.network)
+        return Route(
+            source=source,
+            destination=destination,
+            source_native=source_network.native,
+            destination_native=destination_network.native,
+            rule=rule,
+            payout_gas=_gas(destination, destination_network.gas),
+            refund_gas=_gas(source, source_network.gas),
+            refuel_gas=destination_network.gas.pay_native,
+            has_depository=source_network.contracts.depository is not None,
+        )
+
+
+def check_method(route: Route, method: Method) -> None:
+    """
+    :raises MethodUnsupported: when the source cannot be funded that way.
+    """
+    if method is Method.DIRECT or (method is Method.DEPOSITORY and route.has_depository):
+        return
+    raise MethodUnsupported(method)
+
+
+def _tokens(catalogue: Catalogue) -> tuple[Token, ...]:
+    return tuple(token for network in catalogue.networks.values() for token in network.tokens)
+
+
+def _pair(source: Token, destination: Token) -> Pair:
+    return (
+        source.network,
+        source.address.lower(),
+        destination.network,
+        destination.address.lower(),
+    )
+
+
+def _gas(token: Token, gas: GasUnits) -> int:
+    return gas.pay_native if token.is_native else gas.pay_erc20

@@ -1,0 +1,10 @@
+"""Consumes `inventory.changed.v1`."""
+
+from swap_contracts.topics import INVENTORY_CHANGED
+from swap_quoter.usecases.record_inventory import RecordInventory
+from swap_runtime.consuming import Subscriptions, consume
+from swap_runtime.parking import Parking
+
+
+def subscribe(to: Subscriptions, *, record_inventory: RecordInventory, parking: Parking) -> None:
+    consume(to, INVENTORY_CHANGED, group="quoter", usecase=record_inventory, parking=parking)

@@ -1,0 +1,12 @@
+"""Consumes `swap.changed.v1`."""
+
+from swap_contracts.topics import SWAP_CHANGED
+from swap_quoter.usecases.record_completions import RecordCompletions
+from swap_runtime.consuming import Subscriptions, consume
+from swap_runtime.parking import Parking
+
+
+def subscribe(
+    to: Subscriptions, *, record_completions: RecordCompletions, parking: Parking
+) -> None:
+    consume(to, SWAP_CHANGED, group="quoter", usecase=record_completions, parking=parking)

@@ -1,0 +1,46 @@
+"""The only map from a refusal to its public code and HTTP status."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from swap_contracts.public.errors import ERRORS, ErrorCode
+from swap_contracts.quoting import Refusal as RefusalAnswer
+from swap_quoter.domain.refusals import (
+    AboveMaximum,
+    BelowMinimum,
+    InventoryTooSmall,
+    Method,
+    MethodUnsupported,
+    RateUnknown,
+    Refusal,
+    RouteUnknown,
+    SlippageTooLarge,
+)
+
+CODES: Final[dict[type[Refusal], ErrorCode]] = {
+    RouteUnknown: ErrorCode.ROUTE_NOT_FOUND_ERROR,
+    RateUnknown: ErrorCode.ROUTE_NOT_FOUND_ERROR,
+    BelowMinimum: ErrorCode.LESS_THAN_MIN_ERROR,
+    AboveMaximum: ErrorCode.GREATER_THAN_MAX_ERROR,
+    InventoryTooSmall: ErrorCode.INSUFFICIENT_LIQUIDITY,
+    SlippageTooLarge: ErrorCode.VALIDATION_ERROR,
+}
+METHOD_CODES: Final = {
+    Method.DEPOSITORY: ErrorCode.UNSUPPORTED_DEPOSITORY,
+    Method.DEPOSIT_ADDRESS: ErrorCode.QUOTE_REQUIRES_NO_DEPOSIT_ADDRESS,
+    Method.GASLESS: ErrorCode.UNSUPPORTED_GASLESS,
+}
+
+
+def code_of(refusal: Refusal) -> ErrorCode:
+    if isinstance(refusal, MethodUnsupported):
+        return METHOD_CODES[refusal.method]
+    return CODES[type(refusal)]
+
+
+def refusal_answer(code: ErrorCode, message: str, limit: int | None = None) -> tuple[int, bytes]:
+    """Return the status and the body of a refusal."""
+    limit_base_units = None if limit is None else str(limit)
+    body = RefusalAnswer(code=code, message=message, limit_base_units=limit_base_units)
+    return ERRORS[code].http_status, body.model_dump_json().encode()

@@ -1,0 +1,26 @@
+"""Takes over what gas costs on one network, poll after poll."""
+
+from __future__ import annotations
+
+from swap_quoter import observe
+from swap_quoter.domain.market import Market, Timed
+from swap_quoter.ports import GasSource
+from swap_runtime.clock import Clock
+
+
+class FollowGas:
+    def __init__(self, source: GasSource, market: Market, *, clock: Clock) -> None:
+        self._source = source
+        self._market = market
+        self._clock = clock
+
+    async def __call__(self) -> None:
+        """Ask once. Without an answer the known cost grows old, and then closes the routes."""
+        asked_at = self._clock()
+        max_fee_per_gas = await self._source.find_max_fee_per_gas()
+        network = self._source.network
+        if max_fee_per_gas is None:
+            observe.gas_unknown(network)
+            return
+        self._market.gas = {**self._market.gas, network: Timed(max_fee_per_gas, asked_at)}
+        observe.gas_known(network, max_fee_per_gas)

@@ -1,0 +1,102 @@
+"""Prices one amount on one route. No I/O: everything is in memory."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from swap_contracts.quoting import AssetRef, PathStep, Quote, QuoteAnswer, QuoteQuestion
+from swap_domain.catalogue import Token
+from swap_quoter.domain.limits import check_amount, limits_of
+from swap_quoter.domain.market import Market, RouteKey
+from swap_quoter.domain.pricing import Priced, Rates, price, rates_of
+from swap_quoter.domain.refusals import Method, SlippageTooLarge
+from swap_quoter.domain.routes import Route, Routes, check_method
+from swap_runtime.clock import Clock
+
+SLIPPAGE_PPM_MAX = 800_000  # at this much a caller would accept almost nothing
+OWN_INVENTORY = (PathStep(provider="SOLVER", order=0),)
+NO_DISCOUNT = "0"
+
+
+class GiveQuotes:
+    def __init__(
+        self, routes: Routes, market: Market, *, refuel_usd_e18: int, clock: Clock
+    ) -> None:
+        self._routes = routes
+        self._market = market
+        self._refuel_usd_e18 = refuel_usd_e18
+        self._clock = clock
+
+    def __call__(self, question: QuoteQuestion) -> QuoteAnswer:
+        """
+        :raises Refusal: with the reason.
+        """
+        route = self._routes.get(
+            question.source_network,
+            question.source_token,
+            question.destination_network,
+            question.destination_token,
+        )
+        check_method(route, Method(question.method))
+        slippage_ppm = _slippage(route, question.slippage_ppm)
+        now: datetime = self._clock()
+        refuel = self._refuel_usd_e18 if question.refuel else None
+        rates = rates_of(route, self._market, refuel_usd_e18=refuel, now=now)
+        base_units = int(question.base_units)
+        check_amount(base_units, limits_of(route, rates, self._market))
+        priced = price(route, rates, base_units, slippage_ppm=slippage_ppm)
+        milliseconds = self._completion_milliseconds(route)
+        return QuoteAnswer(
+            quote=_quote(route, rates, priced, slippage_ppm, milliseconds),
+            lifetime_seconds=route.rule.quote_lifetime // timedelta(seconds=1),
+        )
+
+    def _completion_milliseconds(self, route: Route) -> int:
+        key: RouteKey = (
+            route.source.network,
+            route.source.address,
+            route.destination.network,
+            route.destination.address,
+        )
+        measured = self._market.completion_milliseconds.get(key)
+        if measured is None:
+            return route.rule.estimated_duration // timedelta(milliseconds=1)
+        return measured
+
+
+def _slippage(route: Route, asked_ppm: int | None) -> int:
+    if asked_ppm is None:
+        return route.rule.slippage_ppm
+    if not 0 <= asked_ppm < SLIPPAGE_PPM_MAX:
+        raise SlippageTooLarge
+    return asked_ppm
+
+
+def _quote(
+    route: Route, rates: Rates, priced: Priced, slippage_ppm: int, milliseconds: int
+) -> Quote:
+    refuel = rates.refuel
+    return Quote(
+        source=_asset(route.source),
+        destination=_asset(route.destination),
+        requested_base_units=str(priced.requested),
+        receive_base_units=str(priced.receive),
+        min_receive_base_units=str(priced.min_receive),
+        blockchain_fee_base_units=str(priced.blockchain_fee),
+        service_fee_base_units=str(priced.service_fee),
+        total_fee_base_units=str(priced.total_fee),
+        fee_discount_base_units=NO_DISCOUNT,
+        refuel_in_source_base_units=str(refuel.in_source) if refuel else None,
+        refuel_base_units=str(refuel.base_units) if refuel else None,
+        slippage_ppm=slippage_ppm,
+        source_usd_e18=str(rates.source_usd_e18),
+        destination_usd_e18=str(rates.destination_usd_e18),
+        source_native_usd_e18=str(rates.source_native_usd_e18),
+        destination_native_usd_e18=str(rates.destination_native_usd_e18),
+        completion_milliseconds=milliseconds,
+        path=OWN_INVENTORY,
+    )
+
+
+def _asset(token: Token) -> AssetRef:
+    return AssetRef(network=token.network, token=token.address, decimals=token.decimals)

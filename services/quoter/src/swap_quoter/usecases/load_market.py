@@ -1,0 +1,18 @@
+"""Takes over what the messages taught, whichever replica heard them."""
+
+from __future__ import annotations
+
+from swap_quoter.domain.market import Market
+from swap_quoter.ports import KnownMarket
+
+
+class LoadMarket:
+    def __init__(self, known: KnownMarket, market: Market) -> None:
+        self._known = known
+        self._market = market
+        self.is_loaded = False
+
+    async def __call__(self) -> None:
+        self._market.inventory = await self._known.inventory()
+        self._market.completion_milliseconds = await self._known.completion_milliseconds()
+        self.is_loaded = True

@@ -1,0 +1,36 @@
+"""Keeps what can be paid out of each asset."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from swap_contracts.envelope import Envelope
+from swap_contracts.swaps import InventoryChanged
+from swap_quoter.ports import InventoryNews, UnitOfWork
+
+
+class RecordInventory:
+    def __init__(self, unit_of_work: UnitOfWork) -> None:
+        self._unit_of_work = unit_of_work
+
+    async def __call__(self, messages: Sequence[Envelope[InventoryChanged]]) -> None:
+        async with self._unit_of_work() as work:
+            fresh = await work.mark_seen([message.message_id for message in messages])
+            newest: dict[tuple[str, str], InventoryNews] = {}
+            for message in messages:
+                news = _news(message.body)
+                known = newest.get((news.network, news.token))
+                is_newer = known is None or news.version > known.version
+                if message.message_id in fresh and is_newer:
+                    newest[news.network, news.token] = news
+            if newest:
+                await work.save_inventory(list(newest.values()))
+
+
+def _news(body: InventoryChanged) -> InventoryNews:
+    return InventoryNews(
+        network=body.network,
+        token=body.token,
+        version=body.version,
+        available_base_units=int(body.available_base_units),
+    )

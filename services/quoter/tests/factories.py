@@ -1,0 +1,114 @@
+"""Catalogues, markets and questions for the quoter's tests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from swap_contracts.quoting import QuoteQuestion
+from swap_domain.catalogue import NATIVE, Catalogue
+from swap_domain.catalogue_document import catalogue_from
+from swap_quoter.domain.market import Market, Timed, to_usd_e18
+from swap_quoter.domain.routes import Route, Routes
+
+NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
+GWEI = 10**9
+ETHEREUM, POLYGON = "ETHEREUM_DEVNET", "POLYGON_DEVNET"
+USDC = {ETHEREUM: "0x" + "a1" * 20, POLYGON: "0x" + "b1" * 20}
+DAI = {ETHEREUM: "0x" + "a2" * 20, POLYGON: "0x" + "b2" * 20}
+PRICES = {"ETH": "3000.00", "POL": "0.25", "USDC": "1", "DAI": "0.999"}
+PLENTY = 10**36
+
+
+def a_rule(**members: object) -> dict[str, object]:
+    return {
+        "source": "*",
+        "destination": "*",
+        "service_fee_basis_points": 10,
+        "slippage_ppm": 5000,
+        "min_usd": "1",
+        "max_usd": "50000",
+        "quote_lifetime_seconds": 300,
+        "estimated_seconds": 10,
+        **members,
+    }
+
+
+def a_catalogue(
+    *rules: Mapping[str, object], depository: str | None = "0x" + "d" * 40
+) -> Catalogue:
+    return catalogue_from(
+        {
+            "environment": "test",
+            "networks": [
+                a_network(ETHEREUM, 31337, "ETH", depository),
+                a_network(POLYGON, 31338, "POL", depository),
+            ],
+            "routes": list(rules) or [a_rule()],
+        }
+    )
+
+
+def a_network(name: str, chain_id: int, native: str, depository: str | None) -> dict[str, Any]:
+    listed = "2026-01-01T00:00:00Z"
+    return {
+        "name": name,
+        "display_name": name,
+        "chain_id": chain_id,
+        "listing_date": listed,
+        "public_nodes": ["http://127.0.0.1:1"],
+        "start_block": 0,
+        "block_time_milliseconds": 1000,
+        "finality_blocks": 2,
+        "contracts": {"treasury": "0x" + "e" * 40, "depository": depository},
+        "signers": [],
+        "gas": {"pay_native": 75_000, "pay_erc20": 95_000},
+        "max_fee_per_gas": 500 * GWEI,
+        "tokens": [
+            {"symbol": native, "contract": None, "decimals": 18, "listing_date": listed},
+            {"symbol": "USDC", "contract": USDC[name], "decimals": 6, "listing_date": listed},
+            {"symbol": "DAI", "contract": DAI[name], "decimals": 18, "listing_date": listed},
+        ],
+    }
+
+
+def a_market(
+    *,
+    prices: Mapping[str, str] = PRICES,
+    gas: Mapping[str, int] | None = None,
+    inventory: Mapping[tuple[str, str], int] | None = None,
+    at: datetime = NOW,
+) -> Market:
+    market = Market(prices_max_age=timedelta(seconds=60), gas_max_age=timedelta(seconds=30))
+    market.prices = {symbol: Timed(to_usd_e18(usd), at) for symbol, usd in prices.items()}
+    costs = gas if gas is not None else {ETHEREUM: 20 * GWEI, POLYGON: 50 * GWEI}
+    market.gas = {network: Timed(cost, at) for network, cost in costs.items()}
+    everything = {
+        (network, token): PLENTY
+        for network in (ETHEREUM, POLYGON)
+        for token in (NATIVE, USDC[network], DAI[network])
+    }
+    market.inventory = everything if inventory is None else inventory
+    return market
+
+
+def a_route(
+    source: tuple[str, str] = (ETHEREUM, USDC[ETHEREUM]),
+    destination: tuple[str, str] = (POLYGON, USDC[POLYGON]),
+    *rules: Mapping[str, object],
+) -> Route:
+    return Routes(a_catalogue(*rules)).get(*source, *destination)
+
+
+def a_question(**members: Any) -> QuoteQuestion:
+    return QuoteQuestion(
+        **{
+            "source_network": ETHEREUM,
+            "source_token": USDC[ETHEREUM],
+            "destination_network": POLYGON,
+            "destination_token": USDC[POLYGON],
+            "base_units": "100000000",
+            **members,
+        }
+    )

@@ -1,0 +1,242 @@
+"""Messages in, snapshots out, on a real PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from datetime import datetime, timedelta
+from uuid import UUID, uuid4
+
+import pytest
+from pydantic import SecretStr
+from services.quoter.tests.factories import ETHEREUM, NOW, POLYGON, USDC, a_market
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from swap_contracts.envelope import Envelope
+from swap_contracts.quoting import AssetRef, Quote
+from swap_contracts.swaps import InventoryChanged, SwapChanged, SwapTransaction
+from swap_contracts.topics import INVENTORY_CHANGED, SWAP_CHANGED
+from swap_quoter.adapters.known_market import PostgresKnownMarket
+from swap_quoter.adapters.tables import METADATA
+from swap_quoter.adapters.unit_of_work import PostgresUnitOfWork
+from swap_quoter.usecases.load_market import LoadMarket
+from swap_quoter.usecases.record_completions import RecordCompletions
+from swap_quoter.usecases.record_inventory import RecordInventory
+from swap_runtime.database import create_engine
+
+pytestmark = pytest.mark.connected
+
+SOURCE = AssetRef(network=ETHEREUM, token=USDC[ETHEREUM], decimals=6)
+DESTINATION = AssetRef(network=POLYGON, token=USDC[POLYGON], decimals=6)
+ROUTE = (ETHEREUM, USDC[ETHEREUM], POLYGON, USDC[POLYGON])
+HUGE = 10**77 + 1
+
+
+@pytest.fixture
+async def engine(migrated: Callable[[str], str]) -> AsyncIterator[AsyncEngine]:
+    engine = create_engine(SecretStr(migrated("quoter")), application_name="test")
+    async with engine.begin() as connection:
+        await connection.execute(text("TRUNCATE inventory, completion, completion_average, inbox"))
+    yield engine
+    await engine.dispose()
+
+
+def inventory(version: int, available: int) -> Envelope[InventoryChanged]:
+    body = InventoryChanged(
+        network=POLYGON,
+        token=USDC[POLYGON],
+        version=version,
+        available_base_units=str(available),
+    )
+    return INVENTORY_CHANGED.seal(body, version=version, occurred_at=NOW, trace_id="t")
+
+
+def a_quote() -> Quote:
+    return Quote(
+        source=SOURCE,
+        destination=DESTINATION,
+        requested_base_units="100",
+        receive_base_units="90",
+        min_receive_base_units="89",
+        blockchain_fee_base_units="5",
+        service_fee_base_units="5",
+        total_fee_base_units="10",
+        fee_discount_base_units="0",
+        refuel_in_source_base_units=None,
+        refuel_base_units=None,
+        slippage_ppm=5000,
+        source_usd_e18=str(10**18),
+        destination_usd_e18=str(10**18),
+        source_native_usd_e18=str(10**18),
+        destination_native_usd_e18=str(10**18),
+        completion_milliseconds=1000,
+        path=(),
+    )
+
+
+def completed(
+    *,
+    took: timedelta,
+    closed_at: datetime = NOW,
+    swap_id: UUID | None = None,
+    status: str = "completed",
+    previous_status: str = "ls_transfer_pending",
+) -> Envelope[SwapChanged]:
+    deposit = SwapTransaction(
+        type="input",
+        status="completed",
+        transaction_hash="0x1",
+        from_address=None,
+        to_address=None,
+        at=closed_at - took,
+        asset=SOURCE,
+        base_units="100",
+        usd_e18=None,
+        block_number=1,
+        confirmations_required=1,
+        fee_base_units=None,
+    )
+    body = SwapChanged(
+        swap_id=swap_id or uuid4(),
+        app_id=uuid4(),
+        sequence_number=1,
+        reference_id=None,
+        method="depository",
+        source=SOURCE,
+        destination=DESTINATION,
+        source_address=None,
+        destination_address="0x1",
+        refund_address=None,
+        created_at=NOW,
+        expires_at=NOW,
+        sequence=4,
+        status=status,
+        previous_status=previous_status,
+        changed_at=closed_at,
+        closed_at=closed_at,
+        fail_reason=None,
+        quote=a_quote(),
+        quote_revision=0,
+        quote_expires_at=NOW,
+        last_requoted_at=None,
+        quote_locked_at=None,
+        transactions=(deposit,),
+    )
+    return SWAP_CHANGED.seal(body, version=4, occurred_at=closed_at, trace_id="t")
+
+
+async def market_inventory(engine: AsyncEngine) -> int | None:
+    known = await PostgresKnownMarket(engine).inventory()
+    return known.get((POLYGON, USDC[POLYGON]))
+
+
+async def average(engine: AsyncEngine) -> int | None:
+    return (await PostgresKnownMarket(engine).completion_milliseconds()).get(ROUTE)
+
+
+class TestRecordInventory:
+    async def test_keeps_every_digit(self, engine: AsyncEngine) -> None:
+        await RecordInventory(PostgresUnitOfWork(engine, consumer="quoter"))([inventory(1, HUGE)])
+
+        assert await market_inventory(engine) == HUGE
+
+    @pytest.mark.parametrize("batches", [[[2], [1]], [[2, 1]], [[1, 2]], [[1], [2]]])
+    async def test_keeps_the_newest_version_in_any_order(
+        self, engine: AsyncEngine, batches: Sequence[Sequence[int]]
+    ) -> None:
+        record = RecordInventory(PostgresUnitOfWork(engine, consumer="quoter"))
+
+        for versions in batches:
+            await record([inventory(version, version * 100) for version in versions])
+
+        assert await market_inventory(engine) == 200
+
+    async def test_ignores_a_redelivered_message(self, engine: AsyncEngine) -> None:
+        record = RecordInventory(PostgresUnitOfWork(engine, consumer="quoter"))
+
+        await record([inventory(1, 100)])
+        await record([inventory(1, 100), inventory(1, 100)])
+
+        assert await market_inventory(engine) == 100
+
+
+class TestRecordCompletions:
+    async def test_averages_from_the_deposit_s_sight_to_the_end(self, engine: AsyncEngine) -> None:
+        record = RecordCompletions(PostgresUnitOfWork(engine, consumer="quoter"), window=10)
+
+        await record([completed(took=timedelta(seconds=s)) for s in (2, 4)])
+        await record([completed(took=timedelta(seconds=6))])
+
+        assert await average(engine) == 4000
+
+    async def test_forgets_what_fell_out_of_the_window(self, engine: AsyncEngine) -> None:
+        record = RecordCompletions(PostgresUnitOfWork(engine, consumer="quoter"), window=3)
+        swaps = [
+            completed(took=timedelta(seconds=n), closed_at=NOW + timedelta(minutes=n))
+            for n in range(1, 7)
+        ]
+
+        await record(swaps[:2])
+        await record(swaps[2:])
+
+        async with engine.connect() as connection:
+            kept = await connection.scalar(text("SELECT count(*) FROM completion"))
+        assert await average(engine) == 5000
+        assert kept == 3
+
+    async def test_counts_a_swap_once_and_only_its_completion(self, engine: AsyncEngine) -> None:
+        record = RecordCompletions(PostgresUnitOfWork(engine, consumer="quoter"), window=10)
+        once = completed(took=timedelta(seconds=1))
+
+        await record(
+            [
+                once,
+                completed(took=timedelta(seconds=9), previous_status="completed"),
+                completed(took=timedelta(seconds=9), status="refunded"),
+            ]
+        )
+        await record([once])
+
+        assert await average(engine) == 1000
+
+
+class TestLoadMarket:
+    async def test_takes_over_what_any_replica_heard(self, engine: AsyncEngine) -> None:
+        work = PostgresUnitOfWork(engine, consumer="quoter")
+        await RecordInventory(work)([inventory(1, 500)])
+        await RecordCompletions(work, window=10)([completed(took=timedelta(seconds=3))])
+        market = a_market(inventory={})
+
+        load = LoadMarket(PostgresKnownMarket(engine), market)
+        await load()
+
+        assert load.is_loaded
+        assert market.inventory == {(POLYGON, USDC[POLYGON]): 500}
+        assert market.completion_milliseconds == {ROUTE: 3000}
+
+
+class TestTables:
+    async def test_equal_what_the_migrations_make(self, engine: AsyncEngine) -> None:
+        documented = {
+            (table.name, column.name): (
+                str(column.type.compile(engine.dialect)).lower(),
+                bool(column.nullable),
+            )
+            for table in METADATA.tables.values()
+            for column in table.columns
+        }
+
+        async with engine.connect() as connection:
+            rows = await connection.execute(COLUMNS, {"tables": list(METADATA.tables)})
+            migrated = {(r.table, r.column): (r.type, not r.required) for r in rows}
+
+        assert documented == migrated
+
+
+COLUMNS = text("""
+SELECT relname AS "table", attname AS "column",
+       replace(format_type(atttypid, atttypmod), ',', ', ') AS type, attnotnull AS required
+FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid
+WHERE relname = ANY(:tables) AND relnamespace = current_schema()::regnamespace
+  AND attnum > 0 AND NOT attisdropped
+""")

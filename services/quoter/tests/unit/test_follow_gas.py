@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+from services.quoter.tests.factories import ETHEREUM, NOW, a_market
+
+from swap_chains.errors import ChainUnavailable
+from swap_chains.ports import Fees
+from swap_quoter.adapters.chain_gas import ChainGas
+from swap_quoter.domain.market import Timed
+from swap_quoter.usecases.follow_gas import FollowGas
+
+
+class Node:
+    network = ETHEREUM
+
+    def __init__(self, fees: Fees | None) -> None:
+        self.suggestion = fees
+
+    async def fees(self) -> Fees:
+        if self.suggestion is None:
+            raise ChainUnavailable(self.network)
+        return self.suggestion
+
+
+class TestFollowGas:
+    async def test_takes_the_suggestion_as_of_when_it_was_asked(self) -> None:
+        market = a_market(gas={})
+
+        await FollowGas(ChainGas(Node(Fees(7, 1))), market, clock=lambda: NOW)()
+
+        assert market.gas == {ETHEREUM: Timed(7, NOW)}
+
+    async def test_lets_the_known_cost_grow_old_while_no_node_answers(self) -> None:
+        market = a_market(gas={ETHEREUM: 5})
+        before = market.gas
+
+        await FollowGas(ChainGas(Node(None)), market, clock=lambda: NOW)()
+
+        assert market.gas == before

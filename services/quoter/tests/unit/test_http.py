@@ -1,0 +1,220 @@
+from __future__ import annotations
+
+import sys
+from collections.abc import MutableMapping
+from typing import Any
+
+import orjson
+import pytest
+from services.quoter.tests.factories import (
+    ETHEREUM,
+    NOW,
+    POLYGON,
+    USDC,
+    a_catalogue,
+    a_market,
+    a_question,
+    a_rule,
+)
+
+from swap_contracts.quoting import LimitsAnswer, PricesAnswer, QuoteAnswer, Refusal
+from swap_domain.catalogue import NATIVE, Catalogue
+from swap_quoter.domain.market import Market
+from swap_quoter.domain.routes import Routes
+from swap_quoter.http.app import BODY_BYTES_MAX, QuoterHttp
+from swap_quoter.usecases.give_limits import GiveLimits
+from swap_quoter.usecases.give_quotes import GiveQuotes
+from swap_quoter.usecases.list_prices import ListPrices
+
+ONE_DOLLAR = 10**18
+
+
+def an_app(market: Market | None = None, catalogue: Catalogue | None = None) -> QuoterHttp:
+    known, routes = market or a_market(), Routes(catalogue or a_catalogue())
+    return QuoterHttp(
+        give_quotes=GiveQuotes(routes, known, refuel_usd_e18=ONE_DOLLAR, clock=lambda: NOW),
+        give_limits=GiveLimits(routes, known, refuel_usd_e18=ONE_DOLLAR, clock=lambda: NOW),
+        list_prices=ListPrices(routes, known, clock=lambda: NOW),
+    )
+
+
+async def ask(app: QuoterHttp, method: str, path: str, body: bytes = b"") -> tuple[int, bytes]:
+    sent: list[MutableMapping[str, Any]] = []
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def send(message: MutableMapping[str, Any]) -> None:
+        sent.append(message)
+
+    await app({"type": "http", "method": method, "path": path}, receive, send)
+    start, answer = sent
+    headers = dict(start["headers"])
+    assert headers[b"content-type"] == b"application/json"
+    assert int(headers[b"content-length"]) == len(answer["body"])
+    return start["status"], answer["body"]
+
+
+async def quote(app: QuoterHttp, **members: Any) -> tuple[int, bytes]:
+    question = {**a_question().model_dump(), **members}
+    return await ask(app, "POST", "/quote", orjson.dumps(question))
+
+
+class TestQuote:
+    async def test_answers_with_everything_settling_needs(self) -> None:
+        status, body = await quote(an_app(), refuel=True)
+
+        answer = QuoteAnswer.model_validate_json(body)
+        assert status == 200
+        assert answer.lifetime_seconds == 300
+        assert answer.quote.requested_base_units == "100000000"
+        assert answer.quote.blockchain_fee_base_units == "1188"
+        assert answer.quote.service_fee_base_units == "100000"
+        assert answer.quote.total_fee_base_units == "101188"
+        assert answer.quote.refuel_in_source_base_units == "1000938"
+        assert answer.quote.receive_base_units == str(100_000_000 - 101_188 - 1_000_938)
+        assert answer.quote.min_receive_base_units == str(98_897_874 * 995_000 // 1_000_000)
+        assert answer.quote.completion_milliseconds == 10_000  # the route's estimate
+        assert [step.provider for step in answer.quote.path] == ["SOLVER"]
+
+    async def test_serves_what_swaps_of_the_route_really_took(self) -> None:
+        market = a_market()
+        key = (ETHEREUM, USDC[ETHEREUM], POLYGON, USDC[POLYGON])
+        market.completion_milliseconds = {key: 1234}
+
+        _, body = await quote(an_app(market))
+
+        assert QuoteAnswer.model_validate_json(body).quote.completion_milliseconds == 1234
+
+    async def test_takes_the_slippage_that_is_asked_for(self) -> None:
+        _, body = await quote(an_app(), slippage_ppm=100_000)
+
+        answer = QuoteAnswer.model_validate_json(body).quote
+        assert answer.slippage_ppm == 100_000
+        assert int(answer.min_receive_base_units) == int(answer.receive_base_units) * 9 // 10
+
+    @pytest.mark.parametrize(
+        ("members", "status", "code", "message"),
+        [
+            ({"source_network": "NOWHERE"}, 404, "ROUTE_NOT_FOUND_ERROR", "Route not found"),
+            ({"destination_token": "0x" + "9" * 40}, 404, "ROUTE_NOT_FOUND_ERROR", "Route not"),
+            ({"method": "gasless"}, 400, "UNSUPPORTED_GASLESS", "signature"),
+            ({"method": "deposit_address"}, 400, "QUOTE_REQUIRES_NO_DEPOSIT_ADDRESS", "deposit"),
+            ({"slippage_ppm": 800_000}, 400, "VALIDATION_ERROR", "below 0.8"),
+            ({"slippage_ppm": -1}, 400, "VALIDATION_ERROR", "slippage"),
+            ({"base_units": "1.5"}, 400, "VALIDATION_ERROR", "base_units"),
+            ({"surprise": 1}, 400, "VALIDATION_ERROR", "surprise"),
+        ],
+    )
+    async def test_refuses_with_a_public_code(
+        self, members: dict[str, Any], status: int, code: str, message: str
+    ) -> None:
+        answered, body = await quote(an_app(), **members)
+
+        refusal = Refusal.model_validate_json(body)
+        assert (answered, refusal.code) == (status, code)
+        assert message in refusal.message
+
+    async def test_finds_a_token_however_its_address_is_written(self) -> None:
+        status, _ = await quote(an_app(), source_token=USDC[ETHEREUM].upper().replace("0X", "0x"))
+
+        assert status == 200
+
+    async def test_names_the_limit_beside_the_code(self) -> None:
+        market = a_market(inventory={(POLYGON, USDC[POLYGON]): 60_000_000})
+
+        answers = [await quote(an_app(market), base_units=n) for n in ("1", "99000000", "1" * 20)]
+
+        refusals = [(status, Refusal.model_validate_json(body)) for status, body in answers]
+        assert [(status, r.code) for status, r in refusals] == [
+            (400, "LESS_THAN_MIN_ERROR"),
+            (400, "INSUFFICIENT_LIQUIDITY"),
+            (400, "GREATER_THAN_MAX_ERROR"),
+        ]
+        assert refusals[0][1].limit_base_units == "22800000"
+        assert refusals[1][1].limit_base_units == refusals[2][1].limit_base_units
+
+    async def test_says_that_a_rate_is_missing(self) -> None:
+        status, body = await quote(an_app(a_market(prices={"ETH": "3000"})))
+
+        assert (status, Refusal.model_validate_json(body).message) == (404, "Rate not available")
+
+    async def test_says_that_there_is_no_depository(self) -> None:
+        app = an_app(catalogue=a_catalogue(depository=None))
+
+        refused, body = await quote(app, method="depository")
+        direct, _ = await quote(app, method="direct")
+
+        assert Refusal.model_validate_json(body).code == "UNSUPPORTED_DEPOSITORY"
+        assert (refused, direct) == (400, 200)
+
+    async def test_opens_no_socket_and_no_file(self) -> None:
+        app, events = an_app(), []
+        is_watching = True
+
+        def count(event: str, _: tuple[object, ...]) -> None:
+            if is_watching and (event.startswith(("socket.", "subprocess.")) or event == "open"):
+                events.append(event)
+
+        sys.addaudithook(count)  # cannot be taken away again
+        try:
+            for amount in range(50_000_000, 50_000_200):
+                status, _ = await quote(app, base_units=str(amount))
+                assert status == 200
+        finally:
+            is_watching = False
+
+        assert events == []
+
+
+class TestLimits:
+    async def test_gives_both_and_the_price(self) -> None:
+        question = a_question().model_dump(exclude={"base_units", "slippage_ppm"})
+
+        status, body = await ask(an_app(), "POST", "/limits", orjson.dumps(question))
+
+        answer = LimitsAnswer.model_validate_json(body)
+        assert status == 200
+        assert answer.min_base_units == "22800000"
+        assert answer.max_base_units == str(50_000 * 10**6)
+        assert answer.source_usd_e18 == str(10**18)
+
+    async def test_agrees_with_the_quotes(self) -> None:
+        question = a_question().model_dump(exclude={"base_units", "slippage_ppm"})
+        app = an_app(catalogue=a_catalogue(a_rule(service_fee_basis_points=37)))
+        _, body = await ask(app, "POST", "/limits", orjson.dumps(question))
+        limits = LimitsAnswer.model_validate_json(body)
+
+        low, high = int(limits.min_base_units), int(limits.max_base_units)
+        answers = [await quote(app, base_units=str(n)) for n in (low - 1, low, high, high + 1)]
+
+        assert [status for status, _ in answers] == [400, 200, 200, 400]
+
+
+class TestPrices:
+    async def test_lists_only_what_is_fresh(self) -> None:
+        status, body = await ask(an_app(a_market(prices={"ETH": "3000"})), "GET", "/prices")
+
+        (price,) = PricesAnswer.model_validate_json(body).prices
+        assert status == 200
+        assert (price.network, price.token) == (ETHEREUM, NATIVE)
+        assert price.usd_e18 == str(3000 * 10**18)
+
+
+class TestOtherRequests:
+    @pytest.mark.parametrize(
+        ("method", "path", "body", "status"),
+        [
+            ("GET", "/nothing", b"", 404),
+            ("GET", "/quote", b"", 405),
+            ("POST", "/quote", b" " * (BODY_BYTES_MAX + 1), 413),
+            ("POST", "/quote", b"{", 400),
+        ],
+    )
+    async def test_are_refused_in_the_same_form(
+        self, method: str, path: str, body: bytes, status: int
+    ) -> None:
+        answered, answer = await ask(an_app(), method, path, body)
+
+        assert answered == status
+        assert Refusal.model_validate_json(answer).message

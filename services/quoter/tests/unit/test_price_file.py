@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from services.quoter.tests.factories import a_market
+
+from swap_quoter.adapters.price_file import PriceFile, prices_from
+from swap_quoter.domain.market import Timed, to_usd_e18
+from swap_quoter.ports import PricesUnreadable
+from swap_quoter.usecases.follow_prices import FollowPrices
+
+WRITTEN_AT = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+class TestPricesFrom:
+    def test_takes_digits_with_the_file_s_age_or_their_own(self) -> None:
+        content = b'{"ETH": "3000.5", "USDC": {"usd": "1", "at": "2026-01-02T00:00:00Z"}}'
+
+        prices = prices_from(content, WRITTEN_AT)
+
+        assert prices["ETH"] == Timed(3000_500000000000000000, WRITTEN_AT)
+        assert prices["USDC"] == Timed(10**18, datetime(2026, 1, 2, tzinfo=UTC))
+
+    @pytest.mark.parametrize(
+        "content",
+        [
+            b"[]",
+            b"{",
+            b'{"ETH": 3000.5}',
+            b'{"ETH": "-1"}',
+            b'{"ETH": "0"}',
+            b'{"ETH": ""}',
+            b'{"ETH": "1e3"}',
+            b'{"ETH": "1.0000000000000000001"}',
+            b'{"ETH": {"usd": "1", "at": "2026-01-02T00:00:00"}}',
+        ],
+    )
+    def test_refuses_everything_else(self, content: bytes) -> None:
+        with pytest.raises(ValueError):  # noqa: PT011
+            prices_from(content, WRITTEN_AT)
+
+
+class TestPriceFile:
+    async def test_is_read_when_it_changes_and_only_then(self, tmp_path: Path) -> None:
+        path = tmp_path / "prices.json"
+        path.write_text('{"ETH": "3000"}')
+        source = PriceFile(path)
+
+        first, again = await source.find_news(), await source.find_news()
+        path.write_text('{"ETH": "3001"}')
+        os.utime(path, ns=(1, 1))
+        changed = await source.find_news()
+
+        assert first is not None
+        assert again is None
+        assert changed is not None
+        assert changed["ETH"].value == to_usd_e18("3001")
+
+    async def test_says_that_it_cannot_be_read(self, tmp_path: Path) -> None:
+        with pytest.raises(PricesUnreadable):
+            await PriceFile(tmp_path / "missing.json").find_news()
+
+
+class TestFollowPrices:
+    async def test_keeps_what_it_knew_while_the_file_is_broken(self, tmp_path: Path) -> None:
+        path, market = tmp_path / "prices.json", a_market(prices={})
+        path.write_text('{"ETH": "3000"}')
+        follow = FollowPrices(PriceFile(path), market)
+
+        await follow()
+        path.write_text('{"ETH"')
+        await follow()
+
+        assert market.prices["ETH"].value == to_usd_e18("3000")
+
+    async def test_takes_the_repaired_file(self, tmp_path: Path) -> None:
+        path, market = tmp_path / "prices.json", a_market(prices={})
+        follow = FollowPrices(PriceFile(path), market)
+
+        path.write_text("broken")
+        await follow()
+        path.write_text('{"ETH": "1"}')
+        await follow()
+
+        assert market.prices["ETH"].value == to_usd_e18("1")
