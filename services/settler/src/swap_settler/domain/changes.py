@@ -31,6 +31,7 @@ class Changes:
     intents: tuple[Intent, ...] = ()
     ledger: tuple[LedgerTransaction, ...] = ()
     halt: Halt | None = None
+    trace_id: str | None = None  # of the message that caused it; None for what we do by ourselves
 
 
 NOTHING: Final = Changes()

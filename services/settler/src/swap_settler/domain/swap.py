@@ -127,10 +127,18 @@ class Intent:
     # Hashes of the value-moving transactions signed for it, on any slot that carries it. Loaded
     # under the intent's lock and never saved: the sender lane writes them.
     attempts: frozenset[str] = frozenset()
+    has_open_attempt: bool = False  # one of them is on a nonce that the chain has not consumed
 
     @property
     def is_live(self) -> bool:
         return self.state is not IntentState.DEAD
+
+    @property
+    def can_be_taken_back(self) -> bool:
+        """Nothing that was signed can pay it: a reserved one has no attempt, or only dead ones."""
+        return self.state is IntentState.RESERVED or (
+            self.state is IntentState.ASSIGNED and not self.has_open_attempt
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,9 +200,19 @@ class Swap:
         return next((i for i in self.intents.values() if i.kind is IntentKind.OUTPUT), None)
 
     @property
-    def main_leg(self) -> tuple[Deposit, ...]:
-        """The deposits that are the swap's own, as far as they are there."""
-        return tuple(d for d in self.deposits.values() if d.is_live and not d.returned_base_units)
+    def open_deposits(self) -> tuple[Deposit, ...]:
+        """What was seen and is not final."""
+        return tuple(d for d in self.deposits.values() if d.state is DepositState.SEEN)
+
+    @property
+    def booked(self) -> tuple[Deposit, ...]:
+        """The deposits whose value stands on the main leg, also while a reorg has taken one."""
+        return tuple(d for d in self.deposits.values() if d.is_booked and not d.returned_base_units)
+
+    @property
+    def credited_base_units(self) -> int:
+        """What the user has brought to the main leg, final under its tier."""
+        return sum(d.base_units for d in self.booked if d.state is DepositState.CREDITED)
 
     def on(self, at: datetime) -> Swap:
         """Return the swap after one more fact. Every fact spends one sequence."""

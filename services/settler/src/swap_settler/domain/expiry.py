@@ -1,0 +1,26 @@
+"""What a deadline does. Pure: whether it has passed on the chain, the unit of work has asked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+
+from swap_domain.lifecycle import Status, Trigger
+from swap_settler.domain.changes import NOTHING, Changes
+from swap_settler.domain.settling import fail
+from swap_settler.domain.swap import FailReason, Swap
+
+
+def decide(swap: Swap, *, at: datetime) -> Changes:
+    """Expire a swap that nobody funded; one that got a part of it fails, and says where that is.
+
+    What was seen and is not final keeps a swap waiting, whatever the clock says.
+    """
+    if swap.status is not Status.DEPOSIT_PENDING or swap.expires_at >= at or swap.open_deposits:
+        return NOTHING
+    due = swap.on(at)
+    if swap.credited_base_units:
+        done = fail(due, FailReason.RECEIVED_LESS, at)
+        return Changes(swap=done.swap, previous_status=swap.status, ledger=done.entries)
+    expired = replace(due.after(Trigger.DEPOSIT_WINDOW_CLOSED), closed_at=at)
+    return Changes(swap=expired, previous_status=swap.status)

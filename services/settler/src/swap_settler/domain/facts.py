@@ -1,0 +1,44 @@
+"""What the chains say, as the decisions take it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from swap_settler.domain.swap import Deposit
+
+
+class Said(StrEnum):
+    SEEN = "seen"
+    CONFIRMED = "confirmed"  # final under the token's tier, or the network's policy
+    REVERTED = "reverted"
+
+
+@dataclass(frozen=True, slots=True)
+class DepositFact:
+    """A movement of value to us.
+
+    The deposit is as it would be if nothing was known of it; what was decided about it before is
+    taken over by whoever applies the fact.
+    """
+
+    said: Said
+    deposit: Deposit
+
+
+@dataclass(frozen=True, slots=True)
+class Payout:
+    """The Treasury's Paid log, as far as it got."""
+
+    paid_id: int
+    version: int
+    said: Said
+    network: str
+    transaction_hash: str
+    block_number: int
+    block_hash: str
+    block_time: datetime
+    token: str
+    to_address: str
+    base_units: int
