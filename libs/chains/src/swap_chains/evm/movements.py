@@ -205,11 +205,10 @@ def _with_claims(
     claimed = list(movements)
     open_receipts: defaultdict[str, list[int]] = defaultdict(list)
     for place, movement in enumerate(movements):
-        transaction_hash = _transaction_hash(movement)
         if isinstance(movement, TokenTransfer | NativeReceived):
-            open_receipts[transaction_hash].append(place)
+            open_receipts[movement.id.transaction_hash].append(place)
         elif isinstance(movement, Deposited):
-            _claim(claimed, movement, open_receipts.pop(transaction_hash, []))
+            _claim(claimed, movement, open_receipts.pop(movement.id.transaction_hash, []))
     for movement in claimed:
         if (
             isinstance(movement, NativeReceived)
@@ -230,7 +229,3 @@ def _claim(movements: list[Movement], deposit: Deposited, places: Sequence[int])
         if (token, receipt.to_address) == (deposit.token, deposit.receiver):
             movements[place] = replace(receipt, claimed_by=deposit.id)
             missing -= receipt.base_units
-
-
-def _transaction_hash(movement: Movement) -> str:
-    return "" if not hasattr(movement, "id") else movement.id.transaction_hash

@@ -148,11 +148,8 @@ class _Run:
             self._move_token(token, self._sender, receiver, amount)
         else:
             raise Reverted()
-        topics = (
-            codec.DEPOSITED,
-            "0x" + words[0].hex(),
-            *map(codec.address_topic, (token, receiver)),
-        )
+        addresses = map(codec.address_topic, (token, receiver))
+        topics = (codec.DEPOSITED, "0x" + words[0].hex(), *addresses)
         self._emit(self._contracts.depository, topics, codec.uint_word(amount))
         return b""
 

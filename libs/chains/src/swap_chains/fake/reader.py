@@ -80,7 +80,8 @@ class FakeReader:
     ) -> BlockAdded:
         followed = followed or self._followed
         mined = self._chain.mined_at(block)
-        logs, senders = [], {}
+        logs: list[Log] = []
+        senders: dict[str, str] = {}
         for transaction_hash, (transaction, outcome) in mined.outcomes.items():
             senders[transaction_hash] = transaction.sender
             for log in outcome.logs:
