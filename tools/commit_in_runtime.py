@@ -1,4 +1,4 @@
-"""Fail when anything but the runtime commits: one use case is one transaction, opened in one way."""
+"""Fail when anything but the runtime commits: one use case is one transaction."""
 
 import ast
 import sys

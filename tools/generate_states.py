@@ -39,7 +39,7 @@ def page() -> str:
             "A fact that moves no status (seen, sent, mined) spends a sequence all the same: the\n"
             "history then has two rows of one status.\n",
             f"## A transaction of a swap\n\n{transaction}\n",
-            "A deposit begins as `initiated`, because it is seen before anybody decides about it.\n",
+            "A deposit begins as `initiated`: it is seen before anybody decides about it.\n",
             f"## A gasless authorization\n\n{authorization}\n",
         ]
     )

@@ -1,9 +1,9 @@
-"""Fail when a tracked file names a package host or a path of one machine, or is named for nothing."""
+"""Fail when a file names a package host or a machine's path, or has a name that says nothing."""
 
 import re
 import subprocess
 import sys
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 HOSTS = r"(pypi|pythonhosted|npmjs|crates|repo1?\.maven|proxy\.golang)\.(org|com|io)"
 FORBIDDEN = re.compile(rf"{HOSTS}|/(root|home)/[a-z]|/work/[a-z]")
@@ -21,13 +21,13 @@ def offences(path: str) -> list[str]:
     if PurePath(path).suffix in (".py", ".ts", ".sol") and PurePath(path).stem in VAGUE:
         found.append(f"{path}: the name says nothing")
     try:
-        text = open(path, encoding="utf-8").read()
+        text = Path(path).read_text(encoding="utf-8")
     except (UnicodeDecodeError, FileNotFoundError):
         return found
-    lines = enumerate(text.splitlines(), 1)
-    return found + [
-        f"{path}:{n}: {m.group()}" for n, line in lines if (m := FORBIDDEN.search(line))
-    ]
+    for number, line in enumerate(text.splitlines(), 1):
+        if match := FORBIDDEN.search(line):
+            found.append(f"{path}:{number}: {match.group()}")
+    return found
 
 
 def main() -> int:

@@ -30,7 +30,8 @@ TRANSITIONS: Final[
     Mapping[tuple[AuthorizationStatus, AuthorizationTrigger], AuthorizationStatus]
 ] = MappingProxyType({
     (AuthorizationStatus.INITIATED, AuthorizationTrigger.BROADCAST): AuthorizationStatus.PUBLISHED,
-    (AuthorizationStatus.INITIATED, AuthorizationTrigger.WINDOW_CLOSED): AuthorizationStatus.EXPIRED,
+    (AuthorizationStatus.INITIATED, AuthorizationTrigger.WINDOW_CLOSED):
+        AuthorizationStatus.EXPIRED,
     (AuthorizationStatus.INITIATED, AuthorizationTrigger.BALANCE_SHORT):
         AuthorizationStatus.INSUFFICIENT,
     (AuthorizationStatus.INITIATED, AuthorizationTrigger.SIGNATURE_REFUSED):
@@ -38,7 +39,8 @@ TRANSITIONS: Final[
     (AuthorizationStatus.PUBLISHED, AuthorizationTrigger.DEPOSIT_CONFIRMED):
         AuthorizationStatus.COMPLETED,
     # Published and mined as a revert: what it says depends on why the token refused.
-    (AuthorizationStatus.PUBLISHED, AuthorizationTrigger.WINDOW_CLOSED): AuthorizationStatus.EXPIRED,
+    (AuthorizationStatus.PUBLISHED, AuthorizationTrigger.WINDOW_CLOSED):
+        AuthorizationStatus.EXPIRED,
     (AuthorizationStatus.PUBLISHED, AuthorizationTrigger.BALANCE_SHORT):
         AuthorizationStatus.INSUFFICIENT,
     (AuthorizationStatus.PUBLISHED, AuthorizationTrigger.SIGNATURE_REFUSED):

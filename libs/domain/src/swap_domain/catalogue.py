@@ -128,7 +128,10 @@ class Network:
 
 @dataclass(frozen=True, slots=True)
 class RouteRule:
-    """What a route costs and allows. A pattern is `NETWORK/SYMBOL`, `NETWORK/*`, `*/SYMBOL` or `*`."""
+    """What a route costs and allows.
+
+    A pattern is `NETWORK/SYMBOL`, `NETWORK/*`, `*/SYMBOL` or `*`.
+    """
 
     source: str
     destination: str

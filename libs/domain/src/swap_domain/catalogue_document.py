@@ -214,7 +214,7 @@ def _route(item: object, path: str) -> RouteRule:
     rule = RouteRule(
         source=members.text("source"),
         destination=members.text("destination"),
-        is_closed=bool(members.take("closed", False)),
+        is_closed=bool(members.take("closed", default=False)),
         service_fee_basis_points=members.integer("service_fee_basis_points"),
         slippage_ppm=members.integer("slippage_ppm"),
         min_usd_e18=members.dollars("min_usd"),

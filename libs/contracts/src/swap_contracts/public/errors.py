@@ -66,100 +66,93 @@ class ErrorFacts:
     meaning: str
 
 
+def _final(http_status: int, who_must_act: str, meaning: str) -> ErrorFacts:
+    return ErrorFacts(http_status, is_retryable=False, who_must_act=who_must_act, meaning=meaning)
+
+
+def _retryable(http_status: int, who_must_act: str, meaning: str) -> ErrorFacts:
+    return ErrorFacts(http_status, is_retryable=True, who_must_act=who_must_act, meaning=meaning)
+
+
 CALLER: Final = "caller"
 USER: Final = "user"
 OPERATOR: Final = "operator"
 
 # No error of this interface ever puts money at risk: what was paid is credited or claimable.
 ERRORS: Final[dict[ErrorCode, ErrorFacts]] = {
-    ErrorCode.VALIDATION_ERROR: ErrorFacts(
-        400, False, CALLER, "A parameter is missing, malformed or out of range."
+    ErrorCode.VALIDATION_ERROR: _final(
+        400, CALLER, "A parameter is missing, malformed or out of range."
     ),
-    ErrorCode.API_KEY_REQUIRED: ErrorFacts(401, False, CALLER, "No API key was sent."),
-    ErrorCode.API_KEY_FORBIDDEN: ErrorFacts(
-        403, False, CALLER, "The API key is unknown, revoked, expired, or may not do this."
+    ErrorCode.API_KEY_REQUIRED: _final(401, CALLER, "No API key was sent."),
+    ErrorCode.API_KEY_FORBIDDEN: _final(
+        403, CALLER, "The API key is unknown, revoked, expired, or may not do this."
     ),
-    ErrorCode.NOT_FOUND: ErrorFacts(404, False, CALLER, "There is nothing here."),
-    ErrorCode.METHOD_NOT_ALLOWED: ErrorFacts(
-        405, False, CALLER, "This address does not answer that method."
+    ErrorCode.NOT_FOUND: _final(404, CALLER, "There is nothing here."),
+    ErrorCode.METHOD_NOT_ALLOWED: _final(405, CALLER, "This address does not answer that method."),
+    ErrorCode.IDEMPOTENCY_KEY_REUSED: _final(
+        409, CALLER, "The idempotency key was used with another body."
     ),
-    ErrorCode.IDEMPOTENCY_KEY_REUSED: ErrorFacts(
-        409, False, CALLER, "The idempotency key was used with another body."
+    ErrorCode.IDEMPOTENCY_KEY_IN_PROGRESS: _retryable(
+        409, CALLER, "The first request with this idempotency key is still running."
     ),
-    ErrorCode.IDEMPOTENCY_KEY_IN_PROGRESS: ErrorFacts(
-        409, True, CALLER, "The first request with this idempotency key is still running."
+    ErrorCode.PAYLOAD_TOO_LARGE: _final(413, CALLER, "The request body is too large."),
+    ErrorCode.UNSUPPORTED_MEDIA_TYPE: _final(415, CALLER, "The request body must be JSON."),
+    ErrorCode.RATE_LIMITED: _retryable(429, CALLER, "Too many requests."),
+    ErrorCode.UNEXPECTED_ERROR: _retryable(500, OPERATOR, "The service made an error."),
+    ErrorCode.SERVICE_UNAVAILABLE: _retryable(
+        503, OPERATOR, "A part of the service is away for the moment."
     ),
-    ErrorCode.PAYLOAD_TOO_LARGE: ErrorFacts(413, False, CALLER, "The request body is too large."),
-    ErrorCode.UNSUPPORTED_MEDIA_TYPE: ErrorFacts(
-        415, False, CALLER, "The request body must be JSON."
+    ErrorCode.ROUTE_NOT_FOUND_ERROR: _final(
+        404, CALLER, "The network, token or pair is not served, or has no price now."
     ),
-    ErrorCode.RATE_LIMITED: ErrorFacts(429, True, CALLER, "Too many requests."),
-    ErrorCode.UNEXPECTED_ERROR: ErrorFacts(500, True, OPERATOR, "The service made an error."),
-    ErrorCode.SERVICE_UNAVAILABLE: ErrorFacts(
-        503, True, OPERATOR, "A part of the service is away for the moment."
+    ErrorCode.LESS_THAN_MIN_ERROR: _final(400, CALLER, "The amount is below the route's minimum."),
+    ErrorCode.GREATER_THAN_MAX_ERROR: _final(
+        400, CALLER, "The amount is above the route's maximum."
     ),
-    ErrorCode.ROUTE_NOT_FOUND_ERROR: ErrorFacts(
-        404, False, CALLER, "The network, token or pair is not served, or has no price now."
+    ErrorCode.INVALID_ADDRESS_ERROR: _final(400, CALLER, "An address is not valid on its network."),
+    ErrorCode.BLACKLISTED_ADDRESS: _final(
+        400, USER, "An address is refused by this deployment's policy."
     ),
-    ErrorCode.LESS_THAN_MIN_ERROR: ErrorFacts(
-        400, False, CALLER, "The amount is below the route's minimum."
+    ErrorCode.PRICE_IMPACT_TOO_HIGH: _final(
+        400, CALLER, "The result would be too far below the market price."
     ),
-    ErrorCode.GREATER_THAN_MAX_ERROR: ErrorFacts(
-        400, False, CALLER, "The amount is above the route's maximum."
+    ErrorCode.INSUFFICIENT_LIQUIDITY: _retryable(
+        400, OPERATOR, "Too little is held on the destination to pay this now."
     ),
-    ErrorCode.INVALID_ADDRESS_ERROR: ErrorFacts(
-        400, False, CALLER, "An address is not valid on its network."
+    ErrorCode.CONFLICTING_FUNDING_METHODS: _final(
+        400, CALLER, "The funding methods exclude each other."
     ),
-    ErrorCode.BLACKLISTED_ADDRESS: ErrorFacts(
-        400, False, USER, "An address is refused by this deployment's policy."
+    ErrorCode.UNSUPPORTED_DEPOSITORY: _final(400, CALLER, "The source network has no Depository."),
+    ErrorCode.QUOTE_REQUIRES_NO_DEPOSIT_ADDRESS: _final(
+        400, CALLER, "This route cannot be funded through a deposit address."
     ),
-    ErrorCode.PRICE_IMPACT_TOO_HIGH: ErrorFacts(
-        400, False, CALLER, "The result would be too far below the market price."
+    ErrorCode.UNSUPPORTED_GASLESS: _final(
+        400, CALLER, "This token cannot be deposited by a signature."
     ),
-    ErrorCode.INSUFFICIENT_LIQUIDITY: ErrorFacts(
-        400, True, OPERATOR, "Too little is held on the destination to pay this now."
+    ErrorCode.REFUND_ADDRESS_REQUIRED: _final(400, CALLER, "This route needs a refund address."),
+    ErrorCode.SOURCE_ADDRESS_REQUIRED: _final(
+        400, USER, "Connect the wallet that will sign, or pass source_address"
     ),
-    ErrorCode.CONFLICTING_FUNDING_METHODS: ErrorFacts(
-        400, False, CALLER, "The funding methods exclude each other."
-    ),
-    ErrorCode.UNSUPPORTED_DEPOSITORY: ErrorFacts(
-        400, False, CALLER, "The source network has no Depository."
-    ),
-    ErrorCode.QUOTE_REQUIRES_NO_DEPOSIT_ADDRESS: ErrorFacts(
-        400, False, CALLER, "This route cannot be funded through a deposit address."
-    ),
-    ErrorCode.UNSUPPORTED_GASLESS: ErrorFacts(
-        400, False, CALLER, "This token cannot be deposited by a signature."
-    ),
-    ErrorCode.REFUND_ADDRESS_REQUIRED: ErrorFacts(
-        400, False, CALLER, "This route needs a refund address."
-    ),
-    ErrorCode.SOURCE_ADDRESS_REQUIRED: ErrorFacts(
-        400, False, USER, "Connect the wallet that will sign, or pass source_address"
-    ),
-    ErrorCode.AUTHORIZATION_NOT_REQUESTED: ErrorFacts(
+    ErrorCode.AUTHORIZATION_NOT_REQUESTED: _final(
         400,
-        False,
         CALLER,
         "There is no authorization request found; fetch the deposit actions first",
     ),
-    ErrorCode.AUTHORIZATION_ALREADY_SUBMITTED: ErrorFacts(
-        400, False, CALLER, "This swap is already authorized."
+    ErrorCode.AUTHORIZATION_ALREADY_SUBMITTED: _final(
+        400, CALLER, "This swap is already authorized."
     ),
-    ErrorCode.AUTHORIZATION_EXPIRED: ErrorFacts(
-        400, False, USER, "The authorization expired; fetch the deposit actions and sign again."
+    ErrorCode.AUTHORIZATION_EXPIRED: _final(
+        400, USER, "The authorization expired; fetch the deposit actions and sign again."
     ),
-    ErrorCode.SIGNATURE_INVALID: ErrorFacts(
-        400, False, USER, "The signature is not the signer's over this data."
+    ErrorCode.SIGNATURE_INVALID: _final(
+        400, USER, "The signature is not the signer's over this data."
     ),
-    ErrorCode.INSUFFICIENT_SIGNER_BALANCE: ErrorFacts(
-        400, True, USER, "The signer holds less than the deposit amount."
+    ErrorCode.INSUFFICIENT_SIGNER_BALANCE: _retryable(
+        400, USER, "The signer holds less than the deposit amount."
     ),
-    ErrorCode.SWAP_NOT_PAYABLE: ErrorFacts(
-        409, False, CALLER, "The swap is already paid, expired or closed."
+    ErrorCode.SWAP_NOT_PAYABLE: _final(409, CALLER, "The swap is already paid, expired or closed."),
+    ErrorCode.TOO_MANY_PENDING_SWAPS: _retryable(
+        429, CALLER, "Too many swaps of this caller wait for their deposit."
     ),
-    ErrorCode.TOO_MANY_PENDING_SWAPS: ErrorFacts(
-        429, True, CALLER, "Too many swaps of this caller wait for their deposit."
-    ),
-    ErrorCode.PAYOUTS_PAUSED: ErrorFacts(503, True, OPERATOR, "Payouts are paused."),
+    ErrorCode.PAYOUTS_PAUSED: _retryable(503, OPERATOR, "Payouts are paused."),
 }

@@ -212,9 +212,7 @@ class DepositActionItemModel(TransferDepositActionModel):
     """One step of the deposit workflow; only the step to do now carries data."""
 
     step: str
-    status: Literal[
-        "pending", "action_required", "in_progress", "completed", "expired", "failed"
-    ]
+    status: Literal["pending", "action_required", "in_progress", "completed", "expired", "failed"]
     signing_standard: str | None
     expires_at: datetime | None
     detail: str | None

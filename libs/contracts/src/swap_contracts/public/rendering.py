@@ -1,6 +1,7 @@
 """The one renderer of swaps and quotes: api answers and webhook payloads are made here.
 
-It returns plain mappings in the shape of `swap_contracts.public.models`; a test holds them together.
+It returns plain mappings in the shape of `swap_contracts.public.models`;
+a test holds them together.
 """
 
 from __future__ import annotations
@@ -67,9 +68,7 @@ class Prices:
         self.catalogue = catalogue
         self._usd = {
             (source.network, self._native(source)): int(quote.source_native_usd_e18),
-            (destination.network, self._native(destination)): int(
-                quote.destination_native_usd_e18
-            ),
+            (destination.network, self._native(destination)): int(quote.destination_native_usd_e18),
             (source.network, source.token): int(quote.source_usd_e18),
             (destination.network, destination.token): int(quote.destination_usd_e18),
         }
@@ -195,9 +194,7 @@ def _transaction(item: SwapTransaction, prices: Prices, heads: Mapping[str, int]
         "max_confirmations": item.confirmations_required,
         "amount": prices.down(item.asset, item.base_units),
         "amount_in_usd": (
-            None
-            if usd is None
-            else dollars(amount, decimals=item.asset.decimals, usd_e18=int(usd))
+            None if usd is None else dollars(amount, decimals=item.asset.decimals, usd_e18=int(usd))
         ),
         "type": item.type,
         "status": item.status,

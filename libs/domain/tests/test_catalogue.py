@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from swap_domain.catalogue import NATIVE, Catalogue, Token, UnknownNetwork
+from swap_domain.catalogue_document import CatalogueInvalid, catalogue_from
+
+EXAMPLE = Path(__file__).parents[3] / "docs/catalogue.example.yaml"
+Document = dict[str, Any]
+
+
+def a_document(change: Callable[[Document], object] = lambda document: None) -> Document:
+    document: Document = deepcopy(yaml.safe_load(EXAMPLE.read_text()))
+    change(document)
+    return document
+
+
+def a_catalogue(change: Callable[[Document], object] = lambda document: None) -> Catalogue:
+    return catalogue_from(a_document(change))
+
+
+def ether(catalogue: Catalogue) -> Token:
+    return catalogue.network("ETHEREUM_DEVNET").native
+
+
+class TestCatalogueFrom:
+    def test_reads_the_example(self) -> None:
+        network = a_catalogue().network("ETHEREUM_DEVNET")
+
+        assert network.native.address == NATIVE
+        assert [token.symbol for token in network.tokens] == ["ETH", "USDC"]
+
+    @pytest.mark.parametrize(
+        ("change", "path"),
+        [
+            (lambda d: d.pop("environment"), "catalogue.environment"),
+            (lambda d: d.update(environment="staging"), "catalogue.environment"),
+            (lambda d: d.update(colour="red"), "catalogue"),
+            (lambda d: d["networks"][0].update(chain_id="0x1"), "networks[0].chain_id"),
+            (lambda d: d["networks"][0]["tokens"].pop(0), "networks[0].tokens"),
+            (lambda d: d["networks"][0]["tokens"][1].update(precision=7), ".precision"),
+            (lambda d: d["networks"].append(d["networks"][0]), "catalogue.networks"),
+            (lambda d: d["routes"][0].update(min_usd="1e3"), "routes[0].min_usd"),
+        ],
+    )
+    def test_names_the_member_at_fault(
+        self, change: Callable[[Document], object], path: str
+    ) -> None:
+        with pytest.raises(CatalogueInvalid, match=path.replace("[", r"\[").replace(".", r"\.")):
+            a_catalogue(change)
+
+
+class TestNetworks:
+    def test_are_found_by_name_and_by_chain_id(self) -> None:
+        catalogue = a_catalogue()
+
+        assert catalogue.find_network("ethereum_devnet") is catalogue.find_network("31337")
+
+    def test_are_refused_when_unknown(self) -> None:
+        with pytest.raises(UnknownNetwork):
+            a_catalogue().network("MOON")
+
+
+class TestConfirmationTiers:
+    @pytest.mark.parametrize(
+        ("pending", "depth"), [(1, 1), (100 * 10**18 - 1, 1), (100 * 10**18, None)]
+    )
+    def test_grow_with_what_is_not_final(self, pending: int, depth: int | None) -> None:
+        assert ether(a_catalogue()).confirmations_for(pending) == depth
+
+
+class TestRoutes:
+    def test_the_first_rule_that_covers_a_pair_decides(self) -> None:
+        def close_ether(document: Document) -> None:
+            rule = {**document["routes"][0], "source": "*/ETH", "closed": True}
+            document["routes"].insert(0, rule)
+
+        catalogue = a_catalogue(close_ether)
+        usdc = catalogue.network("ETHEREUM_DEVNET").tokens[1]
+
+        assert catalogue.route(ether(catalogue), usdc) is None
+        assert catalogue.route(usdc, ether(catalogue)) is catalogue.routes[1]
+
+    def test_an_asset_has_no_route_to_itself(self) -> None:
+        catalogue = a_catalogue()
+
+        assert catalogue.route(ether(catalogue), ether(catalogue)) is None
