@@ -7,12 +7,11 @@ import os
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Protocol
 
 from swap_stack.places import Places
-from swap_stack.ports import Ports
 from swap_stack.processes import Registry, end, is_alive, record_of
+from swap_stack.programs import run_to_end
 
 LOG_LINES_SHOWN = 15
 PROBE_SECONDS = 0.02
@@ -48,16 +47,15 @@ class Daemon:
     grace_seconds = 10.0
     ready_seconds = 30.0
 
-    def __init__(self, name: str, places: Places, ports: Ports, registry: Registry) -> None:
+    def __init__(self, name: str, places: Places, registry: Registry) -> None:
         self.name = name
         self.places = places
         self.registry = registry
-        self.port = ports.take(name)
         self._process: subprocess.Popen[bytes] | None = None
 
     async def probe(self) -> bool:
         """Tell whether the part answers now."""
-        return await is_listening(self.port)
+        return self.is_running()
 
     async def ready(self) -> None:
         loop = asyncio.get_running_loop()
@@ -105,21 +103,15 @@ class Daemon:
             raise StackError(f"{gone}.\n{self.last_lines()}") from None
         self.registry.add(record)
 
-    async def run(self, command: Sequence[str]) -> None:
-        """Run a program to its end, its output in the part's log.
+    async def prepare(self, command: Sequence[str]) -> None:
+        """Run what must be done before the first start, its output in the part's log.
 
-        :raises StackError: when it fails.
+        :raises ProgramFailed: when it ends with an error.
         """
-        log = self.places.log(self.name)
-        log.parent.mkdir(parents=True, exist_ok=True)
-        with log.open("ab") as output:
-            process = await asyncio.create_subprocess_exec(
-                *command, stdin=asyncio.subprocess.DEVNULL, stdout=output, stderr=output
-            )
-            code = await process.wait()
-        if code != 0:
-            what = Path(command[0]).name
-            raise StackError(f"{self.name}: {what} ended with {code}.\n{self.last_lines()}")
+        said = await run_to_end(command)
+        self.places.logs.mkdir(parents=True, exist_ok=True)
+        with self.places.log(self.name).open("a") as log:
+            log.write(said)
 
     def last_lines(self) -> str:
         log = self.places.log(self.name)

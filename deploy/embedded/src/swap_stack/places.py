@@ -43,6 +43,19 @@ class Places:
         return self.var / "deployment.json"
 
     @property
+    def up_lock(self) -> Path:
+        """Be held by the `up` that is at work."""
+        return self.var / ".up.lock"
+
+    @property
+    def catalogue_file(self) -> Path:
+        return self.var / "catalogue.yaml"
+
+    @property
+    def prices_file(self) -> Path:
+        return self.var / "prices.json"
+
+    @property
     def supervisor_file(self) -> Path:
         """Tell the supervisor what to run."""
         return self.var / "supervisor.json"

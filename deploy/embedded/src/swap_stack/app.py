@@ -1,0 +1,76 @@
+"""The commands: what is asked for, done under Ctrl-C, errors told in one sentence."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import signal
+import sys
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+import typer
+
+from swap_stack.daemon import StackError
+from swap_stack.down import down as down_
+from swap_stack.down import wipe
+from swap_stack.options import Options
+from swap_stack.places import Places, default_places
+from swap_stack.programs import ProgramFailed
+from swap_stack.report import Report
+from swap_stack.summary import show
+from swap_stack.up import up as up_
+
+app = typer.Typer(add_completion=False, help=__doc__, no_args_is_help=True)
+INTERRUPTED = 130
+Result = TypeVar("Result")
+
+
+@app.command()
+def up() -> None:
+    """Start everything on this machine; return when it is ready."""
+    report = Report()
+    show(run(up_(default_places(), Options.from_environment(), report)), report)
+
+
+@app.command()
+def down() -> None:
+    """End exactly what `up` started; the data stays."""
+    run(down_(default_places(), Report()))
+
+
+@app.command()
+def clean() -> None:
+    """End the stack and the demo's, and remove their data."""
+    report, places = Report(), default_places()
+    for one in (demo_places(places), places):
+        if one.var.exists():
+            run(wipe(one, report))
+            shutil.rmtree(one.var)
+
+
+def demo_places(places: Places) -> Places:
+    """Return where the demo has a stack of its own, beside the one that may be running."""
+    return Places(places.var / "demo", places.root)
+
+
+def run(work: Coroutine[Any, Any, Result]) -> Result:
+    """Run to the end; SIGTERM and a closed terminal stop it as Ctrl-C does."""
+    try:
+        return asyncio.run(_cancelled_by_signals(work))
+    except (StackError, ProgramFailed) as error:
+        sys.exit(f"\n{error}")
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        sys.exit(INTERRUPTED)
+
+
+async def _cancelled_by_signals(work: Coroutine[Any, Any, Result]) -> Result:
+    task = asyncio.current_task()
+    assert task is not None
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+    return await work
+
+
+def main() -> None:
+    app()

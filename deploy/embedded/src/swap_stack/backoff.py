@@ -1,0 +1,32 @@
+"""How long to wait before a service that keeps dying is started again."""
+
+from __future__ import annotations
+
+# The first two deaths may be anybody's fault; from the third on it is most likely its own.
+PAUSES_SECONDS = (0.0, 0.0, 0.5, 1.0, 2.0, 5.0)
+# Whoever lived so long has recovered.
+SETTLED_SECONDS = 10.0
+
+
+class Backoff:
+    """One service's recent deaths."""
+
+    def __init__(self) -> None:
+        self._deaths = 0
+        self._started_at = 0.0
+        self._not_before = 0.0
+
+    def started(self, now: float) -> None:
+        self._started_at = now
+
+    def died(self, now: float) -> float:
+        """Count a death and return the pause that follows it."""
+        if now - self._started_at >= SETTLED_SECONDS:
+            self._deaths = 0
+        pause = PAUSES_SECONDS[min(self._deaths, len(PAUSES_SECONDS) - 1)]
+        self._deaths += 1
+        self._not_before = now + pause
+        return pause
+
+    def is_waiting(self, now: float) -> bool:
+        return now < self._not_before

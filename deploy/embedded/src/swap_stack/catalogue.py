@@ -1,0 +1,116 @@
+"""The catalogue of a stack: which networks, contracts and tokens there are, and what they cost."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from swap_stack.contracts import TOKENS, Deployment
+from swap_stack.files import PRIVATE
+from swap_stack.keys import DevelopmentKeys
+from swap_stack.parts.anvil import DevelopmentChain
+
+LISTED = "2026-01-01T00:00:00Z"
+GWEI = 10**9
+# Dollars for one whole coin or token; what moves between networks needs no more than that here.
+PRICES = {"ETH": "3000.00", "POL": "0.45", "USDC": "1", "DAI": "1"}
+# What one payment through the Treasury takes; a little above what Foundry measures.
+GAS = {"pay_native": 75_000, "pay_erc20": 95_000}
+# Up to so many dollars of not-yet-final inflow one block is enough; above, the chain's finality.
+ONE_BLOCK_USD = 500_000
+
+
+@dataclass(frozen=True, slots=True)
+class RunningChain:
+    """A development chain with its contracts, reachable at a URL."""
+
+    chain: DevelopmentChain
+    rpc_url: str
+    deployment: Deployment
+
+
+def make_catalogue(chains: tuple[RunningChain, ...], keys: DevelopmentKeys) -> dict[str, Any]:
+    """Return the catalogue of the development chains, as `docs/catalogue.md` explains it."""
+    return {
+        "environment": "test",
+        "networks": [_network(rank, running, keys) for rank, running in enumerate(chains, 1)],
+        "routes": [
+            {
+                "source": "*",
+                "destination": "*",
+                "service_fee_basis_points": 10,
+                "slippage_ppm": 5000,
+                "min_usd": "1",
+                "max_usd": "50000",
+                "estimated_seconds": 10,
+            }
+        ],
+    }
+
+
+def _network(rank: int, running: RunningChain, keys: DevelopmentKeys) -> dict[str, Any]:
+    chain, deployment = running.chain, running.deployment
+    return {
+        "name": chain.network,
+        "display_name": chain.display_name,
+        "chain_id": chain.chain_id,
+        "source_rank": rank,
+        "destination_rank": rank,
+        "listing_date": LISTED,
+        "public_nodes": [running.rpc_url],
+        "start_block": 0,
+        "block_time_milliseconds": 1000,
+        "payout_confirmations": 1,
+        "finality_blocks": 2,
+        "contracts": {"treasury": deployment.treasury, "depository": deployment.depository},
+        "signers": [keys.signer.address],
+        "funders": [keys.funder.address],
+        "gas": GAS,
+        "max_fee_per_gas": 500 * GWEI,
+        "tokens": [
+            _token(1, chain.native, None, 18),
+            *(
+                _token(rank, token.symbol, deployment.tokens[token.symbol], token.decimals)
+                for rank, token in enumerate(TOKENS, 2)
+            ),
+        ],
+    }
+
+
+def _token(rank: int, symbol: str, contract: str | None, decimals: int) -> dict[str, Any]:
+    return {
+        "symbol": symbol,
+        "contract": contract,
+        "decimals": decimals,
+        "source_rank": rank,
+        "destination_rank": rank,
+        "listing_date": LISTED,
+        "tiers": [
+            {"below_base_units": str(_worth(symbol, decimals)), "confirmations": 1},
+            {"below_base_units": None, "confirmations": None},
+        ],
+    }
+
+
+def _worth(symbol: str, decimals: int) -> int:
+    """Return how many base units are worth what one block is enough for."""
+    dollars, _, cents = PRICES[symbol].partition(".")
+    return ONE_BLOCK_USD * 100 * int(10**decimals) // int(dollars + cents.ljust(2, "0"))
+
+
+def write_catalogue(path: Path, catalogue: Mapping[str, Any]) -> None:
+    text = yaml.safe_dump(dict(catalogue), sort_keys=False, allow_unicode=True)
+    write_text(path, "# Made by the local stack; docs/catalogue.md explains each member.\n" + text)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Put a file in place whole: services read it again whenever it changes."""
+    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    fresh.write_text(text)
+    fresh.chmod(PRIVATE)
+    fresh.replace(path)

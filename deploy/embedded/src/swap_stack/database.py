@@ -1,0 +1,72 @@
+"""The stack's database: roles and schemas, migrations, and how far the chains were followed."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import psycopg
+from psycopg import sql
+
+from swap_stack.parts.postgres import Postgres, program
+from swap_stack.programs import run_to_end
+from swap_stack.services import SERVICES
+
+DATABASE = "swap"
+PSYCOPG = "postgresql+psycopg"
+
+
+def role_url(postgres: Postgres, role: str, password: str, *, scheme: str = "postgresql") -> str:
+    return f"{scheme}://{role}:{password}@127.0.0.1:{postgres.port}/{DATABASE}"
+
+
+def service_urls(postgres: Postgres, passwords: Mapping[str, str]) -> dict[str, str]:
+    """Return each service's address, with the driver that services use."""
+    return {name: role_url(postgres, name, passwords[name], scheme=PSYCOPG) for name in SERVICES}
+
+
+async def make_roles(postgres: Postgres, root: Path, passwords: Mapping[str, str]) -> None:
+    """Make the database, its roles and its schemas, or bring them up to date.
+
+    :raises ProgramFailed: with what psql said.
+    """
+    async with await psycopg.AsyncConnection.connect(postgres.url(), autocommit=True) as admin:
+        found = await admin.execute("SELECT FROM pg_database WHERE datname = %s", [DATABASE])
+        if await found.fetchone() is None:
+            name = sql.Identifier(DATABASE)
+            await admin.execute(sql.SQL("CREATE DATABASE {}").format(name))
+    # On standard input and not as arguments, which every user of the machine could read.
+    lines = [f"\\set {role}_password {password}" for role, password in passwords.items()]
+    lines.append(f"\\i '{root / 'deploy/postgres/roles.sql'}'")
+    await run_to_end(
+        [program("psql"), "-X", "-q", "-v", "ON_ERROR_STOP=1", "-f", "-"],
+        env={**postgres.environment(), "PGDATABASE": DATABASE},
+        text="\n".join(lines),
+    )
+
+
+async def migrate(root: Path, urls: Mapping[str, str]) -> None:
+    """Bring every service's schema up to date.
+
+    :raises ProgramFailed: with what the first failing migration said.
+    """
+    folders = await asyncio.to_thread(list_migrations, root)
+    env = {f"SWAP_{name.upper()}__DATABASE_URL": url for name, url in urls.items()}
+    await run_to_end([sys.executable, "-m", "swap_runtime.migrate", *folders], env=env)
+
+
+def list_migrations(root: Path) -> list[str]:
+    return sorted(str(path) for path in root.glob("services/*/migrations"))
+
+
+async def followed_blocks(postgres: Postgres) -> dict[str, int]:
+    """Return the last block of each network that the chain-watcher has stored."""
+    async with await psycopg.AsyncConnection.connect(postgres.url(DATABASE)) as connection:
+        there = await connection.execute("SELECT to_regclass('chain_watcher.progress')")
+        row = await there.fetchone()
+        if row is None or row[0] is None:
+            return {}
+        rows = await connection.execute("SELECT network, block_number FROM chain_watcher.progress")
+        return {network: int(number) for network, number in await rows.fetchall()}

@@ -1,0 +1,71 @@
+"""Secrets of one stack: made once, kept in var/secrets.json, worth nothing elsewhere."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from eth_account import Account
+
+from swap_stack.files import read_json, write_json
+
+# The mnemonic every development chain knows. What these accounts own exists on this machine only.
+MNEMONIC = "test test test test test test test test test test test junk"
+LOGIN_ROLES = ("api", "quoter", "chain_watcher", "settler", "notifier", "auditor")
+USERS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class DevelopmentKey:
+    address: str
+    private_key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Secrets:
+    postgres_password: str
+    role_passwords: Mapping[str, str]
+    operator_token: str
+    signer_key: str  # the hot key; it holds gas money and operates the Treasuries
+
+
+def load_or_make(path: Path) -> Secrets:
+    """Return the secrets of a stack, the same ones over all its restarts."""
+    told = read_json(path)
+    if told is not None:
+        return Secrets(**told)
+    made = Secrets(
+        postgres_password=secrets.token_urlsafe(24),
+        role_passwords={role: secrets.token_urlsafe(24) for role in LOGIN_ROLES},
+        operator_token=secrets.token_urlsafe(32),
+        signer_key="0x" + secrets.token_hex(32),
+    )
+    write_json(path, asdict(made))
+    return made
+
+
+def key_of(private_key: str) -> DevelopmentKey:
+    return DevelopmentKey(Account.from_key(private_key).address, private_key)
+
+
+@dataclass(frozen=True, slots=True)
+class DevelopmentKeys:
+    """Who is who on the development chains; all but the signer are the same in every stack."""
+
+    owner: DevelopmentKey  # deploys and owns the contracts
+    funder: DevelopmentKey  # its transfers to a Treasury are funding, never a deposit
+    users: tuple[DevelopmentKey, ...]
+    signer: DevelopmentKey
+
+
+def development_keys(signer_key: str) -> DevelopmentKeys:
+    Account.enable_unaudited_hdwallet_features()
+    owner, funder, *users = (_from_mnemonic(number) for number in range(2 + USERS))
+    return DevelopmentKeys(owner, funder, tuple(users), key_of(signer_key))
+
+
+def _from_mnemonic(number: int) -> DevelopmentKey:
+    account = Account.from_mnemonic(MNEMONIC, account_path=f"m/44'/60'/0'/0/{number}")
+    return DevelopmentKey(account.address, account.key.to_0x_hex())

@@ -1,0 +1,92 @@
+"""Start the supervisor and wait until every service is ready."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Mapping
+
+import aiohttp
+
+from swap_stack.daemon import Daemon, StackError
+from swap_stack.down import SUPERVISOR
+from swap_stack.files import write_json
+from swap_stack.places import Places
+from swap_stack.processes import Registry
+from swap_stack.report import Report
+from swap_stack.services import ServicePorts, ServiceProcess, SupervisorPlan
+
+READY_SECONDS = 60.0
+POLL_SECONDS = 0.1
+TIMEOUT = aiohttp.ClientTimeout(total=2)
+
+
+class Supervisor(Daemon):
+    """The process that keeps the services running."""
+
+    # It waits for the services, which finish what they have begun.
+    grace_seconds = 30.0
+
+    def __init__(self, places: Places, registry: Registry) -> None:
+        super().__init__(SUPERVISOR, places, registry)
+
+    async def start_with(self, plan: SupervisorPlan) -> None:
+        write_json(self.places.supervisor_file, plan.to_json())
+        self.spawn(
+            [sys.executable, "-m", "swap_stack.supervisor", str(self.places.supervisor_file)]
+        )
+
+    async def require_running(self) -> None:
+        if not self.is_running():
+            raise StackError(f"The supervisor ended.\n{self.last_lines()}")
+
+
+async def wait_until_ready(
+    supervisor: Supervisor,
+    services: tuple[ServiceProcess, ...],
+    ports: ServicePorts,
+    report: Report,
+) -> None:
+    """
+    :raises StackError: naming a service that is not ready in a minute, with the end of its log.
+    """
+
+    async def wait_for(service: ServiceProcess) -> None:
+        with report.timed(service.name, ports.internal_url(service.name)):
+            await _wait_for(service, ports, supervisor)
+
+    await asyncio.gather(*(wait_for(service) for service in services))
+
+
+async def _wait_for(service: ServiceProcess, ports: ServicePorts, supervisor: Supervisor) -> None:
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + READY_SECONDS
+    problems: Mapping[str, str] | None = None
+    async with aiohttp.ClientSession(timeout=TIMEOUT) as session:
+        while True:
+            problems = await _problems(session, ports.internal_url(service.name))
+            if problems is not None and not problems:
+                return
+            await supervisor.require_running()
+            if loop.time() > deadline:
+                told = ", ".join(f"{name}: {what}" for name, what in (problems or {}).items())
+                raise StackError(
+                    f"{service.name} is not ready after {READY_SECONDS:.0f} s"
+                    f" ({told or 'it does not answer'}).\n{_end_of(service)}"
+                )
+            await asyncio.sleep(POLL_SECONDS)
+
+
+async def _problems(session: aiohttp.ClientSession, url: str) -> Mapping[str, str] | None:
+    """Return what a service lacks, or None where it does not answer."""
+    try:
+        async with session.get(f"{url}/readyz") as answer:
+            told: Mapping[str, Mapping[str, str]] = await answer.json()
+    except (aiohttp.ClientError, OSError, TimeoutError, ValueError):
+        return None
+    return told["problems"]
+
+
+def _end_of(service: ServiceProcess) -> str:
+    with open(service.log, errors="replace") as file:
+        return "".join(file.readlines()[-20:])

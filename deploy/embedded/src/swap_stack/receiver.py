@@ -1,0 +1,72 @@
+"""A webhook receiver that does what receivers must: verify, keep, then say so.
+
+    WEBHOOK_SECRET=whsec_… RECEIVED=deliveries.jsonl python -m swap_stack.receiver --port 8080
+
+It writes one JSON line per delivery (`at`, `headers`, `body` in base64, `verified`) and answers
+2xx only once the line is on disk. Deliveries may come twice or out of order: a real receiver
+looks at `webhook-id` and `swap.metadata.sequence` before it acts.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import orjson
+from aiohttp import web
+from svix.webhooks import Webhook
+
+
+def is_genuine(webhook: Webhook, body: bytes, headers: dict[str, str]) -> bool:
+    try:
+        webhook.verify(body, headers)
+    except Exception:  # a malformed signature raises more than one kind of error
+        return False
+    return True
+
+
+def make_app(secret: str, received: Path) -> web.Application:
+    """Return the application; every delivery is appended to `received`."""
+    webhook = Webhook(secret)
+
+    async def receive(request: web.Request) -> web.Response:
+        body = await request.read()
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        verified = is_genuine(webhook, body, headers)
+        append(
+            received,
+            {
+                "at": datetime.now(UTC).isoformat(),
+                "headers": headers,
+                "body": base64.b64encode(body).decode(),
+                "verified": verified,
+            },
+        )
+        return web.Response(status=204 if verified else 400)
+
+    app = web.Application()
+    app.router.add_post("/hooks", receive)
+    return app
+
+
+def append(path: Path, delivery: dict[str, object]) -> None:
+    """Add one line and wait until it is on disk."""
+    with path.open("ab") as file:
+        file.write(orjson.dumps(delivery) + b"\n")
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def main() -> None:
+    received = Path(os.environ["RECEIVED"])
+    received.parent.mkdir(parents=True, exist_ok=True)
+    port = int(sys.argv[sys.argv.index("--port") + 1])
+    app = make_app(os.environ["WEBHOOK_SECRET"], received)
+    web.run_app(app, host="127.0.0.1", port=port, print=None, access_log=None)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,104 @@
+"""The services of a stack: what runs them, where they listen, what they are told."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from swap_stack.places import Places
+from swap_stack.ports import Ports
+
+SERVICES = ("api", "quoter", "chain_watcher", "settler", "notifier")
+WITH_PUBLIC_PORT = ("api", "quoter")
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceProcess:
+    """One process as the supervisor needs to know it."""
+
+    name: str
+    replica: int
+    command: tuple[str, ...]
+    env: Mapping[str, str]
+    folder: str
+    log: str
+
+    @property
+    def key(self) -> str:
+        return f"{self.name}-{self.replica}"
+
+
+@dataclass(frozen=True, slots=True)
+class SupervisorPlan:
+    """What the supervisor runs, and the files in which the pids follow."""
+
+    services: tuple[ServiceProcess, ...]
+    stack_file: str
+    processes_file: str
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, told: Mapping[str, Any]) -> SupervisorPlan:
+        services = tuple(ServiceProcess(**row) for row in told["services"])
+        return cls(services, told["stack_file"], told["processes_file"])
+
+
+@dataclass(frozen=True, slots=True)
+class ServicePorts:
+    """Where each service listens."""
+
+    internal: Mapping[str, int]
+    public: Mapping[str, int]
+
+    @classmethod
+    def take(cls, ports: Ports) -> ServicePorts:
+        return cls(
+            {name: ports.take(f"{name}-internal") for name in SERVICES},
+            {name: ports.take(name) for name in WITH_PUBLIC_PORT},
+        )
+
+    def internal_url(self, service: str) -> str:
+        return f"http://127.0.0.1:{self.internal[service]}"
+
+    def public_url(self, service: str) -> str:
+        return f"http://127.0.0.1:{self.public[service]}"
+
+
+def own_settings(ports: ServicePorts, database_urls: Mapping[str, str]) -> dict[str, str]:
+    """Return each service's own group of settings."""
+    settings: dict[str, str] = {}
+    for name in SERVICES:
+        prefix = f"SWAP_{name.upper()}__"
+        settings[f"{prefix}DATABASE_URL"] = database_urls[name]
+        settings[f"{prefix}INTERNAL_PORT"] = str(ports.internal[name])
+        if name in ports.public:
+            settings[f"{prefix}PORT"] = str(ports.public[name])
+    return settings
+
+
+def make_plan(
+    places: Places, settings: Mapping[str, str], *, without: frozenset[str] = frozenset()
+) -> SupervisorPlan:
+    """Say what to run. What the caller's environment says wins over what the stack would say."""
+    env = {**settings, **os.environ, "PYTHONUNBUFFERED": "1"}
+    return SupervisorPlan(
+        tuple(
+            ServiceProcess(
+                name=name,
+                replica=0,
+                command=(sys.executable, "-m", f"swap_{name}"),
+                env=env,
+                folder=str(places.root),
+                log=str(places.log(f"{name}-0")),
+            )
+            for name in SERVICES
+            if name not in without
+        ),
+        str(places.stack_file),
+        str(places.processes_file),
+    )

@@ -1,0 +1,32 @@
+"""What the services are told: one environment for all of them, each reads its own part."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from swap_stack.infrastructure import Infrastructure
+from swap_stack.keys import Secrets
+from swap_stack.places import Places
+from swap_stack.services import ServicePorts, own_settings
+
+
+def make_settings(
+    *,
+    places: Places,
+    parts: Infrastructure,
+    ports: ServicePorts,
+    secrets: Secrets,
+    database_urls: dict[str, str],
+    catalogue: Path,
+) -> dict[str, str]:
+    """Return every SWAP_… variable of the stack."""
+    return {
+        **own_settings(ports, database_urls),
+        **parts.broker_choice.settings,
+        "SWAP_KAFKA__BOOTSTRAP_SERVERS": parts.broker.bootstrap_servers,
+        "SWAP_REDIS__URL": parts.valkey.url,
+        "SWAP_OPERATOR__TOKEN": secrets.operator_token,
+        "SWAP_CATALOGUE": str(catalogue),
+        "SWAP_QUOTER__PRICES_FILE": str(places.prices_file),
+        "SWAP_QUOTER__PRICES_NEVER_EXPIRE": "true",
+    }

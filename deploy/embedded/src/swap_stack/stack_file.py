@@ -1,0 +1,101 @@
+"""var/stack.json: what runs, for everyone who wants to talk to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from swap_domain.catalogue import Catalogue, Network
+from swap_stack.database import role_url
+from swap_stack.files import locked, write_json
+from swap_stack.infrastructure import Infrastructure
+from swap_stack.keys import DevelopmentKeys, Secrets
+from swap_stack.places import Places
+from swap_stack.processes import Registry
+from swap_stack.services import ServicePorts, ServiceProcess
+
+VERSION = 1
+
+
+def describe_network(network: Network, keys: DevelopmentKeys) -> dict[str, Any]:
+    """Return a network and the development keys that have money there."""
+    return {
+        "name": network.name,
+        "type": network.type,
+        "chain_id": str(network.chain_id),
+        "rpc_urls": list(network.public_nodes),
+        "contracts": {
+            "depository": network.contracts.depository,
+            "treasury": network.contracts.treasury,
+            "paymaster": None,
+            "deposit_address_factory": None,
+        },
+        "tokens": [
+            {
+                "symbol": token.symbol,
+                "contract": None if token.is_native else token.address,
+                "decimals": token.decimals,
+            }
+            for token in network.tokens
+        ],
+        "users": [
+            {"address": user.address, "private_key": user.private_key} for user in keys.users
+        ],
+    }
+
+
+def describe(
+    *,
+    parts: Infrastructure,
+    ports: ServicePorts,
+    secrets: Secrets,
+    keys: DevelopmentKeys,
+    catalogue: Catalogue,
+    partners: list[dict[str, Any]],
+) -> dict[str, Any]:
+    """Return everything but the services, whose pids change."""
+    postgres = parts.postgres
+    return {
+        "version": VERSION,
+        "about": "A development stack: every key, password and secret in this file is for this "
+        "machine only.",
+        "broker": parts.broker_choice.kind,
+        "gateway": {"url": ports.public_url("api")},
+        "dashboard": None,
+        "partners": partners,
+        "networks": [describe_network(network, keys) for network in catalogue.networks.values()],
+        "postgres": {
+            "url": postgres.url("swap"),
+            "auditor_url": role_url(postgres, "auditor", secrets.role_passwords["auditor"]),
+            "service_urls": {
+                role: role_url(postgres, role, password)
+                for role, password in secrets.role_passwords.items()
+                if role != "auditor"
+            },
+        },
+        "kafka": {"bootstrap_servers": parts.broker.bootstrap_servers},
+        "redis": {"url": parts.valkey.url},
+        "operator": {"token": secrets.operator_token},
+    }
+
+
+def write_stack_file(
+    places: Places,
+    description: Mapping[str, Any],
+    services: tuple[ServiceProcess, ...],
+    ports: ServicePorts,
+) -> None:
+    """Write it with the pids of this moment; from then on the supervisor keeps them right."""
+    with locked(places.stack_file):
+        pids = {row.name: row.pid for row in Registry(places.processes_file).list_records()}
+        rows = [
+            {
+                "name": service.name,
+                "replica": service.replica,
+                "pid": pids.get(service.key),
+                "internal_url": ports.internal_url(service.name),
+                "log": places.shown(places.log(service.key)),
+            }
+            for service in services
+        ]
+        write_json(places.stack_file, {**description, "services": rows})

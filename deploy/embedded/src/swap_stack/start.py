@@ -1,0 +1,150 @@
+"""The start of a stack, step by step."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from swap_runtime.catalogue import load_catalogue
+from swap_stack.catalogue import PRICES, RunningChain, make_catalogue, write_catalogue, write_text
+from swap_stack.contracts import deploy_and_fund, find_deployment
+from swap_stack.daemon import Part, StackError
+from swap_stack.database import followed_blocks, make_roles, migrate, service_urls
+from swap_stack.files import read_json
+from swap_stack.infrastructure import Infrastructure, require_nothing_lost
+from swap_stack.keys import development_keys, load_or_make
+from swap_stack.launch import Supervisor, wait_until_ready
+from swap_stack.node import Node, NodeError
+from swap_stack.options import Options
+from swap_stack.partners import make_partners
+from swap_stack.parts.anvil import Anvil
+from swap_stack.places import Places
+from swap_stack.ports import Ports
+from swap_stack.processes import Registry
+from swap_stack.programs import ProgramFailed
+from swap_stack.report import Report
+from swap_stack.services import ServicePorts, ServiceProcess, make_plan
+from swap_stack.settings import make_settings
+from swap_stack.stack_file import describe, write_stack_file
+from swap_stack.topics import make_topics
+
+
+class Start:
+    """One start of one stack."""
+
+    def __init__(self, places: Places, options: Options, report: Report) -> None:
+        self._places = places
+        self._options = options
+        self._report = report
+        self._ports = Ports(places.ports_file)
+        self._registry = Registry(places.processes_file)
+        self._secrets = load_or_make(places.secrets_file)
+        self._keys = development_keys(self._secrets.signer_key)
+        self._parts = Infrastructure.of(places, self._ports, self._registry, self._secrets, options)
+        self._service_ports = ServicePorts.take(self._ports)
+
+    async def run(self) -> Mapping[str, Any]:
+        """
+        :raises StackError: when something cannot be started.
+        """
+        self._report.say("files", f"{self._places.shown(self._places.var)}, logs in log/")
+        chains = await self._ground()
+        await self._require_nothing_lost()
+        catalogue = self._write_catalogue(chains)
+        settings = self._settings(catalogue)
+        services = await self._launch(settings)
+        partners = await make_partners(self._places, settings, self._service_ports, self._ports)
+        description = describe(
+            parts=self._parts,
+            ports=self._service_ports,
+            secrets=self._secrets,
+            keys=self._keys,
+            catalogue=load_catalogue(catalogue),
+            partners=partners,
+        )
+        write_stack_file(self._places, description, services, self._service_ports)
+        stack: Mapping[str, Any] = read_json(self._places.stack_file)
+        return stack
+
+    async def _ground(self) -> tuple[RunningChain, ...]:
+        """Start all parts at once, and on each what it needs, as soon as it is there."""
+        choice = self._parts.broker_choice
+        self._report.say("broker", f"{choice.kind}: {choice.why}")
+        try:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._start(self._parts.valkey))
+                group.create_task(self._database())
+                group.create_task(self._broker())
+                chains = [group.create_task(self._chain(anvil)) for anvil in self._parts.anvils]
+        except* (StackError, ProgramFailed, NodeError) as failed:
+            # The others were stopped because of the first; it alone is worth telling.
+            raise StackError(str(failed.exceptions[0])) from failed
+        return tuple(chain.result() for chain in chains)
+
+    async def _start(self, part: Part) -> None:
+        with self._report.timed(part.name):
+            await part.start()
+            await part.ready()
+
+    async def _database(self) -> None:
+        postgres, passwords = self._parts.postgres, self._secrets.role_passwords
+        await self._start(postgres)
+        with self._report.timed("database", "roles, schemas, migrations"):
+            await make_roles(postgres, self._places.root, passwords)
+            await migrate(self._places.root, service_urls(postgres, passwords))
+
+    async def _broker(self) -> None:
+        await self._start(self._parts.broker)
+        with self._report.timed("topics"):
+            await make_topics(self._parts.broker.bootstrap_servers)
+
+    async def _chain(self, anvil: Anvil) -> RunningChain:
+        await self._start(anvil)
+        node, chain = Node(anvil.rpc_url), anvil.chain
+        file, root = self._places.deployment_file, self._places.root
+        deployment = await find_deployment(file, chain, node)
+        if deployment is None:
+            with self._report.timed(chain.network, "contracts deployed and funded"):
+                deployment = await deploy_and_fund(file, root, chain, node, self._keys)
+        return RunningChain(chain, anvil.rpc_url, deployment)
+
+    async def _require_nothing_lost(self) -> None:
+        heads = {
+            anvil.chain.network: await Node(anvil.rpc_url).number("eth_blockNumber")
+            for anvil in self._parts.anvils
+        }
+        require_nothing_lost(heads, await followed_blocks(self._parts.postgres))
+
+    def _write_catalogue(self, chains: tuple[RunningChain, ...]) -> Path:
+        """Return the catalogue that the services read."""
+        if not self._places.prices_file.exists():
+            # Whoever changed a price by hand keeps it.
+            write_text(self._places.prices_file, orjson.dumps(PRICES).decode())
+        write_catalogue(self._places.catalogue_file, make_catalogue(chains, self._keys))
+        if self._options.catalogue is None:
+            return self._places.catalogue_file
+        if not self._options.catalogue.is_file():
+            raise StackError(f"CATALOGUE={self._options.catalogue} is not a file.")
+        self._report.say("catalogue", str(self._options.catalogue))
+        return self._options.catalogue
+
+    def _settings(self, catalogue: Path) -> dict[str, str]:
+        return make_settings(
+            places=self._places,
+            parts=self._parts,
+            ports=self._service_ports,
+            secrets=self._secrets,
+            database_urls=service_urls(self._parts.postgres, self._secrets.role_passwords),
+            catalogue=catalogue,
+        )
+
+    async def _launch(self, settings: Mapping[str, str]) -> tuple[ServiceProcess, ...]:
+        plan = make_plan(self._places, settings, without=self._options.without)
+        supervisor = Supervisor(self._places, self._registry)
+        await supervisor.start_with(plan)
+        await wait_until_ready(supervisor, plan.services, self._service_ports, self._report)
+        return plan.services
