@@ -1,0 +1,3 @@
+from swap_chain_watcher.app import main
+
+main()

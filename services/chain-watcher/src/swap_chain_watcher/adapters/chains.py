@@ -1,0 +1,66 @@
+"""The catalogue's networks as chains: their readers, and the check that they are what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+import aiohttp
+
+from swap_chains.evm.check import check_chain, check_chain_id
+from swap_chains.evm.following import Pace
+from swap_chains.evm.reader import EvmReader
+from swap_chains.evm.rpc import Rpc
+from swap_domain.catalogue import NATIVE, Network
+
+
+class EvmChain:
+    """One EVM network: a reader over its nodes."""
+
+    def __init__(
+        self,
+        network: Network,
+        urls: Sequence[str],
+        session: aiohttp.ClientSession,
+        *,
+        poll_interval: timedelta,
+        node_timeout: timedelta,
+        range_blocks_max: int,
+    ) -> None:
+        self.network = network
+        self._rpc = Rpc.to_urls(
+            network.name, urls, session, timeout_seconds=node_timeout.total_seconds()
+        )
+        self._is_checked = False
+        self.reader = EvmReader(
+            self._rpc,
+            # Nothing is ever emitted at the zero address: no Depository, none of its logs.
+            depository=network.contracts.depository or NATIVE,
+            treasury=network.contracts.treasury,
+            tokens=[token.address for token in network.tokens if not token.is_native],
+            pace=Pace(
+                poll_seconds=poll_interval.total_seconds(), range_blocks_max=range_blocks_max
+            ),
+        )
+
+    async def check(self) -> None:
+        """Hold the chain against the catalogue, once.
+
+        :raises WrongChain: when a node serves another chain.
+        :raises ChainMismatch: when contracts or tokens are not as the catalogue says.
+        :raises ChainUnavailable: when no node answers; nothing is known then.
+        """
+        if self._is_checked:
+            return
+        network = self.network
+        if network.contracts.depository is None:
+            await check_chain_id(self._rpc, network.chain_id)
+        else:
+            await check_chain(
+                self._rpc,
+                chain_id=network.chain_id,
+                depository=network.contracts.depository,
+                treasury=network.contracts.treasury,
+                decimals={token.address: token.decimals for token in network.tokens},
+            )
+        self._is_checked = True

@@ -1,0 +1,117 @@
+"""Rows to domain and back. An amount is numeric in the database and int everywhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import Row
+
+from swap_chain_watcher.domain.movements import (
+    Depth,
+    Kind,
+    Known,
+    Movement,
+    Quarantine,
+    State,
+    Subject,
+    Tracked,
+)
+from swap_chain_watcher.ports import Halt, Place, Target
+from swap_chains.events import Block
+
+
+def to_block(row: Row[Any]) -> Block:
+    return Block(number=row.number, hash=row.hash, parent_hash=row.parent_hash, time=row.time)
+
+
+def to_tracked(row: Row[Any]) -> Tracked:
+    return Tracked(
+        Movement(
+            id=row.id,
+            network=row.network,
+            block=Block(row.block_number, row.block_hash, row.parent_hash, row.block_time),
+            kind=Kind(row.kind),
+            transaction_hash=row.transaction_hash,
+            token=row.token,
+            from_address=row.from_address,
+            to_address=row.to_address,
+            base_units=int(row.base_units),
+            claimed_by=row.claimed_by,
+            is_internal=row.internal,
+            paid_id=None if row.paid_id is None else int(row.paid_id),
+            sequence_number=row.sequence_number,
+            memo=row.memo,
+            quarantine=row.quarantine_reason and Quarantine(row.quarantine_reason),
+        ),
+        depth=Depth(row.confirmations_required, row.waits_for_finality),
+        version=row.version,
+        state=State(row.state),
+    )
+
+
+def to_known(row: Row[Any]) -> tuple[Subject, Known]:
+    subject = row.id if row.paid_id is None else int(row.paid_id)
+    return subject, Known(row.version, Depth(row.confirmations_required, row.waits_for_finality))
+
+
+def to_halt(row: Row[Any]) -> Halt | None:
+    if row.halted_at is None:
+        return None
+    return Halt(network=row.network, reason=row.halt_reason, at=row.halted_at)
+
+
+def to_place(row: Row[Any]) -> Place:
+    return Place(
+        network=row.network,
+        cursor=to_block(row),
+        finalized_number=row.finalized_number,
+        halt=to_halt(row),
+    )
+
+
+def block_row(block: Block) -> dict[str, object]:
+    return {
+        "number": block.number,
+        "hash": block.hash,
+        "parent_hash": block.parent_hash,
+        "time": block.time,
+    }
+
+
+def movement_row(tracked: Tracked) -> Mapping[str, object]:
+    movement, depth = tracked.movement, tracked.depth
+    return {
+        "block_hash": movement.block.hash,
+        "id": movement.id,
+        "block_number": movement.block.number,
+        "kind": movement.kind.value,
+        "transaction_hash": movement.transaction_hash,
+        "token": movement.token,
+        "from_address": movement.from_address,
+        "to_address": movement.to_address,
+        "base_units": str(movement.base_units),
+        "claimed_by": movement.claimed_by,
+        "internal": movement.is_internal,
+        "paid_id": None if movement.paid_id is None else str(movement.paid_id),
+        "sequence_number": movement.sequence_number,
+        "memo": movement.memo,
+        "quarantine_reason": movement.quarantine and movement.quarantine.value,
+        "version": tracked.version,
+        "state": tracked.state and tracked.state.value,
+        "confirmations_required": depth and depth.confirmations,
+        "waits_for_finality": None if depth is None else depth.is_finality,
+    }
+
+
+def state_row(tracked: Tracked) -> Mapping[str, object]:
+    return {
+        "block_hash": tracked.movement.block.hash,
+        "id": tracked.movement.id,
+        "version": tracked.version,
+        "state": tracked.state and tracked.state.value,
+    }
+
+
+def target_row(target: Target) -> Mapping[str, object]:
+    return {"network": target.network, "address": target.address, "since": target.since}

@@ -1,0 +1,147 @@
+"""Every statement of the chain-watcher. Arrays in: their number never grows with the batch."""
+
+from typing import Final
+
+from sqlalchemy import text
+
+BEGIN_BLOCK: Final = text("""
+INSERT INTO chain_block (network, hash, number, parent_hash, time, state)
+SELECT :network, :hash, :number, :parent_hash, :time, 'canonical'
+WHERE NOT EXISTS (SELECT FROM watch_cursor WHERE network = :network)
+""")
+BEGIN_CURSOR: Final = text("""
+INSERT INTO watch_cursor
+  (network, number, hash, parent_hash, time, finalized_number, start_number)
+VALUES (:network, :number, :hash, :parent_hash, :time, :number, :number)
+ON CONFLICT (network) DO NOTHING
+""")
+
+# Whoever holds an old epoch, or an old idea of the cursor, finds no row.
+LOCK_CURSOR: Final = text("""
+SELECT hash FROM watch_cursor WHERE network = :network FOR UPDATE
+""")
+
+CURSOR: Final = text("""
+SELECT network, number, hash, parent_hash, time, finalized_number, start_number
+FROM watch_cursor WHERE network = :network
+""")
+RECENT_BLOCKS: Final = text("""
+SELECT number, hash, parent_hash, time FROM chain_block
+WHERE network = :network AND state = 'canonical' AND number >= :finalized_number
+ORDER BY number
+""")
+# Two lookups by index: what waits is old where finality is slow, what can be reverted is recent.
+OPEN_MOVEMENTS: Final = text("""
+SELECT movement.*, block.time AS block_time, block.parent_hash
+FROM (
+  SELECT * FROM movement WHERE network = :network AND state = 'seen'
+  UNION
+  SELECT * FROM movement WHERE network = :network AND state IN ('seen', 'confirmed')
+    AND block_number > :finalized_number
+) AS movement
+JOIN chain_block AS block
+  ON block.network = movement.network AND block.hash = movement.block_hash
+ORDER BY movement.block_number, movement.id
+""")
+NEAREST_BLOCK: Final = text("""
+SELECT number, hash, parent_hash, time FROM chain_block
+WHERE network = :network AND state = 'canonical' AND number <= :number
+ORDER BY number DESC LIMIT 1
+""")
+
+# The last version of a deposit by its id, of a payout by its intent.
+KNOWN: Final = text("""
+SELECT id, paid_id, version, confirmations_required, waits_for_finality
+FROM movement
+WHERE network = :network AND state IS NOT NULL AND paid_id IS NULL
+  AND id = ANY(CAST(:ids AS uuid[]))
+UNION ALL
+SELECT id, paid_id, version, confirmations_required, waits_for_finality
+FROM movement
+WHERE network = :network AND paid_id = ANY(CAST(:paid_ids AS numeric[]))
+ORDER BY version
+""")
+TARGETS_AMONG: Final = text("""
+SELECT lower(address) FROM deposit_target
+WHERE network = :network AND lower(address) = ANY(CAST(:addresses AS text[]))
+""")
+
+# Before new blocks take their numbers.
+ORPHAN_BLOCKS: Final = text("""
+UPDATE chain_block SET state = 'orphan'
+WHERE network = :network AND hash = ANY(CAST(:hashes AS text[])) AND NOT finalized
+""")
+# A block that was left may become canonical again.
+SAVE_BLOCKS: Final = text("""
+INSERT INTO chain_block AS kept (network, hash, number, parent_hash, time, state)
+SELECT :network, new.* FROM unnest(
+  CAST(:hash AS text[]), CAST(:number AS bigint[]), CAST(:parent_hash AS text[]),
+  CAST(:time AS timestamptz[]), CAST(:state AS text[])) AS new
+ON CONFLICT (network, hash) DO UPDATE SET state = excluded.state
+""")
+FINALIZE_BLOCKS: Final = text("""
+UPDATE chain_block SET finalized = true
+WHERE network = :network AND state = 'canonical' AND NOT finalized AND number <= :finalized_number
+""")
+SAVE_MOVEMENTS: Final = text("""
+INSERT INTO movement AS kept
+  (network, block_hash, id, block_number, kind, transaction_hash, token, from_address, to_address,
+   base_units, claimed_by, internal, paid_id, sequence_number, memo, quarantine_reason, version,
+   state, confirmations_required, waits_for_finality)
+SELECT :network, new.* FROM unnest(
+  CAST(:block_hash AS text[]), CAST(:id AS uuid[]), CAST(:block_number AS bigint[]),
+  CAST(:kind AS text[]), CAST(:transaction_hash AS text[]), CAST(:token AS text[]),
+  CAST(:from_address AS text[]), CAST(:to_address AS text[]), CAST(:base_units AS numeric[]),
+  CAST(:claimed_by AS uuid[]), CAST(:internal AS boolean[]), CAST(:paid_id AS numeric[]),
+  CAST(:sequence_number AS bigint[]), CAST(:memo AS text[]), CAST(:quarantine_reason AS text[]),
+  CAST(:version AS int[]), CAST(:state AS text[]), CAST(:confirmations_required AS int[]),
+  CAST(:waits_for_finality AS boolean[])) AS new
+ON CONFLICT (network, block_hash, id) DO UPDATE SET version = excluded.version,
+  state = excluded.state, confirmations_required = excluded.confirmations_required,
+  waits_for_finality = excluded.waits_for_finality
+WHERE kept.version < excluded.version
+""")
+MOVE_MOVEMENTS: Final = text("""
+UPDATE movement SET version = new.version, state = new.state
+FROM unnest(CAST(:block_hash AS text[]), CAST(:id AS uuid[]), CAST(:version AS int[]),
+            CAST(:state AS text[])) AS new(block_hash, id, version, state)
+WHERE movement.network = :network AND movement.block_hash = new.block_hash
+  AND movement.id = new.id AND movement.version < new.version
+""")
+# After the outbox: its ids are this session's, the last one handed out is the last of the commit.
+ADVANCE: Final = text("""
+UPDATE watch_cursor SET number = :number, hash = :hash, parent_hash = :parent_hash, time = :time,
+  finalized_number = :finalized_number, start_number = :start_number,
+  last_outbox_id = CASE WHEN :has_told
+    THEN currval(pg_get_serial_sequence('outbox', 'id')) ELSE last_outbox_id END
+WHERE network = :network
+""")
+
+ADD_TARGETS: Final = text("""
+INSERT INTO deposit_target (network, address, since)
+SELECT * FROM unnest(CAST(:network AS text[]), CAST(:address AS text[]),
+                     CAST(:since AS timestamptz[]))
+ON CONFLICT (network, address) DO NOTHING
+""")
+
+NOTIFY: Final = text("""
+SELECT pg_notify(channel, '') FROM unnest(CAST(:channels AS text[])) AS channel
+""")
+
+HALT: Final = text("""
+UPDATE watch_cursor SET halted_at = :at, halt_reason = :reason
+WHERE network = :network AND halted_at IS NULL
+""")
+RESUME: Final = text("""
+UPDATE watch_cursor SET halted_at = NULL, halt_reason = NULL
+WHERE network = :network AND halted_at IS NOT NULL
+RETURNING network
+""")
+FIND_HALT: Final = text("""
+SELECT network, halted_at, halt_reason FROM watch_cursor
+WHERE network = :network AND halted_at IS NOT NULL
+""")
+PLACES: Final = text("""
+SELECT network, number, hash, parent_hash, time, finalized_number, halted_at, halt_reason
+FROM watch_cursor ORDER BY network
+""")

@@ -1,0 +1,143 @@
+"""The watcher's transaction on Postgres: one statement per table, the cursor last."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from swap_chain_watcher.adapters import statements
+from swap_chain_watcher.adapters.rows import (
+    block_row,
+    movement_row,
+    state_row,
+    target_row,
+    to_known,
+)
+from swap_chain_watcher.domain.movements import Known, Subject
+from swap_chain_watcher.domain.watch import Step, Watch
+from swap_chain_watcher.ports import CursorMoved, Target, Work
+from swap_runtime.columns import columns
+from swap_runtime.crashpoint import crashpoint
+from swap_runtime.database import transaction
+from swap_runtime.inbox import mark_seen
+from swap_runtime.leases import require_epoch
+from swap_runtime.outbox import Outgoing, add_to_outbox
+
+
+def lease_name(network: str) -> str:
+    """Return the lease that the follower of a network holds."""
+    return f"watch:{network}"
+
+
+def hint_channel(network: str) -> str:
+    """Return where Postgres says that a network should be looked at now."""
+    return f"watch_{network}"
+
+
+class PostgresWork:
+    """One open transaction on the watcher's schema."""
+
+    def __init__(self, connection: AsyncConnection, consumer: str) -> None:
+        self._connection = connection
+        self._consumer = consumer
+
+    async def take_turn(self, watch: Watch, *, epoch: int) -> None:
+        await require_epoch(self._connection, lease_name(watch.network), epoch)
+        stored = await self._connection.scalar(statements.LOCK_CURSOR, {"network": watch.network})
+        if stored != watch.cursor.hash:
+            raise CursorMoved(watch.network)
+
+    async def known(
+        self, network: str, movement_ids: Collection[UUID], paid_ids: Collection[int]
+    ) -> Mapping[Subject, Known]:
+        if not movement_ids and not paid_ids:
+            return {}
+        asked = {
+            "network": network,
+            "ids": list(movement_ids),
+            "paid_ids": [str(paid_id) for paid_id in paid_ids],
+        }
+        # In the order of their versions: the last one stays.
+        return dict(
+            to_known(row) for row in await self._connection.execute(statements.KNOWN, asked)
+        )
+
+    async def targets_among(self, network: str, addresses: Collection[str]) -> frozenset[str]:
+        if not addresses:
+            return frozenset()
+        asked = {"network": network, "addresses": list(addresses)}
+        return frozenset(await self._connection.scalars(statements.TARGETS_AMONG, asked))
+
+    async def advance(self, step: Step, outgoing: Sequence[Outgoing]) -> None:
+        network = step.after.network
+        await self._save_blocks(step)
+        for statement, rows in (
+            (statements.SAVE_MOVEMENTS, [movement_row(tracked) for tracked in step.sighted]),
+            (statements.MOVE_MOVEMENTS, [state_row(tracked) for tracked in step.moved]),
+        ):
+            if rows:
+                await self._connection.execute(statement, {"network": network, **columns(rows)})
+        crashpoint("chain_watcher.after_movements")
+        await add_to_outbox(self._connection, outgoing)
+        crashpoint("chain_watcher.after_outbox")
+        cursor = {
+            "network": network,
+            **block_row(step.after.cursor),
+            "finalized_number": step.after.finalized_number,
+            "start_number": step.after.start_number,
+            "has_told": bool(outgoing),
+        }
+        await self._connection.execute(statements.ADVANCE, cursor)
+        crashpoint("chain_watcher.before_commit")
+
+    async def mark_seen(self, message_ids: Sequence[UUID]) -> frozenset[UUID]:
+        return await mark_seen(self._connection, self._consumer, message_ids)
+
+    async def add_targets(self, targets: Sequence[Target]) -> None:
+        if targets:
+            rows = columns([target_row(target) for target in targets])
+            await self._connection.execute(statements.ADD_TARGETS, rows)
+
+    async def hurry(self, networks: Collection[str]) -> None:
+        if networks:
+            channels = [hint_channel(network) for network in sorted(networks)]
+            await self._connection.execute(statements.NOTIFY, {"channels": channels})
+
+    async def _save_blocks(self, step: Step) -> None:
+        network = step.after.network
+        if step.orphaned:
+            hashes = [block.hash for block in step.orphaned]
+            await self._connection.execute(
+                statements.ORPHAN_BLOCKS, {"network": network, "hashes": hashes}
+            )
+        # Movements of a block that came and went within the batch refer to it all the same.
+        rows = [
+            {**block_row(block), "state": state}
+            for state, blocks in (("canonical", step.added), ("orphan", step.orphaned))
+            for block in blocks
+        ]
+        if rows:
+            await self._connection.execute(
+                statements.SAVE_BLOCKS, {"network": network, **columns(rows)}
+            )
+        if step.after.finalized_number > step.before.finalized_number:
+            await self._connection.execute(
+                statements.FINALIZE_BLOCKS,
+                {"network": network, "finalized_number": step.after.finalized_number},
+            )
+
+
+class PostgresUnitOfWork:
+    """Opens transactions on the watcher's schema."""
+
+    def __init__(self, engine: AsyncEngine, *, consumer: str) -> None:
+        self._engine = engine
+        self._consumer = consumer
+
+    @asynccontextmanager
+    async def __call__(self) -> AsyncIterator[Work]:
+        async with transaction(self._engine) as connection:
+            yield PostgresWork(connection, self._consumer)

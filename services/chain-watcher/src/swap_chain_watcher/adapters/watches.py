@@ -1,0 +1,75 @@
+"""The stored watches: where each network stands, read whole at a start."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from swap_chain_watcher.adapters import statements
+from swap_chain_watcher.adapters.rows import block_row, to_block, to_halt, to_place, to_tracked
+from swap_chain_watcher.domain.watch import Watch
+from swap_chain_watcher.ports import Halt, Place
+from swap_chains.events import Block
+from swap_runtime.database import reading, transaction
+
+
+class PostgresWatches:
+    """The table of cursors with what belongs to each."""
+
+    def __init__(self, engine: AsyncEngine) -> None:
+        self._engine = engine
+
+    async def begin(self, network: str, first: Block) -> None:
+        values = {"network": network, **block_row(first)}
+        async with transaction(self._engine) as connection:
+            await connection.execute(statements.BEGIN_BLOCK, values)
+            await connection.execute(statements.BEGIN_CURSOR, values)
+
+    async def load(self, network: str) -> Watch | None:
+        asked = {"network": network}
+        # One transaction with one lock: the three answers belong together.
+        async with transaction(self._engine) as connection:
+            await connection.execute(statements.LOCK_CURSOR, asked)
+            cursor = (await connection.execute(statements.CURSOR, asked)).one_or_none()
+            if cursor is None:
+                return None
+            since = {**asked, "finalized_number": cursor.finalized_number}
+            recent = (await connection.execute(statements.RECENT_BLOCKS, since)).all()
+            movements = (await connection.execute(statements.OPEN_MOVEMENTS, since)).all()
+        tracked = [to_tracked(row) for row in movements]
+        return Watch(
+            network=network,
+            cursor=to_block(cursor),
+            finalized_number=cursor.finalized_number,
+            start_number=cursor.start_number,
+            recent=tuple(to_block(row) for row in recent),
+            open={one.movement.id: one for one in tracked},
+        )
+
+    async def nearest(self, network: str, number: int) -> Block | None:
+        asked = {"network": network, "number": number}
+        async with reading(self._engine) as connection:
+            row = (await connection.execute(statements.NEAREST_BLOCK, asked)).one_or_none()
+        return None if row is None else to_block(row)
+
+    async def find_halt(self, network: str) -> Halt | None:
+        async with reading(self._engine) as connection:
+            row = (
+                await connection.execute(statements.FIND_HALT, {"network": network})
+            ).one_or_none()
+        return None if row is None else to_halt(row)
+
+    async def halt(self, halt: Halt) -> None:
+        values = {"network": halt.network, "at": halt.at, "reason": halt.reason}
+        async with transaction(self._engine) as connection:
+            await connection.execute(statements.HALT, values)
+
+    async def resume(self, network: str) -> bool:
+        async with transaction(self._engine) as connection:
+            return await connection.scalar(statements.RESUME, {"network": network}) is not None
+
+    async def list_places(self) -> Sequence[Place]:
+        async with reading(self._engine) as connection:
+            rows = (await connection.execute(statements.PLACES)).all()
+        return tuple(to_place(row) for row in rows)

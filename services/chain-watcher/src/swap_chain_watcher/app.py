@@ -1,0 +1,161 @@
+"""Builds the chain-watcher. The only module that knows every concrete class."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import timedelta
+from random import SystemRandom
+
+from swap_chain_watcher import observe
+from swap_chain_watcher.adapters.chains import EvmChain
+from swap_chain_watcher.adapters.unit_of_work import (
+    PostgresUnitOfWork,
+    hint_channel,
+    lease_name,
+)
+from swap_chain_watcher.adapters.watches import PostgresWatches
+from swap_chain_watcher.domain.policy import Policy
+from swap_chain_watcher.handlers import deposit_hints, deposit_targets
+from swap_chain_watcher.http import networks as network_routes
+from swap_chain_watcher.ports import NetworkHalted
+from swap_chain_watcher.settings import ChainWatcherGroup, ChainWatcherSettings
+from swap_chain_watcher.usecases.advance_watch import AdvanceWatch
+from swap_chain_watcher.usecases.assign_targets import AssignTargets
+from swap_chain_watcher.usecases.follow_network import FollowNetwork
+from swap_chain_watcher.usecases.open_watch import OpenWatch
+from swap_chain_watcher.usecases.report_networks import ReportNetworks
+from swap_chain_watcher.usecases.resume_network import ResumeNetwork
+from swap_chain_watcher.usecases.take_hints import TakeHints
+from swap_chains.errors import ChainUnavailable
+from swap_chains.evm.rpc import open_session
+from swap_domain.catalogue import Catalogue
+from swap_runtime.catalogue import load_catalogue
+from swap_runtime.leases import Lease
+from swap_runtime.service import Service, run
+from swap_runtime.supervision import Beat
+
+NAME = "chain_watcher"
+HEAD_PATIENCE = timedelta(seconds=2)
+
+
+def main() -> None:
+    """Run the process."""
+    settings = ChainWatcherSettings()  # type: ignore[call-arg]  # from the environment
+    catalogue = load_catalogue(settings.catalogue)
+
+    async def build(service: Service) -> None:
+        await add_to(service, settings.chain_watcher, catalogue, settings.node_urls())
+
+    run(NAME, settings, settings.chain_watcher, build)
+
+
+async def add_to(
+    service: Service,
+    group: ChainWatcherGroup,
+    catalogue: Catalogue,
+    nodes: dict[str, tuple[str, ...]],
+) -> None:
+    """Add to the process everything that watches.
+
+    :raises ChainMismatch: when a chain is not what the catalogue says: nothing is watched then.
+    """
+    session = open_session()
+    service.on_stop(session.close)
+    chains = [
+        EvmChain(
+            network,
+            nodes.get(network.name) or network.public_nodes,
+            session,
+            poll_interval=group.poll_interval,
+            node_timeout=group.node_timeout,
+            range_blocks_max=group.range_blocks_max,
+        )
+        for network in catalogue.networks.values()
+    ]
+    await refuse_mismatches(chains)
+
+    work = PostgresUnitOfWork(service.engine, consumer=NAME)
+    watches = PostgresWatches(service.engine)
+    for chain in chains:
+        _follow(service, chain, work, watches, lease_term=group.lease_term)
+    _consume(service, work, catalogue)
+
+    report_networks = ReportNetworks(
+        watches, [chain.reader for chain in chains], patience=HEAD_PATIENCE
+    )
+    service.every("report", group.report_interval, _without_result(report_networks))
+    network_routes.add_routes(
+        service,
+        report_networks=report_networks,
+        resume_network=ResumeNetwork(watches, networks=catalogue.networks),
+    )
+
+
+async def refuse_mismatches(chains: Sequence[EvmChain]) -> None:
+    """Hold every chain against the catalogue; one that does not answer is checked when it does.
+
+    :raises ChainMismatch: or WrongChain, with what is different.
+    """
+
+    async def check(chain: EvmChain) -> None:
+        try:
+            await chain.check()
+        except ChainUnavailable as error:
+            observe.interrupted(chain.network.name, error)
+
+    await asyncio.gather(*(check(chain) for chain in chains))
+
+
+def _follow(
+    service: Service,
+    chain: EvmChain,
+    work: PostgresUnitOfWork,
+    watches: PostgresWatches,
+    *,
+    lease_term: timedelta,
+) -> None:
+    network = chain.network
+    follow_network = FollowNetwork(
+        chain.reader,
+        watches,
+        open_watch=OpenWatch(
+            watches, chain.reader, check_chain=chain.check, start_block=network.start_block
+        ),
+        advance_watch=AdvanceWatch(work, policy=Policy(network), clock=service.clock),
+        hinted=service.wakes.on(hint_channel(network.name)),
+        clock=service.clock,
+        random=SystemRandom(),
+    )
+
+    async def follow(beat: Beat, lease: Lease) -> None:
+        assert lease.epoch is not None
+        await follow_network(beat, epoch=lease.epoch)
+
+    async def is_not_halted() -> None:
+        halt = await watches.find_halt(network.name)
+        if halt is not None:
+            raise NetworkHalted(halt.reason)
+
+    service.lead(lease_name(network.name), follow, term=lease_term)
+    service.ready_when(f"network {network.name}", is_not_halted)
+
+
+def _consume(service: Service, work: PostgresUnitOfWork, catalogue: Catalogue) -> None:
+    parking = service.parking(NAME)
+    deposit_targets.subscribe(
+        service.subscriptions, assign_targets=AssignTargets(work), parking=parking
+    )
+    deposit_hints.subscribe(
+        service.subscriptions,
+        take_hints=TakeHints(work, networks=catalogue.networks),
+        parking=parking,
+    )
+
+
+def _without_result(work: Callable[[], Awaitable[object]]) -> Callable[[], Awaitable[None]]:
+    # What a round returns says whether there is more to do; a report is never more to do.
+    async def round_() -> None:
+        await work()
+
+    return round_

@@ -1,0 +1,215 @@
+"""From facts about a chain to what is kept and what is published. Nothing here touches a chain."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Literal
+from uuid import UUID
+
+from swap_chain_watcher.domain.movements import (
+    Depth,
+    Kind,
+    Known,
+    Movement,
+    State,
+    Subject,
+    Tracked,
+)
+from swap_chain_watcher.domain.policy import Policy
+from swap_chain_watcher.domain.reading import read
+from swap_chain_watcher.domain.watch import BrokenChain, Step, Watch
+from swap_chains.errors import ReorgBeyondFinality
+from swap_chains.events import Block, BlockAdded, BlocksFinalized, BlocksReverted, ChainEvent
+
+
+def decide(
+    watch: Watch,
+    happened: Sequence[ChainEvent],
+    *,
+    policy: Policy,
+    known: Mapping[Subject, Known],
+    targets: Collection[str] = (),
+) -> Step:
+    """Return what the facts change.
+
+    `known` has the last word about every subject of the batch that was ever published, `targets`
+    the deposit addresses among its senders, in lower case.
+
+    :raises BrokenChain: when the facts do not follow from what is known.
+    :raises ReorgBeyondFinality: when they take back what is final.
+    """
+    batch = _Batch(watch, happened, policy, known, targets)
+    for event in happened:
+        match event:
+            case BlockAdded():
+                batch.add(event)
+            case BlocksReverted():
+                batch.revert(event)
+            case BlocksFinalized():
+                batch.finalize(event)
+    batch.confirm()
+    return batch.step()
+
+
+class _Batch:
+    """The working state of one batch; it never outlives `decide`."""
+
+    def __init__(
+        self,
+        watch: Watch,
+        happened: Sequence[ChainEvent],
+        policy: Policy,
+        known: Mapping[Subject, Known],
+        targets: Collection[str],
+    ) -> None:
+        self._before = watch
+        self._policy = policy
+        self._targets = targets
+        self._known = dict(known)
+        self._finalized = watch.finalized_number
+        self._start = watch.start_number
+        self._chain = list(watch.recent)
+        self._hashes = {block.number: block.hash for block in watch.recent}
+        self._added: dict[str, Block] = {}
+        self._orphaned: dict[str, Block] = {}
+        self._open = dict(watch.open)
+        self._sighted: dict[tuple[str, UUID], Tracked] = {}
+        self._moved: dict[tuple[str, UUID], Tracked] = {}
+        self._told: list[Tracked] = []
+        # What is final by the end of the batch cannot be taken back: it weighs on nobody's tier.
+        final = [event.upto.number for event in happened if isinstance(event, BlocksFinalized)]
+        self._final_soon = max([watch.finalized_number, *final])
+        self._inflow: dict[str, int] = {}
+        for tracked in self._open.values():
+            self._weigh(tracked.movement, 1)
+
+    @property
+    def _network(self) -> str:
+        return self._before.network
+
+    @property
+    def _head(self) -> Block:
+        return self._chain[-1]
+
+    def add(self, event: BlockAdded) -> None:
+        block = event.block
+        if self._hashes.get(block.number) == block.hash:
+            return  # told twice
+        if block.number <= self._head.number:
+            raise BrokenChain(self._network, f"block {block.number} again, with another hash")
+        if block.number > self._head.number + 1:
+            self._start = block.number  # empty blocks were skipped, as far as they are final
+        elif block.parent_hash != self._head.hash:
+            raise BrokenChain(self._network, f"block {block.number} does not follow its parent")
+        self._chain.append(block)
+        self._hashes[block.number] = block.hash
+        self._added[block.hash] = block
+        self._orphaned.pop(block.hash, None)
+        for fact in event.movements:
+            movement = read(block, fact, self._policy, self._targets)
+            if movement is not None:
+                self._sight(movement)
+
+    def revert(self, event: BlocksReverted) -> None:
+        ancestor = event.ancestor
+        if ancestor.number < self._finalized:
+            raise ReorgBeyondFinality(self._network, self._finalized)
+        if self._hashes.get(ancestor.number) != ancestor.hash:
+            raise BrokenChain(self._network, f"block {ancestor.number} is no ancestor we know")
+        gone = [block for block in self._chain if block.number > ancestor.number]
+        self._chain = self._chain[: len(self._chain) - len(gone)]
+        for block in gone:
+            del self._hashes[block.number]
+            self._added.pop(block.hash, None)
+            self._orphaned[block.hash] = block
+        hashes = {block.hash for block in gone}
+        for tracked in list(self._open.values()):
+            if tracked.movement.block.hash in hashes:
+                self._take_back(tracked)
+
+    def finalize(self, event: BlocksFinalized) -> None:
+        upto = event.upto
+        if self._hashes.get(upto.number, upto.hash) != upto.hash:
+            raise BrokenChain(self._network, f"final block {upto.number} is not the one told")
+        self._finalized = max(self._finalized, min(upto.number, self._head.number))
+
+    def confirm(self) -> None:
+        """Publish what is deep enough, and let go of what nothing can change any more."""
+        for tracked in list(self._open.values()):
+            last = tracked
+            if self._is_deep_enough(tracked):
+                last = self._tell(tracked, State.CONFIRMED)
+            if last.state is State.CONFIRMED and last.movement.block.number <= self._finalized:
+                del self._open[last.movement.id]
+
+    def step(self) -> Step:
+        chain = tuple(block for block in self._chain if block.number >= self._finalized)
+        after = replace(
+            self._before,
+            cursor=self._head,
+            finalized_number=self._finalized,
+            start_number=self._start,
+            recent=chain or (self._head,),
+            open=self._open,
+        )
+        return Step(
+            before=self._before,
+            after=after,
+            added=tuple(self._added.values()),
+            orphaned=tuple(self._orphaned.values()),
+            sighted=tuple(self._sighted.values()),
+            moved=tuple(self._moved.values()),
+            told=tuple(self._told),
+        )
+
+    def _sight(self, movement: Movement) -> None:
+        if not movement.is_published:
+            self._sighted[movement.block.hash, movement.id] = Tracked(movement)
+            return
+        depth = self._depth(movement)
+        before = self._known.get(movement.subject)
+        version = 0
+        if before is not None:
+            depth, version = depth.strictest(before.depth), before.version
+        self._sighted[movement.block.hash, movement.id] = fresh = Tracked(movement, depth, version)
+        self._tell(fresh, State.SEEN)
+
+    def _depth(self, movement: Movement) -> Depth:
+        if movement.kind is Kind.PAID:
+            return self._policy.payout_depth()
+        pending = self._inflow.get(movement.token.lower(), 0) + movement.base_units
+        self._weigh(movement, 1)
+        return self._policy.deposit_depth(movement.token, pending)
+
+    def _take_back(self, tracked: Tracked) -> None:
+        self._weigh(tracked.movement, -1)
+        self._tell(tracked, State.REVERTED)
+
+    def _weigh(self, movement: Movement, sign: Literal[1, -1]) -> None:
+        if movement.block.number > self._final_soon and self._policy.counts(movement):
+            token = movement.token.lower()
+            self._inflow[token] = self._inflow.get(token, 0) + sign * movement.base_units
+
+    def _is_deep_enough(self, tracked: Tracked) -> bool:
+        return (
+            tracked.state is State.SEEN
+            and tracked.depth is not None
+            and tracked.depth.is_reached(
+                tracked.movement.block.number, head=self._head.number, finalized=self._finalized
+            )
+        )
+
+    def _tell(self, tracked: Tracked, state: State) -> Tracked:
+        last = tracked.told(state)
+        movement = last.movement
+        self._told.append(last)
+        if last.depth is not None:
+            self._known[movement.subject] = Known(last.version, last.depth)
+        if state is State.REVERTED:
+            del self._open[movement.id]
+        else:
+            self._open[movement.id] = last
+        key = movement.block.hash, movement.id
+        (self._sighted if key in self._sighted else self._moved)[key] = last
+        return last

@@ -1,0 +1,118 @@
+"""Movements of value as the watcher keeps them, and what it has said about each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Final
+from uuid import UUID, uuid5
+
+from swap_chains.events import Block, LogId
+
+# Never changes: a deposit's id is the same for ever, whoever computes it.
+NAMESPACE: Final = UUID("6f1d6f0e-6a0b-5d52-9a53-0d0c2b7c1a58")
+
+
+class Kind(StrEnum):
+    DEPOSITED = "deposited"
+    TOKEN_TRANSFER = "token_transfer"
+    NATIVE_RECEIVED = "native_received"
+    BALANCE_ROSE = "balance_rose"
+    PAID = "paid"
+
+
+class State(StrEnum):
+    """What was last published about a movement."""
+
+    SEEN = "seen"
+    CONFIRMED = "confirmed"
+    REVERTED = "reverted"
+
+
+class Quarantine(StrEnum):
+    """Why a movement is recorded and can credit nothing."""
+
+    UNKNOWN_TOKEN = "unknown_token"
+    FOREIGN_RECEIVER = "foreign_receiver"
+
+
+@dataclass(frozen=True, slots=True)
+class Depth:
+    """How final a movement must be. Fixed when it is first seen."""
+
+    confirmations: int  # at least 1; what is shown where finality rules
+    is_finality: bool  # the chain's own finality decides, not the number
+
+    def strictest(self, other: Depth) -> Depth:
+        """Return what satisfies both."""
+        return max(self, other, key=lambda depth: (depth.is_finality, depth.confirmations))
+
+    def is_reached(self, block_number: int, *, head: int, finalized: int) -> bool:
+        if self.is_finality:
+            return block_number <= finalized
+        return head - block_number + 1 >= self.confirmations
+
+
+@dataclass(frozen=True, slots=True)
+class Movement:
+    """One log, or rise of a watched balance, in one block."""
+
+    id: UUID  # the same in whichever block it is mined
+    network: str
+    block: Block
+    kind: Kind
+    transaction_hash: str | None  # a rise of a balance has none
+    token: str
+    from_address: str | None
+    to_address: str
+    base_units: int
+    claimed_by: UUID | None = None  # the Depository log that speaks for this receipt
+    is_internal: bool = False  # between our own addresses: never a deposit
+    paid_id: int | None = None
+    sequence_number: int | None = None
+    memo: str | None = None
+    quarantine: Quarantine | None = None
+
+    @property
+    def is_published(self) -> bool:
+        """Whether the settler is told: once per movement of value, by its most telling log."""
+        return self.claimed_by is None and not self.is_internal
+
+    @property
+    def subject(self) -> Subject:
+        """What the versions count: a deposit, or an intent however often it is mined."""
+        return self.id if self.paid_id is None else self.paid_id
+
+
+Subject = UUID | int
+
+
+@dataclass(frozen=True, slots=True)
+class Tracked:
+    """A movement with the last word published about it."""
+
+    movement: Movement
+    depth: Depth | None = None  # None: nothing is ever published
+    version: int = 0
+    state: State | None = None
+
+    def told(self, state: State) -> Tracked:
+        return replace(self, state=state, version=self.version + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The last version published about a subject, in whatever block it was."""
+
+    version: int
+    depth: Depth
+
+
+def movement_id(network: str, log: LogId) -> UUID:
+    """Return the identity of a log: a re-mining changes its block and its index, but not this."""
+    return uuid5(NAMESPACE, f"{network}/{log.transaction_hash}/{log.fingerprint}/{log.nth}")
+
+
+def rise_id(network: str, address: str, nth: int) -> UUID:
+    """Return the identity of the n-th rise of an address's balance, which no log tells."""
+    return uuid5(NAMESPACE, f"{network}/{address}/{nth}")

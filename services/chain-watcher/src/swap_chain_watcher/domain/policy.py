@@ -1,0 +1,65 @@
+"""What the catalogue says about one network, as the watcher asks it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+from swap_chain_watcher.domain.movements import Depth, Kind, Movement, Quarantine
+from swap_domain.catalogue import Network, Token
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """Whom and what to trust on a network, and how deep a movement must be."""
+
+    network: Network
+    _tokens: dict[str, Token] = field(init=False)
+    _own: frozenset[str] = field(init=False)
+    _funders: frozenset[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        contracts = self.network.contracts
+        own = [address for address in (contracts.treasury, contracts.depository) if address]
+        tokens = {token.address.lower(): token for token in self.network.tokens}
+        object.__setattr__(self, "_tokens", tokens)
+        object.__setattr__(self, "_own", _normalised(own))
+        object.__setattr__(self, "_funders", _normalised(self.network.funders))
+
+    def quarantine(self, *, token: str, receiver: str | None = None) -> Quarantine | None:
+        """Return why the movement can credit nothing, or nothing when it may."""
+        if token.lower() not in self._tokens:
+            return Quarantine.UNKNOWN_TOKEN
+        if receiver is not None and receiver.lower() != self.network.contracts.treasury.lower():
+            return Quarantine.FOREIGN_RECEIVER
+        return None
+
+    def is_own(self, address: str, targets: Collection[str]) -> bool:
+        """Whether value from there was ours before: a contract of ours or a deposit address."""
+        return address.lower() in self._own or address.lower() in targets
+
+    def counts(self, movement: Movement) -> bool:
+        """Whether the movement adds to the inflow that a reorg could take back from us."""
+        return (
+            movement.is_published
+            and movement.kind is not Kind.PAID
+            and movement.quarantine is None
+            and (movement.from_address or "").lower() not in self._funders
+        )
+
+    def deposit_depth(self, token: str, pending_base_units: int) -> Depth:
+        """Return the depth a deposit needs, given the not-yet-final inflow with it included."""
+        known = self._tokens.get(token.lower())
+        return self._depth(known.confirmations_for(pending_base_units) if known else None)
+
+    def payout_depth(self) -> Depth:
+        return self._depth(self.network.payout_confirmations)
+
+    def _depth(self, confirmations: int | None) -> Depth:
+        if confirmations is None:
+            return Depth(max(self.network.finality_blocks, 1), is_finality=True)
+        return Depth(max(confirmations, 1), is_finality=False)
+
+
+def _normalised(addresses: Collection[str]) -> frozenset[str]:
+    return frozenset(address.lower() for address in addresses)

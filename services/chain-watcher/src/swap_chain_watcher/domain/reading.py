@@ -1,0 +1,139 @@
+"""From what a chain tells to movements that can be kept."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Final
+
+from swap_chain_watcher.domain.movements import Kind, Movement, Subject, movement_id, rise_id
+from swap_chain_watcher.domain.policy import Policy
+from swap_chains import events
+from swap_chains.events import Block, ChainEvent
+from swap_domain.catalogue import NATIVE
+
+SEQUENCE_NUMBER_MAX: Final = 2**53 - 1
+MEMO_BYTES_MAX: Final = 64  # ours has 32; what is longer is somebody's call data
+
+
+def read(
+    block: Block, fact: events.Movement, policy: Policy, targets: Collection[str]
+) -> Movement | None:
+    """Return the movement, or nothing where no value moved.
+
+    `targets` are the deposit addresses among the senders, in lower case.
+    """
+    if fact.base_units == 0 and not isinstance(fact, events.Paid):
+        return None  # anyone can make such logs for the price of gas
+    match fact:
+        case events.Deposited():
+            return _deposited(block, fact, policy)
+        case events.TokenTransfer() | events.NativeReceived():
+            return _receipt(block, fact, policy, targets)
+        case events.BalanceRose():
+            return _rise(block, fact, policy)
+        case events.Paid():
+            return _paid(block, fact, policy)
+
+
+def subjects(network: str, happened: Iterable[ChainEvent]) -> frozenset[Subject]:
+    """Return what the batch may publish something about."""
+    found: set[Subject] = set()
+    for event in happened:
+        if isinstance(event, events.BlockAdded):
+            found.update(_subject(network, fact) for fact in event.movements)
+    return frozenset(found)
+
+
+def senders(happened: Iterable[ChainEvent]) -> frozenset[str]:
+    """Return, in lower case, who sent value that no Depository log speaks for."""
+    return frozenset(
+        fact.from_address.lower()
+        for event in happened
+        if isinstance(event, events.BlockAdded)
+        for fact in event.movements
+        if isinstance(fact, events.TokenTransfer | events.NativeReceived)
+        and fact.claimed_by is None
+    )
+
+
+def _subject(network: str, fact: events.Movement) -> Subject:
+    match fact:
+        case events.Paid():
+            return fact.intent_id
+        case events.BalanceRose():
+            return rise_id(network, fact.address, fact.nth)
+        case _:
+            return movement_id(network, fact.id)
+
+
+def _deposited(block: Block, fact: events.Deposited, policy: Policy) -> Movement:
+    sequence_number = int(fact.swap_key, 16)
+    return Movement(
+        id=movement_id(policy.network.name, fact.id),
+        network=policy.network.name,
+        block=block,
+        kind=Kind.DEPOSITED,
+        transaction_hash=fact.id.transaction_hash,
+        token=fact.token,
+        from_address=fact.from_address,
+        to_address=fact.receiver,
+        base_units=fact.base_units,
+        sequence_number=sequence_number if 1 <= sequence_number <= SEQUENCE_NUMBER_MAX else None,
+        quarantine=policy.quarantine(token=fact.token, receiver=fact.receiver),
+    )
+
+
+def _receipt(
+    block: Block,
+    fact: events.TokenTransfer | events.NativeReceived,
+    policy: Policy,
+    targets: Collection[str],
+) -> Movement:
+    network = policy.network.name
+    is_token = isinstance(fact, events.TokenTransfer)
+    token = fact.token if isinstance(fact, events.TokenTransfer) else NATIVE
+    claim = fact.claimed_by
+    return Movement(
+        id=movement_id(network, fact.id),
+        network=network,
+        block=block,
+        kind=Kind.TOKEN_TRANSFER if is_token else Kind.NATIVE_RECEIVED,
+        transaction_hash=fact.id.transaction_hash,
+        token=token,
+        from_address=fact.from_address,
+        to_address=fact.to_address,
+        base_units=fact.base_units,
+        claimed_by=None if claim is None else movement_id(network, claim),
+        is_internal=claim is None and policy.is_own(fact.from_address, targets),
+        memo=f"0x{fact.memo.hex()}" if 0 < len(fact.memo) <= MEMO_BYTES_MAX else None,
+        quarantine=policy.quarantine(token=token),
+    )
+
+
+def _rise(block: Block, fact: events.BalanceRose, policy: Policy) -> Movement:
+    return Movement(
+        id=rise_id(policy.network.name, fact.address, fact.nth),
+        network=policy.network.name,
+        block=block,
+        kind=Kind.BALANCE_ROSE,
+        transaction_hash=None,
+        token=NATIVE,
+        from_address=None,
+        to_address=fact.address,
+        base_units=fact.base_units,
+    )
+
+
+def _paid(block: Block, fact: events.Paid, policy: Policy) -> Movement:
+    return Movement(
+        id=movement_id(policy.network.name, fact.id),
+        network=policy.network.name,
+        block=block,
+        kind=Kind.PAID,
+        transaction_hash=fact.id.transaction_hash,
+        token=fact.token,
+        from_address=policy.network.contracts.treasury,
+        to_address=fact.to_address,
+        base_units=fact.base_units,
+        paid_id=fact.intent_id,
+    )

@@ -1,0 +1,69 @@
+"""What the watcher knows about one network: where it stands, and what can still change."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from swap_chain_watcher.domain.movements import Tracked
+from swap_chains.events import Block, BlockAdded, BlocksFinalized, BlocksReverted, ChainEvent
+
+
+class ChainBehind(Exception):
+    """The chain ends before what we stored of it, and is not the one we stored."""
+
+    def __init__(self, network: str, *, head: int, finalized: int) -> None:
+        super().__init__(
+            f"{network}: the chain ends at block {head} and is not the one we followed up to its "
+            f"final block {finalized}: it was started anew, or the database belongs to another"
+        )
+        self.network = network
+
+
+class BrokenChain(Exception):
+    """The facts told do not follow from what is known: nothing of them is believed."""
+
+    def __init__(self, network: str, what: str) -> None:
+        super().__init__(f"{network}: {what}")
+        self.network = network
+        self.what = what
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """One network as of its cursor. `open` is kept by the one who follows, not read each time."""
+
+    network: str
+    cursor: Block
+    finalized_number: int
+    start_number: int  # from here to the cursor every block is known
+    recent: tuple[Block, ...]  # canonical, oldest first: from the last final one to the cursor
+    open: Mapping[UUID, Tracked]  # what a block can still confirm, or a reorg take back
+
+    def has_news(self, happened: Sequence[ChainEvent]) -> bool:
+        """Whether anything of a batch is not known yet."""
+        known = {block.hash for block in self.recent}
+        return any(self._is_news(event, known) for event in happened)
+
+    def _is_news(self, event: ChainEvent, known: Collection[str]) -> bool:
+        match event:
+            case BlockAdded():
+                return event.block.hash not in known
+            case BlocksReverted():
+                return True
+            case BlocksFinalized():
+                return event.upto.number > self.finalized_number
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What a batch of facts changes; all of it commits together or not at all."""
+
+    before: Watch
+    after: Watch
+    added: tuple[Block, ...]  # still canonical at the end of the batch
+    orphaned: tuple[Block, ...]  # perhaps told and taken back within the batch
+    sighted: tuple[Tracked, ...]  # movements in blocks where they were not before
+    moved: tuple[Tracked, ...]  # movements known there, with another state
+    told: tuple[Tracked, ...]  # what to publish, in this order

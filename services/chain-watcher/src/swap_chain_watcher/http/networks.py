@@ -1,0 +1,41 @@
+"""What operators ask and do about networks, below `/admin`."""
+
+from __future__ import annotations
+
+from aiohttp import web
+
+from swap_chain_watcher.usecases.report_networks import NetworkReport, ReportNetworks
+from swap_chain_watcher.usecases.resume_network import ResumeNetwork
+from swap_runtime.service import Service
+
+
+def add_routes(
+    service: Service, *, report_networks: ReportNetworks, resume_network: ResumeNetwork
+) -> None:
+    """`GET /admin/networks`, `POST /admin/networks/{network}/resume`."""
+
+    async def networks(_: web.Request) -> web.Response:
+        return web.json_response({"networks": [_shown(one) for one in await report_networks()]})
+
+    async def resume(request: web.Request) -> web.Response:
+        network = request.match_info["network"]
+        await resume_network(network)
+        return web.json_response({"network": network, "halted": None})
+
+    service.admin("GET", "/networks", networks)
+    service.admin("POST", "/networks/{network}/resume", resume)
+
+
+def _shown(report: NetworkReport) -> dict[str, object]:
+    place = report.place
+    halt = place and place.halt
+    return {
+        "network": report.network,
+        "head": report.head,
+        "cursor": place and place.cursor.number,
+        "cursor_hash": place and place.cursor.hash,
+        "cursor_time": place and place.cursor.time.isoformat(),
+        "finalized": place and place.finalized_number,
+        "lag_blocks": report.lag_blocks,
+        "halted": halt and {"reason": halt.reason, "at": halt.at.isoformat()},
+    }

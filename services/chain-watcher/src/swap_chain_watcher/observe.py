@@ -1,0 +1,124 @@
+"""Facts about watching: one function per fact logs and counts it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import datetime
+
+import structlog
+
+from swap_chain_watcher.domain.movements import Kind, State
+from swap_chain_watcher.domain.watch import Step
+from swap_runtime.metrics import counter, gauge, histogram
+
+log = structlog.get_logger()
+
+# Alert: grows while the chain grows, or the head is unknown.
+HEAD_NUMBER = gauge("watch_head_block", "Newest block a node shows", ["network"])
+CURSOR_NUMBER = gauge("watch_cursor_block", "Last block that is stored", ["network"])
+FINALIZED_NUMBER = gauge("watch_finalized_block", "Last block known to be final", ["network"])
+HEAD_LAG = gauge("watch_head_lag_blocks", "Blocks between the head and the cursor", ["network"])
+# Alert: any.
+HALTED = gauge("watch_halted", "1 while a network waits for a person", ["network"])
+BLOCKS = counter("watch_blocks", "Blocks stored", ["network"])
+MOVEMENTS = counter("watch_movements", "Movements stored", ["network", "kind"])
+PUBLISHED = counter("watch_published", "Changes published", ["network", "kind", "state"])
+QUARANTINED = counter(
+    "watch_quarantined", "Deposits that can credit nothing", ["network", "reason"]
+)
+REORGS = counter("watch_reorgs", "Batches that took blocks back", ["network"])
+REORGED_BLOCKS = counter("watch_reorged_blocks", "Blocks taken back", ["network"])
+INTERRUPTIONS = counter(
+    "watch_interruptions", "Times a network had to be taken up anew", ["network"]
+)
+# From the block's own time, which has whole seconds: a distribution, not a stop-watch.
+DETECTION_DELAY = histogram(
+    "watch_detection_delay_seconds",
+    "From a block's time to its movements being stored",
+    ["network"],
+    buckets=(0.1, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 60.0, 300.0),
+)
+HINTS = counter("watch_hints", "Hints that a transaction pays us", ["network"])
+TARGETS = counter("watch_targets", "Deposit addresses assigned", ["network"])
+
+
+def advanced(step: Step, *, at: datetime) -> None:
+    network = step.after.network
+    BLOCKS.labels(network).inc(len(step.added))
+    CURSOR_NUMBER.labels(network).set(step.after.cursor.number)
+    FINALIZED_NUMBER.labels(network).set(step.after.finalized_number)
+    if step.orphaned:
+        _reorged(step)
+    for kind, number in Counter(tracked.movement.kind for tracked in step.sighted).items():
+        MOVEMENTS.labels(network, kind.value).inc(number)
+    for tracked in step.told:
+        _published(network, tracked.movement.kind, tracked.state)
+        if tracked.state is State.SEEN and tracked.movement.quarantine is not None:
+            reason = tracked.movement.quarantine.value
+            QUARANTINED.labels(network, reason).inc()
+            log.warning(
+                "deposit quarantined",
+                network=network,
+                deposit_id=tracked.movement.id,
+                transaction_hash=tracked.movement.transaction_hash,
+                reason=reason,
+            )
+    for time in {tracked.movement.block.time for tracked in step.sighted}:
+        DETECTION_DELAY.labels(network).observe(max((at - time).total_seconds(), 0))
+
+
+def _published(network: str, kind: Kind, state: State | None) -> None:
+    if state is not None:
+        PUBLISHED.labels(network, kind.value, state.value).inc()
+
+
+def _reorged(step: Step) -> None:
+    network = step.after.network
+    REORGS.labels(network).inc()
+    REORGED_BLOCKS.labels(network).inc(len(step.orphaned))
+    log.warning(
+        "blocks reverted",
+        network=network,
+        blocks=len(step.orphaned),
+        lowest=min(block.number for block in step.orphaned),
+        movements_reverted=sum(tracked.state is State.REVERTED for tracked in step.told),
+    )
+
+
+def interrupted(network: str, error: Exception) -> None:
+    INTERRUPTIONS.labels(network).inc()
+    log.warning("following interrupted", network=network, error=f"{type(error).__name__}: {error}")
+
+
+def halted(network: str, reason: str) -> None:
+    HALTED.labels(network).set(1)
+    log.error("network halted", network=network, reason=reason)
+
+
+def stays_halted(network: str) -> None:
+    HALTED.labels(network).set(1)
+
+
+def resumed(network: str, reason: str) -> None:
+    log.warning("network resumed", network=network, reason=reason)
+
+
+def is_followed(network: str) -> None:
+    HALTED.labels(network).set(0)
+
+
+def head_seen(network: str, *, head: int, cursor: int, finalized: int) -> None:
+    HEAD_NUMBER.labels(network).set(head)
+    CURSOR_NUMBER.labels(network).set(cursor)
+    FINALIZED_NUMBER.labels(network).set(finalized)
+    HEAD_LAG.labels(network).set(max(head - cursor, 0))
+
+
+def hinted(network: str, transaction_hash: str) -> None:
+    HINTS.labels(network).inc()
+    log.info("transaction hinted", network=network, transaction_hash=transaction_hash)
+
+
+def target_assigned(network: str, address: str) -> None:
+    TARGETS.labels(network).inc()
+    log.info("deposit address assigned", network=network, address=address)

@@ -1,0 +1,123 @@
+"""What the chain-watcher needs from the outside, in its own words."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+from uuid import UUID
+
+from swap_chain_watcher.domain.movements import Known, Subject
+from swap_chain_watcher.domain.watch import Step, Watch
+from swap_chains.events import Block
+from swap_runtime.outbox import Outgoing
+
+
+class CursorMoved(Exception):
+    """Somebody else has written since this watch was read: it must be read again."""
+
+
+class NetworkHalted(Exception):
+    """A network waits for a person; the others are followed all the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Halt:
+    """Why a network is not followed until a person says so."""
+
+    network: str
+    reason: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the watch of one network stands, for people and metrics."""
+
+    network: str
+    cursor: Block
+    finalized_number: int
+    halt: Halt | None
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A deposit address to watch from `since` on."""
+
+    network: str
+    address: str
+    since: datetime
+
+
+class Work(Protocol):
+    """One open transaction. Nothing outside the database is called while it lasts."""
+
+    async def take_turn(self, watch: Watch, *, epoch: int) -> None:
+        """Lock the network's cursor for this follower.
+
+        :raises LeaseLost: when the epoch is not the lease's any more.
+        :raises CursorMoved: when the cursor is not where the watch was left.
+        """
+        ...
+
+    async def known(
+        self, network: str, movement_ids: Collection[UUID], paid_ids: Collection[int]
+    ) -> Mapping[Subject, Known]:
+        """Return the last word ever published about each of these, where there was one."""
+        ...
+
+    async def targets_among(self, network: str, addresses: Collection[str]) -> frozenset[str]:
+        """Return which of the addresses, in lower case, are deposit addresses."""
+        ...
+
+    async def advance(self, step: Step, outgoing: Sequence[Outgoing]) -> None:
+        """Save what the step changed, its messages and the cursor: one statement per table."""
+        ...
+
+    async def mark_seen(self, message_ids: Sequence[UUID]) -> frozenset[UUID]:
+        """Put the messages into the inbox and return those that were not there yet."""
+        ...
+
+    async def add_targets(self, targets: Sequence[Target]) -> None:
+        """Keep the addresses; those that are known stay as they are."""
+        ...
+
+    async def hurry(self, networks: Collection[str]) -> None:
+        """Wake whoever follows these networks, once the transaction commits."""
+        ...
+
+
+class UnitOfWork(Protocol):
+    def __call__(self) -> AbstractAsyncContextManager[Work]:
+        """Open one transaction: commit on a clean exit, roll back on any exception."""
+        ...
+
+
+class Watches(Protocol):
+    """The stored watches of all networks."""
+
+    async def begin(self, network: str, first: Block) -> None:
+        """Start a network's cursor after this block, unless it has one."""
+        ...
+
+    async def load(self, network: str) -> Watch | None:
+        """Return the watch as it was last committed."""
+        ...
+
+    async def nearest(self, network: str, number: int) -> Block | None:
+        """Return the highest stored canonical block at or below a number."""
+        ...
+
+    async def find_halt(self, network: str) -> Halt | None: ...
+
+    async def halt(self, halt: Halt) -> None:
+        """Mark a network halted. The first reason stays."""
+        ...
+
+    async def resume(self, network: str) -> bool:
+        """Clear the mark and return whether there was one."""
+        ...
+
+    async def list_places(self) -> Sequence[Place]: ...

@@ -1,0 +1,31 @@
+"""What one chain-watcher process is told from outside."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from pydantic import Field
+
+from swap_runtime.settings import ServiceGroup, SharedSettings
+
+
+class ChainWatcherGroup(ServiceGroup):
+    poll_interval: timedelta = Field(
+        timedelta(milliseconds=100), description="How often a node is asked for its head"
+    )
+    node_timeout: timedelta = Field(
+        timedelta(seconds=5), description="A node that answers later counts as away"
+    )
+    range_blocks_max: int = Field(
+        10_000, description="Blocks asked for at once while catching up behind finality"
+    )
+    report_interval: timedelta = Field(
+        timedelta(seconds=5), description="How often head and lag are measured"
+    )
+    lease_term: timedelta = Field(
+        timedelta(seconds=10), description="How long a network waits for a dead follower"
+    )
+
+
+class ChainWatcherSettings(SharedSettings):
+    chain_watcher: ChainWatcherGroup  # SWAP_CHAIN_WATCHER__DATABASE_URL, …

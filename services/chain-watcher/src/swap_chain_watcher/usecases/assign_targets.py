@@ -1,0 +1,23 @@
+"""Keeps the deposit addresses that the settler assigned."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from swap_chain_watcher import observe
+from swap_chain_watcher.ports import Target, UnitOfWork
+from swap_contracts.deposits import DepositTargetAssigned
+from swap_contracts.envelope import Envelope
+
+
+class AssignTargets:
+    def __init__(self, unit_of_work: UnitOfWork) -> None:
+        self._unit_of_work = unit_of_work
+
+    async def __call__(self, messages: Sequence[Envelope[DepositTargetAssigned]]) -> None:
+        async with self._unit_of_work() as work:
+            fresh = await work.mark_seen([message.message_id for message in messages])
+            bodies = [message.body for message in messages if message.message_id in fresh]
+            await work.add_targets([Target(b.network, b.address, b.since) for b in bodies])
+        for body in bodies:
+            observe.target_assigned(body.network, body.address)

@@ -1,0 +1,155 @@
+"""Follows one network's blocks for as long as the lease is held."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from random import Random
+
+from swap_chain_watcher import observe
+from swap_chain_watcher.domain.watch import BrokenChain, ChainBehind, Watch
+from swap_chain_watcher.ports import CursorMoved, Halt, Watches
+from swap_chain_watcher.usecases.advance_watch import AdvanceWatch
+from swap_chain_watcher.usecases.open_watch import OpenWatch
+from swap_chains.errors import ChainError, ReorgBeyondFinality
+from swap_chains.events import ChainEvent
+from swap_chains.ports import ChainReader
+from swap_runtime.clock import Clock
+from swap_runtime.wake import Wake
+
+Beat = Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long to wait for what."""
+
+    first_pause: timedelta = timedelta(milliseconds=100)
+    pause_max: timedelta = timedelta(seconds=10)
+    # Without a new block for so long, the chain may have been started anew.
+    check_after: timedelta = timedelta(seconds=10)
+    # Hints are somebody's word: they may hurry us once in a while, not keep us busy.
+    between_hints: timedelta = timedelta(seconds=1)
+    halted_check: timedelta = timedelta(seconds=1)
+    beat_every: timedelta = timedelta(seconds=2)
+
+
+class FollowNetwork:
+    def __init__(
+        self,
+        reader: ChainReader,
+        watches: Watches,
+        *,
+        open_watch: OpenWatch,
+        advance_watch: AdvanceWatch,
+        hinted: Wake,
+        clock: Clock,
+        random: Random,
+        patience: Patience | None = None,
+    ) -> None:
+        self._reader = reader
+        self._watches = watches
+        self._open_watch = open_watch
+        self._advance_watch = advance_watch
+        self._hinted = hinted
+        self._clock = clock
+        self._random = random
+        self._patience = patience or Patience()
+        self._failures = 0
+
+    async def __call__(self, beat: Beat, *, epoch: int) -> None:
+        """Follow for ever. What only this network cannot do never leaves here.
+
+        :raises LeaseLost: when another follows the network now.
+        :raises Unavailable: when Postgres is away.
+        """
+        network = self._reader.network
+        while True:
+            beat()
+            await self._until_resumed(beat)
+            try:
+                await self._follow(beat, epoch=epoch)
+            except (ReorgBeyondFinality, ChainBehind) as error:
+                await self._watches.halt(Halt(network, str(error), self._clock()))
+                observe.halted(network, str(error))
+            except (ChainError, BrokenChain, CursorMoved) as error:
+                observe.interrupted(network, error)
+                await asyncio.sleep(self._pause_seconds())
+                self._failures += 1
+
+    async def _until_resumed(self, beat: Beat) -> None:
+        network = self._reader.network
+        while (halt := await self._watches.find_halt(network)) is not None:
+            observe.stays_halted(network)
+            beat()
+            await asyncio.sleep(self._patience.halted_check.total_seconds())
+            if await self._watches.find_halt(network) is None:
+                observe.resumed(network, halt.reason)
+        observe.is_followed(network)
+
+    async def _follow(self, beat: Beat, *, epoch: int) -> None:
+        watch = await self._open_watch()
+        while True:  # a hint opens the stream again, which polls at once
+            batches = self._reader.follow_batches(after=watch.cursor, recent=watch.recent)
+            try:
+                watch = await self._until_hinted(batches, watch, beat, epoch=epoch)
+            finally:
+                if isinstance(batches, AsyncGenerator):
+                    await batches.aclose()
+
+    async def _until_hinted(
+        self,
+        batches: AsyncIterator[Sequence[ChainEvent]],
+        watch: Watch,
+        beat: Beat,
+        *,
+        epoch: int,
+    ) -> Watch:
+        """Take batches until a hint comes while there is nothing to take."""
+        loop = asyncio.get_running_loop()
+        opened = moved = loop.time()
+        hint = asyncio.create_task(self._hinted.wait(timedelta.max))
+        coming = asyncio.create_task(_next(batches))
+        try:
+            while True:
+                hurry = {hint} if loop.time() - opened > self._between_hints else set()
+                await asyncio.wait(
+                    {coming, *hurry},
+                    timeout=self._patience.beat_every.total_seconds(),
+                    return_when=asyncio.FIRST_COMPLETED,
+                )
+                beat()
+                if coming.done():
+                    watch = await self._advance_watch(watch, coming.result(), epoch=epoch)
+                    coming = asyncio.create_task(_next(batches))
+                    self._failures, moved = 0, loop.time()
+                elif hint in hurry and hint.done():
+                    return watch
+                elif loop.time() - moved > self._patience.check_after.total_seconds():
+                    await self._open_watch.check(watch)
+                    moved = loop.time()
+        finally:
+            await _cancelled(hint)
+            await _cancelled(coming)
+
+    @property
+    def _between_hints(self) -> float:
+        return self._patience.between_hints.total_seconds()
+
+    def _pause_seconds(self) -> float:
+        first, longest = self._patience.first_pause, self._patience.pause_max
+        pause = min(first * (1 << min(self._failures, 16)), longest)
+        return pause.total_seconds() * (0.5 + self._random.random() / 2)
+
+
+async def _next(batches: AsyncIterator[Sequence[ChainEvent]]) -> Sequence[ChainEvent]:
+    return await anext(batches)
+
+
+async def _cancelled(task: asyncio.Task[object]) -> None:
+    task.cancel()
+    await asyncio.wait({task})
+    if not task.cancelled():
+        task.exception()  # read, so that nobody complains about it

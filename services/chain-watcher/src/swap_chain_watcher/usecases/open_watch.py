@@ -1,0 +1,63 @@
+"""Finds where to go on with a network, and makes sure that it is still the same chain."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from swap_chain_watcher.domain.watch import ChainBehind, Watch
+from swap_chain_watcher.ports import Watches
+from swap_chains.errors import BlockUnknown, ChainUnavailable
+from swap_chains.ports import ChainReader
+
+CheckChain = Callable[[], Awaitable[None]]
+
+
+class OpenWatch:
+    def __init__(
+        self, watches: Watches, reader: ChainReader, *, check_chain: CheckChain, start_block: int
+    ) -> None:
+        self._watches = watches
+        self._reader = reader
+        self._check_chain = check_chain
+        self._start_block = start_block
+
+    async def __call__(self) -> Watch:
+        """Return the stored watch; a network's first one begins before its start block.
+
+        :raises ChainMismatch: when the chain is not what the catalogue says.
+        :raises ChainBehind: when the chain is not the one that was followed.
+        :raises ChainUnavailable: when no node answers, or all are behind the cursor.
+        :raises BlockUnknown: when the chain has not come to the start block.
+        """
+        network = self._reader.network
+        await self._check_chain()
+        watch = await self._watches.load(network)
+        if watch is None:
+            # Its own logs count too, so what is known first is the block before.
+            first = await self._reader.block_at(max(self._start_block - 1, 0))
+            await self._watches.begin(network, first)
+            watch = await self._watches.load(network)
+            assert watch is not None
+        await self.check(watch)
+        return watch
+
+    async def check(self, watch: Watch) -> None:
+        """Tell a node that lags from a chain that was started anew.
+
+        :raises ChainBehind: when the chain has another block where we have one of its past.
+        :raises ChainUnavailable: when the nodes are behind what is final, but of the same chain.
+        """
+        head = await self._reader.head()
+        if head.number >= watch.finalized_number:
+            return
+        behind = ChainBehind(watch.network, head=head.number, finalized=watch.finalized_number)
+        stored = await self._watches.nearest(watch.network, head.number)
+        if stored is None:
+            raise behind
+        try:
+            theirs = await self._reader.block_at(stored.number)
+        except BlockUnknown:
+            raise behind from None
+        if theirs.hash != stored.hash:
+            raise behind
+        raise ChainUnavailable(watch.network, [f"the head {head.number} is behind our cursor"])

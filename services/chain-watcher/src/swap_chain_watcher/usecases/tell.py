@@ -1,0 +1,83 @@
+"""What the watcher says about a movement."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Final, Literal
+
+from swap_chain_watcher.domain.movements import Kind, Tracked
+from swap_contracts.deposits import DepositChanged
+from swap_contracts.payouts import PayoutChanged
+from swap_contracts.topics import DEPOSIT_CHANGED, PAYOUT_CHANGED
+from swap_runtime.outbox import Outgoing
+
+_DEPOSIT_KINDS: Final[
+    Mapping[Kind, Literal["deposited", "token_transfer", "native_received", "balance_rose"]]
+] = {
+    Kind.DEPOSITED: "deposited",
+    Kind.TOKEN_TRANSFER: "token_transfer",
+    Kind.NATIVE_RECEIVED: "native_received",
+    Kind.BALANCE_ROSE: "balance_rose",
+}
+
+
+def tell(tracked: Tracked, *, at: datetime) -> Outgoing:
+    """Return the message about a movement's last change."""
+    # One trace per movement: a deposit's begins here, whichever swap it turns out to be for.
+    trace_id = tracked.movement.id.hex
+    if tracked.movement.paid_id is not None:
+        paid = _payout(tracked)
+        return Outgoing.of(
+            PAYOUT_CHANGED,
+            PAYOUT_CHANGED.seal(paid, version=paid.version, occurred_at=at, trace_id=trace_id),
+        )
+    body = _deposit(tracked)
+    return Outgoing.of(
+        DEPOSIT_CHANGED,
+        DEPOSIT_CHANGED.seal(body, version=body.version, occurred_at=at, trace_id=trace_id),
+    )
+
+
+def _deposit(tracked: Tracked) -> DepositChanged:
+    movement = tracked.movement
+    assert tracked.state is not None
+    assert tracked.depth is not None
+    return DepositChanged(
+        deposit_id=movement.id,
+        version=tracked.version,
+        state=tracked.state.value,
+        kind=_DEPOSIT_KINDS[movement.kind],
+        network=movement.network,
+        transaction_hash=movement.transaction_hash,
+        block_number=movement.block.number,
+        block_hash=movement.block.hash,
+        block_time=movement.block.time,
+        from_address=movement.from_address,
+        to_address=movement.to_address,
+        token=movement.token,
+        base_units=str(movement.base_units),
+        confirmations_required=tracked.depth.confirmations,
+        quarantine_reason=movement.quarantine and movement.quarantine.value,
+        sequence_number=movement.sequence_number,
+        memo=movement.memo,
+    )
+
+
+def _payout(tracked: Tracked) -> PayoutChanged:
+    movement = tracked.movement
+    assert tracked.state is not None
+    assert movement.transaction_hash is not None
+    return PayoutChanged(
+        intent_id=str(movement.paid_id),
+        version=tracked.version,
+        state=tracked.state.value,
+        network=movement.network,
+        transaction_hash=movement.transaction_hash,
+        block_number=movement.block.number,
+        block_hash=movement.block.hash,
+        block_time=movement.block.time,
+        token=movement.token,
+        to_address=movement.to_address,
+        base_units=str(movement.base_units),
+    )

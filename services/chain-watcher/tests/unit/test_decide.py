@@ -1,0 +1,399 @@
+"""What a fact about a chain publishes."""
+
+from __future__ import annotations
+
+import pytest
+from watch_factories import (
+    DEPOSIT_ADDRESS,
+    DEPOSITORY,
+    FOREIGN_TOKEN,
+    FUNDER,
+    NETWORK,
+    SMALL_TIER_BELOW,
+    STRANGER,
+    TREASURY,
+    Watcher,
+    a_block,
+    a_deposit,
+    a_log,
+    a_native_receipt,
+    a_payout,
+    a_policy,
+    a_transfer,
+)
+
+from swap_chain_watcher.domain.movements import Depth, Quarantine, State, movement_id
+from swap_chain_watcher.domain.watch import BrokenChain
+from swap_chains import events
+from swap_chains.errors import ReorgBeyondFinality
+from swap_chains.events import BlockAdded, BlocksFinalized, BlocksReverted
+from swap_domain.catalogue import NATIVE
+
+
+class TestDepth:
+    @pytest.mark.parametrize(
+        ("confirmations", "head", "reached"),
+        [(1, 5, True), (2, 5, False), (2, 6, True), (3, 6, False)],
+    )
+    def test_counts_the_block_itself(self, confirmations: int, head: int, reached: bool) -> None:
+        depth = Depth(confirmations, is_finality=False)
+
+        assert depth.is_reached(5, head=head, finalized=0) is reached
+
+    @pytest.mark.parametrize(("finalized", "reached"), [(4, False), (5, True), (6, True)])
+    def test_finality_looks_at_the_chain_s_own_word(self, finalized: int, reached: bool) -> None:
+        depth = Depth(1, is_finality=True)
+
+        assert depth.is_reached(5, head=100, finalized=finalized) is reached
+
+    def test_finality_is_stricter_than_any_number(self) -> None:
+        shallow, final = Depth(50, is_finality=False), Depth(2, is_finality=True)
+
+        assert shallow.strictest(final) == final.strictest(shallow) == final
+
+
+class TestDeposits:
+    def test_are_seen_at_once_and_confirmed_at_their_depth(self) -> None:
+        watcher = Watcher()
+
+        watcher.mines(a_deposit("one"))
+        assert watcher.said() == [("seen", 1)]
+
+        watcher.mines()
+        assert watcher.said() == [("seen", 1), ("confirmed", 2)]
+
+    def test_are_seen_and_confirmed_in_one_step_when_one_block_is_enough(self) -> None:
+        watcher = Watcher(policy=a_policy(small_tier=1))
+
+        step = watcher.mines(a_deposit("one"))
+
+        assert watcher.said() == [("seen", 1), ("confirmed", 2)]
+        assert [tracked.state for tracked in step.sighted] == [State.CONFIRMED]
+
+    def test_carry_the_sequence_number_of_their_key(self) -> None:
+        watcher = Watcher()
+
+        watcher.mines(a_deposit("ours"), a_deposit("huge", swap_key=f"0x{2**53:064x}"))
+
+        assert [tracked.movement.sequence_number for tracked in watcher.told] == [7, None]
+
+    def test_wait_for_finality_above_the_tier_and_show_how_long_that_takes(self) -> None:
+        watcher = Watcher()
+
+        watcher.mines(a_deposit("large", SMALL_TIER_BELOW))
+        for _ in range(5):
+            watcher.mines()
+        assert watcher.said() == [("seen", 1)]
+        assert watcher.told[0].depth == Depth(4, is_finality=True)
+
+        watcher.finalizes(1)
+        assert watcher.said() == [("seen", 1), ("confirmed", 2)]
+
+    def test_weigh_together_until_they_are_final(self) -> None:
+        watcher = Watcher()
+        half = SMALL_TIER_BELOW // 2
+
+        watcher.mines(a_deposit("first", half), a_deposit("second", half))
+        watcher.mines()
+        assert [tracked.depth and tracked.depth.is_finality for tracked in watcher.told[:2]] == [
+            False,
+            True,
+        ]
+
+        watcher.finalizes(2)
+        watcher.mines(a_deposit("third", half))
+        assert watcher.told[-1].depth == Depth(2, is_finality=False)
+
+    def test_weigh_by_token(self) -> None:
+        watcher = Watcher()
+        almost = SMALL_TIER_BELOW - 1
+
+        watcher.mines(a_deposit("tokens", almost), a_native_receipt("coins", almost))
+
+        assert [t.depth for t in watcher.told] == [Depth(2, is_finality=False)] * 2
+
+    def test_do_not_weigh_when_they_are_final_by_the_end_of_their_batch(self) -> None:
+        watcher = Watcher()
+        half, blocks = SMALL_TIER_BELOW // 2, [a_block(1), a_block(2)]
+
+        watcher.hears(
+            BlockAdded(blocks[0], (a_deposit("first", half),)),
+            BlockAdded(blocks[1], (a_deposit("second", half),)),
+            BlocksFinalized(blocks[1]),
+        )
+
+        assert [t.depth and t.depth.confirmations for t in watcher.told] == [2, 2, 2]
+
+    def test_of_a_funder_do_not_weigh_on_those_of_users(self) -> None:
+        watcher = Watcher()
+
+        watcher.mines(a_transfer("funding", 10 * SMALL_TIER_BELOW, from_address=FUNDER))
+        watcher.mines(a_deposit("user's", 1))
+
+        assert watcher.told[-1].depth == Depth(2, is_finality=False)
+
+    def test_are_the_same_wherever_they_are_mined(self) -> None:
+        assert movement_id(NETWORK, a_log("one")) == movement_id(NETWORK, a_log("one"))
+        assert movement_id(NETWORK, a_log("one")) != movement_id("BASE_DEVNET", a_log("one"))
+        assert movement_id(NETWORK, a_log("one", 0)) != movement_id(NETWORK, a_log("one", 1))
+
+
+class TestReceipts:
+    def test_that_the_depository_speaks_for_are_kept_and_not_told(self) -> None:
+        watcher = Watcher()
+        deposit = a_deposit("deposit")
+
+        step = watcher.mines(a_transfer("receipt", claimed_by=deposit.id), deposit)
+
+        assert [t.movement.kind.value for t in watcher.told] == ["deposited"]
+        receipt = step.sighted[0]
+        assert receipt.movement.claimed_by == movement_id(NETWORK, deposit.id)
+        assert (receipt.state, receipt.version) == (None, 0)
+
+    @pytest.mark.parametrize("sender", [TREASURY, DEPOSITORY, DEPOSIT_ADDRESS])
+    def test_from_our_own_addresses_are_kept_and_not_told(self, sender: str) -> None:
+        watcher = Watcher()
+        block = a_block(1)
+
+        step = watcher.hears(
+            BlockAdded(block, (a_transfer("sweep", from_address=sender),)),
+            targets=[DEPOSIT_ADDRESS.lower()],
+        )
+
+        assert not watcher.told
+        assert step.sighted[0].movement.is_internal
+
+    def test_without_a_claim_are_told_with_their_memo(self) -> None:
+        watcher = Watcher()
+
+        watcher.mines(a_transfer("memo", memo=b"\x01\x02"), a_native_receipt("plain"))
+
+        assert [(t.movement.kind.value, t.movement.memo) for t in watcher.told] == [
+            ("token_transfer", "0x0102"),
+            ("native_received", None),
+        ]
+        assert watcher.told[1].movement.token == NATIVE
+
+    def test_with_call_data_too_long_for_a_memo_are_told_without_it(self) -> None:
+        watcher = Watcher()
+
+        watcher.mines(a_native_receipt("long", memo=b"x" * 65))
+
+        assert watcher.told[0].movement.memo is None
+
+    def test_of_nothing_are_nothing(self) -> None:
+        watcher = Watcher()
+
+        step = watcher.mines(a_transfer("empty", 0), a_native_receipt("empty too", 0))
+
+        assert not step.sighted
+
+    def test_of_a_rising_balance_have_no_transaction(self) -> None:
+        watcher = Watcher()
+
+        watcher.mines(events.BalanceRose(DEPOSIT_ADDRESS, nth=1, base_units=5))
+
+        movement = watcher.told[0].movement
+        assert (movement.transaction_hash, movement.to_address) == (None, DEPOSIT_ADDRESS)
+
+
+class TestQuarantine:
+    @pytest.mark.parametrize(
+        ("changes", "reason"),
+        [
+            ({"token": FOREIGN_TOKEN}, Quarantine.UNKNOWN_TOKEN),
+            ({"receiver": STRANGER}, Quarantine.FOREIGN_RECEIVER),
+            ({"receiver": TREASURY.lower()}, None),
+        ],
+    )
+    def test_says_why(self, changes: dict[str, str], reason: Quarantine | None) -> None:
+        watcher = Watcher()
+
+        watcher.mines(a_deposit("one", **changes))
+
+        assert [t.movement.quarantine for t in watcher.told] == [reason]
+
+    def test_does_not_weigh_on_other_deposits(self) -> None:
+        watcher = Watcher()
+
+        watcher.mines(
+            a_deposit("theirs", SMALL_TIER_BELOW, receiver=STRANGER), a_deposit("ours", 1)
+        )
+
+        assert watcher.told[1].depth == Depth(2, is_finality=False)
+
+
+class TestPayouts:
+    def test_are_confirmed_at_the_network_s_depth(self) -> None:
+        watcher = Watcher(policy=a_policy(payout_confirmations=1))
+
+        watcher.mines(a_payout("one"))
+
+        assert watcher.said() == [("seen", 1), ("confirmed", 2)]
+
+    def test_wait_for_finality_where_the_network_says_so(self) -> None:
+        watcher = Watcher(policy=a_policy(payout_confirmations=None))
+
+        watcher.mines(a_payout("one"))
+        watcher.mines()
+        assert watcher.said() == [("seen", 1)]
+
+        watcher.finalizes(1)
+        assert watcher.said() == [("seen", 1), ("confirmed", 2)]
+
+    def test_of_one_intent_count_on_whichever_transaction_pays_it(self) -> None:
+        watcher = Watcher()
+
+        watcher.mines(a_payout("first attempt", 99))
+        watcher.reverts_to(0)
+        watcher.mines(a_payout("second attempt", 99), branch="b")
+
+        assert watcher.said() == [("seen", 1), ("reverted", 2), ("seen", 3)]
+        assert len({t.movement.id for t in watcher.told}) == 2
+
+
+class TestReorgs:
+    def test_take_back_what_was_seen(self) -> None:
+        watcher = Watcher()
+
+        watcher.mines(a_deposit("one"))
+        step = watcher.reverts_to(0)
+
+        assert watcher.said() == [("seen", 1), ("reverted", 2)]
+        assert [block.number for block in step.orphaned] == [1]
+        assert not watcher.watch.open
+
+    def test_take_back_what_was_confirmed(self) -> None:
+        watcher = Watcher()
+
+        watcher.mines(a_deposit("one"))
+        watcher.mines()
+        watcher.reverts_to(0)
+
+        assert watcher.said() == [("seen", 1), ("confirmed", 2), ("reverted", 3)]
+
+    def test_leave_alone_what_is_below_them(self) -> None:
+        watcher = Watcher()
+
+        watcher.mines(a_deposit("one"))
+        watcher.mines(a_deposit("two"))
+        watcher.reverts_to(1)
+
+        assert [(t.movement.id, t.state) for t in watcher.told[-1:]] == [
+            (movement_id(NETWORK, a_log("two")), State.REVERTED)
+        ]
+        assert watcher.watch.cursor == a_block(1)
+
+    def test_that_mine_a_deposit_again_make_it_seen_again(self) -> None:
+        watcher = Watcher()
+
+        watcher.mines(a_deposit("one"))
+        watcher.reverts_to(0)
+        watcher.mines(branch="b")
+        watcher.mines(a_deposit("one"), branch="b")
+        watcher.mines(branch="b")
+
+        assert watcher.said() == [("seen", 1), ("reverted", 2), ("seen", 3), ("confirmed", 4)]
+        assert len({t.movement.id for t in watcher.told}) == 1
+        assert watcher.told[-1].movement.block.number == 2
+
+    def test_in_one_batch_tell_it_in_order(self) -> None:
+        watcher = Watcher()
+        lost, found = a_block(1), a_block(1, branch="b", parent=a_block(0))
+
+        step = watcher.hears(
+            BlockAdded(lost, (a_deposit("one"),)),
+            BlocksReverted(a_block(0), (lost,)),
+            BlockAdded(found, (a_deposit("one"),)),
+        )
+
+        assert watcher.said() == [("seen", 1), ("reverted", 2), ("seen", 3)]
+        assert step.added == (found,)
+        assert step.orphaned == (lost,)
+
+    def test_raise_the_depth_of_what_is_mined_again_and_never_lower_it(self) -> None:
+        watcher = Watcher()
+
+        watcher.mines(a_deposit("large", SMALL_TIER_BELOW - 1), a_deposit("late", 1))
+        watcher.reverts_to(0)
+        watcher.mines(a_deposit("late", 1), branch="b")
+        watcher.mines(a_deposit("large", SMALL_TIER_BELOW - 1), branch="b")
+
+        seen = [t for t in watcher.told if t.state is State.SEEN]
+        assert [t.depth and t.depth.is_finality for t in seen] == [False, True, True, True]
+
+    def test_of_the_same_height_are_told_by_the_hash(self) -> None:
+        watcher = Watcher()
+
+        watcher.mines(a_deposit("one"))
+        watcher.hears(
+            BlocksReverted(a_block(0), (a_block(1),)),
+            BlockAdded(a_block(1, branch="b", parent=a_block(0)), ()),
+        )
+
+        assert watcher.said() == [("seen", 1), ("reverted", 2)]
+        assert watcher.watch.cursor.number == 1
+
+    def test_below_what_is_final_are_refused(self) -> None:
+        watcher = Watcher()
+        for _ in range(3):
+            watcher.mines()
+        watcher.finalizes(2)
+
+        with pytest.raises(ReorgBeyondFinality):
+            watcher.hears(BlocksReverted(a_block(1), (a_block(2), a_block(3))))
+
+    def test_to_a_block_nobody_knows_are_refused(self) -> None:
+        watcher = Watcher()
+        watcher.mines()
+
+        with pytest.raises(BrokenChain):
+            watcher.hears(BlocksReverted(a_block(0, branch="b"), (a_block(1),)))
+
+
+class TestBlocks:
+    def test_told_twice_change_nothing(self) -> None:
+        watcher = Watcher()
+        event = BlockAdded(a_block(1), (a_deposit("one"),))
+
+        watcher.hears(event)
+        step = watcher.hears(event)
+
+        assert watcher.said() == [("seen", 1)]
+        assert (step.added, step.sighted, step.told) == ((), (), ())
+        assert not watcher.watch.has_news([event])
+
+    def test_without_their_parent_are_refused(self) -> None:
+        with pytest.raises(BrokenChain):
+            Watcher().hears(BlockAdded(a_block(1, branch="b"), ()))
+
+    def test_of_a_number_that_is_taken_are_refused(self) -> None:
+        watcher = Watcher()
+        watcher.mines()
+
+        with pytest.raises(BrokenChain):
+            watcher.hears(BlockAdded(a_block(1, branch="b", parent=a_block(0)), ()))
+
+    def test_behind_a_gap_begin_the_known_chain_anew(self) -> None:
+        watcher = Watcher()
+
+        watcher.hears(BlockAdded(a_block(50), ()), BlocksFinalized(a_block(50)))
+
+        assert (watcher.watch.start_number, watcher.watch.finalized_number) == (50, 50)
+
+    def test_that_are_final_and_told_leave_nothing_open(self) -> None:
+        watcher = Watcher(policy=a_policy(small_tier=1))
+
+        watcher.mines(a_deposit("one"))
+        assert watcher.watch.open
+
+        watcher.finalizes(1)
+        assert not watcher.watch.open
+        assert watcher.watch.recent == (a_block(1),)
+
+    def test_called_final_under_another_hash_are_refused(self) -> None:
+        watcher = Watcher()
+        watcher.mines()
+
+        with pytest.raises(BrokenChain):
+            watcher.hears(BlocksFinalized(a_block(1, branch="b")))

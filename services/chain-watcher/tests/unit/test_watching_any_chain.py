@@ -1,0 +1,155 @@
+"""Random chains: whatever blocks come, go and come back, what is told stays in order."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Final
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from watch_factories import SMALL_TIER_BELOW, Watcher, a_block, a_deposit, a_payout
+
+from swap_chain_watcher.domain.movements import State, Tracked
+from swap_chains import events
+from swap_chains.events import Block, BlockAdded, BlocksFinalized, BlocksReverted
+
+LEGAL: Final = {
+    None: {State.SEEN},
+    State.SEEN: {State.CONFIRMED, State.REVERTED},
+    State.CONFIRMED: {State.REVERTED},
+    State.REVERTED: {State.SEEN},
+}
+AMOUNTS = st.sampled_from([1, SMALL_TIER_BELOW // 2, SMALL_TIER_BELOW])
+
+
+class AnyChain(RuleBasedStateMachine):
+    """Mines, forgets and mines again; every fact goes to the watcher, some of them together."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.watcher = Watcher()
+        self.chain: list[tuple[Block, tuple[events.Movement, ...]]] = [(a_block(0), ())]
+        self.finalized = 0
+        self.made = 0
+        self.waiting: list[events.Movement] = []  # reverted, not mined again
+
+    @rule(amounts=st.lists(AMOUNTS, max_size=3), pays=st.booleans(), again=st.booleans())
+    def mine(self, amounts: list[int], pays: bool, again: bool) -> None:
+        movements: list[events.Movement] = []
+        for amount in amounts:
+            self.made += 1
+            movements.append(a_deposit(f"deposit {self.made}", amount))
+        if pays:
+            self.made += 1
+            movements.append(a_payout(f"payout {self.made}", intent_id=self.made))
+        if again:
+            movements += self.waiting
+            self.waiting = []
+        self.made += 1
+        parent = self.chain[-1][0]
+        block = a_block(parent.number + 1, branch=f"#{self.made}", parent=parent)
+        self.chain.append((block, tuple(movements)))
+        self.watcher.hears(BlockAdded(block, tuple(movements)))
+
+    @rule(depth=st.integers(1, 4), replaced=st.booleans())
+    def reorganise(self, depth: int, replaced: bool) -> None:
+        depth = min(depth, len(self.chain) - 1 - self.finalized)
+        if depth < 1:
+            return
+        gone, self.chain = self.chain[-depth:], self.chain[:-depth]
+        self.waiting += [movement for _, movements in gone for movement in movements]
+        happened: list[events.ChainEvent] = [
+            BlocksReverted(self.chain[-1][0], tuple(block for block, _ in gone))
+        ]
+        if replaced:
+            self.made += 1
+            parent = self.chain[-1][0]
+            block = a_block(parent.number + 1, branch=f"#{self.made}", parent=parent)
+            movements, self.waiting = tuple(self.waiting), []
+            self.chain.append((block, movements))
+            happened.append(BlockAdded(block, movements))
+        self.watcher.hears(*happened)
+
+    @rule(behind=st.integers(0, 3))
+    def finalize(self, behind: int) -> None:
+        number = max(len(self.chain) - 1 - behind, self.finalized)
+        self.finalized = number
+        self.watcher.hears(BlocksFinalized(self.chain[number][0]))
+
+    @rule()
+    def tell_the_last_block_again(self) -> None:
+        block, movements = self.chain[-1]
+        before = len(self.watcher.told)
+        self.watcher.hears(BlockAdded(block, movements))
+        assert len(self.watcher.told) == before
+
+    @invariant()
+    def every_version_is_told_once_and_in_order(self) -> None:
+        versions: dict[object, int] = {}
+        for tracked in self.watcher.told:
+            subject = tracked.movement.subject
+            assert tracked.version == versions.get(subject, 0) + 1
+            versions[subject] = tracked.version
+
+    @invariant()
+    def states_follow_one_another(self) -> None:
+        last: dict[object, State | None] = {}
+        for tracked in self.watcher.told:
+            subject = tracked.movement.subject
+            assert tracked.state in LEGAL[last.get(subject)]
+            last[subject] = tracked.state
+
+    @invariant()
+    def the_last_word_is_true(self) -> None:
+        last: dict[object, Tracked] = {t.movement.subject: t for t in self.watcher.told}
+        mined = {
+            movement.id.transaction_hash: block
+            for block, movements in self.chain
+            for movement in movements
+            if not isinstance(movement, events.BalanceRose)
+        }
+        for tracked in last.values():
+            block = mined.get(tracked.movement.transaction_hash or "")
+            if tracked.state is State.REVERTED:
+                assert block is None
+                continue
+            assert block == tracked.movement.block
+            assert tracked.depth is not None
+            deep = tracked.depth.is_reached(
+                block.number, head=len(self.chain) - 1, finalized=self.finalized
+            )
+            # What was confirmed stays so while its block stays, however the head moves.
+            assert tracked.state is State.CONFIRMED or not deep
+
+    @invariant()
+    def the_depth_never_falls(self) -> None:
+        depths: dict[object, tuple[bool, int]] = {}
+        for tracked in self.watcher.told:
+            assert tracked.depth is not None
+            depth = (tracked.depth.is_finality, tracked.depth.confirmations)
+            assert depth >= depths.get(tracked.movement.subject, depth)
+            depths[tracked.movement.subject] = depth
+
+    @invariant()
+    def the_known_chain_is_linked_and_is_the_chain(self) -> None:
+        recent = self.watcher.watch.recent
+        assert [block.hash for block in recent] == [
+            block.hash for block, _ in self.chain[self.finalized :]
+        ]
+        for parent, block in pairwise(recent):
+            assert block.parent_hash == parent.hash
+
+    @invariant()
+    def only_what_can_change_is_kept_in_mind(self) -> None:
+        for tracked in self.watcher.watch.open.values():
+            assert tracked.state is State.SEEN or tracked.movement.block.number > self.finalized
+
+
+TestAnyChain = AnyChain.TestCase
+TestAnyChain.settings = settings(
+    max_examples=40,
+    stateful_step_count=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
