@@ -21,6 +21,8 @@ import pytest
 from psycopg import sql
 from tests.plugins.processes import Program, free_port
 
+from swap_runtime.migrate import migrate
+
 ROOT = Path(__file__).parents[2]
 ROLES = ROOT / "deploy/postgres/roles.sql"
 SERVICES = ("api", "quoter", "chain_watcher", "settler", "notifier")
@@ -60,6 +62,10 @@ class Database:
         where = f"{self.server.host}:{self.server.port}/{self.name}"
         return f"postgresql+psycopg://{role}:{PASSWORD}@{where}"
 
+    def apply_roles(self) -> None:
+        """Make roles and schemas; again, they stay as they are."""
+        _apply_roles(self.server, self.name)
+
     @property
     def superuser_url(self) -> str:
         return self.server.url(self.name)
@@ -91,8 +97,9 @@ def database(postgres_server: PostgresServer) -> Iterator[Database]:
     with psycopg.connect(postgres_server.url("postgres"), autocommit=True) as connection:
         connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
         try:
-            _apply_roles(postgres_server, name)
-            yield Database(postgres_server, name)
+            one = Database(postgres_server, name)
+            one.apply_roles()
+            yield one
         finally:
             connection.execute(
                 sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name))
@@ -102,8 +109,6 @@ def database(postgres_server: PostgresServer) -> Iterator[Database]:
 @pytest.fixture(scope="module")
 def migrated(database: Database) -> Callable[[str], str]:
     """Return a function that migrates a service's schema once and returns its address."""
-    from swap_runtime.migrate import migrate
-
     done: set[str] = set()
 
     def of(service: str) -> str:

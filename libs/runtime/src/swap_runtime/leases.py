@@ -58,11 +58,22 @@ class Lease:
         """Whether the last renewal still covers this moment, by this process's own clock."""
         return self.epoch is not None and asyncio.get_running_loop().time() < self._held_until
 
-    async def hold(self, connection: AsyncConnection) -> int | None:
-        """Take or renew inside a transaction; return the epoch, or None while another holds it.
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[tuple[AsyncConnection, bool]]:
+        """Open a transaction that takes or renews the lease; say whether it is held.
 
         A renewal in the first third of the term writes nothing.
+
+        :raises Unavailable: when Postgres is away.
         """
+        try:
+            async with transaction(self._engine) as connection:
+                yield connection, await self._hold(connection) is not None
+        except BaseException:
+            self.epoch = None  # nobody knows what was committed
+            raise
+
+    async def _hold(self, connection: AsyncConnection) -> int | None:
         asked_at = asyncio.get_running_loop().time()
         term = self.term.total_seconds()
         if self.epoch is not None and self._held_until - asked_at > term * 2 / 3:
@@ -72,13 +83,13 @@ class Lease:
         self._held_until = asked_at + term
         return self.epoch
 
-    async def acquire(self) -> int | None:
-        """Take or renew in a transaction of its own.
+    async def acquire(self) -> bool:
+        """Take or renew; say whether it is held.
 
         :raises Unavailable: when Postgres is away.
         """
-        async with transaction(self._engine) as connection:
-            return await self.hold(connection)
+        async with self.transaction() as (_, is_held):
+            return is_held
 
     async def release(self) -> None:
         """Let another take it at once. When Postgres is away it runs out by itself."""
@@ -148,7 +159,7 @@ async def _acquired(lease: Lease, waiting: Callable[[], None]) -> None:
     while True:
         waiting()
         with suppress(Unavailable):
-            if await lease.acquire() is not None:
+            if await lease.acquire():
                 return
         await asyncio.sleep(lease.term.total_seconds() / 5)
 
@@ -159,6 +170,6 @@ async def _keep(lease: Lease, body: asyncio.Task[object]) -> None:
         await asyncio.sleep(lease.term.total_seconds() / 5)
         with suppress(Unavailable, TimeoutError):
             async with asyncio.timeout(lease.term.total_seconds() / 5):
-                if await lease.acquire() is None:
+                if not await lease.acquire():
                     break
     body.cancel(f"lease {lease.name} lost")

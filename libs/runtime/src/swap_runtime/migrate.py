@@ -1,4 +1,6 @@
-"""Brings a service's schema up to date: `python -m swap_runtime.migrate services/settler/migrations`.
+"""Brings a service's schema up to date.
+
+    python -m swap_runtime.migrate services/settler/migrations
 
 A migrations folder holds `versions/*.py` and nothing else. The service's name is the folder above
 it; the address comes from that service's own variable (`SWAP_SETTLER__DATABASE_URL`).

@@ -2,10 +2,192 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+import signal
+import sys
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from datetime import timedelta
+from typing import Any, Final
 
-from swap_runtime.service import Build, Service
+import structlog
+import uvloop
+
+from swap_runtime.database import ping
+from swap_runtime.errors import Unavailable
+from swap_runtime.internal import Internal
+from swap_runtime.kafka_side import KafkaSide
+from swap_runtime.logging import configure_logging
+from swap_runtime.maintenance import Maintenance
+from swap_runtime.parked_routes import ParkedRoutes
+from swap_runtime.service import Build, Close, Service
+from swap_runtime.supervision import PAUSES, Supervised, cancelled
+
+MAINTENANCE_INTERVAL: Final = timedelta(hours=1)
+MEASURE_INTERVAL: Final = timedelta(seconds=10)
+CHECK_SECONDS: Final = 2
+log = structlog.get_logger()
 
 
 def run_service(create: Callable[[], Service], build: Build) -> None:
-    """Run one process until SIGTERM or SIGINT."""
+    """Run one process until SIGTERM or SIGINT.
+
+    :raises SystemExit: with the process's code.
+    """
+
+    async def main() -> int:
+        service = create()
+        configure_logging(service.name, level=service.group.log_level)
+        await build(service)
+        return await Running(service).run()
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        sys.exit(runner.run(main()))
+
+
+class Running:
+    """One process from start to end."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._kafka = KafkaSide(service)
+        self._internal = Internal(
+            token=service.settings.operator.token,
+            alive=self._problems,
+            ready=self._lacks,
+            admin=(*ParkedRoutes(service.engine).routes(), *service.admin_routes),
+        )
+        self._servers: list[Any] = []
+        self._running: dict[Supervised, asyncio.Task[None]] = {}
+        self._has_started = False
+        self._told_to_stop = asyncio.Event()
+        self.internal_port = 0
+
+    async def run(self) -> int:
+        """Run until told to stop (0) or until a part that must not die has died (1)."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._told_to_stop.set)
+        code = 1
+        try:
+            code = await self._until_stopped(self._start_and_watch())
+        except Exception:
+            log.exception("cannot go on")
+        finally:
+            await self._stop()
+        log.info("stopped", code=code)
+        return code
+
+    def stop(self) -> None:
+        """Ask for the end, as SIGTERM does."""
+        self._told_to_stop.set()
+
+    async def _until_stopped(self, work: Coroutine[Any, Any, int]) -> int:
+        working = asyncio.create_task(work)
+        told = asyncio.create_task(self._told_to_stop.wait())
+        await asyncio.wait({working, told}, return_when=asyncio.FIRST_COMPLETED)
+        told.cancel()
+        if working.done():
+            return working.result()
+        await cancelled(working)
+        return 0
+
+    async def _start_and_watch(self) -> int:
+        service = self._service
+        self.internal_port = await self._internal.start(
+            service.group.host, service.group.internal_port
+        )
+        log.info("internal port open", port=self.internal_port)
+        await self._waited_for("postgres", lambda: ping(service.engine))
+        await self._housekeeping()
+        for begin in service.starters:
+            await self._waited_for("start", begin)
+        self._kafka.build()
+        service.task("wakes", service.wakes.run)
+        for task in service.tasks:
+            self._running[task] = asyncio.create_task(task.keep_running(), name=task.name)
+        await self._serve()
+        self._has_started = True
+        log.info("started", tasks=[task.name for task in service.tasks])
+        await asyncio.gather(*self._running.values())
+        return 0
+
+    async def _housekeeping(self) -> None:
+        """Put the tables in order before anything writes, and keep them so."""
+        service = self._service
+        maintenance = Maintenance(service.engine, consumers=self._kafka.groups)
+        await self._waited_for("maintenance", maintenance.forget_foreign_xids)
+        await self._waited_for("maintenance", maintenance.make_days)
+        service.every("maintenance", MAINTENANCE_INTERVAL, maintenance)
+        service.every("measure", MEASURE_INTERVAL, maintenance.measure)
+
+    async def _serve(self) -> None:
+        if not self._service.asgi:
+            return
+        from swap_runtime.asgi import AsgiServer  # noqa: PLC0415  only where HTTP is served
+
+        for app, host, port in self._service.asgi:
+            server = AsgiServer(app, host, port)
+            log.info("serving", port=await server.start())
+            self._servers.append(server)
+
+    async def _waited_for(self, what: str, begin: Close) -> None:
+        """Do it as soon as it can be done: nothing works without it."""
+        tries = 0
+        while True:
+            try:
+                return await begin()
+            except Unavailable as error:
+                log.warning("waiting to start", what=what, reason=str(error))
+            await asyncio.sleep(PAUSES[min(tries, len(PAUSES) - 1)])
+            tries += 1
+
+    async def _stop(self) -> None:
+        timeout = self._service.settings.watchdog.stop_timeout
+        self._told_to_stop.set()
+        try:
+            async with asyncio.timeout(timeout.total_seconds()):
+                await self._stop_in_order(timeout)
+        except TimeoutError:
+            log.error("did not stop in time")
+        await self._internal.stop()
+        await self._service.engine.dispose()
+
+    async def _stop_in_order(self, at_most: timedelta) -> None:
+        """Nothing new comes in, what runs ends, what waits goes out, then clients close."""
+        for server in self._servers:
+            await server.stop()
+        await self._kafka.stop_consuming()
+        for rounds in self._service.rounds:
+            rounds.stop()
+        by_itself = [running for task, running in self._running.items() if task.ends_when_told]
+        if by_itself:
+            await asyncio.wait(by_itself, timeout=at_most.total_seconds() / 2)
+        for running in self._running.values():
+            await cancelled(running)
+        await self._kafka.stop_publishing()
+        for close in reversed(self._service.closers):
+            with suppress(Exception):
+                await close()
+
+    def _problems(self) -> dict[str, str]:
+        stuck_after = self._service.settings.watchdog.stuck_after.total_seconds()
+        silent = {
+            task.name: f"silent for {task.silence_seconds:.0f} s"
+            for task in self._running
+            if task.silence_seconds > stuck_after and not self._running[task].done()
+        }
+        return silent | self._kafka.problems()
+
+    async def _lacks(self) -> dict[str, str]:
+        if self._told_to_stop.is_set() or not self._has_started:
+            return {"process": "stopping" if self._told_to_stop.is_set() else "starting"}
+        lacks: dict[str, str] = {}
+        checks = {"postgres": lambda: ping(self._service.engine)} | self._service.checks
+        for name, check in checks.items():
+            try:
+                async with asyncio.timeout(CHECK_SECONDS):
+                    await check()
+            except Exception as error:
+                lacks[name] = f"{type(error).__name__}: {error}"
+        return lacks

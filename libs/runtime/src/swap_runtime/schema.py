@@ -14,7 +14,7 @@ class Operations(Protocol):
     def execute(self, sqltext: str) -> object: ...
 
 
-DAYS_AHEAD: Final = 14
+DAYS_AHEAD: Final = 7
 
 # Partitioned by day and never deleted from row by row: days are dropped when they are read.
 # `xid` orders commits where `id` cannot: ids are handed out before commit.
@@ -47,7 +47,7 @@ BEGIN
     RETURN false;
   END IF;
   EXECUTE format('CREATE TABLE %I (LIKE outbox INCLUDING DEFAULTS INCLUDING CONSTRAINTS)', part);
-  EXECUTE format('LOCK TABLE outbox_default IN ACCESS EXCLUSIVE MODE');
+  LOCK TABLE outbox_default IN ACCESS EXCLUSIVE MODE;
   EXECUTE format(
     'WITH moved AS (DELETE FROM outbox_default WHERE created_at >= %L AND created_at < %L '
     'RETURNING *) INSERT INTO %I SELECT * FROM moved', starts, ends, part);
@@ -117,7 +117,8 @@ CREATE TABLE parked (
   message_id uuid NOT NULL,
   reason text NOT NULL,
   is_behind boolean NOT NULL,
-  state text NOT NULL DEFAULT 'parked' CHECK (state IN ('parked', 'releasing', 'released', 'dropped')),
+  state text NOT NULL DEFAULT 'parked' 
+    CHECK (state IN ('parked', 'releasing', 'released', 'dropped')),
   parked_at timestamptz NOT NULL DEFAULT now(),
   ended_at timestamptz,
   UNIQUE (consumer, message_id)

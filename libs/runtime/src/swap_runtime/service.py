@@ -25,8 +25,8 @@ import socket
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from functools import cached_property
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 from sqlalchemy.ext.asyncio import AsyncEngine
 
@@ -64,7 +64,7 @@ class Service:
         self.group = group
         self.publishes = publishes
         self.clock = clock
-        self.holder = f"{socket.gethostname()}/{os.getpid()}/{uuid4().hex[:8]}"
+        self.holder = f"{socket.gethostname()}/{os.getpid()}/{token_hex(4)}"
         self.engine: AsyncEngine = create_engine(
             group.database_url, application_name=name, pool_size=group.database_pool_size
         )
@@ -74,12 +74,13 @@ class Service:
         self.admin_routes: list[AdminRoute] = []
         self.asgi: list[tuple[Any, str, int]] = []
         self.checks: dict[str, Check] = {}
+        self.starters: list[Close] = []
         self.closers: list[Close] = []
 
     @cached_property
     def subscriptions(self) -> Subscriptions:
         """What this process consumes. A service that never asks does not load FastStream."""
-        from swap_runtime.consuming import Subscriptions
+        from swap_runtime.consuming import Subscriptions  # noqa: PLC0415
 
         return Subscriptions(self.settings.kafka)
 
@@ -87,16 +88,22 @@ class Service:
         """Return where this consumer's messages are set aside."""
         return PostgresParking(self.engine, consumer=consumer)
 
-    def task(self, name: str, run: Run) -> None:
+    def task(self, name: str, run: Run, *, failures_max: int | None = None) -> None:
         """Keep `run(beat)` running; it calls `beat()` at least every few seconds.
 
         It is cancelled when the process stops, and restarted with a growing pause when it raises.
         """
-        failures_max = self.settings.watchdog.task_failures_max
-        self.tasks.append(Supervised(name, run, failures_max=failures_max))
+        at_most = failures_max or self.settings.watchdog.task_failures_max
+        self.tasks.append(Supervised(name, run, failures_max=at_most))
 
     def every(
-        self, name: str, interval: timedelta, work: Work, *, wake: Wake | None = None
+        self,
+        name: str,
+        interval: timedelta,
+        work: Work,
+        *,
+        wake: Wake | None = None,
+        failures_max: int | None = None,
     ) -> None:
         """Call `work()` at an interval, sooner when woken, and at once again while it says True.
 
@@ -104,7 +111,7 @@ class Service:
         """
         rounds = Rounds(interval, work, wake=wake)
         self.rounds.append(rounds)
-        self.task(name, rounds)
+        self.task(name, rounds, failures_max=failures_max)
 
     def lead(self, name: str, run: Lead, *, term: timedelta = TERM) -> None:
         """Keep `run(beat, lease)` running on one replica: where the lease `name` is held.
@@ -136,6 +143,13 @@ class Service:
         """Make `/readyz` depend on a check, which raises while the process cannot work."""
         self.checks[name] = check
 
+    def on_start(self, begin: Close) -> None:
+        """Do this once Postgres is there and before anything works: checks, for instance.
+
+        `Unavailable` is waited for; anything else ends the process.
+        """
+        self.starters.append(begin)
+
     def on_stop(self, close: Close) -> None:
         """Close a client at the end, the last one opened first."""
         self.closers.append(close)
@@ -154,6 +168,6 @@ def run(
     :param publishes: whether it has messages to send: then it runs a relay for its outbox.
     :raises SystemExit: with a code other than 0 when it cannot go on.
     """
-    from swap_runtime.running import run_service
+    from swap_runtime.running import run_service  # noqa: PLC0415  it knows this module
 
     run_service(lambda: Service(name, settings, group, publishes=publishes), build)

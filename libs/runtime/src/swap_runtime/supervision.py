@@ -41,6 +41,11 @@ class Supervised:
         self.beat_at = monotonic()
 
     @property
+    def ends_when_told(self) -> bool:
+        """Whether it ends by itself after `stop`, so that nobody has to cancel its work."""
+        return isinstance(self._run, Rounds)
+
+    @property
     def silence_seconds(self) -> float:
         """How long ago it last said that it works."""
         return monotonic() - self.beat_at

@@ -2,8 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator, Collection
+from contextlib import asynccontextmanager
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
+
+import structlog
+from aiokafka.admin import (  # type: ignore[import-untyped]
+    AIOKafkaAdminClient,
+    NewTopic,
+)
+from aiokafka.errors import (  # type: ignore[import-untyped]
+    KafkaError,
+    TopicAlreadyExistsError,
+    for_code,
+)
+
+from swap_runtime.database import forbid_open_transaction
+from swap_runtime.settings import KafkaSettings
 
 # The schema whose outbox a topic comes from: what the sweep reads when Kafka is not there.
 SOURCES: Final = MappingProxyType({
@@ -15,3 +32,59 @@ SOURCES: Final = MappingProxyType({
     "deposit-target.assigned.v1": "settler",
     "inventory.changed.v1": "settler",
 })  # fmt: skip
+
+RETENTION_MS: Final = 7 * 24 * 3600 * 1000  # as long as the outbox keeps its days
+ANSWER_SECONDS: Final = 5
+log = structlog.get_logger()
+
+
+async def ensure_topics(kafka: KafkaSettings, names: Collection[str] = tuple(SOURCES)) -> None:
+    """Make the topics that are missing; those that are there stay as they are.
+
+    :raises KafkaError, OSError, TimeoutError: when the broker does not answer or does not agree.
+    """
+    async with asyncio.timeout(ANSWER_SECONDS), _admin(kafka) as admin:
+        missing = set(names) - set(await admin.list_topics())
+        if not missing:
+            return
+        answer: Any = await admin.create_topics([_new(kafka, name) for name in sorted(missing)])
+        for name, code, *_ in answer.topic_errors:
+            error = for_code(code)
+            if code and error is not TopicAlreadyExistsError:
+                raise error(name)
+        log.info("topics made", topics=sorted(missing))
+
+
+async def has_topic(kafka: KafkaSettings, name: str) -> bool:
+    """Tell whether the broker answers and has the topic: then a consumer of it ought to work."""
+    try:
+        async with asyncio.timeout(ANSWER_SECONDS), _admin(kafka) as admin:
+            return name in await admin.list_topics()
+    except (KafkaError, OSError, TimeoutError):
+        return False
+
+
+@asynccontextmanager
+async def _admin(kafka: KafkaSettings) -> AsyncIterator[AIOKafkaAdminClient]:
+    forbid_open_transaction("kafka")
+    admin = AIOKafkaAdminClient(
+        bootstrap_servers=kafka.bootstrap_servers.split(","),
+        request_timeout_ms=ANSWER_SECONDS * 1000,
+    )
+    try:
+        await admin.start()
+        yield admin
+    finally:
+        await admin.close()
+
+
+def _new(kafka: KafkaSettings, name: str) -> NewTopic:
+    return NewTopic(
+        name=name,
+        num_partitions=kafka.topic_partitions,
+        replication_factor=kafka.topic_replication_factor,
+        topic_configs={
+            "min.insync.replicas": str(kafka.topic_min_insync_replicas),
+            "retention.ms": str(RETENTION_MS),
+        },
+    )

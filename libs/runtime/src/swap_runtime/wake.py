@@ -7,6 +7,7 @@ because nobody knows what was said meanwhile.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Final
 
@@ -16,6 +17,7 @@ from psycopg import AsyncConnection, sql
 from pydantic import SecretStr
 
 RECONNECT_PAUSE_SECONDS: Final = 1
+BEAT_SECONDS: Final = 5
 log = structlog.get_logger()
 
 
@@ -29,10 +31,10 @@ class Wake:
         """Wake whoever waits, or who waits next."""
         self._event.set()
 
-    async def wait(self, timeout: timedelta) -> bool:
+    async def wait(self, at_most: timedelta) -> bool:
         """Return True when woken, False when the time is over; either way the next wait is new."""
         try:
-            async with asyncio.timeout(timeout.total_seconds()):
+            async with asyncio.timeout(at_most.total_seconds()):
                 await self._event.wait()
         except TimeoutError:
             return False
@@ -57,16 +59,17 @@ class Wakes:
                 asyncio.get_running_loop().create_task(self._connection.close())
         return self._wakes[channel]
 
-    async def run(self) -> None:
+    async def run(self, beat: Callable[[], None]) -> None:
         """Listen for ever, over every loss of the connection."""
         while True:
+            beat()
             try:
-                await self._listen()
+                await self._listen(beat)
             except psycopg.Error as error:
                 log.info("listening connection lost", error=str(error))
             await asyncio.sleep(RECONNECT_PAUSE_SECONDS)
 
-    async def _listen(self) -> None:
+    async def _listen(self, beat: Callable[[], None]) -> None:
         connection = await AsyncConnection.connect(
             self._url.get_secret_value().replace("+psycopg", "", 1),
             autocommit=True,
@@ -83,7 +86,9 @@ class Wakes:
             for wake in self._wakes.values():
                 wake.set()
             try:
-                async for notification in connection.notifies():
-                    self._wakes[notification.channel].set()
+                while True:
+                    async for notification in connection.notifies(timeout=BEAT_SECONDS):
+                        self._wakes[notification.channel].set()
+                    beat()
             finally:
                 self._connection = None

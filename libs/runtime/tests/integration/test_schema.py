@@ -1,31 +1,92 @@
-"""The roles, and the tables of every service."""
+"""What the roles and the first migration promise."""
 
 from __future__ import annotations
 
 import psycopg
 import pytest
+from libs.runtime.tests.fakes import make_tables
 from tests.plugins.postgres import Database
 
-from swap_runtime.schema import create_runtime_tables
+pytestmark = pytest.mark.connected
 
 
-class Op:
-    def __init__(self, connection: psycopg.Connection) -> None:
-        self._connection = connection
-
-    def execute(self, sqltext: str) -> object:
-        return self._connection.execute(sqltext)
+def connect(database: Database, role: str) -> psycopg.Connection:
+    return psycopg.connect(database.url(role).replace("+psycopg", ""))
 
 
-def test_tables(database: Database) -> None:
+@pytest.fixture(scope="module", autouse=True)
+def tables(database: Database) -> None:
     for role in ("settler", "api"):
-        with psycopg.connect(database.url(role).replace("+psycopg", "")) as connection:
-            create_runtime_tables(Op(connection))
+        make_tables(database.url(role))
+
+
+class TestRoles:
+    def test_may_be_applied_again(self, database: Database) -> None:
+        database.apply_roles()
+
+    def test_a_service_reads_the_outbox_and_the_watermarks_of_another(
+        self, database: Database
+    ) -> None:
+        with connect(database, "api") as connection:
+            assert connection.execute("SELECT count(*) FROM settler.outbox").fetchone() == (0,)
+            assert connection.execute("SELECT count(*) FROM settler.watermark").fetchone() == (0,)
+
+    @pytest.mark.parametrize("table", ["inbox", "parked", "lease"])
+    def test_a_service_reads_nothing_else_of_another(self, database: Database, table: str) -> None:
+        with (
+            connect(database, "api") as connection,
+            pytest.raises(psycopg.errors.InsufficientPrivilege),
+        ):
+            connection.execute(f"SELECT FROM settler.{table}")
+
+    def test_a_service_does_not_write_the_outbox_of_another(self, database: Database) -> None:
+        with (
+            connect(database, "api") as connection,
+            pytest.raises(psycopg.errors.InsufficientPrivilege),
+        ):
+            connection.execute("DELETE FROM settler.outbox")
+
+    def test_the_auditor_reads_tables_that_are_made_later(self, database: Database) -> None:
+        with connect(database, "settler") as connection:
+            connection.execute("CREATE TABLE later (id int)")
+        with connect(database, "auditor") as connection:
+            connection.execute("SELECT FROM settler.later")
+            with pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
+                connection.execute("CREATE TABLE settler.mine (id int)")
+
+    def test_nobody_makes_tables_in_public(self, database: Database) -> None:
+        with (
+            connect(database, "api") as connection,
+            pytest.raises(psycopg.errors.InsufficientPrivilege),
+        ):
+            connection.execute("CREATE TABLE public.mine (id int)")
+
+
+class TestOutbox:
+    def test_a_row_is_in_the_partition_of_its_day(self, database: Database) -> None:
+        with connect(database, "settler") as connection:
             connection.execute(
-                "INSERT INTO outbox (message_id, topic, key, payload) VALUES (gen_random_uuid(), 't','k','p')"
+                "INSERT INTO outbox (message_id, topic, key, payload) "
+                "VALUES (gen_random_uuid(), 't', 'k', 'p')"
             )
-            print(connection.execute("SELECT tableoid::regclass, * FROM outbox").fetchall())
-    with psycopg.connect(database.url("api").replace("+psycopg", "")) as connection:
-        assert connection.execute("SELECT count(*) FROM settler.outbox").fetchone() == (1,)
-        with pytest.raises(psycopg.errors.InsufficientPrivilege):
-            connection.execute("SELECT * FROM settler.inbox")
+            found = connection.execute(
+                "SELECT tableoid::regclass::text, "
+                "to_char(now() AT TIME ZONE 'UTC', '\"outbox_\"YYYYMMDD') FROM outbox"
+            ).fetchone()
+            connection.rollback()
+
+        assert found is not None
+        assert found[0] == found[1]
+
+    def test_a_statement_notifies_its_schema_once(self, database: Database) -> None:
+        with connect(database, "settler") as listener, connect(database, "settler") as writer:
+            listener.autocommit = True
+            listener.execute("LISTEN outbox_settler")
+            writer.execute(
+                "INSERT INTO outbox (message_id, topic, key, payload) "
+                "SELECT gen_random_uuid(), 't', 'k', 'p' FROM generate_series(1, 3)"
+            )
+            writer.commit()
+            heard = list(listener.notifies(timeout=5, stop_after=1))
+
+        assert [notification.channel for notification in heard] == ["outbox_settler"]

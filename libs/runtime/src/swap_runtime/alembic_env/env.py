@@ -13,15 +13,15 @@ from sqlalchemy.pool import NullPool
 TIMEOUTS = "-c lock_timeout=5s -c statement_timeout=60s -c timezone=UTC"
 
 
-def _say(step: Any, **_: object) -> None:
+def _say(ctx: Any, step: Any, heads: Any, run_args: Any) -> None:
     sys.stdout.write(f"migrated {step.up_revision_id}: {step.up_revision.doc}\n")
 
 
 def _wait_for_others(connection: Connection) -> None:
     """Let one replica migrate a schema at a time; the lock goes with the connection."""
-    connection.execute(text("SET lock_timeout = '120s'"))
+    connection.execute(text("SET lock_timeout = 0; SET statement_timeout = '10min'"))
     connection.execute(text("SELECT pg_advisory_lock(hashtextextended(current_schema(), 1))"))
-    connection.execute(text("SET lock_timeout = '5s'"))
+    connection.execute(text("RESET lock_timeout; RESET statement_timeout"))
     connection.commit()
 
 

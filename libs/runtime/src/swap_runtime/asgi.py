@@ -1,0 +1,63 @@
+"""Serves an ASGI application inside the process's own event loop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+import uvicorn
+
+DRAIN_SECONDS: Final = 10
+
+
+class _Uvicorn(uvicorn.Server):
+    """Uvicorn that leaves signals to the process: what stops first is decided there."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+class AsgiServer:
+    """One application on one port."""
+
+    def __init__(self, app: Any, host: str, port: int) -> None:
+        self._server = _Uvicorn(
+            uvicorn.Config(
+                app,
+                host=host,
+                port=port,
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                timeout_graceful_shutdown=DRAIN_SECONDS,
+            )
+        )
+        self._serving: asyncio.Task[None] | None = None
+
+    async def start(self) -> int:
+        """Listen, and return the port.
+
+        :raises OSError: when the port is taken.
+        """
+        self._serving = asyncio.create_task(self._serve())
+        while not self._server.started:
+            if self._serving.done():
+                self._serving.result()
+                raise OSError("the server did not start")
+            await asyncio.sleep(0.01)
+        return int(self._server.servers[0].sockets[0].getsockname()[1])
+
+    async def stop(self) -> None:
+        """Take no more requests, and let those that run end."""
+        self._server.should_exit = True
+        if self._serving is not None:
+            await self._serving
+
+    async def _serve(self) -> None:
+        try:
+            await self._server.serve()
+        except SystemExit as error:  # uvicorn's way to say that it cannot listen
+            raise OSError("cannot listen") from error

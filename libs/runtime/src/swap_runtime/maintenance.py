@@ -1,0 +1,191 @@
+"""Keeps the runtime's tables in shape: days ahead, days gone, marks nobody needs any more."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import datetime, timedelta
+from typing import Final
+
+import structlog
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from swap_runtime.database import reading, transaction
+from swap_runtime.errors import Unavailable
+from swap_runtime.metrics import gauge
+from swap_runtime.schema import DAYS_AHEAD
+
+KEPT: Final = timedelta(days=7)
+# One replica at a time; the lock goes with the transaction.
+ALONE: Final = text("SELECT pg_try_advisory_xact_lock(hashtextextended(current_schema(), 2))")
+# Shorter than any use case waits: maintenance gives way and comes again.
+GIVE_WAY: Final = text("SET LOCAL lock_timeout = '500ms'")
+
+DAYS_WANTED: Final = text("""
+SELECT DISTINCT day FROM (
+  SELECT CAST(generate_series(today, today + :ahead, interval '1 day') AS date) AS day
+  FROM (SELECT CAST(now() AT TIME ZONE 'UTC' AS date) AS today) AS calendar
+  UNION ALL SELECT CAST(created_at AT TIME ZONE 'UTC' AS date) FROM outbox_default
+) AS wanted
+WHERE to_regclass(current_schema() || '.outbox_' || to_char(day, 'YYYYMMDD')) IS NULL
+ORDER BY day
+""")
+MAKE_DAY: Final = text("SELECT make_outbox_partition(:day)")
+
+OLD_DAYS: Final = text("""
+SELECT child.relname AS name FROM pg_inherits
+JOIN pg_class child ON child.oid = inhrelid
+WHERE inhparent = to_regclass('outbox') AND child.relname ~ '^outbox_[0-9]{8}$'
+  AND to_date(right(child.relname, 8), 'YYYYMMDD') < CAST(:before AS date)
+ORDER BY name
+""")
+READERS: Final = text("""
+SELECT quote_ident(nspname) FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+WHERE relname = 'watermark' AND has_schema_privilege(nspname, 'USAGE')
+  AND has_table_privilege(pg_class.oid, 'SELECT')
+ORDER BY 1
+""")
+# A topic without any watermark has a reader that has not come yet: its rows stay.
+IS_UNREAD: Final = """
+WITH mark AS ({marks})
+SELECT EXISTS (
+  SELECT FROM {day} o WHERE NOT EXISTS (SELECT FROM mark WHERE mark.topic = o.topic)
+    OR EXISTS (SELECT FROM mark WHERE mark.topic = o.topic AND (o.xid, o.id) > (mark.xid, mark.id))
+)
+"""
+
+WATERMARKS: Final = text("""
+SELECT source, topic, CAST(xid AS text) AS xid, id FROM watermark WHERE consumer = :consumer
+""")
+OLDEST_UNREAD: Final = """
+SELECT min(created_at) FROM {source}.outbox
+WHERE topic = :topic AND (xid, id) > (CAST(:xid AS xid8), :id)
+"""
+PRUNE: Final = text("""
+DELETE FROM inbox WHERE ctid = ANY(ARRAY(
+  SELECT ctid FROM inbox
+  WHERE consumer = :consumer AND at < :before AND state = 'done' LIMIT 10000))
+""")
+
+# A dump that was restored elsewhere brings transaction ids which are still to come there.
+# What is visible was committed, so its own id is smaller than the next one.
+FORGET_FOREIGN_XIDS: Final = (
+    text("UPDATE outbox SET xid = '3' WHERE xid >= pg_snapshot_xmax(pg_current_snapshot())"),
+    text(
+        "UPDATE watermark SET xid = '0', id = 0 "
+        "WHERE xid >= pg_snapshot_xmax(pg_current_snapshot())"
+    ),
+)
+
+STATE: Final = text("""
+SELECT (SELECT coalesce(extract(epoch FROM now() - min(created_at)), 0) FROM outbox
+        WHERE published_at IS NULL) AS oldest,
+       (SELECT count(*) FROM parked WHERE state IN ('parked', 'releasing')) AS parked,
+       (SELECT count(*) FROM outbox_default) AS homeless
+""")
+OLDEST_UNPUBLISHED: Final = gauge(
+    "outbox_oldest_seconds", "Age of the oldest message not published"
+)
+PARKED_NOW: Final = gauge("parked_messages", "Messages waiting for a person")
+HOMELESS: Final = gauge("outbox_default_rows", "Outbox rows whose day had no partition")
+log = structlog.get_logger()
+
+
+class Maintenance:
+    """One service's housekeeping. Every part may run at any time, on any replica."""
+
+    def __init__(self, engine: AsyncEngine, *, consumers: Collection[str]) -> None:
+        self._engine = engine
+        self._consumers = sorted(set(consumers))
+
+    async def __call__(self) -> bool:
+        """Do all of it; what is locked just now waits for the next round.
+
+        :raises Unavailable: when Postgres is away.
+        """
+        await self.make_days()
+        await self.drop_read_days()
+        await self.prune_inbox()
+        return False
+
+    async def measure(self) -> bool:
+        """Bring the gauges up to date."""
+        async with reading(self._engine) as connection:
+            state = (await connection.execute(STATE)).one()
+        OLDEST_UNPUBLISHED.set(float(state.oldest))
+        PARKED_NOW.set(state.parked)
+        HOMELESS.set(state.homeless)
+        if state.homeless:
+            log.error("outbox rows had no partition", rows=state.homeless)
+        return False
+
+    async def forget_foreign_xids(self) -> None:
+        """Begin the order of commits anew where the database came from a dump."""
+        async with transaction(self._engine) as connection:
+            for statement in FORGET_FOREIGN_XIDS:
+                changed = (await connection.execute(statement)).rowcount
+                if changed:
+                    log.warning("restored from a dump", rows=changed)
+
+    async def make_days(self) -> None:
+        """Make the partitions of the next days, and give rows without one a home."""
+        async with transaction(self._engine) as connection:
+            if not await connection.scalar(ALONE):
+                return
+            await connection.execute(GIVE_WAY)
+            days = (await connection.scalars(DAYS_WANTED, {"ahead": DAYS_AHEAD})).all()
+            for day in days:
+                await connection.execute(MAKE_DAY, {"day": day})
+                log.info("outbox day made", day=str(day))
+
+    async def drop_read_days(self, *, kept: timedelta = KEPT) -> None:
+        """Drop the days that are older than `kept` and that every reader has passed."""
+        async with transaction(self._engine) as connection:
+            before = await connection.scalar(text("SELECT now() - :kept"), {"kept": kept})
+            days = (await connection.scalars(OLD_DAYS, {"before": before})).all()
+        for day in days:
+            try:
+                await self._drop(day)
+            except Unavailable:
+                log.info("outbox day is busy", day=day)
+                return
+
+    async def _drop(self, day: str) -> None:
+        async with transaction(self._engine) as connection:
+            if not await connection.scalar(ALONE):
+                return
+            if await self._is_unread(connection, day):
+                log.warning("outbox day is not read by everybody", day=day)
+                return
+            await connection.execute(GIVE_WAY)
+            await connection.execute(text(f"DROP TABLE {day}"))
+            log.info("outbox day dropped", day=day)
+
+    async def _is_unread(self, connection: AsyncConnection, day: str) -> bool:
+        marks = " UNION ALL ".join(
+            f"SELECT topic, xid, id FROM {schema}.watermark WHERE source = current_schema()"
+            for schema in await connection.scalars(READERS)
+        )
+        return bool(await connection.scalar(text(IS_UNREAD.format(marks=marks, day=day))))
+
+    async def prune_inbox(self, *, kept: timedelta = KEPT + timedelta(days=1)) -> None:
+        """Delete marks of messages that the watermarks have passed and whose days are gone."""
+        for consumer in self._consumers:
+            before = await self._prunable_before(consumer, kept)
+            while before is not None:
+                async with transaction(self._engine) as connection:
+                    values = {"consumer": consumer, "before": before}
+                    if not (await connection.execute(PRUNE, values)).rowcount:
+                        break
+
+    async def _prunable_before(self, consumer: str, kept: timedelta) -> datetime | None:
+        """A mark is younger than its message: what is older than all unread ones is passed."""
+        async with reading(self._engine) as connection:
+            before: datetime = await connection.scalar(text("SELECT now() - :kept"), {"kept": kept})
+            marks = (await connection.execute(WATERMARKS, {"consumer": consumer})).all()
+            for mark in marks:
+                statement = text(OLDEST_UNREAD.format(source=mark.source))
+                values = {"topic": mark.topic, "xid": mark.xid, "id": mark.id}
+                oldest: datetime | None = await connection.scalar(statement, values)
+                before = min(before, oldest or before)
+        return before if marks else None

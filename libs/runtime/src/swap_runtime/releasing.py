@@ -1,0 +1,84 @@
+"""Sends parked messages through their use case again, and those that waited behind them."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import structlog
+from sqlalchemy import Row, text
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from swap_runtime.consumer import Consumer
+from swap_runtime.database import transaction
+from swap_runtime.errors import Unavailable
+
+# The first of each key that still stands: it may run when a person released it, or when it only
+# waited behind one that has gone.
+RUNNABLE: Final = text("""
+WITH first AS (
+  SELECT DISTINCT ON (key) id, key, state, is_behind FROM parked
+  WHERE consumer = :consumer AND topic = :topic AND state IN ('parked', 'releasing')
+  ORDER BY key, id
+), taken AS (
+  UPDATE parked p SET state = 'releasing'
+  FROM first WHERE p.id = first.id AND (first.state = 'releasing' OR first.is_behind)
+  RETURNING p.id, p.message_id, p.value
+), fresh AS (
+  UPDATE inbox i SET state = 'released' FROM taken
+  WHERE i.consumer = :consumer AND i.message_id = taken.message_id AND i.state = 'parked'
+)
+SELECT id, message_id, value FROM taken ORDER BY id
+""")
+# The use case has marked it done by now, unless it had nothing to do with the message.
+END: Final = text("""
+WITH ended AS (
+  UPDATE parked SET state = 'released', ended_at = now() WHERE id = :id RETURNING message_id
+)
+UPDATE inbox i SET state = 'done' FROM ended
+WHERE i.consumer = :consumer AND i.message_id = ended.message_id AND i.state = 'released'
+""")
+PARK_AGAIN: Final = text("""
+WITH again AS (
+  UPDATE parked SET state = 'parked', is_behind = false, reason = :reason
+  WHERE id = :id RETURNING message_id
+)
+UPDATE inbox i SET state = 'parked' FROM again
+WHERE i.consumer = :consumer AND i.message_id = again.message_id AND i.state = 'released'
+""")
+log = structlog.get_logger()
+
+
+class Releasing:
+    """The way back from the parking of one consumer. The sweep's leader goes it."""
+
+    def __init__(self, engine: AsyncEngine, consumer: Consumer[Any]) -> None:
+        self._engine = engine
+        self._consumer = consumer
+        self._values = {"consumer": consumer.group, "topic": consumer.topic.name}
+
+    async def __call__(self) -> bool:
+        """Try each key's first message that may run; True when there was one.
+
+        :raises Unavailable: when it could not be tried; it stays released and is tried again.
+        """
+        async with transaction(self._engine) as connection:
+            rows = (await connection.execute(RUNNABLE, self._values)).all()
+        for row in rows:
+            await self._run(row)
+        return bool(rows)
+
+    async def _run(self, row: Row[Any]) -> None:
+        values: dict[str, object] = {"consumer": self._consumer.group, "id": row.id}
+        statement = END
+        try:
+            await self._consumer.handle_alone(row.value)
+        except Unavailable:
+            raise
+        except Exception as error:
+            statement = PARK_AGAIN
+            values["reason"] = f"{type(error).__name__}: {error}"[:2000]
+            log.warning("parked again", message_id=str(row.message_id), reason=values["reason"])
+        else:
+            log.info("released", message_id=str(row.message_id))
+        async with transaction(self._engine) as connection:
+            await connection.execute(statement, values)

@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+from libs.runtime.tests.fakes import make_tables
+from pydantic import SecretStr
+from sqlalchemy.ext.asyncio import AsyncEngine
+from tests.plugins.postgres import Database
+
+from swap_runtime.database import create_engine
+
+
+@pytest.fixture
+def url(database: Database) -> str:
+    """The settler's schema with the runtime's tables, empty."""
+    url = database.url("settler")
+    make_tables(url)
+    return url
+
+
+@pytest.fixture
+async def engine(url: str) -> AsyncIterator[AsyncEngine]:
+    engine = create_engine(SecretStr(url), application_name="test", pool_size=10)
+    yield engine
+    await engine.dispose()
+
+
+@pytest.fixture
+async def reader(engine: AsyncEngine, database: Database) -> AsyncIterator[AsyncEngine]:
+    """Another service, which reads the settler's outbox."""
+    make_tables(database.url("api"))
+    reader = create_engine(SecretStr(database.url("api")), application_name="test", pool_size=10)
+    yield reader
+    await reader.dispose()

@@ -1,0 +1,228 @@
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+from collections.abc import Awaitable, Sequence
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from libs.runtime.tests.fakes import decide, outgoing
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from swap_runtime.crashpoint import KILLED
+from swap_runtime.database import forbid_open_transaction
+from swap_runtime.outbox import add_to_outbox
+from swap_runtime.relay import Relay
+
+pytestmark = pytest.mark.connected
+WAITING = text("SELECT count(*) FROM outbox WHERE published_at IS NULL")
+
+
+class FakeProducer:
+    """Queues like aiokafka: nothing is delivered before `flush`."""
+
+    def __init__(self, *, lost: bytes | None = None) -> None:
+        self._lost = lost
+        self._queue: list[tuple[bytes, asyncio.Future[None]]] = []
+        self.delivered: list[bytes] = []
+        self.headers: list[dict[str, bytes]] = []
+        self.discarded = 0
+
+    async def send(
+        self, topic: str, value: bytes, key: bytes, headers: Sequence[tuple[str, bytes]]
+    ) -> Awaitable[object]:
+        forbid_open_transaction("producer")
+        future = asyncio.get_running_loop().create_future()
+        self._queue.append((key, future))
+        self.headers.append(dict(headers))
+        return future
+
+    async def flush(self) -> None:
+        for value, future in self._queue:
+            if value == self._lost:
+                future.set_exception(ConnectionError())
+            else:
+                self.delivered.append(value)
+                future.set_result(None)
+        self._queue.clear()
+        self._lost = None
+
+    async def discard(self) -> None:
+        self.discarded += 1
+
+
+class HangingProducer(FakeProducer):
+    async def flush(self) -> None:
+        await asyncio.Event().wait()
+
+
+async def waiting(engine: AsyncEngine) -> int:
+    async with engine.connect() as connection:
+        return int(await connection.scalar(WAITING) or 0)
+
+
+class TestPublishBatch:
+    async def test_publishes_in_order_and_once(self, engine: AsyncEngine) -> None:
+        producer = FakeProducer()
+        relay = Relay(engine, producer, holder="a", batch_size=3)
+        await decide(engine, *(outgoing(f"{n}") for n in range(5)))
+
+        assert [await relay.publish_batch() for _ in range(3)] == [3, 2, 0]
+        assert producer.delivered == [b"0", b"1", b"2", b"3", b"4"]
+
+    async def test_says_in_headers_who_a_message_is_and_where_it_stands(
+        self, engine: AsyncEngine
+    ) -> None:
+        producer, message = FakeProducer(), outgoing()
+        await decide(engine, message)
+
+        await Relay(engine, producer, holder="a").publish_batch()
+
+        source, xid, row_id = producer.headers[0]["outbox"].decode().split("/")
+        assert producer.headers[0]["message_id"].decode() == str(message.message_id)
+        assert (source, row_id) == ("settler", "1")
+        assert int(xid) > 2
+
+    async def test_sends_the_whole_batch_again_when_one_row_failed(
+        self, engine: AsyncEngine
+    ) -> None:
+        producer = FakeProducer(lost=b"x")
+        relay = Relay(engine, producer, holder="a")
+        await decide(engine, outgoing("w"), outgoing("x"))
+
+        with pytest.raises(ConnectionError):
+            await relay.publish_batch()
+
+        assert await relay.publish_batch() == 2
+        assert producer.delivered == [b"w", b"w", b"x"]
+
+    async def test_k3_does_not_lose_a_lower_id_that_commits_late(self, engine: AsyncEngine) -> None:
+        producer = FakeProducer()
+        relay = Relay(engine, producer, holder="a")
+        async with engine.connect() as slow:
+            await add_to_outbox(slow, [outgoing("low")])
+            await decide(engine, outgoing("high"))
+            assert await relay.publish_batch() == 1
+            await slow.commit()
+
+        assert await relay.publish_batch() == 1
+        assert producer.delivered == [b"high", b"low"]
+
+    async def test_k4_stands_by_until_the_lease_of_another_runs_out(
+        self, engine: AsyncEngine
+    ) -> None:
+        producer = FakeProducer()
+        gone = Relay(engine, producer, holder="a", term=timedelta(milliseconds=300))
+        standby = Relay(engine, producer, holder="b")
+        await decide(engine, outgoing("1"))
+        assert await gone.publish_batch() == 1
+        await decide(engine, outgoing("2"))
+
+        assert await standby.publish_batch() == 0
+        async with asyncio.timeout(5):
+            while await standby.publish_batch() == 0:  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
+
+        assert producer.delivered == [b"1", b"2"]
+        assert await gone.publish_batch() == 0
+        async with engine.connect() as connection:
+            assert await connection.scalar(text("SELECT epoch FROM lease")) == 2
+
+    async def test_marks_nothing_when_it_is_cancelled_while_publishing(
+        self, engine: AsyncEngine
+    ) -> None:
+        relay = Relay(engine, HangingProducer(), holder="a")
+        await decide(engine, outgoing())
+
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(relay.publish_batch(), 0.3)
+
+        assert await waiting(engine) == 1
+
+
+class TestRelay:
+    async def test_k13_keeps_rows_and_begins_anew_when_the_broker_fails(
+        self, engine: AsyncEngine, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("swap_runtime.relay.PAUSE_SECONDS", 0)
+        producer = FakeProducer(lost=b"a")
+        relay = Relay(engine, producer, holder="a")
+        await decide(engine, outgoing("a"))
+
+        assert await relay() is False
+
+        assert producer.discarded == 1
+        assert await waiting(engine) == 1
+        await relay()
+        assert producer.delivered == [b"a"]
+
+    async def test_lets_another_begin_when_it_stops(self, engine: AsyncEngine) -> None:
+        producer = FakeProducer()
+        stopped, standby = (Relay(engine, producer, holder=holder) for holder in ("a", "b"))
+        await decide(engine, outgoing("1"))
+        await stopped.stop()
+        await decide(engine, outgoing("2"))
+
+        await standby.publish_batch()
+
+        assert producer.delivered == [b"1", b"2"]
+
+
+# Appends every delivery to a file, as a broker would that outlives the relay.
+DYING_RELAY = """
+import asyncio, sys
+from pydantic import SecretStr
+from swap_runtime.database import create_engine
+from swap_runtime.relay import Relay
+
+class Producer:
+    async def send(self, topic, value, key, headers):
+        with open(sys.argv[2], "ab") as delivered:
+            delivered.write(dict(headers)["message_id"] + b"\\n")
+        future = asyncio.get_running_loop().create_future()
+        future.set_result(None)
+        return future
+    async def flush(self): ...
+    async def discard(self): ...
+
+async def main():
+    engine = create_engine(SecretStr(sys.argv[1]), application_name="dying")
+    relay = Relay(engine, Producer(), holder="the same after its restart")
+    print(await relay.publish_batch())
+
+asyncio.run(main())
+"""
+
+
+class TestCrash:
+    @pytest.mark.parametrize(
+        ("point", "deliveries"),
+        [
+            pytest.param("relay.before_publish", 1, id="k1_before_publishing"),
+            pytest.param("relay.after_publish", 2, id="k2_before_marking"),
+        ],
+    )
+    async def test_a_message_survives_a_crash(
+        self, engine: AsyncEngine, url: str, tmp_path: Path, point: str, deliveries: int
+    ) -> None:
+        message, delivered = outgoing(), tmp_path / "delivered"
+        await decide(engine, message)
+        command = [sys.executable, "-c", DYING_RELAY, url, str(delivered)]
+
+        died = await asyncio.to_thread(run, command, CRASH_AT=f"{point}:1")
+        again = await asyncio.to_thread(run, command)
+
+        assert died.returncode == KILLED
+        assert again.stdout == "1\n"
+        assert delivered.read_text() == f"{message.message_id}\n" * deliveries
+        assert await waiting(engine) == 0
+
+
+def run(command: Sequence[str], **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command, env={**os.environ, **environment}, capture_output=True, text=True, check=False
+    )
