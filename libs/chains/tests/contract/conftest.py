@@ -1,0 +1,278 @@
+"""One harness, two chains: the fake and anvil. Expectations in the tests are written by hand."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import subprocess
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from eth_account import Account
+from swap_chains.events import Block, BlockAdded, ChainEvent, Movement
+from swap_chains.evm import codec
+from swap_chains.evm.codec import ZERO_ADDRESS, Payment
+from swap_chains.evm.deploy import Deployer, deploy_contracts
+from swap_chains.evm.following import Pace
+from swap_chains.evm.reader import EvmReader
+from swap_chains.evm.rpc import Rpc, open_session
+from swap_chains.evm.sender import EvmSender
+from swap_chains.fake import FakeChain, FakeReader, FakeSender
+from swap_chains.ports import Call, ChainReader, ChainSender, Fees, SignedTransaction
+
+EVM = Path(__file__).parents[4] / "evm"
+ANVIL = EVM / "node_modules/@foundry-rs/anvil-linux-amd64/bin/anvil"
+ARTIFACTS = EVM / "artifacts"
+PATIENCE = 10.0
+GWEI = 10**9
+# The first development keys, known to everybody.
+OWNER_KEY = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80"
+OPERATOR_KEY = "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d"
+USER_KEY = "0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a"
+STRANGER = codec.checksum_address("0x" + "5a" * 20)
+FUNDS = 10**24
+
+
+@dataclass
+class ChainHarness:
+    """What the suite may do to a chain, whichever it is."""
+
+    reader: ChainReader
+    operator: ChainSender
+    user: ChainSender
+    depository: str
+    treasury: str
+    token: str
+    watched: set[str]
+    mine: Callable[[int], Awaitable[None]]
+    reorg: Callable[[int, Sequence[tuple[SignedTransaction, int]]], Awaitable[None]]
+    drop: Callable[[SignedTransaction], Awaitable[None]]
+    fees: Fees = field(default_factory=lambda: Fees(100 * GWEI, GWEI))
+
+    def deposit_native(self, number: int, base_units: int) -> Call:
+        data = codec.encode_deposit_native(codec.depository_id(number), self.treasury)
+        return Call(self.depository, base_units, data, 300_000)
+
+    def deposit_token(self, number: int, base_units: int) -> Call:
+        key = codec.depository_id(number)
+        data = codec.encode_deposit_erc20(key, self.token, self.treasury, base_units)
+        return Call(self.depository, 0, data, 300_000)
+
+    def transfer(self, to_address: str, base_units: int) -> Call:
+        return Call(self.token, 0, codec.encode_transfer(to_address, base_units), 200_000)
+
+    def send_native(self, base_units: int, memo: bytes = b"") -> Call:
+        return Call(self.treasury, base_units, memo, 200_000)
+
+    def pay(self, *payments: Payment) -> Call:
+        one = len(payments) == 1
+        data = codec.encode_pay(payments[0]) if one else codec.encode_pay_batch(payments)
+        return Call(self.treasury, 0, data, 600_000)
+
+    def native_payment(self, intent: int, base_units: int, to: str = STRANGER) -> Payment:
+        return Payment(intent, ZERO_ADDRESS, to, base_units)
+
+    async def sign(
+        self, sender: ChainSender, call: Call, *, fees: Fees | None = None
+    ) -> SignedTransaction:
+        nonce = await self.reader.pending_nonce(sender.address)
+        return await sender.sign(call, nonce=nonce, fees=fees or self.fees)
+
+    async def send(self, sender: ChainSender, *calls: Call) -> list[SignedTransaction]:
+        """Sign and broadcast calls in a row, and leave them waiting."""
+        sent = []
+        for call in calls:
+            sent.append(await self.sign(sender, call))
+            (outcome,) = await sender.broadcast(sent[-1:])
+            assert outcome.is_out, outcome
+        return sent
+
+    async def send_and_mine(self, sender: ChainSender, *calls: Call) -> list[SignedTransaction]:
+        sent = await self.send(sender, *calls)
+        await self.mine(1)
+        return sent
+
+    async def until(
+        self,
+        is_enough: Callable[[list[ChainEvent]], bool],
+        *,
+        after: Block,
+        recent: Sequence[Block] = (),
+    ) -> list[ChainEvent]:
+        """Follow from a block until the facts so far are enough."""
+        seen: list[ChainEvent] = []
+        async with (
+            asyncio.timeout(PATIENCE),
+            aclosing(self.reader.follow(after=after, recent=recent)) as events,
+        ):
+            async for event in events:
+                seen.append(event)
+                if is_enough(seen):
+                    break
+        return seen
+
+    async def blocks_until_head(
+        self, *, after: Block, recent: Sequence[Block] = ()
+    ) -> list[BlockAdded]:
+        head = await self.reader.head()
+        events = await self.until(
+            lambda seen: any(isinstance(e, BlockAdded) and e.block == head for e in seen),
+            after=after,
+            recent=recent,
+        )
+        return [event for event in events if isinstance(event, BlockAdded)]
+
+    async def movements_after(self, block: Block) -> list[Movement]:
+        added = await self.blocks_until_head(after=block)
+        return [movement for event in added for movement in event.movements]
+
+
+def make_fake() -> ChainHarness:
+    addresses = [codec.checksum_address("0x" + digits * 20) for digits in ("d1", "7e", "70")]
+    depository, treasury, token = addresses
+    operator, user = (codec.checksum_address("0x" + digits * 20) for digits in ("0b", "05"))
+    chain = FakeChain(
+        "FAKE_DEVNET", depository=depository, treasury=treasury, decimals={token: 6}
+    )
+    for account in (treasury, user, operator):
+        for asset in (ZERO_ADDRESS, token):
+            chain.give(account, asset, FUNDS)
+    chain.authorize(operator)
+    chain.mine(3)
+    watched: set[str] = set()
+
+    async def mine(count: int) -> None:
+        chain.mine(count)
+
+    async def reorg(depth: int, kept: Sequence[tuple[SignedTransaction, int]]) -> None:
+        chain.reorg(depth, [(t.transaction_hash, place) for t, place in kept])
+
+    async def drop(transaction: SignedTransaction) -> None:
+        chain.drop(transaction.transaction_hash)
+
+    return ChainHarness(
+        reader=FakeReader(chain, watched),
+        operator=FakeSender(chain, operator),
+        user=FakeSender(chain, user),
+        depository=depository,
+        treasury=treasury,
+        token=token,
+        watched=watched,
+        mine=mine,
+        reorg=reorg,
+        drop=drop,
+    )
+
+
+@pytest.fixture(scope="session")
+def anvil_url() -> Iterator[str]:
+    """Start anvil itself, not its wrapper, and end exactly this child."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    child = subprocess.Popen(
+        [ANVIL, "--port", str(port), "--slots-in-an-epoch", "1", "--silent"],
+        stdout=subprocess.DEVNULL,
+    )
+    try:
+        asyncio.run(_ready(child, port))
+        yield f"http://127.0.0.1:{port}"
+        assert child.poll() is None, "anvil died"
+    finally:
+        child.kill()
+        child.wait()
+
+
+async def _ready(child: subprocess.Popen[bytes], port: int) -> None:
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            assert child.poll() is None, "anvil did not start"
+            try:
+                _, writer = await asyncio.open_connection("127.0.0.1", port)
+            except OSError:
+                await asyncio.sleep(0.02)
+            else:
+                writer.close()
+                return
+
+
+@pytest.fixture(scope="session")
+def contracts(anvil_url: str) -> tuple[str, str, str]:
+    """Deploy once: (depository, treasury, token)."""
+    return asyncio.run(_deploy(anvil_url))
+
+
+async def _deploy(url: str) -> tuple[str, str, str]:
+    async with Deployer(url, OWNER_KEY) as deployer:
+        operator = Account.from_key(OPERATOR_KEY).address
+        depository, treasury = await deploy_contracts(deployer, ARTIFACTS, operators=[operator])
+        user = Account.from_key(USER_KEY).address
+        dev_token = ARTIFACTS / "DevToken.json"
+        token = await deployer.deploy(dev_token, "USD Coin", "USDC", 6, user, FUNDS)
+        await deployer.transact(dev_token, token, "mint", treasury, FUNDS)
+        for asset in (ZERO_ADDRESS, token):
+            await deployer.transact(
+                ARTIFACTS / "Treasury.json", treasury, "setOutflowLimit", asset, 2**256 - 1, 0
+            )
+        await deployer.send_native(treasury, 10**20)
+    return depository, treasury, token
+
+
+@pytest_asyncio.fixture
+async def anvil(anvil_url: str, contracts: tuple[str, str, str]) -> AsyncIterator[ChainHarness]:
+    depository, treasury, token = contracts
+    watched: set[str] = set()
+    async with open_session() as session:
+        rpc = Rpc.to_urls("ETHEREUM_DEVNET", [anvil_url], session)
+        reader = EvmReader(
+            rpc,
+            depository=depository,
+            treasury=treasury,
+            tokens=[token],
+            watched=watched,
+            pace=Pace(poll_seconds=0.02),
+        )
+        # What changes the chain is asked once: a retry would mine twice.
+        ask = rpc.nodes[0].call
+        await ask("evm_setAutomine", False)
+
+        async def mine(count: int) -> None:
+            await ask("anvil_mine", hex(count))
+
+        async def reorg(depth: int, kept: Sequence[tuple[SignedTransaction, int]]) -> None:
+            pairs = [["0x" + t.raw.hex(), place] for t, place in kept]
+            await ask("anvil_reorg", depth, pairs)
+
+        async def drop(transaction: SignedTransaction) -> None:
+            await ask("anvil_dropTransaction", transaction.transaction_hash)
+
+        harness = ChainHarness(
+            reader=reader,
+            operator=EvmSender(rpc, chain_id=31337, private_key=OPERATOR_KEY),
+            user=EvmSender(rpc, chain_id=31337, private_key=USER_KEY),
+            depository=depository,
+            treasury=treasury,
+            token=token,
+            watched=watched,
+            mine=mine,
+            reorg=reorg,
+            drop=drop,
+        )
+        approval = Call(token, 0, codec.encode_approve(depository, FUNDS), 100_000)
+        await harness.send_and_mine(harness.user, approval)
+        await mine(3)
+        yield harness
+        await ask("anvil_dropAllTransactions")
+        await ask("evm_setAutomine", True)
+
+
+@pytest.fixture(params=["fake", pytest.param("anvil", marks=pytest.mark.connected)])
+def chain(request: pytest.FixtureRequest) -> ChainHarness:
+    if request.param == "fake":
+        return make_fake()
+    harness: ChainHarness = request.getfixturevalue("anvil")
+    return harness
