@@ -1,0 +1,3 @@
+from swapctl.app import main
+
+main()

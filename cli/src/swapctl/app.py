@@ -1,0 +1,75 @@
+"""The root of the command line."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from swapctl.commands import invariants, networks, parked, partners, trail, webhooks
+from swapctl.internal import Failed
+from swapctl.places import (
+    AUDITOR_VARIABLE,
+    TOKEN_VARIABLE,
+    URL_VARIABLES,
+    NotTold,
+    ServiceName,
+    find_places,
+)
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Operate a swap service: partners, keys, webhooks, parked messages, audits.",
+)
+app.add_typer(partners.partner, name="partner")
+app.add_typer(partners.app, name="app")
+app.add_typer(partners.key, name="key")
+app.add_typer(webhooks.webhook, name="webhook")
+app.add_typer(networks.network, name="network")
+app.add_typer(parked.parked, name="parked")
+app.command("trail")(trail.show_trail)
+app.command("invariants")(invariants.check_invariants)
+
+Url = Annotated[str | None, typer.Option(help="Its internal port.", show_default=False)]
+
+
+@app.callback()
+def root(
+    context: typer.Context,
+    *,
+    stack: Annotated[
+        Path | None, typer.Option(help="A stack's description; var/stack.json if it is there.")
+    ] = None,
+    api_url: Url = None,
+    quoter_url: Url = None,
+    watcher_url: Url = None,
+    settler_url: Url = None,
+    notifier_url: Url = None,
+    token: Annotated[str | None, typer.Option(help="The operator's token.")] = None,
+    auditor_url: Annotated[str | None, typer.Option(help="The database, to read.")] = None,
+) -> None:
+    """Find out where everything is."""
+    urls = {
+        ServiceName.API: api_url,
+        ServiceName.QUOTER: quoter_url,
+        ServiceName.WATCHER: watcher_url,
+        ServiceName.SETTLER: settler_url,
+        ServiceName.NOTIFIER: notifier_url,
+    }
+    overrides = {URL_VARIABLES[service]: url for service, url in urls.items()}
+    context.obj = find_places(
+        stack, {**overrides, TOKEN_VARIABLE: token, AUDITOR_VARIABLE: auditor_url}
+    )
+
+
+def main() -> None:
+    """Run one command; what went wrong is one line, and the code is 1."""
+    try:
+        app()
+    except (Failed, NotTold) as error:
+        typer.echo(f"swapctl: {error}", err=True)
+        sys.exit(1)

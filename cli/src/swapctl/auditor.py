@@ -1,0 +1,53 @@
+"""Reads the database as somebody who may change nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, LiteralString
+
+import psycopg
+from psycopg.rows import dict_row
+
+from swapctl.internal import Failed
+
+Row = dict[str, Any]
+
+
+class Auditor:
+    """One connection, read-only whatever its role may do."""
+
+    def __init__(self, connection: psycopg.Connection[Row]) -> None:
+        self._connection = connection
+
+    def rows(self, query: LiteralString | bytes, values: Sequence[object] = ()) -> list[Row]:
+        """
+        :raises Failed: when the query cannot be answered.
+        """
+        try:
+            return self._connection.execute(query, values or None).fetchall()
+        except psycopg.Error as error:
+            raise Failed(f"the database says: {error}".strip()) from error
+
+    def has_table(self, name: str) -> bool:
+        (row,) = self.rows("SELECT to_regclass(%s) IS NOT NULL AS is_there", [name])
+        return bool(row["is_there"])
+
+
+@contextmanager
+def auditing(url: str) -> Iterator[Auditor]:
+    """
+    :raises Failed: when the database cannot be reached.
+    """
+    try:
+        connection = psycopg.connect(
+            url,
+            autocommit=True,
+            row_factory=dict_row,
+            connect_timeout=5,
+            options="-c default_transaction_read_only=on",
+        )
+    except psycopg.Error as error:
+        raise Failed(f"the database cannot be reached: {error}".strip()) from error
+    with connection:
+        yield Auditor(connection)

@@ -1,0 +1,56 @@
+"""Messages that could not work, set aside for a person."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from swapctl.context import internal, places
+from swapctl.output import Json, show, show_all
+from swapctl.places import NotTold, ServiceName
+
+parked = typer.Typer(no_args_is_help=True, help="Messages that could not work.")
+COLUMNS = ("service", "id", "topic", "key", "state", "is_behind", "parked_at", "reason")
+
+Service = Annotated[ServiceName, typer.Option("--service", help="Whose message it is.")]
+
+
+@parked.command("list")
+def list_parked(
+    context: typer.Context,
+    *,
+    service: Annotated[ServiceName | None, typer.Option(help="Only this one's.")] = None,
+    as_json: Json = False,
+) -> None:
+    """List what stands aside, of every service or of one."""
+    rows: list[dict[str, Any]] = []
+    for one in [service] if service else list(ServiceName):
+        if service is None and not _is_known(context, one):
+            continue
+        found = internal(context, one).get("/parked")["parked"]
+        rows += [{"service": one.value, **row} for row in found]
+    show_all(rows, as_json=as_json, columns=COLUMNS)
+
+
+@parked.command("release")
+def release_parked(
+    context: typer.Context, parked_id: int, *, service: Service, as_json: Json = False
+) -> None:
+    """Try a message again, and then what waits behind it."""
+    show(internal(context, service).post(f"/parked/{parked_id}/release"), as_json=as_json)
+
+
+@parked.command("drop")
+def drop_parked(
+    context: typer.Context, parked_id: int, *, service: Service, as_json: Json = False
+) -> None:
+    """Give a message up for good."""
+    show(internal(context, service).post(f"/parked/{parked_id}/drop"), as_json=as_json)
+
+
+def _is_known(context: typer.Context, service: ServiceName) -> bool:
+    try:
+        return bool(places(context).url(service))
+    except NotTold:
+        return False

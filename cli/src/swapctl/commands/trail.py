@@ -1,0 +1,65 @@
+"""What the services told each other about one swap."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Final
+from uuid import UUID
+
+import typer
+from psycopg import sql
+
+from swapctl.auditor import Auditor, auditing
+from swapctl.context import places
+from swapctl.internal import Failed
+from swapctl.joining import Marks, Stored, belongs, marks_of, timeline
+from swapctl.output import Json, show_all
+
+# The services that produce messages.
+SOURCES: Final = ("api", "settler", "chain_watcher")
+COLUMNS: Final = ("after_ms", "from", "topic", "says", "published_after_ms")
+# A deposit may be seen before the swap's first message is committed.
+BEFORE: Final = timedelta(minutes=10)
+
+KEYED: Final = b"""
+SELECT id, topic, key, payload, created_at, published_at FROM {}.outbox WHERE key = %s
+"""
+ABOUT: Final = b"""
+SELECT id, topic, key, payload, created_at, published_at FROM {}.outbox
+WHERE created_at >= %s
+  AND topic IN ('deposit.changed.v1', 'payout.changed.v1', 'deposit.hinted.v1')
+  AND EXISTS (SELECT FROM unnest(%s::bytea[]) AS needle WHERE position(needle IN payload) > 0)
+"""
+
+
+def show_trail(context: typer.Context, swap_id: UUID, *, as_json: Json = False) -> None:
+    """Show every message about a swap, in the order in which they were committed."""
+    with auditing(places(context).auditor_url) as auditor:
+        keyed = _keyed(auditor, str(swap_id))
+        if not keyed:
+            raise Failed(f"nobody said anything about swap {swap_id}")
+        marks = marks_of(str(swap_id), keyed)
+        since = min(row.created_at for row in keyed) - BEFORE
+        about = [row for row in _about(auditor, marks, since) if belongs(row, marks)]
+    show_all(timeline([*keyed, *about]), as_json=as_json, columns=COLUMNS)
+
+
+def _keyed(auditor: Auditor, swap_id: str) -> list[Stored]:
+    return _outboxes(auditor, KEYED, [swap_id.encode()])
+
+
+def _about(auditor: Auditor, marks: Marks, since: datetime) -> list[Stored]:
+    needles = marks.needles()
+    return _outboxes(auditor, ABOUT, [since, needles]) if needles else []
+
+
+def _outboxes(auditor: Auditor, query: bytes, values: list[object]) -> list[Stored]:
+    found: list[Stored] = []
+    for source in SOURCES:
+        if auditor.has_table(f"{source}.outbox"):
+            of_source = query.replace(b"{}", sql.Identifier(source).as_bytes(None))
+            found += [
+                Stored(source, **{**row, "key": bytes(row["key"]).decode()})
+                for row in auditor.rows(of_source, values)
+            ]
+    return found

@@ -1,0 +1,86 @@
+"""Webhook endpoints and what was sent to them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from uuid import UUID
+
+import typer
+
+from swapctl.commands.partners import AppId, Environment
+from swapctl.context import internal
+from swapctl.output import Json, show, show_all
+from swapctl.places import ServiceName
+
+webhook = typer.Typer(no_args_is_help=True, help="Where status changes are pushed to.")
+MESSAGE_COLUMNS = ("id", "endpoint_id", "sequence", "event_type", "state", "attempts", "due_at")
+
+
+@webhook.command("add")
+def add_webhook(
+    context: typer.Context,
+    *,
+    app_id: AppId,
+    url: Annotated[str, typer.Option(help="https in live, http is allowed in test.")],
+    updates: Annotated[
+        bool, typer.Option("--updates", help="Also send progress within a status.")
+    ] = False,
+    environment: Annotated[Environment, typer.Option()] = Environment.TEST,
+    as_json: Json = False,
+) -> None:
+    """Add an endpoint and show its secret, this once."""
+    body = {
+        "app_id": str(app_id),
+        "url": url,
+        "wants_updates": updates,
+        "environment": environment.value,
+    }
+    show(internal(context, ServiceName.NOTIFIER).post("/endpoints", body), as_json=as_json)
+
+
+@webhook.command("list")
+def list_webhooks(
+    context: typer.Context,
+    *,
+    app_id: Annotated[UUID | None, typer.Option("--app", help="Only this app's.")] = None,
+    as_json: Json = False,
+) -> None:
+    """List endpoints and how they are doing."""
+    asked = str(app_id) if app_id else None
+    endpoints = internal(context, ServiceName.NOTIFIER).get("/endpoints", app_id=asked)
+    show_all(endpoints["endpoints"], as_json=as_json)
+
+
+@webhook.command("rotate")
+def rotate_webhook(context: typer.Context, endpoint_id: UUID, *, as_json: Json = False) -> None:
+    """Give an endpoint a new secret; the old one signs beside it for a day."""
+    notifier = internal(context, ServiceName.NOTIFIER)
+    show(notifier.post(f"/endpoints/{endpoint_id}/rotate"), as_json=as_json)
+
+
+@webhook.command("disable")
+def disable_webhook(context: typer.Context, endpoint_id: UUID, *, as_json: Json = False) -> None:
+    """Send nothing more to an endpoint."""
+    notifier = internal(context, ServiceName.NOTIFIER)
+    show(notifier.post(f"/endpoints/{endpoint_id}/disable"), as_json=as_json)
+
+
+@webhook.command("enable")
+def enable_webhook(context: typer.Context, endpoint_id: UUID, *, as_json: Json = False) -> None:
+    """Send to an endpoint again, from now on; what it missed can be replayed."""
+    notifier = internal(context, ServiceName.NOTIFIER)
+    show(notifier.post(f"/endpoints/{endpoint_id}/enable"), as_json=as_json)
+
+
+@webhook.command("messages")
+def list_messages(context: typer.Context, swap_id: UUID, *, as_json: Json = False) -> None:
+    """List the messages of a swap and how far each got."""
+    messages = internal(context, ServiceName.NOTIFIER).get("/messages", swap_id=str(swap_id))
+    show_all(messages["messages"], as_json=as_json, columns=MESSAGE_COLUMNS)
+
+
+@webhook.command("replay")
+def replay_message(context: typer.Context, message_id: str, *, as_json: Json = False) -> None:
+    """Send a message again: the same id, the same bytes."""
+    notifier = internal(context, ServiceName.NOTIFIER)
+    show(notifier.post(f"/messages/{message_id}/replay"), as_json=as_json)

@@ -1,0 +1,103 @@
+"""Which messages belong to one swap, and what each says in a line. Pure: rows in, rows out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """One row of an outbox."""
+
+    source: str
+    id: int
+    topic: str
+    key: str
+    payload: bytes
+    created_at: datetime
+    published_at: datetime | None
+
+    @property
+    def body(self) -> dict[str, Any]:
+        body: dict[str, Any] = json.loads(self.payload)["body"]
+        return body
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """By what the messages of others can be known as this swap's."""
+
+    swap_id: str
+    sequence_numbers: frozenset[int]
+    transaction_hashes: frozenset[str]
+
+    def needles(self) -> list[bytes]:
+        """Return bytes of which every message of the swap holds at least one."""
+        numbers = [f'"sequence_number":{number}' for number in self.sequence_numbers]
+        return [text.encode() for text in (*numbers, *self.transaction_hashes)]
+
+
+def marks_of(swap_id: str, rows: Iterable[Stored]) -> Marks:
+    """Collect the marks from the messages that are keyed by the swap."""
+    bodies = [row.body for row in rows if row.key == swap_id]
+    hashes = {
+        transaction["transaction_hash"]
+        for body in bodies
+        for transaction in body.get("transactions", ())
+        if transaction["transaction_hash"]
+    }
+    numbers = {body["sequence_number"] for body in bodies if "sequence_number" in body}
+    return Marks(swap_id, frozenset(numbers), frozenset(hashes))
+
+
+def belongs(row: Stored, marks: Marks) -> bool:
+    """Tell whether a message is about the swap."""
+    if row.key == marks.swap_id:
+        return True
+    body = row.body
+    return (
+        body.get("sequence_number") in marks.sequence_numbers
+        or body.get("transaction_hash") in marks.transaction_hashes
+    )
+
+
+def timeline(rows: Sequence[Stored]) -> list[dict[str, Any]]:
+    """Return the messages in the order of their commits, each with its distance from the first."""
+    ordered = sorted(rows, key=lambda row: (row.created_at, row.source, row.id))
+    return [
+        {
+            "at": row.created_at.isoformat(),
+            "after_ms": round((row.created_at - ordered[0].created_at).total_seconds() * 1000),
+            "from": row.source,
+            "topic": row.topic,
+            "says": _says(row.body),
+            "published_after_ms": (
+                None
+                if row.published_at is None
+                else round((row.published_at - row.created_at).total_seconds() * 1000)
+            ),
+            "body": row.body,
+        }
+        for row in ordered
+    ]
+
+
+def _says(body: dict[str, Any]) -> str:
+    if "transactions" in body:
+        moves = [f"{t['type']} {t['status']}" for t in body["transactions"]]
+        status = f"#{body['sequence']} {body['status']}"
+        return f"{status} ({', '.join(moves)})" if moves else status
+    if "state" in body:
+        return f"{body['state']} {body['base_units']} of {body['token']} in {_short(body)}"
+    if "type" in body:
+        return str(body["type"])
+    return ", ".join(f"{name} {value}" for name, value in body.items())
+
+
+def _short(body: dict[str, Any]) -> str:
+    transaction_hash = body["transaction_hash"]
+    return f"{transaction_hash[:12]}…" if transaction_hash else "no transaction"

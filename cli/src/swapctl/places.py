@@ -1,0 +1,97 @@
+"""Where the services and the database are: told by options, by the environment, or by a stack."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Final
+
+STACK_FILE: Final = Path("var/stack.json")
+
+
+class ServiceName(StrEnum):
+    API = "api"
+    QUOTER = "quoter"
+    WATCHER = "chain_watcher"
+    SETTLER = "settler"
+    NOTIFIER = "notifier"
+
+
+URL_VARIABLES: Final = {
+    ServiceName.API: "SWAPCTL_API_URL",
+    ServiceName.QUOTER: "SWAPCTL_QUOTER_URL",
+    ServiceName.WATCHER: "SWAPCTL_WATCHER_URL",
+    ServiceName.SETTLER: "SWAPCTL_SETTLER_URL",
+    ServiceName.NOTIFIER: "SWAPCTL_NOTIFIER_URL",
+}
+TOKEN_VARIABLE: Final = "SWAP_OPERATOR__TOKEN"
+AUDITOR_VARIABLE: Final = "SWAPCTL_AUDITOR_URL"
+
+
+class NotTold(Exception):
+    """Something that a command needs was not said anywhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """What was told, the more explicit before the less."""
+
+    environment: Mapping[str, str]
+    stack: Mapping[str, Any] = field(default_factory=dict)
+
+    def url(self, service: ServiceName) -> str:
+        """Return the address of a service's internal port.
+
+        :raises NotTold: when nobody said it.
+        """
+        variable = URL_VARIABLES[service]
+        for row in self.stack.get("services", ()):
+            if row["name"].replace("-", "_") == service and variable not in self.environment:
+                return str(row["internal_url"])
+        return self._required(variable, None, f"the internal address of the {service} service")
+
+    @property
+    def token(self) -> str:
+        """
+        :raises NotTold: when nobody said it.
+        """
+        told = self.stack.get("operator", {}).get("token")
+        return self._required(TOKEN_VARIABLE, told, "the operator's token")
+
+    @property
+    def auditor_url(self) -> str:
+        """Return the address of the database for somebody who only reads.
+
+        :raises NotTold: when nobody said it.
+        """
+        postgres = self.stack.get("postgres", {})
+        told = postgres.get("auditor_url") or postgres.get("url")
+        url = self._required(AUDITOR_VARIABLE, told, "the database's address")
+        return url.replace("postgresql+psycopg://", "postgresql://", 1)
+
+    def _required(self, variable: str, told: str | None, what: str) -> str:
+        value = self.environment.get(variable) or told
+        if not value:
+            raise NotTold(f"{what} is not known: set {variable}, or name a stack with --stack")
+        return value
+
+
+def find_places(stack: Path | None, overrides: Mapping[str, str | None]) -> Places:
+    """Collect what is known; a stack file in its usual place is taken without being named.
+
+    :param overrides: options of the command line by the variable that each stands for.
+    :raises NotTold: when a stack file is named that is not there.
+    """
+    given = {name: value for name, value in overrides.items() if value}
+    environment = {**os.environ, **given}
+    if stack is None and not STACK_FILE.exists():
+        return Places(environment)
+    path = stack or STACK_FILE
+    try:
+        return Places(environment, json.loads(path.read_text()))
+    except (OSError, ValueError) as error:
+        raise NotTold(f"{path} cannot be read: {error}") from error

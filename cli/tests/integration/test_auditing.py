@@ -1,0 +1,124 @@
+"""The trail and the invariants, read from a real PostgreSQL as its auditor."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+import pytest
+from tests.plugins.postgres import Database
+from typer.testing import CliRunner
+
+from swap_runtime.schema import create_runtime_tables
+from swapctl.app import app
+from swapctl.auditor import auditing
+from swapctl.internal import Failed
+
+pytestmark = pytest.mark.connected
+SWAP_ID = str(uuid4())
+INPUT_HASH = "0x" + "11" * 32
+
+
+@pytest.fixture(scope="module")
+def told(database: Database) -> Database:
+    """Outboxes of three services in which one swap, and another, were talked about."""
+    mine = {"sequence_number": 77, "transactions": [_transaction(INPUT_HASH)]}
+    requested = {"sequence_number": 77, "type": "SwapRequested"}
+    _say(database, "api", "swap.requests.v1", SWAP_ID, requested)
+    _say(database, "chain_watcher", "deposit.changed.v1", "d1", _movement(INPUT_HASH, 77))
+    _say(database, "chain_watcher", "deposit.changed.v1", "d2", _movement("0x22", 770))
+    _say(
+        database,
+        "settler",
+        "swap.changed.v1",
+        SWAP_ID,
+        {**mine, "sequence": 1, "status": "user_transfer_pending"},
+    )
+    _say(database, "settler", "swap.changed.v1", str(uuid4()), {**mine, "sequence_number": 78})
+    return database
+
+
+def run(database: Database, *arguments: str) -> Any:
+    result = CliRunner().invoke(
+        app, ["--auditor-url", database.url("auditor"), *arguments, "--json"]
+    )
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return json.loads(result.stdout)
+
+
+class TestTrail:
+    def test_tells_what_was_said_about_one_swap(self, told: Database) -> None:
+        trail = run(told, "trail", SWAP_ID)
+
+        assert [(row["from"], row["topic"]) for row in trail] == [
+            ("api", "swap.requests.v1"),
+            ("chain_watcher", "deposit.changed.v1"),
+            ("settler", "swap.changed.v1"),
+        ]
+
+    def test_says_when_there_is_nothing(self, told: Database) -> None:
+        with pytest.raises(Failed, match="nobody said anything"):
+            run(told, "trail", str(uuid4()))
+
+
+class TestInvariants:
+    def test_name_each_query_and_its_rows(self, told: Database, tmp_path: Path) -> None:
+        (tmp_path / "holds.sql").write_text("SELECT 1 AS row WHERE false")
+        (tmp_path / "broken.sql").write_text("-- 100 % of it\nSELECT 7 AS swap;")
+        arguments = ["--auditor-url", told.url("auditor"), "invariants"]
+
+        result = CliRunner().invoke(app, [*arguments, "--directory", str(tmp_path), "--json"])
+
+        assert json.loads(result.stdout) == {"broken": [{"swap": 7}], "holds": []}
+        assert result.exit_code == 1
+
+
+class TestAuditor:
+    def test_can_change_nothing(self, told: Database) -> None:
+        url = told.superuser_url  # even one who might
+
+        with auditing(url) as auditor, pytest.raises(Failed, match="read-only"):
+            auditor.rows("DELETE FROM settler.outbox")
+
+
+class _Op:
+    def __init__(self, connection: psycopg.Connection) -> None:
+        self._connection = connection
+
+    def execute(self, sqltext: str) -> object:
+        return self._connection.execute(sqltext.encode())
+
+
+def _say(database: Database, source: str, topic: str, key: str, body: Mapping[str, Any]) -> None:
+    url = database.url(source).replace("+psycopg", "")
+    payload = json.dumps({"body": body}, separators=(",", ":")).encode()
+    with psycopg.connect(url) as connection:
+        (is_there,) = (
+            connection.execute("SELECT to_regclass('outbox') IS NOT NULL").fetchone() or ()
+        )
+        if not is_there:
+            create_runtime_tables(_Op(connection))
+        connection.execute(
+            "INSERT INTO outbox (message_id, topic, key, payload) "
+            "VALUES (gen_random_uuid(), %s, %s, %s)",
+            [topic, key.encode(), payload],
+        )
+
+
+def _movement(transaction_hash: str, sequence_number: int) -> dict[str, Any]:
+    return {
+        "state": "seen",
+        "base_units": "5",
+        "token": "0x0",
+        "transaction_hash": transaction_hash,
+        "sequence_number": sequence_number,
+    }
+
+
+def _transaction(transaction_hash: str) -> dict[str, Any]:
+    return {"type": "input", "status": "completed", "transaction_hash": transaction_hash}

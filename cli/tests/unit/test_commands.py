@@ -1,0 +1,174 @@
+"""The commands, against internal ports that answer what they were told."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from typer.testing import CliRunner
+
+from swapctl.app import app, main
+from swapctl.internal import Failed
+
+APP_ID = str(uuid4())
+
+
+class Port(ThreadingHTTPServer):
+    """An internal port: keeps what it was asked, answers what it was told."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.asked: list[tuple[str, str, Any, str | None]] = []
+        self.answers: dict[tuple[str, str], tuple[int, Any]] = {}
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Port
+
+    def do_GET(self) -> None:
+        self._answer(None)
+
+    def do_POST(self) -> None:
+        self._answer(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+
+    def _answer(self, body: Any) -> None:
+        self.server.asked.append((self.command, self.path, body, self.headers["authorization"]))
+        status, answer = self.server.answers.get((self.command, self.path), (200, {"ok": True}))
+        content = json.dumps(answer).encode()
+        self.send_response(status)
+        self.send_header("content-length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def port() -> Iterator[Port]:
+    port = Port()
+    thread = threading.Thread(target=port.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield port
+    port.shutdown()
+    thread.join()
+    port.server_close()
+
+
+@pytest.fixture
+def stack(port: Port, tmp_path: Path) -> Path:
+    names = ("api", "quoter", "chain_watcher", "settler", "notifier")
+    path = tmp_path / "stack.json"
+    path.write_text(
+        json.dumps(
+            {
+                "services": [{"name": name, "internal_url": port.url} for name in names],
+                "operator": {"token": "secret-token"},
+            }
+        )
+    )
+    return path
+
+
+def run(stack: Path, *arguments: str) -> Any:
+    result = CliRunner().invoke(app, ["--stack", str(stack), *arguments, "--json"])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return json.loads(result.stdout)
+
+
+class TestPartnerCommands:
+    def test_speak_as_the_operator(self, port: Port, stack: Path) -> None:
+        port.answers["POST", "/admin/partners"] = (200, {"id": "1", "name": "demo"})
+
+        told = run(stack, "partner", "create", "demo")
+
+        assert told == {"id": "1", "name": "demo"}
+        body = {"name": "demo"}
+        assert port.asked == [("POST", "/admin/partners", body, "Bearer secret-token")]
+
+    def test_find_a_partner_by_name(self, port: Port, stack: Path) -> None:
+        partner_id = str(uuid4())
+        listed = {"partners": [{"id": partner_id, "name": "demo"}]}
+        port.answers["GET", "/admin/partners"] = (200, listed)
+
+        run(stack, "app", "create", "--partner", "demo", "--name", "web", "--limits-lifted")
+
+        assert port.asked[-1][2] == {
+            "partner_id": partner_id,
+            "name": "web",
+            "environment": "test",
+            "limits_lifted": True,
+        }
+
+    def test_refuse_an_ambiguous_name(self, port: Port, stack: Path) -> None:
+        port.answers["GET", "/admin/partners"] = (200, {"partners": []})
+
+        with pytest.raises(Failed, match="0 partners are called demo"):
+            run(stack, "app", "create", "--partner", "demo", "--name", "web")
+
+    def test_pass_on_what_the_service_says(self, port: Port, stack: Path) -> None:
+        port.answers["POST", "/admin/keys"] = (404, {"error": "no such app"})
+
+        with pytest.raises(Failed, match="api answered 404: no such app"):
+            run(stack, "key", "create", "--app", APP_ID)
+
+
+class TestWebhookCommands:
+    def test_add_an_endpoint(self, port: Port, stack: Path) -> None:
+        run(stack, "webhook", "add", "--app", APP_ID, "--url", "http://a.example", "--updates")
+
+        assert port.asked[-1][:3] == (
+            "POST",
+            "/admin/endpoints",
+            {
+                "app_id": APP_ID,
+                "url": "http://a.example",
+                "wants_updates": True,
+                "environment": "test",
+            },
+        )
+
+
+class TestParkedCommands:
+    def test_list_every_service_s(self, port: Port, stack: Path) -> None:
+        port.answers["GET", "/admin/parked"] = (200, {"parked": [{"id": 7}]})
+
+        told = run(stack, "parked", "list")
+
+        assert [row["service"] for row in told] == [
+            "api",
+            "quoter",
+            "chain_watcher",
+            "settler",
+            "notifier",
+        ]
+
+    def test_release_names_its_service(self, port: Port, stack: Path) -> None:
+        run(stack, "parked", "release", "7", "--service", "settler")
+
+        assert port.asked[-1][:2] == ("POST", "/admin/parked/7/release")
+
+
+def test_what_is_not_told_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("SWAPCTL_API_URL", raising=False)
+    monkeypatch.setattr("sys.argv", ["swapctl", "partner", "list"])
+
+    with pytest.raises(SystemExit) as ended:
+        main()
+
+    assert ended.value.code == 1
+    assert "SWAPCTL_API_URL" in capsys.readouterr().err

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from swapctl.joining import Stored, belongs, marks_of, timeline
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+SWAP_ID = "6b7e0a52-7a3c-4a4e-9d5a-3b8a5a0f7a01"
+OUTPUT_HASH = "0x" + "ab" * 32
+
+
+def stored(body: dict[str, Any], **members: Any) -> Stored:
+    payload = json.dumps({"body": body}, separators=(",", ":")).encode()
+    return Stored(
+        **{
+            "source": "settler",
+            "id": 1,
+            "topic": "swap.changed.v1",
+            "key": SWAP_ID,
+            "payload": payload,
+            "created_at": NOW,
+            "published_at": None,
+            **members,
+        }
+    )
+
+
+REQUESTED = stored({"type": "SwapRequested", "sequence_number": 123}, source="api")
+CHANGED = stored(
+    {
+        "sequence": 4,
+        "status": "completed",
+        "transactions": [
+            {"type": "input", "status": "completed", "transaction_hash": None},
+            {"type": "output", "status": "completed", "transaction_hash": OUTPUT_HASH},
+        ],
+    },
+    created_at=NOW + timedelta(milliseconds=250),
+    published_at=NOW + timedelta(milliseconds=253),
+)
+
+
+def a_movement(**body: Any) -> Stored:
+    told = {"state": "seen", "base_units": "5", "token": "0x0", "transaction_hash": "0x1"}
+    return stored({**told, **body}, key="other", source="chain_watcher")
+
+
+class TestBelongs:
+    def test_takes_what_carries_the_swap_s_number_or_one_of_its_transactions(self) -> None:
+        marks = marks_of(SWAP_ID, [REQUESTED, CHANGED])
+
+        assert belongs(REQUESTED, marks)
+        assert belongs(a_movement(sequence_number=123), marks)
+        assert belongs(a_movement(transaction_hash=OUTPUT_HASH), marks)
+
+    def test_leaves_out_what_only_looks_like_it(self) -> None:
+        marks = marks_of(SWAP_ID, [REQUESTED, CHANGED])
+
+        assert not belongs(a_movement(sequence_number=1234), marks)
+        assert not belongs(a_movement(transaction_hash=None, sequence_number=None), marks)
+
+    def test_every_message_of_the_swap_holds_a_needle(self) -> None:
+        marks = marks_of(SWAP_ID, [REQUESTED, CHANGED])
+
+        for row in (a_movement(sequence_number=123), a_movement(transaction_hash=OUTPUT_HASH)):
+            assert any(needle in row.payload for needle in marks.needles())
+
+
+class TestTimeline:
+    def test_is_in_the_order_of_the_commits_with_distances(self) -> None:
+        first, last = timeline([CHANGED, REQUESTED])
+
+        assert (first["after_ms"], first["says"]) == (0, "SwapRequested")
+        assert (last["after_ms"], last["published_after_ms"]) == (250, 3)
+        assert last["says"] == "#4 completed (input completed, output completed)"
