@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from swap_settler.domain.ledger import OWING, AccountKind, Holder, LedgerTransaction
+from swap_settler.domain.ledger import LedgerTransaction
 
 AssetKey = tuple[str, str]  # network, token
 
@@ -23,6 +23,16 @@ class Inventory:
         return self.held_base_units - self.owed_base_units
 
 
+def assets_moved(transactions: Iterable[LedgerTransaction]) -> set[AssetKey]:
+    """Return the assets whose inventory the bookings may move."""
+    return {
+        (posting.account.network, posting.account.token)
+        for transaction in transactions
+        for posting in transaction.postings
+        if posting.account.is_held or posting.account.is_owed
+    }
+
+
 def after(inventory: Inventory, transactions: Iterable[LedgerTransaction]) -> Inventory:
     """Return the row after the bookings, of the next version if they moved it."""
     held, owed = inventory.held_base_units, inventory.owed_base_units
@@ -30,9 +40,9 @@ def after(inventory: Inventory, transactions: Iterable[LedgerTransaction]) -> In
         account = posting.account
         if (account.network, account.token) != (inventory.network, inventory.token):
             continue
-        if account.kind is AccountKind.CUSTODY and account.holder is not Holder.SIGNER:
+        if account.is_held:
             held += posting.base_units
-        elif account.kind in OWING:
+        elif account.is_owed:
             owed -= posting.base_units
     if (held, owed) == (inventory.held_base_units, inventory.owed_base_units):
         return inventory

@@ -57,6 +57,15 @@ class Account:
     holder: Holder | None = None
     address: str | None = None
 
+    @property
+    def is_held(self) -> bool:
+        """Whether it can be paid out: the signers' gas money pays nobody."""
+        return self.kind is AccountKind.CUSTODY and self.holder is not Holder.SIGNER
+
+    @property
+    def is_owed(self) -> bool:
+        return self.kind in OWING
+
 
 @dataclass(frozen=True, slots=True)
 class Posting:

@@ -9,9 +9,9 @@ from swap_settler.domain.changes import NOTHING, Changes
 from swap_settler.domain.swap import Swap
 
 
-def begin(swap: Swap, *, known: Swap | None) -> Changes:
-    """Return what it changes that a swap was requested; nothing when it is there already."""
-    return NOTHING if known is not None else Changes(swap=swap)
+def begin(swap: Swap) -> Changes:
+    """Return what it changes that a swap was requested: its first sequence."""
+    return Changes(swap=swap)
 
 
 def set_refund_address(swap: Swap, address: str, *, at: datetime) -> Changes:

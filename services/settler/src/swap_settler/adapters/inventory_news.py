@@ -1,0 +1,31 @@
+"""What can be paid out now, as the others are told: at most one message per asset and batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from swap_contracts.swaps import InventoryChanged
+from swap_contracts.topics import INVENTORY_CHANGED
+from swap_runtime.outbox import Outgoing
+from swap_settler.domain.changes import Changes
+from swap_settler.domain.inventory import Inventory
+
+
+def inventory_news(moved: Sequence[Inventory], cause: Changes) -> Sequence[Outgoing]:
+    """Return a message per row that moved, under the trace of what moved it last."""
+    trace_id = cause.trace_id or (cause.swap.terms.trace_id if cause.swap else "")
+    return [_message(inventory, trace_id) for inventory in moved]
+
+
+def _message(inventory: Inventory, trace_id: str) -> Outgoing:
+    body = InventoryChanged(
+        network=inventory.network,
+        token=inventory.token,
+        version=inventory.version,
+        available_base_units=str(inventory.available_base_units),
+    )
+    envelope = INVENTORY_CHANGED.seal(
+        body, version=inventory.version, occurred_at=datetime.now(UTC), trace_id=trace_id
+    )
+    return Outgoing.of(INVENTORY_CHANGED, envelope)

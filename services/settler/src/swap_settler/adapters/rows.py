@@ -1,0 +1,251 @@
+"""Rows to domain and back. An amount is numeric in the database and int everywhere else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Row
+
+from swap_domain.lifecycle import Status
+from swap_domain.money import Asset
+from swap_settler.domain.changes import Changes
+from swap_settler.domain.inventory import Inventory
+from swap_settler.domain.ledger import Account, AccountKind, Holder, LedgerTransaction
+from swap_settler.domain.swap import (
+    Deposit,
+    DepositState,
+    FailReason,
+    Intent,
+    IntentKind,
+    IntentState,
+    Method,
+    QuoteTerms,
+    Swap,
+    Terms,
+)
+
+Values = dict[str, object]
+
+
+def to_swap(
+    row: Row[Any], deposits: Mapping[UUID, Deposit], intents: Mapping[UUID, Intent]
+) -> Swap:
+    return Swap(
+        id=row.id,
+        terms=_to_terms(row),
+        quote=_to_quote(row),
+        status=Status(row.status),
+        sequence=row.sequence,
+        expires_at=row.expires_at,
+        changed_at=row.changed_at,
+        fail_reason=None if row.fail_reason is None else FailReason(row.fail_reason),
+        closed_at=row.closed_at,
+        deposits=deposits,
+        intents=intents,
+    )
+
+
+def _to_terms(row: Row[Any]) -> Terms:
+    return Terms(
+        sequence_number=row.sequence_number,
+        app_id=row.app_id,
+        method=Method(row.method),
+        source=Asset(row.source_network, row.source_token, row.source_decimals),
+        destination=Asset(row.destination_network, row.destination_token, row.destination_decimals),
+        source_address=row.source_address,
+        destination_address=row.destination_address,
+        refund_address=row.refund_address,
+        reference_id=row.reference_id,
+        created_at=row.created_at,
+        trace_id=row.trace_id,
+    )
+
+
+def _to_quote(row: Row[Any]) -> QuoteTerms:
+    quote = json.loads(row.quote)
+    return QuoteTerms(
+        document=row.quote,
+        requested_base_units=int(quote["requested_base_units"]),
+        payout_base_units=int(quote["receive_base_units"]),
+        min_payout_base_units=int(quote["min_receive_base_units"]),
+        fee_base_units=int(quote["total_fee_base_units"]),
+        source_usd_e18=int(quote["source_usd_e18"]),
+        destination_usd_e18=int(quote["destination_usd_e18"]),
+        expires_at=row.quote_expires_at,
+        revision=row.quote_revision,
+        last_requoted_at=row.last_requoted_at,
+        locked_at=row.quote_locked_at,
+    )
+
+
+def to_deposit(row: Row[Any]) -> Deposit:
+    values = dict(row._mapping)
+    values["state"] = DepositState(row.state)
+    values["method"] = Method(row.method)
+    values["base_units"] = int(row.base_units)
+    values["returned_base_units"] = int(row.returned_base_units)
+    return Deposit(**values)
+
+
+def to_intent(row: Row[Any], attempts: frozenset[str], *, has_open_attempt: bool) -> Intent:
+    values = dict(row._mapping)
+    values["kind"] = IntentKind(row.kind)
+    values["state"] = IntentState(row.state)
+    values["paid_id"] = None if row.paid_id is None else int(row.paid_id)
+    values["base_units"] = int(row.base_units)
+    values["charged_base_units"] = int(row.charged_base_units)
+    return Intent(**values, attempts=attempts, has_open_attempt=has_open_attempt)
+
+
+def to_inventory(row: Row[Any]) -> Inventory:
+    return Inventory(
+        row.network, row.token, int(row.held_base_units), int(row.owed_base_units), row.version
+    )
+
+
+def to_account(row: Row[Any]) -> Account:
+    return Account(
+        AccountKind(row.kind),
+        row.network,
+        row.token,
+        row.swap_id,
+        row.deposit_id,
+        None if row.holder is None else Holder(row.holder),
+        row.address,
+    )
+
+
+def swap_row(swap: Swap) -> Values:
+    terms, quote = swap.terms, swap.quote
+    return {
+        "id": swap.id,
+        "app_id": terms.app_id,
+        "sequence_number": terms.sequence_number,
+        "match_key": swap.match_key,
+        "sequence": swap.sequence,
+        "status": swap.status.value,
+        "method": terms.method.value,
+        "source_network": terms.source.network,
+        "source_token": terms.source.token,
+        "source_decimals": terms.source.decimals,
+        "destination_network": terms.destination.network,
+        "destination_token": terms.destination.token,
+        "destination_decimals": terms.destination.decimals,
+        "source_address": terms.source_address,
+        "destination_address": terms.destination_address,
+        "refund_address": terms.refund_address,
+        "reference_id": terms.reference_id,
+        "requested_base_units": str(quote.requested_base_units),
+        "payout_base_units": str(quote.payout_base_units),
+        "fee_base_units": str(quote.fee_base_units),
+        "quote": quote.document,
+        "quote_revision": quote.revision,
+        "quote_expires_at": quote.expires_at,
+        "last_requoted_at": quote.last_requoted_at,
+        "quote_locked_at": quote.locked_at,
+        "fail_reason": swap.fail_reason and swap.fail_reason.value,
+        "created_at": terms.created_at,
+        "expires_at": swap.expires_at,
+        "changed_at": swap.changed_at,
+        "closed_at": swap.closed_at,
+        "trace_id": terms.trace_id,
+    }
+
+
+def transition_row(changes: Changes, swap: Swap) -> Values:
+    return {
+        "swap_id": swap.id,
+        "sequence": swap.sequence,
+        "from_status": changes.previous_status and changes.previous_status.value,
+        "to_status": swap.status.value,
+        "at": swap.changed_at,
+    }
+
+
+def deposit_row(deposit: Deposit) -> Values:
+    return {
+        "id": deposit.id,
+        "swap_id": deposit.swap_id,
+        "match_key": deposit.match_key,
+        "version": deposit.version,
+        "state": deposit.state.value,
+        "method": deposit.method.value,
+        "network": deposit.network,
+        "token": deposit.token,
+        "base_units": str(deposit.base_units),
+        "returned_base_units": str(deposit.returned_base_units),
+        "is_booked": deposit.is_booked,
+        "transaction_hash": deposit.transaction_hash,
+        "block_number": deposit.block_number,
+        "block_hash": deposit.block_hash,
+        "block_time": deposit.block_time,
+        "from_address": deposit.from_address,
+        "to_address": deposit.to_address,
+        "confirmations_required": deposit.confirmations_required,
+        "sequence_number": deposit.sequence_number,
+        "memo": deposit.memo,
+        "quarantine_reason": deposit.quarantine_reason,
+        "heard_at": deposit.heard_at,
+    }
+
+
+def intent_row(intent: Intent) -> Values:
+    return {
+        "id": intent.id,
+        "paid_id": None if intent.paid_id is None else str(intent.paid_id),
+        "swap_id": intent.swap_id,
+        "deposit_id": intent.deposit_id,
+        "kind": intent.kind.value,
+        "network": intent.network,
+        "token": intent.token,
+        "to_address": intent.to_address,
+        "base_units": str(intent.base_units),
+        "charged_base_units": str(intent.charged_base_units),
+        "usd_micros": intent.usd_micros,
+        "state": intent.state.value,
+        "due_at": intent.due_at,
+        "created_at": intent.created_at,
+        "transaction_hash": intent.transaction_hash,
+        "block_number": intent.block_number,
+        "block_hash": intent.block_hash,
+        "block_time": intent.block_time,
+        "version": intent.version,
+        "confirmed_at": intent.confirmed_at,
+        "dead_proof": intent.dead_proof,
+    }
+
+
+def account_row(account: Account) -> Values:
+    return {
+        "kind": account.kind.value,
+        "network": account.network,
+        "token": account.token,
+        "swap_id": account.swap_id,
+        "deposit_id": account.deposit_id,
+        "holder": account.holder and account.holder.value,
+        "address": account.address,
+    }
+
+
+def ledger_transaction_row(entry: LedgerTransaction) -> Values:
+    return {
+        "id": entry.id,
+        "kind": entry.kind,
+        "swap_id": entry.swap_id,
+        "dedupe_key": entry.dedupe_key,
+        "network": entry.network,
+        "effective_block": entry.effective_block,
+    }
+
+
+def inventory_row(inventory: Inventory) -> Values:
+    return {
+        "network": inventory.network,
+        "token": inventory.token,
+        "held": str(inventory.held_base_units),
+        "owed": str(inventory.owed_base_units),
+        "version": inventory.version,
+    }

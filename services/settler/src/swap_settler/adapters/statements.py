@@ -1,0 +1,220 @@
+"""Every statement of the unit of work. Arrays in: their number never grows with the batch."""
+
+from typing import Final
+
+from sqlalchemy import text
+
+# Sorted, and held to the end of the transaction: the first in the order of all locks.
+LOCK_KEYS: Final = text("""
+SELECT pg_advisory_xact_lock(lock) FROM (
+    SELECT DISTINCT hashtextextended(key, 0) AS lock
+    FROM unnest(CAST(:keys AS text[])) AS wanted(key) ORDER BY lock
+) AS sorted
+""")
+SWAP = """
+SELECT id, app_id, sequence_number, sequence, status, method,
+       source_network, source_token, source_decimals,
+       destination_network, destination_token, destination_decimals,
+       source_address, destination_address, refund_address, reference_id,
+       quote::text AS quote, quote_revision, quote_expires_at, last_requoted_at, quote_locked_at,
+       fail_reason, created_at, expires_at, changed_at, closed_at, trace_id
+FROM swap
+"""
+LOCK_SWAPS: Final = text(
+    f"{SWAP} WHERE match_key = ANY(CAST(:keys AS text[])) ORDER BY id FOR UPDATE"
+)
+LOCK_SWAPS_BY_ID: Final = text(
+    f"{SWAP} WHERE id = ANY(CAST(:ids AS uuid[])) ORDER BY id FOR UPDATE"
+)
+# Where the watcher's clock is, on networks of which everything it said up to there was heard.
+LOCK_EXPIRING: Final = text(f"""
+WITH heard AS MATERIALIZED (
+    SELECT progress.network, progress.block_time FROM chain_watcher.progress AS progress
+    WHERE NOT EXISTS (
+        SELECT 1 FROM chain_watcher.outbox AS said
+        LEFT JOIN watermark AS mark ON (mark.consumer, mark.source, mark.topic)
+            = (:consumer, 'chain_watcher', said.topic)
+        WHERE said.topic = 'deposit.changed.v1' AND said.id <= progress.last_outbox_id
+            AND (said.xid, said.id) > (coalesce(mark.xid, '0'), coalesce(mark.id, 0))
+            AND NOT EXISTS (SELECT 1 FROM inbox
+                WHERE (inbox.consumer, inbox.message_id) = (:consumer, said.message_id)))
+)
+{SWAP} JOIN heard ON heard.network = swap.source_network
+WHERE status = 'user_transfer_pending' AND expires_at < :now AND expires_at < heard.block_time
+    AND NOT EXISTS (SELECT 1 FROM deposit WHERE swap_id = swap.id AND state = 'seen')
+ORDER BY id LIMIT :limit FOR UPDATE OF swap SKIP LOCKED
+""")
+DEPOSIT = """
+SELECT id, swap_id, version, state, method, network, token, base_units, returned_base_units,
+       is_booked, transaction_hash, block_number, block_hash, block_time, from_address, to_address,
+       confirmations_required, sequence_number, memo, quarantine_reason, heard_at
+FROM deposit
+"""
+DEPOSITS: Final = text(
+    f"{DEPOSIT} WHERE swap_id = ANY(CAST(:swap_ids AS uuid[])) ORDER BY heard_at, id"
+)
+UNMATCHED: Final = text(f"""
+{DEPOSIT} WHERE swap_id IS NULL AND id = ANY(CAST(:ids AS uuid[]))
+UNION {DEPOSIT} WHERE swap_id IS NULL AND match_key = ANY(CAST(:keys AS text[]))
+ORDER BY heard_at, id
+""")
+# Locked, so that the sender lane cannot sign for an intent that is being taken back.
+LOCK_INTENTS: Final = text("""
+SELECT id, paid_id, swap_id, deposit_id, kind, network, token, to_address, base_units,
+       charged_base_units, usd_micros, state, due_at, created_at, slot_at, transaction_hash,
+       block_number, block_hash, block_time, version, confirmed_at
+FROM intent WHERE swap_id = ANY(CAST(:swap_ids AS uuid[])) AND state <> 'dead'
+ORDER BY id FOR UPDATE
+""")
+# A statement of its own, after the lock: within the locking one it would see what was before it.
+ATTEMPTS: Final = text("""
+SELECT slot_intent.intent_id, attempt.transaction_hash, slot.closed_at IS NULL AS is_open
+FROM slot_intent
+JOIN nonce_slot AS slot USING (network, signer, nonce)
+JOIN attempt USING (network, signer, nonce)
+WHERE slot_intent.intent_id = ANY(CAST(:intent_ids AS uuid[])) AND NOT attempt.is_cancel
+""")
+SWAPS_PAID_BY: Final = text("""
+SELECT intent.network, intent.paid_id, intent.swap_id FROM intent
+JOIN unnest(CAST(:networks AS text[]), CAST(:paid_ids AS numeric[])) AS wanted(network, paid_id)
+    USING (network, paid_id)
+WHERE intent.state <> 'dead' AND intent.swap_id IS NOT NULL
+""")
+ADD_INVENTORY: Final = text("""
+INSERT INTO inventory (network, token)
+SELECT network, token FROM unnest(CAST(:networks AS text[]), CAST(:tokens AS text[]))
+     AS new(network, token) ORDER BY network, token
+ON CONFLICT DO NOTHING
+""")
+LOCK_INVENTORY: Final = text("""
+SELECT network, token, held_base_units, owed_base_units, version FROM inventory
+JOIN unnest(CAST(:networks AS text[]), CAST(:tokens AS text[])) AS wanted(network, token)
+    USING (network, token)
+ORDER BY network, token FOR UPDATE OF inventory
+""")
+UPSERT_SWAPS: Final = text("""
+INSERT INTO swap (
+    id, app_id, sequence_number, match_key, sequence, status, method,
+    source_network, source_token, source_decimals,
+    destination_network, destination_token, destination_decimals,
+    source_address, destination_address, refund_address, reference_id,
+    requested_base_units, payout_base_units, fee_base_units, quote, quote_revision,
+    quote_expires_at, last_requoted_at, quote_locked_at, fail_reason,
+    created_at, expires_at, changed_at, closed_at, trace_id)
+SELECT * FROM unnest(
+    CAST(:id AS uuid[]), CAST(:app_id AS uuid[]), CAST(:sequence_number AS bigint[]),
+    CAST(:match_key AS text[]), CAST(:sequence AS int[]), CAST(:status AS text[]),
+    CAST(:method AS text[]),
+    CAST(:source_network AS text[]), CAST(:source_token AS text[]),
+    CAST(:source_decimals AS int[]),
+    CAST(:destination_network AS text[]), CAST(:destination_token AS text[]),
+    CAST(:destination_decimals AS int[]),
+    CAST(:source_address AS text[]), CAST(:destination_address AS text[]),
+    CAST(:refund_address AS text[]), CAST(:reference_id AS text[]),
+    CAST(:requested_base_units AS numeric[]), CAST(:payout_base_units AS numeric[]),
+    CAST(:fee_base_units AS numeric[]), CAST(:quote AS jsonb[]), CAST(:quote_revision AS int[]),
+    CAST(:quote_expires_at AS timestamptz[]), CAST(:last_requoted_at AS timestamptz[]),
+    CAST(:quote_locked_at AS timestamptz[]), CAST(:fail_reason AS text[]),
+    CAST(:created_at AS timestamptz[]), CAST(:expires_at AS timestamptz[]),
+    CAST(:changed_at AS timestamptz[]), CAST(:closed_at AS timestamptz[]),
+    CAST(:trace_id AS text[]))
+ON CONFLICT (id) DO UPDATE SET
+    sequence = excluded.sequence, status = excluded.status,
+    refund_address = excluded.refund_address, quote_locked_at = excluded.quote_locked_at,
+    fail_reason = excluded.fail_reason, expires_at = excluded.expires_at,
+    changed_at = excluded.changed_at, closed_at = excluded.closed_at
+""")
+ADD_TRANSITIONS: Final = text("""
+INSERT INTO swap_transition (swap_id, sequence, from_status, to_status, at)
+SELECT * FROM unnest(CAST(:swap_id AS uuid[]), CAST(:sequence AS int[]),
+    CAST(:from_status AS text[]), CAST(:to_status AS text[]), CAST(:at AS timestamptz[]))
+""")
+UPSERT_DEPOSITS: Final = text("""
+INSERT INTO deposit AS known (
+    id, swap_id, match_key, version, state, method, network, token, base_units,
+    returned_base_units, is_booked, transaction_hash, block_number, block_hash, block_time,
+    from_address, to_address, confirmations_required, sequence_number, memo, quarantine_reason,
+    heard_at)
+SELECT * FROM unnest(
+    CAST(:id AS uuid[]), CAST(:swap_id AS uuid[]), CAST(:match_key AS text[]),
+    CAST(:version AS int[]), CAST(:state AS text[]), CAST(:method AS text[]),
+    CAST(:network AS text[]), CAST(:token AS text[]), CAST(:base_units AS numeric[]),
+    CAST(:returned_base_units AS numeric[]), CAST(:is_booked AS boolean[]),
+    CAST(:transaction_hash AS text[]), CAST(:block_number AS bigint[]),
+    CAST(:block_hash AS text[]), CAST(:block_time AS timestamptz[]),
+    CAST(:from_address AS text[]), CAST(:to_address AS text[]),
+    CAST(:confirmations_required AS int[]), CAST(:sequence_number AS bigint[]),
+    CAST(:memo AS text[]), CAST(:quarantine_reason AS text[]), CAST(:heard_at AS timestamptz[]))
+ON CONFLICT (id) DO UPDATE SET
+    swap_id = excluded.swap_id, version = excluded.version, state = excluded.state,
+    returned_base_units = excluded.returned_base_units, is_booked = excluded.is_booked,
+    transaction_hash = excluded.transaction_hash, block_number = excluded.block_number,
+    block_hash = excluded.block_hash, block_time = excluded.block_time,
+    confirmations_required = excluded.confirmations_required
+WHERE known.version <= excluded.version
+""")
+# Slots, failures and due times belong to the sender lane.
+UPSERT_INTENTS: Final = text("""
+INSERT INTO intent (
+    id, paid_id, swap_id, deposit_id, kind, network, token, to_address, base_units,
+    charged_base_units, usd_micros, state, due_at, created_at, transaction_hash, block_number,
+    block_hash, block_time, version, confirmed_at, dead_proof)
+SELECT * FROM unnest(
+    CAST(:id AS uuid[]), CAST(:paid_id AS numeric[]), CAST(:swap_id AS uuid[]),
+    CAST(:deposit_id AS uuid[]), CAST(:kind AS text[]), CAST(:network AS text[]),
+    CAST(:token AS text[]), CAST(:to_address AS text[]), CAST(:base_units AS numeric[]),
+    CAST(:charged_base_units AS numeric[]), CAST(:usd_micros AS bigint[]),
+    CAST(:state AS text[]), CAST(:due_at AS timestamptz[]), CAST(:created_at AS timestamptz[]),
+    CAST(:transaction_hash AS text[]), CAST(:block_number AS bigint[]),
+    CAST(:block_hash AS text[]), CAST(:block_time AS timestamptz[]), CAST(:version AS int[]),
+    CAST(:confirmed_at AS timestamptz[]), CAST(:dead_proof AS jsonb[]))
+ON CONFLICT (id) DO UPDATE SET
+    state = excluded.state, transaction_hash = excluded.transaction_hash,
+    block_number = excluded.block_number, block_hash = excluded.block_hash,
+    block_time = excluded.block_time, version = excluded.version,
+    confirmed_at = excluded.confirmed_at, dead_proof = excluded.dead_proof
+""")
+# Made or found, and locked, in the order of what they are; the balance moves in the next
+# statement, because a row to be inserted is checked before the conflict is seen.
+LOCK_ACCOUNTS: Final = text("""
+INSERT INTO account (kind, network, token, swap_id, deposit_id, holder, address)
+SELECT kind, network, token, swap_id, deposit_id, holder, address
+FROM unnest(
+    CAST(:kind AS text[]), CAST(:network AS text[]), CAST(:token AS text[]),
+    CAST(:swap_id AS uuid[]), CAST(:deposit_id AS uuid[]), CAST(:holder AS text[]),
+    CAST(:address AS text[]))
+    WITH ORDINALITY AS new(kind, network, token, swap_id, deposit_id, holder, address, n)
+ORDER BY n
+ON CONFLICT (kind, network, token, swap_id, deposit_id, address) DO UPDATE
+SET holder = excluded.holder
+RETURNING id, kind, network, token, swap_id, deposit_id, holder, address
+""")
+MOVE_BALANCES: Final = text("""
+UPDATE account SET balance = account.balance + moved.base_units
+FROM unnest(CAST(:id AS bigint[]), CAST(:base_units AS numeric[])) AS moved(id, base_units)
+WHERE account.id = moved.id
+""")
+ADD_LEDGER_TRANSACTIONS: Final = text("""
+INSERT INTO ledger_transaction (id, kind, swap_id, dedupe_key, network, effective_block, at)
+SELECT id, kind, swap_id, dedupe_key, network, effective_block, now()
+FROM unnest(CAST(:id AS uuid[]), CAST(:kind AS text[]), CAST(:swap_id AS uuid[]),
+    CAST(:dedupe_key AS text[]), CAST(:network AS text[]), CAST(:effective_block AS bigint[]))
+     AS new(id, kind, swap_id, dedupe_key, network, effective_block)
+""")
+ADD_POSTINGS: Final = text("""
+INSERT INTO posting (transaction_id, n, account_id, base_units)
+SELECT * FROM unnest(CAST(:transaction_id AS uuid[]), CAST(:n AS int[]),
+    CAST(:account_id AS bigint[]), CAST(:base_units AS numeric[]))
+""")
+MOVE_INVENTORY: Final = text("""
+UPDATE inventory SET held_base_units = new.held, owed_base_units = new.owed, version = new.version
+FROM unnest(CAST(:network AS text[]), CAST(:token AS text[]), CAST(:held AS numeric[]),
+    CAST(:owed AS numeric[]), CAST(:version AS int[])) AS new(network, token, held, owed, version)
+WHERE (inventory.network, inventory.token) = (new.network, new.token)
+""")
+# The first reason stays; a person lifts it.
+HALT_SIGNERS: Final = text("""
+UPDATE signer SET halted_reason = new.reason
+FROM unnest(CAST(:network AS text[]), CAST(:reason AS text[])) AS new(network, reason)
+WHERE signer.network = new.network AND signer.halted_reason IS NULL
+""")

@@ -1,0 +1,171 @@
+"""The settler's transaction on Postgres: one statement for the inbox, then one per table."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Row, TextClause
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from swap_runtime.columns import columns
+from swap_runtime.database import transaction
+from swap_runtime.inbox import mark_seen
+from swap_runtime.outbox import Outgoing, add_to_outbox
+from swap_settler.adapters import bookings, statements
+from swap_settler.adapters.inventory_news import inventory_news
+from swap_settler.adapters.rows import (
+    Values,
+    deposit_row,
+    intent_row,
+    swap_row,
+    to_deposit,
+    to_intent,
+    to_inventory,
+    to_swap,
+    transition_row,
+)
+from swap_settler.domain.changes import Changes
+from swap_settler.domain.inventory import AssetKey, Inventory, assets_moved
+from swap_settler.domain.swap import Deposit, Intent, Swap
+from swap_settler.ports import PaymentKey
+
+
+class PostgresWork:
+    def __init__(self, connection: AsyncConnection, consumer: str) -> None:
+        self._connection = connection
+        self._consumer = consumer
+        self._inventory: dict[AssetKey, Inventory] = {}
+
+    async def mark_seen(self, message_ids: Sequence[UUID]) -> frozenset[UUID]:
+        return await mark_seen(self._connection, self._consumer, message_ids)
+
+    async def lock_keys(self, keys: Collection[str]) -> None:
+        if keys:
+            await self._connection.execute(statements.LOCK_KEYS, {"keys": sorted(keys)})
+
+    async def lock_swaps(self, match_keys: Collection[str]) -> Mapping[str, Swap]:
+        if not match_keys:
+            return {}
+        swaps = await self._load(statements.LOCK_SWAPS, {"keys": sorted(match_keys)})
+        return {swap.match_key: swap for swap in swaps}
+
+    async def lock_swaps_by_id(self, ids: Collection[UUID]) -> Mapping[UUID, Swap]:
+        if not ids:
+            return {}
+        swaps = await self._load(statements.LOCK_SWAPS_BY_ID, {"ids": sorted(ids)})
+        return {swap.id: swap for swap in swaps}
+
+    async def lock_expiring(self, now: datetime, *, limit: int) -> Sequence[Swap]:
+        values = {"consumer": self._consumer, "now": now, "limit": limit}
+        return await self._load(statements.LOCK_EXPIRING, values)
+
+    async def unmatched_deposits(
+        self, ids: Collection[UUID], match_keys: Collection[str]
+    ) -> Mapping[UUID, Deposit]:
+        if not ids and not match_keys:
+            return {}
+        values = {"ids": sorted(ids), "keys": sorted(match_keys)}
+        rows = await self._connection.execute(statements.UNMATCHED, values)
+        return {row.id: to_deposit(row) for row in rows}
+
+    async def swaps_paid_by(self, payments: Collection[PaymentKey]) -> Mapping[PaymentKey, UUID]:
+        if not payments:
+            return {}
+        values = {
+            "networks": [network for network, _ in payments],
+            "paid_ids": [str(paid_id) for _, paid_id in payments],
+        }
+        rows = await self._connection.execute(statements.SWAPS_PAID_BY, values)
+        return {(row.network, int(row.paid_id)): row.swap_id for row in rows}
+
+    async def lock_inventory(self, assets: Collection[AssetKey]) -> Mapping[AssetKey, Inventory]:
+        missing = sorted(set(assets) - set(self._inventory))
+        if missing:
+            values = {
+                "networks": [network for network, _ in missing],
+                "tokens": [token for _, token in missing],
+            }
+            await self._connection.execute(statements.ADD_INVENTORY, values)
+            rows = await self._connection.execute(statements.LOCK_INVENTORY, values)
+            self._inventory |= {(row.network, row.token): to_inventory(row) for row in rows}
+        return {asset: self._inventory[asset] for asset in assets}
+
+    async def flush(self, changes: Sequence[Changes], outgoing: Sequence[Outgoing]) -> None:
+        # The last word per row: changes come in the order of their messages.
+        swaps = [(c, c.swap) for c in changes if c.swap is not None]
+        deposits = {d.id: deposit_row(d) for c in changes for d in c.deposits}
+        intents = {i.id: intent_row(i) for c in changes for i in c.intents}
+        halts = {c.halt.network: c.halt.reason for c in reversed(changes) if c.halt is not None}
+        await self._save(statements.UPSERT_SWAPS, {s.id: swap_row(s) for _, s in swaps}.values())
+        await self._save(statements.ADD_TRANSITIONS, [transition_row(c, s) for c, s in swaps])
+        await self._save(statements.UPSERT_DEPOSITS, deposits.values())
+        # The dead first: the same payment lives once.
+        in_order = sorted(intents.values(), key=lambda row: row["state"] != "dead")
+        await self._save(statements.UPSERT_INTENTS, in_order)
+        news = await self._book(changes)
+        await self._save(
+            statements.HALT_SIGNERS, [{"network": n, "reason": r} for n, r in halts.items()]
+        )
+        await add_to_outbox(self._connection, [*outgoing, *news])
+
+    async def _book(self, changes: Sequence[Changes]) -> Sequence[Outgoing]:
+        """Book, and return what is to be said about the inventory."""
+        booking = [c for c in changes if c.ledger]
+        if not booking:
+            return ()
+        entries = [entry for c in booking for entry in c.ledger]
+        touched = await self.lock_inventory(assets_moved(entries))
+        moved = await bookings.move_inventory(self._connection, tuple(touched.values()), entries)
+        await bookings.book(self._connection, entries)
+        return inventory_news(moved, booking[-1])
+
+    async def _save(self, statement: TextClause, rows: Collection[Values]) -> None:
+        if rows:
+            await self._connection.execute(statement, columns(list(rows)))
+
+    async def _load(self, statement: TextClause, values: Mapping[str, object]) -> Sequence[Swap]:
+        rows = (await self._connection.execute(statement, values)).all()
+        if not rows:
+            return ()
+        of_these = {"swap_ids": [row.id for row in rows]}
+        intents = await self._lock_intents(of_these)
+        deposits: dict[UUID, dict[UUID, Deposit]] = defaultdict(dict)
+        for row in await self._connection.execute(statements.DEPOSITS, of_these):
+            deposits[row.swap_id][row.id] = to_deposit(row)
+        return [to_swap(row, deposits[row.id], intents[row.id]) for row in rows]
+
+    async def _lock_intents(
+        self, of_these: Mapping[str, object]
+    ) -> defaultdict[UUID, dict[UUID, Intent]]:
+        rows = (await self._connection.execute(statements.LOCK_INTENTS, of_these)).all()
+        intents: defaultdict[UUID, dict[UUID, Intent]] = defaultdict(dict)
+        if not rows:
+            return intents
+        signed: dict[UUID, list[Row[Any]]] = defaultdict(list)
+        values = {"intent_ids": [row.id for row in rows]}
+        for attempt in await self._connection.execute(statements.ATTEMPTS, values):
+            signed[attempt.intent_id].append(attempt)
+        for row in rows:
+            attempts = signed[row.id]
+            intents[row.swap_id][row.id] = to_intent(
+                row,
+                frozenset(attempt.transaction_hash for attempt in attempts),
+                has_open_attempt=any(attempt.is_open for attempt in attempts),
+            )
+        return intents
+
+
+class PostgresUnitOfWork:
+    def __init__(self, engine: AsyncEngine, *, consumer: str) -> None:
+        self._engine = engine
+        self._consumer = consumer
+
+    @asynccontextmanager
+    async def __call__(self) -> AsyncIterator[PostgresWork]:
+        async with transaction(self._engine) as connection:
+            yield PostgresWork(connection, self._consumer)

@@ -1,0 +1,116 @@
+"""What happened, one function per fact: the only place that logs and counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import UUID
+
+import structlog
+
+from swap_runtime.metrics import counter
+from swap_settler.domain.changes import Changes
+from swap_settler.domain.swap import Deposit, DepositState, Method, Swap
+
+log = structlog.get_logger()
+
+SWAPS = counter("settler_swaps", "Swaps that came to a status", ["status"])
+FAILURES = counter("settler_failures", "Swaps that failed, by reason", ["reason"])
+DEPOSITS = counter("settler_deposits", "Facts about deposits that were applied", ["state"])
+NOBODYS = counter("settler_deposits_without_swap", "Movements no swap asks for", ["network"])
+LOSSES = counter("settler_losses", "Deposits that a reorg took after they were paid for")
+HALTS = counter("settler_halts", "Times that a network's signers had to stop", ["network"])
+CHAIN_AWAY = counter("settler_chain_away", "Times that no node answered the lane", ["network"])
+PAYMENTS = counter("settler_payments", "What became of payments", ["network", "outcome"])
+SIGNER_SHORT = counter(
+    "settler_signer_short", "Checks that found a signer with less than the ledger says", ["network"]
+)
+UNEXPLAINED = counter(
+    "settler_slots_unexplained", "Nonces consumed by no attempt of ours", ["network"]
+)
+
+
+def changed(changes: Sequence[Changes]) -> None:
+    """Tell what a committed batch did."""
+    for change in changes:
+        for deposit in change.deposits:
+            _deposit_changed(deposit)
+        if change.swap is not None and change.swap.status is not change.previous_status:
+            _status_changed(change.swap, change.trace_id)
+        for entry in change.ledger:
+            if entry.kind == "lost":
+                log.error("deposit lost after payout", swap_id=entry.swap_id, key=entry.dedupe_key)
+                LOSSES.inc()
+        if change.halt is not None:
+            log.error("signers halted", network=change.halt.network, reason=change.halt.reason)
+            HALTS.labels(change.halt.network).inc()
+
+
+def _status_changed(swap: Swap, trace_id: str | None) -> None:
+    log.info("swap moved", swap_id=swap.id, status=swap.status.value, trace_id=trace_id)
+    SWAPS.labels(swap.status.value).inc()
+    if swap.fail_reason is not None:
+        FAILURES.labels(swap.fail_reason.value).inc()
+
+
+def _deposit_changed(deposit: Deposit) -> None:
+    DEPOSITS.labels(deposit.state.value).inc()
+    if deposit.swap_id is None and deposit.method is not Method.FUNDING and deposit.is_booked:
+        is_quarantined = deposit.state is DepositState.QUARANTINED
+        log.warning(
+            "movement without a swap",
+            deposit_id=deposit.id,
+            network=deposit.network,
+            is_quarantined=is_quarantined,
+        )
+        NOBODYS.labels(deposit.network).inc()
+
+
+def payment_queued(swap_id: UUID, network: str, reason: str) -> None:
+    log.info("payment queued", swap_id=swap_id, network=network, reason=reason)
+    PAYMENTS.labels(network, "queued").inc()
+
+
+def payment_refused(swap_id: UUID, network: str, reason: str) -> None:
+    log.warning("payment refused", swap_id=swap_id, network=network, reason=reason)
+    PAYMENTS.labels(network, "refused").inc()
+
+
+def broadcast_failed(network: str, reason: str) -> None:
+    log.warning("broadcast failed", network=network, reason=reason)
+    PAYMENTS.labels(network, "broadcast_failed").inc()
+
+
+def broadcast_refused(network: str, transaction_hash: str, reason: str) -> None:
+    log.warning(
+        "broadcast refused", network=network, transaction_hash=transaction_hash, reason=reason
+    )
+    PAYMENTS.labels(network, "broadcast_refused").inc()
+
+
+def rebroadcast(network: str, transactions: int) -> None:
+    log.info("sent again", network=network, transactions=transactions)
+    PAYMENTS.labels(network, "sent_again").inc(transactions)
+
+
+def slots_unexplained(network: str, signer: str, nonces: Sequence[int]) -> None:
+    log.error(
+        "nonces consumed by no attempt of ours", network=network, signer=signer, nonces=nonces
+    )
+    UNEXPLAINED.labels(network).inc()
+
+
+def signer_short(network: str, signer: str, base_units: int) -> None:
+    log.error("signer holds less than booked", network=network, signer=signer, short=base_units)
+    SIGNER_SHORT.labels(network).inc()
+
+
+def signer_halted(network: str, signer: str, known: int, nonce: int) -> None:
+    log.error(
+        "signer used without us", network=network, signer=signer, known_nonce=known, nonce=nonce
+    )
+    HALTS.labels(network).inc()
+
+
+def chain_away(network: str, reason: str) -> None:
+    log.warning("chain does not answer", network=network, reason=reason)
+    CHAIN_AWAY.labels(network).inc()

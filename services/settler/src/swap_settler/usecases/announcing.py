@@ -1,0 +1,133 @@
+"""What the others are told about a swap: all of it, after every fact."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from swap_contracts.quoting import AssetRef, Quote
+from swap_contracts.swaps import SwapChanged, SwapTransaction
+from swap_contracts.topics import SWAP_CHANGED
+from swap_domain.catalogue import Catalogue
+from swap_domain.lifecycle import Status
+from swap_domain.money import Asset
+from swap_domain.transaction_status import TransactionStatus
+from swap_runtime.outbox import Outgoing
+from swap_settler.domain.changes import Changes
+from swap_settler.domain.swap import (
+    Deposit,
+    DepositState,
+    Intent,
+    IntentKind,
+    IntentState,
+    Swap,
+)
+
+SENT = {
+    IntentState.RESERVED: TransactionStatus.PENDING,
+    IntentState.ASSIGNED: TransactionStatus.PENDING,
+    IntentState.BROADCAST: TransactionStatus.INITIATED,
+    IntentState.MINED: TransactionStatus.INITIATED,
+    IntentState.REVERTED: TransactionStatus.INITIATED,
+    IntentState.CONFIRMED: TransactionStatus.COMPLETED,
+}
+
+
+class Announcer:
+    """Renders changes of swaps as messages."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._catalogue = catalogue
+
+    def outgoing(self, changes: Iterable[Changes], *, at: datetime) -> Sequence[Outgoing]:
+        """Return one message per sequence that was spent, in the order of the changes."""
+        return [
+            self._message(c.swap, c.previous_status, c.trace_id or c.swap.terms.trace_id, at)
+            for c in changes
+            if c.swap is not None
+        ]
+
+    def _message(
+        self, swap: Swap, previous_status: Status | None, trace_id: str, at: datetime
+    ) -> Outgoing:
+        terms, quote = swap.terms, swap.quote
+        body = SwapChanged(
+            swap_id=swap.id,
+            app_id=terms.app_id,
+            sequence_number=terms.sequence_number,
+            reference_id=terms.reference_id,
+            method=terms.method.value,  # type: ignore[arg-type]  # funding is no swap's
+            source=_asset(terms.source),
+            destination=_asset(terms.destination),
+            source_address=terms.source_address,
+            destination_address=terms.destination_address,
+            refund_address=terms.refund_address,
+            created_at=terms.created_at,
+            expires_at=swap.expires_at,
+            sequence=swap.sequence,
+            status=swap.status.value,
+            previous_status=previous_status and previous_status.value,
+            changed_at=swap.changed_at,
+            closed_at=swap.closed_at,
+            fail_reason=swap.fail_reason and swap.fail_reason.value,
+            quote=Quote.model_validate_json(quote.document),
+            quote_revision=quote.revision,
+            quote_expires_at=quote.expires_at,
+            last_requoted_at=quote.last_requoted_at,
+            quote_locked_at=quote.locked_at,
+            transactions=self._transactions(swap),
+        )
+        envelope = SWAP_CHANGED.seal(body, version=swap.sequence, occurred_at=at, trace_id=trace_id)
+        return Outgoing.of(SWAP_CHANGED, envelope)
+
+    def _transactions(self, swap: Swap) -> tuple[SwapTransaction, ...]:
+        there = sorted(
+            (d for d in swap.deposits.values() if d.is_live), key=lambda d: (d.heard_at, d.id)
+        )
+        inputs = [_input(swap, deposit) for deposit in there]
+        outputs = [
+            self._output(swap, intent)
+            for intent in swap.intents.values()
+            if intent.kind is IntentKind.OUTPUT
+        ]
+        return (*inputs, *outputs)
+
+    def _output(self, swap: Swap, intent: Intent) -> SwapTransaction:
+        network = self._catalogue.network(intent.network)
+        return SwapTransaction(
+            type="output",
+            status=SENT[intent.state].value,
+            transaction_hash=intent.transaction_hash,
+            from_address=network.contracts.treasury,
+            to_address=intent.to_address,
+            at=intent.block_time or intent.created_at,
+            asset=_asset(swap.terms.destination),
+            base_units=str(intent.base_units),
+            usd_e18=str(swap.quote.destination_usd_e18),
+            block_number=intent.block_number,
+            confirmations_required=max(network.payout_confirmations or network.finality_blocks, 1),
+            fee_base_units=None,
+        )
+
+
+def _input(swap: Swap, deposit: Deposit) -> SwapTransaction:
+    is_final = deposit.state is DepositState.CREDITED
+    status = TransactionStatus.COMPLETED if is_final else TransactionStatus.INITIATED
+    return SwapTransaction(
+        type="input",
+        status=status.value,
+        transaction_hash=deposit.transaction_hash,
+        from_address=deposit.from_address,
+        to_address=deposit.to_address,
+        at=deposit.block_time,
+        asset=_asset(swap.terms.source),
+        base_units=str(deposit.base_units),
+        usd_e18=str(swap.quote.source_usd_e18),
+        block_number=deposit.block_number,
+        confirmations_required=deposit.confirmations_required,
+        fee_base_units=None,
+    )
+
+
+def _asset(asset: Asset) -> AssetRef:
+    return AssetRef(network=asset.network, token=asset.token, decimals=asset.decimals)

@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+from swap_runtime.clock import Clock
+from swap_settler import observe
+from swap_settler.domain.expiry import decide
+from swap_settler.ports import UnitOfWork
+from swap_settler.usecases.announcing import Announcer
+from swap_settler.usecases.folding import Folding
+
+
+class ExpireSwaps:
+    """End the swaps whose deadline has passed, on our clock and on their source network."""
+
+    def __init__(
+        self, unit_of_work: UnitOfWork, *, clock: Clock, announcer: Announcer, limit: int = 200
+    ) -> None:
+        self._unit_of_work = unit_of_work
+        self._clock = clock
+        self._announcer = announcer
+        self._limit = limit
+
+    async def __call__(self) -> bool:
+        """Do one batch and return whether there may be more."""
+        now = self._clock()
+        async with self._unit_of_work() as work:
+            due = await work.lock_expiring(now, limit=self._limit)
+            folding = Folding({swap.id: swap for swap in due}, {})
+            for swap in due:
+                folding.add(decide(swap, at=now), trace_id=swap.terms.trace_id)
+            await work.flush(folding.changes, self._announcer.outgoing(folding.changes, at=now))
+        observe.changed(folding.changes)
+        return len(folding.changes) == self._limit

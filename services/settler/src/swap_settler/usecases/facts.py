@@ -1,0 +1,157 @@
+"""Messages as the decisions take them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Final
+
+from swap_chains.evm.codec import intent_id
+from swap_contracts.deposits import DepositChanged
+from swap_contracts.payouts import PayoutChanged
+from swap_contracts.swaps import SwapRequested
+from swap_domain.catalogue import Catalogue, Network
+from swap_domain.lifecycle import Status
+from swap_domain.money import Asset
+from swap_runtime.errors import Unprocessable
+from swap_settler.domain.facts import DepositFact, Payout, Said
+from swap_settler.domain.swap import (
+    Deposit,
+    DepositState,
+    IntentKind,
+    Method,
+    QuoteTerms,
+    Swap,
+    Terms,
+)
+
+MAIN_LEG: Final = "main"
+METHODS: Final = {
+    "deposited": Method.DEPOSITORY,
+    "token_transfer": Method.DIRECT,
+    "native_received": Method.DIRECT,
+    "balance_rose": Method.DEPOSIT_ADDRESS,
+}
+FOREIGN_RECEIVER: Final = "foreign_receiver"
+
+
+def paid_id_of(swap: Swap) -> int:
+    """Return what the Treasury accepts once for the payout of the swap's main leg."""
+    return intent_id(swap.id, IntentKind.OUTPUT.value, MAIN_LEG)
+
+
+def to_swap(body: SwapRequested, *, at: datetime, trace_id: str) -> Swap:
+    """
+    :raises Unprocessable: when it asks for what this service does not do.
+    """
+    quote = body.quote
+    if quote.refuel_base_units is not None:
+        raise Unprocessable("refuel is not offered")
+    return Swap(
+        id=body.swap_id,
+        terms=Terms(
+            sequence_number=body.sequence_number,
+            app_id=body.app_id,
+            method=Method(body.method),
+            source=Asset(body.source.network, body.source.token, body.source.decimals),
+            destination=Asset(
+                body.destination.network, body.destination.token, body.destination.decimals
+            ),
+            source_address=body.source_address,
+            destination_address=body.destination_address,
+            refund_address=body.refund_address,
+            reference_id=body.reference_id,
+            created_at=body.created_at,
+            trace_id=trace_id,
+        ),
+        quote=QuoteTerms(
+            document=quote.model_dump_json(),
+            requested_base_units=int(quote.requested_base_units),
+            payout_base_units=int(quote.receive_base_units),
+            min_payout_base_units=int(quote.min_receive_base_units),
+            fee_base_units=int(quote.total_fee_base_units),
+            source_usd_e18=int(quote.source_usd_e18),
+            destination_usd_e18=int(quote.destination_usd_e18),
+            expires_at=body.quote_expires_at,
+        ),
+        status=Status.DEPOSIT_PENDING,
+        sequence=1,
+        expires_at=body.expires_at,
+        changed_at=at,
+    )
+
+
+class Facts:
+    """Reads what the watcher says, knowing what is ours."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._catalogue = catalogue
+
+    def deposit(self, body: DepositChanged, *, heard_at: datetime) -> DepositFact:
+        """
+        :raises UnknownNetwork: when the catalogue does not name it.
+        """
+        network = self._catalogue.network(body.network)
+        reason = body.quarantine_reason or _misplaced(body, network)
+        method = METHODS[body.kind]
+        if reason is None and method is Method.DIRECT and _is_funder(network, body.from_address):
+            method = Method.FUNDING
+        deposit = Deposit(
+            id=body.deposit_id,
+            swap_id=None,
+            version=body.version,
+            state=DepositState.QUARANTINED if reason else DepositState.SEEN,
+            method=method,
+            network=body.network,
+            token=body.token,
+            base_units=int(body.base_units),
+            returned_base_units=0,
+            is_booked=False,
+            transaction_hash=body.transaction_hash,
+            block_number=body.block_number,
+            block_hash=body.block_hash,
+            block_time=body.block_time,
+            from_address=body.from_address,
+            to_address=body.to_address,
+            confirmations_required=body.confirmations_required,
+            sequence_number=body.sequence_number,
+            memo=body.memo,
+            quarantine_reason=reason,
+            heard_at=heard_at,
+        )
+        return DepositFact(Said(body.state), deposit)
+
+    def is_ours(self, deposit: Deposit) -> bool:
+        """Whether it is a catalogue's token in the Treasury: what the ledger can book."""
+        network = self._catalogue.network(deposit.network)
+        is_known = any(token.address == deposit.token for token in network.tokens)
+        return is_known and deposit.to_address == network.contracts.treasury
+
+    def payout(self, body: PayoutChanged) -> Payout:
+        return Payout(
+            paid_id=int(body.intent_id),
+            version=body.version,
+            said=Said(body.state),
+            network=body.network,
+            transaction_hash=body.transaction_hash,
+            block_number=body.block_number,
+            block_hash=body.block_hash,
+            block_time=body.block_time,
+            token=body.token,
+            to_address=body.to_address,
+            base_units=int(body.base_units),
+        )
+
+    def treasury(self, network: str, token: str) -> str | None:
+        """Return who holds a catalogue's token; None for any other."""
+        entry = self._catalogue.network(network)
+        is_known = any(known.address == token for known in entry.tokens)
+        return entry.contracts.treasury if is_known else None
+
+
+def _misplaced(body: DepositChanged, network: Network) -> str | None:
+    """A swap is credited only with what the Treasury got: no deposit address is assigned yet."""
+    return None if body.to_address == network.contracts.treasury else FOREIGN_RECEIVER
+
+
+def _is_funder(network: Network, address: str | None) -> bool:
+    return address is not None and address.lower() in {f.lower() for f in network.funders}

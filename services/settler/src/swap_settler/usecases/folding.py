@@ -1,0 +1,44 @@
+"""Facts of one batch, applied one after the other to what its transaction has locked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from uuid import UUID
+
+from swap_domain.money import Asset
+from swap_settler.domain.changes import NOTHING, Changes
+from swap_settler.domain.inventory import AssetKey, Inventory, after
+from swap_settler.domain.swap import Deposit, Swap
+
+
+class Folding:
+    """What was loaded, as the facts so far have left it, and what is to be saved."""
+
+    def __init__(
+        self,
+        swaps: Mapping[UUID, Swap],
+        inventory: Mapping[AssetKey, Inventory],
+        unmatched: Mapping[UUID, Deposit] | None = None,
+    ) -> None:
+        self.swaps = dict(swaps)
+        self.unmatched = dict(unmatched or {})
+        self.changes: list[Changes] = []
+        self._inventory = dict(inventory)
+
+    def add(self, change: Changes, *, trace_id: str) -> None:
+        if change == NOTHING:
+            return
+        self.changes.append(replace(change, trace_id=trace_id))
+        if change.swap is not None:
+            self.swaps[change.swap.id] = change.swap
+        self.unmatched |= {d.id: d for d in change.deposits if d.swap_id is None}
+        if change.ledger:
+            self._inventory = {
+                asset: after(row, change.ledger) for asset, row in self._inventory.items()
+            }
+
+    def available(self, asset: Asset) -> int:
+        """Return what can be paid out of a locked row; nothing of one that was not."""
+        row = self._inventory.get((asset.network, asset.token))
+        return 0 if row is None else row.available_base_units

@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from swap_contracts.envelope import Envelope
+from swap_contracts.swaps import RefundAddressSet, SwapRequest, SwapRequested
+from swap_runtime.clock import Clock
+from swap_runtime.errors import Unprocessable
+from swap_settler import observe
+from swap_settler.domain.deposits import attach
+from swap_settler.domain.inventory import AssetKey
+from swap_settler.domain.requests import begin, set_refund_address
+from swap_settler.domain.swap import Deposit, match_key
+from swap_settler.ports import UnitOfWork, Work
+from swap_settler.usecases.announcing import Announcer
+from swap_settler.usecases.facts import paid_id_of, to_swap
+from swap_settler.usecases.folding import Folding
+
+Message = Envelope[SwapRequest]
+
+
+class RequestSwaps:
+    """Begin the swaps that partners created, and find the deposits that came before them."""
+
+    def __init__(self, unit_of_work: UnitOfWork, *, clock: Clock, announcer: Announcer) -> None:
+        self._unit_of_work = unit_of_work
+        self._clock = clock
+        self._announcer = announcer
+
+    async def __call__(self, messages: Sequence[Message]) -> None:
+        """
+        :raises Unprocessable: when a request can never be served.
+        """
+        async with self._unit_of_work() as work:
+            fresh = await work.mark_seen([message.message_id for message in messages])
+            told = [message for message in messages if message.message_id in fresh]
+            folding = await self._apply(work, told)
+        observe.changed(folding.changes)
+
+    async def _apply(self, work: Work, messages: Sequence[Message]) -> Folding:
+        now = self._clock()
+        requested = [m.body for m in messages if isinstance(m.body, SwapRequested)]
+        keys = {_key(body) for body in requested}
+        await work.lock_keys(keys)
+        known = await work.lock_swaps_by_id({message.body.swap_id for message in messages})
+        waiting = list((await work.unmatched_deposits((), keys)).values())
+        booked = {deposit.match_key for deposit in waiting if deposit.is_booked}
+        assets = _assets(body for body in requested if _key(body) in booked)
+        folding = Folding(known, await work.lock_inventory(assets))
+        for message in messages:
+            self._add(folding, message, waiting, now)
+        await work.flush(folding.changes, self._announcer.outgoing(folding.changes, at=now))
+        return folding
+
+    def _add(
+        self, folding: Folding, message: Message, waiting: Iterable[Deposit], now: datetime
+    ) -> None:
+        body, known = message.body, folding.swaps.get(message.body.swap_id)
+        if isinstance(body, SwapRequested):
+            if known is None:
+                swap = to_swap(body, at=now, trace_id=message.trace_id)
+                folding.add(begin(swap), trace_id=message.trace_id)
+                self._attach(folding, message, [d for d in waiting if d.match_key == _key(body)])
+        elif known is None:
+            raise Unprocessable(f"no swap {body.swap_id}")
+        elif isinstance(body, RefundAddressSet):
+            change = set_refund_address(known, body.refund_address, at=now)
+            folding.add(change, trace_id=message.trace_id)
+        else:
+            raise Unprocessable("gasless funding is not offered")
+
+    def _attach(self, folding: Folding, message: Message, deposits: Iterable[Deposit]) -> None:
+        for deposit in deposits:
+            swap = folding.swaps[message.body.swap_id]
+            change = attach(
+                swap,
+                deposit,
+                at=self._clock(),
+                available=folding.available(swap.terms.destination),
+                paid_id=paid_id_of(swap),
+            )
+            folding.add(change, trace_id=message.trace_id)
+
+
+def _key(body: SwapRequested) -> str:
+    return match_key(body.source.network, body.source.token, body.sequence_number)
+
+
+def _assets(bodies: Iterable[SwapRequested]) -> set[AssetKey]:
+    refs = (ref for body in bodies for ref in (body.source, body.destination))
+    return {(ref.network, ref.token) for ref in refs}

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from swap_contracts.deposits import DepositChanged
+from swap_contracts.envelope import Envelope
+from swap_runtime.clock import Clock
+from swap_settler import observe
+from swap_settler.domain.deposits import decide, decide_unmatched
+from swap_settler.domain.facts import DepositFact, Said
+from swap_settler.domain.inventory import AssetKey
+from swap_settler.domain.swap import Deposit, Swap
+from swap_settler.ports import UnitOfWork, Work
+from swap_settler.usecases.announcing import Announcer
+from swap_settler.usecases.facts import Facts, paid_id_of
+from swap_settler.usecases.folding import Folding
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """One message, read."""
+
+    fact: DepositFact
+    trace_id: str
+
+    @property
+    def deposit(self) -> Deposit:
+        return self.fact.deposit
+
+    @property
+    def key(self) -> str:
+        """Return what is locked for it: what nobody asks for is locked by itself."""
+        return self.deposit.match_key or f"deposit/{self.deposit.id}"
+
+
+class SettleDeposits:
+    """Apply what the chains say about deposits to their swaps, one transaction per batch."""
+
+    def __init__(
+        self, unit_of_work: UnitOfWork, *, clock: Clock, facts: Facts, announcer: Announcer
+    ) -> None:
+        self._unit_of_work = unit_of_work
+        self._clock = clock
+        self._facts = facts
+        self._announcer = announcer
+
+    async def __call__(self, messages: Sequence[Envelope[DepositChanged]]) -> None:
+        now = self._clock()
+        async with self._unit_of_work() as work:
+            fresh = await work.mark_seen([message.message_id for message in messages])
+            heard = [
+                Heard(self._facts.deposit(message.body, heard_at=now), message.trace_id)
+                for message in messages
+                if message.message_id in fresh
+            ]
+            folding = await self._apply(work, heard, now)
+        observe.changed(folding.changes)
+
+    async def _apply(self, work: Work, heard: Sequence[Heard], now: datetime) -> Folding:
+        await work.lock_keys({one.key for one in heard})
+        swaps = await work.lock_swaps({d.match_key for d in _deposits(heard) if d.match_key})
+        nobodys = {d.id for d in _deposits(heard) if d.match_key not in swaps}
+        unmatched = await work.unmatched_deposits(nobodys, ())
+        inventory = await work.lock_inventory(self._assets(heard, swaps))
+        folding = Folding({swap.id: swap for swap in swaps.values()}, inventory, unmatched)
+        ids = {key: swap.id for key, swap in swaps.items()}
+        for one in heard:
+            self._add(folding, one, ids.get(one.key), now)
+        await work.flush(folding.changes, self._announcer.outgoing(folding.changes, at=now))
+        return folding
+
+    def _add(self, folding: Folding, one: Heard, swap_id: UUID | None, now: datetime) -> None:
+        if swap_id is None:
+            change = decide_unmatched(
+                folding.unmatched.get(one.deposit.id),
+                one.fact,
+                is_ours=self._facts.is_ours(one.deposit),
+            )
+        else:
+            swap = folding.swaps[swap_id]
+            change = decide(
+                swap,
+                one.fact,
+                at=now,
+                available=folding.available(swap.terms.destination),
+                paid_id=paid_id_of(swap),
+            )
+        folding.add(change, trace_id=one.trace_id)
+
+    def _assets(self, heard: Sequence[Heard], swaps: Mapping[str, Swap]) -> set[AssetKey]:
+        """Return the assets that the facts may move; being seen moves none."""
+        booking = [one for one in heard if one.fact.said is not Said.SEEN]
+        assets = {(d.network, d.token) for d in _deposits(booking) if self._facts.is_ours(d)}
+        ends = (swaps[one.key].terms.destination for one in booking if one.key in swaps)
+        return assets | {(asset.network, asset.token) for asset in ends}
+
+
+def _deposits(heard: Sequence[Heard]) -> Sequence[Deposit]:
+    return [one.deposit for one in heard]

@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from swap_contracts.envelope import Envelope
+from swap_contracts.payouts import PayoutChanged
+from swap_runtime.clock import Clock
+from swap_settler import observe
+from swap_settler.domain.facts import Payout, Said
+from swap_settler.domain.inventory import AssetKey
+from swap_settler.domain.payouts import decide
+from swap_settler.ports import UnitOfWork, Work
+from swap_settler.usecases.announcing import Announcer
+from swap_settler.usecases.facts import Facts
+from swap_settler.usecases.folding import Folding
+
+
+class SettlePayouts:
+    """Apply what the chains say about our payments, one transaction per batch."""
+
+    def __init__(
+        self, unit_of_work: UnitOfWork, *, clock: Clock, facts: Facts, announcer: Announcer
+    ) -> None:
+        self._unit_of_work = unit_of_work
+        self._clock = clock
+        self._facts = facts
+        self._announcer = announcer
+
+    async def __call__(self, messages: Sequence[Envelope[PayoutChanged]]) -> None:
+        async with self._unit_of_work() as work:
+            fresh = await work.mark_seen([message.message_id for message in messages])
+            told = [message for message in messages if message.message_id in fresh]
+            folding = await self._apply(work, told)
+        observe.changed(folding.changes)
+
+    async def _apply(self, work: Work, messages: Sequence[Envelope[PayoutChanged]]) -> Folding:
+        now: datetime = self._clock()
+        payouts = [(message.trace_id, self._facts.payout(message.body)) for message in messages]
+        owners = await work.swaps_paid_by({(p.network, p.paid_id) for _, p in payouts})
+        swaps = await work.lock_swaps_by_id(set(owners.values()))
+        assets = {asset for _, payout in payouts for asset in self._assets(payout)}
+        sources = (swap.terms.source for swap in swaps.values())
+        inventory = await work.lock_inventory(
+            assets | {(source.network, source.token) for source in sources}
+        )
+        folding = Folding(swaps, inventory)
+        for trace_id, payout in payouts:
+            owner = owners.get((payout.network, payout.paid_id))
+            change = decide(
+                None if owner is None else folding.swaps[owner],
+                payout,
+                at=now,
+                treasury=self._facts.treasury(payout.network, payout.token),
+            )
+            folding.add(change, trace_id=trace_id)
+        await work.flush(folding.changes, self._announcer.outgoing(folding.changes, at=now))
+        return folding
+
+    def _assets(self, payout: Payout) -> set[AssetKey]:
+        if payout.said is Said.SEEN or self._facts.treasury(payout.network, payout.token) is None:
+            return set()
+        return {(payout.network, payout.token)}
