@@ -1,0 +1,196 @@
+"""Delivery on a broker that speaks Kafka, with FastStream as the services use it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from faststream import AckPolicy
+from libs.runtime.tests.fakes import (
+    FakeParking,
+    KeepNotes,
+    Note,
+    a_note,
+    decide,
+    outgoing,
+)
+from sqlalchemy.ext.asyncio import AsyncEngine
+from tests.plugins.broker import Broker
+
+from swap_contracts.envelope import Envelope, Topic
+from swap_runtime.batches import UseCase
+from swap_runtime.consuming import Subscriptions, consume
+from swap_runtime.errors import Unavailable
+from swap_runtime.outbox import Outgoing
+from swap_runtime.parking import Parking, PostgresParking
+from swap_runtime.producing import KafkaProducer
+from swap_runtime.relay import Relay
+from swap_runtime.settings import KafkaSettings
+from swap_runtime.topics import ensure_topics, has_topic
+
+pytestmark = pytest.mark.connected
+WITHIN_SECONDS = 30
+
+
+@pytest.fixture
+async def topic(broker: Broker) -> Topic[Note]:
+    """A topic of this test alone."""
+    name = f"notes.{uuid4().hex}"
+    await ensure_topics(broker.settings, [name])
+    return Topic(name, Envelope[Note], lambda note: note.thing)
+
+
+@asynccontextmanager
+async def consuming(
+    kafka: KafkaSettings, topic: Topic[Note], usecase: UseCase[Note], parking: Parking
+) -> AsyncIterator[Subscriptions]:
+    subscriptions = Subscriptions(kafka)
+    consume(subscriptions, topic, group="test", usecase=usecase, parking=parking)
+    try:
+        await subscriptions.broker.start()
+        yield subscriptions
+    finally:
+        await subscriptions.broker.stop()
+
+
+async def until(is_so: Callable[[], Awaitable[bool]]) -> None:
+    async with asyncio.timeout(WITHIN_SECONDS):
+        while not await is_so():  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+
+
+async def publish(kafka: KafkaSettings, topic: Topic[Note], *values: bytes) -> None:
+    producer = KafkaProducer(kafka)
+    for value in values:
+        await producer.send(topic.name, value, b"k", ())
+    await producer.flush()
+    await producer.discard()
+
+
+def in_bytes(note: Envelope[Note]) -> bytes:
+    return note.model_dump_json().encode()
+
+
+class TestConsume:
+    def test_every_subscriber_is_at_least_once_in_batches(self, broker: Broker) -> None:
+        subscriptions = Subscriptions(broker.settings)
+        topic = Topic("t", Envelope[Note], lambda note: note.thing)
+
+        async def usecase(_: Sequence[Envelope[Note]]) -> None: ...
+
+        consume(subscriptions, topic, group="test", usecase=usecase, parking=FakeParking())
+
+        (subscriber,) = (any_of for _, any_of in subscriptions.consumers)
+        assert subscriber.ack_policy is AckPolicy.NACK_ON_ERROR
+        assert [topic.name for topic in subscriber.topics] == ["t"]
+        assert subscriber.group_id == "test.t"
+        arguments = subscriber._connection_args
+        assert arguments["enable_auto_commit"] is False
+        assert arguments["auto_offset_reset"] == "earliest"
+        assert arguments["session_timeout_ms"] == broker.settings.session_timeout_ms
+
+    async def test_what_the_relay_publishes_reaches_the_use_case(
+        self, broker: Broker, engine: AsyncEngine, topic: Topic[Note]
+    ) -> None:
+        notes = KeepNotes(engine)
+        relay = Relay(engine, KafkaProducer(broker.settings), holder="a")
+        sealed = [a_note(version=n) for n in range(1, 51)]
+        await decide(engine, *(Outgoing.of(topic, note) for note in sealed))
+
+        async with consuming(
+            broker.settings, topic, notes, PostgresParking(engine, consumer="test")
+        ):
+            assert await relay.publish_batch() == 50
+            await until(lambda: _has(notes, 50))
+
+        await relay.stop()
+        assert await notes.kept() == [("a", n) for n in range(1, 51)]
+
+    async def test_k7_garbage_is_parked_and_the_next_message_works(
+        self, broker: Broker, engine: AsyncEngine, topic: Topic[Note]
+    ) -> None:
+        notes, parking = KeepNotes(engine), FakeParking()
+        await publish(broker.settings, topic, b"\xff{")
+        await publish(broker.settings, topic, in_bytes(a_note("good")))
+
+        async with consuming(broker.settings, topic, notes, parking):
+            await until(lambda: _is(bool(parking.parked)))
+
+        assert {value for value, _ in parking.parked} >= {b"\xff{"}
+
+    async def test_k9_a_batch_that_is_delivered_again_acts_once(
+        self, broker: Broker, engine: AsyncEngine, topic: Topic[Note]
+    ) -> None:
+        notes = KeepNotes(engine)
+        answers_lost = 2
+
+        async def commit_and_lose_the_answer(messages: Sequence[Envelope[Note]]) -> None:
+            nonlocal answers_lost
+            await notes(messages)
+            if answers_lost:
+                answers_lost -= 1
+                raise Unavailable("the answer to COMMIT")
+
+        await publish(broker.settings, topic, *(in_bytes(a_note(version=n)) for n in (1, 2)))
+        async with consuming(broker.settings, topic, commit_and_lose_the_answer, FakeParking()):
+            await until(lambda: _is(answers_lost == 0 and notes.calls >= 3))
+
+        assert await notes.kept() == [("a", 1), ("a", 2)]
+
+    async def test_k10_a_second_consumer_joins_while_a_handler_runs(
+        self, broker: Broker, engine: AsyncEngine, topic: Topic[Note]
+    ) -> None:
+        notes, may_end, runs = KeepNotes(engine), asyncio.Event(), asyncio.Event()
+
+        async def slow(messages: Sequence[Envelope[Note]]) -> None:
+            runs.set()
+            await may_end.wait()
+            await notes(messages)
+
+        await publish(broker.settings, topic, *(in_bytes(a_note(f"{n}")) for n in range(20)))
+        async with consuming(broker.settings, topic, slow, FakeParking()) as first:
+            await asyncio.wait_for(runs.wait(), WITHIN_SECONDS)
+            async with consuming(broker.settings, topic, notes, FakeParking()) as second:
+                await until(lambda: _is(_partitions(second) > 0))
+                may_end.set()
+                await until(lambda: _has(notes, 20))
+                await until(lambda: _is(_partitions(first) + _partitions(second) == 12))
+
+        assert sorted(await notes.kept()) == sorted((f"{n}", 1) for n in range(20))
+
+
+class TestTopics:
+    async def test_are_made_with_their_partitions_and_may_be_made_again(
+        self, broker: Broker, topic: Topic[Note]
+    ) -> None:
+        await ensure_topics(broker.settings, [topic.name])
+
+        assert await has_topic(broker.settings, topic.name)
+
+    async def test_a_broker_that_is_away_has_none(self) -> None:
+        assert not await has_topic(KafkaSettings(bootstrap_servers="127.0.0.1:1"), "t")
+
+
+class TestRelayWithoutItsBroker:
+    async def test_k13_rows_wait_while_nothing_answers(self, engine: AsyncEngine) -> None:
+        nowhere = KafkaSettings(bootstrap_servers="127.0.0.1:1")
+        await decide(engine, outgoing())
+
+        assert await Relay(engine, KafkaProducer(nowhere), holder="a")() is False
+
+
+async def _has(notes: KeepNotes, number: int) -> bool:
+    return len(await notes.kept()) >= number
+
+
+async def _is(value: bool) -> bool:
+    return value
+
+
+def _partitions(subscriptions: Subscriptions) -> int:
+    client: Any = subscriptions.consumers[0][1].consumer
+    return len(client.assignment())

@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+
+import psycopg
+import pytest
+from pydantic import SecretStr
+from sqlalchemy import text
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncEngine
+from tests.plugins.postgres import Database
+
+from swap_runtime.database import (
+    TransactionOpen,
+    create_engine,
+    forbid_open_transaction,
+    ping,
+    reading,
+    transaction,
+)
+from swap_runtime.errors import Unavailable
+from swap_runtime.wake import Wakes
+
+pytestmark = pytest.mark.connected
+END_ALL_OTHERS = """
+SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+WHERE usename = 'settler' AND pid <> pg_backend_pid()
+"""
+
+
+def end_connections(database: Database) -> None:
+    with psycopg.connect(database.superuser_url) as connection:
+        connection.execute(END_ALL_OTHERS)
+
+
+class TestTransaction:
+    async def test_is_all_or_nothing(self, engine: AsyncEngine) -> None:
+        with pytest.raises(ZeroDivisionError):
+            async with transaction(engine) as connection:
+                await connection.execute(text("INSERT INTO note (thing) VALUES ('x')"))
+                raise ZeroDivisionError
+
+        async with reading(engine) as connection:
+            assert await connection.scalar(text("SELECT count(*) FROM note")) == 0
+
+    async def test_k9_a_connection_lost_inside_is_unavailable(
+        self, engine: AsyncEngine, database: Database
+    ) -> None:
+        with pytest.raises(Unavailable):
+            async with transaction(engine) as connection:
+                await connection.execute(text("SELECT 1"))
+                end_connections(database)
+                await connection.execute(text("SELECT 1"))
+
+    async def test_a_connection_closed_while_idle_is_not_noticed_by_anybody(
+        self, engine: AsyncEngine, database: Database
+    ) -> None:
+        await ping(engine)
+        end_connections(database)
+
+        await ping(engine)
+
+    async def test_p4_a_deadlock_is_unavailable(self, engine: AsyncEngine) -> None:
+        async def lock(*keys: int) -> None:
+            async with transaction(engine) as connection:
+                for key in keys:
+                    await connection.execute(text(f"SELECT pg_advisory_xact_lock({key})"))
+                    await asyncio.sleep(0.2)
+
+        results = await asyncio.gather(lock(1, 2), lock(2, 1), return_exceptions=True)
+
+        assert [type(result) for result in results if result is not None] == [Unavailable]
+
+    async def test_p8_an_exhausted_pool_is_unavailable(self, url: str) -> None:
+        engine = create_engine(
+            SecretStr(url),
+            application_name="test",
+            pool_size=1,
+            pool_timeout=timedelta(milliseconds=50),
+        )
+        async with transaction(engine):
+            with pytest.raises(Unavailable):
+                await ping(engine)
+        await engine.dispose()
+
+    async def test_what_the_statement_itself_did_wrong_is_not(self, engine: AsyncEngine) -> None:
+        with pytest.raises(IntegrityError):
+            async with transaction(engine) as connection:
+                await connection.execute(
+                    text("INSERT INTO watermark (consumer, source) VALUES ('a', 'b')")
+                )
+
+    async def test_a_server_that_is_not_there_is_unavailable(self) -> None:
+        nowhere = SecretStr("postgresql+psycopg://nobody@127.0.0.1:1/none")
+
+        with pytest.raises(Unavailable):
+            await ping(create_engine(nowhere, application_name="test"))
+
+    async def test_p2_a_cancelled_statement_leaves_no_broken_connection(self, url: str) -> None:
+        engine = create_engine(SecretStr(url), application_name="test", pool_size=1)
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.2), transaction(engine) as connection:
+                await connection.execute(text("SELECT pg_sleep(10)"))
+
+        await ping(engine)
+        await engine.dispose()
+
+
+class TestForbidOpenTransaction:
+    async def test_p10_refuses_to_call_out_inside_a_transaction(self, engine: AsyncEngine) -> None:
+        async with transaction(engine):
+            with pytest.raises(TransactionOpen, match="rpc"):
+                forbid_open_transaction("rpc")
+
+        forbid_open_transaction("rpc")
+
+    async def test_a_task_started_inside_may_call_out_afterwards(self, engine: AsyncEngine) -> None:
+        ended = asyncio.Event()
+
+        async def call_out() -> None:
+            await ended.wait()
+            forbid_open_transaction("rpc")
+
+        async with transaction(engine):
+            task = asyncio.create_task(call_out())
+        ended.set()
+
+        await task
+
+
+class TestWakes:
+    async def test_k5_wakes_on_a_notification_and_after_a_lost_connection(
+        self, engine: AsyncEngine, url: str, database: Database, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("swap_runtime.wake.RECONNECT_PAUSE_SECONDS", 0.1)
+        wakes = Wakes(SecretStr(url), application_name="test")
+        wake = wakes.on("outbox_settler")
+        listening = asyncio.create_task(wakes.run(lambda: None))
+        assert await wake.wait(timedelta(seconds=10))  # connected: something may have been missed
+
+        async with transaction(engine) as connection:
+            await connection.execute(text("NOTIFY outbox_settler"))
+        assert await wake.wait(timedelta(seconds=10))
+
+        assert not await wake.wait(timedelta(milliseconds=50))
+        end_connections(database)
+        assert await wake.wait(timedelta(seconds=10))
+        listening.cancel()

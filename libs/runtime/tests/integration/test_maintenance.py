@@ -1,0 +1,175 @@
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from libs.runtime.tests.fakes import NOTES, KeepNotes, decide, outgoing
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from swap_runtime.batches import Batches
+from swap_runtime.consumer import Consumer
+from swap_runtime.database import transaction
+from swap_runtime.maintenance import Maintenance
+from swap_runtime.parking import PostgresParking
+from swap_runtime.settings import SweepSettings
+from swap_runtime.sweep import Sweep
+
+pytestmark = pytest.mark.connected
+
+DAYS = """
+SELECT count(*) FROM pg_inherits WHERE inhparent = 'outbox'::regclass
+  AND inhrelid <> 'outbox_default'::regclass
+"""
+# As if no time had been kept: yesterday's partition is old enough to go.
+NONE_KEPT = timedelta(0)
+TO_YESTERDAY = "UPDATE outbox SET created_at = created_at - interval '1 day'"
+
+
+async def scalar(engine: AsyncEngine, statement: str) -> object:
+    async with transaction(engine) as connection:
+        return await connection.scalar(text(statement))
+
+
+async def execute(engine: AsyncEngine, statement: str) -> None:
+    async with transaction(engine) as connection:
+        await connection.execute(text(statement))
+
+
+@pytest.fixture
+def maintenance(engine: AsyncEngine) -> Maintenance:
+    return Maintenance(engine, consumers=())
+
+
+@pytest.fixture
+def notes(reader: AsyncEngine) -> KeepNotes:
+    return KeepNotes(reader)
+
+
+@pytest.fixture
+def sweep(reader: AsyncEngine, notes: KeepNotes) -> Sweep:
+    parking = PostgresParking(reader, consumer="test")
+    consumer = Consumer(NOTES, "test", Batches(NOTES, notes, parking))
+    settings = SweepSettings(idle_after=timedelta(0))
+    return Sweep(reader, consumer, source="settler", holder="a", settings=settings)
+
+
+class TestMakeDays:
+    async def test_makes_the_days_that_are_missing(
+        self, engine: AsyncEngine, maintenance: Maintenance
+    ) -> None:
+        before = await scalar(engine, DAYS)
+        await execute(
+            engine,
+            "DO $$ BEGIN EXECUTE 'DROP TABLE outbox_' || "
+            "to_char(now() AT TIME ZONE 'UTC' + interval '3 days', 'YYYYMMDD'); END $$",
+        )
+
+        await maintenance.make_days()
+
+        assert await scalar(engine, DAYS) == before
+
+    async def test_gives_rows_of_a_day_without_partition_a_home(
+        self, engine: AsyncEngine, maintenance: Maintenance
+    ) -> None:
+        await decide(engine, outgoing())
+        await execute(engine, "UPDATE outbox SET created_at = now() + interval '30 days'")
+        assert await scalar(engine, "SELECT count(*) FROM outbox_default") == 1
+
+        await maintenance.make_days()
+        await maintenance.measure()
+
+        assert await scalar(engine, "SELECT count(*) FROM outbox_default") == 0
+        assert await scalar(engine, "SELECT count(*) FROM outbox") == 1
+
+    async def test_the_numbering_goes_on_in_a_new_day(
+        self, engine: AsyncEngine, maintenance: Maintenance
+    ) -> None:
+        await decide(engine, outgoing(version=1))
+        await maintenance.make_days()
+        await decide(engine, outgoing(version=2))
+
+        assert await scalar(engine, "SELECT max(id) FROM outbox") == 2
+
+
+class TestDropReadDays:
+    async def test_keeps_what_nobody_has_read_yet(
+        self, engine: AsyncEngine, maintenance: Maintenance
+    ) -> None:
+        await decide(engine, outgoing())
+        await execute(engine, TO_YESTERDAY)
+
+        await maintenance.drop_read_days(kept=NONE_KEPT)
+
+        assert await scalar(engine, "SELECT count(*) FROM outbox") == 1
+
+    async def test_drops_what_every_watermark_has_passed(
+        self, engine: AsyncEngine, maintenance: Maintenance, sweep: Sweep
+    ) -> None:
+        await decide(engine, outgoing())
+        await execute(engine, TO_YESTERDAY)
+        await sweep()
+        await sweep()
+        await decide(engine, outgoing(version=2))
+
+        await maintenance.drop_read_days(kept=NONE_KEPT)
+
+        assert await scalar(engine, "SELECT count(*) FROM outbox") == 1
+        assert await scalar(engine, "SELECT count(*) FROM outbox WHERE id = 1") == 0
+
+    async def test_keeps_recent_days(self, engine: AsyncEngine, maintenance: Maintenance) -> None:
+        before = await scalar(engine, DAYS)
+
+        await maintenance.drop_read_days()
+
+        assert await scalar(engine, DAYS) == before
+
+
+class TestPruneInbox:
+    async def test_deletes_marks_that_the_watermark_has_passed(
+        self, engine: AsyncEngine, reader: AsyncEngine, sweep: Sweep
+    ) -> None:
+        await decide(engine, outgoing(version=1))
+        await sweep()
+        await sweep()
+        await decide(engine, outgoing(version=2))
+
+        await Maintenance(reader, consumers=["test"]).prune_inbox(kept=NONE_KEPT)
+
+        assert await scalar(reader, "SELECT count(*) FROM inbox") == 0
+
+    async def test_keeps_the_marks_of_unread_days(
+        self, engine: AsyncEngine, reader: AsyncEngine, sweep: Sweep
+    ) -> None:
+        await decide(engine, outgoing())
+        await sweep()  # marked, and the watermark moves with the next round
+
+        await Maintenance(reader, consumers=["test"]).prune_inbox(kept=NONE_KEPT)
+
+        assert await scalar(reader, "SELECT count(*) FROM inbox") == 1
+
+
+class TestForgetForeignXids:
+    async def test_p6_messages_arrive_after_a_dump_was_restored_elsewhere(
+        self,
+        engine: AsyncEngine,
+        reader: AsyncEngine,
+        maintenance: Maintenance,
+        sweep: Sweep,
+        notes: KeepNotes,
+    ) -> None:
+        await decide(engine, outgoing(version=1))
+        await sweep()
+        await sweep()
+        # A cluster that was much older than this one: all its numbers are still to come here.
+        for owner, table in ((engine, "outbox"), (reader, "watermark")):
+            await execute(owner, f"UPDATE {table} SET xid = '999999999'")
+        await decide(engine, outgoing(version=2))
+
+        await maintenance.forget_foreign_xids()
+        await Maintenance(reader, consumers=["test"]).forget_foreign_xids()
+        await sweep()
+        await sweep()
+
+        assert await notes.kept() == [("a", 1), ("a", 2)]
+        assert await scalar(reader, "SELECT id FROM watermark") == 2

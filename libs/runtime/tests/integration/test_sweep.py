@@ -1,0 +1,157 @@
+"""Kafka deleted: every message still arrives, once, in order."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from libs.runtime.tests.fakes import NOTES, KeepNotes, a_note, decide, outgoing
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from swap_runtime.batches import Batches
+from swap_runtime.consumer import Consumer
+from swap_runtime.database import transaction
+from swap_runtime.errors import Unavailable
+from swap_runtime.outbox import add_to_outbox
+from swap_runtime.parking import Position, PostgresParking, Record
+from swap_runtime.settings import SweepSettings
+from swap_runtime.sweep import Sweep
+
+pytestmark = pytest.mark.connected
+
+AT_ONCE = SweepSettings(idle_after=timedelta(0))
+WHEN_OVERDUE = SweepSettings(idle_after=timedelta(hours=1), overdue_after=timedelta(seconds=60))
+
+
+class Room:
+    """A consumer in the reader's schema, which sweeps the settler's outbox."""
+
+    def __init__(self, reader: AsyncEngine, settings: SweepSettings = AT_ONCE) -> None:
+        self.notes = KeepNotes(reader)
+        batches = Batches(NOTES, self.notes, PostgresParking(reader, consumer="test"))
+        self.consumer = Consumer(NOTES, "test", batches)
+        self.sweep = Sweep(reader, self.consumer, source="settler", holder="a", settings=settings)
+
+    async def watermark(self) -> int:
+        await self.sweep()
+        assert self.consumer.watermark is not None
+        return self.consumer.watermark.id
+
+
+@pytest.fixture
+def room(reader: AsyncEngine) -> Room:
+    return Room(reader)
+
+
+class TestSweep:
+    async def test_k14_delivers_without_kafka_in_order_and_once(
+        self, room: Room, engine: AsyncEngine
+    ) -> None:
+        await decide(engine, *(outgoing(version=n) for n in range(1, 6)))
+
+        for _ in range(3):
+            await room.sweep()
+
+        assert await room.notes.kept() == [("a", n) for n in range(1, 6)]
+        assert await room.watermark() == 5
+
+    async def test_k9_what_kafka_brought_already_acts_once(
+        self, room: Room, engine: AsyncEngine
+    ) -> None:
+        await decide(engine, outgoing(version=1), outgoing(version=2))
+        await room.notes([a_note(version=1)])
+
+        await room.sweep()
+
+        assert await room.notes.kept() == [("a", 1), ("a", 2)]
+
+    async def test_leaves_the_work_to_kafka_while_it_brings_messages(
+        self, reader: AsyncEngine, engine: AsyncEngine
+    ) -> None:
+        room = Room(reader, WHEN_OVERDUE)
+        await decide(engine, outgoing())
+
+        await room.sweep()
+
+        assert await room.notes.kept() == []
+
+    async def test_takes_what_is_overdue_even_while_kafka_is_busy(
+        self, reader: AsyncEngine, engine: AsyncEngine
+    ) -> None:
+        room = Room(reader, WHEN_OVERDUE)
+        await decide(engine, outgoing())
+        async with transaction(engine) as connection:
+            await connection.execute(text("UPDATE outbox SET created_at = now() - interval '61 s'"))
+
+        await room.sweep()
+
+        assert await room.notes.kept() == [("a", 1)]
+
+    async def test_k3_the_watermark_waits_for_a_transaction_that_may_still_commit(
+        self, room: Room, engine: AsyncEngine
+    ) -> None:
+        async with engine.connect() as slow:
+            await add_to_outbox(slow, [outgoing("low")])
+            await decide(engine, outgoing("high"))
+            await room.sweep()
+            assert await room.notes.kept() == [("high", 1)]
+            assert await room.watermark() == 0
+            await slow.commit()
+
+        await room.sweep()
+
+        assert await room.notes.kept() == [("high", 1), ("low", 1)]
+        assert await room.watermark() == 2
+
+    async def test_a_second_replica_stands_by(
+        self, room: Room, reader: AsyncEngine, engine: AsyncEngine
+    ) -> None:
+        await room.sweep()
+        standby = Sweep(reader, room.consumer, source="settler", holder="b", settings=AT_ONCE)
+        await decide(engine, outgoing())
+
+        await standby()
+
+        assert await room.notes.kept() == []
+        await room.sweep.stop()
+        await standby()
+        assert await room.notes.kept() == [("a", 1)]
+
+    async def test_moves_over_parked_messages(self, room: Room, engine: AsyncEngine) -> None:
+        room.notes.poison = {"bad"}
+        await decide(engine, outgoing("bad"), outgoing("good"))
+
+        await room.sweep()
+
+        assert await room.notes.kept() == [("good", 1)]
+        assert await room.watermark() == 2
+
+    async def test_waits_for_a_source_that_has_no_tables_yet(
+        self, room: Room, reader: AsyncEngine
+    ) -> None:
+        sweep = Sweep(reader, room.consumer, source="notifier", holder="a", settings=AT_ONCE)
+
+        with pytest.raises(Unavailable):
+            await sweep()
+
+
+class TestWatermark:
+    async def test_a_message_from_kafka_below_it_is_a_duplicate_without_being_looked_up(
+        self, room: Room, engine: AsyncEngine, reader: AsyncEngine
+    ) -> None:
+        await decide(engine, outgoing())
+        await room.sweep()
+        await room.sweep()
+        mark = room.consumer.watermark
+        assert mark is not None
+        async with transaction(reader) as connection:
+            await connection.execute(text("DELETE FROM inbox"))  # as pruning does
+
+        for position in (mark, Position(mark.source, mark.xid - 1, mark.id + 9)):
+            message = outgoing()
+            await room.consumer.hear(
+                [Record(NOTES.name, 0, 0, b"a", message.payload, message.message_id, position)]
+            )
+
+        assert await room.notes.kept() == [("a", 1)]
