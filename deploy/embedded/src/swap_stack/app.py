@@ -12,13 +12,18 @@ from typing import Any, TypeVar
 import typer
 
 from swap_stack.daemon import StackError
+from swap_stack.demo.demo import demo as demo_
+from swap_stack.demo.demo import swap as swap_
+from swap_stack.demo.partner import Refused
 from swap_stack.down import down as down_
 from swap_stack.down import wipe
+from swap_stack.node import NodeError
 from swap_stack.options import Options
 from swap_stack.places import Places, default_places
 from swap_stack.programs import ProgramFailed
 from swap_stack.report import Report
 from swap_stack.summary import show
+from swap_stack.up import find_running
 from swap_stack.up import up as up_
 
 app = typer.Typer(add_completion=False, help=__doc__, no_args_is_help=True)
@@ -49,6 +54,22 @@ def clean() -> None:
             shutil.rmtree(one.var)
 
 
+@app.command()
+def demo() -> None:
+    """Start a stack of its own, run real swaps through it, show them live, stop."""
+    run(demo_(demo_places(default_places()), Options.from_environment(), Report()))
+
+
+@app.command()
+def swap() -> None:
+    """Send one swap through the running stack and print its messages, topic by topic."""
+    places = default_places()
+    stack = find_running(places)
+    if stack is None:
+        sys.exit("Nothing runs here: `make up` first.")
+    run(swap_(stack, places, Report().console))
+
+
 def demo_places(places: Places) -> Places:
     """Return where the demo has a stack of its own, beside the one that may be running."""
     return Places(places.var / "demo", places.root)
@@ -58,7 +79,7 @@ def run(work: Coroutine[Any, Any, Result]) -> Result:
     """Run to the end; SIGTERM and a closed terminal stop it as Ctrl-C does."""
     try:
         return asyncio.run(_cancelled_by_signals(work))
-    except (StackError, ProgramFailed) as error:
+    except (StackError, ProgramFailed, Refused, NodeError) as error:
         sys.exit(f"\n{error}")
     except (KeyboardInterrupt, asyncio.CancelledError):
         sys.exit(INTERRUPTED)

@@ -1,16 +1,71 @@
-"""Two partners with API keys, and the sample receiver of the first one's webhooks."""
+"""Two partners, made through the operators' command line, and the first one's webhook."""
 
 from __future__ import annotations
 
+import asyncio
+import sys
 from collections.abc import Mapping
 from typing import Any
 
+import orjson
+
+from swap_stack.files import read_json, write_json
+from swap_stack.parts.receiver import Receiver
 from swap_stack.places import Places
-from swap_stack.ports import Ports
+from swap_stack.programs import run_to_end
 from swap_stack.services import ServicePorts
+
+# `swapctl` has its own short name for one of them.
+URL_VARIABLES = {
+    "api": "SWAPCTL_API_URL",
+    "quoter": "SWAPCTL_QUOTER_URL",
+    "chain_watcher": "SWAPCTL_WATCHER_URL",
+    "settler": "SWAPCTL_SETTLER_URL",
+    "notifier": "SWAPCTL_NOTIFIER_URL",
+}
+
+
+class Operator:
+    """Runs `swapctl` against the services of one stack."""
+
+    def __init__(self, ports: ServicePorts, token: str) -> None:
+        urls = {URL_VARIABLES[name]: ports.internal_url(name) for name in ports.internal}
+        self._env: Mapping[str, str] = {**urls, "SWAP_OPERATOR__TOKEN": token}
+
+    async def run(self, *words: str) -> dict[str, Any]:
+        """
+        :raises ProgramFailed: with what `swapctl` said.
+        """
+        command = [sys.executable, "-m", "swapctl", *words, "--json"]
+        answer: dict[str, Any] = orjson.loads(await run_to_end(command, env=self._env))
+        return answer
 
 
 async def make_partners(
-    places: Places, settings: Mapping[str, str], services: ServicePorts, ports: Ports
+    places: Places, operator: Operator, receiver: Receiver
 ) -> list[dict[str, Any]]:
-    return []
+    """Return the partners as var/stack.json names them; made once, kept over restarts."""
+    partners: list[dict[str, Any]] | None = read_json(places.partners_file)
+    if partners is None:
+        demo, other = await asyncio.gather(_make(operator, "demo"), _make(operator, "other"))
+        added = await operator.run("webhook", "add", "--app", demo["app_id"], "--url", receiver.url)
+        demo["webhook"] = {
+            "url": receiver.url,
+            "secret": added["secret"],
+            "received": places.shown(receiver.received),
+        }
+        partners = [demo, other]
+        write_json(places.partners_file, partners)
+    await receiver.start_with(partners[0]["webhook"]["secret"])
+    await receiver.ready()
+    return partners
+
+
+async def _make(operator: Operator, name: str) -> dict[str, Any]:
+    partner = await operator.run("partner", "create", name)
+    # Nobody should meet a rate limit by trying things out; tests of limits make their own app.
+    app = await operator.run(
+        *("app", "create", "--partner", partner["id"], "--name", name, "--limits-lifted")
+    )
+    key = await operator.run("key", "create", "--app", app["id"])
+    return {"name": name, "app_id": app["id"], "api_key": key["key"], "webhook": None}

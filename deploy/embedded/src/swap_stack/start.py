@@ -10,6 +10,8 @@ from typing import Any
 import orjson
 
 from swap_runtime.catalogue import load_catalogue
+from swap_runtime.settings import KafkaSettings
+from swap_runtime.topics import ensure_topics
 from swap_stack.catalogue import PRICES, RunningChain, make_catalogue, write_catalogue, write_text
 from swap_stack.contracts import deploy_and_fund, find_deployment
 from swap_stack.daemon import Part, StackError
@@ -20,8 +22,9 @@ from swap_stack.keys import development_keys, load_or_make
 from swap_stack.launch import Supervisor, wait_until_ready
 from swap_stack.node import Node, NodeError
 from swap_stack.options import Options
-from swap_stack.partners import make_partners
+from swap_stack.partners import Operator, make_partners
 from swap_stack.parts.anvil import Anvil
+from swap_stack.parts.receiver import Receiver
 from swap_stack.places import Places
 from swap_stack.ports import Ports
 from swap_stack.processes import Registry
@@ -30,7 +33,6 @@ from swap_stack.report import Report
 from swap_stack.services import ServicePorts, ServiceProcess, make_plan
 from swap_stack.settings import make_settings
 from swap_stack.stack_file import describe, write_stack_file
-from swap_stack.topics import make_topics
 
 
 class Start:
@@ -57,7 +59,7 @@ class Start:
         catalogue = self._write_catalogue(chains)
         settings = self._settings(catalogue)
         services = await self._launch(settings)
-        partners = await make_partners(self._places, settings, self._service_ports, self._ports)
+        partners = await self._partners()
         description = describe(
             parts=self._parts,
             ports=self._service_ports,
@@ -100,7 +102,9 @@ class Start:
     async def _broker(self) -> None:
         await self._start(self._parts.broker)
         with self._report.timed("topics"):
-            await make_topics(self._parts.broker.bootstrap_servers)
+            await ensure_topics(
+                KafkaSettings(bootstrap_servers=self._parts.broker.bootstrap_servers)
+            )
 
     async def _chain(self, anvil: Anvil) -> RunningChain:
         await self._start(anvil)
@@ -141,6 +145,15 @@ class Start:
             database_urls=service_urls(self._parts.postgres, self._secrets.role_passwords),
             catalogue=catalogue,
         )
+
+    async def _partners(self) -> list[dict[str, Any]]:
+        if self._options.without & {"api", "notifier"}:
+            self._report.say("partners", "none: they need the api and the notifier")
+            return []
+        operator = Operator(self._service_ports, self._secrets.operator_token)
+        receiver = Receiver(self._places, self._ports, self._registry)
+        with self._report.timed("partners", "keys and the sample webhook receiver"):
+            return await make_partners(self._places, operator, receiver)
 
     async def _launch(self, settings: Mapping[str, str]) -> tuple[ServiceProcess, ...]:
         plan = make_plan(self._places, settings, without=self._options.without)

@@ -93,9 +93,7 @@ class SupervisedService(Watcher):  # type: ignore[misc]
     def spawn_processes(self) -> Any:
         """Start what is missing, unless it has just died too often; we are asked again soon."""
         if self._backoff.is_waiting(time.monotonic()):
-            nothing_to_do = asyncio.get_event_loop().create_future()
-            nothing_to_do.set_result(None)
-            return nothing_to_do
+            return nothing_to_do()
         return super().spawn_processes()
 
     def notify_event(self, topic: str, msg: dict[str, Any]) -> None:
@@ -120,13 +118,28 @@ class SupervisedService(Watcher):  # type: ignore[misc]
         logger.warning("%s %s, pid %s; starting it again %s", self.name, how, pid, when)
 
 
+class CalmArbiter(Arbiter):  # type: ignore[misc]
+    """Asks for dead services until it stops; asking while it stops is an error of circus."""
+
+    def manage_watchers(self) -> Any:
+        if self._stopping:
+            return nothing_to_do()
+        return super().manage_watchers()
+
+
+def nothing_to_do() -> asyncio.Future[None]:
+    done: asyncio.Future[None] = asyncio.get_event_loop().create_future()
+    done.set_result(None)
+    return done
+
+
 def main(plan_file: Path) -> None:
     """Run until SIGTERM, then end the services in order and go."""
     logging.basicConfig(format="%(asctime)s %(message)s", level=logging.INFO, force=True)
     logging.getLogger("circus").setLevel(logging.WARNING)
     plan = SupervisorPlan.from_json(read_json(plan_file))
     followed = Followed(Path(plan.stack_file), Registry(Path(plan.processes_file)))
-    arbiter = Arbiter(
+    arbiter = CalmArbiter(
         [SupervisedService(service, followed) for service in plan.services],
         CONTROL,
         EVENTS,

@@ -1,0 +1,1 @@
+"""Real swaps through a running stack, done as an outside client would do them."""

@@ -1,0 +1,64 @@
+"""`make demo` and `make swap`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import aiohttp
+from rich.console import Console
+
+from swap_stack.daemon import StackError
+from swap_stack.demo.books import read_sums
+from swap_stack.demo.closing import list_faults, show_books, show_outcomes, show_trail
+from swap_stack.demo.follow import Follower, Outcome
+from swap_stack.demo.journeys import JOURNEYS, NATIVE_TO_NATIVE, Journey
+from swap_stack.down import down
+from swap_stack.options import Options
+from swap_stack.places import Places
+from swap_stack.report import Report
+from swap_stack.up import up
+
+
+async def demo(places: Places, options: Options, report: Report) -> None:
+    """Start a stack of its own from nothing, run the journeys, stop.
+
+    :raises StackError: when anything went differently than promised.
+    """
+    console = report.console
+    stack = await up(places, replace(options, fresh=True), report)
+    try:
+        outcomes = tuple([outcome async for outcome in _run(JOURNEYS, stack, places, console)])
+        sums = await read_sums(stack["postgres"]["auditor_url"])
+        console.print()
+        show_outcomes(outcomes, console)
+        show_books(sums, stack, console)
+    finally:
+        await asyncio.shield(down(places, report))
+    if faults := list_faults(outcomes, sums):
+        raise StackError("\n".join(faults))
+
+
+async def swap(stack: Mapping[str, Any], places: Places, console: Console) -> None:
+    """Send one more swap through a running stack and print its messages, topic by topic.
+
+    :raises StackError: when it is not completed.
+    """
+    async for outcome in _run((NATIVE_TO_NATIVE,), stack, places, console):
+        show_trail(outcome.trail, console)
+        if faults := list_faults((outcome,), ()):
+            raise StackError("\n".join(faults))
+
+
+async def _run(
+    journeys: tuple[Journey, ...], stack: Mapping[str, Any], places: Places, console: Console
+) -> AsyncIterator[Outcome]:
+    follower = Follower(stack, places.root, console)
+    async with aiohttp.ClientSession() as session:
+        for journey in journeys:
+            console.print(f"\n[bold]{journey.title}[/]", highlight=False)
+            with console.status("waiting for the next block"):
+                outcome = await follower.follow(journey, session)
+            yield outcome

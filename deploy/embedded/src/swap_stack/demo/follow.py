@@ -1,0 +1,177 @@
+"""One swap from the first request to the last webhook."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+from eth_account import Account
+from rich.console import Console
+
+from swap_stack.daemon import StackError
+from swap_stack.demo.deliveries import Delivery, read_deliveries
+from swap_stack.demo.journeys import Journey
+from swap_stack.demo.partner import Partner
+from swap_stack.demo.timeline import Timeline
+from swap_stack.demo.trail import TrailMessage, read_trail
+from swap_stack.demo.user import User, balance_of
+from swap_stack.node import Node
+
+FINAL = frozenset({"completed", "failed", "refunded", "expired"})
+PATIENCE_SECONDS = 90.0
+POLL_SECONDS = 0.15
+CLOCK_SLACK = timedelta(seconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How one swap ended."""
+
+    journey: Journey
+    swap: Mapping[str, Any]  # the last answer of GET /api/v2/swaps/{id}
+    duration: timedelta
+    received_base_units: int  # what the destination has on chain
+    trail: tuple[TrailMessage, ...]
+    deliveries: tuple[Delivery, ...]
+
+    @property
+    def status(self) -> str:
+        return str(self.swap["swap"]["status"])
+
+
+class Follower:
+    """Does one journey and tells what happens meanwhile."""
+
+    def __init__(self, stack: Mapping[str, Any], root: Path, console: Console) -> None:
+        self._stack = stack
+        self._partner = stack["partners"][0]
+        self._received = root / self._partner["webhook"]["received"]
+        self._networks = {network["name"]: network for network in stack["networks"]}
+        self._console = console
+
+    async def follow(self, journey: Journey, session: aiohttp.ClientSession) -> Outcome:
+        """
+        :raises StackError: when the swap does not end in time.
+        :raises Refused: when the service refuses it.
+        """
+        started = datetime.now(UTC)
+        timeline = Timeline(self._console, started)
+        partner = Partner(session, self._stack["gateway"]["url"], self._partner["api_key"])
+        recipient = str(Account.create().address)
+        prepared = await self._create(journey, partner, recipient, timeline)
+        await self._deposit(journey, prepared["deposit_actions"][0], timeline)
+        watch = Watch(self._stack, self._received, prepared["swap"]["id"], started, timeline)
+        last = await watch.until_final(partner)
+        return Outcome(
+            journey=journey,
+            swap=last,
+            duration=watch.ended_at - started,
+            received_base_units=await self._balance(journey, recipient),
+            trail=watch.trail,
+            deliveries=watch.deliveries,
+        )
+
+    async def _create(
+        self, journey: Journey, partner: Partner, recipient: str, timeline: Timeline
+    ) -> dict[str, Any]:
+        user = self._networks[journey.source_network]["users"][0]
+        body = {
+            "source_network": journey.source_network,
+            "source_token": journey.source_token,
+            "destination_network": journey.destination_network,
+            "destination_token": journey.destination_token,
+            "destination_address": recipient,
+            "refund_address": user["address"],
+            "amount": journey.amount,
+            "use_depository": True,
+        }
+        timeline.tell("request", "POST /api/v2/swaps", at=datetime.now(UTC))
+        prepared = await partner.create_swap(body)
+        quote = prepared["quote"]
+        receive = f"{quote['receive_amount']} {journey.destination_token}"
+        what = f"{prepared['swap']['id']}: will receive {receive}, fee {quote['total_fee']}"
+        timeline.tell("request", what, at=datetime.now(UTC))
+        return prepared
+
+    async def _deposit(
+        self, journey: Journey, action: Mapping[str, Any], timeline: Timeline
+    ) -> None:
+        network = self._networks[journey.source_network]
+        user = User(Node(network["rpc_urls"][0]), network["users"][0]["private_key"])
+        approved = await user.approve(action)
+        if approved is not None:
+            what = f"{approved} approves {action['to_address']} on {network['name']}"
+            timeline.tell("transaction", what, at=datetime.now(UTC))
+        sent = await user.deposit(action)
+        what = f"{sent} deposits on {network['name']}"
+        timeline.tell("transaction", what, at=datetime.now(UTC))
+
+    async def _balance(self, journey: Journey, recipient: str) -> int:
+        network = self._networks[journey.destination_network]
+        token = next(t for t in network["tokens"] if t["symbol"] == journey.destination_token)
+        return await balance_of(Node(network["rpc_urls"][0]), recipient, token["contract"])
+
+
+class Watch:
+    """Looks at a swap from all sides until nothing more is to come."""
+
+    def __init__(
+        self,
+        stack: Mapping[str, Any],
+        received: Path,
+        swap_id: str,
+        started: datetime,
+        timeline: Timeline,
+    ) -> None:
+        self._auditor_url = stack["postgres"]["auditor_url"]
+        self._received = received
+        self._swap_id = swap_id
+        self._started = started
+        self._timeline = timeline
+        self.trail: tuple[TrailMessage, ...] = ()
+        self.deliveries: tuple[Delivery, ...] = ()
+        self.ended_at = started
+
+    async def until_final(self, partner: Partner) -> dict[str, Any]:
+        """
+        :raises StackError: when it takes too long.
+        """
+        deadline = self._started + timedelta(seconds=PATIENCE_SECONDS)
+        while datetime.now(UTC) < deadline:
+            answer = await partner.get_swap(self._swap_id)
+            await self._look(answer["swap"])
+            if answer["swap"]["status"] in FINAL and self._has_webhook(answer["swap"]["status"]):
+                return answer
+            await asyncio.sleep(POLL_SECONDS)
+        raise StackError(
+            f"Swap {self._swap_id} is still {answer['swap']['status']} after "
+            f"{PATIENCE_SECONDS:.0f} s, with {len(self.deliveries)} webhooks."
+        )
+
+    async def _look(self, swap: Mapping[str, Any]) -> None:
+        now = datetime.now(UTC)
+        self.trail = await read_trail(self._auditor_url, self._swap_id, self._started - CLOCK_SLACK)
+        for message in self.trail:
+            what = f"{message.source} → {message.topic}: {message.says}"
+            at, key = message.created_at, message.message_id
+            self._timeline.tell("message", what, at=at, key=key)
+        for sent in swap["transactions"]:
+            if sent["transaction_hash"]:
+                what = f"{sent['transaction_hash']} {sent['type']} {sent['status']}"
+                self._timeline.tell("transaction", what, at=now)
+        self._timeline.tell("status", swap["status"], at=now)
+        if swap["status"] in FINAL and self.ended_at == self._started:
+            self.ended_at = now
+        self.deliveries = read_deliveries(self._received, self._swap_id)
+        for delivery in self.deliveries:
+            genuine = "signature verified" if delivery.verified else "SIGNATURE WRONG"
+            what = f"{delivery.event_type}, {genuine}"
+            self._timeline.tell("webhook", what, at=delivery.at, key=delivery.message_id)
+
+    def _has_webhook(self, status: str) -> bool:
+        return any(delivery.status == status for delivery in self.deliveries)

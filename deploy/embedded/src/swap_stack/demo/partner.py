@@ -1,0 +1,46 @@
+"""A partner's side: HTTP with an API key, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import aiohttp
+
+TIMEOUT = aiohttp.ClientTimeout(total=15)
+
+
+class Refused(RuntimeError):
+    """The service answered with an error; the text is its own."""
+
+
+class Partner:
+    """One API key against one gateway."""
+
+    def __init__(self, session: aiohttp.ClientSession, gateway: str, api_key: str) -> None:
+        self._session = session
+        self._gateway = gateway
+        self._headers = {"X-SVC-APIKEY": api_key}
+
+    async def create_swap(self, body: Mapping[str, object]) -> dict[str, Any]:
+        """
+        :raises Refused: with the code and the sentence of the answer.
+        """
+        return await self._ask("POST", "/api/v2/swaps", json=body)
+
+    async def get_swap(self, swap_id: str) -> dict[str, Any]:
+        """
+        :raises Refused: with the code and the sentence of the answer.
+        """
+        return await self._ask("GET", f"/api/v2/swaps/{swap_id}")
+
+    async def _ask(self, method: str, path: str, **options: Any) -> dict[str, Any]:
+        async with self._session.request(
+            method, self._gateway + path, headers=self._headers, timeout=TIMEOUT, **options
+        ) as answer:
+            told = await answer.json()
+        if told.get("error"):
+            error = told["error"]
+            raise Refused(f"{method} {path}: {error['code']}: {error['message']}")
+        data: dict[str, Any] = told["data"]
+        return data

@@ -1,0 +1,48 @@
+"""A user's side: a wallet that sends exactly what a deposit action says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from swap_stack.node import Node
+from swap_stack.wallet import Wallet, call_data
+
+AMOUNT_ARGUMENT = 3  # of depositERC20(id, token, receiver, amount)
+
+
+class User:
+    """One key on one network."""
+
+    def __init__(self, node: Node, private_key: str) -> None:
+        self._node = node
+        self._private_key = private_key
+
+    async def approve(self, action: Mapping[str, Any]) -> str | None:
+        """Let the contract of the action take its tokens; return nothing for a native coin."""
+        token = action["token"]["contract"]
+        if token is None:
+            return None
+        amount = int(action["encoded_args"][AMOUNT_ARGUMENT])
+        data = call_data("approve(address,uint256)", action["to_address"], amount)
+        return await (await self._wallet()).send(token, data=data)
+
+    async def deposit(self, action: Mapping[str, Any]) -> str:
+        """Send the action: recipient, value and call data as they were given."""
+        return await (await self._wallet()).send(
+            action["to_address"],
+            value=int(action["amount_in_base_units"]),
+            data=action["call_data"] or "0x",
+            gas=int(action["gas_limit"] or 300_000),
+        )
+
+    async def _wallet(self) -> Wallet:
+        return await Wallet.open(self._node, self._private_key)
+
+
+async def balance_of(node: Node, address: str, contract: str | None) -> int:
+    """Return what an address has of a token, or of the chain's own coin."""
+    if contract is None:
+        return await node.number("eth_getBalance", address, "latest")
+    call = {"to": contract, "data": call_data("balanceOf(address)", address)}
+    return await node.number("eth_call", call, "latest")

@@ -1,0 +1,58 @@
+"""The catalogue that the stack makes is one that the services accept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from swap_domain.catalogue import Catalogue
+from swap_runtime.catalogue import load_catalogue
+from swap_stack.catalogue import RunningChain, make_catalogue, write_catalogue
+from swap_stack.contracts import Deployment
+from swap_stack.keys import development_keys
+from swap_stack.parts.anvil import CHAINS
+
+KEYS = development_keys("0x" + "11" * 32)
+DEPLOYMENT = Deployment(
+    genesis="0x00",
+    treasury="0x" + "1" * 40,
+    depository="0x" + "2" * 40,
+    tokens={"USDC": "0x" + "3" * 40, "DAI": "0x" + "4" * 40},
+)
+
+
+def catalogue(folder: Path) -> Catalogue:
+    chains = tuple(RunningChain(chain, "http://127.0.0.1:1", DEPLOYMENT) for chain in CHAINS)
+    write_catalogue(folder / "catalogue.yaml", make_catalogue(chains, KEYS))
+    return load_catalogue(folder / "catalogue.yaml")
+
+
+def test_it_names_the_three_chains_with_their_own_coins(tmp_path: Path) -> None:
+    networks = catalogue(tmp_path).networks
+    assert {name: network.native.symbol for name, network in networks.items()} == {
+        "ETHEREUM_DEVNET": "ETH",
+        "BASE_DEVNET": "ETH",
+        "POLYGON_DEVNET": "POL",
+    }
+    assert [network.chain_id for network in networks.values()] == [31337, 31338, 31339]
+
+
+def test_every_pair_is_a_route(tmp_path: Path) -> None:
+    made = catalogue(tmp_path)
+    tokens = [token for network in made.networks.values() for token in network.tokens]
+    for source in tokens:
+        for destination in tokens:
+            assert (made.route(source, destination) is None) == (source is destination)
+
+
+def test_one_block_is_enough_for_what_half_a_million_dollars_buy(tmp_path: Path) -> None:
+    eth = catalogue(tmp_path).network("ETHEREUM_DEVNET").native
+    limit = 500_000 * 10**18 // 3_000
+    assert eth.confirmations_for(limit - 1) == 1
+    assert eth.confirmations_for(limit) is None
+
+
+def test_the_funder_is_not_a_user(tmp_path: Path) -> None:
+    network = catalogue(tmp_path).network("BASE_DEVNET")
+    assert network.funders == (KEYS.funder.address,)
+    assert network.signers == (KEYS.signer.address,)
+    assert KEYS.funder not in KEYS.users

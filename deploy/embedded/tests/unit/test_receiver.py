@@ -1,0 +1,60 @@
+"""The sample receiver keeps what it was sent, and says 2xx only to what is genuine."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestClient, TestServer
+from svix.webhooks import Webhook
+
+from swap_stack.demo.deliveries import read_deliveries
+from swap_stack.receiver import make_app
+
+Client = TestClient[web.Request, web.Application]
+SECRET = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"
+BODY = '{"swap": {"id": "one", "status": "completed"}}'
+
+
+def signed(body: str) -> dict[str, str]:
+    at = datetime.now(UTC)
+    signature = Webhook(SECRET).sign("message-1", at, body)
+    return {
+        "webhook-id": "message-1",
+        "webhook-timestamp": str(int(at.timestamp())),
+        "webhook-signature": signature,
+        "webhook-event-type": "swap.completed",
+    }
+
+
+@pytest.fixture
+async def client(tmp_path: Path) -> AsyncIterator[Client]:
+    async with TestClient(TestServer(make_app(SECRET, tmp_path / "got.jsonl"))) as client:
+        yield client
+
+
+async def test_a_genuine_delivery_is_kept_and_accepted(
+    client: Client,
+    tmp_path: Path,
+) -> None:
+    answer = await client.post("/hooks", data=BODY, headers=signed(BODY))
+    assert answer.status == 204
+    (delivery,) = read_deliveries(tmp_path / "got.jsonl", "one")
+    assert delivery.verified
+    assert (delivery.status, delivery.event_type) == ("completed", "swap.completed")
+
+
+@pytest.mark.parametrize("signature", ["v1,AAAA", "no comma", "v1,%%%", ""])
+async def test_a_forged_delivery_is_kept_and_refused(
+    client: Client,
+    tmp_path: Path,
+    signature: str,
+) -> None:
+    headers = {**signed(BODY), "webhook-signature": signature}
+    answer = await client.post("/hooks", data=BODY, headers=headers)
+    assert answer.status == 400
+    (delivery,) = read_deliveries(tmp_path / "got.jsonl", "one")
+    assert not delivery.verified
