@@ -56,10 +56,7 @@ async def add_to(
     catalogue: Catalogue,
     nodes: dict[str, tuple[str, ...]],
 ) -> None:
-    """Add to the process everything that watches.
-
-    :raises ChainMismatch: when a chain is not what the catalogue says: nothing is watched then.
-    """
+    """Add to the process everything that watches."""
     session = open_session()
     service.on_stop(session.close)
     chains = [
@@ -73,7 +70,7 @@ async def add_to(
         )
         for network in catalogue.networks.values()
     ]
-    await refuse_mismatches(chains)
+    service.on_start(lambda: refuse_mismatches(chains))
 
     work = PostgresUnitOfWork(service.engine, consumer=NAME)
     watches = PostgresWatches(service.engine)

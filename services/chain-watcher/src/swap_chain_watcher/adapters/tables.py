@@ -1,0 +1,84 @@
+"""The watcher's own tables, as the migrations make them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from decimal import Decimal
+from uuid import UUID
+
+from sqlalchemy import BigInteger, Boolean, Column, DateTime, Integer, MetaData, Numeric, Text, Uuid
+from sqlmodel import Field, SQLModel
+
+METADATA = MetaData()
+
+
+class Table(SQLModel):
+    metadata = METADATA
+
+
+class ChainBlockRow(Table, table=True):
+    """A block we were told, also one that a reorg took."""
+
+    __tablename__ = "chain_block"
+
+    network: str = Field(sa_column=Column(Text, primary_key=True))
+    hash: str = Field(sa_column=Column(Text, primary_key=True))
+    number: int = Field(sa_column=Column(BigInteger, nullable=False))
+    parent_hash: str = Field(sa_column=Column(Text, nullable=False))
+    time: datetime = Field(sa_column=Column(DateTime(timezone=True), nullable=False))
+    state: str = Field(sa_column=Column(Text, nullable=False))
+    finalized: bool = Field(sa_column=Column(Boolean, nullable=False))
+
+
+class WatchCursorRow(Table, table=True):
+    """Where one network stands; the view `progress` shows it to other services."""
+
+    __tablename__ = "watch_cursor"
+
+    network: str = Field(sa_column=Column(Text, primary_key=True))
+    number: int = Field(sa_column=Column(BigInteger, nullable=False))
+    hash: str = Field(sa_column=Column(Text, nullable=False))
+    parent_hash: str = Field(sa_column=Column(Text, nullable=False))
+    time: datetime = Field(sa_column=Column(DateTime(timezone=True), nullable=False))
+    finalized_number: int = Field(sa_column=Column(BigInteger, nullable=False))
+    start_number: int = Field(sa_column=Column(BigInteger, nullable=False))
+    last_outbox_id: int = Field(sa_column=Column(BigInteger, nullable=False))
+    halted_at: datetime | None = Field(sa_column=Column(DateTime(timezone=True), nullable=True))
+    halt_reason: str | None = Field(sa_column=Column(Text, nullable=True))
+
+
+class MovementRow(Table, table=True):
+    """One movement of value in one block, and what was last published about it."""
+
+    __tablename__ = "movement"
+
+    network: str = Field(sa_column=Column(Text, primary_key=True))
+    block_hash: str = Field(sa_column=Column(Text, primary_key=True))
+    id: UUID = Field(sa_column=Column(Uuid, primary_key=True))
+    block_number: int = Field(sa_column=Column(BigInteger, nullable=False))
+    kind: str = Field(sa_column=Column(Text, nullable=False))
+    transaction_hash: str | None = Field(sa_column=Column(Text, nullable=True))
+    token: str = Field(sa_column=Column(Text, nullable=False))
+    from_address: str | None = Field(sa_column=Column(Text, nullable=True))
+    to_address: str = Field(sa_column=Column(Text, nullable=False))
+    base_units: Decimal = Field(sa_column=Column(Numeric(78, 0), nullable=False))
+    claimed_by: UUID | None = Field(sa_column=Column(Uuid, nullable=True))
+    internal: bool = Field(sa_column=Column(Boolean, nullable=False))
+    paid_id: Decimal | None = Field(sa_column=Column(Numeric(78, 0), nullable=True))
+    sequence_number: int | None = Field(sa_column=Column(BigInteger, nullable=True))
+    memo: str | None = Field(sa_column=Column(Text, nullable=True))
+    quarantine_reason: str | None = Field(sa_column=Column(Text, nullable=True))
+    version: int = Field(sa_column=Column(Integer, nullable=False))
+    state: str | None = Field(sa_column=Column(Text, nullable=True))
+    confirmations_required: int | None = Field(sa_column=Column(Integer, nullable=True))
+    waits_for_finality: bool | None = Field(sa_column=Column(Boolean, nullable=True))
+
+
+class DepositTargetRow(Table, table=True):
+    """A deposit address that the settler assigned."""
+
+    __tablename__ = "deposit_target"
+
+    network: str = Field(sa_column=Column(Text, primary_key=True))
+    address: str = Field(sa_column=Column(Text, primary_key=True))
+    since: datetime = Field(sa_column=Column(DateTime(timezone=True), nullable=False))

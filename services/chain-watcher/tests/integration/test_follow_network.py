@@ -1,0 +1,431 @@
+"""Following a chain that mines, reorganises, goes away and starts anew, on a real Postgres."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from datetime import UTC, datetime, timedelta
+from random import Random
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncEngine
+from watch_factories import DEPOSITORY, NETWORK, TREASURY, USDC, USER, a_network, a_policy
+
+from swap_chain_watcher import observe
+from swap_chain_watcher.adapters.unit_of_work import PostgresUnitOfWork, hint_channel
+from swap_chain_watcher.adapters.watches import PostgresWatches
+from swap_chain_watcher.usecases.advance_watch import AdvanceWatch
+from swap_chain_watcher.usecases.assign_targets import AssignTargets
+from swap_chain_watcher.usecases.follow_network import FollowNetwork, Patience
+from swap_chain_watcher.usecases.open_watch import OpenWatch
+from swap_chain_watcher.usecases.report_networks import ReportNetworks
+from swap_chain_watcher.usecases.resume_network import ResumeNetwork
+from swap_chain_watcher.usecases.take_hints import TakeHints
+from swap_chains.errors import ChainMismatch
+from swap_chains.evm.codec import encode_deposit_erc20
+from swap_chains.fake import FakeChain, FakeReader, FakeSender
+from swap_chains.ports import Call
+from swap_contracts.deposits import DepositHinted, DepositTargetAssigned
+from swap_contracts.topics import DEPOSIT_HINTED, DEPOSIT_TARGET_ASSIGNED
+from swap_runtime.errors import Refused
+from swap_runtime.wake import Wake
+
+pytestmark = pytest.mark.connected
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+IMPATIENT = Patience(
+    first_pause=timedelta(milliseconds=5),
+    pause_max=timedelta(milliseconds=20),
+    check_after=timedelta(milliseconds=50),
+    between_hints=timedelta(0),
+    halted_check=timedelta(milliseconds=10),
+    beat_every=timedelta(milliseconds=20),
+)
+
+
+async def checked() -> None:
+    """A chain that is what the catalogue says."""
+
+
+class World:
+    """A chain, somebody who deposits on it, and the watcher's database."""
+
+    def __init__(self, engine: AsyncEngine, epoch: int) -> None:
+        self.engine = engine
+        self.epoch = epoch
+        self.watches = PostgresWatches(engine)
+        self.work = PostgresUnitOfWork(engine, consumer="chain_watcher")
+        self.hinted = Wake()
+        self.check_chain: Callable[[], Awaitable[None]] = checked
+        self.chain = self.a_chain()
+
+    def a_chain(self) -> FakeChain:
+        chain = FakeChain(
+            NETWORK,
+            depository=DEPOSITORY,
+            treasury=TREASURY,
+            decimals={USDC: 6},
+            finality_depth=6,
+        )
+        chain.give(USER, USDC, 10**9)
+        return chain
+
+    def another_chain(self, *, blocks: int) -> FakeChain:
+        """Return a chain with the same genesis and nothing else in common."""
+        chain = self.a_chain()
+        chain.mine(blocks)
+        chain.reorg(blocks)
+        return chain
+
+    async def is_interrupted(self, times: int = 2) -> None:
+        """Wait until the follower has given up and begun anew so often from now on."""
+        counted = observe.INTERRUPTIONS.labels(NETWORK)._value
+        enough = counted.get() + times
+
+        async def interrupted() -> bool:
+            return counted.get() >= enough
+
+        await until(interrupted)
+
+    @asynccontextmanager
+    async def followed(self, reader: FakeReader | None = None) -> AsyncIterator[None]:
+        """Follow in the background, as one process does, until the block is left."""
+        reader = reader or FakeReader(self.chain)
+        follow_network = FollowNetwork(
+            reader,
+            self.watches,
+            open_watch=OpenWatch(
+                self.watches,
+                reader,
+                check_chain=self.check_chain,
+                start_block=a_network().start_block,
+            ),
+            advance_watch=AdvanceWatch(self.work, policy=a_policy(), clock=lambda: NOW),
+            hinted=self.hinted,
+            clock=lambda: NOW,
+            random=Random(1),
+            patience=IMPATIENT,
+        )
+        task = asyncio.create_task(follow_network(lambda: None, epoch=self.epoch))
+        try:
+            yield
+        finally:
+            assert not task.done(), task.exception()
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+
+    async def deposits(self, sequence_number: int, base_units: int = 10) -> str:
+        data = encode_deposit_erc20(f"0x{sequence_number:064x}", USDC, TREASURY, base_units)
+        sender, reader = FakeSender(self.chain, USER), FakeReader(self.chain)
+        nonce = await reader.pending_nonce(USER)
+        signed = await sender.sign(
+            Call(DEPOSITORY, 0, data, 10**6), nonce=nonce, fees=await reader.fees()
+        )
+        await sender.broadcast([signed])
+        return signed.transaction_hash
+
+    async def said(self) -> list[tuple[str, int]]:
+        return [(body["state"], body["version"]) for body in await self.messages()]
+
+    async def messages(self) -> list[dict[str, Any]]:
+        async with self.engine.connect() as connection:
+            payloads = await connection.scalars(text("SELECT payload FROM outbox ORDER BY id"))
+            return [json.loads(payload)["body"] for payload in payloads]
+
+    async def says(self, *expected: tuple[str, int]) -> None:
+        await until(lambda: self._said_is(list(expected)))
+
+    async def _said_is(self, expected: list[tuple[str, int]]) -> bool:
+        return await self.said() == expected
+
+    async def is_at_head(self) -> None:
+        await until(self._is_at_head)
+
+    async def _is_at_head(self) -> bool:
+        watch = await self.watches.load(NETWORK)
+        return watch is not None and watch.cursor == self.chain.blocks[-1]
+
+    async def is_halted(self) -> str:
+        async def halted() -> bool:
+            return await self.watches.find_halt(NETWORK) is not None
+
+        await until(halted)
+        halt = await self.watches.find_halt(NETWORK)
+        assert halt is not None
+        return halt.reason
+
+
+async def until(condition: Callable[[], Awaitable[bool]]) -> None:
+    async with asyncio.timeout(10):
+        while not await condition():  # noqa: ASYNC110  what is waited for is in Postgres
+            await asyncio.sleep(0.01)
+
+
+@pytest.fixture
+def world(engine: AsyncEngine, epoch: int) -> World:
+    return World(engine, epoch)
+
+
+class TestFollowNetwork:
+    async def test_sees_a_deposit_and_confirms_it(self, world: World) -> None:
+        async with world.followed():
+            await world.deposits(7)
+            world.chain.mine()
+            await world.says(("seen", 1))
+            world.chain.mine()
+            await world.says(("seen", 1), ("confirmed", 2))
+
+        body = (await world.messages())[0]
+        assert (body["kind"], body["sequence_number"]) == ("deposited", 7)
+        assert (body["from_address"], body["to_address"]) == (USER, TREASURY)
+
+    async def test_goes_on_where_it_stopped(self, world: World) -> None:
+        async with world.followed():
+            world.chain.mine(3)
+            await world.is_at_head()
+        await world.deposits(7)
+        world.chain.mine(20)
+
+        async with world.followed():
+            await world.says(("seen", 1), ("confirmed", 2))
+            await world.is_at_head()
+
+    async def test_finds_a_reorg_of_the_same_height_by_the_hash(self, world: World) -> None:
+        async with world.followed():
+            await world.deposits(7)
+            world.chain.mine()
+            await world.says(("seen", 1))
+            world.chain.reorg(1)
+            await world.says(("seen", 1), ("reverted", 2))
+            await world.is_at_head()
+
+    async def test_finds_a_reorg_that_happened_while_it_was_down(self, world: World) -> None:
+        async with world.followed():
+            transaction_hash = await world.deposits(7)
+            world.chain.mine(3)
+            await world.says(("seen", 1), ("confirmed", 2))
+            await world.is_at_head()
+        world.chain.reorg(3, [(transaction_hash, 2)])
+
+        async with world.followed():
+            await world.says(("seen", 1), ("confirmed", 2), ("reverted", 3), ("seen", 4))
+            world.chain.mine()
+            await world.is_at_head()
+
+        bodies = await world.messages()
+        assert [body["block_number"] for body in bodies] == [1, 1, 1, 3, 3]
+        assert len({body["deposit_id"] for body in bodies}) == 1
+
+    async def test_keeps_the_stored_chain_linked_over_many_reorgs(self, world: World) -> None:
+        random = Random(7)
+        async with world.followed():
+            for sequence_number in range(1, 40):
+                await world.deposits(sequence_number)
+                world.chain.mine(random.randint(1, 3))
+                if random.random() < 0.4:
+                    world.chain.reorg(random.randint(1, min(4, len(world.chain.blocks) - 1)))
+                if random.random() < 0.5:
+                    await world.is_at_head()
+            world.chain.mine(8)
+            await world.is_at_head()
+
+        async with world.engine.connect() as connection:
+            broken = await connection.scalar(
+                text(
+                    "SELECT count(*) FROM chain_block b JOIN watch_cursor c USING (network)"
+                    " LEFT JOIN chain_block p ON p.network = b.network AND p.state = 'canonical'"
+                    " AND p.number = b.number - 1 WHERE b.state = 'canonical'"
+                    " AND b.number > c.start_number AND p.hash IS DISTINCT FROM b.parent_hash"
+                )
+            )
+            told = await connection.execute(
+                text(
+                    "SELECT key, count(*) AS messages, count(DISTINCT message_id) AS ids"
+                    " FROM outbox GROUP BY key"
+                )
+            )
+            last = await connection.execute(
+                text(
+                    "SELECT DISTINCT ON (id) state, block_number FROM movement"
+                    " WHERE state IS NOT NULL ORDER BY id, version DESC"
+                )
+            )
+        assert broken == 0
+        assert all(row.messages == row.ids for row in told)
+        assert {row.state for row in last} <= {"confirmed", "reverted"}
+
+    async def test_waits_for_nodes_that_are_away(self, world: World) -> None:
+        world.chain.is_reachable = False
+        async with world.followed():
+            await world.is_interrupted()
+            assert await world.watches.load(NETWORK) is None
+            world.chain.is_reachable = True
+            world.chain.mine()
+            await world.is_at_head()
+
+    async def test_halts_when_what_is_final_changes(self, world: World) -> None:
+        async with world.followed():
+            world.chain.mine(10)
+            await world.is_at_head()
+            world.chain.reorg(9)
+            assert "changed at or below block" in await world.is_halted()
+            assert (await world.watches.list_places())[0].cursor.number == 10
+
+        assert observe.HALTED.labels(NETWORK)._value.get() == 1
+
+    async def test_halts_when_the_chain_was_started_anew(self, world: World) -> None:
+        async with world.followed():
+            world.chain.mine(10)
+            await world.is_at_head()
+        world.chain = world.another_chain(blocks=3)
+
+        async with world.followed():
+            assert "was started anew" in await world.is_halted()
+
+    async def test_notices_while_it_runs_that_the_chain_was_started_anew(
+        self, world: World
+    ) -> None:
+        reader = FakeReader(world.chain)
+        async with world.followed(reader):
+            world.chain.mine(10)
+            await world.is_at_head()
+            reader._chain = world.another_chain(blocks=1)
+            assert "was started anew" in await world.is_halted()
+
+    async def test_waits_for_nodes_that_lag(self, world: World) -> None:
+        async with world.followed():
+            world.chain.mine(10)
+            await world.is_at_head()
+        lagging = world.a_chain()
+        lagging.mine(2)
+        assert lagging.blocks == world.chain.blocks[:3]
+
+        async with world.followed(FakeReader(lagging)):
+            await world.is_interrupted()
+            assert await world.watches.find_halt(NETWORK) is None
+            lagging.mine(9)
+            world.chain = lagging
+            await world.is_at_head()
+
+    async def test_goes_on_when_a_person_says_so(self, world: World) -> None:
+        wrong = world.another_chain(blocks=10)
+        async with world.followed():
+            world.chain.mine(10)
+            await world.is_at_head()
+        async with world.followed(FakeReader(wrong)):
+            await world.is_halted()
+
+        resume_network = ResumeNetwork(world.watches, networks=[NETWORK])
+        async with world.followed():
+            await resume_network(NETWORK)
+            world.chain.mine()
+            await world.is_at_head()
+
+        with pytest.raises(Refused):
+            await resume_network(NETWORK)
+
+    async def test_follows_nothing_that_is_not_what_the_catalogue_says(self, world: World) -> None:
+        async def mismatch() -> None:
+            raise ChainMismatch(NETWORK, ["no contract at the Treasury"])
+
+        world.check_chain = mismatch
+        async with world.followed():
+            await world.is_interrupted()
+            assert await world.watches.load(NETWORK) is None
+
+
+class TestHints:
+    async def test_make_the_follower_look_at_once(self, world: World) -> None:
+        class Sleepy(FakeReader):
+            """Looks once when it is opened, and then sleeps."""
+
+            async def follow_batches(self, **place: Any) -> Any:
+                async for batch in super().follow_batches(**place):
+                    yield batch
+                    await asyncio.Event().wait()
+
+        async with world.followed(Sleepy(world.chain)):
+            world.chain.mine()
+            await until(lambda: self._has_cursor(world, 1))
+            await world.deposits(7)
+            world.chain.mine()
+            world.hinted.set()
+            await world.says(("seen", 1))
+
+    async def test_reach_the_follower_through_postgres_and_only_once(
+        self, world: World, engine: AsyncEngine
+    ) -> None:
+        envelope = DEPOSIT_HINTED.seal(
+            DepositHinted(network=NETWORK, transaction_hash="0xabc"),
+            version="0xabc",
+            occurred_at=NOW,
+            trace_id="t",
+        )
+        take_hints = TakeHints(world.work, networks=[NETWORK])
+        heard: list[str] = []
+        async with engine.connect() as connection:
+            await connection.execution_options(isolation_level="AUTOCOMMIT")
+            await connection.execute(text(f'LISTEN "{hint_channel(NETWORK)}"'))
+            await take_hints([envelope])
+            await take_hints([envelope])
+            raw = (await connection.get_raw_connection()).driver_connection
+            assert raw is not None
+            async for notification in raw.notifies(timeout=0.5):
+                heard.append(notification.channel)
+
+        assert heard == [hint_channel(NETWORK)]
+
+    @staticmethod
+    async def _has_cursor(world: World, number: int) -> bool:
+        watch = await world.watches.load(NETWORK)
+        return watch is not None and watch.cursor.number == number
+
+
+class TestTargets:
+    async def test_are_kept_once(self, world: World, engine: AsyncEngine) -> None:
+        envelopes = [
+            DEPOSIT_TARGET_ASSIGNED.seal(
+                DepositTargetAssigned(network=NETWORK, address=USER, since=NOW),
+                version=version,
+                occurred_at=NOW,
+                trace_id="t",
+            )
+            for version in ("first", "again")
+        ]
+
+        await AssignTargets(world.work)(envelopes)
+
+        async with engine.connect() as connection:
+            rows = (await connection.execute(text("SELECT * FROM deposit_target"))).all()
+        assert [(row.network, row.address, row.since) for row in rows] == [(NETWORK, USER, NOW)]
+
+
+class TestReportNetworks:
+    async def test_says_where_each_network_stands(self, world: World) -> None:
+        async with world.followed():
+            world.chain.mine(8)
+            await world.is_at_head()
+        world.chain.mine(2)
+        report_networks = ReportNetworks(
+            world.watches, [FakeReader(world.chain)], patience=timedelta(seconds=1)
+        )
+
+        (report,) = await report_networks()
+
+        assert report.place is not None
+        assert (report.head, report.place.cursor.number, report.lag_blocks) == (10, 8, 2)
+        assert report.place.finalized_number == 2
+
+    async def test_does_not_wait_for_a_node_that_is_away(self, world: World) -> None:
+        world.chain.is_reachable = False
+
+        (report,) = await ReportNetworks(
+            world.watches, [FakeReader(world.chain)], patience=timedelta(seconds=1)
+        )()
+
+        assert (report.head, report.lag_blocks) == (None, None)
