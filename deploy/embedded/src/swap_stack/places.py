@@ -61,11 +61,6 @@ class Places:
         return self.var / "partners.json"
 
     @property
-    def partners_file(self) -> Path:
-        """Keep the partners' keys, which the services show once."""
-        return self.var / "partners.json"
-
-    @property
     def supervisor_file(self) -> Path:
         """Tell the supervisor what to run."""
         return self.var / "supervisor.json"
