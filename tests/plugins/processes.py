@@ -43,7 +43,14 @@ class Program:
         self._stop_signal = stop_signal
         self._process: subprocess.Popen[bytes] | None = None
 
+    @property
+    def runs(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
     def start(self) -> None:
+        """Start it and wait until it is ready; nothing happens while it runs."""
+        if self.runs:
+            return
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
                 self._command, stdout=log, stderr=log, env=self._environment

@@ -34,15 +34,18 @@ class Internal:
         token: SecretStr,
         alive: Callable[[], Mapping[str, str]],
         ready: Callable[[], Awaitable[Mapping[str, str]]],
+        notes: Callable[[], Mapping[str, str]],
         admin: Iterable[AdminRoute],
     ) -> None:
         """
         :param alive: what is wrong with the process itself, by name; empty when it is well.
         :param ready: what it lacks in order to work, by name.
+        :param notes: what is worth knowing and keeps it from nothing, by name.
         """
         self._token = token.get_secret_value().encode()
         self._alive = alive
         self._ready = ready
+        self._notes = notes
         self._app = web.Application(middlewares=[self._operators_only])
         self._app.add_routes(
             [
@@ -64,10 +67,10 @@ class Internal:
         await self._runner.cleanup()
 
     async def _livez(self, _: web.Request) -> web.Response:
-        return _answer(self._alive())
+        return _answer(self._alive(), self._notes())
 
     async def _readyz(self, _: web.Request) -> web.Response:
-        return _answer(await self._ready())
+        return _answer(await self._ready(), self._notes())
 
     @web.middleware
     async def _operators_only(self, request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -85,7 +88,6 @@ async def _metrics(_: web.Request) -> web.Response:
     return web.Response(body=render(), content_type="text/plain", charset="utf-8")
 
 
-def _answer(problems: Mapping[str, str]) -> web.Response:
-    return web.json_response(
-        {"ok": not problems, "problems": dict(problems)}, status=503 if problems else 200
-    )
+def _answer(problems: Mapping[str, str], notes: Mapping[str, str]) -> web.Response:
+    told = {"ok": not problems, "problems": dict(problems), "notes": dict(notes)}
+    return web.json_response(told, status=503 if problems else 200)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
@@ -36,6 +35,7 @@ class KafkaSide:
         self._relay: Relay | None = None
         self._sweeps: list[Sweep] = []
         self._watchdog: Watchdog | None = None
+        self._state = "joining"
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -63,7 +63,19 @@ class KafkaSide:
         if self._relay is not None:
             await self._relay.stop()
 
+    def lacks(self) -> dict[str, str]:
+        """Not ready while the consumers join; ready when Kafka is away, for the sweep works."""
+        is_joining = self._consumers() and self._state == "joining"
+        return {"consumers": "joining"} if is_joining else {}
+
+    def notes(self) -> dict[str, str]:
+        """Say how the consumers are, which keeps the process from nothing."""
+        if not self._consumers() or self._watchdog is None:
+            return {}
+        return {"consumers": self._state} | self._watchdog.unassigned()
+
     def problems(self) -> dict[str, str]:
+        """Name the consumers that stopped for good."""
         return self._watchdog.problems() if self._watchdog is not None else {}
 
     def _consumers(self) -> list[tuple[Any, Any]]:
@@ -111,12 +123,23 @@ class KafkaSide:
         """Start the consumers when Kafka lets them; the watchdog sees to the rest."""
         assert self._watchdog is not None
         assert self._subscriptions is not None
-        await _until_done(self._start_broker, beat)
+        await self._joined(beat)
         self._watchdog.excuse()
+        self._state = "joined"
         JOINED.set(1)
         log.info("consumers joined", groups=self.groups)
         while True:
             beat()
+            await asyncio.sleep(JOIN_PAUSE_SECONDS)
+
+    async def _joined(self, beat: Beat) -> None:
+        while True:
+            beat()
+            try:
+                return await self._start_broker()
+            except Exception as error:
+                self._state = "away"
+                log.warning("kafka is away", error=f"{type(error).__name__}: {error}")
             await asyncio.sleep(JOIN_PAUSE_SECONDS)
 
     async def _start_broker(self) -> None:
@@ -139,13 +162,3 @@ class KafkaSide:
         except Exception as error:
             log.info("topics not looked at", error=f"{type(error).__name__}: {error}")
         return False
-
-
-async def _until_done(start: Callable[[], Awaitable[None]], beat: Beat) -> None:
-    while True:
-        beat()
-        try:
-            return await start()
-        except Exception as error:
-            log.warning("kafka is away", error=f"{type(error).__name__}: {error}")
-        await asyncio.sleep(JOIN_PAUSE_SECONDS)

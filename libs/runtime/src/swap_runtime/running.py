@@ -39,7 +39,10 @@ def run_service(create: Callable[[], Service], build: Build) -> None:
         service = create()
         configure_logging(service.name, level=service.group.log_level)
         await build(service)
-        return await Running(service).run()
+        running = Running(service)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(number, running.stop)
+        return await running.run()
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         sys.exit(runner.run(main()))
@@ -55,6 +58,7 @@ class Running:
             token=service.settings.operator.token,
             alive=self._problems,
             ready=self._lacks,
+            notes=self._kafka.notes,
             admin=(*ParkedRoutes(service.engine).routes(), *service.admin_routes),
         )
         self._servers: list[Any] = []
@@ -62,12 +66,10 @@ class Running:
         self._has_started = False
         self._told_to_stop = asyncio.Event()
         self.internal_port = 0
+        self.ports: list[int] = []
 
     async def run(self) -> int:
         """Run until told to stop (0) or until a part that must not die has died (1)."""
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self._told_to_stop.set)
         code = 1
         try:
             code = await self._until_stopped(self._start_and_watch())
@@ -109,7 +111,10 @@ class Running:
         await self._serve()
         self._has_started = True
         log.info("started", tasks=[task.name for task in service.tasks])
-        await asyncio.gather(*self._running.values())
+        # Unlike `gather` it leaves the tasks alone when the wait itself is cancelled.
+        ended, _ = await asyncio.wait(self._running.values(), return_when=asyncio.FIRST_EXCEPTION)
+        for one in ended:
+            one.result()
         return 0
 
     async def _housekeeping(self) -> None:
@@ -128,8 +133,9 @@ class Running:
 
         for app, host, port in self._service.asgi:
             server = AsgiServer(app, host, port)
-            log.info("serving", port=await server.start())
+            self.ports.append(await server.start())
             self._servers.append(server)
+            log.info("serving", port=self.ports[-1])
 
     async def _waited_for(self, what: str, begin: Close) -> None:
         """Do it as soon as it can be done: nothing works without it."""
@@ -182,7 +188,7 @@ class Running:
     async def _lacks(self) -> dict[str, str]:
         if self._told_to_stop.is_set() or not self._has_started:
             return {"process": "stopping" if self._told_to_stop.is_set() else "starting"}
-        lacks: dict[str, str] = {}
+        lacks = self._kafka.lacks()
         checks = {"postgres": lambda: ping(self._service.engine)} | self._service.checks
         for name, check in checks.items():
             try:

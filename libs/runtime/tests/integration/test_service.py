@@ -1,0 +1,341 @@
+"""A process from start to stop, with and without Kafka."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+from aiohttp import web
+from libs.runtime.tests.fakes import KeepNotes, Note, a_note, decide, make_tables
+from pydantic import SecretStr
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncEngine
+from tests.plugins.broker import Broker
+from tests.plugins.postgres import Database
+
+from swap_contracts.envelope import Envelope, Topic
+from swap_runtime.consuming import consume
+from swap_runtime.database import reading
+from swap_runtime.outbox import Outgoing
+from swap_runtime.running import Running
+from swap_runtime.service import Service
+from swap_runtime.settings import (
+    KafkaSettings,
+    OperatorSettings,
+    RedisSettings,
+    ServiceGroup,
+    SharedSettings,
+    SweepSettings,
+    WatchdogSettings,
+)
+from swap_runtime.supervision import Beat
+
+pytestmark = pytest.mark.connected
+TOKEN = "operator's"
+NOWHERE = KafkaSettings(bootstrap_servers="127.0.0.1:1")
+HINTED = Topic("deposit.hinted.v1", Envelope[Note], lambda note: note.thing)  # the api's
+WITHIN_SECONDS = 30
+
+
+def a_service(name: str, url: str, kafka: KafkaSettings = NOWHERE, **more: Any) -> Service:
+    settings = SharedSettings(
+        kafka=kafka,
+        redis=RedisSettings(url=SecretStr("redis://nowhere")),
+        operator=OperatorSettings(token=SecretStr(TOKEN)),
+        catalogue=Path("catalogue.yaml"),
+        sweep=SweepSettings(
+            interval=timedelta(milliseconds=100), idle_after=timedelta(milliseconds=200)
+        ),
+        watchdog=WatchdogSettings(task_failures_max=3),
+    )
+    group = ServiceGroup(database_url=SecretStr(url), internal_port=0)
+    return Service(name, settings, group, **more)
+
+
+def consuming(service: Service, notes: KeepNotes) -> None:
+    consume(
+        service.subscriptions,
+        HINTED,
+        group="test",
+        usecase=notes,
+        parking=service.parking("test"),
+    )
+
+
+@asynccontextmanager
+async def running(service: Service) -> AsyncIterator[Running]:
+    one = Running(service)
+    task = asyncio.create_task(one.run())
+    try:
+        await until(lambda: _is(one.internal_port > 0))
+        yield one
+    finally:
+        one.stop()
+        await task
+
+
+async def get(one: Running, path: str, *, token: str | None = None) -> tuple[int, str]:
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    async with (
+        aiohttp.ClientSession() as session,
+        session.get(f"http://127.0.0.1:{one.internal_port}{path}", headers=headers) as answer,
+    ):
+        return answer.status, await answer.text()
+
+
+async def until(is_so: Callable[[], Awaitable[bool]]) -> None:
+    async with asyncio.timeout(WITHIN_SECONDS):
+        while not await is_so():  # noqa: ASYNC110
+            await asyncio.sleep(0.05)
+
+
+async def _is(value: bool) -> bool:
+    return value
+
+
+@pytest.fixture
+def api_url(database: Database) -> str:
+    make_tables(database.url("api"))
+    return database.url("api")
+
+
+class TestWithoutKafka:
+    async def test_k14_is_ready_and_every_message_arrives(
+        self, url: str, api_url: str, engine: AsyncEngine
+    ) -> None:
+        api, settler = a_service("api", api_url), a_service("settler", url)
+        notes = KeepNotes(settler.engine)
+        consuming(settler, notes)
+
+        async with running(api), running(settler) as one:
+            await until(lambda: ready(one))
+            for version in range(1, 4):
+                note = a_note(version=version)
+                await decide(api.engine, Outgoing.of(HINTED, note))
+            await until(lambda: kept(notes, 3))
+            status, said = await get(one, "/livez")
+
+        assert status == 200, said
+        assert '"away"' in said
+
+    async def test_waits_for_postgres_at_the_start(self) -> None:
+        service = a_service("settler", "postgresql+psycopg://nobody@127.0.0.1:1/none")
+
+        async with running(service) as one:
+            assert (await get(one, "/livez"))[0] == 200
+            assert (await get(one, "/readyz"))[0] == 503
+
+
+class TestWithKafka:
+    async def test_k13_messages_take_the_fast_path_when_kafka_comes_later(
+        self, url: str, api_url: str, broker: Broker, engine: AsyncEngine
+    ) -> None:
+        api = a_service("api", api_url, broker.settings)
+        settler = a_service("settler", url, broker.settings)
+        notes = KeepNotes(settler.engine)
+        consuming(settler, notes)
+        broker.program.stop()
+        try:
+            async with running(api), running(settler) as one:
+                await decide(api.engine, Outgoing.of(HINTED, a_note("while away")))
+                await until(lambda: kept(notes, 1))
+                broker.program.start()
+                await until(lambda: says(one, '"joined"'))
+                await decide(api.engine, Outgoing.of(HINTED, a_note("when back")))
+                await until(lambda: kept(notes, 2))
+                await until(lambda: published(api.engine))
+        finally:
+            broker.program.start()
+
+        assert await notes_of(engine) == [("while away", 1), ("when back", 1)]
+
+    async def test_publishes_what_it_has_just_decided_before_it_stops(
+        self, api_url: str, broker: Broker
+    ) -> None:
+        api = a_service("api", api_url, broker.settings)
+
+        async with running(api) as one:
+            await until(lambda: ready(one))
+            await decide(api.engine, Outgoing.of(HINTED, a_note()))
+
+        reader = a_service("api", api_url).engine
+        assert await published(reader)
+        await reader.dispose()
+
+
+class TestOperators:
+    async def test_reach_admin_routes_with_their_token_only(self, url: str) -> None:
+        async def paused(_: web.Request) -> web.Response:
+            return web.json_response({"paused": True})
+
+        service = a_service("settler", url)
+        service.admin("GET", "/signers", paused)
+
+        async with running(service) as one:
+            assert (await get(one, "/admin/signers"))[0] == 401
+            assert (await get(one, "/admin/signers", token="guessed"))[0] == 401
+            assert await get(one, "/admin/signers", token=TOKEN) == (200, '{"paused": true}')
+            assert (await get(one, "/admin/nothing"))[0] == 401
+            await until(lambda: ready(one))
+            assert await get(one, "/admin/parked", token=TOKEN) == (200, '{"parked": []}')
+
+
+class TestTasks:
+    async def test_one_that_fails_again_and_again_ends_the_process(self, url: str) -> None:
+        async def broken(_: Beat) -> None:
+            raise ZeroDivisionError
+
+        service = a_service("settler", url)
+        service.task("broken", broken)
+
+        assert await Running(service).run() == 1
+
+    async def test_work_is_done_again_at_once_while_there_is_more(self, url: str) -> None:
+        left = [1, 2, 3]
+
+        async def work() -> bool:
+            left.pop()
+            return bool(left)
+
+        service = a_service("settler", url)
+        service.every("work", timedelta(hours=1), work)
+
+        async with running(service):
+            await until(lambda: _is(not left))
+
+    async def test_the_round_that_runs_ends_before_the_process_does(self, url: str) -> None:
+        begun, ended = asyncio.Event(), asyncio.Event()
+
+        async def work() -> None:
+            begun.set()
+            await asyncio.sleep(0.3)
+            ended.set()
+
+        service = a_service("settler", url)
+        service.every("work", timedelta(hours=1), work)
+
+        async with running(service):
+            await begun.wait()
+
+        assert ended.is_set()
+
+    async def test_one_replica_leads(self, url: str) -> None:
+        led: list[str] = []
+
+        async def lead(beat: Beat, lease: object) -> None:
+            led.append("x")
+            await asyncio.get_running_loop().create_future()
+
+        services = [a_service("settler", url) for _ in range(2)]
+        for service in services:
+            service.lead("lane", lead, term=timedelta(seconds=2))
+
+        async with running(services[0]) as first, running(services[1]) as second:
+            await until(lambda: ready(first))
+            await until(lambda: ready(second))
+            await until(lambda: _is(len(led) == 1))
+
+
+class TestServe:
+    async def test_an_application_is_served_beside(self, url: str) -> None:
+        async def app(scope: Any, receive: Any, send: Any) -> None:
+            if scope["type"] != "http":
+                return
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            await send({"type": "http.response.body", "body": b"hello"})
+
+        service = a_service("settler", url)
+        service.serve(app, port=0)
+
+        async with running(service) as one:
+            await until(lambda: ready(one))
+            async with (
+                aiohttp.ClientSession() as session,
+                session.get(f"http://127.0.0.1:{one.ports[0]}/") as answer,
+            ):
+                assert await answer.text() == "hello"
+
+
+SMALL = """
+import sys
+from datetime import timedelta
+from swap_runtime.service import Service, run
+from swap_runtime.settings import ServiceGroup, SharedSettings
+
+class Settings(SharedSettings):
+    notifier: ServiceGroup
+
+async def build(service: Service) -> None:
+    async def tell() -> None:
+        heavy = {"faststream", "web3", "uvicorn"} & set(sys.modules)
+        resident = [line for line in open("/proc/self/status") if line.startswith("VmRSS")]
+        print("TOLD", sorted(heavy), resident[0].split()[1], flush=True)
+    service.every("tell", timedelta(hours=1), tell)
+
+settings = Settings()
+run("notifier", settings, settings.notifier, build)
+"""
+
+
+class TestProcess:
+    async def test_k12_stops_on_sigterm_and_is_small(self, database: Database) -> None:
+        make_tables(database.url("notifier"))
+        environment = {
+            **os.environ,
+            "SWAP_KAFKA__BOOTSTRAP_SERVERS": "127.0.0.1:1",
+            "SWAP_REDIS__URL": "redis://nowhere",
+            "SWAP_OPERATOR__TOKEN": TOKEN,
+            "SWAP_CATALOGUE": "catalogue.yaml",
+            "SWAP_NOTIFIER__DATABASE_URL": database.url("notifier"),
+            "SWAP_NOTIFIER__INTERNAL_PORT": "0",
+        }
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", SMALL, env=environment, stdout=subprocess.PIPE
+        )
+        assert process.stdout is not None
+        lines: list[bytes] = []
+        async with asyncio.timeout(WITHIN_SECONDS):
+            while not (lines and lines[-1].startswith(b"TOLD")):
+                lines.append(await process.stdout.readline())
+                assert lines[-1], b"".join(lines).decode()
+            process.send_signal(signal.SIGTERM)
+            code = await process.wait()
+
+        _, heavy, resident = lines[-1].decode().split(maxsplit=2)
+        assert code == 0
+        assert heavy == "[]"
+        assert int(resident) < 75 * 1024
+
+
+async def ready(one: Running) -> bool:
+    return (await get(one, "/readyz"))[0] == 200
+
+
+async def says(one: Running, words: str) -> bool:
+    return words in (await get(one, "/livez"))[1]
+
+
+async def kept(notes: KeepNotes, number: int) -> bool:
+    return len(await notes.kept()) >= number
+
+
+async def notes_of(engine: AsyncEngine) -> Sequence[tuple[str, int]]:
+    return await KeepNotes(engine).kept()
+
+
+async def published(engine: AsyncEngine) -> bool:
+    async with reading(engine) as connection:
+        waiting = await connection.scalar(
+            text("SELECT count(*) FROM outbox WHERE published_at IS NULL")
+        )
+    return waiting == 0
