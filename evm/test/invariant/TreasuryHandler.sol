@@ -209,7 +209,8 @@ contract TreasuryHandler is Handler {
         for (uint256 i = outflows.length; i > 0; --i) {
             Outflow memory outflow = outflows[i - 1];
             sum += outflow.amount;
-            if (sum > limit + limit * (block.timestamp - outflow.time) / window) return true;
+            uint256 refilled = window == 0 ? 0 : limit * (block.timestamp - outflow.time) / window;
+            if (sum > limit + refilled) return true;
         }
         return false;
     }
