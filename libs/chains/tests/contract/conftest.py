@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 from eth_account import Account
+
 from swap_chains.events import Block, BlockAdded, ChainEvent, Movement
 from swap_chains.evm import codec
 from swap_chains.evm.codec import ZERO_ADDRESS, Payment
@@ -135,9 +136,7 @@ def make_fake() -> ChainHarness:
     addresses = [codec.checksum_address("0x" + digits * 20) for digits in ("d1", "7e", "70")]
     depository, treasury, token = addresses
     operator, user = (codec.checksum_address("0x" + digits * 20) for digits in ("0b", "05"))
-    chain = FakeChain(
-        "FAKE_DEVNET", depository=depository, treasury=treasury, decimals={token: 6}
-    )
+    chain = FakeChain("FAKE_DEVNET", depository=depository, treasury=treasury, decimals={token: 6})
     for account in (treasury, user, operator):
         for asset in (ZERO_ADDRESS, token):
             chain.give(account, asset, FUNDS)
@@ -222,12 +221,24 @@ async def _deploy(url: str) -> tuple[str, str, str]:
     return depository, treasury, token
 
 
+@pytest.fixture(scope="session")
+def copied_depository(anvil_url: str, contracts: tuple[str, str, str]) -> str:
+    """Somebody else's Depository that pays our Treasury."""
+    return asyncio.run(_deploy_copy(anvil_url, contracts[1]))
+
+
+async def _deploy_copy(url: str, treasury: str) -> str:
+    async with Deployer(url, OWNER_KEY) as deployer:
+        artifact = ARTIFACTS / "Depository.json"
+        return await deployer.deploy(artifact, deployer.address, [treasury])
+
+
 @pytest_asyncio.fixture
 async def anvil(anvil_url: str, contracts: tuple[str, str, str]) -> AsyncIterator[ChainHarness]:
     depository, treasury, token = contracts
     watched: set[str] = set()
     async with open_session() as session:
-        rpc = Rpc.to_urls("ETHEREUM_DEVNET", [anvil_url], session)
+        rpc = Rpc.to_urls("ETHEREUM_DEVNET", [anvil_url], session, timeout_seconds=30)
         reader = EvmReader(
             rpc,
             depository=depository,

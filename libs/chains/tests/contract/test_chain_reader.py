@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from swap_chains.errors import BlockUnknown, CallReverted, ReorgBeyondFinality
 from swap_chains.events import (
     Block,
@@ -192,16 +193,19 @@ class TestFollow:
     async def test_raises_when_the_reorg_reaches_below_finality(self, chain):
         start = await chain.reader.head()
         await chain.mine(6)
-        reorged = False
+        final = start.number + 4
+        told = []
 
-        with pytest.raises(ReorgBeyondFinality) as caught:
+        async def follow():
             async for event in chain.reader.follow(after=start):
-                if isinstance(event, BlocksFinalized) and event.upto.number > start.number + 2:
-                    assert not reorged
-                    reorged = True
+                told.append(event)
+                if isinstance(event, BlocksFinalized) and event.upto.number == final:
                     await chain.reorg(5, [])
 
-        assert reorged
+        with pytest.raises(ReorgBeyondFinality) as caught:
+            await follow()
+
+        assert isinstance(told[-1], BlocksFinalized)
         assert caught.value.network == chain.reader.network
 
     async def test_raises_when_the_reorg_leaves_none_of_the_given_blocks(self, chain):
@@ -217,9 +221,7 @@ class TestFollow:
         await chain.mine(5)
         final = await chain.reader.finalized()
 
-        events = await chain.until(
-            lambda seen: BlocksFinalized(final) in seen, after=start
-        )
+        events = await chain.until(lambda seen: BlocksFinalized(final) in seen, after=start)
 
         numbers = [e.upto.number for e in events if isinstance(e, BlocksFinalized)]
         added = [e.block for e in events if isinstance(e, BlockAdded)]

@@ -1,0 +1,155 @@
+"""What only a real node can show: other people's contracts, the startup check, catching up."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing
+from dataclasses import replace
+
+import pytest
+
+from swap_chains.errors import ChainMismatch, WrongChain
+from swap_chains.events import BlockAdded, Deposited, TokenTransfer
+from swap_chains.evm import codec
+from swap_chains.evm.check import check_chain
+from swap_chains.evm.following import Pace
+from swap_chains.evm.reader import EvmReader
+from swap_chains.evm.rpc import Rpc, open_session
+from swap_chains.ports import Call
+
+pytestmark = pytest.mark.connected
+NOBODY = codec.checksum_address("0x" + "a0" * 20)
+
+
+@pytest.fixture
+async def session():
+    async with open_session() as opened:
+        yield opened
+
+
+@pytest.fixture
+def rpc(anvil_url, session):
+    return Rpc.to_urls("ETHEREUM_DEVNET", [anvil_url], session)
+
+
+def reader_of(anvil, rpc, **options):
+    return EvmReader(
+        rpc,
+        depository=anvil.depository,
+        treasury=anvil.treasury,
+        tokens=[anvil.token],
+        **options,
+    )
+
+
+async def test_a_copy_of_the_depository_is_not_ours(anvil, copied_depository):
+    start = await anvil.reader.head()
+    approval = Call(anvil.token, 0, codec.encode_approve(copied_depository, 5), 100_000)
+    deposit = replace(anvil.deposit_token(71, 5), to=copied_depository)
+    await anvil.send(anvil.user, approval, deposit)
+    await anvil.mine(1)
+
+    movements = await anvil.movements_after(start)
+
+    (transfer,) = movements
+    assert isinstance(transfer, TokenTransfer)
+    assert transfer.claimed_by is None
+
+
+async def test_many_blocks_are_read_by_ranges_and_say_the_same(anvil, rpc):
+    start = await anvil.reader.head()
+    for number in (1, 2, 3):
+        await anvil.send_and_mine(anvil.user, anvil.deposit_token(80 + number, number))
+        await anvil.mine(120)
+    await anvil.send_and_mine(anvil.user, anvil.deposit_token(84, 4))
+    head = await anvil.reader.head()
+
+    told = await anvil.blocks_until_head(after=start)
+    careful = reader_of(anvil, rpc, pace=Pace(gap_blocks_max=10**9))
+    every: list[BlockAdded] = []
+    async with aclosing(careful.follow(after=start)) as events:
+        async for event in events:
+            if isinstance(event, BlockAdded):
+                every.append(event)
+                if event.block == head:
+                    break
+
+    assert len(every) == head.number - start.number
+    assert [e for e in told if e.movements] == [e for e in every if e.movements]
+    assert [m.base_units for e in told for m in e.movements if isinstance(m, Deposited)] == [
+        1,
+        2,
+        3,
+        4,
+    ]
+    assert len(told) < 50
+
+
+async def test_a_new_head_wakes_a_reader_that_hardly_polls(anvil, anvil_url, rpc, session):
+    start = await anvil.reader.head()
+    heads = (anvil_url.replace("http", "ws"), session)
+    sleepy = reader_of(anvil, rpc, pace=Pace(poll_seconds=60.0), heads=heads)
+
+    async def first():
+        async with aclosing(sleepy.follow(after=start)) as events:
+            async for event in events:
+                if isinstance(event, BlockAdded):
+                    return event.block
+
+    waiting = asyncio.create_task(first())
+    async with asyncio.timeout(10):
+        while not waiting.done():
+            await anvil.mine(1)
+            await asyncio.wait([waiting], timeout=0.05)
+
+    assert (await waiting).number == start.number + 1
+
+
+class TestStartupCheck:
+    async def test_the_chain_as_configured_passes(self, anvil, rpc):
+        await check_chain(
+            rpc,
+            chain_id=31337,
+            depository=anvil.depository,
+            treasury=anvil.treasury,
+            decimals={anvil.token: 6, codec.ZERO_ADDRESS: 18},
+            operator=anvil.operator.address,
+        )
+
+    async def test_every_mismatch_is_named(self, anvil, rpc):
+        with pytest.raises(ChainMismatch) as caught:
+            await check_chain(
+                rpc,
+                chain_id=31337,
+                depository=anvil.depository,
+                treasury=anvil.token,
+                decimals={anvil.token: 18},
+                operator=anvil.user.address,
+            )
+
+        text = str(caught.value)
+        assert "does not have 18 decimals" in text
+        assert "does not list" in text
+        assert "is no operator" in text
+
+    async def test_an_address_without_code_is_named(self, anvil, rpc):
+        with pytest.raises(ChainMismatch, match=f"no contract at {NOBODY}"):
+            await check_chain(
+                rpc,
+                chain_id=31337,
+                depository=NOBODY,
+                treasury=anvil.treasury,
+                decimals={},
+            )
+
+    async def test_a_node_of_another_chain_is_refused(self, anvil, rpc):
+        with pytest.raises(WrongChain) as caught:
+            await check_chain(
+                rpc,
+                chain_id=1,
+                depository=anvil.depository,
+                treasury=anvil.treasury,
+                decimals={},
+            )
+
+        assert (caught.value.expected, caught.value.actual) == (1, 31337)

@@ -1,0 +1,348 @@
+"""Nodes that are behind, that lie and that refuse: what is believed of them."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing
+
+import pytest
+
+from swap_chains.errors import ReorgBeyondFinality
+from swap_chains.events import (
+    Block,
+    BlockAdded,
+    BlocksFinalized,
+    BlocksReverted,
+    Deposited,
+    NativeReceived,
+)
+from swap_chains.evm import codec
+from swap_chains.evm.blocks import Tail, to_block
+from swap_chains.evm.following import Pace
+from swap_chains.evm.reader import EvmReader
+from swap_chains.evm.rpc import Rpc
+
+DEPOSITORY = codec.checksum_address("0x" + "d1" * 20)
+TREASURY = codec.checksum_address("0x" + "7e" * 20)
+TOKEN = codec.checksum_address("0x" + "70" * 20)
+PACE = Pace(poll_seconds=0.005, stale_after_seconds=0.05)
+
+
+def reader_of(session, *nodes, pace=PACE):
+    rpc = Rpc.to_urls("TESTNET", [node.url for node in nodes], session, timeout_seconds=2)
+    return EvmReader(rpc, depository=DEPOSITORY, treasury=TREASURY, tokens=[TOKEN], pace=pace)
+
+
+def block(chain, number):
+    return to_block(None, chain.blocks[number])
+
+
+async def follow_until(reader, is_enough, *, after, recent=()):
+    seen = []
+    async with (
+        asyncio.timeout(5),
+        aclosing(reader.follow(after=after, recent=recent)) as events,
+    ):
+        async for event in events:
+            seen.append(event)
+            if is_enough(seen):
+                break
+    return seen
+
+
+async def follow_to(reader, number, *, after, recent=()):
+    def has_arrived(seen):
+        return isinstance(seen[-1], BlockAdded) and seen[-1].block.number == number
+
+    return await follow_until(reader, has_arrived, after=after, recent=recent)
+
+
+def numbers(events):
+    return [e.block.number for e in events if isinstance(e, BlockAdded)]
+
+
+def units(events):
+    return [m.base_units for e in events if isinstance(e, BlockAdded) for m in e.movements]
+
+
+class TestNodesThatAreBehind:
+    async def test_a_node_that_stands_still_is_left_for_another(self, session, serve):
+        stale, live = await serve(), await serve()
+        stale.chain.grow(2)
+        live.chain.grow(4)
+
+        events = await follow_to(reader_of(session, stale, live), 4, after=block(stale.chain, 0))
+
+        assert numbers(events) == [1, 2, 3, 4]
+
+    async def test_a_lower_head_that_is_known_reverts_nothing(self, session, serve):
+        node = await serve()
+        node.chain.grow(5)
+        start = block(node.chain, 0)
+        polls = []
+
+        def lag(method, params, answer):
+            if method == "eth_getBlockByNumber" and params[0] == "latest":
+                polls.append(answer)
+                if len(polls) in (2, 3):
+                    return node.chain.blocks[3]
+                if len(polls) == 4:
+                    node.chain.grow(1)
+                    return node.chain.blocks[6]
+            return answer
+
+        node.change = lag
+        events = await follow_to(reader_of(session, node), 6, after=start)
+
+        assert numbers(events) == [1, 2, 3, 4, 5, 6]
+        assert not any(isinstance(e, BlocksReverted) for e in events)
+
+    async def test_no_logs_from_a_node_without_the_block_are_not_an_empty_block(
+        self, session, serve
+    ):
+        chain_ahead = await serve()
+        behind = await serve(chain_ahead.chain)
+        chain_ahead.chain.grow(1)
+        chain_ahead.chain.add_transfer(1, 5)
+
+        def forget(method, params, answer):
+            if method == "eth_getLogs":
+                return []
+            return None if method == "eth_getBlockByHash" else answer
+
+        behind.change = forget
+        events = await follow_to(
+            reader_of(session, behind, chain_ahead), 1, after=block(chain_ahead.chain, 0)
+        )
+
+        assert units(events) == [5]
+
+    async def test_a_node_behind_finality_is_passed_over(self, session, serve):
+        behind, live = await serve(), await serve()
+        live.chain.grow(50)
+
+        events = await follow_to(reader_of(session, behind, live), 50, after=block(live.chain, 49))
+
+        assert numbers(events) == [50]
+
+
+class TestNodesThatLie:
+    @pytest.mark.parametrize(
+        "spoil",
+        [
+            pytest.param(lambda logs: [{**logs[0], "removed": True}], id="removed"),
+            pytest.param(
+                lambda logs: [{**logs[0], "transactionHash": "0x" + "0" * 64}], id="no transaction"
+            ),
+            pytest.param(lambda logs: [{**logs[0], "blockHash": "0x" + "1" * 64}], id="elsewhere"),
+            pytest.param(lambda logs: [{**logs[0], "blockNumber": "0x9"}], id="other number"),
+            pytest.param(lambda logs: [logs[0], logs[0]], id="twice"),
+            pytest.param(lambda logs: [{**logs[0], "data": "0x"}], id="no data"),
+            pytest.param(lambda logs: [{"address": TOKEN}], id="half a log"),
+            pytest.param(lambda logs: "logs", id="no list"),
+            pytest.param(lambda logs: None, id="null"),
+        ],
+    )
+    async def test_a_log_that_does_not_fit_is_asked_for_again(self, session, serve, spoil):
+        node = await serve()
+        node.chain.grow(1)
+        node.chain.add_transfer(1, 5)
+        left = [True]
+
+        def lie(method, params, answer):
+            if method == "eth_getLogs" and answer and left:
+                left.clear()
+                return spoil(answer)
+            return answer
+
+        node.change = lie
+        events = await follow_to(reader_of(session, node), 1, after=block(node.chain, 0))
+
+        assert units(events) == [5]
+        assert not left
+
+    async def test_a_hidden_deposit_is_noticed_by_the_receipt_it_caused(self, session, serve):
+        liar = await serve()
+        honest = await serve(liar.chain)
+        liar.chain.grow(1)
+        liar.chain.add_native_deposit(1, 77, 9)
+
+        def hide(method, params, answer):
+            if method != "eth_getLogs":
+                return answer
+            return [log for log in answer if log["topics"][0] != codec.DEPOSITED]
+
+        liar.change = hide
+        events = await follow_to(reader_of(session, liar, honest), 1, after=block(liar.chain, 0))
+
+        received, deposited = next(e for e in events if isinstance(e, BlockAdded)).movements
+        assert isinstance(received, NativeReceived)
+        assert isinstance(deposited, Deposited)
+        assert received.claimed_by == deposited.id
+
+    async def test_logs_that_nobody_asked_for_are_dropped(self, session, serve):
+        node = await serve()
+        node.chain.grow(1)
+        node.chain.add_transfer(1, 5)
+        copy = {**node.chain.logs[0], "address": "0x" + "fa" * 20, "logIndex": "0x7"}
+        node.change = lambda method, params, answer: (
+            [*answer, copy] if method == "eth_getLogs" else answer
+        )
+
+        events = await follow_to(reader_of(session, node), 1, after=block(node.chain, 0))
+
+        assert units(events) == [5]
+
+    async def test_headers_that_do_not_follow_each_other_are_not_believed(self, session, serve):
+        node = await serve()
+        node.chain.grow(4)
+        left = [True]
+
+        def lie(method, params, answer):
+            if method == "eth_getBlockByNumber" and params[0] == "0x2" and left:
+                left.clear()
+                return {**answer, "hash": "0x" + "2" * 64}
+            return answer
+
+        node.change = lie
+        events = await follow_to(reader_of(session, node), 4, after=block(node.chain, 0))
+
+        assert numbers(events) == [1, 2, 3, 4]
+        assert not left
+
+    async def test_one_node_on_another_fork_does_not_stop_the_chain(self, session, serve):
+        lost, live = await serve(), await serve()
+        live.chain.grow(3)
+        lost.chain.grow(5, salt="fork")
+
+        events = await follow_to(reader_of(session, lost, live), 3, after=block(live.chain, 2))
+
+        assert numbers(events) == [3]
+
+
+class TestFinality:
+    async def test_finality_that_goes_backwards_is_not_told(self, session, serve):
+        node = await serve()
+        node.chain.grow(6)
+        node.chain.finality_depth = 2
+        told = []
+
+        async def run():
+            reader = reader_of(session, node)
+            async with aclosing(reader.follow(after=block(node.chain, 0))) as events:
+                async for event in events:
+                    if isinstance(event, BlocksFinalized):
+                        told.append(event.upto.number)
+                        node.chain.finality_depth = 5
+                        node.chain.grow(1)
+                    elif event.block.number == 9:
+                        return
+                    elif event.block.number > 6:
+                        node.chain.grow(1)
+
+        async with asyncio.timeout(5):
+            await run()
+        assert told == [4]
+
+    async def test_a_claim_ahead_of_the_end_is_told_when_the_end_gets_there(self):
+        blocks = [Block(n, f"0x{n}", f"0x{n - 1}", None) for n in range(6)]
+        tail = Tail(blocks[:2])
+
+        assert tail.finalize(blocks[3]) is None
+        tail.append(blocks[2])
+        assert tail.finalize(blocks[4]) is None
+        tail.append(blocks[3])
+        assert tail.finalize(blocks[5]) == blocks[3]
+        assert tail.oldest == blocks[3]
+
+    async def test_a_claim_about_another_fork_is_not_told(self):
+        tail = Tail([Block(1, "0x1", "0x0", None), Block(2, "0x2", "0x1", None)])
+
+        assert tail.finalize(Block(2, "0xother", "0x1", None)) is None
+        assert tail.finalized is None
+
+
+class TestCatchingUp:
+    async def test_far_behind_only_blocks_with_movements_are_told(self, session, serve):
+        node = await serve()
+        node.chain.grow(3000)
+        node.chain.finality_depth = 20
+        for number in (1, 700, 701, 2980, 2981, 3000):
+            node.chain.add_transfer(number, number)
+
+        events = await follow_to(reader_of(session, node), 3000, after=block(node.chain, 0))
+
+        assert units(events) == [1, 700, 701, 2980, 2981, 3000]
+        assert numbers(events)[-21:] == list(range(2980, 3001))
+        assert len(numbers(events)) < 40
+        assert node.requests < 25
+
+    async def test_a_refused_range_is_halved_until_it_is_answered(self, session, serve):
+        node = await serve()
+        node.chain.grow(600)
+        node.chain.finality_depth = 0
+        for number in range(1, 601, 3):
+            node.chain.add_transfer(number, number)
+        answered = []
+
+        def refuse_many(method, params, answer):
+            if method != "eth_getLogs" or "fromBlock" not in params[0]:
+                return answer
+            size = int(params[0]["toBlock"], 16) - int(params[0]["fromBlock"], 16) + 1
+            if size > 20:
+                return {"code": -32602, "message": "block range is too wide"}
+            answered.append(size)
+            return answer
+
+        node.change = refuse_many
+        events = await follow_to(reader_of(session, node), 600, after=block(node.chain, 0))
+
+        assert units(events) == list(range(1, 601, 3))
+        assert max(answered) > 10
+
+    async def test_a_reorg_between_two_pages_is_found_by_the_parent(self, session, serve):
+        node = await serve()
+        node.chain.grow(90)
+        node.chain.finality_depth = 40
+        start = block(node.chain, 45)
+        recent = [block(node.chain, n) for n in range(30, 45)]
+        node.chain.cut(50)
+        node.chain.grow(120, salt="fork")
+
+        events = await follow_to(reader_of(session, node), 160, after=start, recent=recent)
+
+        assert events[0] == BlocksReverted(ancestor=recent[10], reverted=(*recent[11:], start))
+        assert numbers(events)[-1] == 160
+
+    async def test_a_reorg_below_what_is_known_stops_everything(self, session, serve):
+        node = await serve()
+        node.chain.grow(90)
+        start, recent = block(node.chain, 45), [block(node.chain, 40)]
+        node.chain.cut(60)
+        node.chain.grow(120, salt="fork")
+
+        with pytest.raises(ReorgBeyondFinality):
+            await follow_to(reader_of(session, node), 100, after=start, recent=recent)
+
+
+class TestCost:
+    async def test_a_quiet_chain_costs_one_small_request_per_poll(self, session, serve):
+        node = await serve()
+        node.chain.grow(1)
+        start = block(node.chain, 1)
+        reader = reader_of(session, node, pace=Pace(poll_seconds=0.005))
+
+        is_enough = asyncio.Event()
+
+        def count(method, params, answer):
+            if node.requests == 20:
+                is_enough.set()
+            return answer
+
+        node.change = count
+        following = asyncio.create_task(follow_to(reader, 2, after=start))
+        await asyncio.wait_for(is_enough.wait(), 5)
+        assert node.methods.count("eth_getLogs") == 0
+        assert len(node.methods) == node.requests
+        node.chain.grow(1)
+        assert numbers(await following) == [2]

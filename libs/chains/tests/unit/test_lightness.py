@@ -1,0 +1,29 @@
+"""Reading a chain must not cost what web3 costs, in memory and in start-up time."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+
+@pytest.mark.parametrize("module", ["evm.codec", "evm.rpc", "evm.reader", "evm.check", "fake"])
+def test_reading_loads_neither_web3_nor_eth_account(module):
+    code = f"import sys, swap_chains.{module}; print({{'web3', 'eth_account'}} & set(sys.modules))"
+
+    done = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=60
+    )
+
+    assert done.stdout.strip() == "set()"
+
+
+def test_sending_does_not_load_web3():
+    code = "import sys, swap_chains.evm.sender; print({'web3'} & set(sys.modules))"
+
+    done = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=60
+    )
+
+    assert done.stdout.strip() == "set()"

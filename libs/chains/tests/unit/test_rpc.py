@@ -1,0 +1,199 @@
+from __future__ import annotations
+
+import asyncio
+import random
+
+import orjson
+import pytest
+from aiohttp import web
+
+from swap_chains.errors import ChainUnavailable, InconsistentAnswer, NodeRefused
+from swap_chains.evm.rpc import Backoff, Node, NodeUnreachable, Request, Rpc, as_revert
+
+CHAIN_ID = Request("eth_chainId")
+HEAD = Request("eth_getBlockByNumber", ("latest", False))
+
+
+def rpc_of(session, *nodes, rounds=1, timeout_seconds=2.0):
+    urls = [node.url for node in nodes]
+    return Rpc.to_urls("TESTNET", urls, session, rounds=rounds, timeout_seconds=timeout_seconds)
+
+
+def answering(status=200, body=None):
+    async def reply(answers):
+        content = answers if body is None else body(answers)
+        return web.Response(status=status, body=orjson.dumps(content))
+
+    return reply
+
+
+class TestBatch:
+    async def test_answers_in_any_order_find_their_questions(self, session, serve):
+        node = await serve()
+        node.reply = answering(body=lambda answers: answers[::-1])
+
+        chain_id, head = await rpc_of(session, node).batch([CHAIN_ID, HEAD])
+
+        assert chain_id == "0x7a69"
+        assert head["number"] == "0x0"
+
+    @pytest.mark.parametrize(
+        "spoil",
+        [
+            pytest.param(lambda a: [{**a[0], "id": 99_999}, a[1]], id="an unknown id"),
+            pytest.param(lambda a: [a[0], a[0]], id="an id twice"),
+            pytest.param(lambda a: a[:1], id="too few"),
+            pytest.param(lambda a: [*a, a[0]], id="too many"),
+            pytest.param(lambda a: [{**a[0], "id": str(a[0]["id"])}, a[1]], id="an id as text"),
+            pytest.param(lambda a: ["what", a[1]], id="no object"),
+            pytest.param(lambda a: [{"id": a[0]["id"]}, a[1]], id="no result"),
+            pytest.param(lambda a: a[0], id="one for all"),
+        ],
+    )
+    async def test_answers_to_other_questions_are_not_believed(self, session, serve, spoil):
+        liar, honest = await serve(), await serve()
+        liar.reply = answering(body=spoil)
+
+        with pytest.raises(InconsistentAnswer):
+            await Node(liar.url, session).batch([CHAIN_ID, HEAD])
+        assert await rpc_of(session, liar, honest).batch([CHAIN_ID, CHAIN_ID]) == ["0x7a69"] * 2
+
+    async def test_a_refusal_stands_in_the_place_of_its_question(self, session, serve):
+        node = await serve()
+        refusal = {"code": -32000, "message": "no"}
+        node.change = lambda method, params, answer: refusal if method == "eth_chainId" else answer
+
+        refused, head = await rpc_of(session, node).batch([CHAIN_ID, HEAD])
+
+        assert isinstance(refused, NodeRefused)
+        assert (refused.code, refused.text) == (-32000, "no")
+        assert head["number"] == "0x0"
+
+    async def test_a_batch_refused_as_a_whole_is_a_refusal(self, session, serve):
+        node = await serve()
+        error = {"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": "too large"}}
+        node.reply = answering(body=lambda answers: error)
+
+        with pytest.raises(NodeRefused, match="too large"):
+            await rpc_of(session, node).batch([CHAIN_ID, HEAD])
+
+    async def test_a_long_batch_goes_out_in_parts(self, session, serve):
+        node = await serve()
+
+        answers = await Node(node.url, session, batch_max=10).batch([CHAIN_ID] * 25)
+
+        assert len(answers) == 25
+        assert node.requests == 3
+
+
+class TestFailover:
+    async def test_another_node_answers_for_one_that_is_down_and_is_kept(self, session, serve):
+        down, up = await serve(), await serve()
+        down.reply = answering(status=503)
+        rpc = rpc_of(session, down, up)
+
+        assert await rpc.call("eth_chainId") == "0x7a69"
+        assert await rpc.call("eth_chainId") == "0x7a69"
+
+        assert (down.requests, up.requests) == (1, 2)
+
+    @pytest.mark.parametrize("status", [302, 401, 404, 413, 429, 500, 502])
+    async def test_only_a_plain_answer_counts(self, session, serve, status):
+        node = await serve()
+        node.reply = answering(status=status)
+
+        with pytest.raises(NodeUnreachable):
+            await Node(node.url, session).call("eth_chainId")
+
+    @pytest.mark.parametrize("code", [-32603, -32005, -32002])
+    async def test_a_node_in_trouble_is_passed_over(self, session, serve, code):
+        busy, free = await serve(), await serve()
+        busy.change = lambda *_: {"code": code, "message": "later"}
+
+        assert await rpc_of(session, busy, free).call("eth_chainId") == "0x7a69"
+
+    async def test_a_node_that_hangs_costs_its_timeout_only(self, session, serve):
+        hung, free = await serve(), await serve()
+
+        async def hang(answers):
+            await asyncio.sleep(60)
+
+        hung.reply = hang
+        async with asyncio.timeout(2):
+            rpc = rpc_of(session, hung, free, timeout_seconds=0.05)
+            assert await rpc.call("eth_chainId") == "0x7a69"
+
+    async def test_what_all_nodes_refuse_is_a_refusal_and_not_asked_again(self, session, serve):
+        nodes = [await serve(), await serve()]
+        for node in nodes:
+            node.change = lambda *_: {"code": -32601, "message": "Method not found"}
+
+        with pytest.raises(NodeRefused):
+            await rpc_of(session, *nodes, rounds=3).call("eth_chainId")
+
+        assert [node.requests for node in nodes] == [1, 1]
+
+    async def test_names_every_cause_but_no_key_when_no_node_answers(self, session, serve):
+        nodes = [await serve(), await serve()]
+        for node in nodes:
+            node.reply = answering(status=500)
+        rpc = rpc_of(session, *nodes)
+
+        with pytest.raises(ChainUnavailable) as caught:
+            await rpc.call("eth_chainId")
+
+        assert len(caught.value.causes) == 2
+        assert "secret-key" not in f"{caught.value} {rpc.nodes}"
+
+    async def test_reads_are_tried_again(self, session, serve):
+        node = await serve()
+        statuses = iter([500, 500, 200])
+
+        async def recovering(answers):
+            return web.Response(status=next(statuses), body=orjson.dumps(answers))
+
+        node.reply = recovering
+        nodes = [Node(node.url, session)]
+        rpc = Rpc("TESTNET", nodes, rounds=3, backoff=Backoff(0.001))
+
+        assert await rpc.call("eth_chainId") == "0x7a69"
+
+    async def test_a_unit_of_work_never_mixes_two_nodes(self, session, serve):
+        first, second = await serve(), await serve()
+        second.chain.grow(5)
+        first.change = lambda method, params, answer: (
+            {"code": -32603, "message": "later"} if method == "eth_chainId" else answer
+        )
+
+        async def read(node):
+            head = await node.call("eth_getBlockByNumber", "latest", False)
+            await node.call("eth_chainId")
+            return head["number"]
+
+        assert await rpc_of(session, first, second).on_one_node(read) == "0x5"
+
+
+class TestClassification:
+    @pytest.mark.parametrize(
+        ("code", "text", "data", "is_revert"),
+        [
+            (3, "execution reverted", b"", True),
+            (3, "anything", None, True),
+            (-32000, "execution reverted", None, True),
+            (-32015, "VM execution error: Reverted", None, True),
+            (-32603, "Internal error", b"\x01", True),
+            (-32000, "insufficient funds for gas", None, False),
+            (-32601, "revert is no method", None, False),
+        ],
+    )
+    def test_a_revert_is_told_by_code_or_data(self, code, text, data, is_revert):
+        revert = as_revert(NodeRefused("0:node", code, text, data))
+
+        assert (revert is not None) is is_revert
+
+    def test_waiting_times_double_with_jitter_up_to_a_ceiling(self):
+        backoff = Backoff(1.0, 8.0, random.Random(1))
+
+        for failures, longest in enumerate([1, 2, 4, 8, 8, 8]):
+            assert longest / 2 <= backoff.seconds(failures) <= longest
+        assert backoff.seconds(10_000) <= 8
