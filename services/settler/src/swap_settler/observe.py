@@ -19,7 +19,9 @@ DEPOSITS = counter("settler_deposits", "Facts about deposits that were applied",
 NOBODYS = counter("settler_deposits_without_swap", "Movements no swap asks for", ["network"])
 LOSSES = counter("settler_losses", "Deposits that a reorg took after they were paid for")
 HALTS = counter("settler_halts", "Times that a network's signers had to stop", ["network"])
-CHAIN_AWAY = counter("settler_chain_away", "Times that no node answered the lane", ["network"])
+LANE_WAITS = counter(
+    "settler_lane_waits", "Times that a chain or the database did not answer a lane", ["network"]
+)
 PAYMENTS = counter("settler_payments", "What became of payments", ["network", "outcome"])
 SIGNER_SHORT = counter(
     "settler_signer_short", "Checks that found a signer with less than the ledger says", ["network"]
@@ -111,6 +113,6 @@ def signer_halted(network: str, signer: str, known: int, nonce: int) -> None:
     HALTS.labels(network).inc()
 
 
-def chain_away(network: str, reason: str) -> None:
-    log.warning("chain does not answer", network=network, reason=reason)
-    CHAIN_AWAY.labels(network).inc()
+def lane_waits(network: str, reason: str) -> None:
+    log.warning("lane waits", network=network, reason=reason)
+    LANE_WAITS.labels(network).inc()

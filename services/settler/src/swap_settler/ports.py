@@ -80,3 +80,18 @@ class UnitOfWork(Protocol):
         :raises Unavailable: when the database is away or the transaction lost a race.
         """
         ...
+
+
+Record = Mapping[str, object]  # as an operator reads it: amounts are digits
+
+
+class Records(Protocol):
+    """What an operator may look at. Locks nothing."""
+
+    async def find_swap(self, swap_id: UUID) -> Record | None:
+        """Return a swap with its history, deposits, intents with their attempts, and postings."""
+        ...
+
+    async def list_claimable(self, *, limit: int) -> Sequence[Record]:
+        """Return the balances that wait for their owners, and those in suspense; oldest first."""
+        ...

@@ -1,0 +1,3 @@
+from swap_settler.app import main
+
+main()

@@ -1,0 +1,81 @@
+"""What an operator may look at, on Postgres."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from decimal import Decimal
+from typing import Any, Final
+from uuid import UUID
+
+from sqlalchemy import Row, TextClause, text
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from swap_runtime.database import reading
+from swap_settler.ports import Record
+
+SWAP: Final = text("SELECT * FROM swap WHERE id = :id")
+PARTS: Final = {
+    "transitions": text("""
+SELECT sequence, from_status, to_status, at FROM swap_transition
+WHERE swap_id = :id ORDER BY sequence"""),
+    "deposits": text("SELECT * FROM deposit WHERE swap_id = :id ORDER BY heard_at, id"),
+    "intents": text("SELECT * FROM intent WHERE swap_id = :id ORDER BY created_at, id"),
+    "attempts": text("""
+SELECT slot_intent.intent_id, attempt.network, attempt.signer, attempt.nonce,
+       attempt.transaction_hash, attempt.is_cancel, attempt.signed_at, attempt.first_sent_at,
+       slot.closed_at
+FROM intent JOIN slot_intent ON slot_intent.intent_id = intent.id
+JOIN nonce_slot AS slot USING (network, signer, nonce)
+LEFT JOIN attempt USING (network, signer, nonce)
+WHERE intent.swap_id = :id ORDER BY attempt.signed_at"""),
+    "ledger": text("""
+SELECT entry.kind, entry.at, entry.effective_block, account.kind AS account, account.network,
+       account.token, account.deposit_id, posting.base_units
+FROM ledger_transaction AS entry
+JOIN posting ON posting.transaction_id = entry.id
+JOIN account ON account.id = posting.account_id
+WHERE entry.swap_id = :id ORDER BY entry.at, entry.id, posting.n"""),
+    "balances": text("""
+SELECT kind, network, token, deposit_id, balance FROM account
+WHERE swap_id = :id AND balance <> 0 ORDER BY kind"""),
+}
+CLAIMABLE: Final = text("""
+SELECT kind, network, token, swap_id, deposit_id, -balance AS base_units FROM account
+WHERE kind IN ('claimable', 'suspense') AND balance <> 0 ORDER BY id LIMIT :limit
+""")
+
+
+class PostgresRecords:
+    def __init__(self, engine: AsyncEngine) -> None:
+        self._engine = engine
+
+    async def find_swap(self, swap_id: UUID) -> Record | None:
+        swap = await self._rows(SWAP, id=swap_id)
+        if not swap:
+            return None
+        parts = {name: await self._rows(part, id=swap_id) for name, part in PARTS.items()}
+        return {"swap": swap[0], **parts}
+
+    async def list_claimable(self, *, limit: int) -> Sequence[Record]:
+        return await self._rows(CLAIMABLE, limit=limit)
+
+    async def _rows(self, statement: TextClause, **values: object) -> Sequence[Record]:
+        async with reading(self._engine) as connection:
+            return [_record(row) for row in await connection.execute(statement, values)]
+
+
+def _record(row: Row[Any]) -> Record:
+    return {name: _plain(value) for name, value in row._mapping.items()}
+
+
+def _plain(value: object) -> object:
+    match value:
+        case Decimal():
+            return str(int(value))
+        case UUID():
+            return str(value)
+        case datetime():
+            return value.isoformat()
+        case _:
+            return value

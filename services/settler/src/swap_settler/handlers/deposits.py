@@ -1,0 +1,10 @@
+"""Consumes `deposit.changed.v1`."""
+
+from swap_contracts.topics import DEPOSIT_CHANGED
+from swap_runtime.consuming import Subscriptions, consume
+from swap_runtime.parking import Parking
+from swap_settler.usecases.settle_deposits import SettleDeposits
+
+
+def subscribe(to: Subscriptions, *, settle_deposits: SettleDeposits, parking: Parking) -> None:
+    consume(to, DEPOSIT_CHANGED, group="settler", usecase=settle_deposits, parking=parking)

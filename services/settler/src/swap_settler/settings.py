@@ -1,0 +1,42 @@
+"""What this process reads from its environment."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from pydantic import Field, SecretStr
+
+from swap_runtime.settings import ServiceGroup, SharedSettings
+
+
+class SettlerGroup(ServiceGroup):
+    signer_keys: dict[str, SecretStr] = Field(
+        {}, description="Private keys of the catalogue's signers, by address: JSON"
+    )
+    expiry_interval: timedelta = Field(
+        timedelta(seconds=1), description="How often deadlines are looked at"
+    )
+    payout_slots_max: int = Field(
+        16,
+        description="Transactions of one signer in flight: what public nodes keep of one account",
+    )
+    payout_batch_max: int = Field(50, description="Payments in one transaction")
+    payout_attempts_max: int = Field(
+        5, description="Failures after which a payment is given up and its money is claimable"
+    )
+    payout_retry_pause: timedelta = Field(
+        timedelta(seconds=2), description="After the first failure; doubled after each further one"
+    )
+    rebroadcast_after: timedelta = Field(
+        timedelta(seconds=5), description="Unmined for so long, the same bytes are sent again"
+    )
+    lane_poll_interval: timedelta = Field(
+        timedelta(milliseconds=500), description="How late a lane is when a NOTIFY got lost"
+    )
+    lane_upkeep_interval: timedelta = Field(
+        timedelta(seconds=1), description="How often a lane looks after what it has sent"
+    )
+
+
+class SettlerSettings(SharedSettings):
+    settler: SettlerGroup  # SWAP_SETTLER__DATABASE_URL, …
