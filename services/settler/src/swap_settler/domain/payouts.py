@@ -13,7 +13,7 @@ from swap_settler.domain import ledger
 from swap_settler.domain.changes import NOTHING, Changes, Halt
 from swap_settler.domain.facts import Payout, Said
 from swap_settler.domain.settling import fail, take_back, waits_again
-from swap_settler.domain.swap import Deposit, DepositState, FailReason, Intent, IntentState, Swap
+from swap_settler.domain.swap import FailReason, Intent, IntentState, Swap
 
 
 def decide(swap: Swap | None, payout: Payout, *, at: datetime, treasury: str | None) -> Changes:
@@ -56,7 +56,7 @@ def gave_up(swap: Swap, intent_id: UUID, *, at: datetime, proof: Mapping[str, ob
     dead = replace(intent, state=IntentState.DEAD, dead_proof=json.dumps(dict(proof)))
     freed = swap.on(at).with_intent(dead)
     entries = [ledger.payout_released(freed, dead), ledger.quote_reversed(freed, dead)]
-    gone = [d for d in swap.booked if not _is_there(d)]
+    gone = swap.taken
     for deposit in gone:
         done = take_back(freed, deposit, version=deposit.version)
         # Seen again, it is credited again when it is final.
@@ -124,14 +124,10 @@ def _confirmed(swap: Swap, intent: Intent, at: datetime, treasury: str | None) -
     final = ledger.payout_final(
         paid, confirmed, block_number=intent.block_number, treasury=treasury
     )
-    entries = [final, *(ledger.lost(paid, d) for d in paid.booked if not _is_there(d))]
+    entries = [final, *(ledger.lost(paid, d) for d in paid.taken)]
     return Changes(
         swap=paid, previous_status=swap.status, intents=(confirmed,), ledger=tuple(entries)
     )
-
-
-def _is_there(deposit: Deposit) -> bool:
-    return deposit.state is DepositState.CREDITED
 
 
 def _changed(swap: Swap, intent: Intent, at: datetime) -> Changes:

@@ -210,6 +210,13 @@ class Swap:
         return tuple(d for d in self.deposits.values() if d.is_booked and not d.returned_base_units)
 
     @property
+    def taken(self) -> tuple[Deposit, ...]:
+        """What stands on the main leg although a reorg took it: a payout that is not out yet,
+        or not any more, must not be sent for it.
+        """
+        return tuple(d for d in self.booked if d.state is not DepositState.CREDITED)
+
+    @property
     def credited_base_units(self) -> int:
         """What the user has brought to the main leg, final under its tier."""
         return sum(d.base_units for d in self.booked if d.state is DepositState.CREDITED)

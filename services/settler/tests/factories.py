@@ -1,0 +1,237 @@
+"""Swaps, messages and a catalogue for the settler's tests."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID, uuid5
+
+from swap_contracts.deposits import DepositChanged
+from swap_contracts.envelope import Envelope
+from swap_contracts.payouts import PayoutChanged
+from swap_contracts.quoting import AssetRef, Quote
+from swap_contracts.swaps import RefundAddressSet, SwapRequest, SwapRequested
+from swap_contracts.topics import DEPOSIT_CHANGED, PAYOUT_CHANGED, SWAP_REQUESTS
+from swap_domain.catalogue import Catalogue
+from swap_domain.catalogue_document import catalogue_from
+from swap_settler.domain.facts import DepositFact, Payout
+from swap_settler.domain.swap import Deposit, Intent, IntentState, Swap
+from swap_settler.usecases.facts import Facts, paid_id_of, to_swap
+
+NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
+MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
+QUOTED_UNTIL = NOON + 5 * MINUTE
+DEADLINE = NOON + 6 * HOUR
+LATER = NOON + 30 * MINUTE  # the quote has expired, the swap has not
+
+ETHEREUM, POLYGON = "ETHEREUM_DEVNET", "POLYGON_DEVNET"
+USDC = {ETHEREUM: "0x" + "a1" * 20, POLYGON: "0x" + "b1" * 20}
+UNKNOWN_TOKEN = "0x" + "99" * 20
+TREASURY = {ETHEREUM: "0x" + "e1" * 20, POLYGON: "0x" + "e2" * 20}
+OWNER, USER, RECIPIENT = "0x" + "f1" * 20, "0x" + "f2" * 20, "0x" + "f3" * 20
+SIGNER = "0x" + "c1" * 20
+SOME = UUID(int=1)
+
+REQUESTED, FEE, PAYOUT = 1_000_000, 1_000, 998_000
+PLENTY = 10**12
+
+
+def a_catalogue() -> Catalogue:
+    return catalogue_from(
+        {
+            "environment": "test",
+            "networks": [
+                _network(ETHEREUM, 31337, payout_confirmations=3),
+                _network(POLYGON, 31338, payout_confirmations=None),
+            ],
+            "routes": [],
+        }
+    )
+
+
+def _network(name: str, chain_id: int, *, payout_confirmations: int | None) -> dict[str, Any]:
+    listed = "2026-01-01T00:00:00Z"
+    return {
+        "name": name,
+        "display_name": name,
+        "chain_id": chain_id,
+        "listing_date": listed,
+        "public_nodes": ["http://127.0.0.1:1"],
+        "start_block": 0,
+        "block_time_milliseconds": 1000,
+        "payout_confirmations": payout_confirmations,
+        "finality_blocks": 64,
+        "contracts": {"treasury": TREASURY[name], "depository": "0x" + "d1" * 20},
+        "signers": [SIGNER],
+        "funders": [OWNER.upper().replace("X", "x")],
+        "gas": {"pay_native": 75_000, "pay_erc20": 95_000},
+        "max_fee_per_gas": 10**11,
+        "tokens": [
+            {"symbol": "ETH", "contract": None, "decimals": 18, "listing_date": listed},
+            {"symbol": "USDC", "contract": USDC[name], "decimals": 6, "listing_date": listed},
+        ],
+    }
+
+
+FACTS = Facts(a_catalogue())
+
+
+def a_quote(*, requested: int = REQUESTED, fee: int = FEE, payout: int = PAYOUT) -> Quote:
+    return Quote(
+        source=AssetRef(network=ETHEREUM, token=USDC[ETHEREUM], decimals=6),
+        destination=AssetRef(network=POLYGON, token=USDC[POLYGON], decimals=6),
+        requested_base_units=str(requested),
+        receive_base_units=str(payout),
+        min_receive_base_units=str(payout * 99 // 100),
+        blockchain_fee_base_units=str(fee),
+        service_fee_base_units="0",
+        total_fee_base_units=str(fee),
+        fee_discount_base_units="0",
+        refuel_in_source_base_units=None,
+        refuel_base_units=None,
+        slippage_ppm=10_000,
+        source_usd_e18=str(10**18),
+        destination_usd_e18=str(10**18),
+        source_native_usd_e18=str(10**18),
+        destination_native_usd_e18=str(10**18),
+        completion_milliseconds=1000,
+        path=(),
+    )
+
+
+def swap_id(number: int) -> UUID:
+    return uuid5(SOME, f"swap/{number}")
+
+
+def a_request(number: int = 7, **amounts: int) -> Envelope[SwapRequest]:
+    quote = a_quote(**amounts)
+    body = SwapRequested(
+        swap_id=swap_id(number),
+        app_id=SOME,
+        sequence_number=number,
+        reference_id="r",
+        method="depository",
+        source=quote.source,
+        destination=quote.destination,
+        source_address=None,
+        destination_address=RECIPIENT,
+        refund_address=None,
+        created_at=NOON,
+        expires_at=DEADLINE,
+        quote=quote,
+        quote_expires_at=QUOTED_UNTIL,
+    )
+    return SWAP_REQUESTS.seal(body, version="requested", occurred_at=NOON, trace_id="asked")
+
+
+def a_refund_address(number: int = 7, address: str = USER) -> Envelope[SwapRequest]:
+    body = RefundAddressSet(swap_id=swap_id(number), refund_address=address)
+    return SWAP_REQUESTS.seal(body, version=f"refund/{address}", occurred_at=NOON, trace_id="told")
+
+
+def a_swap(number: int = 7, **amounts: int) -> Swap:
+    body = a_request(number, **amounts).body
+    assert isinstance(body, SwapRequested)
+    return to_swap(body, at=NOON, trace_id="asked")
+
+
+def a_deposit_message(
+    state: str = "confirmed",
+    *,
+    version: int | None = None,
+    number: int | None = 7,
+    nth: int = 0,
+    units: int = REQUESTED,
+    **more: object,
+) -> Envelope[DepositChanged]:
+    newest = {"seen": 1, "confirmed": 2, "reverted": 3}[state] if version is None else version
+    body = DepositChanged.model_validate(
+        {
+            "deposit_id": uuid5(SOME, f"{number}/{nth}"),
+            "version": newest,
+            "state": state,
+            "kind": "deposited",
+            "network": ETHEREUM,
+            "transaction_hash": f"0x{nth:064x}",
+            "block_number": 100 + newest,
+            "block_hash": f"0x{newest:064x}",
+            "block_time": NOON + MINUTE,
+            "from_address": USER,
+            "to_address": TREASURY[ETHEREUM],
+            "token": USDC[ETHEREUM],
+            "base_units": str(units),
+            "confirmations_required": 2,
+            "sequence_number": number,
+        }
+        | more
+    )
+    return DEPOSIT_CHANGED.seal(
+        body, version=newest, occurred_at=NOON, trace_id=f"deposit/{newest}"
+    )
+
+
+def funding(network: str = POLYGON, units: int = PLENTY) -> Envelope[DepositChanged]:
+    return a_deposit_message(
+        number=None,
+        units=units,
+        kind="token_transfer",
+        network=network,
+        token=USDC[network],
+        to_address=TREASURY[network],
+        from_address=OWNER,
+        deposit_id=uuid5(SOME, f"funding/{network}/{units}"),
+    )
+
+
+def a_deposit_fact(
+    state: str = "confirmed", *, heard_at: datetime = NOON + MINUTE, **more: Any
+) -> DepositFact:
+    return FACTS.deposit(a_deposit_message(state, **more).body, heard_at=heard_at)
+
+
+def a_deposit(state: str = "seen", **more: Any) -> Deposit:
+    return a_deposit_fact(state, **more).deposit
+
+
+def a_payout_message(
+    state: str = "confirmed",
+    *,
+    swap: Swap | None = None,
+    version: int | None = None,
+    transaction_hash: str = "0x" + "11" * 32,
+    **more: object,
+) -> Envelope[PayoutChanged]:
+    newest = {"seen": 1, "confirmed": 2, "reverted": 3}[state] if version is None else version
+    body = PayoutChanged.model_validate(
+        {
+            "intent_id": str(paid_id_of(swap or a_swap())),
+            "version": newest,
+            "state": state,
+            "network": POLYGON,
+            "transaction_hash": transaction_hash,
+            "block_number": 500,
+            "block_hash": "0x" + "22" * 32,
+            "block_time": NOON + 2 * MINUTE,
+            "token": USDC[POLYGON],
+            "to_address": RECIPIENT,
+            "base_units": str(PAYOUT),
+        }
+        | more
+    )
+    return PAYOUT_CHANGED.seal(body, version=newest, occurred_at=NOON, trace_id=f"payout/{newest}")
+
+
+def a_payout(state: str = "confirmed", **more: Any) -> Payout:
+    return FACTS.payout(a_payout_message(state, **more).body)
+
+
+def signed(intent: Intent, *hashes: str, state: IntentState = IntentState.BROADCAST) -> Intent:
+    """Return the intent as the sender lane leaves it with signed attempts on an open slot."""
+    return replace(
+        intent,
+        state=state,
+        slot_at=NOON,
+        attempts=frozenset(hashes or {"0x" + "11" * 32}),
+        has_open_attempt=True,
+    )

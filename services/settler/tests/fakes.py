@@ -1,0 +1,155 @@
+"""The unit of work in memory. It passes the same suite as the one on Postgres."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
+from copy import copy
+from dataclasses import replace
+from datetime import datetime
+from uuid import UUID
+
+from swap_domain.lifecycle import Status
+from swap_runtime.outbox import Outgoing
+from swap_settler.adapters.inventory_news import inventory_news
+from swap_settler.domain.changes import Changes
+from swap_settler.domain.inventory import AssetKey, Inventory, after, assets_moved
+from swap_settler.domain.ledger import Account, AccountKind, LedgerTransaction
+from swap_settler.domain.swap import Deposit, Intent, Swap
+from swap_settler.ports import PaymentKey
+
+BOTH_WAYS = {AccountKind.EQUITY, AccountKind.POSITION}
+DEBIT = {
+    AccountKind.CUSTODY,
+    AccountKind.GAS_EXPENSE,
+    AccountKind.LOSS,
+    AccountKind.PAYOUT_SUSPENSE,
+}
+
+
+class Refused(Exception):
+    """What Postgres would refuse by a constraint."""
+
+
+class FakeUnitOfWork:
+    """Forgets everything that a failed transaction did."""
+
+    def __init__(self) -> None:
+        self.inbox: frozenset[UUID] = frozenset()
+        self.swaps: dict[UUID, Swap] = {}
+        self.transitions: dict[tuple[UUID, int], tuple[Status | None, Status]] = {}
+        self.deposits: dict[UUID, Deposit] = {}
+        self.intents: dict[UUID, Intent] = {}
+        self.ledger: dict[str, LedgerTransaction] = {}
+        self.balances: Counter[Account] = Counter()
+        self.inventory: dict[AssetKey, Inventory] = {}
+        self.halted: dict[str, str] = {}
+        self.sent: list[Outgoing] = []
+        self.block_times: dict[str, datetime] = {}  # of networks of which everything was heard
+
+    @asynccontextmanager
+    async def __call__(self) -> AsyncIterator[FakeUnitOfWork]:
+        before = {name: copy(value) for name, value in vars(self).items()}
+        try:
+            yield self
+        except BaseException:
+            vars(self).update(before)
+            raise
+
+    async def mark_seen(self, message_ids: Sequence[UUID]) -> frozenset[UUID]:
+        fresh = frozenset(message_ids) - self.inbox
+        self.inbox |= fresh
+        return fresh
+
+    async def lock_keys(self, keys: Collection[str]) -> None:
+        pass
+
+    async def lock_swaps(self, match_keys: Collection[str]) -> Mapping[str, Swap]:
+        found = (swap for swap in self.swaps.values() if swap.match_key in match_keys)
+        return {swap.match_key: self.swap(swap.id) for swap in found}
+
+    async def lock_swaps_by_id(self, ids: Collection[UUID]) -> Mapping[UUID, Swap]:
+        return {id: self.swap(id) for id in ids if id in self.swaps}
+
+    async def lock_expiring(self, now: datetime, *, limit: int) -> Sequence[Swap]:
+        due = []
+        for swap in map(self.swap, sorted(self.swaps)):
+            block_time = self.block_times.get(swap.terms.source.network)
+            has_passed = block_time is not None and swap.expires_at < min(now, block_time)
+            if swap.status is Status.DEPOSIT_PENDING and has_passed and not swap.open_deposits:
+                due.append(swap)
+        return due[:limit]
+
+    async def unmatched_deposits(
+        self, ids: Collection[UUID], match_keys: Collection[str]
+    ) -> Mapping[UUID, Deposit]:
+        return {
+            d.id: d
+            for d in sorted(self.deposits.values(), key=lambda d: (d.heard_at, d.id))
+            if d.swap_id is None and (d.id in ids or d.match_key in match_keys)
+        }
+
+    async def swaps_paid_by(self, payments: Collection[PaymentKey]) -> Mapping[PaymentKey, UUID]:
+        return {
+            (i.network, i.paid_id): i.swap_id
+            for i in self.intents.values()
+            if i.is_live and i.swap_id and i.paid_id and (i.network, i.paid_id) in payments
+        }
+
+    async def lock_inventory(self, assets: Collection[AssetKey]) -> Mapping[AssetKey, Inventory]:
+        return {asset: self.inventory.setdefault(asset, Inventory(*asset)) for asset in assets}
+
+    async def flush(self, changes: Sequence[Changes], outgoing: Sequence[Outgoing]) -> None:
+        for change in changes:
+            self._save(change)
+        entries = [entry for change in changes for entry in change.ledger]
+        touched = await self.lock_inventory(assets_moved(entries))
+        moved = [new for row in touched.values() if (new := after(row, entries)) != row]
+        for row in moved:
+            if row.owed_base_units > row.held_base_units:
+                raise Refused(f"{row} owes more than it holds")
+            self.inventory[row.network, row.token] = row
+        for account, balance in self.balances.items():
+            self._check(account, balance)
+        self.sent += outgoing
+        if entries:
+            self.sent += inventory_news(moved, [c for c in changes if c.ledger][-1])
+
+    def _save(self, change: Changes) -> None:
+        swap = change.swap
+        if swap is not None:
+            if (swap.id, swap.sequence) in self.transitions:
+                raise Refused(f"sequence {swap.sequence} of {swap.id} was spent")
+            self.transitions[swap.id, swap.sequence] = (change.previous_status, swap.status)
+            self.swaps[swap.id] = swap
+        self.deposits |= {deposit.id: deposit for deposit in change.deposits}
+        self.intents |= {intent.id: intent for intent in change.intents}
+        for entry in change.ledger:
+            if entry.dedupe_key in self.ledger:
+                raise Refused(f"{entry.dedupe_key} was booked")
+            self.ledger[entry.dedupe_key] = entry
+            for posting in entry.postings:
+                self.balances[posting.account] += posting.base_units
+        if change.halt is not None:
+            self.halted.setdefault(change.halt.network, change.halt.reason)
+
+    def _check(self, account: Account, balance: int) -> None:
+        is_wrong = balance < 0 if account.kind in DEBIT else balance > 0
+        if is_wrong and account.kind not in BOTH_WAYS:
+            raise Refused(f"{account} is at {balance}")
+
+    def swap(self, id: UUID) -> Swap:
+        """Return a swap as it would be loaded."""
+        deposits = {d.id: d for d in self.deposits.values() if d.swap_id == id}
+        intents = {i.id: i for i in self.intents.values() if i.swap_id == id and i.is_live}
+        return replace(self.swaps[id], deposits=deposits, intents=intents)
+
+    def balance(self, kind: AccountKind, **identity: object) -> int:
+        """Return the sum over the accounts of a kind, of those with the given members."""
+        return sum(
+            balance
+            for account, balance in self.balances.items()
+            if account.kind is kind
+            and all(getattr(account, name) == value for name, value in identity.items())
+        )

@@ -1,0 +1,460 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+import pytest
+from services.settler.tests.factories import (
+    DEADLINE,
+    ETHEREUM,
+    FEE,
+    HOUR,
+    LATER,
+    NOON,
+    PAYOUT,
+    PLENTY,
+    POLYGON,
+    QUOTED_UNTIL,
+    RECIPIENT,
+    REQUESTED,
+    USDC,
+    a_deposit,
+    a_deposit_fact,
+    a_payout,
+    a_swap,
+    signed,
+)
+
+from swap_domain.lifecycle import Status
+from swap_settler.domain import payouts
+from swap_settler.domain.changes import NOTHING, Changes
+from swap_settler.domain.deposits import attach, decide, decide_unmatched
+from swap_settler.domain.ledger import Account, AccountKind, Holder
+from swap_settler.domain.swap import (
+    DepositState,
+    FailReason,
+    IntentKind,
+    IntentState,
+    Method,
+    Swap,
+)
+
+PAID_ID = 2**256 - 1
+
+
+def told(swap: Swap, state: str = "confirmed", *, available: int = PLENTY, **more: Any) -> Changes:
+    at: datetime = more.pop("at", NOON)
+    more.setdefault("heard_at", at)
+    fact = a_deposit_fact(state, **more)
+    return decide(swap, fact, at=at, available=available, paid_id=PAID_ID)
+
+
+def after(swap: Swap, *facts: tuple[str, dict[str, Any]]) -> Swap:
+    for state, more in facts:
+        changed = told(swap, state, **more).swap
+        assert changed is not None
+        swap = changed
+    return swap
+
+
+def postings(changes: Changes) -> dict[str, list[int]]:
+    return {entry.kind: [p.base_units for p in entry.postings] for entry in changes.ledger}
+
+
+def paid_for(**more: Any) -> Swap:
+    return after(a_swap(), ("confirmed", more))
+
+
+def with_output(swap: Swap, **changed: Any) -> Swap:
+    assert swap.output is not None
+    return swap.with_intent(replace(swap.output, **changed))
+
+
+def out(swap: Swap) -> Swap:
+    """Return the swap with a signed payment on its way."""
+    assert swap.output is not None
+    return swap.with_intent(signed(swap.output))
+
+
+def completed(swap: Swap) -> Swap:
+    change = payouts.decide(
+        out(swap), replace(a_payout(), paid_id=PAID_ID), at=NOON, treasury="0xtreasury"
+    )
+    assert change.swap is not None
+    return change.swap
+
+
+class TestSeen:
+    def test_locks_the_quote_when_the_whole_sum_is_there_on_time(self) -> None:
+        change = told(a_swap(), "seen")
+
+        assert change.swap is not None
+        assert change.swap.quote.locked_at == NOON
+        assert change.swap.status is Status.DEPOSIT_PENDING
+        assert change.swap.sequence == 2
+        assert change.ledger == ()
+
+    def test_locks_nothing_for_a_part(self) -> None:
+        swap = after(a_swap(), ("seen", {"units": REQUESTED - 1}))
+
+        assert swap.quote.locked_at is None
+
+    def test_locks_when_the_last_part_comes(self) -> None:
+        swap = after(
+            a_swap(),
+            ("seen", {"units": REQUESTED - 1}),
+            ("seen", {"units": 1, "nth": 1, "at": NOON + HOUR, "heard_at": QUOTED_UNTIL}),
+        )
+
+        assert swap.quote.locked_at == NOON + HOUR
+
+    @pytest.mark.parametrize(
+        ("block_time", "heard_at", "is_locked"),
+        [
+            (QUOTED_UNTIL, LATER, True),  # mined on time, heard late
+            (LATER, QUOTED_UNTIL, True),  # heard before, mined with a later clock
+            (LATER, LATER, False),
+        ],
+    )
+    def test_is_on_time_by_the_block_or_by_our_clock(
+        self, block_time: datetime, heard_at: datetime, is_locked: bool
+    ) -> None:
+        swap = after(a_swap(), ("seen", {"block_time": block_time, "heard_at": heard_at}))
+
+        assert (swap.quote.locked_at is not None) is is_locked
+
+    def test_changes_nothing_on_a_version_that_is_not_newer(self) -> None:
+        swap = after(a_swap(), ("confirmed", {}))
+
+        assert told(swap, "seen") is NOTHING
+        assert told(swap, "confirmed") is NOTHING
+
+
+class TestConfirmed:
+    def test_executes_the_quote_and_reserves_the_payout(self) -> None:
+        change = told(a_swap())
+
+        assert change.swap is not None
+        assert change.previous_status is Status.DEPOSIT_PENDING
+        assert change.swap.status is Status.PAYOUT_PENDING
+        assert change.swap.sequence == 2
+        [output] = change.intents
+        assert (output.state, output.kind, output.paid_id) == (
+            IntentState.RESERVED,
+            IntentKind.OUTPUT,
+            PAID_ID,
+        )
+        assert (output.network, output.token) == (POLYGON, USDC[POLYGON])
+        assert (output.to_address, output.base_units) == (RECIPIENT, PAYOUT)
+        assert (output.due_at, output.charged_base_units) == (NOON, REQUESTED)
+        assert output.usd_micros == 998_000
+        assert postings(change) == {
+            "credited": [REQUESTED, -REQUESTED],
+            "quote_executed": [REQUESTED, FEE - REQUESTED, -FEE, PAYOUT, -PAYOUT],
+            "payout_reserved": [PAYOUT, -PAYOUT],
+        }
+
+    def test_waits_for_what_else_was_seen(self) -> None:
+        seen = after(
+            a_swap(),
+            ("seen", {"units": REQUESTED - 1}),
+            ("seen", {"units": 1, "nth": 1}),
+        )
+
+        change = told(seen, units=REQUESTED - 1)
+
+        assert change.swap is not None
+        assert change.swap.status is Status.DEPOSIT_PENDING
+        assert set(postings(change)) == {"credited"}
+        done = told(change.swap, units=1, nth=1)
+        assert done.swap is not None
+        assert done.swap.status is Status.PAYOUT_PENDING
+
+    def test_does_not_let_dust_hold_up_a_sum_that_fits(self) -> None:
+        seen = after(a_swap(), ("seen", {}), ("seen", {"units": 1, "nth": 1}))
+
+        assert after(seen, ("confirmed", {})).status is Status.PAYOUT_PENDING
+
+    @pytest.mark.parametrize(
+        ("more", "reason"),
+        [
+            ({"units": REQUESTED - 1}, FailReason.RECEIVED_LESS),
+            ({"units": REQUESTED + 1}, FailReason.RECEIVED_MORE),
+            ({"at": LATER, "block_time": LATER}, FailReason.DEGRADED_QUOTE),
+            ({"available": PAYOUT - 1}, FailReason.INSUFFICIENT_LIQUIDITY),
+        ],
+    )
+    def test_fails_with_the_money_claimable(self, more: dict[str, Any], reason: FailReason) -> None:
+        units, at = more.get("units", REQUESTED), more.get("at", NOON)
+
+        change = told(a_swap(), **more)
+
+        assert change.swap is not None
+        assert (change.swap.status, change.swap.fail_reason) == (Status.FAILED, reason)
+        assert change.swap.closed_at == at
+        assert change.intents == ()
+        assert postings(change) == {"credited": [units, -units], "claimable": [units, -units]}
+        claim = change.ledger[1].postings[1].account
+        assert claim == Account(
+            AccountKind.CLAIMABLE, ETHEREUM, USDC[ETHEREUM], swap_id=change.swap.id
+        )
+
+    @pytest.mark.parametrize("available", [PAYOUT, PAYOUT + 1])
+    def test_pays_out_of_the_last_unit(self, available: int) -> None:
+        change = told(a_swap(), available=available)
+
+        assert change.swap is not None
+        assert change.swap.status is Status.PAYOUT_PENDING
+
+    def test_pays_a_late_confirmation_of_a_locked_quote(self) -> None:
+        swap = after(a_swap(), ("seen", {}), ("confirmed", {"at": LATER}))
+
+        assert swap.status is Status.PAYOUT_PENDING
+
+    @pytest.mark.parametrize(
+        "status", [Status.EXPIRED, Status.FAILED, Status.COMPLETED, Status.PAYOUT_PENDING]
+    )
+    def test_puts_what_comes_too_late_on_its_own_leg(self, status: Status) -> None:
+        swap = replace(a_swap(), status=status)
+
+        change = told(swap, nth=5)
+
+        assert change.swap is not None
+        assert (change.swap.status, change.swap.sequence) == (status, 2)
+        [deposit] = change.deposits
+        assert deposit.returned_base_units == deposit.base_units == REQUESTED
+        assert set(postings(change)) == {"credited", "returned"}
+        claim = change.ledger[1].postings[1].account
+        assert (claim.kind, claim.deposit_id) == (AccountKind.CLAIMABLE, deposit.id)
+
+    def test_books_custody_at_the_treasury_with_the_block_of_its_chain(self) -> None:
+        change = told(a_swap())
+
+        custody = change.ledger[0].postings[0].account
+        assert (custody.kind, custody.holder) == (AccountKind.CUSTODY, Holder.TREASURY)
+        assert (change.ledger[0].network, change.ledger[0].effective_block) == (ETHEREUM, 102)
+
+
+class TestReverted:
+    def test_drops_what_was_not_credited_and_unlocks_the_quote(self) -> None:
+        swap = after(a_swap(), ("seen", {}))
+
+        change = told(swap, "reverted")
+
+        assert change.swap is not None
+        assert change.swap.quote.locked_at is None
+        assert change.deposits[0].state is DepositState.REVERTED
+        assert change.ledger == ()
+
+    def test_keeps_the_lock_that_others_hold(self) -> None:
+        swap = after(a_swap(), ("seen", {}), ("seen", {"nth": 1}))
+
+        assert after(swap, ("reverted", {"nth": 1})).quote.locked_at == NOON
+
+    @pytest.mark.parametrize("state", [IntentState.RESERVED, IntentState.ASSIGNED])
+    def test_takes_back_a_payout_that_nothing_was_signed_for(self, state: IntentState) -> None:
+        swap = with_output(paid_for(), state=state)
+        late = DEADLINE - HOUR / 2
+
+        change = told(swap, "reverted", at=late)
+
+        assert change.swap is not None
+        assert change.swap.status is Status.DEPOSIT_PENDING
+        assert change.swap.quote.locked_at is None
+        assert change.swap.expires_at == late + HOUR
+        assert change.swap.output is None
+        assert [intent.state for intent in change.intents] == [IntentState.DEAD]
+        assert set(postings(change)) == {"payout_released", "quote_reversed", "credit_reversed"}
+        assert change.deposits[0].is_booked is False
+
+    def test_never_brings_the_deadline_forward(self) -> None:
+        assert after(paid_for(), ("reverted", {})).expires_at == DEADLINE
+
+    def test_takes_a_re_mined_deposit_as_the_same_and_pays_a_new_intent(self) -> None:
+        first = paid_for()
+        again = after(
+            first, ("reverted", {}), ("seen", {"version": 4}), ("confirmed", {"version": 5})
+        )
+
+        assert again.status is Status.PAYOUT_PENDING
+        assert again.output is not None
+        assert first.output is not None
+        assert again.output.id != first.output.id
+        assert again.output.paid_id == first.output.paid_id
+        assert len(again.deposits) == 1
+
+    @pytest.mark.parametrize(
+        "state", [IntentState.ASSIGNED, IntentState.BROADCAST, IntentState.MINED]
+    )
+    def test_cancels_nothing_that_was_signed(self, state: IntentState) -> None:
+        swap = with_output(out(paid_for()), state=state)
+
+        change = told(swap, "reverted")
+
+        assert change.swap is not None
+        assert change.swap.status is Status.PAYOUT_PENDING
+        assert (change.intents, change.ledger) == ((), ())
+        assert change.deposits[0].state is DepositState.REVERTED
+
+    def test_books_the_loss_when_that_payout_is_final(self) -> None:
+        swap = after(out(paid_for()), ("reverted", {}))
+
+        payout = replace(a_payout(), paid_id=PAID_ID)
+        change = payouts.decide(swap, payout, at=NOON, treasury="0xtreasury")
+
+        assert change.swap is not None
+        assert change.swap.status is Status.COMPLETED
+        assert postings(change) == {
+            "payout_final": [PAYOUT, -PAYOUT],
+            "lost": [REQUESTED, -REQUESTED],
+        }
+
+    def test_books_no_loss_for_what_was_mined_again_before(self) -> None:
+        swap = after(
+            out(paid_for()),
+            ("reverted", {}),
+            ("seen", {"version": 4}),
+            ("confirmed", {"version": 5}),
+        )
+
+        assert told(swap, "confirmed", version=5) is NOTHING
+        assert swap.credited_base_units == REQUESTED
+        assert "lost" not in postings(
+            payouts.decide(swap, replace(a_payout(), paid_id=PAID_ID), at=NOON, treasury="0x")
+        )
+
+    def test_books_the_loss_at_once_after_the_payout(self) -> None:
+        change = told(completed(paid_for()), "reverted")
+
+        assert change.swap is not None
+        assert change.swap.status is Status.COMPLETED
+        assert postings(change) == {"lost": [REQUESTED, -REQUESTED]}
+
+    def test_gives_no_second_credit_for_what_is_mined_again_after_a_loss(self) -> None:
+        lost = after(completed(paid_for()), ("reverted", {}), ("seen", {"version": 4}))
+
+        change = told(lost, "confirmed", version=5)
+
+        assert postings(change) == {"recovered": [REQUESTED, -REQUESTED]}
+        assert change.swap is not None
+        assert postings(told(change.swap, "reverted", version=6)) == {
+            "lost": [REQUESTED, -REQUESTED]
+        }
+
+    def test_takes_back_what_was_claimable(self) -> None:
+        failed = after(a_swap(), ("confirmed", {"units": 5}))
+
+        change = told(failed, "reverted", units=5)
+
+        assert change.swap is not None
+        assert change.swap.status is Status.FAILED
+        assert postings(change) == {"claim_reversed": [5, -5], "credit_reversed": [5, -5]}
+
+    def test_takes_back_a_deposit_on_its_own_leg(self) -> None:
+        expired = after(replace(a_swap(), status=Status.EXPIRED), ("confirmed", {}))
+
+        change = told(expired, "reverted")
+
+        assert change.deposits[0].returned_base_units == 0
+        claim = change.ledger[0].postings[0].account
+        assert claim.deposit_id == change.deposits[0].id
+        assert change.swap is not None
+        again = told(change.swap, "confirmed", version=4)
+        assert set(postings(again)) == {"credited", "returned"}
+
+    def test_remembers_a_reorg_heard_before_its_deposit(self) -> None:
+        swap = after(a_swap(), ("reverted", {}))
+
+        assert told(swap, "seen") is NOTHING
+        assert swap.status is Status.DEPOSIT_PENDING
+
+
+class TestUnmatched:
+    @pytest.mark.parametrize("state", ["seen", "confirmed"])
+    def test_only_records_a_token_that_is_not_ours(self, state: str) -> None:
+        fact = a_deposit_fact(state, number=None, quarantine_reason="unknown_token")
+
+        change = decide_unmatched(None, fact, is_ours=False)
+
+        assert change.ledger == ()
+        assert change.deposits[0].state is DepositState.QUARANTINED
+
+    @pytest.mark.parametrize(
+        ("more", "kind", "against", "state"),
+        [
+            ({}, "suspended", AccountKind.SUSPENSE, DepositState.CREDITED),
+            (
+                {"quarantine_reason": "suspect"},
+                "suspended",
+                AccountKind.SUSPENSE,
+                DepositState.QUARANTINED,
+            ),
+            (
+                {"kind": "token_transfer", "from_address": "0x" + "F1" * 20},
+                "funded",
+                AccountKind.EQUITY,
+                DepositState.CREDITED,
+            ),
+        ],
+    )
+    def test_books_what_is_final(
+        self, more: dict[str, Any], kind: str, against: AccountKind, state: DepositState
+    ) -> None:
+        seen = decide_unmatched(None, a_deposit_fact("seen", **more), is_ours=True)
+        assert seen.ledger == ()
+
+        change = decide_unmatched(seen.deposits[0], a_deposit_fact(**more), is_ours=True)
+
+        [entry] = change.ledger
+        assert entry.kind == kind
+        assert entry.postings[1].account.kind is against
+        assert (change.deposits[0].state, change.deposits[0].is_booked) == (state, True)
+
+    def test_reverses_what_a_reorg_took(self) -> None:
+        booked = decide_unmatched(None, a_deposit_fact(), is_ours=True).deposits[0]
+
+        change = decide_unmatched(booked, a_deposit_fact("reverted"), is_ours=True)
+
+        assert [e.kind for e in change.ledger] == ["unsuspended"]
+        assert change.deposits[0].is_booked is False
+
+    def test_funding_is_never_a_deposit_whatever_it_says_it_is_for(self) -> None:
+        from_owner = a_deposit(kind="native_received", from_address="0x" + "f1" * 20)
+
+        assert from_owner.method is Method.FUNDING
+        assert from_owner.match_key is None
+
+    def test_a_deposit_to_an_address_that_is_not_ours_matches_nothing(self) -> None:
+        foreign = a_deposit(to_address="0x" + "77" * 20)
+
+        assert foreign.state is DepositState.QUARANTINED
+        assert foreign.match_key is None
+
+
+class TestAttach:
+    def test_takes_out_of_suspense_what_waited_for_its_swap(self) -> None:
+        waiting = decide_unmatched(None, a_deposit_fact(), is_ours=True).deposits[0]
+
+        change = attach(a_swap(), waiting, at=NOON, available=PLENTY, paid_id=PAID_ID)
+
+        assert change.swap is not None
+        assert change.swap.status is Status.PAYOUT_PENDING
+        assert [e.kind for e in change.ledger] == ["matched", "quote_executed", "payout_reserved"]
+
+    def test_shows_what_was_only_seen(self) -> None:
+        change = attach(a_swap(), a_deposit("seen"), at=NOON, available=PLENTY, paid_id=PAID_ID)
+
+        assert change.swap is not None
+        assert change.swap.quote.locked_at == NOON
+        assert change.deposits[0].swap_id == change.swap.id
+
+
+def test_every_pair_of_status_and_fact_keeps_to_the_table() -> None:
+    closed = {Status.EXPIRED, Status.COMPLETED}
+    for status in closed:
+        swap = replace(a_swap(), status=status)
+        for state in ("seen", "confirmed", "reverted"):
+            change = told(swap, state)
+            assert change.swap is not None
+            assert change.swap.status is status

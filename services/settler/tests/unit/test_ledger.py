@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import pytest
+from services.settler.tests.factories import ETHEREUM, POLYGON, SIGNER, USDC
+
+from swap_domain.catalogue import NATIVE
+from swap_settler.domain.inventory import Inventory, after, assets_moved
+from swap_settler.domain.ledger import (
+    OWING,
+    Account,
+    AccountKind,
+    Holder,
+    LedgerTransaction,
+    Posting,
+    Unbalanced,
+    gas_spent,
+    signer_topped_up,
+)
+
+
+def booked(*moves: tuple[Account, int]) -> LedgerTransaction:
+    postings = tuple(Posting(account, units) for account, units in moves)
+    return LedgerTransaction("test", "test/1", None, None, None, postings)
+
+
+def account(kind: AccountKind, network: str = ETHEREUM) -> Account:
+    return Account(kind, network, USDC[network])
+
+
+TREASURY = Account(
+    AccountKind.CUSTODY, ETHEREUM, USDC[ETHEREUM], holder=Holder.TREASURY, address="0x1"
+)
+
+
+@pytest.mark.parametrize(
+    "moves",
+    [
+        (),
+        ((account(AccountKind.LOSS), 1),),
+        ((account(AccountKind.LOSS), 2), (account(AccountKind.EQUITY), -1)),
+        ((account(AccountKind.LOSS), 1), (account(AccountKind.EQUITY, POLYGON), -1)),
+    ],
+)
+def test_refuses_what_does_not_sum_to_zero_per_asset(moves: tuple[tuple[Account, int]]) -> None:
+    with pytest.raises(Unbalanced):
+        booked(*moves)
+
+
+def test_gas_is_booked_once_per_nonce_from_the_signers_custody() -> None:
+    entry = gas_spent(
+        network=ETHEREUM, signer=SIGNER, native=NATIVE, nonce=7, base_units=5, block_number=9
+    )
+
+    assert entry.dedupe_key == f"gas/{ETHEREUM}/{SIGNER}/7"
+    assert [(p.account.kind, p.account.holder, p.base_units) for p in entry.postings] == [
+        (AccountKind.GAS_EXPENSE, None, 5),
+        (AccountKind.CUSTODY, Holder.SIGNER, -5),
+    ]
+    assert entry.effective_block == 9
+
+
+def test_a_top_up_is_the_owners_money_and_pays_nobody() -> None:
+    entry = signer_topped_up(
+        network=ETHEREUM, signer=SIGNER, native=NATIVE, base_units=5, block_number=9
+    )
+
+    assert entry.postings[1].account.kind is AccountKind.EQUITY
+    assert assets_moved([entry]) == set()
+    row = Inventory(ETHEREUM, NATIVE)
+    assert after(row, [entry]) == row
+
+
+class TestInventory:
+    def test_holds_what_the_treasury_got_and_owes_what_is_somebodys(self) -> None:
+        owed = account(AccountKind.SWAP_LIABILITY)
+
+        row = after(Inventory(ETHEREUM, USDC[ETHEREUM]), [booked((TREASURY, 5), (owed, -5))])
+
+        assert (row.held_base_units, row.owed_base_units, row.version) == (5, 5, 1)
+        assert row.available_base_units == 0
+
+    @pytest.mark.parametrize("kind", OWING)
+    def test_counts_every_kind_of_debt(self, kind: AccountKind) -> None:
+        entry = booked((account(AccountKind.POSITION), 3), (account(kind), -3))
+
+        assert after(Inventory(ETHEREUM, USDC[ETHEREUM], 9), [entry]).available_base_units == 6
+
+    def test_keeps_its_version_when_nothing_moved(self) -> None:
+        row = Inventory(ETHEREUM, USDC[ETHEREUM], 9, 1, 4)
+        there = booked((account(AccountKind.IN_FLIGHT), -1), (account(AccountKind.CLAIMABLE), 1))
+
+        assert after(row, [there]) is row
