@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from swap_stack.app import main
+import sys
 
 if __name__ == "__main__":
-    main()
+    try:
+        # Inside, so that Ctrl-C is as quiet while the program is being loaded as later on.
+        from swap_stack.app import main
+
+        main()
+    except KeyboardInterrupt:
+        sys.exit(130)

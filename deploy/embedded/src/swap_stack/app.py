@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import shutil
 import signal
 import sys
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
+import structlog
 import typer
 
 from swap_stack.daemon import StackError
@@ -94,4 +96,7 @@ async def _cancelled_by_signals(work: Coroutine[Any, Any, Result]) -> Result:
 
 
 def main() -> None:
+    # What the runtime logs for operators is told here in the report's own words.
+    warnings_only = structlog.make_filtering_bound_logger(logging.WARNING)
+    structlog.configure(wrapper_class=warnings_only)
     app()

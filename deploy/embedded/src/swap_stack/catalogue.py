@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from swap_stack.contracts import TOKENS, Deployment
-from swap_stack.files import PRIVATE
+from swap_stack.files import PRIVATE, read_json
 from swap_stack.keys import DevelopmentKeys
 from swap_stack.parts.anvil import DevelopmentChain
 
@@ -19,8 +19,6 @@ LISTED = "2026-01-01T00:00:00Z"
 GWEI = 10**9
 # Dollars for one whole coin or token; what moves between networks needs no more than that here.
 PRICES = {"ETH": "3000.00", "POL": "0.45", "USDC": "1", "DAI": "1"}
-# What one payment through the Treasury takes; a little above what Foundry measures.
-GAS = {"pay_native": 75_000, "pay_erc20": 95_000}
 # Up to so many dollars of not-yet-final inflow one block is enough; above, the chain's finality.
 ONE_BLOCK_USD = 500_000
 
@@ -34,11 +32,22 @@ class RunningChain:
     deployment: Deployment
 
 
-def make_catalogue(chains: tuple[RunningChain, ...], keys: DevelopmentKeys) -> dict[str, Any]:
+def measured_gas(root: Path) -> dict[str, int]:
+    """Return what one payment through the Treasury takes, as Foundry measured it."""
+    measured = read_json(root / "evm" / "gas.json")
+    return {"pay_native": measured["payNative"], "pay_erc20": measured["payErc20"]}
+
+
+def make_catalogue(
+    chains: tuple[RunningChain, ...], keys: DevelopmentKeys, gas: Mapping[str, int]
+) -> dict[str, Any]:
     """Return the catalogue of the development chains, as `docs/catalogue.md` explains it."""
     return {
         "environment": "test",
-        "networks": [_network(rank, running, keys) for rank, running in enumerate(chains, 1)],
+        "networks": [
+            {**_network(rank, running, keys), "gas": dict(gas)}
+            for rank, running in enumerate(chains, 1)
+        ],
         "routes": [
             {
                 "source": "*",
@@ -70,7 +79,6 @@ def _network(rank: int, running: RunningChain, keys: DevelopmentKeys) -> dict[st
         "contracts": {"treasury": deployment.treasury, "depository": deployment.depository},
         "signers": [keys.signer.address],
         "funders": [keys.funder.address],
-        "gas": GAS,
         "max_fee_per_gas": 500 * GWEI,
         "tokens": [
             _token(1, chain.native, None, 18),

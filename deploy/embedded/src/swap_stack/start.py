@@ -12,7 +12,14 @@ import orjson
 from swap_runtime.catalogue import load_catalogue
 from swap_runtime.settings import KafkaSettings
 from swap_runtime.topics import ensure_topics
-from swap_stack.catalogue import PRICES, RunningChain, make_catalogue, write_catalogue, write_text
+from swap_stack.catalogue import (
+    PRICES,
+    RunningChain,
+    make_catalogue,
+    measured_gas,
+    write_catalogue,
+    write_text,
+)
 from swap_stack.contracts import deploy_and_fund, find_deployment
 from swap_stack.daemon import Part, StackError
 from swap_stack.database import followed_blocks, make_roles, migrate, service_urls
@@ -128,7 +135,8 @@ class Start:
         if not self._places.prices_file.exists():
             # Whoever changed a price by hand keeps it.
             write_text(self._places.prices_file, orjson.dumps(PRICES).decode())
-        write_catalogue(self._places.catalogue_file, make_catalogue(chains, self._keys))
+        gas = measured_gas(self._places.root)
+        write_catalogue(self._places.catalogue_file, make_catalogue(chains, self._keys, gas))
         if self._options.catalogue is None:
             return self._places.catalogue_file
         if not self._options.catalogue.is_file():

@@ -6,10 +6,11 @@ from pathlib import Path
 
 from swap_domain.catalogue import Catalogue
 from swap_runtime.catalogue import load_catalogue
-from swap_stack.catalogue import RunningChain, make_catalogue, write_catalogue
+from swap_stack.catalogue import RunningChain, make_catalogue, measured_gas, write_catalogue
 from swap_stack.contracts import Deployment
 from swap_stack.keys import development_keys
 from swap_stack.parts.anvil import CHAINS
+from swap_stack.places import default_places
 
 KEYS = development_keys("0x" + "11" * 32)
 DEPLOYMENT = Deployment(
@@ -22,7 +23,8 @@ DEPLOYMENT = Deployment(
 
 def catalogue(folder: Path) -> Catalogue:
     chains = tuple(RunningChain(chain, "http://127.0.0.1:1", DEPLOYMENT) for chain in CHAINS)
-    write_catalogue(folder / "catalogue.yaml", make_catalogue(chains, KEYS))
+    gas = measured_gas(default_places().root)
+    write_catalogue(folder / "catalogue.yaml", make_catalogue(chains, KEYS, gas))
     return load_catalogue(folder / "catalogue.yaml")
 
 
