@@ -16,7 +16,7 @@ from swap_settler.adapters.inventory_news import inventory_news
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.inventory import AssetKey, Inventory, after, assets_moved
 from swap_settler.domain.ledger import Account, AccountKind, LedgerTransaction
-from swap_settler.domain.swap import Deposit, Intent, Swap
+from swap_settler.domain.swap import Deposit, Intent, IntentState, Swap
 from swap_settler.ports import PaymentKey
 
 BOTH_WAYS = {AccountKind.EQUITY, AccountKind.POSITION}
@@ -138,6 +138,15 @@ class FakeUnitOfWork:
         is_wrong = balance < 0 if account.kind in DEBIT else balance > 0
         if is_wrong and account.kind not in BOTH_WAYS:
             raise Refused(f"{account} is at {balance}")
+
+    def sign(self, intent_id: UUID, transaction_hash: str) -> None:
+        """Do what the sender lane does: a slot, and signed bytes for it."""
+        intent = self.intents[intent_id]
+        attempts = intent.attempts | {transaction_hash}
+        state = IntentState.ASSIGNED if intent.state is IntentState.RESERVED else intent.state
+        self.intents[intent_id] = replace(
+            intent, state=state, attempts=attempts, has_open_attempt=True
+        )
 
     def swap(self, id: UUID) -> Swap:
         """Return a swap as it would be loaded."""

@@ -1,6 +1,7 @@
 """Swaps, deposits, the ledger, and what is sent."""
 
 from alembic import op
+
 from swap_runtime.schema import create_runtime_tables
 
 revision = "0001"
@@ -298,13 +299,13 @@ CREATE TABLE signer_transaction ( -- what the finalized chain says our signers s
   PRIMARY KEY (network, signer, nonce)
 );
 
--- The sender lane sleeps until an intent is there; its poll makes it certain.
+-- A network's sender lane sleeps until an intent is there; its poll makes it certain.
 CREATE FUNCTION notify_intent() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  PERFORM pg_notify('intent_' || TG_TABLE_SCHEMA, '');
+  PERFORM pg_notify('intent_' || network, '') FROM (SELECT DISTINCT network FROM added) AS here;
   RETURN NULL;
 END $$;
-CREATE TRIGGER intent_written AFTER INSERT ON intent
+CREATE TRIGGER intent_written AFTER INSERT ON intent REFERENCING NEW TABLE AS added
 FOR EACH STATEMENT EXECUTE FUNCTION notify_intent();
 """
 

@@ -208,6 +208,7 @@ def intent_row(intent: Intent) -> Values:
         "state": intent.state.value,
         "due_at": intent.due_at,
         "created_at": intent.created_at,
+        "slot_at": intent.slot_at,
         "transaction_hash": intent.transaction_hash,
         "block_number": intent.block_number,
         "block_hash": intent.block_hash,

@@ -157,7 +157,8 @@ WHERE known.version <= excluded.version
 UPSERT_INTENTS: Final = text("""
 INSERT INTO intent (
     id, paid_id, swap_id, deposit_id, kind, network, token, to_address, base_units,
-    charged_base_units, usd_micros, state, due_at, created_at, transaction_hash, block_number,
+    charged_base_units, usd_micros, state, due_at, created_at, slot_at, transaction_hash,
+    block_number,
     block_hash, block_time, version, confirmed_at, dead_proof)
 SELECT * FROM unnest(
     CAST(:id AS uuid[]), CAST(:paid_id AS numeric[]), CAST(:swap_id AS uuid[]),
@@ -165,7 +166,7 @@ SELECT * FROM unnest(
     CAST(:token AS text[]), CAST(:to_address AS text[]), CAST(:base_units AS numeric[]),
     CAST(:charged_base_units AS numeric[]), CAST(:usd_micros AS bigint[]),
     CAST(:state AS text[]), CAST(:due_at AS timestamptz[]), CAST(:created_at AS timestamptz[]),
-    CAST(:transaction_hash AS text[]), CAST(:block_number AS bigint[]),
+    CAST(:slot_at AS timestamptz[]), CAST(:transaction_hash AS text[]), CAST(:block_number AS bigint[]),
     CAST(:block_hash AS text[]), CAST(:block_time AS timestamptz[]), CAST(:version AS int[]),
     CAST(:confirmed_at AS timestamptz[]), CAST(:dead_proof AS jsonb[]))
 ON CONFLICT (id) DO UPDATE SET

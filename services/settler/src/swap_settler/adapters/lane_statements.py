@@ -1,0 +1,188 @@
+"""Every statement of the sender lane. Arrays in: their number never grows with the batch."""
+
+from typing import Final
+
+from sqlalchemy import text
+
+WAITING: Final = text("""
+SELECT id, swap_id, paid_id, token, to_address, base_units, failures, goes_alone
+FROM intent
+WHERE network = :network AND state = 'reserved' AND due_at <= now()
+ORDER BY due_at, id LIMIT :limit
+""")
+# What is out and not yet in a block: the most that public nodes keep of one account is bounded.
+IN_FLIGHT: Final = text("""
+SELECT count(*) FROM nonce_slot AS slot
+WHERE (network, signer) = (:network, :signer) AND closed_at IS NULL AND NOT EXISTS (
+    SELECT 1 FROM slot_intent JOIN intent ON intent.id = slot_intent.intent_id
+    WHERE (slot_intent.network, slot_intent.signer, slot_intent.nonce)
+            = (slot.network, slot.signer, slot.nonce)
+        AND intent.state IN ('mined', 'confirmed'))
+""")
+# Intents by id, then the signer, then its slots: the order of all locks.
+LOCK_INTENTS: Final = text("""
+SELECT id FROM intent
+WHERE id = ANY(CAST(:ids AS uuid[])) AND state = 'reserved' ORDER BY id FOR UPDATE
+""")
+ADD_SIGNER: Final = text("""
+INSERT INTO signer (network, address, next_nonce) VALUES (:network, :signer, :nonce)
+ON CONFLICT DO NOTHING
+""")
+LOCK_SIGNER: Final = text("""
+SELECT next_nonce, halted_reason FROM signer
+WHERE (network, address) = (:network, :signer) FOR UPDATE
+""")
+HALT_SIGNER: Final = text("""
+UPDATE signer SET halted_reason = :reason
+WHERE (network, address) = (:network, :signer) AND halted_reason IS NULL
+""")
+TAKE_NONCES: Final = text("""
+UPDATE signer SET next_nonce = next_nonce + :count WHERE (network, address) = (:network, :signer)
+""")
+ADD_SLOTS: Final = text("""
+INSERT INTO nonce_slot (network, signer, nonce, assigned_at)
+SELECT :network, :signer, nonce, now() FROM unnest(CAST(:nonces AS bigint[])) AS new(nonce)
+""")
+ADD_SLOT_INTENTS: Final = text("""
+INSERT INTO slot_intent (network, signer, nonce, intent_id)
+SELECT :network, :signer, nonce, intent_id
+FROM unnest(CAST(:nonce AS bigint[]), CAST(:intent_id AS uuid[])) AS new(nonce, intent_id)
+""")
+ASSIGN_INTENTS: Final = text("""
+UPDATE intent SET state = 'assigned', slot_at = now() WHERE id = ANY(CAST(:ids AS uuid[]))
+""")
+# A crash between the slot and its signed bytes leaves these; the same slot is used again.
+UNSIGNED_SLOTS: Final = text("""
+SELECT slot.nonce, intent.id, intent.swap_id, intent.paid_id, intent.token, intent.to_address,
+       intent.base_units, intent.failures, intent.goes_alone
+FROM nonce_slot AS slot
+LEFT JOIN slot_intent USING (network, signer, nonce)
+LEFT JOIN intent ON intent.id = slot_intent.intent_id AND intent.state = 'assigned'
+WHERE (slot.network, slot.signer) = (:network, :signer) AND slot.closed_at IS NULL
+    AND NOT EXISTS (SELECT 1 FROM attempt WHERE (attempt.network, attempt.signer, attempt.nonce)
+        = (slot.network, slot.signer, slot.nonce))
+ORDER BY slot.nonce, intent.token, intent.id
+""")
+# Signed bytes are kept only while the slot's live intents are exactly the ones signed for.
+LOCK_SIGNED: Final = text("""
+SELECT slot_intent.nonce, intent.id FROM intent
+JOIN slot_intent ON slot_intent.intent_id = intent.id
+WHERE (slot_intent.network, slot_intent.signer) = (:network, :signer)
+    AND slot_intent.nonce = ANY(CAST(:nonces AS bigint[])) AND intent.state = 'assigned'
+ORDER BY intent.id FOR UPDATE OF intent
+""")
+ADD_ATTEMPTS: Final = text("""
+INSERT INTO attempt (transaction_hash, network, signer, nonce, raw, max_fee_per_gas,
+                     max_priority_fee_per_gas, is_cancel, signed_at)
+SELECT transaction_hash, :network, :signer, nonce, raw, max_fee_per_gas,
+       max_priority_fee_per_gas, is_cancel, now()
+FROM unnest(CAST(:transaction_hash AS text[]), CAST(:nonce AS bigint[]), CAST(:raw AS bytea[]),
+            CAST(:max_fee_per_gas AS numeric[]), CAST(:max_priority_fee_per_gas AS numeric[]),
+            CAST(:is_cancel AS boolean[]))
+     AS new(transaction_hash, nonce, raw, max_fee_per_gas, max_priority_fee_per_gas, is_cancel)
+ON CONFLICT (transaction_hash) DO NOTHING
+""")
+MARK_SENT: Final = text("""
+UPDATE attempt SET first_sent_at = coalesce(first_sent_at, now()), last_sent_at = now()
+WHERE transaction_hash = ANY(CAST(:hashes AS text[]))
+""")
+INTENTS_OF: Final = text("""
+SELECT intent.id, intent.swap_id FROM intent
+JOIN slot_intent AS carried ON carried.intent_id = intent.id
+JOIN attempt ON (attempt.network, attempt.signer, attempt.nonce)
+    = (carried.network, carried.signer, carried.nonce)
+WHERE attempt.transaction_hash = ANY(CAST(:hashes AS text[])) AND NOT attempt.is_cancel
+    AND intent.state = 'assigned'
+""")
+# Signed and perhaps lost: never sent, or sent a while ago and still in no block.
+UNMINED: Final = text("""
+SELECT attempt.transaction_hash, attempt.raw, attempt.nonce FROM attempt
+JOIN nonce_slot AS slot USING (network, signer, nonce)
+WHERE (attempt.network, attempt.signer) = (:network, :signer) AND slot.closed_at IS NULL
+    AND (attempt.last_sent_at IS NULL OR attempt.last_sent_at < now() - :older_than)
+    AND NOT EXISTS (
+        SELECT 1 FROM slot_intent JOIN intent ON intent.id = slot_intent.intent_id
+        WHERE (slot_intent.network, slot_intent.signer, slot_intent.nonce)
+                = (slot.network, slot.signer, slot.nonce)
+            AND intent.state IN ('mined', 'confirmed'))
+ORDER BY attempt.nonce LIMIT :limit
+""")
+OPEN_SLOTS: Final = text("""
+SELECT slot.nonce, attempt.transaction_hash, attempt.is_cancel FROM nonce_slot AS slot
+JOIN attempt USING (network, signer, nonce)
+WHERE (slot.network, slot.signer) = (:network, :signer) AND slot.closed_at IS NULL
+    AND slot.nonce < :below
+ORDER BY slot.nonce LIMIT :limit
+""")
+INTENTS_ON: Final = text("""
+SELECT intent.id, intent.swap_id FROM slot_intent
+JOIN intent ON intent.id = slot_intent.intent_id
+WHERE (slot_intent.network, slot_intent.signer) = (:network, :signer)
+    AND slot_intent.nonce = ANY(CAST(:nonces AS bigint[]))
+    AND intent.state IN ('assigned', 'broadcast')
+""")
+CLOSE_SLOTS: Final = text("""
+UPDATE nonce_slot SET closed_at = now()
+WHERE (network, signer) = (:network, :signer) AND nonce = ANY(CAST(:nonces AS bigint[]))
+""")
+ADD_RECEIPTS: Final = text("""
+INSERT INTO receipt (network, transaction_hash, block_hash, block_number, status, fee_base_units)
+SELECT :network, * FROM unnest(CAST(:transaction_hash AS text[]), CAST(:block_hash AS text[]),
+    CAST(:block_number AS bigint[]), CAST(:status AS int[]), CAST(:fee_base_units AS numeric[]))
+ON CONFLICT DO NOTHING
+""")
+ADD_SIGNER_TRANSACTIONS: Final = text("""
+INSERT INTO signer_transaction (network, signer, nonce, transaction_hash)
+SELECT :network, :signer, * FROM unnest(CAST(:nonce AS bigint[]),
+    CAST(:transaction_hash AS text[]))
+ON CONFLICT DO NOTHING
+""")
+# A payment that failed waits for its next try, in a slot of its own.
+FAILURES_OF: Final = text("""
+SELECT id, failures FROM intent
+WHERE id = ANY(CAST(:ids AS uuid[])) AND state IN ('reserved', 'assigned', 'broadcast')
+ORDER BY id FOR UPDATE
+""")
+POSTPONE: Final = text("""
+UPDATE intent SET state = 'reserved', slot_at = NULL, goes_alone = true,
+    failures = new.failures, due_at = now() + new.pause
+FROM unnest(CAST(:id AS uuid[]), CAST(:failures AS int[]), CAST(:pause AS interval[]))
+     AS new(id, failures, pause)
+WHERE intent.id = new.id AND intent.state IN ('reserved', 'assigned', 'broadcast')
+""")
+# Nothing is wrong with these: the Treasury pays them when its limit has refilled.
+QUEUE: Final = text("""
+UPDATE intent SET due_at = now() + :pause
+WHERE id = ANY(CAST(:ids AS uuid[])) AND state = 'reserved'
+""")
+LEDGER_BALANCE: Final = text("""
+SELECT coalesce(sum(posting.base_units), 0) FROM account
+JOIN posting ON posting.account_id = account.id
+JOIN ledger_transaction ON ledger_transaction.id = posting.transaction_id
+WHERE account.kind = 'custody' AND (account.network, account.address, account.token)
+        = (:network, :address, :token) AND ledger_transaction.effective_block <= :block_number
+""")
+ADD_SNAPSHOTS: Final = text("""
+INSERT INTO balance_snapshot (network, address, token, block_number, block_hash, balance)
+SELECT :network, address, token, :block_number, :block_hash, balance
+FROM unnest(CAST(:address AS text[]), CAST(:token AS text[]), CAST(:balance AS numeric[]))
+     AS new(address, token, balance)
+ON CONFLICT DO NOTHING
+""")
+# The ledger has everything up to the watched final block once every message of it is in the inbox.
+# What is at or below the sweep's watermark is; only the rows after it are looked up.
+LEDGER_PASSED: Final = text("""
+SELECT progress.final_number FROM chain_watcher.progress AS progress
+WHERE progress.network = :network AND NOT EXISTS (
+    SELECT 1 FROM (VALUES ('deposit.changed.v1'), ('payout.changed.v1')) AS heard(topic)
+    LEFT JOIN watermark ON watermark.source = 'chain_watcher' AND watermark.topic = heard.topic
+    JOIN chain_watcher.outbox AS sent ON sent.topic = heard.topic
+        AND (sent.xid, sent.id) > (coalesce(watermark.xid, '0'), coalesce(watermark.id, 0))
+    WHERE sent.id <= progress.last_outbox_id
+        AND NOT EXISTS (SELECT 1 FROM inbox WHERE inbox.message_id = sent.message_id))
+""")
+MOVE_LEDGER_CURSOR: Final = text("""
+INSERT INTO ledger_cursor (network, number) VALUES (:network, :number)
+ON CONFLICT (network) DO UPDATE SET number = excluded.number
+WHERE ledger_cursor.number < excluded.number
+""")

@@ -1,0 +1,176 @@
+"""What a lane keeps of its signer, on Postgres."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from itertools import groupby
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Row
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from swap_chains.ports import SignedTransaction
+from swap_runtime.columns import columns
+from swap_runtime.database import reading, transaction
+from swap_runtime.leases import require_epoch
+from swap_settler.adapters import lane_statements as statements
+from swap_settler.domain.lane import Group, Payment, Slot
+from swap_settler.lane_ports import Attempt, SignedFor
+
+
+@dataclass(frozen=True, slots=True)
+class LaneName:
+    """Which lane: the sender of one (network, signer)."""
+
+    network: str
+    signer: str
+
+    @property
+    def lease(self) -> str:
+        return f"lane:{self.network}:{self.signer}"
+
+    @property
+    def values(self) -> dict[str, object]:
+        return {"network": self.network, "signer": self.signer}
+
+
+class PostgresLaneStore:
+    def __init__(self, engine: AsyncEngine, lane: LaneName) -> None:
+        self._engine = engine
+        self._lane = lane
+
+    async def open_signer(self, nonce: int) -> int:
+        async with transaction(self._engine) as connection:
+            await connection.execute(statements.ADD_SIGNER, self._values(nonce=nonce))
+            row = (await connection.execute(statements.LOCK_SIGNER, self._values())).one()
+        return int(row.next_nonce)
+
+    async def halt(self, reason: str) -> None:
+        async with transaction(self._engine) as connection:
+            await connection.execute(statements.HALT_SIGNER, self._values(reason=reason))
+
+    async def waiting(self, *, limit: int) -> tuple[Sequence[Payment], int]:
+        async with reading(self._engine) as connection:
+            values = {"network": self._lane.network, "limit": limit}
+            rows = (await connection.execute(statements.WAITING, values)).all()
+            if not rows:
+                return (), 0
+            in_flight = await connection.scalar(statements.IN_FLIGHT, self._values())
+        return [_payment(row) for row in rows], int(in_flight or 0)
+
+    async def assign(self, groups: Sequence[Group], *, epoch: int) -> Sequence[Slot]:
+        async with transaction(self._engine) as connection:
+            await require_epoch(connection, self._lane.lease, epoch)
+            ids = [payment.intent_id for group in groups for payment in group]
+            free = set(await connection.scalars(statements.LOCK_INTENTS, {"ids": ids}))
+            payable = [tuple(p for p in group if p.intent_id in free) for group in groups]
+            signer = (await connection.execute(statements.LOCK_SIGNER, self._values())).one()
+            if signer.halted_reason is not None:
+                return ()
+            slots = [
+                Slot(signer.next_nonce + n, group)
+                for n, group in enumerate(group for group in payable if group)
+            ]
+            if slots:
+                await self._hand_out(connection, slots)
+        return slots
+
+    async def _hand_out(self, connection: AsyncConnection, slots: Sequence[Slot]) -> None:
+        pairs = [
+            {"nonce": slot.nonce, "intent_id": payment.intent_id}
+            for slot in slots
+            for payment in slot.payments
+        ]
+        execute = connection.execute
+        await execute(statements.TAKE_NONCES, self._values(count=len(slots)))
+        await execute(statements.ADD_SLOTS, self._values(nonces=[slot.nonce for slot in slots]))
+        await execute(statements.ADD_SLOT_INTENTS, self._values(**columns(pairs)))
+        await execute(statements.ASSIGN_INTENTS, {"ids": [pair["intent_id"] for pair in pairs]})
+
+    async def unsigned_slots(self) -> Sequence[Slot]:
+        async with reading(self._engine) as connection:
+            rows = (await connection.execute(statements.UNSIGNED_SLOTS, self._values())).all()
+        return [
+            Slot(nonce, tuple(_payment(row) for row in of_slot if row.id is not None))
+            for nonce, of_slot in groupby(rows, key=lambda row: int(row.nonce))
+        ]
+
+    async def keep(self, attempts: Sequence[Attempt], *, epoch: int) -> Sequence[Attempt]:
+        async with transaction(self._engine) as connection:
+            await require_epoch(connection, self._lane.lease, epoch)
+            nonces = [attempt.transaction.nonce for attempt in attempts]
+            live: dict[int, set[UUID]] = {nonce: set() for nonce in nonces}
+            signed = await connection.execute(statements.LOCK_SIGNED, self._values(nonces=nonces))
+            for row in signed:
+                live[row.nonce].add(row.id)
+            kept = [a for a in attempts if live[a.transaction.nonce] == a.intents]
+            if kept:
+                rows = [_attempt_row(attempt) for attempt in kept]
+                await connection.execute(statements.ADD_ATTEMPTS, self._values(**columns(rows)))
+        return kept
+
+    async def queue(self, intent_ids: Sequence[UUID], *, pause: timedelta) -> None:
+        async with transaction(self._engine) as connection:
+            values = {"ids": list(intent_ids), "pause": pause}
+            await connection.execute(statements.QUEUE, values)
+
+    async def unmined(self, *, older_than: timedelta, limit: int) -> Sequence[SignedTransaction]:
+        async with reading(self._engine) as connection:
+            values = self._values(older_than=older_than, limit=limit)
+            rows = (await connection.execute(statements.UNMINED, values)).all()
+        return [SignedTransaction(r.transaction_hash, bytes(r.raw), r.nonce) for r in rows]
+
+    async def signed_for(self, *, below: int) -> Sequence[SignedFor]:
+        async with reading(self._engine) as connection:
+            values = self._values(below=below, limit=1000)
+            rows = (await connection.execute(statements.OPEN_SLOTS, values)).all()
+        return [SignedFor(r.nonce, r.transaction_hash, r.is_cancel) for r in rows]
+
+    async def ledger_passed(self) -> int | None:
+        values: dict[str, object] = {"network": self._lane.network}
+        async with transaction(self._engine) as connection:
+            number = await connection.scalar(statements.LEDGER_PASSED, values)
+            if number is not None:
+                cursor = {**values, "number": number}
+                await connection.execute(statements.MOVE_LEDGER_CURSOR, cursor)
+        return None if number is None else int(number)
+
+    async def ledger_balance(self, address: str, token: str, *, upto: int) -> int:
+        async with reading(self._engine) as connection:
+            values = {
+                "network": self._lane.network,
+                "address": address,
+                "token": token,
+                "block_number": upto,
+            }
+            return int(await connection.scalar(statements.LEDGER_BALANCE, values) or 0)
+
+    def _values(self, **more: Any) -> dict[str, Any]:
+        return {**self._lane.values, **more}
+
+
+def _payment(row: Row[Any]) -> Payment:
+    return Payment(
+        intent_id=row.id,
+        swap_id=row.swap_id,
+        paid_id=int(row.paid_id),
+        token=row.token,
+        to_address=row.to_address,
+        base_units=int(row.base_units),
+        failures=row.failures,
+        goes_alone=row.goes_alone,
+    )
+
+
+def _attempt_row(attempt: Attempt) -> Mapping[str, object]:
+    return {
+        "transaction_hash": attempt.transaction.transaction_hash,
+        "nonce": attempt.transaction.nonce,
+        "raw": attempt.transaction.raw,
+        "max_fee_per_gas": str(attempt.fees.max_fee_per_gas),
+        "max_priority_fee_per_gas": str(attempt.fees.max_priority_fee_per_gas),
+        "is_cancel": attempt.is_cancel,
+    }

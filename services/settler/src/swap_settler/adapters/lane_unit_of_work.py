@@ -1,0 +1,97 @@
+"""The settler's transaction, with what the sender lane writes in it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from swap_chains.events import Block
+from swap_runtime.columns import columns
+from swap_runtime.database import transaction
+from swap_settler.adapters import lane_statements as statements
+from swap_settler.adapters.lane_store import LaneName
+from swap_settler.adapters.unit_of_work import PostgresWork
+from swap_settler.lane_ports import ClosedSlot, Snapshot
+
+
+class PostgresLaneWork(PostgresWork):
+    def __init__(self, connection: AsyncConnection, *, consumer: str, lane: LaneName) -> None:
+        super().__init__(connection, consumer)
+        self._lane = lane
+
+    async def intents_of(self, transaction_hashes: Collection[str]) -> Mapping[UUID, UUID]:
+        values = {"hashes": list(transaction_hashes)}
+        rows = await self._connection.execute(statements.INTENTS_OF, values)
+        return {row.id: row.swap_id for row in rows}
+
+    async def mark_attempts_sent(self, transaction_hashes: Collection[str]) -> None:
+        values = {"hashes": list(transaction_hashes)}
+        await self._connection.execute(statements.MARK_SENT, values)
+
+    async def intents_on(self, nonces: Collection[int]) -> Mapping[UUID, UUID]:
+        if not nonces:
+            return {}
+        values = {**self._lane.values, "nonces": list(nonces)}
+        rows = await self._connection.execute(statements.INTENTS_ON, values)
+        return {row.id: row.swap_id for row in rows}
+
+    async def failures_of(self, intent_ids: Collection[UUID]) -> Mapping[UUID, int]:
+        rows = await self._connection.execute(statements.FAILURES_OF, {"ids": list(intent_ids)})
+        return {row.id: row.failures for row in rows}
+
+    async def postpone(
+        self, failures: Mapping[UUID, int], pauses: Mapping[UUID, timedelta]
+    ) -> None:
+        rows = [
+            {"id": id, "failures": failed, "pause": pauses[id]} for id, failed in failures.items()
+        ]
+        await self._connection.execute(statements.POSTPONE, columns(rows))
+
+    async def close_slots(self, closed: Sequence[ClosedSlot]) -> None:
+        rows = [
+            {
+                "nonce": slot.nonce,
+                "transaction_hash": slot.transaction_hash,
+                "block_hash": slot.receipt.block.hash,
+                "block_number": slot.receipt.block.number,
+                "status": int(slot.receipt.succeeded),
+                "fee_base_units": str(slot.receipt.fee_base_units),
+            }
+            for slot in closed
+        ]
+        arrays = columns(rows)
+        nonces = arrays.pop("nonce")
+        lane, execute = self._lane.values, self._connection.execute
+        await execute(statements.ADD_RECEIPTS, {"network": self._lane.network, **arrays})
+        sent = {"nonce": nonces, "transaction_hash": arrays["transaction_hash"]}
+        await execute(statements.ADD_SIGNER_TRANSACTIONS, {**lane, **sent})
+        await execute(statements.CLOSE_SLOTS, {**lane, "nonces": nonces})
+
+    async def add_snapshots(self, snapshots: Sequence[Snapshot], block: Block) -> None:
+        rows = [
+            {"address": s.address, "token": s.token, "balance": str(s.base_units)}
+            for s in snapshots
+        ]
+        values = {
+            "network": self._lane.network,
+            "block_number": block.number,
+            "block_hash": block.hash,
+            **columns(rows),
+        }
+        await self._connection.execute(statements.ADD_SNAPSHOTS, values)
+
+
+class PostgresLaneUnitOfWork:
+    def __init__(self, engine: AsyncEngine, *, consumer: str, lane: LaneName) -> None:
+        self._engine = engine
+        self._consumer = consumer
+        self._lane = lane
+
+    @asynccontextmanager
+    async def __call__(self) -> AsyncIterator[PostgresLaneWork]:
+        async with transaction(self._engine) as connection:
+            yield PostgresLaneWork(connection, consumer=self._consumer, lane=self._lane)

@@ -1,0 +1,100 @@
+"""How waiting payments are put on nonces. Pure: the lane has read, and will write.
+
+A slot is one nonce of one hot key; it carries one or more payments as one call of the Treasury.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from itertools import groupby
+from typing import Final
+from uuid import UUID
+
+BATCH_BASE_GAS: Final = 60_000  # intrinsic cost, roles, the guard against re-entering
+NO_OP_GAS: Final = 21_000  # a plain transfer
+MARGIN_PERCENT: Final = 30  # on what a call was seen to take: the state may change before it mines
+
+
+@dataclass(frozen=True, slots=True)
+class Payment:
+    """What the Treasury is told for one intent."""
+
+    intent_id: UUID
+    swap_id: UUID
+    paid_id: int
+    token: str
+    to_address: str
+    base_units: int
+    failures: int
+    goes_alone: bool
+
+
+Group = tuple[Payment, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A nonce that was handed out, with the payments it carries.
+
+    No live payment is left on it when every one was taken back before anything was signed: then
+    it is filled with a no-op, or every later nonce would wait for it.
+    """
+
+    nonce: int
+    payments: Group
+
+
+@dataclass(frozen=True, slots=True)
+class GasUnits:
+    """What one payment takes at the most, by kind; from the catalogue's network."""
+
+    pay_native: int
+    pay_erc20: int
+
+    def of(self, group: Sequence[Payment], *, native: str) -> int:
+        """Return a gas limit for the group; what is not used costs nothing."""
+        units = sum(self.pay_native if p.token == native else self.pay_erc20 for p in group)
+        return BATCH_BASE_GAS + with_margin(units)
+
+
+def with_margin(gas: int) -> int:
+    return gas + gas * MARGIN_PERCENT // 100
+
+
+def group_payments(
+    payments: Sequence[Payment], *, slots_max: int, payments_max: int
+) -> tuple[Group, ...]:
+    """Share the payments out over at most `slots_max` calls, oldest first.
+
+    Payments of one token are neighbours, because the Treasury charges its outflow limit once for
+    neighbours. One that must go alone takes a slot of its own.
+    """
+    alone = ((payment,) for payment in payments if payment.goes_alone)
+    together = [payment for payment in payments if not payment.goes_alone]
+    groups = [*_chunks(together, payments_max), *alone]
+    return tuple(groups[:slots_max])
+
+
+def _chunks(payments: Sequence[Payment], size: int) -> Iterator[Group]:
+    by_token = sorted(payments, key=lambda payment: payment.token)
+    for _, of_token in groupby(by_token, key=lambda payment: payment.token):
+        waiting = tuple(of_token)
+        for start in range(0, len(waiting), size):
+            yield waiting[start : start + size]
+
+
+@dataclass(frozen=True, slots=True)
+class Retries:
+    """When a payment that failed is tried again, and when that is over."""
+
+    attempts_max: int
+    pause: timedelta
+
+    def is_over(self, failures: int) -> bool:
+        return failures >= self.attempts_max
+
+    def pause_after(self, failures: int) -> timedelta:
+        doublings = min(failures - 1, 6)
+        return self.pause * (1 << doublings)

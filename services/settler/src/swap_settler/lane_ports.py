@@ -1,0 +1,147 @@
+"""What the sender lane needs from the outside, in its own words."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Protocol
+from uuid import UUID
+
+from swap_chains.events import Block
+from swap_chains.ports import Fees, Receipt, SignedTransaction
+from swap_settler.domain.lane import Group, Payment, Slot
+from swap_settler.ports import Work
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One signed transaction for a slot, with the live intents it was signed for."""
+
+    transaction: SignedTransaction
+    fees: Fees
+    intents: frozenset[UUID]
+
+    @property
+    def is_cancel(self) -> bool:
+        return not self.intents
+
+
+@dataclass(frozen=True, slots=True)
+class SignedFor:
+    """An attempt on a slot that is still open."""
+
+    nonce: int
+    transaction_hash: str
+    is_cancel: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedSlot:
+    """A nonce that a finalized block has consumed, by which of our attempts, and how."""
+
+    nonce: int
+    transaction_hash: str
+    is_cancel: bool
+    receipt: Receipt
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    address: str
+    token: str
+    base_units: int
+
+
+class LaneStore(Protocol):
+    """What one lane keeps of its signer on its network. Each method is one transaction."""
+
+    async def open_signer(self, nonce: int) -> int:
+        """Begin at `nonce` if the signer is new; return the next nonce that will be handed out."""
+        ...
+
+    async def halt(self, reason: str) -> None: ...
+
+    async def waiting(self, *, limit: int) -> tuple[Sequence[Payment], int]:
+        """Return the payments that are due, oldest first, and how many slots are in flight."""
+        ...
+
+    async def assign(self, groups: Sequence[Group], *, epoch: int) -> Sequence[Slot]:
+        """Hand out one nonce per group, in order; nothing for a signer that is halted.
+
+        A payment that was taken back meanwhile is left out of its group.
+
+        :raises LeaseLost: when another lane has taken over.
+        """
+        ...
+
+    async def unsigned_slots(self) -> Sequence[Slot]:
+        """Return the slots nothing was signed for, with the payments on them that still live."""
+        ...
+
+    async def keep(self, attempts: Sequence[Attempt], *, epoch: int) -> Sequence[Attempt]:
+        """Store the attempts whose slot still carries exactly what they were signed for.
+
+        :raises LeaseLost: when another lane has taken over.
+        """
+        ...
+
+    async def queue(self, intent_ids: Sequence[UUID], *, pause: timedelta) -> None:
+        """Let payments wait that nothing is held against."""
+        ...
+
+    async def unmined(self, *, older_than: timedelta, limit: int) -> Sequence[SignedTransaction]:
+        """Return what was never sent, or not for a while, and is in no block as far as we heard."""
+        ...
+
+    async def signed_for(self, *, below: int) -> Sequence[SignedFor]:
+        """Return the attempts on open slots below a nonce."""
+        ...
+
+    async def ledger_passed(self) -> int | None:
+        """Return the last block of which the ledger has everything, and remember it.
+
+        None while something the watcher said up to its last final block is still unheard.
+        """
+        ...
+
+    async def ledger_balance(self, address: str, token: str, *, upto: int) -> int: ...
+
+
+class LaneWork(Work, Protocol):
+    """A settler's transaction that also writes what the lane owns."""
+
+    async def intents_of(self, transaction_hashes: Collection[str]) -> Mapping[UUID, UUID]:
+        """Return the intents (with their swaps) that wait for these transactions to be sent."""
+        ...
+
+    async def mark_attempts_sent(self, transaction_hashes: Collection[str]) -> None: ...
+
+    async def intents_on(self, nonces: Collection[int]) -> Mapping[UUID, UUID]:
+        """Return the unpaid intents (with their swaps) on these slots of this lane's signer."""
+        ...
+
+    async def failures_of(self, intent_ids: Collection[UUID]) -> Mapping[UUID, int]:
+        """Return how often each intent failed, of those that still wait to be paid."""
+        ...
+
+    async def postpone(
+        self, failures: Mapping[UUID, int], pauses: Mapping[UUID, timedelta]
+    ) -> None:
+        """Let payments wait for their next try, in a slot of their own."""
+        ...
+
+    async def close_slots(self, closed: Sequence[ClosedSlot]) -> None: ...
+
+    async def add_snapshots(self, snapshots: Sequence[Snapshot], block: Block) -> None: ...
+
+
+class LaneUnitOfWork(Protocol):
+    def __call__(self) -> AbstractAsyncContextManager[LaneWork]: ...
+
+
+class Wake(Protocol):
+    async def wait(self, timeout: timedelta) -> bool:  # noqa: ASYNC109 as the runtime has it
+        """Return True when woken, False when the time is over."""
+        ...

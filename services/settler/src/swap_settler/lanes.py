@@ -1,0 +1,184 @@
+"""Builds the sender lanes: one per network and hot key, each under its lease."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+
+import aiohttp
+
+from swap_chains.evm.check import check_chain
+from swap_chains.evm.codec import checksum_address
+from swap_chains.evm.reader import EvmReader
+from swap_chains.evm.rpc import Rpc
+from swap_chains.evm.sender import EvmSender
+from swap_domain.catalogue import NATIVE, Network
+from swap_runtime.leases import Lease
+from swap_runtime.service import Service
+from swap_runtime.supervision import Beat
+from swap_settler.adapters.lane_store import LaneName, PostgresLaneStore
+from swap_settler.adapters.lane_unit_of_work import PostgresLaneUnitOfWork
+from swap_settler.domain.lane import GasUnits, Retries
+from swap_settler.settings import SettlerGroup
+from swap_settler.usecases.announcing import Announcer
+from swap_settler.usecases.close_slots import CloseSlots
+from swap_settler.usecases.give_up_payouts import GiveUpPayouts
+from swap_settler.usecases.mark_sent import MarkSent
+from swap_settler.usecases.rebroadcast import Rebroadcast
+from swap_settler.usecases.run_lane import RunLane
+from swap_settler.usecases.send_payouts import SendPayouts
+from swap_settler.usecases.snapshot_treasury import SnapshotTreasury
+
+NAME = "settler"
+LEASE_TERM = timedelta(seconds=6)
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """One network, with what reads it and what spends on it."""
+
+    network: Network
+    rpc: Rpc
+    reader: EvmReader
+    sender: EvmSender
+
+    @classmethod
+    def of(
+        cls, network: Network, urls: tuple[str, ...], key: str, session: aiohttp.ClientSession
+    ) -> Chain:
+        rpc = Rpc.to_urls(network.name, urls, session)
+        contracts = network.contracts
+        reader = EvmReader(
+            rpc,
+            depository=contracts.depository or contracts.treasury,
+            treasury=contracts.treasury,
+            tokens=[token.address for token in network.tokens],
+        )
+        sender = EvmSender(rpc, chain_id=network.chain_id, private_key=key)
+        return cls(network, rpc, reader, sender)
+
+    async def check(self) -> None:
+        """
+        :raises ChainMismatch: or WrongChain, when signing here would be a mistake.
+        """
+        contracts = self.network.contracts
+        await check_chain(
+            self.rpc,
+            chain_id=self.network.chain_id,
+            depository=contracts.depository or contracts.treasury,
+            treasury=contracts.treasury,
+            decimals={token.address: token.decimals for token in self.network.tokens},
+            operator=self.sender.address,
+        )
+
+
+def add_lanes(
+    service: Service,
+    group: SettlerGroup,
+    *,
+    networks: Mapping[str, Network],
+    nodes: Mapping[str, tuple[str, ...]],
+    session: aiohttp.ClientSession,
+    announcer: Announcer,
+) -> None:
+    """Add a lane for every signer of the catalogue whose key this process was given."""
+    keys = {
+        checksum_address(address): key.get_secret_value()
+        for address, key in group.signer_keys.items()
+    }
+    for network in networks.values():
+        for signer in network.signers:
+            if signer in keys:
+                urls = nodes.get(network.name) or network.public_nodes
+                chain = Chain.of(network, urls, keys[signer], session)
+                _add_lane(service, group, chain, announcer=announcer)
+
+
+def _add_lane(service: Service, group: SettlerGroup, chain: Chain, *, announcer: Announcer) -> None:
+    lane = LaneName(chain.network.name, chain.sender.address)
+    wake = service.wakes.on(f"intent_{lane.network}")
+
+    async def run(beat: Beat, lease: Lease) -> None:
+        assert lease.epoch is not None
+        await chain.check()
+        # Built anew for every term: what one holder remembers is nothing to the next.
+        work = _lane(service, group, chain, lane, announcer=announcer)
+        await _until_one_ends(
+            work.send(wake, epoch=lease.epoch, beat=beat), work.look_after(beat=beat)
+        )
+
+    service.lead(lane.lease, run, term=LEASE_TERM)
+
+
+def _lane(
+    service: Service, group: SettlerGroup, chain: Chain, lane: LaneName, *, announcer: Announcer
+) -> RunLane:
+    network, treasury = chain.network, chain.network.contracts.treasury
+    store = PostgresLaneStore(service.engine, lane)
+    work = PostgresLaneUnitOfWork(service.engine, consumer=NAME, lane=lane)
+    mark_sent = MarkSent(work, clock=service.clock, announcer=announcer)
+    give_up = GiveUpPayouts(
+        work,
+        clock=service.clock,
+        announcer=announcer,
+        retries=Retries(group.payout_attempts_max, group.payout_retry_pause),
+    )
+    send = SendPayouts(
+        chain=chain.reader,
+        sender=chain.sender,
+        store=store,
+        mark_sent=mark_sent,
+        give_up=give_up,
+        treasury=treasury,
+        native=NATIVE,
+        gas=GasUnits(network.gas.pay_native, network.gas.pay_erc20),
+        fee_cap=network.max_fee_per_gas,
+        slots_max=group.payout_slots_max,
+        payments_max=group.payout_batch_max,
+    )
+    rebroadcast = Rebroadcast(
+        sender=chain.sender, store=store, mark_sent=mark_sent, older_than=group.rebroadcast_after
+    )
+    close_slots = CloseSlots(
+        chain=chain.reader,
+        signer=lane.signer,
+        native=NATIVE,
+        store=store,
+        unit_of_work=work,
+        give_up=give_up,
+        clock=service.clock,
+        announcer=announcer,
+    )
+    snapshot = SnapshotTreasury(
+        chain=chain.reader,
+        treasury=treasury,
+        tokens=[token.address for token in network.tokens],
+        store=store,
+        unit_of_work=work,
+    )
+    return RunLane(
+        chain=chain.reader,
+        signer=lane.signer,
+        store=store,
+        send=send,
+        rebroadcast=rebroadcast,
+        close_slots=close_slots,
+        snapshot=snapshot,
+        poll_interval=group.lane_poll_interval,
+        upkeep_interval=group.lane_upkeep_interval,
+    )
+
+
+async def _until_one_ends(*works: Coroutine[None, None, None]) -> None:
+    """Run them side by side; what one raises ends the others and is raised as it is."""
+    tasks = [asyncio.create_task(work) for work in works]
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            task.result()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

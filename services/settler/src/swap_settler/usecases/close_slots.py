@@ -1,0 +1,130 @@
+"""Nonces that the finalized chain has consumed: their gas is booked, what reverted is dead."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from swap_chains.events import Block
+from swap_chains.ports import ChainReader, Holding, Receipt
+from swap_runtime.clock import Clock
+from swap_settler import observe
+from swap_settler.domain import ledger
+from swap_settler.domain.changes import Changes
+from swap_settler.lane_ports import (
+    ClosedSlot,
+    LaneStore,
+    LaneUnitOfWork,
+    LaneWork,
+    SignedFor,
+    Snapshot,
+)
+from swap_settler.usecases.announcing import Announcer
+from swap_settler.usecases.give_up_payouts import GiveUpPayouts
+
+
+class CloseSlots:
+    """Account for one signer at a finalized block.
+
+    A slot that reverted there is the death proof of its attempts: the payments on it are free to
+    be tried on another slot, or to be given up. A rise of the signer's balance that no transaction
+    of ours explains is its owner's top-up.
+    """
+
+    def __init__(
+        self,
+        *,
+        chain: ChainReader,
+        signer: str,
+        native: str,
+        store: LaneStore,
+        unit_of_work: LaneUnitOfWork,
+        give_up: GiveUpPayouts,
+        clock: Clock,
+        announcer: Announcer,
+    ) -> None:
+        self._chain = chain
+        self._signer = signer
+        self._native = native
+        self._store = store
+        self._unit_of_work = unit_of_work
+        self._give_up = give_up
+        self._clock = clock
+        self._announcer = announcer
+        self._last_number = -1
+
+    async def __call__(self) -> None:
+        """
+        :raises ChainError: when no node gives a usable answer.
+        """
+        final = await self._chain.finalized()
+        if final.number == self._last_number:
+            return
+        nonce = await self._chain.nonce(self._signer, at=final)
+        signed = await self._store.signed_for(below=nonce)
+        receipts = await self._receipts(signed)
+        closed = _closed(signed, receipts, final)
+        missing = {item.nonce for item in signed} - {slot.nonce for slot in closed}
+        if missing:
+            # Nothing is concluded while a consumed nonce has no receipt of ours.
+            observe.slots_unexplained(self._chain.network, self._signer, sorted(missing))
+        else:
+            await self._account(final, closed)
+            self._last_number = final.number
+
+    async def _receipts(self, signed: Sequence[SignedFor]) -> Mapping[str, Receipt]:
+        if not signed:
+            return {}
+        return await self._chain.receipts([item.transaction_hash for item in signed])
+
+    async def _account(self, final: Block, closed: Sequence[ClosedSlot]) -> None:
+        held = Holding(self._signer, self._native)
+        balance = (await self._chain.balances([held], at=final))[held]
+        booked = await self._store.ledger_balance(self._signer, self._native, upto=final.number)
+        spent = sum(slot.receipt.fee_base_units for slot in closed)
+        rise = balance + spent - booked
+        if rise < 0:
+            observe.signer_short(self._chain.network, self._signer, -rise)
+        if not closed and rise <= 0:
+            return
+        async with self._unit_of_work() as work:
+            changes = [*await self._dead(work, closed), *self._booked(final, closed, rise)]
+            await work.flush(changes, self._announcer.outgoing(changes, at=self._clock()))
+            await work.close_slots(closed)
+            await work.add_snapshots([Snapshot(self._signer, self._native, balance)], final)
+
+    async def _dead(self, work: LaneWork, closed: Sequence[ClosedSlot]) -> Sequence[Changes]:
+        reverted = [slot.nonce for slot in closed if not slot.receipt.succeeded]
+        intents = await work.intents_on(reverted) if reverted else {}
+        return await self._give_up.within(work, intents) if intents else ()
+
+    def _booked(self, final: Block, closed: Sequence[ClosedSlot], rise: int) -> Sequence[Changes]:
+        signer = {
+            "network": self._chain.network,
+            "signer": self._signer,
+            "native": self._native,
+        }
+        entries = [
+            ledger.gas_spent(
+                **signer,
+                nonce=slot.nonce,
+                base_units=slot.receipt.fee_base_units,
+                block_number=slot.receipt.block.number,
+            )
+            for slot in closed
+        ]
+        if rise > 0:
+            entries.append(
+                ledger.signer_topped_up(**signer, base_units=rise, block_number=final.number)
+            )
+        return [Changes(ledger=tuple(entries))]
+
+
+def _closed(
+    signed: Sequence[SignedFor], receipts: Mapping[str, Receipt], final: Block
+) -> Sequence[ClosedSlot]:
+    return [
+        ClosedSlot(item.nonce, item.transaction_hash, item.is_cancel, receipt)
+        for item in signed
+        if (receipt := receipts.get(item.transaction_hash)) is not None
+        and receipt.block.number <= final.number
+    ]

@@ -1,0 +1,53 @@
+"""A payment that failed is tried again, or given up: then its swap says where the money is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from uuid import UUID
+
+from swap_runtime.clock import Clock
+from swap_settler.domain.changes import Changes
+from swap_settler.domain.lane import Retries
+from swap_settler.domain.payouts import gave_up
+from swap_settler.lane_ports import LaneUnitOfWork, LaneWork
+from swap_settler.usecases.announcing import Announcer
+
+
+class GiveUpPayouts:
+    """Count a failure against intents that no attempt can pay any more.
+
+    Only for intents without a committed attempt, or whose every slot is proven dead.
+    """
+
+    def __init__(
+        self,
+        unit_of_work: LaneUnitOfWork,
+        *,
+        clock: Clock,
+        announcer: Announcer,
+        retries: Retries,
+    ) -> None:
+        self._unit_of_work = unit_of_work
+        self._clock = clock
+        self._announcer = announcer
+        self._retries = retries
+
+    async def __call__(self, intents: Mapping[UUID, UUID]) -> None:
+        """Postpone each intent (id to swap id), or end it when it failed too often."""
+        async with self._unit_of_work() as work:
+            changes = await self.within(work, intents)
+            await work.flush(changes, self._announcer.outgoing(changes, at=self._clock()))
+
+    async def within(self, work: LaneWork, intents: Mapping[UUID, UUID]) -> Sequence[Changes]:
+        """Do the same in a transaction that is open; the caller flushes what is returned."""
+        swaps = await work.lock_swaps_by_id(set(intents.values()))
+        failures = {i: n + 1 for i, n in (await work.failures_of(list(intents))).items()}
+        again = {i: n for i, n in failures.items() if not self._retries.is_over(n)}
+        if again:
+            pauses = {i: self._retries.pause_after(n) for i, n in again.items()}
+            await work.postpone(again, pauses)
+        return [
+            gave_up(swaps[intents[i]], i, at=self._clock(), proof={"failures": n})
+            for i, n in failures.items()
+            if i not in again
+        ]

@@ -1,0 +1,32 @@
+"""What left for the nodes is told: the attempt, its intents, and every swap they pay."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from swap_runtime.clock import Clock
+from swap_settler.domain.payouts import sent
+from swap_settler.lane_ports import LaneUnitOfWork
+from swap_settler.usecases.announcing import Announcer
+
+
+class MarkSent:
+    """Mark attempts sent, in one transaction with the news of it."""
+
+    def __init__(self, unit_of_work: LaneUnitOfWork, *, clock: Clock, announcer: Announcer) -> None:
+        self._unit_of_work = unit_of_work
+        self._clock = clock
+        self._announcer = announcer
+
+    async def __call__(self, transaction_hashes: Sequence[str]) -> None:
+        if not transaction_hashes:
+            return
+        async with self._unit_of_work() as work:
+            intents = await work.intents_of(transaction_hashes)
+            swaps = await work.lock_swaps_by_id(set(intents.values()))
+            now = self._clock()
+            changes = [
+                sent(swaps[swap_id], intent_id, at=now) for intent_id, swap_id in intents.items()
+            ]
+            await work.mark_attempts_sent(transaction_hashes)
+            await work.flush(changes, self._announcer.outgoing(changes, at=now))

@@ -1,0 +1,88 @@
+"""One lane for as long as its lease is held: send what is due, look after what is out."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from typing import TypeVar
+
+from swap_chains.errors import ChainError
+from swap_chains.ports import ChainReader
+from swap_runtime.errors import Unavailable
+from swap_settler import observe
+from swap_settler.lane_ports import LaneStore, Wake
+from swap_settler.usecases.close_slots import CloseSlots
+from swap_settler.usecases.rebroadcast import Rebroadcast
+from swap_settler.usecases.send_payouts import SendPayouts
+from swap_settler.usecases.snapshot_treasury import SnapshotTreasury
+
+Result = TypeVar("Result")
+
+
+class RunLane:
+    """The only sender of one (network, signer)."""
+
+    def __init__(
+        self,
+        *,
+        chain: ChainReader,
+        signer: str,
+        store: LaneStore,
+        send: SendPayouts,
+        rebroadcast: Rebroadcast,
+        close_slots: CloseSlots,
+        snapshot: SnapshotTreasury,
+        poll_interval: timedelta,
+        upkeep_interval: timedelta,
+    ) -> None:
+        self._chain = chain
+        self._signer = signer
+        self._store = store
+        self._send = send
+        self._rebroadcast = rebroadcast
+        self._close_slots = close_slots
+        self._snapshot = snapshot
+        self._poll_interval = poll_interval
+        self._upkeep_interval = upkeep_interval
+
+    async def send(self, wake: Wake, *, epoch: int, beat: Callable[[], None]) -> None:
+        """Send for ever; NOTIFY wakes it, the poll is what makes it certain."""
+        await self._start()
+        while True:
+            beat()
+            sent = await self._tried(lambda: self._send(epoch=epoch))
+            if not sent:
+                await wake.wait(self._poll_interval)
+
+    async def look_after(self, *, beat: Callable[[], None]) -> None:
+        """Rebroadcast, close slots and compare balances for ever, beside the sending."""
+        while True:
+            beat()
+            await self._tried(self._rebroadcast)
+            await self._tried(self._close_slots)
+            await self._tried(self._snapshot)
+            await asyncio.sleep(self._upkeep_interval.total_seconds())
+
+    async def _start(self) -> None:
+        """A chain that is ahead of our slots was used without us: a restored database, or a theft.
+
+        Nothing is signed until a person has looked.
+        """
+        nonce = None
+        while nonce is None:
+            nonce = await self._tried(self._nonce)
+        known = await self._store.open_signer(nonce)
+        if known < nonce:
+            await self._store.halt(f"the chain is at nonce {nonce}, the ledger at {known}")
+            observe.signer_halted(self._chain.network, self._signer, known, nonce)
+
+    async def _nonce(self) -> int:
+        return await self._chain.nonce(self._signer, at=await self._chain.head())
+
+    async def _tried(self, work: Callable[[], Awaitable[Result]]) -> Result | None:
+        try:
+            return await work()
+        except (ChainError, Unavailable) as error:
+            observe.lane_waits(self._chain.network, str(error))
+            return None

@@ -1,0 +1,179 @@
+"""The sender lane: from a reserved intent to bytes that every node has.
+
+Slot, sign, store, broadcast: each step commits before the next begins, so that a crash between
+any two is finished by the next run with the same nonce and, once stored, the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Final
+
+from swap_chains.errors import ChainUnavailable
+from swap_chains.evm.codec import Payment as TreasuryPayment
+from swap_chains.evm.codec import encode_pay, encode_pay_batch, selector
+from swap_chains.ports import Call, ChainReader, ChainSender, Fees, Simulated
+from swap_runtime.crashpoint import crashpoint
+from swap_settler import observe
+from swap_settler.domain.lane import (
+    NO_OP_GAS,
+    GasUnits,
+    Group,
+    Payment,
+    Slot,
+    group_payments,
+)
+from swap_settler.lane_ports import Attempt, LaneStore
+from swap_settler.usecases.give_up_payouts import GiveUpPayouts
+from swap_settler.usecases.mark_sent import MarkSent
+
+# The Treasury says "not now": the payment waits and nothing is held against it.
+NOT_NOW: Final = {
+    selector("OutflowLimitExceeded(address,uint256,uint256)"): "outflow limit reached",
+    selector("EnforcedPause()"): "treasury paused",
+    selector("NotOperator(address)"): "signer is no operator",
+    # The chain knows a payment that the ledger does not: for a person, never paid again.
+    selector("AlreadyPaid(uint256)"): "intent already paid on chain",
+}
+QUEUE_PAUSE: Final = timedelta(seconds=5)
+
+
+class SendPayouts:
+    """Put what waits for one signer of one network on nonces and send it."""
+
+    def __init__(
+        self,
+        *,
+        chain: ChainReader,
+        sender: ChainSender,
+        store: LaneStore,
+        mark_sent: MarkSent,
+        give_up: GiveUpPayouts,
+        treasury: str,
+        native: str,
+        gas: GasUnits,
+        fee_cap: int,
+        slots_max: int = 16,
+        payments_max: int = 50,
+    ) -> None:
+        self._chain = chain
+        self._sender = sender
+        self._store = store
+        self._mark_sent = mark_sent
+        self._give_up = give_up
+        self._treasury = treasury
+        self._native = native
+        self._gas = gas
+        self._fee_cap = fee_cap
+        self._slots_max = slots_max
+        self._payments_max = payments_max
+        self._has_unsigned_slots = True  # until looked at: a crash may have left some
+
+    async def __call__(self, *, epoch: int) -> int:
+        """Send what is due and return how many transactions left.
+
+        :raises ChainUnavailable: when no node answers; what was stored is sent again later.
+        :raises LeaseLost: when another lane has taken over.
+        """
+        slots = await self._slots(epoch)
+        if not slots:
+            return 0
+        self._has_unsigned_slots = True
+        attempts = await self._sign(slots)
+        crashpoint("settler.after_sign")
+        kept = await self._store.keep(attempts, epoch=epoch)
+        self._has_unsigned_slots = False
+        crashpoint("settler.before_send")
+        if kept:
+            await self._broadcast(kept)
+        return len(kept)
+
+    async def _slots(self, epoch: int) -> Sequence[Slot]:
+        if self._has_unsigned_slots:
+            left_over = await self._store.unsigned_slots()
+            if left_over:
+                return left_over
+            self._has_unsigned_slots = False
+        waiting, in_flight = await self._store.waiting(limit=self._slots_max * self._payments_max)
+        free = self._slots_max - in_flight
+        if not waiting or free <= 0:
+            return ()
+        groups = group_payments(waiting, slots_max=free, payments_max=self._payments_max)
+        payable = await self._payable(groups)
+        if not payable:
+            return ()
+        slots = await self._store.assign(payable[:free], epoch=epoch)
+        crashpoint("settler.after_slot")
+        return slots
+
+    async def _payable(self, groups: Sequence[Group]) -> Sequence[Group]:
+        """Return what the Treasury would pay now; of a group that it would not, each alone."""
+        good, bad = await self._tried(groups)
+        singles = [(payment,) for group, _ in bad if len(group) > 1 for payment in group]
+        refused = [(group[0], answer) for group, answer in bad if len(group) == 1]
+        if singles:
+            better, worse = await self._tried(singles)
+            good += better
+            refused += [(group[0], answer) for group, answer in worse]
+        if refused:
+            await self._refused(refused)
+        return good
+
+    async def _tried(
+        self, groups: Sequence[Group]
+    ) -> tuple[list[Group], list[tuple[Group, Simulated]]]:
+        answers = await self._chain.simulate(
+            [self._call(group) for group in groups], sender=self._sender.address
+        )
+        tried = list(zip(groups, answers, strict=True))
+        good = [group for group, answer in tried if answer.succeeded]
+        return good, [(group, answer) for group, answer in tried if not answer.succeeded]
+
+    async def _refused(self, refused: Sequence[tuple[Payment, Simulated]]) -> None:
+        queued = [(p, NOT_NOW[a.data[:4]]) for p, a in refused if a.data[:4] in NOT_NOW]
+        failed = [(p, a.text) for p, a in refused if a.data[:4] not in NOT_NOW]
+        for payment, reason in queued:
+            observe.payment_queued(payment.swap_id, self._chain.network, reason)
+        if queued:
+            await self._store.queue([p.intent_id for p, _ in queued], pause=QUEUE_PAUSE)
+        for payment, reason in failed:
+            observe.payment_refused(payment.swap_id, self._chain.network, reason)
+        if failed:
+            await self._give_up({p.intent_id: p.swap_id for p, _ in failed})
+
+    async def _sign(self, slots: Sequence[Slot]) -> Sequence[Attempt]:
+        suggested = await self._chain.fees()
+        fees = Fees(
+            min(suggested.max_fee_per_gas, self._fee_cap),
+            min(suggested.max_priority_fee_per_gas, self._fee_cap),
+        )
+        return [await self._signed(slot, fees) for slot in slots]
+
+    async def _signed(self, slot: Slot, fees: Fees) -> Attempt:
+        call = self._call(slot.payments) if slot.payments else self._no_op()
+        transaction = await self._sender.sign(call, nonce=slot.nonce, fees=fees)
+        intents = frozenset(payment.intent_id for payment in slot.payments)
+        return Attempt(transaction, fees, intents)
+
+    async def _broadcast(self, attempts: Sequence[Attempt]) -> None:
+        try:
+            answers = await self._sender.broadcast([a.transaction for a in attempts])
+        except ChainUnavailable as error:
+            observe.broadcast_failed(self._chain.network, str(error))
+            return  # stored: the rebroadcast sends the same bytes
+        crashpoint("settler.after_send")
+        for answer in answers:
+            if not answer.is_out:
+                observe.broadcast_refused(self._chain.network, answer.transaction_hash, answer.text)
+        await self._mark_sent([a.transaction_hash for a in answers if not a.is_refused])
+
+    def _call(self, group: Group) -> Call:
+        payments = [TreasuryPayment(p.paid_id, p.token, p.to_address, p.base_units) for p in group]
+        data = encode_pay(payments[0]) if len(payments) == 1 else encode_pay_batch(payments)
+        gas_limit = self._gas.of(group, native=self._native)
+        return Call(to=self._treasury, value=0, data=data, gas_limit=gas_limit)
+
+    def _no_op(self) -> Call:
+        """A payment of nothing to ourselves: it only moves the nonce on."""
+        return Call(to=self._sender.address, value=0, data=b"", gas_limit=NO_OP_GAS)

@@ -1,0 +1,57 @@
+"""The settler's use cases around one unit of work, at a time that the test says."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from services.settler.tests.factories import (
+    FACTS,
+    NOON,
+    a_catalogue,
+    a_deposit_message,
+    a_request,
+    funding,
+)
+
+from swap_contracts.deposits import DepositChanged
+from swap_contracts.envelope import Envelope
+from swap_contracts.payouts import PayoutChanged
+from swap_contracts.swaps import SwapRequest
+from swap_settler.ports import UnitOfWork
+from swap_settler.usecases.announcing import Announcer
+from swap_settler.usecases.expire_swaps import ExpireSwaps
+from swap_settler.usecases.request_swaps import RequestSwaps
+from swap_settler.usecases.settle_deposits import SettleDeposits
+from swap_settler.usecases.settle_payouts import SettlePayouts
+
+
+class Settler:
+    def __init__(self, unit_of_work: UnitOfWork, *, now: datetime = NOON) -> None:
+        self.now = now
+        announcer = Announcer(a_catalogue())
+        self.request_swaps = RequestSwaps(unit_of_work, clock=self._clock, announcer=announcer)
+        self.settle_deposits = SettleDeposits(
+            unit_of_work, clock=self._clock, facts=FACTS, announcer=announcer
+        )
+        self.settle_payouts = SettlePayouts(
+            unit_of_work, clock=self._clock, facts=FACTS, announcer=announcer
+        )
+        self.expire_swaps = ExpireSwaps(unit_of_work, clock=self._clock, announcer=announcer)
+
+    def _clock(self) -> datetime:
+        return self.now
+
+    async def requests(self, *messages: Envelope[SwapRequest]) -> None:
+        await self.request_swaps(messages)
+
+    async def deposits(self, *messages: Envelope[DepositChanged]) -> None:
+        await self.settle_deposits(messages)
+
+    async def payouts(self, *messages: Envelope[PayoutChanged]) -> None:
+        await self.settle_payouts(messages)
+
+    async def paid_for(self, *numbers: int) -> None:
+        """Bring swaps to where their payouts are reserved."""
+        await self.deposits(funding())
+        await self.requests(*(a_request(number) for number in numbers or (7,)))
+        await self.deposits(*(a_deposit_message(number=number) for number in numbers or (7,)))
