@@ -1,0 +1,3 @@
+from swap_api.app import main
+
+main()

@@ -1,0 +1,107 @@
+"""Whose key it is: looked up by a keyed hash, remembered for a few seconds."""
+
+from __future__ import annotations
+
+import hmac
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from time import monotonic
+from typing import Any, Final
+from uuid import UUID
+
+from pydantic import SecretStr
+from sqlalchemy import Row
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from swap_api.adapters import statements
+from swap_api.adapters.gathering import Gathering
+from swap_api.domain.keys import Allowances, Caller, Environment, KeyKind
+from swap_api.ports import Clock
+from swap_runtime.database import reading, transaction
+
+REMEMBERED_FOR: Final = timedelta(seconds=5)
+REMEMBERED_MAX: Final = 10_000
+KEY_LENGTH_MAX: Final = 256
+
+
+class KeyHashes:
+    """Keyed, so that a copy of the table alone is worth nothing."""
+
+    def __init__(self, pepper: SecretStr) -> None:
+        self._pepper = pepper.get_secret_value().encode()
+
+    def __call__(self, key: str) -> bytes:
+        return hmac.digest(self._pepper, key.encode(), "sha256")
+
+
+@dataclass(frozen=True, slots=True)
+class _Remembered:
+    caller: Caller | None
+    until: float
+
+
+class PostgresCallers:
+    def __init__(self, engine: AsyncEngine, hashes: KeyHashes, *, clock: Clock) -> None:
+        self._engine = engine
+        self._hashes = hashes
+        self._clock = clock
+        self._remembered: OrderedDict[bytes, _Remembered] = OrderedDict()
+        self._used: dict[UUID, datetime] = {}
+        self._asking: Gathering[bytes, Caller | None] = Gathering(
+            self._ask, batch_max=64, flights_max=2
+        )
+
+    async def find(self, key: str) -> Caller | None:
+        if len(key) > KEY_LENGTH_MAX:
+            return None
+        key_hash = self._hashes(key)
+        known = self._remembered.get(key_hash)
+        if known is None or known.until < monotonic():
+            known = self._remember(key_hash, await self._asking(key_hash))
+        caller, now = known.caller, self._clock()
+        if caller is None or (caller.expires_at is not None and caller.expires_at <= now):
+            return None
+        self._used[caller.key_id] = now
+        return caller
+
+    async def save_uses(self) -> None:
+        """Write down when keys were last used; a crash forgets a moment of it."""
+        used, self._used = self._used, {}
+        if used:
+            values = {"id": list(used), "at": list(used.values())}
+            async with transaction(self._engine) as connection:
+                await connection.execute(statements.NOTE_USE, values)
+
+    def _remember(self, key_hash: bytes, caller: Caller | None) -> _Remembered:
+        known = _Remembered(caller, monotonic() + REMEMBERED_FOR.total_seconds())
+        self._remembered[key_hash] = known
+        self._remembered.move_to_end(key_hash)
+        while len(self._remembered) > REMEMBERED_MAX:
+            self._remembered.popitem(last=False)
+        return known
+
+    async def _ask(self, hashes: Sequence[bytes]) -> Sequence[Caller | Exception | None]:
+        async with reading(self._engine) as connection:
+            rows = await connection.execute(statements.FIND_CALLERS, {"hashes": list(set(hashes))})
+            found: Mapping[bytes, Caller] = {bytes(row.hash): _to_caller(row) for row in rows}
+        return [found.get(key_hash) for key_hash in hashes]
+
+
+def _to_caller(row: Row[Any]) -> Caller:
+    return Caller(
+        key_id=row.key_id,
+        app_id=row.app_id,
+        environment=Environment(row.environment),
+        kind=KeyKind(row.kind),
+        allowances=Allowances(
+            reads=row.reads_per_minute,
+            prices=row.prices_per_minute,
+            creates=row.creates_per_minute,
+            ceiling_factor=row.ceiling_factor,
+            pending_swaps=row.pending_swaps_max,
+            is_lifted=row.limits_lifted,
+        ),
+        expires_at=row.expires_at,
+    )

@@ -1,0 +1,61 @@
+"""Calls that come at the same time go to the database together."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Generic, TypeVar
+
+Question = TypeVar("Question")
+Answer = TypeVar("Answer")
+
+
+class Gathering(Generic[Question, Answer]):
+    """Runs calls in batches: while one is under way, the next ones gather.
+
+    A lone call goes at once, so nobody waits for company; under load a batch is as large as what
+    arrived meanwhile. The batch answers each of its calls with a value or with an error.
+    """
+
+    def __init__(
+        self,
+        run: Callable[[Sequence[Question]], Awaitable[Sequence[Answer | Exception]]],
+        *,
+        batch_max: int,
+        flights_max: int = 1,
+    ) -> None:
+        self._run = run
+        self._batch_max = batch_max
+        self._flights_max = flights_max
+        self._waiting: deque[tuple[Question, asyncio.Future[Answer]]] = deque()
+        self._flights: set[asyncio.Task[None]] = set()
+
+    async def __call__(self, question: Question) -> Answer:
+        answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        self._waiting.append((question, answer))
+        if len(self._flights) < self._flights_max:
+            flight = asyncio.create_task(self._fly())
+            self._flights.add(flight)
+            flight.add_done_callback(self._flights.discard)
+        return await answer
+
+    async def _fly(self) -> None:
+        while self._waiting:
+            size = min(len(self._waiting), self._batch_max)
+            batch = [self._waiting.popleft() for _ in range(size)]
+            try:
+                answers = await self._run([question for question, _ in batch])
+            except Exception as error:
+                answers = [error] * size
+            for (_, future), answer in zip(batch, answers, strict=True):
+                _resolve(future, answer)
+
+
+def _resolve(future: asyncio.Future[Answer], answer: Answer | Exception) -> None:
+    if future.done():  # its caller went away
+        return
+    if isinstance(answer, Exception):
+        future.set_exception(answer)
+    else:
+        future.set_result(answer)

@@ -1,0 +1,104 @@
+"""Idempotency keys on Postgres. The answer is saved with the swap, by `creations.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any, Final
+from uuid import UUID
+
+from sqlalchemy import Row
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from swap_api.adapters import statements
+from swap_api.adapters.gathering import Gathering
+from swap_api.domain.refusals import ApiRefusal
+from swap_api.ports import Claim, Clock, Replay
+from swap_contracts.public.errors import ErrorCode
+from swap_runtime.columns import columns
+from swap_runtime.database import transaction
+
+# Longer than any request may take: when it is over, nothing was created and nothing will be.
+CLAIM_TERM: Final = timedelta(seconds=15)
+KEPT_FOR: Final = timedelta(hours=24)
+FORGOTTEN_AT_ONCE: Final = 1000
+
+Outcome = Replay | None
+
+
+class PostgresIdempotency:
+    def __init__(self, engine: AsyncEngine, *, clock: Clock) -> None:
+        self._engine = engine
+        self._clock = clock
+        self._claiming: Gathering[Claim, Outcome] = Gathering(self._claim_batch, batch_max=256)
+
+    async def claim(self, claim: Claim) -> Replay | None:
+        return await self._claiming(claim)
+
+    async def release(self, claim: Claim) -> None:
+        values = {"app_id": claim.app_id, "key": claim.key, "claim": claim.token}
+        async with transaction(self._engine) as connection:
+            await connection.execute(statements.RELEASE_CLAIM, values)
+
+    async def forget_old(self) -> bool:
+        """Drop keys that are older than they are kept; True when there may be more."""
+        values = {"before": self._clock() - KEPT_FOR, "limit": FORGOTTEN_AT_ONCE}
+        async with transaction(self._engine) as connection:
+            dropped = await connection.execute(statements.FORGET_KEYS, values)
+        return dropped.rowcount == FORGOTTEN_AT_ONCE
+
+    async def _claim_batch(self, claims: Sequence[Claim]) -> Sequence[Outcome | Exception]:
+        async with transaction(self._engine) as connection:
+            won = await self._take(connection, claims)
+            lost = [claim for claim in claims if claim.token not in won]
+            held = await _find_held(connection, lost) if lost else {}
+        return [
+            None if claim.token in won else _outcome(claim, held.get((claim.app_id, claim.key)))
+            for claim in claims
+        ]
+
+    async def _take(self, connection: AsyncConnection, claims: Sequence[Claim]) -> frozenset[UUID]:
+        now = self._clock()
+        until = now + CLAIM_TERM
+        rows = [{**_row(claim), "claimed_until": until} for claim in claims]
+        values = {**columns(rows), "now": now, "forgotten_before": now - KEPT_FOR}
+        return frozenset(await connection.scalars(statements.CLAIM, values))
+
+
+async def _find_held(
+    connection: AsyncConnection, claims: Sequence[Claim]
+) -> dict[tuple[UUID, str], Row[Any]]:
+    wanted = {
+        "app_id": [claim.app_id for claim in claims],
+        "key": [claim.key for claim in claims],
+    }
+    rows = await connection.execute(statements.FIND_HELD, wanted)
+    return {(row.app_id, row.key): row for row in rows}
+
+
+def _row(claim: Claim) -> dict[str, object]:
+    return {
+        "app_id": claim.app_id,
+        "key": claim.key,
+        "body_hash": claim.body_hash,
+        "claim": claim.token,
+    }
+
+
+def _outcome(claim: Claim, held: Row[Any] | None) -> Outcome | Exception:
+    if held is not None and held.body_hash != claim.body_hash:
+        return ApiRefusal(
+            ErrorCode.IDEMPOTENCY_KEY_REUSED,
+            "This idempotency key was used with another body; take a new one",
+        )
+    if held is None or held.answer is None:  # released a moment ago counts as running
+        return in_progress()
+    return Replay(held.answer)
+
+
+def in_progress() -> ApiRefusal:
+    return ApiRefusal(
+        ErrorCode.IDEMPOTENCY_KEY_IN_PROGRESS,
+        "The first request with this idempotency key is still running; try again in a moment",
+        headers={"retry-after": "1"},
+    )

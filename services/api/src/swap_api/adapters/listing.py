@@ -1,0 +1,79 @@
+"""The statements of a list: built from fixed parts, every value bound."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from sqlalchemy import TextClause, text
+
+from swap_api.adapters.statements import SHOWN
+from swap_api.domain.listing import COUNTED_MAX, SwapFilter
+from swap_domain.lifecycle import Status
+
+NEWEST_FIRST: Final = "ORDER BY created_at DESC, id DESC"
+# Each has an index that starts with the app and the address and ends in the order of the list.
+ADDRESS_COLUMNS: Final = ("destination_address", "source_address", "refund_address")
+
+Statement = tuple[TextClause, Mapping[str, Any]]
+
+
+def page_statement(wanted: SwapFilter) -> Statement:
+    """Return one page of swaps and one row more, which tells whether another page follows."""
+    values = _values(wanted)
+    values |= {"offset": wanted.offset, "limit": wanted.page_size + 1}
+    values["reach"] = wanted.offset + wanted.page_size + 1
+    ids = _matching(wanted, f"{NEWEST_FIRST} LIMIT :reach")
+    # Ids first: the documents of the pages before are not touched.
+    statement = f"""
+SELECT {SHOWN} FROM swap WHERE id IN (
+  SELECT id FROM ({ids}) AS matching {NEWEST_FIRST} OFFSET :offset LIMIT :limit) {NEWEST_FIRST}
+"""
+    return text(statement), values
+
+
+def count_statement(wanted: SwapFilter) -> Statement:
+    """Count what matches, up to a bound, so that a long history costs no more than a short one."""
+    ids = _matching(wanted, "LIMIT :reach")
+    statement = f"SELECT count(*) FROM (SELECT 1 FROM ({ids}) AS matching LIMIT :reach) AS counted"
+    return text(statement), {**_values(wanted), "reach": COUNTED_MAX}
+
+
+def _matching(wanted: SwapFilter, end: str) -> str:
+    conditions = _conditions(wanted)
+    if not wanted.addresses:
+        return f"SELECT id, created_at FROM swap WHERE {' AND '.join(conditions)} {end}"
+    branches = (
+        f"(SELECT id, created_at FROM swap "
+        f"WHERE {' AND '.join([*conditions, f'{column} = ANY(:addresses)'])} {end})"
+        for column in ADDRESS_COLUMNS
+    )
+    return " UNION ".join(branches)
+
+
+def _conditions(wanted: SwapFilter) -> list[str]:
+    optional = (
+        (wanted.statuses, "status = ANY(:statuses)"),
+        (wanted.hides_expired, "status <> :expired"),
+        (
+            wanted.networks,
+            "(source_network = ANY(:networks) OR destination_network = ANY(:networks))",
+        ),
+        (wanted.reference_id is not None, "reference_id = :reference_id"),
+        (wanted.created_after, "created_at >= :created_after"),
+        (wanted.created_before, "created_at < :created_before"),
+    )
+    return ["app_id = :app_id", *(condition for asked, condition in optional if asked)]
+
+
+def _values(wanted: SwapFilter) -> dict[str, Any]:
+    return {
+        "app_id": wanted.app_id,
+        **({"addresses": list(wanted.addresses)} if wanted.addresses else {}),
+        **({"statuses": [s.value for s in wanted.statuses]} if wanted.statuses else {}),
+        **({"expired": Status.EXPIRED.value} if wanted.hides_expired else {}),
+        **({"networks": list(wanted.networks)} if wanted.networks else {}),
+        **({"reference_id": wanted.reference_id} if wanted.reference_id is not None else {}),
+        **({"created_after": wanted.created_after} if wanted.created_after else {}),
+        **({"created_before": wanted.created_before} if wanted.created_before else {}),
+    }

@@ -1,0 +1,83 @@
+"""The quoter over internal HTTP, on connections that stay open."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Final, TypeVar
+
+import aiohttp
+from pydantic import BaseModel, ValidationError
+
+from swap_api.ports import PriceRefused
+from swap_contracts.quoting import (
+    LimitsAnswer,
+    PricesAnswer,
+    QuoteAnswer,
+    QuoteQuestion,
+    Refusal,
+    RouteQuestion,
+)
+from swap_runtime.database import forbid_open_transaction
+from swap_runtime.errors import Unavailable
+
+ANSWER_SECONDS: Final = 0.8
+Answer = TypeVar("Answer", bound=BaseModel)
+
+
+class HttpPricing:
+    def __init__(self, url: str, *, answer_seconds: float = ANSWER_SECONDS) -> None:
+        self._url = url.rstrip("/")
+        self._timeout = aiohttp.ClientTimeout(total=answer_seconds)
+        self._session: aiohttp.ClientSession | None = None
+
+    async def quote(self, question: QuoteQuestion) -> QuoteAnswer:
+        return await self._ask("POST", "/quote", question, QuoteAnswer)
+
+    async def limits(self, question: RouteQuestion) -> LimitsAnswer:
+        return await self._ask("POST", "/limits", question, LimitsAnswer)
+
+    async def prices(self) -> PricesAnswer:
+        return await self._ask("GET", "/prices", None, PricesAnswer)
+
+    async def close(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+
+    async def _ask(
+        self, method: str, path: str, question: BaseModel | None, answer: type[Answer]
+    ) -> Answer:
+        """
+        :raises PriceRefused: when the quoter says no.
+        :raises Unavailable: when it is away, too slow, or makes an error.
+        """
+        forbid_open_transaction("quoter")
+        body = None if question is None else question.model_dump_json().encode()
+        try:
+            async with self._connected().request(method, self._url + path, data=body) as response:
+                status, content = response.status, await response.read()
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise Unavailable("quoter") from error
+        try:
+            if status == HTTPStatus.OK:
+                return answer.model_validate_json(content)
+            if HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR:
+                raise _refused(Refusal.model_validate_json(content))
+        except ValidationError as error:
+            raise Unavailable("quoter: an answer that nobody understands") from error
+        raise Unavailable(f"quoter: {status}")
+
+    def _connected(self) -> aiohttp.ClientSession:
+        """Made in the running loop, when it is first needed."""
+        if self._session is None:
+            connector = aiohttp.TCPConnector(limit=64, keepalive_timeout=60)
+            self._session = aiohttp.ClientSession(
+                connector=connector,
+                timeout=self._timeout,
+                headers={"content-type": "application/json"},
+            )
+        return self._session
+
+
+def _refused(refusal: Refusal) -> PriceRefused:
+    limit = refusal.limit_base_units
+    return PriceRefused(refusal.code, refusal.message, None if limit is None else int(limit))

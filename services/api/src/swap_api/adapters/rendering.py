@@ -1,0 +1,216 @@
+"""From swaps, quotes and limits to bytes; the shapes come from `swap_contracts.public.rendering`.
+
+A swap is rendered once per fact. Where a read has to fill something in, a control byte stands:
+none can appear anywhere else, because JSON escapes them inside of strings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import orjson
+
+from swap_api.domain.deposit_actions import StepStatus, deposit_step_status, depository_action
+from swap_api.ports import Gap, Rendered, StoredSwap, SwapRow
+from swap_contracts.public.catalogue import PublicCatalogue
+from swap_contracts.public.doubles import amount_down, amount_up, dollars, price
+from swap_contracts.public.rendering import Prices, render_prepared_swap, render_quoted
+from swap_contracts.quoting import LimitsAnswer, Quote
+from swap_contracts.swaps import SwapChanged, SwapRequested, SwapTerms, SwapTransaction
+from swap_domain.catalogue import Catalogue, Token
+from swap_domain.lifecycle import Status
+
+CONFIRMATIONS: Final = b"\x00"
+ACTIONS: Final = b"\x01"
+NEXT_ACTION: Final = b"\x02"
+
+# No quote is given below it: what a wallet calls dust would cost more than it brings.
+NATIVE_MINIMUM_DECIMALS: Final = 6
+
+WITHOUT_DATA: Final = {
+    "type": "transfer",
+    "to_address": None,
+    "amount": 0,
+    "amount_in_base_units": "0",
+    "order": 1,
+    "network": None,
+    "token": None,
+    "fee_token": None,
+    "call_data": None,
+    "gas_limit": None,
+    "encoded_args": None,
+    "valid_after": None,
+    "valid_before": None,
+    "nonce": None,
+    "typed_data": None,
+}
+EMPTY_ACTION: Final = orjson.dumps(WITHOUT_DATA)
+
+
+class JsonRendering:
+    def __init__(self, catalogue: Catalogue, public: PublicCatalogue) -> None:
+        self._catalogue = catalogue
+        self._public = public
+
+    def new_swap(self, request: SwapRequested) -> SwapRow:
+        """Return row 0: what the settler will say first, said at once."""
+        terms = {name: getattr(request, name) for name in SwapTerms.model_fields}
+        return self.swap(
+            SwapChanged(
+                **terms,
+                sequence=0,
+                status=Status.DEPOSIT_PENDING.value,
+                previous_status=None,
+                changed_at=request.created_at,
+                closed_at=None,
+                fail_reason=None,
+                quote=request.quote,
+                quote_revision=0,
+                quote_expires_at=request.quote_expires_at,
+                last_requoted_at=None,
+                quote_locked_at=None,
+                transactions=(),
+            )
+        )
+
+    def swap(self, swap: SwapChanged) -> SwapRow:
+        step_status = deposit_step_status(swap.status, swap.transactions)
+        fragment = render_prepared_swap(swap, self._public, heads={})
+        fragment["deposit_actions"] = orjson.Fragment(ACTIONS)
+        fragment["next_action"] = orjson.Fragment(NEXT_ACTION)
+        gaps = []
+        for shown, known in zip(fragment["swap"]["transactions"], swap.transactions, strict=True):
+            if (gap := _gap(known)) is not None:
+                shown["confirmations"] = orjson.Fragment(CONFIRMATIONS)
+                gaps.append(gap)
+        rendered = Rendered(
+            orjson.dumps(fragment), tuple(gaps), self._action(swap, step_status), step_status.value
+        )
+        return SwapRow(swap, rendered, is_unpaid=step_status is StepStatus.ACTION_REQUIRED)
+
+    def prepared(
+        self,
+        stored: StoredSwap,
+        heads: Mapping[str, int],
+        *,
+        with_actions: bool = True,
+        with_next_action: bool = False,
+    ) -> bytes:
+        rendered = stored.rendered
+        document = rendered.document
+        for gap in rendered.gaps:
+            document = document.replace(CONFIRMATIONS, b"%d" % _confirmations(gap, heads), 1)
+        action = rendered.action if with_actions else None
+        document = document.replace(ACTIONS, b"[]" if action is None else b"[%b]" % action, 1)
+        next_action = _next_action(stored) if with_next_action else b"null"
+        return document.replace(NEXT_ACTION, next_action, 1)
+
+    def steps(self, stored: StoredSwap) -> bytes:
+        """Return the list of `GET …/deposit_actions`: each step with its status."""
+        action = stored.rendered.action or EMPTY_ACTION
+        more = orjson.dumps(
+            {
+                "step": "deposit",
+                "status": stored.rendered.step_status,
+                "signing_standard": None,
+                "expires_at": stored.expires_at.isoformat(),
+                "detail": None,
+            }
+        )
+        return b"[%b,%b]" % (action[:-1], more[1:])
+
+    def quoted(self, quote: Quote) -> bytes:
+        return orjson.dumps(render_quoted(quote, self._public))
+
+    def limits(self, answer: LimitsAnswer, source: Token, *, native: bool) -> bytes:
+        minimum, maximum = int(answer.min_base_units), int(answer.max_base_units)
+        if native and source.decimals >= NATIVE_MINIMUM_DECIMALS:
+            minimum = max(minimum, 10 ** (source.decimals - NATIVE_MINIMUM_DECIMALS))
+        usd_e18 = int(answer.source_usd_e18)
+        worth = {"decimals": source.decimals, "usd_e18": usd_e18}
+        return orjson.dumps(
+            {
+                "min_amount": self.amount(minimum, source, is_minimum=True),
+                "min_amount_in_usd": dollars(minimum, **worth),
+                "max_amount": self.amount(maximum, source, is_minimum=False),
+                "max_amount_in_usd": dollars(maximum, **worth),
+            }
+        )
+
+    def amount(self, base_units: int, token: Token, *, is_minimum: bool) -> float:
+        """Return a limit as a double on its inner side, so that it is itself within."""
+        to_double = amount_up if is_minimum else amount_down
+        return to_double(base_units, decimals=token.decimals, precision=token.precision)
+
+    def networks(self, prices: Mapping[tuple[str, str], int], types: Sequence[str]) -> bytes:
+        """Return every network of these types (all, when none is named) with its tokens."""
+
+        def usd(network: str, token: str) -> float:
+            return price(prices.get((network, token), 0))
+
+        return orjson.dumps(
+            [
+                {
+                    **self._public.priced_network(name, usd(name, facts.native)),
+                    "tokens": [
+                        self._public.priced_token(name, token, usd(name, token))
+                        for token in facts.tokens
+                    ],
+                }
+                for name, facts in self._public.networks.items()
+                if not types or facts.members["type"] in types
+            ]
+        )
+
+    def _action(self, swap: SwapChanged, step_status: StepStatus) -> bytes | None:
+        if step_status is not StepStatus.ACTION_REQUIRED or swap.method != "depository":
+            return None
+        source, prices = swap.source, Prices(swap.quote, self._public)
+        network = self._catalogue.network(source.network)
+        action = depository_action(
+            network,
+            network.token(source.token),
+            sequence_number=swap.sequence_number,
+            base_units=int(swap.quote.requested_base_units),
+        )
+        return orjson.dumps(
+            {
+                **WITHOUT_DATA,
+                "to_address": action.to_address,
+                "amount": prices.down(source, str(action.base_units)),
+                "amount_in_base_units": str(action.base_units),
+                "network": prices.network(source.network),
+                "token": prices.token(source),
+                "fee_token": prices.token(prices.native(source)),
+                "call_data": action.call_data,
+                "gas_limit": str(action.gas_limit),
+                "encoded_args": action.encoded_args,
+            }
+        )
+
+
+def _gap(transaction: SwapTransaction) -> Gap | None:
+    """Return what a read has to fill in; a final transaction and an unmined one need nothing."""
+    if transaction.status == "completed" or transaction.block_number is None:
+        return None
+    return Gap(
+        transaction.asset.network, transaction.block_number, transaction.confirmations_required
+    )
+
+
+def _confirmations(gap: Gap, heads: Mapping[str, int]) -> int:
+    head = heads.get(gap.network)
+    if head is None:
+        return 0
+    return min(max(head - gap.block_number + 1, 0), gap.confirmations_required)
+
+
+def _next_action(stored: StoredSwap) -> bytes:
+    if stored.rendered.action is None:
+        return b"null"
+    expires_at = orjson.dumps(stored.expires_at.isoformat())
+    return (
+        b'{"step":"deposit","status":"action_required","signing_standard":null,'
+        b'"action":%b,"expires_at":%b,"detail":null}' % (stored.rendered.action, expires_at)
+    )

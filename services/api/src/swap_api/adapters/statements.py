@@ -1,0 +1,120 @@
+"""Every statement of the hot paths. Arrays in: their number never grows with the batch."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlalchemy import text
+
+# Callers
+
+FIND_CALLERS: Final = text("""
+SELECT api_key.hash, api_key.id AS key_id, api_key.app_id, api_key.kind, api_key.expires_at,
+       app.environment, app.reads_per_minute, app.prices_per_minute, app.creates_per_minute,
+       app.ceiling_factor, app.pending_swaps_max, app.limits_lifted
+FROM api_key JOIN app ON app.id = api_key.app_id
+WHERE api_key.hash = ANY(CAST(:hashes AS bytea[])) AND api_key.revoked_at IS NULL
+""")
+NOTE_USE: Final = text("""
+UPDATE api_key SET last_used_at = used.at
+FROM unnest(CAST(:id AS uuid[]), CAST(:at AS timestamptz[])) AS used(id, at)
+WHERE api_key.id = used.id AND (api_key.last_used_at IS NULL OR api_key.last_used_at < used.at)
+""")
+
+# Idempotency keys
+
+# One that ran out is taken over; one that is old enough to be forgotten begins anew.
+CLAIM: Final = text("""
+INSERT INTO idempotency AS held (app_id, key, body_hash, claim, claimed_until, created_at)
+SELECT DISTINCT ON (new.app_id, new.key) new.*, CAST(:now AS timestamptz)
+FROM unnest(CAST(:app_id AS uuid[]), CAST(:key AS text[]), CAST(:body_hash AS bytea[]),
+            CAST(:claim AS uuid[]), CAST(:claimed_until AS timestamptz[]))
+     AS new(app_id, key, body_hash, claim, claimed_until) ORDER BY new.app_id, new.key
+ON CONFLICT (app_id, key) DO UPDATE SET
+  body_hash = excluded.body_hash, claim = excluded.claim, claimed_until = excluded.claimed_until,
+  created_at = excluded.created_at, swap_id = NULL, answer = NULL
+WHERE held.created_at < CAST(:forgotten_before AS timestamptz)
+   OR (held.answer IS NULL AND held.claimed_until < CAST(:now AS timestamptz))
+RETURNING claim
+""")
+FIND_HELD: Final = text("""
+SELECT app_id, key, body_hash, answer FROM idempotency
+JOIN unnest(CAST(:app_id AS uuid[]), CAST(:key AS text[])) AS wanted(app_id, key)
+  USING (app_id, key)
+""")
+RELEASE_CLAIM: Final = text("""
+DELETE FROM idempotency
+WHERE app_id = :app_id AND key = :key AND claim = :claim AND answer IS NULL
+""")
+FORGET_KEYS: Final = text("""
+DELETE FROM idempotency WHERE (app_id, key) IN (
+  SELECT app_id, key FROM idempotency WHERE created_at < :before
+  ORDER BY created_at LIMIT :limit FOR UPDATE SKIP LOCKED)
+""")
+# Locked in order: who lost the claim meanwhile creates nothing.
+LOCK_CLAIMS: Final = text("""
+SELECT held.claim FROM idempotency AS held
+JOIN unnest(CAST(:app_id AS uuid[]), CAST(:key AS text[]), CAST(:claim AS uuid[]))
+     AS mine(app_id, key, claim) USING (app_id, key, claim)
+WHERE held.answer IS NULL ORDER BY held.app_id, held.key FOR UPDATE OF held
+""")
+ANSWER_CLAIMS: Final = text("""
+UPDATE idempotency SET swap_id = mine.swap_id, answer = mine.answer
+FROM unnest(CAST(:claim AS uuid[]), CAST(:app_id AS uuid[]), CAST(:key AS text[]),
+            CAST(:swap_id AS uuid[]), CAST(:answer AS bytea[]))
+     AS mine(claim, app_id, key, swap_id, answer)
+WHERE idempotency.app_id = mine.app_id AND idempotency.key = mine.key
+  AND idempotency.claim = mine.claim
+""")
+
+# Swaps
+
+_NEW_ROWS: Final = """
+INSERT INTO swap (id, app_id, sequence_number, sequence, status, client, is_unpaid,
+  source_network, destination_network, source_address, destination_address, refund_address,
+  reference_id, created_at, expires_at, document, gaps, action, step_status)
+SELECT * FROM unnest(
+  CAST(:id AS uuid[]), CAST(:app_id AS uuid[]), CAST(:sequence_number AS bigint[]),
+  CAST(:sequence AS int[]), CAST(:status AS text[]), CAST(:client AS text[]),
+  CAST(:is_unpaid AS bool[]), CAST(:source_network AS text[]),
+  CAST(:destination_network AS text[]), CAST(:source_address AS text[]),
+  CAST(:destination_address AS text[]), CAST(:refund_address AS text[]),
+  CAST(:reference_id AS text[]), CAST(:created_at AS timestamptz[]),
+  CAST(:expires_at AS timestamptz[]), CAST(:document AS bytea[]), CAST(:gaps AS text[]),
+  CAST(:action AS bytea[]), CAST(:step_status AS text[]))
+"""
+INSERT_SWAPS: Final = text(_NEW_ROWS + "ON CONFLICT DO NOTHING RETURNING id")
+UPSERT_SWAPS: Final = text(
+    _NEW_ROWS
+    + """
+ON CONFLICT (id) DO UPDATE SET
+  sequence = excluded.sequence, status = excluded.status, is_unpaid = excluded.is_unpaid,
+  refund_address = excluded.refund_address, document = excluded.document,
+  gaps = excluded.gaps, action = excluded.action, step_status = excluded.step_status
+WHERE excluded.sequence > swap.sequence
+"""
+)
+ADD_HASHES: Final = text("""
+INSERT INTO transaction_hash (app_id, hash, swap_id)
+SELECT DISTINCT * FROM unnest(
+  CAST(:app_id AS uuid[]), CAST(:hash AS text[]), CAST(:swap_id AS uuid[])) AS new
+ORDER BY 1, 2, 3
+ON CONFLICT DO NOTHING
+""")
+WHICH_EXIST: Final = text("SELECT id FROM swap WHERE id = ANY(CAST(:ids AS uuid[]))")
+
+SHOWN: Final = "id, app_id, expires_at, document, gaps, action, step_status"
+FIND_SWAPS: Final = text(f"SELECT {SHOWN} FROM swap WHERE id = ANY(CAST(:ids AS uuid[]))")
+FIND_BY_HASH: Final = text("""
+SELECT DISTINCT ON (t.app_id, t.hash) t.app_id, t.hash, s.expires_at, s.document, s.gaps,
+       s.action, s.step_status
+FROM unnest(CAST(:app_id AS uuid[]), CAST(:hash AS text[])) AS wanted(app_id, hash)
+JOIN transaction_hash AS t USING (app_id, hash) JOIN swap AS s ON s.id = t.swap_id
+ORDER BY t.app_id, t.hash, s.created_at DESC
+""")
+COUNT_UNPAID: Final = text("""
+SELECT count(*) FROM (
+  SELECT FROM swap WHERE app_id = :app_id AND client IS NOT DISTINCT FROM :client AND is_unpaid
+  LIMIT :up_to) AS counted
+""")
+HEADS: Final = text("SELECT network, block_number FROM chain_watcher.progress")

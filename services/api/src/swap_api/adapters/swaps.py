@@ -1,0 +1,85 @@
+"""The read model of swaps on Postgres. Reads that come together share one indexed lookup."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from swap_api.adapters import statements
+from swap_api.adapters.gathering import Gathering
+from swap_api.adapters.listing import count_statement, page_statement
+from swap_api.adapters.rows import hash_rows, swap_row, to_stored
+from swap_api.domain.listing import SwapFilter
+from swap_api.ports import StoredSwap, SwapPage, SwapRow
+from swap_runtime.columns import columns
+from swap_runtime.database import reading, transaction
+from swap_runtime.inbox import mark_seen
+
+HashQuestion = tuple[UUID, str]
+Found = StoredSwap | None
+
+
+class PostgresSwaps:
+    def __init__(self, engine: AsyncEngine, *, batch_max: int = 64, flights_max: int = 2) -> None:
+        self._engine = engine
+        self._finding: Gathering[UUID, Found] = Gathering(
+            self._find_batch, batch_max=batch_max, flights_max=flights_max
+        )
+        self._finding_by_hash: Gathering[HashQuestion, Found] = Gathering(
+            self._find_batch_by_hash, batch_max=batch_max, flights_max=flights_max
+        )
+
+    async def find(self, swap_id: UUID) -> StoredSwap | None:
+        return await self._finding(swap_id)
+
+    async def find_by_hash(self, app_id: UUID, transaction_hash: str) -> StoredSwap | None:
+        return await self._finding_by_hash((app_id, transaction_hash.lower()))
+
+    async def list_page(self, wanted: SwapFilter) -> SwapPage:
+        async with reading(self._engine) as connection:
+            rows = (await connection.execute(*page_statement(wanted))).all()
+            total = int(await connection.scalar(*count_statement(wanted)) or 0)
+        shown = tuple(to_stored(row) for row in rows[: wanted.page_size])
+        return SwapPage(shown, total, has_more=len(rows) > wanted.page_size)
+
+    async def count(self, app_id: UUID, client: str | None, *, up_to: int) -> int:
+        values = {"app_id": app_id, "client": client, "up_to": up_to}
+        async with reading(self._engine) as connection:
+            return int(await connection.scalar(statements.COUNT_UNPAID, values) or 0)
+
+    async def _find_batch(self, ids: Sequence[UUID]) -> Sequence[Found | Exception]:
+        async with reading(self._engine) as connection:
+            rows = await connection.execute(statements.FIND_SWAPS, {"ids": list(set(ids))})
+            found = {row.id: to_stored(row) for row in rows}
+        return [found.get(swap_id) for swap_id in ids]
+
+    async def _find_batch_by_hash(
+        self, questions: Sequence[HashQuestion]
+    ) -> Sequence[Found | Exception]:
+        wanted = list(dict.fromkeys(questions))
+        values = {"app_id": [app for app, _ in wanted], "hash": [name for _, name in wanted]}
+        async with reading(self._engine) as connection:
+            rows = await connection.execute(statements.FIND_BY_HASH, values)
+            found = {(row.app_id, row.hash): to_stored(row) for row in rows}
+        return [found.get(question) for question in questions]
+
+
+class PostgresReadModel:
+    """What the settler says about swaps, saved for reading."""
+
+    def __init__(self, engine: AsyncEngine, *, consumer: str) -> None:
+        self._engine = engine
+        self._consumer = consumer
+
+    async def apply(self, message_ids: Sequence[UUID], rows: Sequence[SwapRow]) -> None:
+        hashes = [found for row in rows for found in hash_rows(row)]
+        # Sorted, so that two batches with the same swaps wait for each other.
+        ordered = sorted((swap_row(row) for row in rows), key=lambda row: str(row["id"]))
+        async with transaction(self._engine) as connection:
+            await mark_seen(connection, self._consumer, message_ids)
+            if ordered:
+                await connection.execute(statements.UPSERT_SWAPS, columns(ordered))
+            if hashes:
+                await connection.execute(statements.ADD_HASHES, columns(hashes))

@@ -1,0 +1,208 @@
+"""Builds the api. The only module that knows every concrete class."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import cache
+from importlib.metadata import version
+from typing import Final
+from uuid import uuid4
+
+from swap_api.adapters.callers import KeyHashes, PostgresCallers
+from swap_api.adapters.counters import LocalCounters, RedisCounters
+from swap_api.adapters.creations import PostgresCreations
+from swap_api.adapters.heads import WatchedHeads
+from swap_api.adapters.idempotency import PostgresIdempotency
+from swap_api.adapters.partners import PostgresPartners
+from swap_api.adapters.quoter import HttpPricing
+from swap_api.adapters.rendering import JsonRendering
+from swap_api.adapters.swaps import PostgresReadModel, PostgresSwaps
+from swap_api.domain.rate_limits import Rates
+from swap_api.handlers import swaps
+from swap_api.http.admin import AdminRoutes
+from swap_api.http.clients import Clients
+from swap_api.http.cors import Cors
+from swap_api.http.endpoints import Endpoints
+from swap_api.http.errors import Errors
+from swap_api.http.exchange import Answer
+from swap_api.http.gateway import Gateway
+from swap_api.http.openapi import openapi_document
+from swap_api.http.pricing import PricingEndpoints
+from swap_api.http.swaps import SwapEndpoints
+from swap_api.http.table import endpoints
+from swap_api.ports import Counters, Pricing
+from swap_api.settings import ApiGroup, ApiSettings
+from swap_api.usecases.ask_price import AskPrice
+from swap_api.usecases.cap_unpaid_swaps import CapUnpaidSwaps
+from swap_api.usecases.create_swap import CreateSwap
+from swap_api.usecases.give_limits import GiveLimits
+from swap_api.usecases.give_quote import GiveQuote
+from swap_api.usecases.identify_caller import IdentifyCaller
+from swap_api.usecases.keep_partners import KeepPartners
+from swap_api.usecases.limit_requests import LimitRequests
+from swap_api.usecases.list_networks import ListNetworks
+from swap_api.usecases.list_swaps import ListSwaps
+from swap_api.usecases.read_swap import ReadSwap
+from swap_api.usecases.store_swaps import StoreSwaps
+from swap_domain.catalogue import Catalogue
+from swap_runtime.catalogue import load_catalogue
+from swap_runtime.public_catalogue import public_catalogue
+from swap_runtime.service import Service, run
+
+SEQUENCE_NUMBER_MAX: Final = 2**53 - 1
+USES_INTERVAL: Final = timedelta(seconds=10)
+FORGET_INTERVAL: Final = timedelta(minutes=1)
+
+
+def main() -> None:
+    settings = ApiSettings()  # type: ignore[call-arg]  # the environment fills it
+    run("api", settings, settings.api, build)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What the public port and the consumer are made of."""
+
+    gateway: Gateway
+    store_swaps: StoreSwaps
+    list_networks: ListNetworks
+    keep_partners: KeepPartners
+    callers: PostgresCallers
+    idempotency: PostgresIdempotency
+    counters: RedisCounters
+
+
+async def build(service: Service) -> None:
+    group = service.group
+    assert isinstance(group, ApiGroup)
+    pricing = HttpPricing(group.quoter_url, answer_seconds=group.quoter_timeout.total_seconds())
+    catalogue = load_catalogue(service.settings.catalogue)
+    parts = Building(service, group, catalogue, pricing).parts()
+    swaps.subscribe(
+        service.subscriptions, store_swaps=parts.store_swaps, parking=service.parking("api")
+    )
+    service.serve(parts.gateway, port=group.port)
+    for method, path, handler in AdminRoutes(parts.keep_partners).all():
+        service.admin(method, path, handler)
+    service.every("refresh-prices", group.prices_poll_interval, parts.list_networks.refresh)
+    service.every("save-key-uses", USES_INTERVAL, parts.callers.save_uses)
+    service.every("forget-idempotency-keys", FORGET_INTERVAL, parts.idempotency.forget_old)
+    service.on_stop(parts.counters.close)
+    service.on_stop(pricing.close)
+
+
+class Building:
+    """The pieces that several parts share."""
+
+    def __init__(
+        self, service: Service, group: ApiGroup, catalogue: Catalogue, pricing: Pricing
+    ) -> None:
+        self._service = service
+        self._group = group
+        self._catalogue = catalogue
+        self._pricing = pricing
+        self._rendering = JsonRendering(catalogue, public_catalogue(catalogue))
+        self._ask_price = AskPrice(pricing, self._rendering)
+        self._swaps = PostgresSwaps(service.engine)
+        self._hashes = KeyHashes(group.key_pepper)
+
+    def parts(self) -> Parts:
+        engine, clock, group = self._service.engine, self._service.clock, self._group
+        callers = PostgresCallers(engine, self._hashes, clock=clock)
+        idempotency = PostgresIdempotency(engine, clock=clock)
+        counters = RedisCounters(
+            self._service.settings.redis.url, clock=clock, fallback=LocalCounters(clock=clock)
+        )
+        list_networks = ListNetworks(self._catalogue, self._pricing, self._rendering)
+        errors = Errors(group.docs_url)
+        table = endpoints(
+            self._swap_endpoints(idempotency),
+            PricingEndpoints(
+                give_quote=GiveQuote(self._catalogue, self._ask_price, self._rendering),
+                give_limits=GiveLimits(self._catalogue, self._ask_price, self._rendering),
+                list_networks=list_networks,
+                errors=errors,
+            ),
+        )
+        return Parts(
+            gateway=self._gateway(table, callers, counters, errors),
+            store_swaps=StoreSwaps(PostgresReadModel(engine, consumer="api"), self._rendering),
+            list_networks=list_networks,
+            keep_partners=self._keep_partners(),
+            callers=callers,
+            idempotency=idempotency,
+            counters=counters,
+        )
+
+    def _swap_endpoints(self, idempotency: PostgresIdempotency) -> SwapEndpoints:
+        heads = WatchedHeads(self._service.engine)
+        create_swap = CreateSwap(
+            self._catalogue,
+            ask_price=self._ask_price,
+            cap_unpaid_swaps=self._cap_unpaid_swaps(),
+            creations=PostgresCreations(self._service.engine),
+            idempotency=idempotency,
+            rendering=self._rendering,
+            clock=self._service.clock,
+            new_id=uuid4,
+            new_sequence_number=new_sequence_number,
+        )
+        return SwapEndpoints(
+            self._catalogue,
+            create_swap=create_swap,
+            read_swap=ReadSwap(self._swaps, heads, self._rendering),
+            list_swaps=ListSwaps(self._swaps, heads, self._rendering),
+        )
+
+    def _cap_unpaid_swaps(self) -> CapUnpaidSwaps:
+        return CapUnpaidSwaps(
+            self._swaps,
+            clock=self._service.clock,
+            publishable_max=self._group.pending_swaps_publishable,
+            secret_max=self._group.pending_swaps_secret,
+            is_lifted=self._group.limits_lifted,
+        )
+
+    def _keep_partners(self) -> KeepPartners:
+        return KeepPartners(
+            PostgresPartners(self._service.engine),
+            clock=self._service.clock,
+            new_id=uuid4,
+            new_secret=secrets.token_bytes,
+            hash_key=self._hashes,
+        )
+
+    def _gateway(
+        self, table: Endpoints, callers: PostgresCallers, counters: Counters, errors: Errors
+    ) -> Gateway:
+        group = self._group
+        gateway = Gateway(
+            table,
+            identify_caller=IdentifyCaller(callers, header=group.key_headers[0]),
+            limit_requests=LimitRequests(
+                counters, Rates(**group.rates.model_dump()), is_lifted=group.limits_lifted
+            ),
+            clients=Clients(group.trusted_proxies),
+            cors=Cors(group.cors_origins, group.key_headers),
+            errors=errors,
+            key_headers=group.key_headers,
+            new_request_id=lambda: uuid4().hex,
+        )
+        gateway.add_public("/openapi.json", _document(table, group))
+        return gateway
+
+
+def _document(table: Endpoints, group: ApiGroup) -> Callable[[], Answer]:
+    @cache
+    def document() -> Answer:
+        release = version("swap-api")
+        return Answer(openapi_document(table, key_headers=group.key_headers, version=release))
+
+    return document
+
+
+def new_sequence_number() -> int:
+    return 1 + secrets.randbelow(SEQUENCE_NUMBER_MAX)

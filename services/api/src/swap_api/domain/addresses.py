@@ -1,0 +1,63 @@
+"""Which addresses may take part in a swap."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from swap_api.domain.refusals import ApiRefusal
+from swap_chains.evm.codec import checksum_address, has_valid_checksum
+from swap_contracts.public.errors import ErrorCode
+from swap_domain.catalogue import Catalogue, Network
+
+# Precompiles and the addresses that chains keep for themselves.
+RESERVED_END: Final = 0x10000
+
+_FORM: Final = re.compile(r"0x[0-9a-fA-F]{40}")
+
+
+class AddressRefused(ApiRefusal):
+    def __init__(self, field: str, why: str) -> None:
+        super().__init__(
+            ErrorCode.INVALID_ADDRESS_ERROR,
+            f"{field} {why}",
+            metadata={"field_errors": {field: why}},
+        )
+
+
+class AddressRules:
+    """Tells a user's address from those that would swallow money or confuse our own books."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._ours = frozenset(
+            address.casefold()
+            for network in catalogue.networks.values()
+            for address in _addresses_of_ours(network)
+        )
+
+    def check(self, text: str, network: Network, *, field: str) -> str:
+        """Return the address in its checksummed form.
+
+        :raises AddressRefused: with the field, when it cannot be a user's address there.
+        """
+        if not _FORM.fullmatch(text):
+            raise AddressRefused(field, f"is not an address on {network.display_name}")
+        if not has_valid_checksum(text):
+            raise AddressRefused(field, "has a wrong checksum; compare it with its source")
+        number = int(text, 16)
+        if number == 0:
+            raise AddressRefused(field, "is the zero address")
+        if number < RESERVED_END:
+            raise AddressRefused(field, "is reserved by the network")
+        if text.casefold() in self._ours:
+            raise AddressRefused(field, "belongs to this service")
+        if any(text.casefold() == token.address.casefold() for token in network.tokens):
+            raise AddressRefused(field, "is a token contract")
+        return checksum_address(text)
+
+
+def _addresses_of_ours(network: Network) -> tuple[str, ...]:
+    """Our contracts have the same addresses on several networks, so they are ours on all."""
+    contracts = network.contracts
+    found = (contracts.treasury, contracts.depository, *network.signers)
+    return tuple(address for address in found if address is not None)

@@ -1,0 +1,77 @@
+"""Keys, what they stand for, and what they open."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+from uuid import UUID
+
+from swap_api.domain.refusals import ApiRefusal
+from swap_contracts.public.errors import ErrorCode
+
+SECRET_BYTES: Final = 32
+LAST_SHOWN: Final = 4
+
+
+class Environment(StrEnum):
+    LIVE = "live"
+    TEST = "test"
+
+
+class KeyKind(StrEnum):
+    SECRET = "secret"
+    PUBLISHABLE = "publishable"
+
+
+class Scope(StrEnum):
+    """What an endpoint asks of a key."""
+
+    ANY = "any"  # also a key that stands in a browser
+    SECRET = "secret"
+
+
+@dataclass(frozen=True, slots=True)
+class Allowances:
+    """Requests a minute. None: as the deployment's settings say."""
+
+    reads: int | None = None
+    prices: int | None = None
+    creates: int | None = None
+    ceiling_factor: int | None = None  # what the whole app may, in clients
+    pending_swaps: int | None = None
+    is_lifted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Whose request it is."""
+
+    key_id: UUID
+    app_id: UUID
+    environment: Environment
+    kind: KeyKind
+    allowances: Allowances
+    expires_at: datetime | None
+
+    @property
+    def is_publishable(self) -> bool:
+        return self.kind is KeyKind.PUBLISHABLE
+
+    def require(self, scope: Scope) -> None:
+        """
+        :raises ApiRefusal: when the key does not open what asks for the scope.
+        """
+        if scope is Scope.SECRET and self.is_publishable:
+            raise forbidden("This needs a secret key; a publishable key does not open it")
+
+
+def key_text(environment: Environment, kind: KeyKind, secret: bytes) -> str:
+    """Return the key as its owner keeps it; it is shown once."""
+    middle = "pub_" if kind is KeyKind.PUBLISHABLE else ""
+    return f"svc_{environment}_{middle}{secret.hex()}"
+
+
+def forbidden(message: str) -> ApiRefusal:
+    return ApiRefusal(ErrorCode.API_KEY_FORBIDDEN, message)

@@ -1,0 +1,65 @@
+"""What a list of swaps asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from types import MappingProxyType
+from typing import Final
+from uuid import UUID
+
+from swap_api.domain.refusals import Invalid
+from swap_domain.lifecycle import Status
+
+PAGE_SIZE_MAX: Final = 100
+# Further pages are still read; only the total stops being counted.
+COUNTED_MAX: Final = 10_000
+
+# Both vocabularies are understood: the one of answers, and the words many clients send.
+STATUS_WORDS: Final = MappingProxyType(
+    {
+        **{status.value: status for status in Status},
+        "pendingdeposit": Status.DEPOSIT_PENDING,
+        "pendingwithdrawal": Status.PAYOUT_PENDING,
+        "pendingrefund": Status.REFUND_PENDING,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SwapFilter:
+    """Which swaps of one app, newest first."""
+
+    app_id: UUID
+    page: int
+    page_size: int
+    addresses: tuple[str, ...] = ()  # lower case
+    statuses: tuple[Status, ...] = ()
+    include_expired: bool = False
+    networks: tuple[str, ...] = ()
+    reference_id: str | None = None
+    created_after: datetime | None = None
+    created_before: datetime | None = None
+
+    @property
+    def hides_expired(self) -> bool:
+        return not self.include_expired and Status.EXPIRED not in self.statuses
+
+    @property
+    def offset(self) -> int:
+        return (self.page - 1) * self.page_size
+
+
+def to_statuses(words: Iterable[str]) -> tuple[Status, ...]:
+    """
+    :raises Invalid: for a word of neither vocabulary.
+    """
+    return tuple(dict.fromkeys(_status(word) for word in words))
+
+
+def _status(word: str) -> Status:
+    status = STATUS_WORDS.get(word.casefold())
+    if status is None:
+        raise Invalid.field("statuses", f"has an unknown value: {word[:40]}")
+    return status

@@ -1,0 +1,152 @@
+"""A request for a swap, once it is understood."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from swap_api.domain.addresses import AddressRules
+from swap_api.domain.amounts import parse_amount, parse_slippage
+from swap_api.domain.keys import Environment
+from swap_api.domain.refusals import ApiRefusal, Invalid
+from swap_contracts.public.errors import ErrorCode
+from swap_domain.catalogue import Catalogue, Network, Token
+
+REFERENCE_MAX: Final = 256
+OWN_INVENTORY: Final = "SOLVER"
+
+
+@dataclass(frozen=True, slots=True)
+class RouteAsked:
+    """From which token to which, as the caller named them."""
+
+    source_network: str
+    source_token: str
+    destination_network: str
+    destination_token: str
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    source_network: Network
+    source: Token
+    destination_network: Network
+    destination: Token
+
+
+@dataclass(frozen=True, slots=True)
+class Funding:
+    """How the caller wants to fund the swap."""
+
+    use_depository: bool = False
+    use_deposit_address: bool = False
+    use_gasless: bool = False
+
+    @property
+    def method(self) -> str:
+        if self.use_gasless:
+            return "gasless"
+        if self.use_deposit_address:
+            return "deposit_address"
+        return "depository" if self.use_depository else "direct"
+
+    def check(self, source: Network) -> None:
+        """
+        :raises ApiRefusal: when the methods exclude each other or the network has no Depository.
+        """
+        if self.use_deposit_address and (self.use_depository or self.use_gasless):
+            other = "use_depository" if self.use_depository else "use_gasless"
+            raise ApiRefusal(
+                ErrorCode.CONFLICTING_FUNDING_METHODS,
+                f"{other} and use_deposit_address exclude each other; choose one",
+            )
+        if self.use_depository and source.contracts.depository is None:
+            raise ApiRefusal(
+                ErrorCode.UNSUPPORTED_DEPOSITORY,
+                f"{source.display_name} has no Depository; choose another funding method",
+            )
+
+    def check_offered(self) -> None:
+        """
+        :raises Invalid: when this deployment does not offer the method for new swaps.
+        """
+        if self.method != "depository":
+            raise Invalid.field(
+                "use_depository", "must be true: swaps are funded through the Depository"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Parties:
+    """The addresses of a swap."""
+
+    destination_address: str
+    source_address: str | None
+    refund_address: str | None
+
+    def checked(self, route: Route, rules: AddressRules) -> Parties:
+        """Return the addresses in their checksummed form.
+
+        :raises AddressRefused: with the field at fault.
+        """
+        source, check = route.source_network, rules.check
+        destination = route.destination_network
+        return Parties(
+            check(self.destination_address, destination, field="destination_address"),
+            self.source_address and check(self.source_address, source, field="source_address"),
+            self.refund_address and check(self.refund_address, source, field="refund_address"),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PriceAsked:
+    """What every question about a price says."""
+
+    route: RouteAsked
+    funding: Funding
+    refuel: bool
+    amount: str | None
+    slippage: str | None
+
+    def slippage_ppm(self) -> int | None:
+        return None if self.slippage is None else parse_slippage(self.slippage)
+
+    def base_units(self, source: Token) -> int:
+        """
+        :raises Invalid: when there is no amount, or it is no number.
+        """
+        if self.amount is None:
+            raise Invalid.field("amount", "is missing")
+        return parse_amount(self.amount, precision=source.precision, decimals=source.decimals)
+
+
+@dataclass(frozen=True, slots=True)
+class SwapOrder:
+    """A whole request to create a swap, before anything of it was checked."""
+
+    price: PriceAsked
+    parties: Parties
+    reference_id: str | None
+
+
+def find_route(catalogue: Catalogue, environment: Environment, asked: RouteAsked) -> Route:
+    """Return the route; a network is its name or chain id, a token its symbol or address.
+
+    A key of the other environment sees none of this deployment's networks.
+
+    :raises ApiRefusal: when a network, a token or the pair is not served.
+    """
+    source_network = catalogue.find_network(asked.source_network)
+    destination_network = catalogue.find_network(asked.destination_network)
+    is_seen = environment == catalogue.environment
+    if not is_seen or source_network is None or destination_network is None:
+        raise _no_route()
+    source = source_network.find_token(asked.source_token)
+    destination = destination_network.find_token(asked.destination_token)
+    if source is None or destination is None or catalogue.route(source, destination) is None:
+        raise _no_route()
+    return Route(source_network, source, destination_network, destination)
+
+
+def _no_route() -> ApiRefusal:
+    return ApiRefusal(ErrorCode.ROUTE_NOT_FOUND_ERROR, "Route not found")

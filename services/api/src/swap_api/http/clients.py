@@ -1,0 +1,46 @@
+"""Which client a request comes from, believed only as far as trusted proxies say it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from ipaddress import IPv6Address, IPv6Network, ip_address, ip_network
+from typing import Final
+
+from swap_api.http.exchange import Request
+
+HOPS_MAX: Final = 20
+# One user of IPv6 has at least so many addresses.
+IPV6_PREFIX: Final = 64
+
+
+class Clients:
+    def __init__(self, trusted_proxies: Sequence[str]) -> None:
+        self._trusted = tuple(ip_network(proxy, strict=False) for proxy in trusted_proxies)
+
+    def bucket(self, request: Request) -> str:
+        """Return what the requests of one client are counted under."""
+        address = request.peer
+        forwarded = request.header("x-forwarded-for") or ""
+        hops = [hop.strip() for hop in forwarded.split(",")][-HOPS_MAX:] if forwarded else []
+        while hops and self._is_trusted(address):
+            address = hops.pop()
+        return _counted_as(address)
+
+    def _is_trusted(self, address: str) -> bool:
+        try:
+            known = ip_address(address)
+        except ValueError:
+            return False
+        return any(known in network for network in self._trusted)
+
+
+def _counted_as(address: str) -> str:
+    try:
+        known = ip_address(address)
+    except ValueError:
+        return "unknown"
+    if not isinstance(known, IPv6Address):
+        return str(known)
+    if known.ipv4_mapped is not None:
+        return str(known.ipv4_mapped)
+    return str(IPv6Network((known, IPV6_PREFIX), strict=False))

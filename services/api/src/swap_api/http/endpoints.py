@@ -1,0 +1,89 @@
+"""Every address this service answers, in one table: the gateway serves it, OpenAPI shows it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from swap_api.domain.keys import Caller, Scope
+from swap_api.domain.rate_limits import Kind
+from swap_api.domain.refusals import ApiRefusal, NothingThere
+from swap_api.http.exchange import Answer, Request
+from swap_api.http.parameters import Parameters
+from swap_contracts.public.errors import ErrorCode
+
+API: Final = "/api/v2"
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """Who asks, and by which name the request goes in logs and errors."""
+
+    caller: Caller
+    client: str  # the address requests of publishable keys are told apart by
+    request_id: str
+
+
+Handler = Callable[[Request, Context], Awaitable[Answer]]
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    method: str
+    path: str  # `{name}` takes one part
+    handler: Handler
+    summary: str
+    answers: Any  # the type of `data`
+    kind: Kind = Kind.READ
+    scope: Scope = Scope.ANY
+    query: type[Parameters] | None = None
+    body: type[Parameters] | None = None
+    refuses: Sequence[ErrorCode] = ()
+    headers: Mapping[str, str] = field(default_factory=dict)  # of the answer, for the document
+
+
+class Endpoints:
+    """The table, ready to be searched."""
+
+    def __init__(self, endpoints: Sequence[Endpoint]) -> None:
+        self.all = tuple(endpoints)
+        self._fixed: dict[str, dict[str, Endpoint]] = {}
+        self._open: list[tuple[re.Pattern[str], dict[str, Endpoint]]] = []
+        for endpoint in endpoints:
+            self._add(endpoint)
+
+    def find(self, method: str, path: str) -> tuple[Endpoint, Mapping[str, str]]:
+        """
+        :raises ApiRefusal: when nothing is there, or it does not answer the method.
+        """
+        values: Mapping[str, str] = {}
+        methods = self._fixed.get(path)
+        if methods is None:
+            for pattern, candidates in self._open:
+                if match := pattern.fullmatch(path):
+                    methods, values = candidates, match.groupdict()
+                    break
+            else:
+                raise NothingThere("There is nothing at this address")
+        endpoint = methods.get(method)
+        if endpoint is None:
+            allowed = ", ".join(sorted((*methods, "OPTIONS")))
+            raise ApiRefusal(
+                ErrorCode.METHOD_NOT_ALLOWED,
+                f"This address answers {allowed}",
+                headers={"allow": allowed},
+            )
+        return endpoint, values
+
+    def _add(self, endpoint: Endpoint) -> None:
+        if "{" not in endpoint.path:
+            self._fixed.setdefault(endpoint.path, {})[endpoint.method] = endpoint
+            return
+        pattern = re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", endpoint.path))
+        for known, methods in self._open:
+            if known == pattern:
+                methods[endpoint.method] = endpoint
+                return
+        self._open.append((pattern, {endpoint.method: endpoint}))

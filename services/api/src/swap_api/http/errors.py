@@ -1,0 +1,71 @@
+"""From what went wrong to the envelope; the only place that knows HTTP statuses."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import orjson
+
+from swap_api.domain.refusals import ApiRefusal
+from swap_api.http.exchange import Answer
+from swap_contracts.public.errors import ERRORS, ErrorCode
+from swap_runtime.errors import Unavailable
+
+DEFAULT_DOCS: Final = "/docs/errors"
+
+
+class Errors:
+    """Says no in the one form that every client can read."""
+
+    def __init__(self, docs_url: str = DEFAULT_DOCS) -> None:
+        self._docs_url = docs_url
+
+    def doc_url(self, code: ErrorCode) -> str:
+        return f"{self._docs_url}#{code.lower().replace('_', '-')}"
+
+    def answer(self, error: BaseException, request_id: str) -> Answer:
+        """Return the refusal's answer; whatever is no refusal says nothing of itself."""
+        refusal = _refusal(error)
+        metadata = {
+            **refusal.metadata,
+            "request_id": request_id,
+            "doc_url": self.doc_url(refusal.code),
+        }
+        told = {"code": refusal.code, "message": refusal.message, "metadata": metadata}
+        return Answer(
+            orjson.dumps({"data": None, "error": told}),
+            ERRORS[refusal.code].http_status,
+            refusal.headers,
+        )
+
+    def catalogue(self) -> bytes:
+        """Return every code that there is, for `GET /errors`."""
+        return orjson.dumps(
+            [
+                {
+                    "code": code,
+                    "http_status": facts.http_status,
+                    "retryable": facts.is_retryable,
+                    "who_must_act": facts.who_must_act,
+                    "money_at_risk": False,
+                    "meaning": facts.meaning,
+                    "doc_url": self.doc_url(code),
+                }
+                for code, facts in ERRORS.items()
+            ]
+        )
+
+
+def _refusal(error: BaseException) -> ApiRefusal:
+    if isinstance(error, ApiRefusal):
+        return error
+    if isinstance(error, Unavailable):
+        return ApiRefusal(
+            ErrorCode.SERVICE_UNAVAILABLE,
+            "A part of the service is away for the moment; try again soon",
+            headers={"retry-after": "1"},
+        )
+    return ApiRefusal(
+        ErrorCode.UNEXPECTED_ERROR,
+        "Something went wrong on our side; try again, and tell us the request id if it stays",
+    )

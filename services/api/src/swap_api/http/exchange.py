@@ -1,0 +1,113 @@
+"""One request and its answer, on plain ASGI."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Final
+from urllib.parse import parse_qsl
+
+from swap_api.domain.refusals import ApiRefusal, Invalid
+from swap_contracts.public.errors import ErrorCode
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+BODY_BYTES_MAX: Final = 65_536
+QUERY_FIELDS_MAX: Final = 200
+OK: Final = 200
+
+_SLASHES: Final = re.compile("/{2,}")
+_JSON: Final = re.compile(r"\s*application/(?:[\w.+-]+\+)?json\s*(?:;.*)?", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    body: bytes
+    status: int = OK
+    headers: Mapping[str, str] = field(default_factory=dict)
+    content_type: str = "application/json"
+
+    @classmethod
+    def of(cls, data: bytes, headers: Mapping[str, str] | None = None) -> Answer:
+        """Put data that is ready into the envelope."""
+        return cls(b'{"data":%b,"error":null}' % data, headers=headers or {})
+
+
+class Request:
+    """What a caller sent. Its body is read only by those who ask for it."""
+
+    def __init__(self, scope: Scope, receive: Receive) -> None:
+        self._scope = scope
+        self._receive = receive
+        self.path_values: Mapping[str, str] = {}
+
+    @property
+    def method(self) -> str:
+        return str(self._scope["method"])
+
+    @cached_property
+    def path(self) -> str:
+        """The path with repeated slashes merged."""
+        return _SLASHES.sub("/", self._scope["path"])
+
+    @cached_property
+    def _headers(self) -> dict[bytes, bytes]:
+        return dict(self._scope["headers"])
+
+    def header(self, name: str) -> str | None:
+        value = self._headers.get(name.encode())
+        return None if value is None else value.decode("latin-1")
+
+    @property
+    def peer(self) -> str:
+        """The address at the other end of the connection: perhaps a proxy's."""
+        client = self._scope.get("client")
+        return "" if client is None else str(client[0])
+
+    @cached_property
+    def query(self) -> list[tuple[str, str]]:
+        """
+        :raises Invalid: when it has too many parts.
+        """
+        try:
+            return parse_qsl(
+                self._scope["query_string"].decode("latin-1"),
+                keep_blank_values=True,
+                max_num_fields=QUERY_FIELDS_MAX,
+            )
+        except ValueError:
+            raise Invalid(f"The query has more than {QUERY_FIELDS_MAX} parts") from None
+
+    async def json_body(self) -> bytes:
+        """Return the body, still to be parsed.
+
+        :raises ApiRefusal: when it is too large, or says that it is no JSON.
+        """
+        content_type = self.header("content-type")
+        if content_type and not _JSON.fullmatch(content_type):
+            raise ApiRefusal(
+                ErrorCode.UNSUPPORTED_MEDIA_TYPE, "Send the body as JSON, as application/json"
+            )
+        length = self.header("content-length") or ""
+        if length.isdecimal() and int(length) > BODY_BYTES_MAX:
+            raise _too_large()
+        parts = bytearray()
+        while True:
+            message = await self._receive()
+            if message["type"] == "http.disconnect":
+                raise Invalid("The body ended before it was complete")
+            parts += message.get("body", b"")
+            if len(parts) > BODY_BYTES_MAX:
+                raise _too_large()
+            if not message.get("more_body", False):
+                return bytes(parts)
+
+
+def _too_large() -> ApiRefusal:
+    return ApiRefusal(
+        ErrorCode.PAYLOAD_TOO_LARGE, f"The body is larger than {BODY_BYTES_MAX} bytes"
+    )

@@ -1,0 +1,144 @@
+"""The public port: plain ASGI, so that an answer that is ready costs next to nothing to give.
+
+For every request, in this order: its id, the preflight, the address, the key, the rate limit, the
+endpoint. Whatever goes wrong on the way is said in the envelope, with the headers of CORS.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from time import perf_counter
+from typing import Final
+
+from swap_api import observe
+from swap_api.domain.refusals import ApiRefusal
+from swap_api.http.clients import Clients
+from swap_api.http.cors import Cors
+from swap_api.http.endpoints import Context, Endpoint, Endpoints
+from swap_api.http.errors import Errors
+from swap_api.http.exchange import Answer, Receive, Request, Scope, Send
+from swap_api.usecases.identify_caller import IdentifyCaller
+from swap_api.usecases.limit_requests import LimitRequests, RateLimited, Standing
+
+REQUEST_ID: Final = "x-request-id"
+NOWHERE: Final = "none"
+SERVER_ERROR: Final = 500
+
+_REQUEST_ID: Final = re.compile(r"[A-Za-z0-9._:-]{1,128}")
+
+
+class _Exchange:
+    """What is known of one request so far."""
+
+    def __init__(self, request: Request, request_id: str) -> None:
+        self.request = request
+        self.request_id = request_id
+        self.route = NOWHERE
+        self.standing: Standing | None = None
+
+
+class Gateway:
+    def __init__(
+        self,
+        endpoints: Endpoints,
+        *,
+        identify_caller: IdentifyCaller,
+        limit_requests: LimitRequests,
+        clients: Clients,
+        cors: Cors,
+        errors: Errors,
+        key_headers: Sequence[str],
+        new_request_id: Callable[[], str],
+    ) -> None:
+        self._endpoints = endpoints
+        self._identify_caller = identify_caller
+        self._limit_requests = limit_requests
+        self._clients = clients
+        self._cors = cors
+        self._errors = errors
+        self._key_headers = tuple(name.lower() for name in key_headers)
+        self._new_request_id = new_request_id
+        self._public: dict[str, Callable[[], Answer]] = {}
+
+    def add_public(self, path: str, answer: Callable[[], Answer]) -> None:
+        """Answer GET at this address to everybody, without a key."""
+        self._public[path] = answer
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            await self._exchange(scope, receive, send)
+        elif scope["type"] == "lifespan":
+            await _live(receive, send)
+        else:
+            await send({"type": "websocket.close", "code": 1000})
+
+    async def _exchange(self, scope: Scope, receive: Receive, send: Send) -> None:
+        began = perf_counter()
+        request = Request(scope, receive)
+        given = request.header(REQUEST_ID) or ""
+        request_id = given if _REQUEST_ID.fullmatch(given) else self._new_request_id()
+        exchange = _Exchange(request, request_id)
+        try:
+            answer = await self._answer(exchange)
+        except Exception as error:
+            answer = self._errors.answer(error, request_id)
+            if isinstance(error, ApiRefusal):
+                observe.refused(error.code)
+            if isinstance(error, RateLimited):
+                exchange.standing = error.standing
+            if answer.status >= SERVER_ERROR:
+                observe.failed(exchange.route, request_id, error)
+        await _send(send, answer, self._headers(exchange))
+        observe.answered(exchange.route, answer.status, perf_counter() - began)
+
+    async def _answer(self, exchange: _Exchange) -> Answer:
+        request = exchange.request
+        if request.method == "OPTIONS":
+            return self._cors.preflight(request)
+        public = self._public.get(request.path)
+        if public is not None and request.method == "GET":
+            return public()
+        endpoint, request.path_values = self._endpoints.find(request.method, request.path)
+        exchange.route = endpoint.path
+        context = await self._admit(exchange, endpoint)
+        return await endpoint.handler(request, context)
+
+    async def _admit(self, exchange: _Exchange, endpoint: Endpoint) -> Context:
+        """
+        :raises ApiRefusal: without a key that opens the endpoint, and when it is asked too often.
+        """
+        request = exchange.request
+        keys = (request.header(name) for name in self._key_headers)
+        caller = await self._identify_caller(next(filter(None, keys), None))
+        client = self._clients.bucket(request) if caller.is_publishable else ""
+        exchange.standing = await self._limit_requests(caller, client, endpoint.kind)
+        caller.require(endpoint.scope)
+        return Context(caller, client, exchange.request_id)
+
+    def _headers(self, exchange: _Exchange) -> dict[str, str]:
+        headers = {REQUEST_ID: exchange.request_id, **self._cors.headers(exchange.request)}
+        standing = exchange.standing
+        if standing is not None:
+            headers["ratelimit-limit"] = str(standing.limit)
+            headers["ratelimit-remaining"] = str(standing.remaining)
+            headers["ratelimit-reset"] = str(standing.reset_seconds)
+        return headers
+
+
+async def _send(send: Send, answer: Answer, headers: dict[str, str]) -> None:
+    headers = {**headers, **answer.headers}
+    if answer.status != 204:  # noqa: PLR2004  which has no body to describe
+        headers["content-type"] = answer.content_type
+        headers["content-length"] = str(len(answer.body))
+    raw = [(name.encode(), value.encode("latin-1")) for name, value in headers.items()]
+    await send({"type": "http.response.start", "status": answer.status, "headers": raw})
+    await send({"type": "http.response.body", "body": answer.body})
+
+
+async def _live(receive: Receive, send: Send) -> None:
+    while True:
+        message = await receive()
+        await send({"type": f"{message['type']}.complete"})
+        if message["type"] == "lifespan.shutdown":
+            return

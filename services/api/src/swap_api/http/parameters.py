@@ -1,0 +1,211 @@
+"""What requests may say: the models parse them, and the OpenAPI document shows them.
+
+A number in a body stays the text that it was written as: it never passes through a float.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Annotated, Any, Final, NoReturn, TypeVar
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    WithJsonSchema,
+)
+
+from swap_api.domain.listing import PAGE_SIZE_MAX
+from swap_api.domain.refusals import Invalid
+
+PAGE_MAX: Final = 1_000_000
+TEXTS_MAX: Final = 50
+
+
+class Number(str):
+    """A JSON number, as it was written."""
+
+    __slots__ = ()
+
+
+def _printable(text: str) -> str:
+    if not text.isprintable():
+        raise ValueError("must be printable text")
+    return text
+
+
+def _split(value: object) -> object:
+    """Take a list comma-joined, repeated, or both."""
+    if isinstance(value, str):
+        value = [value]
+    if isinstance(value, list):
+        return [part for item in value for part in str(item).split(",") if part]
+    return value
+
+
+def _aware(moment: datetime) -> datetime:
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+Text = Annotated[str, StringConstraints(min_length=1, max_length=128), AfterValidator(_printable)]
+Reference = Annotated[
+    str, StringConstraints(min_length=1, max_length=256), AfterValidator(_printable)
+]
+Texts = Annotated[list[Text], BeforeValidator(_split), Field(max_length=TEXTS_MAX)]
+# Checked with the token's decimals at hand, in `swap_api.domain.amounts`.
+Numeric = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=128),
+    WithJsonSchema({"anyOf": [{"type": "number", "minimum": 0}, {"type": "string"}]}),
+]
+Moment = Annotated[datetime, AfterValidator(_aware)]
+
+
+class Parameters(BaseModel):
+    """What is unknown or null is not looked at."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class RouteParameters(Parameters):
+    source_network: Text = Field(description="Name, or chain id", examples=["ETHEREUM_DEVNET"])
+    source_token: Text = Field(description="Symbol, or contract address", examples=["USDC"])
+    destination_network: Text = Field(description="Name, or chain id", examples=["BASE_DEVNET"])
+    destination_token: Text = Field(description="Symbol, or contract address", examples=["USDC"])
+    amount: Numeric | None = Field(
+        default=None,
+        description="Whole source tokens; further decimals are cut off",
+        examples=[25.5],
+    )
+    slippage: Numeric | None = Field(default=None, description="A fraction: 0.0025 is 0.25 %")
+    refuel: bool = Field(default=False, description="Send some of the destination's gas token too")
+    use_depository: bool = Field(default=False, description="Fund by a call of the Depository")
+    use_deposit_address: bool = Field(default=False, description="Fund through a deposit address")
+    use_gasless: bool = Field(default=False, description="Fund by a signature")
+
+
+class PriceParameters(RouteParameters):
+    source_address: Text | None = None
+    destination_address: Text | None = None
+
+
+class SwapBody(RouteParameters):
+    model_config = ConfigDict(
+        json_schema_extra={
+            "example": {
+                "source_network": "ETHEREUM_DEVNET",
+                "source_token": "USDC",
+                "destination_network": "BASE_DEVNET",
+                "destination_token": "USDC",
+                "destination_address": "0x70997970C51812dc3A010C7d01b50e0d17dc79C8",
+                "refund_address": "0x70997970C51812dc3A010C7d01b50e0d17dc79C8",
+                "amount": 25.5,
+                "use_depository": True,
+                "reference_id": "order-1001",
+            }
+        }
+    )
+    destination_address: Text = Field(description="Who is paid")
+    source_address: Text | None = Field(
+        default=None, description="Who will pay, when that is known"
+    )
+    refund_address: Text | None = Field(default=None, description="On the source network")
+    reference_id: Reference | None = Field(default=None, description="A label of your own")
+    use_new_deposit_address: bool = False
+    source_exchange: Text | None = None
+    destination_exchange: Text | None = None
+
+
+class SwapParameters(Parameters):
+    exclude_deposit_actions: bool = False
+    source_address: Text | None = None
+
+
+class StepsParameters(Parameters):
+    source_address: Text | None = None
+
+
+class ListParameters(Parameters):
+    address: Texts = Field(default=[], description="Source, destination or refund address")
+    statuses: Texts = []
+    include_expired: bool = False
+    networks: Texts = Field(default=[], description="Source or destination")
+    reference_id: Reference | None = None
+    created_after: Moment | None = None
+    created_before: Moment | None = None
+    page: int = Field(default=1, ge=1, le=PAGE_MAX)
+    page_size: int = Field(default=20, ge=1, le=PAGE_SIZE_MAX)
+
+
+class NetworksParameters(Parameters):
+    network_types: Texts = Field(default=[], description="Comma-joined or repeated")
+
+
+Model = TypeVar("Model", bound=Parameters)
+
+# The rest of pydantic's messages are fit to show as they are.
+WORDS: Final = {
+    "missing": "is missing",
+    "bool_parsing": "must be true or false",
+    "bool_type": "must be true or false",
+    "string_type": "must be text",
+    "int_parsing": "must be a whole number",
+    "datetime_from_date_parsing": "must be a date with a time",
+    "datetime_parsing": "must be a date with a time",
+}
+
+
+def parse_query(model: type[Model], query: Sequence[tuple[str, str]]) -> Model:
+    """Read a query; an empty value counts as absent, and lists may be repeated.
+
+    :raises Invalid: with every field at fault.
+    """
+    values: dict[str, Any] = {}
+    lists = {name for name, f in model.model_fields.items() if f.annotation == list[Text]}
+    for name, value in query:
+        key = name.removesuffix("[]")
+        if key in lists:
+            values.setdefault(key, []).append(value)
+        elif value:
+            values[key] = value
+    return _validated(model, values)
+
+
+def parse_body(model: type[Model], body: bytes) -> tuple[Model, Mapping[str, Any]]:
+    """Read a body, and return it with what it was read from.
+
+    :raises Invalid: when it is no JSON object, or with every field at fault.
+    """
+    try:
+        content = json.loads(
+            body.decode(), parse_float=Number, parse_int=Number, parse_constant=_no_number
+        )
+    except (ValueError, RecursionError):
+        raise Invalid("The body is not valid JSON") from None
+    if not isinstance(content, dict):
+        raise Invalid("The body must be a JSON object")
+    values = {name: value for name, value in content.items() if value is not None}
+    return _validated(model, values), values
+
+
+def _no_number(text: str) -> NoReturn:
+    raise ValueError(f"{text} is no number")
+
+
+def _validated(model: type[Model], values: Mapping[str, Any]) -> Model:
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        faults = error.errors(include_url=False, include_input=False, include_context=False)
+        fields: dict[str, str] = {}
+        for fault in faults:
+            said = WORDS.get(fault["type"]) or fault["msg"].removeprefix("Value error, ")
+            fields.setdefault(str(fault["loc"][0]) if fault["loc"] else "body", said)
+        name, why = next(iter(fields.items()))
+        raise Invalid(f"{name}: {why}", fields=fields) from None

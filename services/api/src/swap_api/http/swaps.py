@@ -1,0 +1,187 @@
+"""Swaps over HTTP: create, read, list, and what to do next."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import Any, Final
+from urllib.parse import urlencode
+from uuid import UUID
+
+from swap_api.domain.keys import forbidden
+from swap_api.domain.listing import SwapFilter, to_statuses
+from swap_api.domain.orders import Funding, Parties, PriceAsked, RouteAsked, SwapOrder
+from swap_api.domain.refusals import Invalid, NothingThere
+from swap_api.http.endpoints import Context
+from swap_api.http.exchange import Answer, Request
+from swap_api.http.parameters import (
+    ListParameters,
+    RouteParameters,
+    StepsParameters,
+    SwapBody,
+    SwapParameters,
+    parse_body,
+    parse_query,
+)
+from swap_api.usecases.create_swap import CreateSwap, Creation
+from swap_api.usecases.list_swaps import Listed, ListSwaps
+from swap_api.usecases.read_swap import ReadSwap
+from swap_domain.catalogue import Catalogue
+
+IDEMPOTENCY_KEY: Final = re.compile(r"[\x21-\x7e]{1,255}")
+EMPTY: Final = b"[]"
+
+# Hashes of every family that may come; anything else cannot be one.
+_HASH: Final = re.compile(r"[0-9A-Za-z:_-]{1,128}")
+
+
+class SwapEndpoints:
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        *,
+        create_swap: CreateSwap,
+        read_swap: ReadSwap,
+        list_swaps: ListSwaps,
+    ) -> None:
+        self._catalogue = catalogue
+        self._create_swap = create_swap
+        self._read_swap = read_swap
+        self._list_swaps = list_swaps
+
+    async def create(self, request: Request, context: Context) -> Answer:
+        key = _idempotency_key(request)
+        body, content = parse_body(SwapBody, await request.json_body())
+        creation = Creation(
+            caller=context.caller,
+            client=context.client or None,
+            order=_order(body),
+            idempotency_key=key,
+            body_hash=_body_hash(request.path, content),
+            request_id=context.request_id,
+        )
+        created = await self._create_swap(creation)
+        return Answer.of(
+            created.data, {"idempotent-replayed": "true"} if created.is_replayed else {}
+        )
+
+    async def read(self, request: Request, context: Context) -> Answer:
+        asked = parse_query(SwapParameters, request.query)
+        data = await self._read_swap.by_id(
+            context.caller, _swap_id(request), with_actions=not asked.exclude_deposit_actions
+        )
+        return Answer.of(data)
+
+    async def read_by_hash(self, request: Request, context: Context) -> Answer:
+        transaction_hash = request.path_values["transactionHash"]
+        if not _HASH.fullmatch(transaction_hash):
+            raise NothingThere
+        return Answer.of(
+            await self._read_swap.by_transaction_hash(context.caller, transaction_hash)
+        )
+
+    async def deposit_steps(self, request: Request, context: Context) -> Answer:
+        parse_query(StepsParameters, request.query)
+        return Answer.of(await self._read_swap.deposit_steps(context.caller, _swap_id(request)))
+
+    async def list_all(self, request: Request, context: Context) -> Answer:
+        wanted = self._filter(request.query, context)
+        if context.caller.is_publishable and not wanted.addresses:
+            raise forbidden("A publishable key lists swaps by address only; send an address")
+        return _listed(await self._list_swaps(wanted), wanted, request)
+
+    async def list_by_addresses(self, request: Request, context: Context) -> Answer:
+        """Answer the alias that takes `addresses`, and nothing without one."""
+        query = [("address" if n == "addresses" else n, value) for n, value in request.query]
+        wanted = self._filter(query, context)
+        if not wanted.addresses:
+            return Answer.of(EMPTY)
+        return _listed(await self._list_swaps(wanted), wanted, request)
+
+    def _filter(self, query: list[tuple[str, str]], context: Context) -> SwapFilter:
+        asked = parse_query(ListParameters, query)
+        return SwapFilter(
+            app_id=context.caller.app_id,
+            page=asked.page,
+            page_size=asked.page_size,
+            addresses=tuple(address.lower() for address in asked.address),
+            statuses=to_statuses(asked.statuses),
+            include_expired=asked.include_expired,
+            networks=tuple(self._network_name(name) for name in asked.networks),
+            reference_id=asked.reference_id,
+            created_after=asked.created_after,
+            created_before=asked.created_before,
+        )
+
+    def _network_name(self, name_or_chain_id: str) -> str:
+        network = self._catalogue.find_network(name_or_chain_id)
+        return name_or_chain_id if network is None else network.name
+
+
+def price_asked(asked: RouteParameters) -> PriceAsked:
+    return PriceAsked(
+        route=RouteAsked(
+            asked.source_network,
+            asked.source_token,
+            asked.destination_network,
+            asked.destination_token,
+        ),
+        funding=Funding(asked.use_depository, asked.use_deposit_address, asked.use_gasless),
+        refuel=asked.refuel,
+        amount=asked.amount,
+        slippage=asked.slippage,
+    )
+
+
+def _order(body: SwapBody) -> SwapOrder:
+    for field in ("source_exchange", "destination_exchange"):
+        if getattr(body, field) is not None:
+            raise Invalid.field(field, "is unknown")
+    parties = Parties(body.destination_address, body.source_address, body.refund_address)
+    return SwapOrder(price_asked(body), parties, body.reference_id)
+
+
+def _swap_id(request: Request) -> UUID:
+    text = request.path_values["swapId"]
+    try:
+        found = UUID(text)
+    except ValueError:
+        raise Invalid.field("swapId", "must be a UUID") from None
+    if str(found) != text.lower():
+        raise Invalid.field("swapId", "must be a UUID in its usual form")
+    return found
+
+
+def _idempotency_key(request: Request) -> str | None:
+    key = request.header("idempotency-key")
+    if not key:
+        return None
+    if not IDEMPOTENCY_KEY.fullmatch(key):
+        raise Invalid.field("Idempotency-Key", "must be 1 to 255 visible ASCII characters")
+    return key
+
+
+def _body_hash(path: str, content: Mapping[str, Any]) -> bytes:
+    """Hash what was asked: the order of members and the space between them do not matter."""
+    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return sha256(f"{path}\n{canonical}".encode()).digest()
+
+
+def _listed(listed: Listed, wanted: SwapFilter, request: Request) -> Answer:
+    headers = {"x-total-count": str(listed.total)}
+    links = []
+    if wanted.page > 1:
+        links.append(_link(request, 1, "first"))
+        links.append(_link(request, wanted.page - 1, "prev"))
+    if listed.has_more:
+        links.append(_link(request, wanted.page + 1, "next"))
+    if links:
+        headers["link"] = ", ".join(links)
+    return Answer.of(listed.data, headers)
+
+
+def _link(request: Request, page: int, relation: str) -> str:
+    query = [(name, value) for name, value in request.query if name != "page"]
+    return f'<{request.path}?{urlencode([*query, ("page", str(page))])}>; rel="{relation}"'

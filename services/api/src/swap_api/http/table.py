@@ -1,0 +1,152 @@
+"""The table of endpoints."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from swap_api.domain.rate_limits import Kind
+from swap_api.http.endpoints import API, Endpoint, Endpoints
+from swap_api.http.parameters import (
+    ListParameters,
+    NetworksParameters,
+    PriceParameters,
+    StepsParameters,
+    SwapBody,
+    SwapParameters,
+)
+from swap_api.http.pricing import PricingEndpoints
+from swap_api.http.swaps import SwapEndpoints
+from swap_contracts.public.errors import ErrorCode
+from swap_contracts.public.models import (
+    DepositActionItemModel,
+    HealthModel,
+    LimitsModel,
+    NetworkWithTokensModel,
+    PreparedSwapModel,
+    QuotedModel,
+)
+
+ERROR_LIST: Final = list[dict[str, Any]]
+PRICE_REFUSALS: Final = (
+    ErrorCode.ROUTE_NOT_FOUND_ERROR,
+    ErrorCode.LESS_THAN_MIN_ERROR,
+    ErrorCode.GREATER_THAN_MAX_ERROR,
+    ErrorCode.INSUFFICIENT_LIQUIDITY,
+    ErrorCode.CONFLICTING_FUNDING_METHODS,
+    ErrorCode.UNSUPPORTED_DEPOSITORY,
+    ErrorCode.UNSUPPORTED_GASLESS,
+    ErrorCode.QUOTE_REQUIRES_NO_DEPOSIT_ADDRESS,
+    ErrorCode.SERVICE_UNAVAILABLE,
+)
+CREATE_REFUSALS: Final = (
+    *PRICE_REFUSALS,
+    ErrorCode.INVALID_ADDRESS_ERROR,
+    ErrorCode.REFUND_ADDRESS_REQUIRED,
+    ErrorCode.IDEMPOTENCY_KEY_REUSED,
+    ErrorCode.IDEMPOTENCY_KEY_IN_PROGRESS,
+    ErrorCode.PAYLOAD_TOO_LARGE,
+    ErrorCode.UNSUPPORTED_MEDIA_TYPE,
+    ErrorCode.TOO_MANY_PENDING_SWAPS,
+)
+
+
+def endpoints(swaps: SwapEndpoints, pricing: PricingEndpoints) -> Endpoints:
+    """Return every address of the public port that asks for a key."""
+    return Endpoints([*_swaps(swaps), *_pricing(pricing)])
+
+
+def _swaps(swaps: SwapEndpoints) -> list[Endpoint]:
+    return [
+        Endpoint(
+            "POST",
+            f"{API}/swaps",
+            swaps.create,
+            "Create a swap",
+            PreparedSwapModel,
+            kind=Kind.CREATE,
+            body=SwapBody,
+            refuses=CREATE_REFUSALS,
+            headers={"Idempotent-Replayed": "true when this is the first answer again"},
+        ),
+        Endpoint(
+            "GET",
+            f"{API}/swaps",
+            swaps.list_all,
+            "List swaps, newest first",
+            list[PreparedSwapModel],
+            query=ListParameters,
+            headers={
+                "X-Total-Count": "How many match, counted up to 10,000",
+                "Link": "The pages around this one (RFC 8288)",
+            },
+        ),
+        Endpoint(
+            "GET",
+            f"{API}/swaps/internal",
+            swaps.list_by_addresses,
+            "List swaps by addresses",
+            list[PreparedSwapModel],
+            query=ListParameters,
+        ),
+        Endpoint(
+            "GET",
+            f"{API}/swaps/by_transaction_hash/{{transactionHash}}",
+            swaps.read_by_hash,
+            "Find a swap by one of its transactions",
+            PreparedSwapModel,
+            refuses=(ErrorCode.NOT_FOUND,),
+        ),
+        Endpoint(
+            "GET",
+            f"{API}/swaps/{{swapId}}",
+            swaps.read,
+            "Read a swap",
+            PreparedSwapModel,
+            query=SwapParameters,
+            refuses=(ErrorCode.NOT_FOUND,),
+        ),
+        Endpoint(
+            "GET",
+            f"{API}/swaps/{{swapId}}/deposit_actions",
+            swaps.deposit_steps,
+            "List what the user has to do, step by step",
+            list[DepositActionItemModel],
+            query=StepsParameters,
+            refuses=(ErrorCode.NOT_FOUND,),
+        ),
+    ]
+
+
+def _pricing(pricing: PricingEndpoints) -> list[Endpoint]:
+    return [
+        Endpoint(
+            "GET",
+            f"{API}/networks",
+            pricing.networks,
+            "List networks with their tokens",
+            list[NetworkWithTokensModel],
+            query=NetworksParameters,
+        ),
+        Endpoint(
+            "GET",
+            f"{API}/quote",
+            pricing.quote,
+            "Price a swap",
+            QuotedModel,
+            kind=Kind.PRICE,
+            query=PriceParameters,
+            refuses=PRICE_REFUSALS,
+        ),
+        Endpoint(
+            "GET",
+            f"{API}/limits",
+            pricing.limits,
+            "Read how little and how much a route takes",
+            LimitsModel,
+            kind=Kind.PRICE,
+            query=PriceParameters,
+            refuses=PRICE_REFUSALS,
+        ),
+        Endpoint("GET", f"{API}/errors", pricing.errors, "List every error code", ERROR_LIST),
+        Endpoint("GET", f"{API}/health", pricing.health, "Check that the API runs", HealthModel),
+    ]

@@ -1,0 +1,69 @@
+"""Facts of the api: one function logs and counts each."""
+
+from __future__ import annotations
+
+from typing import Final
+from uuid import UUID
+
+import structlog
+
+from swap_runtime.metrics import counter, histogram
+
+ANSWERS: Final = counter("api_answers", "Answers by route and status", ["route", "status"])
+DURATION: Final = histogram("api_answer_seconds", "Time to answer by route", ["route"])
+REFUSALS: Final = counter("api_refusals", "Refusals by public code", ["code"])
+CREATED: Final = counter("api_swaps_created", "Swaps created", ["source", "destination"])
+REPLAYED: Final = counter("api_answers_replayed", "First answers given again")
+COUNTERS_AWAY: Final = counter("api_counters_away", "Times Redis did not answer")
+QUOTER_AWAY: Final = counter("api_quoter_away", "Times the quoter did not answer")
+STORED: Final = counter("api_swaps_stored", "Rows of the read model written")
+
+log = structlog.get_logger()
+
+
+def answered(route: str, status: int, seconds: float) -> None:
+    ANSWERS.labels(route=route, status=str(status)).inc()
+    DURATION.labels(route=route).observe(seconds)
+
+
+def refused(code: str) -> None:
+    REFUSALS.labels(code=code).inc()
+
+
+def failed(route: str, request_id: str, error: BaseException) -> None:
+    log.error("request failed", route=route, request_id=request_id, exc_info=error)
+
+
+def swap_created(swap_id: UUID, source: str, destination: str, request_id: str) -> None:
+    CREATED.labels(source=source, destination=destination).inc()
+    log.info("swap created", swap_id=str(swap_id), request_id=request_id)
+
+
+def answer_replayed() -> None:
+    REPLAYED.inc()
+
+
+def swaps_stored(number: int) -> None:
+    STORED.inc(number)
+
+
+def heads_unreadable(error: Exception) -> None:
+    log.warning("heads unreadable", reason=str(error).splitlines()[0])
+
+
+def counters_away(error: Exception) -> None:
+    COUNTERS_AWAY.inc()
+    log.warning("counters away", reason=f"{type(error).__name__}: {error}")
+
+
+def quoter_away(error: Exception) -> None:
+    QUOTER_AWAY.inc()
+    log.warning("quoter away", reason=str(error))
+
+
+def key_issued(key_id: UUID, app_id: UUID, kind: str) -> None:
+    log.info("key issued", key_id=str(key_id), app_id=str(app_id), kind=kind)
+
+
+def key_revoked(key_id: UUID) -> None:
+    log.info("key revoked", key_id=str(key_id))

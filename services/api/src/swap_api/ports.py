@@ -1,0 +1,289 @@
+"""What the api needs from the outside, in its own words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Protocol
+from uuid import UUID
+
+from swap_api.domain.keys import Allowances, Caller, Environment, KeyKind
+from swap_api.domain.listing import SwapFilter
+from swap_api.domain.rate_limits import Window
+from swap_contracts.quoting import (
+    LimitsAnswer,
+    PricesAnswer,
+    Quote,
+    QuoteAnswer,
+    QuoteQuestion,
+    RouteQuestion,
+)
+from swap_contracts.swaps import SwapChanged, SwapRequested
+from swap_domain.catalogue import Token
+from swap_runtime.outbox import Outgoing
+
+Clock = Callable[[], datetime]
+NewId = Callable[[], UUID]
+NewSequenceNumber = Callable[[], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A transaction that is not final: its confirmations are filled in when it is read."""
+
+    network: str
+    block_number: int
+    confirmations_required: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """A swap's answer, made once and completed with each read."""
+
+    document: bytes
+    gaps: tuple[Gap, ...]
+    action: bytes | None  # what the user has to do now, if anything
+    step_status: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSwap:
+    app_id: UUID
+    expires_at: datetime
+    rendered: Rendered
+
+
+@dataclass(frozen=True, slots=True)
+class SwapPage:
+    swaps: tuple[StoredSwap, ...]
+    total: int  # counted up to a bound
+    has_more: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SwapRow:
+    """A swap as the read model keeps it."""
+
+    swap: SwapChanged
+    rendered: Rendered
+    is_unpaid: bool
+    client: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The right to answer a request with an idempotency key."""
+
+    app_id: UUID
+    key: str
+    body_hash: bytes
+    token: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """The first answer to the same request."""
+
+    answer: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class NewSwap:
+    """Everything that one creation saves."""
+
+    row: SwapRow
+    outgoing: Outgoing
+    claim: Claim | None
+    answer: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """Where a counter stands after a request."""
+
+    window: Window
+    used: int
+    reset_after: timedelta
+
+    @property
+    def is_over(self) -> bool:
+        return self.used > self.window.limit
+
+    @property
+    def remaining(self) -> int:
+        return max(self.window.limit - self.used, 0)
+
+
+class SequenceNumberTaken(Exception):
+    """Another swap has the number: take a new one."""
+
+
+class Callers(Protocol):
+    async def find(self, key: str) -> Caller | None:
+        """Return whose key it is; None when it is unknown or revoked."""
+        ...
+
+
+class Counters(Protocol):
+    async def add(self, windows: Sequence[Window], weight: int) -> Sequence[Count]:
+        """Count a request in each window. Never raises, and answers in bounded time."""
+        ...
+
+
+class Idempotency(Protocol):
+    async def claim(self, claim: Claim) -> Replay | None:
+        """Take the right to answer, or return the first answer.
+
+        :raises ApiRefusal: when another body used the key, or the first request still runs.
+        """
+        ...
+
+    async def release(self, claim: Claim) -> None:
+        """Give the right back: nothing was created."""
+        ...
+
+
+class Creations(Protocol):
+    async def add(self, new: NewSwap) -> None:
+        """Save the swap, its message and its answer, all or nothing.
+
+        :raises SequenceNumberTaken: when it has to be tried with another number.
+        :raises ApiRefusal: when the claim was lost meanwhile.
+        :raises Unavailable: when Postgres is away.
+        """
+        ...
+
+
+class UnpaidSwaps(Protocol):
+    async def count(self, app_id: UUID, client: str | None, *, up_to: int) -> int:
+        """Return how many swaps of the caller wait for money, counted up to a bound."""
+        ...
+
+
+class Swaps(Protocol):
+    async def find(self, swap_id: UUID) -> StoredSwap | None: ...
+
+    async def find_by_hash(self, app_id: UUID, transaction_hash: str) -> StoredSwap | None:
+        """Return the app's newest swap that has the transaction."""
+        ...
+
+    async def list_page(self, wanted: SwapFilter) -> SwapPage: ...
+
+
+class ReadModel(Protocol):
+    async def apply(self, message_ids: Sequence[UUID], rows: Sequence[SwapRow]) -> None:
+        """Save what is newer than what is there; one transaction, one statement per table."""
+        ...
+
+
+class Heads(Protocol):
+    async def current(self) -> Mapping[str, int]:
+        """Return the newest watched block of each network."""
+        ...
+
+
+class Pricing(Protocol):
+    """The quoter.
+
+    Every method raises Unavailable when it does not answer in time.
+    """
+
+    async def quote(self, question: QuoteQuestion) -> QuoteAnswer:
+        """
+        :raises PriceRefused: when the quoter says no.
+        """
+        ...
+
+    async def limits(self, question: RouteQuestion) -> LimitsAnswer:
+        """
+        :raises PriceRefused: when the quoter says no.
+        """
+        ...
+
+    async def prices(self) -> PricesAnswer: ...
+
+
+class PriceRefused(Exception):
+    """The quoter says no, in its own code and words."""
+
+    def __init__(self, code: str, message: str, limit_base_units: int | None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.limit_base_units = limit_base_units
+
+
+class Rendering(Protocol):
+    """From what is known to the bytes that are answered."""
+
+    def new_swap(self, request: SwapRequested) -> SwapRow: ...
+
+    def swap(self, swap: SwapChanged) -> SwapRow: ...
+
+    def prepared(
+        self,
+        stored: StoredSwap,
+        heads: Mapping[str, int],
+        *,
+        with_actions: bool = True,
+        with_next_action: bool = False,
+    ) -> bytes: ...
+
+    def steps(self, stored: StoredSwap) -> bytes: ...
+
+    def quoted(self, quote: Quote) -> bytes: ...
+
+    def limits(self, answer: LimitsAnswer, source: Token, *, native: bool) -> bytes: ...
+
+    def amount(self, base_units: int, token: Token, *, is_minimum: bool) -> Any: ...
+
+    def networks(self, prices: Mapping[tuple[str, str], int], types: Sequence[str]) -> bytes: ...
+
+
+@dataclass(frozen=True, slots=True)
+class NewKey:
+    id: UUID
+    app_id: UUID
+    kind: KeyKind
+    hash: bytes
+    last_four: str
+    created_at: datetime
+    expires_at: datetime | None
+
+
+class Partners(Protocol):
+    """Partners, their apps and their keys, as operators see them."""
+
+    async def add_partner(self, partner_id: UUID, name: str, at: datetime) -> None: ...
+
+    async def add_app(
+        self,
+        app_id: UUID,
+        partner_id: UUID,
+        *,
+        name: str,
+        environment: Environment,
+        allowances: Allowances,
+        at: datetime,
+    ) -> None:
+        """
+        :raises NothingThere: when there is no such partner.
+        """
+        ...
+
+    async def find_environment(self, app_id: UUID) -> Environment | None: ...
+
+    async def add_key(self, key: NewKey) -> None: ...
+
+    async def revoke_key(self, key_id: UUID, at: datetime) -> None:
+        """
+        :raises NothingThere: when there is no such key.
+        """
+        ...
+
+    async def list_partners(self) -> Sequence[Mapping[str, Any]]: ...
+
+    async def list_apps(self) -> Sequence[Mapping[str, Any]]: ...
+
+    async def list_keys(self, app_id: UUID | None) -> Sequence[Mapping[str, Any]]: ...

@@ -1,0 +1,52 @@
+"""What one api process is told from outside."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from pydantic import Field, SecretStr
+
+from swap_runtime.settings import Group, ServiceGroup, SharedSettings
+
+
+class RateSettings(Group):
+    """Requests a minute of one client of a publishable key; twice as many may come at once."""
+
+    reads: int = Field(default=1200, gt=0)
+    prices: int = Field(default=120, gt=0, description="Quotes and limits")
+    creates: int = Field(default=30, gt=0)
+    ceiling_factor: int = Field(
+        default=100, gt=0, description="What a whole app may, and a secret key, in clients"
+    )
+
+
+class ApiGroup(ServiceGroup):
+    port: int = Field(description="The public port")
+    quoter_url: str = Field(description="Where the quoter answers, inside")
+    key_pepper: SecretStr = Field(
+        min_length=16, description="Keys are stored hashed with it; changing it closes all of them"
+    )
+    key_headers: tuple[str, ...] = Field(
+        default=("X-SVC-APIKEY",),
+        min_length=1,
+        description="Headers that may carry a key: JSON list",
+    )
+    cors_origins: tuple[str, ...] = Field(
+        default=("*",), description="Web pages that may read answers: JSON list"
+    )
+    trusted_proxies: tuple[str, ...] = Field(
+        default=(), description="Addresses or networks whose X-Forwarded-For is believed: JSON list"
+    )
+    rates: RateSettings = RateSettings()
+    limits_lifted: bool = Field(default=False, description="No rate or pending limits for anybody")
+    pending_swaps_publishable: int = Field(
+        default=100, gt=0, description="Unpaid swaps of one client of a publishable key"
+    )
+    pending_swaps_secret: int = Field(default=10_000, gt=0, description="Unpaid swaps of one app")
+    docs_url: str = Field(default="/docs/errors", description="Page that errors link to")
+    prices_poll_interval: timedelta = timedelta(seconds=2)
+    quoter_timeout: timedelta = timedelta(milliseconds=800)
+
+
+class ApiSettings(SharedSettings):
+    api: ApiGroup  # SWAP_API__DATABASE_URL, …

@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from typing import TypeVar, cast
+
+from swap_api import observe
+from swap_api.domain.orders import PriceAsked, Route
+from swap_api.domain.refusals import ApiRefusal
+from swap_api.ports import PriceRefused, Pricing, Rendering
+from swap_contracts.public.errors import ErrorCode
+from swap_contracts.quoting import (
+    FundingMethod,
+    LimitsAnswer,
+    QuoteAnswer,
+    QuoteQuestion,
+    RouteQuestion,
+)
+from swap_runtime.errors import Unavailable
+
+Answer = TypeVar("Answer")
+
+
+class AskPrice:
+    """Ask the quoter, and say its refusals in public words."""
+
+    def __init__(self, pricing: Pricing, rendering: Rendering) -> None:
+        self._pricing = pricing
+        self._rendering = rendering
+
+    async def quote(self, route: Route, asked: PriceAsked) -> QuoteAnswer:
+        """
+        :raises ApiRefusal: when it cannot be priced, or the quoter is away.
+        """
+        question = QuoteQuestion(
+            source_network=route.source_network.name,
+            source_token=route.source.address,
+            destination_network=route.destination_network.name,
+            destination_token=route.destination.address,
+            method=cast(FundingMethod, asked.funding.method),
+            refuel=asked.refuel,
+            base_units=str(asked.base_units(route.source)),
+            slippage_ppm=asked.slippage_ppm(),
+        )
+        return await self._told(route, self._pricing.quote(question))
+
+    async def limits(self, route: Route, asked: PriceAsked) -> LimitsAnswer:
+        """
+        :raises ApiRefusal: when the route has no limits, or the quoter is away.
+        """
+        question = RouteQuestion(
+            source_network=route.source_network.name,
+            source_token=route.source.address,
+            destination_network=route.destination_network.name,
+            destination_token=route.destination.address,
+            method=cast(FundingMethod, asked.funding.method),
+            refuel=asked.refuel,
+        )
+        return await self._told(route, self._pricing.limits(question))
+
+    async def _told(self, route: Route, answer: Awaitable[Answer]) -> Answer:
+        try:
+            return await answer
+        except PriceRefused as refused:
+            raise self._refusal(route, refused) from refused
+        except Unavailable as error:
+            observe.quoter_away(error)
+            raise ApiRefusal(
+                ErrorCode.SERVICE_UNAVAILABLE,
+                "Prices are not available for the moment; try again soon",
+                headers={"retry-after": "1"},
+            ) from error
+
+    def _refusal(self, route: Route, refused: PriceRefused) -> ApiRefusal:
+        if refused.code not in ErrorCode.__members__:
+            raise ValueError(f"the quoter refuses with {refused.code!r}") from refused
+        code = ErrorCode[refused.code]
+        metadata = {}
+        if refused.limit_base_units is not None:
+            is_minimum = code is ErrorCode.LESS_THAN_MIN_ERROR
+            metadata["AmountLimit"] = self._rendering.amount(
+                refused.limit_base_units, route.source, is_minimum=is_minimum
+            )
+        return ApiRefusal(code, refused.message, metadata=metadata)

@@ -1,0 +1,180 @@
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Final
+
+from swap_api import observe
+from swap_api.domain.addresses import AddressRules
+from swap_api.domain.keys import Caller
+from swap_api.domain.orders import OWN_INVENTORY, Parties, Route, SwapOrder, find_route
+from swap_api.domain.refusals import ApiRefusal
+from swap_api.ports import (
+    Claim,
+    Clock,
+    Creations,
+    Idempotency,
+    NewId,
+    NewSequenceNumber,
+    NewSwap,
+    Rendering,
+    SequenceNumberTaken,
+    StoredSwap,
+)
+from swap_api.usecases.ask_price import AskPrice
+from swap_api.usecases.cap_unpaid_swaps import CapUnpaidSwaps
+from swap_contracts.public.errors import ErrorCode
+from swap_contracts.quoting import QuoteAnswer
+from swap_contracts.swaps import SwapRequested
+from swap_contracts.topics import SWAP_REQUESTS
+from swap_domain.catalogue import Catalogue
+from swap_runtime.errors import Unavailable
+from swap_runtime.outbox import Outgoing
+
+NUMBERS_TRIED_MAX: Final = 5
+REQUESTED: Final = "requested"  # what tells this message from the others about a swap
+
+
+@dataclass(frozen=True, slots=True)
+class Creation:
+    """One request, with what is around its body."""
+
+    caller: Caller
+    client: str | None  # who of a publishable key's users it is
+    order: SwapOrder
+    idempotency_key: str | None
+    body_hash: bytes
+    request_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Created:
+    data: bytes
+    is_replayed: bool
+
+
+class CreateSwap:
+    """Price, save and announce a swap, and answer with it."""
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        *,
+        ask_price: AskPrice,
+        cap_unpaid_swaps: CapUnpaidSwaps,
+        creations: Creations,
+        idempotency: Idempotency,
+        rendering: Rendering,
+        clock: Clock,
+        new_id: NewId,
+        new_sequence_number: NewSequenceNumber,
+    ) -> None:
+        self._catalogue = catalogue
+        self._addresses = AddressRules(catalogue)
+        self._ask_price = ask_price
+        self._cap_unpaid_swaps = cap_unpaid_swaps
+        self._creations = creations
+        self._idempotency = idempotency
+        self._rendering = rendering
+        self._clock = clock
+        self._new_id = new_id
+        self._new_sequence_number = new_sequence_number
+
+    async def __call__(self, creation: Creation) -> Created:
+        """
+        :raises ApiRefusal: when the swap is not offered like that, or may not be created now.
+        """
+        route, parties = self._checked(creation)
+        if creation.idempotency_key is None:
+            return Created(await self._create(creation, route, parties, None), is_replayed=False)
+        claim = Claim(
+            creation.caller.app_id, creation.idempotency_key, creation.body_hash, self._new_id()
+        )
+        replay = await self._idempotency.claim(claim)
+        if replay is not None:
+            observe.answer_replayed()
+            return Created(replay.answer, is_replayed=True)
+        try:
+            return Created(await self._create(creation, route, parties, claim), is_replayed=False)
+        except ApiRefusal:
+            await self._idempotency.release(claim)
+            raise
+
+    def _checked(self, creation: Creation) -> tuple[Route, Parties]:
+        """Refuse what needs nobody else's word, before anything is counted or claimed."""
+        asked = creation.order.price
+        route = find_route(self._catalogue, creation.caller.environment, asked.route)
+        asked.funding.check(route.source_network)
+        asked.funding.check_offered()
+        asked.base_units(route.source)
+        asked.slippage_ppm()
+        return route, creation.order.parties.checked(route, self._addresses)
+
+    async def _create(
+        self, creation: Creation, route: Route, parties: Parties, claim: Claim | None
+    ) -> bytes:
+        await self._cap_unpaid_swaps(creation.caller, creation.client)
+        answer = await self._ask_price.quote(route, creation.order.price)
+        _require_refund_address(answer, parties)
+        request = self._request(creation, parties, answer)
+        for _ in range(NUMBERS_TRIED_MAX):
+            new = self._new_swap(request, creation, claim)
+            try:
+                await self._creations.add(new)
+            except SequenceNumberTaken:
+                request = request.model_copy(
+                    update={"sequence_number": self._new_sequence_number()}
+                )
+                continue
+            source, destination = route.source_network.name, route.destination_network.name
+            observe.swap_created(request.swap_id, source, destination, creation.request_id)
+            return new.answer
+        raise Unavailable("no free sequence number was found")
+
+    def _request(self, creation: Creation, parties: Parties, answer: QuoteAnswer) -> SwapRequested:
+        now, quote = self._clock(), answer.quote
+        return SwapRequested(
+            swap_id=self._new_id(),
+            app_id=creation.caller.app_id,
+            sequence_number=self._new_sequence_number(),
+            reference_id=creation.order.reference_id,
+            method="depository",
+            source=quote.source,
+            destination=quote.destination,
+            source_address=parties.source_address,
+            destination_address=parties.destination_address,
+            refund_address=parties.refund_address,
+            created_at=now,
+            expires_at=now + self._catalogue.swap_lifetime,
+            quote=quote,
+            quote_expires_at=now + timedelta(seconds=answer.lifetime_seconds),
+        )
+
+    def _new_swap(self, request: SwapRequested, creation: Creation, claim: Claim | None) -> NewSwap:
+        row = replace(self._rendering.new_swap(request), client=creation.client)
+        envelope = SWAP_REQUESTS.seal(
+            request,
+            version=REQUESTED,
+            occurred_at=request.created_at,
+            trace_id=creation.request_id,
+        )
+        stored = StoredSwap(request.app_id, request.expires_at, row.rendered)
+        return NewSwap(
+            row=row,
+            outgoing=Outgoing.of(SWAP_REQUESTS, envelope),
+            claim=claim,
+            answer=self._rendering.prepared(stored, {}),
+        )
+
+
+def _require_refund_address(answer: QuoteAnswer, parties: Parties) -> None:
+    """
+    :raises ApiRefusal: when somebody else's provider takes part and could fail.
+    """
+    has_provider = any(step.provider != OWN_INVENTORY for step in answer.quote.path)
+    if has_provider and parties.refund_address is None:
+        raise ApiRefusal(
+            ErrorCode.REFUND_ADDRESS_REQUIRED,
+            "This route goes through a swap provider; send a refund_address",
+            metadata={"field_errors": {"refund_address": "is missing"}},
+        )

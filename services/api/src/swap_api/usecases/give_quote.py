@@ -1,0 +1,25 @@
+from __future__ import annotations
+
+from swap_api.domain.keys import Caller
+from swap_api.domain.orders import PriceAsked, find_route
+from swap_api.ports import Rendering
+from swap_api.usecases.ask_price import AskPrice
+from swap_domain.catalogue import Catalogue
+
+
+class GiveQuote:
+    """Price a swap before it is created."""
+
+    def __init__(self, catalogue: Catalogue, ask_price: AskPrice, rendering: Rendering) -> None:
+        self._catalogue = catalogue
+        self._ask_price = ask_price
+        self._rendering = rendering
+
+    async def __call__(self, caller: Caller, asked: PriceAsked) -> bytes:
+        """
+        :raises ApiRefusal: when the route, the amount or the method is not served.
+        """
+        route = find_route(self._catalogue, caller.environment, asked.route)
+        asked.funding.check(route.source_network)
+        answer = await self._ask_price.quote(route, asked)
+        return self._rendering.quoted(answer.quote)

@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+from uuid import UUID
+
+from swap_api.domain.keys import Caller
+from swap_api.domain.refusals import NothingThere
+from swap_api.ports import Heads, Rendering, StoredSwap, Swaps
+
+
+class ReadSwap:
+    """Read one swap of the caller's, by one of its names."""
+
+    def __init__(self, swaps: Swaps, heads: Heads, rendering: Rendering) -> None:
+        self._swaps = swaps
+        self._heads = heads
+        self._rendering = rendering
+
+    async def by_id(self, caller: Caller, swap_id: UUID, *, with_actions: bool) -> bytes:
+        """
+        :raises NothingThere: for an unknown id and for somebody else's alike.
+        """
+        stored = await self._own(caller, swap_id)
+        heads = await self._heads.current() if stored.rendered.gaps else {}
+        return self._rendering.prepared(stored, heads, with_actions=with_actions)
+
+    async def by_transaction_hash(self, caller: Caller, transaction_hash: str) -> bytes:
+        """
+        :raises NothingThere: when no swap of the caller's has the transaction.
+        """
+        stored = await self._swaps.find_by_hash(caller.app_id, transaction_hash)
+        if stored is None:
+            raise NothingThere
+        heads = await self._heads.current() if stored.rendered.gaps else {}
+        return self._rendering.prepared(stored, heads, with_next_action=True)
+
+    async def deposit_steps(self, caller: Caller, swap_id: UUID) -> bytes:
+        """
+        :raises NothingThere: for an unknown id and for somebody else's alike.
+        """
+        return self._rendering.steps(await self._own(caller, swap_id))
+
+    async def _own(self, caller: Caller, swap_id: UUID) -> StoredSwap:
+        stored = await self._swaps.find(swap_id)
+        if stored is None or stored.app_id != caller.app_id:
+            raise NothingThere
+        return stored
