@@ -148,7 +148,7 @@ def _start(folder: Path) -> PostgresServer:
     )  # fmt: skip
     settings = (*FAST, "listen_addresses=127.0.0.1", "unix_socket_directories=")
     program = Program(
-        [*AS_SOMEBODY, programs / "postgres", "-D", data, "-p", str(port),
+        [*AS_SOMEBODY, str(programs / "postgres"), "-D", str(data), "-p", str(port),
          *(part for setting in settings for part in ("-c", setting))],
         log=folder / "log",
         ready=lambda: _is_ready(programs, port),

@@ -35,7 +35,7 @@ def configure_logging(service: str, *, level: str = "INFO") -> None:
     structlog.configure(
         processors=[*shared, _service(service), structlog.processors.JSONRenderer(default=str)],
         wrapper_class=structlog.make_filtering_bound_logger(standard.getLevelNamesMapping()[level]),
-        logger_factory=structlog.PrintLoggerFactory(sys.stdout),
+        logger_factory=structlog.PrintLoggerFactory(),
         cache_logger_on_first_use=True,
     )
     handler = standard.StreamHandler(sys.stdout)

@@ -36,10 +36,13 @@ def end_connections(database: Database) -> None:
 
 class TestTransaction:
     async def test_is_all_or_nothing(self, engine: AsyncEngine) -> None:
-        with pytest.raises(ZeroDivisionError):
+        async def fail() -> None:
             async with transaction(engine) as connection:
                 await connection.execute(text("INSERT INTO note (thing) VALUES ('x')"))
                 raise ZeroDivisionError
+
+        with pytest.raises(ZeroDivisionError):
+            await fail()
 
         async with reading(engine) as connection:
             assert await connection.scalar(text("SELECT count(*) FROM note")) == 0
@@ -47,11 +50,14 @@ class TestTransaction:
     async def test_k9_a_connection_lost_inside_is_unavailable(
         self, engine: AsyncEngine, database: Database
     ) -> None:
-        with pytest.raises(Unavailable):
+        async def lose_it() -> None:
             async with transaction(engine) as connection:
                 await connection.execute(text("SELECT 1"))
                 end_connections(database)
                 await connection.execute(text("SELECT 1"))
+
+        with pytest.raises(Unavailable):
+            await lose_it()
 
     async def test_a_connection_closed_while_idle_is_not_noticed_by_anybody(
         self, engine: AsyncEngine, database: Database

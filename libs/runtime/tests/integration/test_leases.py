@@ -73,10 +73,13 @@ class TestRequireEpoch:
 
 class TestHeld:
     async def test_cancels_the_work_when_the_lease_is_lost(self, engine: AsyncEngine) -> None:
-        with pytest.raises(LeaseLost):
+        async def work() -> None:
             async with asyncio.timeout(10), held(engine, "x", holder="a", term=SHORT):
                 await execute(engine, STEAL)
                 await asyncio.Event().wait()
+
+        with pytest.raises(LeaseLost):
+            await work()
 
     async def test_keeps_it_for_as_long_as_the_work_takes(self, engine: AsyncEngine) -> None:
         async with held(engine, "x", holder="a", term=SHORT) as lease:
