@@ -148,7 +148,7 @@ def make_fake() -> ChainHarness:
         chain.mine(count)
 
     async def reorg(depth: int, kept: Sequence[tuple[SignedTransaction, int]]) -> None:
-        chain.reorg(depth, [(t.transaction_hash, place) for t, place in kept])
+        chain.reorg(depth, kept)
 
     async def drop(transaction: SignedTransaction) -> None:
         chain.drop(transaction.transaction_hash)

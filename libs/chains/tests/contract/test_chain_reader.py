@@ -160,6 +160,24 @@ class TestFollow:
         assert [len(e.movements) for e in added] == [0, 2]
         assert list(added[1].movements) == before
 
+    async def test_a_transaction_can_be_replaced_by_another_of_its_nonce(self, chain):
+        start = await chain.reader.head()
+        nonce = await chain.reader.pending_nonce(chain.user.address)
+        call = chain.transfer(chain.treasury, 1)
+        first = await chain.user.sign(call, nonce=nonce, fees=chain.fees)
+        other = await chain.user.sign(
+            chain.transfer(chain.treasury, 2), nonce=nonce, fees=chain.fees
+        )
+        await chain.user.broadcast([first])
+        await chain.mine(1)
+
+        await chain.reorg(1, [(other, 0)])
+
+        (movement,) = await chain.movements_after(start)
+        assert movement.base_units == 2
+        assert movement.id.transaction_hash == other.transaction_hash
+        assert await chain.reader.receipts([first.transaction_hash]) == {}
+
     async def test_resumes_after_the_given_block_without_gaps(self, chain):
         start = await chain.reader.head()
         for number in range(1, 9):
@@ -375,6 +393,18 @@ class TestMovements:
         assert [e.block.number for e in found] == [start.number + 1, start.number + 3]
         assert [m.base_units for e in found for m in e.movements] == [2, 3]
         assert await chain.reader.movements(to=[], first=start.number, last=last) == []
+
+    async def test_a_second_look_finds_what_was_told(self, chain):
+        start = await chain.reader.head()
+        await chain.send_and_mine(chain.user, chain.deposit_native(55, 10**9))
+        await chain.mine(2)
+        await chain.send_and_mine(chain.user, chain.deposit_token(56, 3))
+        last = await chain.reader.head()
+
+        found = await chain.reader.movements(first=start.number + 1, last=last)
+
+        assert [e.block.number for e in found] == [start.number + 1, start.number + 4]
+        assert [m for e in found for m in e.movements] == await chain.movements_after(start)
 
     async def test_one_transactions_movements_are_those_that_follow_tells(self, chain):
         start = await chain.reader.head()

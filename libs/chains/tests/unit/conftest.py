@@ -88,9 +88,9 @@ class ScriptedChain:
                 return self._block_at(params[0])
             case "eth_getBlockByHash":
                 return next((b for b in self.blocks if b["hash"] == params[0]), None)
-            case "eth_getTransactionByHash":
+            case "eth_getTransactionReceipt":
                 log = next(log for log in self.logs if log["transactionHash"] == params[0])
-                return {"hash": params[0], "from": USER.lower(), "blockHash": log["blockHash"]}
+                return {"from": USER.lower(), "blockHash": log["blockHash"], "status": "0x1"}
             case "eth_getLogs":
                 return [log for log in self.logs if self._matches(log, params[0])]
         raise AssertionError(method)

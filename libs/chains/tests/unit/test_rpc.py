@@ -145,6 +145,18 @@ class TestFailover:
         assert len(caught.value.causes) == 2
         assert "secret-key" not in f"{caught.value} {rpc.nodes}"
 
+    async def test_every_failure_of_a_node_is_heard_of(self, session, serve):
+        down, up = await serve(), await serve()
+        down.reply = answering(status=503)
+        heard = []
+        urls = [down.url, up.url]
+        rpc = Rpc.to_urls("TESTNET", urls, session, on_failure=heard.append)
+
+        assert await rpc.call("eth_chainId") == "0x7a69"
+
+        (failure,) = heard
+        assert "HTTP 503" in str(failure)
+
     async def test_reads_are_tried_again(self, session, serve):
         node = await serve()
         statuses = iter([500, 500, 200])

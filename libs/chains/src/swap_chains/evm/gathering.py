@@ -130,18 +130,24 @@ async def with_movements(
 
 
 async def _senders(node: Node, logs: Sequence[Log]) -> Mapping[str, str]:
+    """Ask for receipts, not for transactions: nodes recover a sender anew for each of those."""
     hashes = deposit_transactions(logs)
     if not hashes:
         return {}
-    answers = await node.batch([Request("eth_getTransactionByHash", (h,)) for h in hashes])
+    answers = await node.batch([Request("eth_getTransactionReceipt", (h,)) for h in hashes])
     places = {log.transaction_hash: log.block_hash for log in logs}
     senders = {}
     for transaction_hash, answer in zip(hashes, answers, strict=True):
-        if not isinstance(answer, Mapping) or not _is_in(answer, places[transaction_hash]):
-            raise InconsistentAnswer(node.label, f"no transaction {transaction_hash} in its block")
-        senders[transaction_hash] = checksum_address(answer["from"])
+        if not isinstance(answer, Mapping) or not _is_of(answer, places[transaction_hash]):
+            raise InconsistentAnswer(node.label, f"no receipt of {transaction_hash} in its block")
+        try:
+            senders[transaction_hash] = checksum_address(answer["from"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise InconsistentAnswer(node.label, f"a broken receipt: {error!r}") from error
     return senders
 
 
-def _is_in(transaction: Mapping[str, Any], block_hash: str) -> bool:
-    return str(transaction.get("blockHash")).lower() == block_hash
+def _is_of(receipt: Mapping[str, Any], block_hash: str) -> bool:
+    # A failed transaction has no logs: one that is told with a log is a lie somewhere.
+    in_block = str(receipt.get("blockHash")).lower() == block_hash
+    return in_block and receipt.get("status") == "0x1"

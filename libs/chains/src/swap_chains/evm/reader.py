@@ -65,14 +65,14 @@ class EvmReader(EvmState):
                     await waking
 
     async def movements(
-        self, *, to: Collection[str], first: int, last: Block
+        self, *, first: int, last: Block, to: Collection[str] | None = None
     ) -> Sequence[BlockAdded]:
-        if not to or not self._followed.tokens:
+        if to is not None and not (to and self._followed.tokens):
             return []
-        return await self._on_one_node(lambda node: self._movements(node, to, first, last))
+        return await self._on_one_node(lambda node: self._movements(node, first, last, to))
 
     async def _movements(
-        self, node: Node, to: Collection[str], first: int, last: Block
+        self, node: Node, first: int, last: Block, to: Collection[str] | None
     ) -> Sequence[BlockAdded]:
         (end,) = await headers_at(node, [last.number])
         if end != last:
@@ -82,9 +82,7 @@ class EvmReader(EvmState):
         while first <= last.number:
             upto = min(first + size - 1, last.number)
             try:
-                added += await gathering.transfers_to(
-                    node, self._followed, to=to, first=first, last=upto
-                )
+                added += await self._in_range(node, first, upto, to)
             except (gathering.RangeRefused, NodeUnreachable):
                 if upto == first:
                     raise
@@ -92,6 +90,14 @@ class EvmReader(EvmState):
                 continue
             first = upto + 1
         return added
+
+    async def _in_range(
+        self, node: Node, first: int, last: int, to: Collection[str] | None
+    ) -> list[BlockAdded]:
+        if to is not None:
+            return await gathering.transfers_to(node, self._followed, to=to, first=first, last=last)
+        _, added = await gathering.by_range(node, self._followed, first=first, last=last)
+        return [block for block in added if block.movements]
 
     async def movements_of(self, transaction_hash: str) -> BlockAdded | None:
         async def read(node: Node) -> BlockAdded | None:
@@ -105,6 +111,8 @@ class EvmReader(EvmState):
                 if self._followed.wants(log, receivers)
             ]
             blocks = await headers_at(node, [codec.from_quantity(receipt["blockNumber"])])
+            if blocks[0].hash != receipt["blockHash"].lower():
+                raise InconsistentAnswer(node.label, "a receipt of a block that was replaced")
             (added,) = await gathering.with_movements(node, self._followed, blocks, logs)
             return added
 

@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+import orjson
+
 from swap_chains.errors import ChainUnavailable
 from swap_chains.events import Block
 from swap_chains.evm import codec
 from swap_chains.fake.execution import Contracts, Outcome, World, execute
-from swap_chains.ports import Call, Fees, NodeAnswer, Reaction
+from swap_chains.ports import Call, Fees, NodeAnswer, Reaction, SignedTransaction
 
 _GENESIS: Final = datetime(2026, 1, 1, tzinfo=UTC)
 _GWEI: Final = 10**9
@@ -94,6 +96,15 @@ class FakeChain:
         for world in self._worlds():
             world.is_paused = is_paused
 
+    def go_down(self) -> None:
+        """Answer nobody. Followers wait, everybody else gets ChainUnavailable."""
+        self.is_reachable = False
+
+    def come_up(self) -> None:
+        """Answer again."""
+        self.is_reachable = True
+        self._announce()
+
     def mine(self, count: int = 1) -> None:
         """Add blocks; the pool goes into the first, each sender's nonces in order."""
         for _ in range(count):
@@ -101,20 +112,20 @@ class FakeChain:
             self._add_block(chosen)
         self._announce()
 
-    def reorg(self, depth: int, kept: Collection[tuple[str, int]] = ()) -> None:
+    def reorg(
+        self, depth: int, transactions: Collection[tuple[SignedTransaction, int]] = ()
+    ) -> None:
         """Replace the last `depth` blocks by as many others.
 
-        Their transactions are gone from chain and pool, except the kept ones: `(hash, n)` puts one
-        into the n-th new block.
+        What was in them is gone from chain and pool. `(transaction, n)` puts one into the n-th new
+        block: one that was there before, or another in its place.
         """
         if depth >= len(self._chain):
             raise ValueError(f"there are no {depth} blocks")
-        gone = [entry for mined in self._chain[-depth:] for entry in mined.outcomes.items()]
-        transactions = {h: transaction for h, (transaction, _) in gone}
         del self._chain[-depth:]
         self._salt += 1
         for place in range(depth):
-            self._add_block([transactions[h] for h, nth in kept if nth == place])
+            self._add_block([read_transaction(t) for t, nth in transactions if nth == place])
         self._announce()
 
     def drop(self, transaction_hash: str) -> None:
@@ -205,4 +216,16 @@ def _outbids(fees: Fees, other: Fees) -> bool:
     return (
         fees.max_fee_per_gas * 10 >= other.max_fee_per_gas * 11
         and fees.max_priority_fee_per_gas * 10 >= other.max_priority_fee_per_gas * 11
+    )
+
+
+def read_transaction(transaction: SignedTransaction) -> FakeTransaction:
+    """Read what FakeSender signed."""
+    said = orjson.loads(transaction.raw)
+    return FakeTransaction(
+        transaction_hash=transaction.transaction_hash,
+        sender=said["from"],
+        call=Call(said["to"], int(said["value"]), bytes.fromhex(said["data"]), said["gas"]),
+        nonce=said["nonce"],
+        fees=Fees(*map(int, said["fees"])),
     )

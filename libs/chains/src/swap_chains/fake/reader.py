@@ -110,13 +110,17 @@ class FakeReader:
         return self._chain.blocks[number]
 
     async def movements(
-        self, *, to: Collection[str], first: int, last: Block
+        self, *, first: int, last: Block, to: Collection[str] | None = None
     ) -> Sequence[BlockAdded]:
         self._chain.mined_at(last)
+        blocks = self._chain.blocks[first : last.number + 1]
+        if to is None:
+            everything = [self._added(block) for block in blocks]
+            return [added for added in everything if added.movements]
         wide = replace(self._followed, watched=frozenset(to))
         receivers = frozenset(address.lower() for address in to)
         found = []
-        for block in self._chain.blocks[first : last.number + 1]:
+        for block in blocks:
             movements = tuple(
                 movement
                 for movement in self._added(block, followed=wide).movements

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 import orjson
 
 from swap_chains.evm import codec
-from swap_chains.fake.chain import NODE, FakeChain, FakeTransaction
+from swap_chains.fake.chain import NODE, FakeChain, read_transaction
 from swap_chains.ports import Broadcast, Call, Fees, Sighting, SignedTransaction
 
 
@@ -42,9 +42,11 @@ class FakeSender:
 
     async def broadcast(self, transactions: Sequence[SignedTransaction]) -> Sequence[Broadcast]:
         self._chain.check_reachable()
-        return [
-            Broadcast(t.transaction_hash, (self._chain.submit(_read(t)),)) for t in transactions
-        ]
+        return [self._submit(transaction) for transaction in transactions]
+
+    def _submit(self, transaction: SignedTransaction) -> Broadcast:
+        answer = self._chain.submit(read_transaction(transaction))
+        return Broadcast(transaction.transaction_hash, (answer,))
 
     async def look_up(self, transaction_hashes: Collection[str]) -> Sequence[Sighting]:
         self._chain.check_reachable()
@@ -59,14 +61,3 @@ class FakeSender:
             )
             for h in hashes
         ]
-
-
-def _read(transaction: SignedTransaction) -> FakeTransaction:
-    said = orjson.loads(transaction.raw)
-    return FakeTransaction(
-        transaction_hash=transaction.transaction_hash,
-        sender=said["from"],
-        call=Call(said["to"], int(said["value"]), bytes.fromhex(said["data"]), said["gas"]),
-        nonce=said["nonce"],
-        fees=Fees(*map(int, said["fees"])),
-    )
