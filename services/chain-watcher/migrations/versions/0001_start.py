@@ -23,6 +23,7 @@ CREATE TABLE chain_block (
   CHECK (state = 'canonical' OR NOT finalized)
 );
 CREATE UNIQUE INDEX one_canonical ON chain_block (network, number) WHERE state = 'canonical';
+-- What a reorg can still take: a start reads it, and it is all that becomes final.
 CREATE INDEX chain_block_changeable ON chain_block (network, number)
   WHERE state = 'canonical' AND NOT finalized;
 """
@@ -90,10 +91,8 @@ CREATE TABLE movement (
 -- What was ever published about a deposit, or about an intent whichever transaction paid it.
 CREATE INDEX movement_id ON movement (network, id);
 CREATE INDEX movement_paid ON movement (network, paid_id) WHERE paid_id IS NOT NULL;
--- What a start reads: what still waits, and what a reorg can still take back.
+-- What a start reads beside the movements of blocks that can still change.
 CREATE INDEX movement_waiting ON movement (network) WHERE state = 'seen';
-CREATE INDEX movement_told ON movement (network, block_number)
-  WHERE state IN ('seen', 'confirmed');
 """
 
 TARGETS = """

@@ -7,7 +7,7 @@ from datetime import datetime
 
 import structlog
 
-from swap_chain_watcher.domain.movements import Kind, State
+from swap_chain_watcher.domain.movements import Movement, Quarantine, State
 from swap_chain_watcher.domain.watch import Step
 from swap_runtime.metrics import counter, gauge, histogram
 
@@ -51,25 +51,25 @@ def advanced(step: Step, *, at: datetime) -> None:
         _reorged(step)
     for kind, number in Counter(tracked.movement.kind for tracked in step.sighted).items():
         MOVEMENTS.labels(network, kind.value).inc(number)
+    changes = Counter((t.movement.kind, t.state) for t in step.told if t.state is not None)
+    for (kind, state), number in changes.items():
+        PUBLISHED.labels(network, kind.value, state.value).inc(number)
     for tracked in step.told:
-        _published(network, tracked.movement.kind, tracked.state)
-        if tracked.state is State.SEEN and tracked.movement.quarantine is not None:
-            reason = tracked.movement.quarantine.value
-            QUARANTINED.labels(network, reason).inc()
-            log.warning(
-                "deposit quarantined",
-                network=network,
-                deposit_id=tracked.movement.id,
-                transaction_hash=tracked.movement.transaction_hash,
-                reason=reason,
-            )
+        if tracked.movement.quarantine is not None and tracked.state is State.SEEN:
+            _quarantined(tracked.movement, tracked.movement.quarantine)
     for time in {tracked.movement.block.time for tracked in step.sighted}:
         DETECTION_DELAY.labels(network).observe(max((at - time).total_seconds(), 0))
 
 
-def _published(network: str, kind: Kind, state: State | None) -> None:
-    if state is not None:
-        PUBLISHED.labels(network, kind.value, state.value).inc()
+def _quarantined(movement: Movement, reason: Quarantine) -> None:
+    QUARANTINED.labels(movement.network, reason.value).inc()
+    log.warning(
+        "deposit quarantined",
+        network=movement.network,
+        deposit_id=movement.id,
+        transaction_hash=movement.transaction_hash,
+        reason=reason.value,
+    )
 
 
 def _reorged(step: Step) -> None:

@@ -28,7 +28,7 @@ from swap_chain_watcher.usecases.take_hints import TakeHints
 from swap_chains.errors import ChainMismatch
 from swap_chains.evm.codec import encode_deposit_erc20
 from swap_chains.fake import FakeChain, FakeReader, FakeSender
-from swap_chains.ports import Call
+from swap_chains.ports import Call, SignedTransaction
 from swap_contracts.deposits import DepositHinted, DepositTargetAssigned
 from swap_contracts.topics import DEPOSIT_HINTED, DEPOSIT_TARGET_ASSIGNED
 from swap_runtime.errors import Refused
@@ -119,7 +119,7 @@ class World:
             with suppress(asyncio.CancelledError):
                 await task
 
-    async def deposits(self, sequence_number: int, base_units: int = 10) -> str:
+    async def deposits(self, sequence_number: int, base_units: int = 10) -> SignedTransaction:
         data = encode_deposit_erc20(f"0x{sequence_number:064x}", USDC, TREASURY, base_units)
         sender, reader = FakeSender(self.chain, USER), FakeReader(self.chain)
         nonce = await reader.pending_nonce(USER)
@@ -127,7 +127,7 @@ class World:
             Call(DEPOSITORY, 0, data, 10**6), nonce=nonce, fees=await reader.fees()
         )
         await sender.broadcast([signed])
-        return signed.transaction_hash
+        return signed
 
     async def said(self) -> list[tuple[str, int]]:
         return [(body["state"], body["version"]) for body in await self.messages()]
@@ -206,11 +206,11 @@ class TestFollowNetwork:
 
     async def test_finds_a_reorg_that_happened_while_it_was_down(self, world: World) -> None:
         async with world.followed():
-            transaction_hash = await world.deposits(7)
+            deposit = await world.deposits(7)
             world.chain.mine(3)
             await world.says(("seen", 1), ("confirmed", 2))
             await world.is_at_head()
-        world.chain.reorg(3, [(transaction_hash, 2)])
+        world.chain.reorg(3, [(deposit, 2)])
 
         async with world.followed():
             await world.says(("seen", 1), ("confirmed", 2), ("reverted", 3), ("seen", 4))

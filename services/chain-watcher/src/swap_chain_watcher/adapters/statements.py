@@ -30,18 +30,18 @@ SELECT number, hash, parent_hash, time FROM chain_block
 WHERE network = :network AND state = 'canonical' AND number >= :finalized_number
 ORDER BY number
 """)
-# Two lookups by index: what waits is old where finality is slow, what can be reverted is recent.
+# What still waits, in whatever block, and what was confirmed in a block that can still change.
 OPEN_MOVEMENTS: Final = text("""
 SELECT movement.*, block.time AS block_time, block.parent_hash
-FROM (
-  SELECT * FROM movement WHERE network = :network AND state = 'seen'
-  UNION
-  SELECT * FROM movement WHERE network = :network AND state IN ('seen', 'confirmed')
-    AND block_number > :finalized_number
-) AS movement
-JOIN chain_block AS block
+FROM movement JOIN chain_block AS block
   ON block.network = movement.network AND block.hash = movement.block_hash
-ORDER BY movement.block_number, movement.id
+WHERE movement.network = :network AND movement.state = 'seen'
+UNION ALL
+SELECT movement.*, block.time AS block_time, block.parent_hash
+FROM chain_block AS block JOIN movement
+  ON movement.network = block.network AND movement.block_hash = block.hash
+WHERE block.network = :network AND block.state = 'canonical' AND NOT block.finalized
+  AND block.number > :finalized_number AND movement.state = 'confirmed'
 """)
 NEAREST_BLOCK: Final = text("""
 SELECT number, hash, parent_hash, time FROM chain_block
@@ -73,11 +73,15 @@ WHERE network = :network AND hash = ANY(CAST(:hashes AS text[])) AND NOT finaliz
 """)
 # A block that was left may become canonical again.
 SAVE_BLOCKS: Final = text("""
-INSERT INTO chain_block AS kept (network, hash, number, parent_hash, time, state)
-SELECT :network, new.* FROM unnest(
+INSERT INTO chain_block AS kept (network, hash, number, parent_hash, time, state, finalized)
+SELECT :network, hash, number, parent_hash, time, state,
+       state = 'canonical' AND number <= :finalized_number
+FROM unnest(
   CAST(:hash AS text[]), CAST(:number AS bigint[]), CAST(:parent_hash AS text[]),
-  CAST(:time AS timestamptz[]), CAST(:state AS text[])) AS new
-ON CONFLICT (network, hash) DO UPDATE SET state = excluded.state
+  CAST(:time AS timestamptz[]), CAST(:state AS text[]))
+  AS new(hash, number, parent_hash, time, state)
+ON CONFLICT (network, hash) DO UPDATE SET state = excluded.state,
+  finalized = excluded.finalized
 """)
 FINALIZE_BLOCKS: Final = text("""
 UPDATE chain_block SET finalized = true

@@ -107,27 +107,23 @@ class PostgresWork:
             await self._connection.execute(statements.NOTIFY, {"channels": channels})
 
     async def _save_blocks(self, step: Step) -> None:
-        network = step.after.network
+        place = {
+            "network": step.after.network,
+            "finalized_number": step.after.finalized_number,
+        }
         if step.orphaned:
-            hashes = [block.hash for block in step.orphaned]
-            await self._connection.execute(
-                statements.ORPHAN_BLOCKS, {"network": network, "hashes": hashes}
-            )
+            hashes = {"network": place["network"], "hashes": [b.hash for b in step.orphaned]}
+            await self._connection.execute(statements.ORPHAN_BLOCKS, hashes)
         # Movements of a block that came and went within the batch refer to it all the same.
         rows = [
             {**block_row(block), "state": state}
             for state, blocks in (("canonical", step.added), ("orphan", step.orphaned))
             for block in blocks
         ]
-        if rows:
-            await self._connection.execute(
-                statements.SAVE_BLOCKS, {"network": network, **columns(rows)}
-            )
         if step.after.finalized_number > step.before.finalized_number:
-            await self._connection.execute(
-                statements.FINALIZE_BLOCKS,
-                {"network": network, "finalized_number": step.after.finalized_number},
-            )
+            await self._connection.execute(statements.FINALIZE_BLOCKS, place)
+        if rows:
+            await self._connection.execute(statements.SAVE_BLOCKS, {**place, **columns(rows)})
 
 
 class PostgresUnitOfWork:

@@ -1,0 +1,90 @@
+"""What the process is made of."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import MappingProxyType
+
+import pytest
+from faststream import AckPolicy
+from watch_factories import NETWORK, a_network, a_token
+
+from swap_chain_watcher.app import NAME, add_to
+from swap_chain_watcher.settings import ChainWatcherSettings
+from swap_domain.catalogue import NATIVE, Catalogue, Contracts
+from swap_runtime.service import Service
+
+OTHER = "BASE_DEVNET"
+
+
+@pytest.fixture
+def settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ChainWatcherSettings:
+    for name, value in {
+        "SWAP_KAFKA__BOOTSTRAP_SERVERS": "127.0.0.1:1",
+        "SWAP_REDIS__URL": "redis://127.0.0.1:1",
+        "SWAP_OPERATOR__TOKEN": "operator",
+        "SWAP_CATALOGUE": str(tmp_path / "catalogue.yaml"),
+        "SWAP_CHAIN_WATCHER__DATABASE_URL": "postgresql+psycopg://nobody@127.0.0.1:1/none",
+        "SWAP_CHAIN_WATCHER__INTERNAL_PORT": "0",
+    }.items():
+        monkeypatch.setenv(name, value)
+    return ChainWatcherSettings()  # type: ignore[call-arg]  # from the environment
+
+
+@pytest.fixture
+def catalogue() -> Catalogue:
+    contracts = Contracts(treasury=a_network().contracts.treasury, depository=None)
+    native = a_token(network=OTHER, symbol="ETH", address=NATIVE, decimals=18)
+    networks = {
+        NETWORK: a_network(),
+        OTHER: a_network(name=OTHER, chain_id=31338, contracts=contracts, tokens=(native,)),
+    }
+    return Catalogue(
+        environment="test",
+        swap_lifetime=timedelta(hours=6),
+        networks=MappingProxyType(networks),
+        routes=(),
+    )
+
+
+@pytest.fixture
+async def service(settings: ChainWatcherSettings, catalogue: Catalogue) -> Service:
+    service = Service(
+        NAME, settings, settings.chain_watcher, clock=lambda: datetime(2026, 1, 1, tzinfo=UTC)
+    )
+    await add_to(service, settings.chain_watcher, catalogue, {OTHER: ("http://127.0.0.1:1",)})
+    for close in service.closers:
+        await close()
+    return service
+
+
+async def test_follows_each_network_under_a_lease_of_its_own(service: Service) -> None:
+    assert {f"watch:{NETWORK}", f"watch:{OTHER}", "report"} <= {task.name for task in service.tasks}
+    assert set(service.checks) == {f"network {NETWORK}", f"network {OTHER}"}
+
+
+async def test_consumes_at_least_once_and_from_the_start(service: Service) -> None:
+    consumers = service.subscriptions.consumers
+
+    assert {consumer.topic.name for consumer in consumers} == {
+        "deposit-target.assigned.v1",
+        "deposit.hinted.v1",
+    }
+    for consumer in consumers:
+        subscriber = consumer.subscriber
+        assert subscriber.ack_policy is AckPolicy.NACK_ON_ERROR
+        assert len(subscriber.topics) == 1
+
+
+async def test_gives_operators_two_routes(service: Service) -> None:
+    assert {(route.method, route.path) for route in service.admin_routes} == {
+        ("GET", "/networks"),
+        ("POST", "/networks/{network}/resume"),
+    }
+
+
+def test_asks_a_node_ten_times_a_second_unless_told_otherwise(
+    settings: ChainWatcherSettings,
+) -> None:
+    assert settings.chain_watcher.poll_interval == timedelta(milliseconds=100)
