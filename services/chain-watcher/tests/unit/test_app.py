@@ -65,16 +65,16 @@ async def test_follows_each_network_under_a_lease_of_its_own(service: Service) -
 
 
 async def test_consumes_at_least_once_and_from_the_start(service: Service) -> None:
-    consumers = service.subscriptions.consumers
+    subscribers = service.subscriptions.broker.subscribers
 
-    assert {consumer.topic.name for consumer in consumers} == {
+    assert sorted(name for one in subscribers for name in one.topic_names) == [
         "deposit-target.assigned.v1",
         "deposit.hinted.v1",
-    }
-    for consumer in consumers:
-        subscriber = consumer.subscriber
-        assert subscriber.ack_policy is AckPolicy.NACK_ON_ERROR
-        assert len(subscriber.topics) == 1
+    ]
+    for one in subscribers:
+        assert len(one.topic_names) == 1
+        assert one.ack_policy is AckPolicy.NACK_ON_ERROR
+        assert one._connection_args["auto_offset_reset"] == "earliest"
 
 
 async def test_gives_operators_two_routes(service: Service) -> None:
