@@ -6,7 +6,7 @@ SELECT p.txn_id, a.chain_id, a.token, sum(p.amount) FROM posting p JOIN account 
 SELECT a.chain_id, a.token, sum(p.amount) FROM posting p JOIN account a ON a.id=p.account_id GROUP BY 1,2 HAVING sum(p.amount)<>0;
 -- name: I-03 an account that may not go negative did (liability overdrawn or custody overspent)
 SELECT a.id, a.kind, a.swap_id, sum(p.amount) FROM account a JOIN posting p ON p.account_id=a.id WHERE NOT a.may_go_negative
-GROUP BY a.id HAVING CASE WHEN a.kind IN('custody','gas_expense','loss','payout_suspense') THEN sum(p.amount)<0 ELSE sum(p.amount)>0 END;
+GROUP BY a.id, a.kind, a.swap_id HAVING CASE WHEN a.kind IN('custody','gas_expense','loss','payout_suspense') THEN sum(p.amount)<0 ELSE sum(p.amount)>0 END;
 -- name: I-04 main leg of a closed swap still owes or holds value (refuel accounts and claimable balances outlive it)
 SELECT s.id, s.status, a.chain_id, a.token, sum(p.amount) FROM swap s JOIN account a ON a.swap_id=s.id AND a.deposit_id IS NULL AND a.kind IN('swap_liability','in_flight') JOIN posting p ON p.account_id=a.id
 WHERE s.status IN('completed','refunded') GROUP BY 1,2,3,4 HAVING sum(p.amount)<>0;

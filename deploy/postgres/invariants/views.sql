@@ -111,7 +111,7 @@ CREATE VIEW inbox AS SELECT consumer, message_id, state, at FROM settler.inbox;
 CREATE VIEW endpoint AS
 SELECT id, app_id, enabled_from, disabled_at, wants_updates FROM notifier.endpoint;
 CREATE VIEW webhook_message AS
-SELECT id, endpoint_id, swap_id, sequence AS seq, state, next_attempt_at
+SELECT id, endpoint_id, swap_id, sequence AS seq, state, due_at AS next_attempt_at
 FROM notifier.webhook_message;
 
 -- What several invariants ask

@@ -1,0 +1,46 @@
+"""The SQL invariants of deploy/postgres/invariants, for the end of a test."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+FOLDER = Path(__file__).parents[2] / "deploy/postgres/invariants"
+QUERY = re.compile(r"-- name: (I-\d\d) (.*?)\n(.*?)(?=\n-- name:|\Z)", re.S)
+QUERIES: Mapping[str, tuple[str, str]] = {
+    number: (title, query)
+    for number, title, query in QUERY.findall((FOLDER / "queries.sql").read_text())
+}
+# What one service's tables can answer alone, without a watcher, a relay or a notifier behind them.
+OF_THE_SETTLER = (
+    "I-01", "I-02", "I-03", "I-04", "I-05", "I-07", "I-13", "I-16", "I-20", "I-21", "I-22",
+    "I-24", "I-27", "I-28", "I-30", "I-31", "I-32",
+)  # fmt: skip
+
+
+def make_views(superuser_url: str, payout_confirmations: Mapping[str, int | None]) -> None:
+    """Make the views, with each network's policy. Every service must be migrated."""
+    with psycopg.connect(superuser_url, autocommit=True) as connection:
+        connection.execute((FOLDER / "views.sql").read_text())
+        connection.cursor().executemany(
+            "INSERT INTO invariant.network VALUES (%s, %s)", list(payout_confirmations.items())
+        )
+
+
+def violations(
+    url: str, only: Collection[str] = tuple(QUERIES)
+) -> dict[str, list[tuple[Any, ...]]]:
+    """Return the rows that break an invariant, by its number and title; none is what is right."""
+    found = {}
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("SET search_path = invariant")
+        for number in only:
+            title, query = QUERIES[number]
+            rows = connection.execute(query.encode()).fetchmany(5)
+            if rows:
+                found[f"{number} {title}"] = rows
+    return found
