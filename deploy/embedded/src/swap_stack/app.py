@@ -28,7 +28,9 @@ from swap_stack.summary import show
 from swap_stack.up import find_running
 from swap_stack.up import up as up_
 
-app = typer.Typer(add_completion=False, help=__doc__, no_args_is_help=True)
+app = typer.Typer(
+    add_completion=False, help=__doc__, no_args_is_help=True, pretty_exceptions_enable=False
+)
 INTERRUPTED = 130
 Result = TypeVar("Result")
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import orjson
+
 from swap_stack.infrastructure import Infrastructure
-from swap_stack.keys import Secrets
+from swap_stack.keys import Secrets, key_of
 from swap_stack.places import Places
 from swap_stack.services import ServicePorts, own_settings
 
@@ -20,6 +22,7 @@ def make_settings(
     catalogue: Path,
 ) -> dict[str, str]:
     """Return every SWAP_… variable of the stack."""
+    signer = key_of(secrets.signer_key)
     return {
         **own_settings(ports, database_urls),
         **parts.broker_choice.settings,
@@ -29,4 +32,6 @@ def make_settings(
         "SWAP_CATALOGUE": str(catalogue),
         "SWAP_QUOTER__PRICES_FILE": str(places.prices_file),
         "SWAP_QUOTER__PRICES_NEVER_EXPIRE": "true",
+        "SWAP_SETTLER__SIGNER_KEYS": orjson.dumps({signer.address: signer.private_key}).decode(),
+        "SWAP_NOTIFIER__ALLOW_LOOPBACK": "true",
     }

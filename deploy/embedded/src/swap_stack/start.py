@@ -27,7 +27,7 @@ from swap_stack.files import read_json
 from swap_stack.infrastructure import Infrastructure, require_nothing_lost
 from swap_stack.keys import development_keys, load_or_make
 from swap_stack.launch import Supervisor, wait_until_ready
-from swap_stack.node import Node, NodeError
+from swap_stack.node import Node
 from swap_stack.options import Options
 from swap_stack.partners import Operator, make_partners
 from swap_stack.parts.anvil import Anvil
@@ -35,7 +35,6 @@ from swap_stack.parts.receiver import Receiver
 from swap_stack.places import Places
 from swap_stack.ports import Ports
 from swap_stack.processes import Registry
-from swap_stack.programs import ProgramFailed
 from swap_stack.report import Report
 from swap_stack.services import ServicePorts, ServiceProcess, make_plan
 from swap_stack.settings import make_settings
@@ -89,9 +88,9 @@ class Start:
                 group.create_task(self._database())
                 group.create_task(self._broker())
                 chains = [group.create_task(self._chain(anvil)) for anvil in self._parts.anvils]
-        except* (StackError, ProgramFailed, NodeError) as failed:
+        except ExceptionGroup as failed:
             # The others were stopped because of the first; it alone is worth telling.
-            raise StackError(str(failed.exceptions[0])) from failed
+            raise failed.exceptions[0] from None
         return tuple(chain.result() for chain in chains)
 
     async def _start(self, part: Part) -> None:

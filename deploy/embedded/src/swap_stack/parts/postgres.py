@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import pwd
 import shutil
 import signal
 
@@ -88,9 +89,14 @@ def program(name: str) -> str:
 
 
 def _as_somebody() -> list[str]:
-    """PostgreSQL refuses to run as root; in a namespace of its own root is somebody else."""
-    if os.geteuid() != 0:
+    """Return what makes this user one that PostgreSQL accepts: not root, and with a name.
+
+    In a user namespace of its own the same user, with the same files, has another number.
+    """
+    names = {entry.pw_uid for entry in pwd.getpwall()}
+    if os.geteuid() != 0 and os.geteuid() in names:
         return []
     if shutil.which("unshare") is None:
         raise StackError("PostgreSQL does not run as root; install util-linux or use another user.")
-    return ["unshare", "--user", "--map-user=1000", "--map-group=1000"]
+    somebody = min(names - {0}, default=1000)
+    return ["unshare", "--user", f"--map-user={somebody}", f"--map-group={somebody}"]
