@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 import structlog
 
 from swap_runtime.metrics import gauge
+from swap_runtime.parts import Service
 from swap_runtime.relay import Relay
-from swap_runtime.service import Service
 from swap_runtime.supervision import Beat
 from swap_runtime.sweep import Sweep
 

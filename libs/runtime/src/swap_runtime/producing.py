@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Sequence
 from contextlib import suppress
 from typing import Final
@@ -45,8 +46,7 @@ class KafkaProducer:
         """Forget the connection and whatever is queued on it."""
         producer, self._producer = self._producer, None
         if producer is not None:
-            with suppress(Exception):
-                await producer.stop()
+            await _stopped(producer)
 
     async def _started(self) -> AIOKafkaProducer:
         forbid_open_transaction("kafka")
@@ -62,7 +62,13 @@ class KafkaProducer:
         try:
             await producer.start()
         except BaseException:
-            with suppress(Exception):
-                await producer.stop()
+            await _stopped(producer)
             raise
         return producer
+
+
+async def _stopped(producer: AIOKafkaProducer) -> None:
+    """Close it, whatever it says; it would wait for a broker that is away."""
+    with suppress(Exception):
+        async with asyncio.timeout(REQUEST_TIMEOUT_MS / 1000):
+            await producer.stop()

@@ -6,7 +6,6 @@ import asyncio
 import signal
 import sys
 from collections.abc import Callable, Coroutine
-from contextlib import suppress
 from datetime import timedelta
 from typing import Any, Final
 
@@ -20,7 +19,7 @@ from swap_runtime.kafka_side import KafkaSide
 from swap_runtime.logging import configure_logging
 from swap_runtime.maintenance import Maintenance
 from swap_runtime.parked_routes import ParkedRoutes
-from swap_runtime.service import Build, Close, Service
+from swap_runtime.parts import Build, Close, Service
 from swap_runtime.supervision import PAUSES, Supervised, cancelled
 
 MAINTENANCE_INTERVAL: Final = timedelta(hours=1)
@@ -162,8 +161,8 @@ class Running:
     async def _stop_in_order(self, at_most: timedelta) -> None:
         """Nothing new comes in, what runs ends, what waits goes out, then clients close."""
         for server in self._servers:
-            await server.stop()
-        await self._kafka.stop_consuming()
+            await _quietly(server.stop)
+        await _quietly(self._kafka.stop_consuming)
         for rounds in self._service.rounds:
             rounds.stop()
         by_itself = [running for task, running in self._running.items() if task.ends_when_told]
@@ -171,10 +170,9 @@ class Running:
             await asyncio.wait(by_itself, timeout=at_most.total_seconds() / 2)
         for running in self._running.values():
             await cancelled(running)
-        await self._kafka.stop_publishing()
+        await _quietly(self._kafka.stop_publishing)
         for close in reversed(self._service.closers):
-            with suppress(Exception):
-                await close()
+            await _quietly(close)
 
     def _problems(self) -> dict[str, str]:
         stuck_after = self._service.settings.watchdog.stuck_after.total_seconds()
@@ -197,3 +195,11 @@ class Running:
             except Exception as error:
                 lacks[name] = f"{type(error).__name__}: {error}"
         return lacks
+
+
+async def _quietly(step: Close) -> None:
+    """Go on with the stop whatever one part of it says."""
+    try:
+        await step()
+    except Exception:
+        log.exception("stopping failed")

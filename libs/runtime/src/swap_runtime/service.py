@@ -20,139 +20,11 @@ background and serves. Then everything starts, and on SIGTERM everything stops i
 
 from __future__ import annotations
 
-import os
-import socket
-from collections.abc import Awaitable, Callable
-from datetime import timedelta
-from functools import cached_property
-from secrets import token_hex
-from typing import TYPE_CHECKING, Any
-
-from sqlalchemy.ext.asyncio import AsyncEngine
-
-from swap_runtime.clock import Clock, utc_now
-from swap_runtime.database import create_engine
-from swap_runtime.internal import AdminRoute, Check, Handler
-from swap_runtime.leases import TERM, Lease, work_while_held
-from swap_runtime.parking import PostgresParking
+from swap_runtime.parts import Build, Service
+from swap_runtime.running import run_service
 from swap_runtime.settings import ServiceGroup, SharedSettings
-from swap_runtime.supervision import Beat, Rounds, Run, Supervised, Work
-from swap_runtime.wake import Wake, Wakes
 
-if TYPE_CHECKING:
-    from swap_runtime.consuming import Subscriptions
-
-Build = Callable[["Service"], Awaitable[None]]
-Lead = Callable[[Beat, Lease], Awaitable[None]]
-Close = Callable[[], Awaitable[None]]
-
-
-class Service:
-    """What a process is made of; `build` adds to it, `run` runs it."""
-
-    def __init__(
-        self,
-        name: str,
-        settings: SharedSettings,
-        group: ServiceGroup,
-        *,
-        publishes: bool = True,
-        clock: Clock = utc_now,
-    ) -> None:
-        self.name = name
-        self.settings = settings
-        self.group = group
-        self.publishes = publishes
-        self.clock = clock
-        self.holder = f"{socket.gethostname()}/{os.getpid()}/{token_hex(4)}"
-        self.engine: AsyncEngine = create_engine(
-            group.database_url, application_name=name, pool_size=group.database_pool_size
-        )
-        self.wakes = Wakes(group.database_url, application_name=name)
-        self.tasks: list[Supervised] = []
-        self.rounds: list[Rounds] = []
-        self.admin_routes: list[AdminRoute] = []
-        self.asgi: list[tuple[Any, str, int]] = []
-        self.checks: dict[str, Check] = {}
-        self.starters: list[Close] = []
-        self.closers: list[Close] = []
-
-    @cached_property
-    def subscriptions(self) -> Subscriptions:
-        """What this process consumes. A service that never asks does not load FastStream."""
-        from swap_runtime.consuming import Subscriptions  # noqa: PLC0415
-
-        return Subscriptions(self.settings.kafka)
-
-    def parking(self, consumer: str) -> PostgresParking:
-        """Return where this consumer's messages are set aside."""
-        return PostgresParking(self.engine, consumer=consumer)
-
-    def task(self, name: str, run: Run, *, failures_max: int | None = None) -> None:
-        """Keep `run(beat)` running; it calls `beat()` at least every few seconds.
-
-        It is cancelled when the process stops, and restarted with a growing pause when it raises.
-        """
-        at_most = failures_max or self.settings.watchdog.task_failures_max
-        self.tasks.append(Supervised(name, run, failures_max=at_most))
-
-    def every(
-        self,
-        name: str,
-        interval: timedelta,
-        work: Work,
-        *,
-        wake: Wake | None = None,
-        failures_max: int | None = None,
-    ) -> None:
-        """Call `work()` at an interval, sooner when woken, and at once again while it says True.
-
-        Replicas all do it: work taken `FOR UPDATE SKIP LOCKED` needs no leader.
-        """
-        rounds = Rounds(interval, work, wake=wake)
-        self.rounds.append(rounds)
-        self.task(name, rounds, failures_max=failures_max)
-
-    def lead(self, name: str, run: Lead, *, term: timedelta = TERM) -> None:
-        """Keep `run(beat, lease)` running on one replica: where the lease `name` is held.
-
-        It is cancelled as soon as the lease is lost. Standing by counts as being well.
-        """
-
-        async def stand_by_and_run(beat: Beat) -> None:
-            await work_while_held(
-                self.engine,
-                name,
-                lambda lease: run(beat, lease),
-                holder=self.holder,
-                term=term,
-                waiting=beat,
-            )
-
-        self.task(name, stand_by_and_run)
-
-    def admin(self, method: str, path: str, handler: Handler) -> None:
-        """Add an operator's route below `/admin`; who has no operator token never reaches it."""
-        self.admin_routes.append(AdminRoute(method, path, handler))
-
-    def serve(self, app: Any, *, port: int, host: str | None = None) -> None:
-        """Serve an ASGI application in the same event loop, and let its requests end at a stop."""
-        self.asgi.append((app, host or self.group.host, port))
-
-    def ready_when(self, name: str, check: Check) -> None:
-        """Make `/readyz` depend on a check, which raises while the process cannot work."""
-        self.checks[name] = check
-
-    def on_start(self, begin: Close) -> None:
-        """Do this once Postgres is there and before anything works: checks, for instance.
-
-        `Unavailable` is waited for; anything else ends the process.
-        """
-        self.starters.append(begin)
-
-    def on_stop(self, close: Close) -> None:
-        """Close a client at the end, the last one opened first."""
-        self.closers.append(close)
+__all__ = ["Build", "Service", "run"]
 
 
 def run(
@@ -168,6 +40,4 @@ def run(
     :param publishes: whether it has messages to send: then it runs a relay for its outbox.
     :raises SystemExit: with a code other than 0 when it cannot go on.
     """
-    from swap_runtime.running import run_service  # noqa: PLC0415  it knows this module
-
     run_service(lambda: Service(name, settings, group, publishes=publishes), build)
