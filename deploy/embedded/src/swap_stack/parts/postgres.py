@@ -57,7 +57,7 @@ class Postgres(Daemon):
     async def probe(self) -> bool:
         process = await asyncio.create_subprocess_exec(
             program("pg_isready"),
-            *("-q", "-h", "127.0.0.1", "-p", str(self.port), "-t", "1"),
+            *("-q", "-U", "postgres", "-h", "127.0.0.1", "-p", str(self.port), "-t", "1"),
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.DEVNULL,
         )
