@@ -1,0 +1,3 @@
+from swap_notifier.app import main
+
+main()

@@ -1,0 +1,66 @@
+"""Looks at the address that is really dialled, after every name has been resolved.
+
+A name may lead to another address a moment after it was checked, and a URL can spell an address
+in many ways; a socket is made for exactly one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import socket
+from collections.abc import Sequence
+
+import aiohttp
+from aiohttp.abc import AbstractResolver
+
+from swap_notifier.domain.addresses import may_dial
+from swap_notifier.ports import NameUnknown
+
+AddressInfo = tuple[int, int, int, str, tuple[object, ...]]
+KEEPALIVE_SECONDS = 60
+NAMES_TTL_SECONDS = 10
+
+
+class AddressRefused(OSError):
+    """The address leads inside: nothing is sent there."""
+
+    def __init__(self, address: str) -> None:
+        super().__init__(errno.EACCES, f"{address} is not a public address")
+
+
+def guarded_connector(
+    *, allow_loopback: bool, resolver: AbstractResolver | None = None
+) -> aiohttp.TCPConnector:
+    """Return a connector that dials public addresses only; its user bounds the connections."""
+
+    def make_socket(info: AddressInfo) -> socket.socket:
+        family, kind, protocol, _, address = info
+        if not may_dial(str(address[0]), loopback=allow_loopback):
+            raise AddressRefused(str(address[0]))
+        return socket.socket(family, kind, protocol)
+
+    return aiohttp.TCPConnector(
+        limit=0,
+        limit_per_host=0,
+        keepalive_timeout=KEEPALIVE_SECONDS,
+        ttl_dns_cache=NAMES_TTL_SECONDS,
+        resolver=resolver,
+        socket_factory=make_socket,
+    )
+
+
+class SystemNames:
+    """Names as this machine resolves them."""
+
+    async def addresses(self, host: str, port: int) -> Sequence[str]:
+        """
+        :raises NameUnknown: when the name leads nowhere.
+        """
+        try:
+            found = await asyncio.get_running_loop().getaddrinfo(
+                host, port, type=socket.SOCK_STREAM
+            )
+        except OSError as error:
+            raise NameUnknown(host) from error
+        return sorted({str(address[0]) for *_, address in found})

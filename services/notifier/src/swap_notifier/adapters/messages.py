@@ -1,0 +1,35 @@
+"""Messages as an operator sees them, in Postgres."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from swap_notifier.adapters import statements
+from swap_runtime.database import reading, transaction
+
+
+class PostgresMessages:
+    def __init__(self, engine: AsyncEngine) -> None:
+        self._engine = engine
+
+    async def list_of_swap(self, swap_id: UUID) -> Sequence[Mapping[str, Any]]:
+        async with reading(self._engine) as connection:
+            rows = await connection.execute(statements.MESSAGES_OF_SWAP, {"swap_id": swap_id})
+            return [dict(row) for row in rows.mappings()]
+
+    async def replay(self, message_id: str, *, at: datetime) -> bool:
+        async with transaction(self._engine) as connection:
+            values = {"id": message_id, "at": at}
+            found = await connection.scalar(statements.REPLAY, values)
+            await connection.execute(statements.NOTIFY)
+            return found is not None
+
+    async def forget(self, *, before: datetime, limit: int) -> int:
+        async with transaction(self._engine) as connection:
+            values = {"before": before, "limit": limit}
+            return len((await connection.scalars(statements.FORGET, values)).all())

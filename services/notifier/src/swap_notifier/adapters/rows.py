@@ -1,0 +1,68 @@
+"""Between rows and the notifier's own data."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Row
+
+from swap_notifier.domain.endpoints import Endpoint
+from swap_notifier.domain.outcomes import Claimed, Outcome
+from swap_notifier.ports import Change
+
+
+def change_row(change: Change) -> dict[str, object]:
+    return {
+        "app_id": change.app_id,
+        "swap_id": change.swap_id,
+        "sequence": change.sequence,
+        "event_type": change.event_type,
+        "changed_at": change.changed_at,
+        "body": change.body,
+    }
+
+
+def outcome_row(outcome: Outcome) -> dict[str, object]:
+    return {
+        "message_id": outcome.claimed.message_id,
+        "claim": outcome.claimed.claim,
+        "endpoint_id": outcome.claimed.endpoint_id,
+        "attempt": outcome.attempts,
+        "at": outcome.at,
+        "milliseconds": outcome.answer.milliseconds,
+        "http_status": outcome.answer.http_status,
+        "error": outcome.answer.error,
+        "state": outcome.state.value,
+        "due_at": outcome.due_at,
+    }
+
+
+def to_claimed(row: Row[Any], claim: UUID) -> Claimed:
+    previous = () if row.previous_secret is None else (row.previous_secret,)
+    return Claimed(
+        message_id=row.id,
+        claim=claim,
+        endpoint_id=row.endpoint_id,
+        event_type=row.event_type,
+        body=row.body,
+        attempts=row.attempts,
+        url=row.url,
+        secrets=(row.secret, *previous),
+        failing_since=row.failing_since,
+    )
+
+
+def to_endpoint(row: Row[Any]) -> Endpoint:
+    return Endpoint(
+        id=row.id,
+        app_id=row.app_id,
+        url=row.url,
+        environment=row.environment,
+        wants_updates=row.wants_updates,
+        created_at=row.created_at,
+        enabled_from=row.enabled_from,
+        disabled_at=row.disabled_at,
+        disabled_reason=row.disabled_reason,
+        failing_since=row.failing_since,
+    )

@@ -1,0 +1,155 @@
+"""Every statement of the notifier. Arrays in: their number never grows with the batch."""
+
+from typing import Final
+
+from sqlalchemy import text
+
+MESSAGES_DUE: Final = "notifier_messages_due"
+
+AUDIENCE: Final = text("""
+SELECT app_id, bool_or(wants_updates) AS wants_updates
+FROM endpoint WHERE app_id = ANY(:app_ids) AND disabled_at IS NULL GROUP BY app_id
+""")
+# The id says which endpoint is told which change, so it is the same however often that is asked.
+ADD_MESSAGES: Final = text("""
+INSERT INTO webhook_message (id, swap_id, endpoint_id, sequence, app_id, event_type, body, state,
+                             attempts, due_at, created_at)
+SELECT 'msg_' || left(encode(sha256(convert_to(
+         concat_ws('/', endpoint.id, new.swap_id, new.sequence), 'UTF8')), 'hex'), 32),
+       new.swap_id, endpoint.id, new.sequence, new.app_id, new.event_type, new.body, 'waiting',
+       0, :at, :at
+FROM unnest(CAST(:app_id AS uuid[]), CAST(:swap_id AS uuid[]), CAST(:sequence AS int[]),
+            CAST(:event_type AS text[]), CAST(:changed_at AS timestamptz[]),
+            CAST(:body AS bytea[]))
+     AS new(app_id, swap_id, sequence, event_type, changed_at, body)
+JOIN endpoint ON endpoint.app_id = new.app_id AND endpoint.disabled_at IS NULL
+             AND endpoint.enabled_from <= new.changed_at
+             AND (endpoint.wants_updates OR new.event_type <> :updated)
+ORDER BY new.swap_id, endpoint.id, new.sequence
+ON CONFLICT (swap_id, endpoint_id, sequence) DO NOTHING
+""")
+NOTIFY: Final = text(f"SELECT pg_notify('{MESSAGES_DUE}', '')")
+
+# First the endpoints for which something waits, found by jumping along the index; of each the
+# oldest that is due, as many as it has room for; then turn by turn, so that no endpoint's backlog
+# stands before another's only message. A message goes to its own app's endpoint or nowhere.
+CLAIM: Final = text("""
+WITH RECURSIVE waiting AS (
+  (SELECT endpoint_id FROM webhook_message WHERE state = 'waiting'
+   ORDER BY endpoint_id LIMIT 1)
+  UNION ALL
+  SELECT (SELECT m.endpoint_id FROM webhook_message AS m
+          WHERE m.state = 'waiting' AND m.endpoint_id > waiting.endpoint_id
+          ORDER BY m.endpoint_id LIMIT 1)
+  FROM waiting WHERE waiting.endpoint_id IS NOT NULL
+), room AS (
+  SELECT endpoint.id, endpoint.app_id, coalesce(known.room, :first_room) AS room
+  FROM waiting JOIN endpoint ON endpoint.id = waiting.endpoint_id
+  LEFT JOIN unnest(CAST(:endpoint_ids AS uuid[]), CAST(:rooms AS int[])) AS known(id, room)
+    ON known.id = endpoint.id
+  WHERE endpoint.disabled_at IS NULL
+), due AS (
+  SELECT oldest.id, row_number() OVER (PARTITION BY room.id ORDER BY oldest.due_at) AS turn
+  FROM room CROSS JOIN LATERAL (
+    SELECT m.id, m.due_at FROM webhook_message AS m
+    WHERE m.endpoint_id = room.id AND m.app_id = room.app_id
+      AND m.state = 'waiting' AND m.due_at <= :at
+    ORDER BY m.due_at LIMIT room.room FOR UPDATE SKIP LOCKED
+  ) AS oldest
+), claimed AS (
+  UPDATE webhook_message AS m SET due_at = :until, claim = :claim
+  WHERE m.id IN (SELECT id FROM due ORDER BY turn LIMIT :free)
+  RETURNING m.id, m.endpoint_id, m.event_type, m.body, m.attempts
+)
+SELECT claimed.*, endpoint.url, endpoint.secret, endpoint.failing_since,
+       CASE WHEN endpoint.previous_secret_until > :at THEN endpoint.previous_secret END
+         AS previous_secret
+FROM claimed JOIN endpoint ON endpoint.id = claimed.endpoint_id
+""")
+
+# One statement for messages, attempts and endpoints. Who lost the claim writes nothing, and
+# nothing is tried again for an endpoint that was disabled meanwhile.
+RECORD: Final = text("""
+WITH outcome AS (
+  SELECT * FROM unnest(
+    CAST(:message_id AS text[]), CAST(:claim AS uuid[]), CAST(:endpoint_id AS uuid[]),
+    CAST(:attempt AS int[]), CAST(:at AS timestamptz[]), CAST(:milliseconds AS int[]),
+    CAST(:http_status AS int[]), CAST(:error AS text[]), CAST(:state AS text[]),
+    CAST(:due_at AS timestamptz[]))
+    AS o(message_id, claim, endpoint_id, attempt, at, milliseconds, http_status, error, state,
+         due_at)
+), recorded AS (
+  UPDATE webhook_message AS m
+  SET attempts = o.attempt, due_at = o.due_at, claim = NULL,
+      state = CASE WHEN o.state = 'waiting' AND endpoint.disabled_at IS NOT NULL
+                   THEN 'discarded' ELSE o.state END,
+      ended_at = CASE WHEN o.state = 'waiting' AND endpoint.disabled_at IS NULL
+                      THEN NULL ELSE o.at END
+  FROM outcome AS o JOIN endpoint ON endpoint.id = o.endpoint_id
+  WHERE m.id = o.message_id AND m.claim = o.claim
+  RETURNING m.id
+), logged AS (
+  INSERT INTO delivery_attempt (message_id, attempt, at, milliseconds, http_status, error)
+  SELECT message_id, attempt, at, milliseconds, http_status, error
+  FROM outcome WHERE message_id IN (SELECT id FROM recorded) ORDER BY at
+), latest AS (
+  SELECT endpoint_id, bool_or(state = 'delivered') AS has_delivered, min(at) AS first_at
+  FROM outcome GROUP BY endpoint_id
+)
+UPDATE endpoint
+SET failing_since = CASE WHEN has_delivered THEN NULL ELSE first_at END
+FROM latest
+WHERE endpoint.id = latest.endpoint_id
+  AND (endpoint.failing_since IS NULL) <> has_delivered
+""")
+
+ADD_ENDPOINT: Final = text("""
+INSERT INTO endpoint (id, app_id, url, environment, wants_updates, secret, created_at, enabled_from)
+VALUES (:id, :app_id, :url, :environment, :wants_updates, :secret, :created_at, :enabled_from)
+""")
+ENDPOINTS: Final = text("""
+SELECT id, app_id, url, environment, wants_updates, created_at, enabled_from, disabled_at,
+       disabled_reason, failing_since
+FROM endpoint WHERE CAST(:app_id AS uuid) IS NULL OR app_id = :app_id ORDER BY created_at, id
+""")
+ROTATE: Final = text("""
+UPDATE endpoint SET previous_secret = secret, previous_secret_until = :until, secret = :secret
+WHERE id = :id RETURNING id
+""")
+DISABLE: Final = text("""
+UPDATE endpoint SET disabled_at = coalesce(disabled_at, :at),
+                    disabled_reason = coalesce(disabled_reason, :reason)
+WHERE id = ANY(:ids) RETURNING id
+""")
+# A message under way keeps its claim and ends by itself.
+DISCARD: Final = text("""
+UPDATE webhook_message SET state = 'discarded', ended_at = :at, claim = NULL
+WHERE endpoint_id = ANY(:ids) AND state = 'waiting'
+""")
+ENABLE: Final = text("""
+UPDATE endpoint SET enabled_from = :at, disabled_at = NULL, disabled_reason = NULL,
+                    failing_since = NULL
+WHERE id = :id RETURNING id
+""")
+
+MESSAGES_OF_SWAP: Final = text("""
+SELECT m.id, m.endpoint_id, m.sequence, m.event_type, m.state, m.attempts, m.due_at,
+       m.created_at, m.ended_at,
+       coalesce((SELECT jsonb_agg(jsonb_build_object(
+           'attempt', a.attempt, 'at', a.at, 'milliseconds', a.milliseconds,
+           'http_status', a.http_status, 'error', a.error) ORDER BY a.id)
+         FROM delivery_attempt AS a WHERE a.message_id = m.id), '[]') AS log
+FROM webhook_message AS m WHERE m.swap_id = :swap_id ORDER BY m.sequence, m.endpoint_id
+""")
+REPLAY: Final = text("""
+UPDATE webhook_message AS m
+SET state = 'waiting', attempts = 0, due_at = :at, claim = NULL, ended_at = NULL
+FROM endpoint
+WHERE m.id = :id AND endpoint.id = m.endpoint_id AND endpoint.disabled_at IS NULL
+RETURNING m.id
+""")
+FORGET: Final = text("""
+DELETE FROM webhook_message WHERE id IN (
+  SELECT id FROM webhook_message WHERE ended_at < :before ORDER BY ended_at LIMIT :limit
+) RETURNING id
+""")

@@ -1,0 +1,50 @@
+"""The consumer's transaction on Postgres: the inbox, then the messages in one statement."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
+from datetime import datetime
+from uuid import UUID
+
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+from swap_notifier.adapters import statements
+from swap_notifier.adapters.rows import change_row
+from swap_notifier.domain.events import UPDATED
+from swap_notifier.ports import Change
+from swap_runtime.columns import columns
+from swap_runtime.database import transaction
+from swap_runtime.inbox import mark_seen
+
+
+class PostgresWork:
+    def __init__(self, connection: AsyncConnection, consumer: str) -> None:
+        self._connection = connection
+        self._consumer = consumer
+
+    async def mark_seen(self, message_ids: Sequence[UUID]) -> frozenset[UUID]:
+        return await mark_seen(self._connection, self._consumer, message_ids)
+
+    async def find_audience(self, app_ids: Collection[UUID]) -> Mapping[UUID, bool]:
+        rows = await self._connection.execute(statements.AUDIENCE, {"app_ids": list(app_ids)})
+        return {row.app_id: row.wants_updates for row in rows}
+
+    async def add_messages(self, changes: Sequence[Change], *, at: datetime) -> int:
+        rows = columns([change_row(change) for change in changes])
+        values = {**rows, "at": at, "updated": UPDATED}
+        added = await self._connection.execute(statements.ADD_MESSAGES, values)
+        if added.rowcount:
+            await self._connection.execute(statements.NOTIFY)
+        return added.rowcount
+
+
+class PostgresUnitOfWork:
+    def __init__(self, engine: AsyncEngine, *, consumer: str) -> None:
+        self._engine = engine
+        self._consumer = consumer
+
+    @asynccontextmanager
+    async def __call__(self) -> AsyncIterator[PostgresWork]:
+        async with transaction(self._engine) as connection:
+            yield PostgresWork(connection, self._consumer)

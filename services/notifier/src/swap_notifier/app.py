@@ -1,0 +1,111 @@
+"""Builds the notifier. The only module that knows every concrete class."""
+
+from __future__ import annotations
+
+import secrets
+from datetime import timedelta
+from uuid import uuid4
+
+import orjson
+
+from swap_contracts.public.rendering import render_webhook
+from swap_contracts.swaps import SwapChanged
+from swap_notifier.adapters.deliveries import PostgresDeliveries
+from swap_notifier.adapters.endpoints import PostgresEndpoints
+from swap_notifier.adapters.guard import SystemNames, guarded_connector
+from swap_notifier.adapters.http_sender import HttpSender
+from swap_notifier.adapters.messages import PostgresMessages
+from swap_notifier.adapters.statements import MESSAGES_DUE
+from swap_notifier.adapters.unit_of_work import PostgresUnitOfWork
+from swap_notifier.domain.windows import Windows
+from swap_notifier.handlers import swaps
+from swap_notifier.http.admin import EndpointRoutes
+from swap_notifier.settings import NotifierGroup, NotifierSettings
+from swap_notifier.usecases.add_endpoint import AddEndpoint
+from swap_notifier.usecases.create_messages import CreateMessages, Render
+from swap_notifier.usecases.deliver_messages import DeliverMessages
+from swap_notifier.usecases.forget_messages import ForgetMessages
+from swap_notifier.usecases.list_sent import ListSent
+from swap_notifier.usecases.replay_messages import ReplayMessages
+from swap_notifier.usecases.rotate_secret import RotateSecret
+from swap_notifier.usecases.switch_endpoints import SwitchEndpoints
+from swap_runtime.catalogue import load_catalogue
+from swap_runtime.public_catalogue import public_catalogue
+from swap_runtime.service import Service, run
+from swap_runtime.settings import SharedSettings
+
+FORGET_INTERVAL = timedelta(hours=1)
+
+
+def main() -> None:
+    settings = NotifierSettings()  # type: ignore[call-arg]  # the environment fills it
+    run("notifier", settings, settings.notifier, build, publishes=False)
+
+
+async def build(service: Service) -> None:
+    group = service.group
+    assert isinstance(group, NotifierGroup)
+    swaps.subscribe(
+        service.subscriptions,
+        create_messages=CreateMessages(
+            PostgresUnitOfWork(service.engine, consumer="notifier"),
+            renderer(service.settings),
+            clock=service.clock,
+        ),
+        parking=service.parking("notifier"),
+    )
+    _deliver(service, group)
+    _administer(service, group)
+
+
+def renderer(settings: SharedSettings) -> Render:
+    """Return what turns a swap into the bytes that every attempt sends."""
+    catalogue = public_catalogue(load_catalogue(settings.catalogue))
+
+    def render(swap: SwapChanged) -> bytes:
+        return orjson.dumps(render_webhook(swap, catalogue))
+
+    return render
+
+
+def _deliver(service: Service, group: NotifierGroup) -> None:
+    sender = HttpSender(
+        guarded_connector(allow_loopback=group.allow_loopback), timeout=group.attempt_timeout
+    )
+    wake = service.wakes.on(MESSAGES_DUE)
+    deliver_messages = DeliverMessages(
+        PostgresDeliveries(service.engine),
+        sender,
+        Windows(total_max=group.concurrency_max, endpoint_max=group.endpoint_concurrency_max),
+        wake,
+        attempt_timeout=group.attempt_timeout,
+        clock=service.clock,
+        new_id=uuid4,
+        randbelow=secrets.randbelow,
+    )
+    service.every("deliver-messages", group.poll_interval, deliver_messages, wake=wake)
+    # Closed in reverse: first what is under way ends, then its connections.
+    service.on_stop(sender.close)
+    service.on_stop(deliver_messages.finish)
+
+
+def _administer(service: Service, group: NotifierGroup) -> None:
+    clock = service.clock
+    endpoints = PostgresEndpoints(service.engine)
+    messages = PostgresMessages(service.engine)
+    forget_messages = ForgetMessages(messages, keep=group.keep_messages, clock=clock)
+    service.every("forget-messages", FORGET_INTERVAL, forget_messages)
+    EndpointRoutes(
+        add_endpoint=AddEndpoint(
+            endpoints,
+            SystemNames(),
+            allow_loopback=group.allow_loopback,
+            clock=clock,
+            new_id=uuid4,
+            random_bytes=secrets.token_bytes,
+        ),
+        rotate_secret=RotateSecret(endpoints, clock=clock, random_bytes=secrets.token_bytes),
+        switch_endpoints=SwitchEndpoints(endpoints, clock=clock),
+        replay_messages=ReplayMessages(messages, clock=clock),
+        list_sent=ListSent(endpoints, messages),
+    ).add_to(service)

@@ -1,0 +1,34 @@
+"""An endpoint: where one app wants to hear of its swaps."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+from uuid import UUID
+
+SECRET_PREFIX: Final = "whsec_"
+SECRET_BYTES: Final = 32
+# How long the secret before the last rotation signs beside the new one.
+OVERLAP: Final = timedelta(hours=24)
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """What may be shown of an endpoint: everything but its secrets."""
+
+    id: UUID
+    app_id: UUID
+    url: str
+    environment: str
+    wants_updates: bool
+    created_at: datetime
+    enabled_from: datetime
+    disabled_at: datetime | None
+    disabled_reason: str | None
+    failing_since: datetime | None
+
+
+def to_secret(random_bytes: bytes) -> str:
+    return SECRET_PREFIX + b64encode(random_bytes).decode()

@@ -1,0 +1,12 @@
+"""What a change of a swap is called, and to whom it is told."""
+
+from __future__ import annotations
+
+from typing import Final
+
+UPDATED: Final = "swap.updated"
+
+
+def event_type(*, status: str, previous_status: str | None) -> str:
+    """Return `swap.<status>` for a change of status, `swap.updated` for progress inside one."""
+    return UPDATED if status == previous_status else f"swap.{status}"

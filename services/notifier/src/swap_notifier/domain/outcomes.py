@@ -1,0 +1,93 @@
+"""What an answer, or none, means for a message and for its endpoint."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Final
+from uuid import UUID
+
+from swap_notifier.domain.schedule import pause_after
+
+GONE: Final = 410
+ASKS_FOR_TIME: Final = frozenset({429, 503})
+FAILING_MAX: Final = timedelta(days=5)
+
+
+class State(StrEnum):
+    WAITING = "waiting"
+    DELIVERED = "delivered"
+    FAILED = "failed"
+    DISCARDED = "discarded"  # its endpoint was disabled before it was delivered
+
+
+class DisabledReason(StrEnum):
+    OPERATOR = "operator"
+    GONE = "gone"  # it answered 410
+    FAILING = "failing"  # nothing but failures for too long
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """One message, taken to be sent now, with what its endpoint needs."""
+
+    message_id: str
+    claim: UUID
+    endpoint_id: UUID
+    event_type: str
+    body: bytes
+    attempts: int  # made before this one
+    url: str
+    secrets: tuple[str, ...]  # the newest first; every one signs
+    failing_since: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back. Without a status nothing usable did, and `error` says why."""
+
+    http_status: int | None
+    error: str | None
+    retry_after: timedelta | None
+    milliseconds: int
+
+    @property
+    def is_success(self) -> bool:
+        return self.http_status is not None and 200 <= self.http_status < 300  # noqa: PLR2004
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one attempt changes."""
+
+    claimed: Claimed
+    answer: Answer
+    at: datetime
+    state: State
+    due_at: datetime  # of the next attempt, while there is one
+    disables: DisabledReason | None
+
+    @property
+    def attempts(self) -> int:
+        return self.claimed.attempts + 1
+
+
+def outcome_of(claimed: Claimed, answer: Answer, *, at: datetime, jitter_ppm: int) -> Outcome:
+    """Decide what follows from an answer."""
+    if answer.is_success:
+        return Outcome(claimed, answer, at, State.DELIVERED, at, None)
+    disables = _disables(claimed, answer, at)
+    retry_after = answer.retry_after if answer.http_status in ASKS_FOR_TIME else None
+    pause = pause_after(claimed.attempts + 1, retry_after=retry_after, jitter_ppm=jitter_ppm)
+    if pause is None or disables is not None:
+        return Outcome(claimed, answer, at, State.FAILED, at, disables)
+    return Outcome(claimed, answer, at, State.WAITING, at + pause, None)
+
+
+def _disables(claimed: Claimed, answer: Answer, at: datetime) -> DisabledReason | None:
+    if answer.http_status == GONE:
+        return DisabledReason.GONE
+    if claimed.failing_since is not None and at - claimed.failing_since >= FAILING_MAX:
+        return DisabledReason.FAILING
+    return None

@@ -1,0 +1,66 @@
+"""How many deliveries an endpoint may have under way at once.
+
+Each endpoint has a window of its own that grows while it answers well and shrinks when it does
+not, so that a dead or slow one keeps a few sockets busy and costs the others nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+from uuid import UUID
+
+FIRST: Final = 4
+FAILING: Final = 1
+SLOW: Final = timedelta(seconds=2)
+
+
+@dataclass(slots=True)
+class _Window:
+    size: int = FIRST
+    under_way: int = 0
+
+
+class Windows:
+    def __init__(self, *, total_max: int, endpoint_max: int) -> None:
+        self._total_max = total_max
+        self._endpoint_max = endpoint_max
+        self._windows: dict[UUID, _Window] = {}
+        self._under_way = 0
+
+    @property
+    def free(self) -> int:
+        """Return how many deliveries may begin now, of all endpoints together."""
+        return self._total_max - self._under_way
+
+    @property
+    def first(self) -> int:
+        """Return how many may begin of an endpoint that is not in `rooms`."""
+        return min(FIRST, self._endpoint_max)
+
+    def rooms(self) -> Mapping[UUID, int]:
+        """Return how many may begin of each endpoint that something is known about."""
+        return {
+            endpoint: max(window.size - window.under_way, 0)
+            for endpoint, window in self._windows.items()
+        }
+
+    def begin(self, endpoint: UUID) -> None:
+        self._windows.setdefault(endpoint, _Window(self.first)).under_way += 1
+        self._under_way += 1
+
+    def end(self, endpoint: UUID, *, is_success: bool, took: timedelta) -> None:
+        """Count one as ended and learn from it."""
+        window = self._windows[endpoint]
+        window.under_way -= 1
+        self._under_way -= 1
+        if not is_success:
+            window.size = max(window.size // 2, FAILING)
+        elif took > SLOW:
+            window.size = max(window.size // 2, self.first)
+        else:
+            window.size = min(window.size + 1, self._endpoint_max)
+        if window.under_way == 0 and window.size == self.first:
+            del self._windows[endpoint]

@@ -1,0 +1,66 @@
+"""What happened, one function per fact: the only place that logs and counts."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import structlog
+
+from swap_runtime.metrics import counter, gauge, histogram
+
+log = structlog.get_logger()
+
+CREATED = counter("notifier_messages_created", "Webhook messages created")
+ATTEMPTS = counter("notifier_attempts", "Delivery attempts, by outcome", ["outcome"])
+TOOK = histogram("notifier_attempt_seconds", "How long receivers take to answer")
+UNDER_WAY = gauge("notifier_deliveries_under_way", "Deliveries that wait for their answer")
+DISABLED = counter("notifier_endpoints_disabled", "Endpoints disabled, by reason", ["reason"])
+
+
+def messages_created(number: int) -> None:
+    CREATED.inc(number)
+
+
+def delivered(milliseconds: int) -> None:
+    ATTEMPTS.labels("delivered").inc()
+    TOOK.observe(milliseconds / 1000)
+
+
+def attempt_failed(
+    message_id: str, endpoint_id: UUID, attempt: int, http_status: int | None, error: str | None
+) -> None:
+    log.info(
+        "attempt failed",
+        webhook_message_id=message_id,
+        endpoint_id=endpoint_id,
+        attempt=attempt,
+        http_status=http_status,
+        error=error,
+    )
+    ATTEMPTS.labels("failed").inc()
+
+
+def gave_up(message_id: str, endpoint_id: UUID) -> None:
+    log.warning("webhook message given up", webhook_message_id=message_id, endpoint_id=endpoint_id)
+    ATTEMPTS.labels("gave_up").inc()
+
+
+def under_way(number: int) -> None:
+    UNDER_WAY.set(number)
+
+
+def endpoint_disabled(endpoint_id: UUID, reason: str) -> None:
+    log.warning("endpoint disabled", endpoint_id=endpoint_id, reason=reason)
+    DISABLED.labels(reason).inc()
+
+
+def endpoint_changed(endpoint_id: UUID, what: str) -> None:
+    log.info("endpoint changed", endpoint_id=endpoint_id, what=what)
+
+
+def replayed(message_id: str) -> None:
+    log.info("webhook message replayed", webhook_message_id=message_id)
+
+
+def forgotten(number: int) -> None:
+    log.info("webhook messages forgotten", number=number)

@@ -1,0 +1,112 @@
+"""What the notifier needs of the world, in its own words."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Protocol
+from uuid import UUID
+
+from swap_notifier.domain.endpoints import Endpoint
+from swap_notifier.domain.outcomes import Answer, Claimed, DisabledReason, Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change of one swap, rendered: what every endpoint of the app is told of it."""
+
+    app_id: UUID
+    swap_id: UUID
+    sequence: int
+    event_type: str
+    changed_at: datetime
+    body: bytes
+
+
+class Work(Protocol):
+    """One transaction of the consumer."""
+
+    async def mark_seen(self, message_ids: Sequence[UUID]) -> frozenset[UUID]: ...
+
+    async def find_audience(self, app_ids: Collection[UUID]) -> Mapping[UUID, bool]:
+        """Return the apps that have an enabled endpoint, and whether one of them wants updates."""
+        ...
+
+    async def add_messages(self, changes: Sequence[Change], *, at: datetime) -> int:
+        """Add one message per change and endpoint that wants it; return how many are new."""
+        ...
+
+
+class UnitOfWork(Protocol):
+    def __call__(self) -> AbstractAsyncContextManager[Work]: ...
+
+
+class Deliveries(Protocol):
+    async def claim(
+        self,
+        *,
+        at: datetime,
+        until: datetime,
+        claim: UUID,
+        free: int,
+        rooms: Mapping[UUID, int],
+        first_room: int,
+    ) -> Sequence[Claimed]:
+        """Take what is due, in turns between the endpoints; nobody else takes it before `until`."""
+        ...
+
+    async def record(self, outcomes: Sequence[Outcome]) -> None:
+        """Write down attempts and what follows from them; of a claim that was lost, nothing."""
+        ...
+
+
+class Sender(Protocol):
+    async def send(self, claimed: Claimed, *, at: datetime) -> Answer:
+        """Make one attempt. Whatever goes wrong is in the answer."""
+        ...
+
+
+class NameUnknown(Exception):
+    """A host name leads nowhere."""
+
+
+class Names(Protocol):
+    async def addresses(self, host: str, port: int) -> Sequence[str]:
+        """
+        :raises NameUnknown: when there are none.
+        """
+        ...
+
+
+class Endpoints(Protocol):
+    async def add(self, endpoint: Endpoint, *, secret: str) -> None: ...
+
+    async def list_endpoints(self, app_id: UUID | None) -> Sequence[Endpoint]: ...
+
+    async def rotate(self, endpoint_id: UUID, *, secret: str, until: datetime) -> bool:
+        """Give it a new secret; the present one signs beside it `until` then."""
+        ...
+
+    async def disable(self, endpoint_id: UUID, *, reason: DisabledReason, at: datetime) -> bool:
+        """Stop sending to it; what waits for it is discarded."""
+        ...
+
+    async def enable(self, endpoint_id: UUID, *, at: datetime) -> bool:
+        """Send to it what happens from now on."""
+        ...
+
+
+class Messages(Protocol):
+    async def list_of_swap(self, swap_id: UUID) -> Sequence[Mapping[str, Any]]:
+        """Return a swap's messages, oldest first, each with its attempts."""
+        ...
+
+    async def replay(self, message_id: str, *, at: datetime) -> bool:
+        """Make it due again if its endpoint is enabled."""
+        ...
+
+    async def forget(self, *, before: datetime, limit: int) -> int:
+        """Delete what ended before then, at most so many; return how many."""
+        ...

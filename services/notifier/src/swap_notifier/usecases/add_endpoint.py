@@ -1,0 +1,69 @@
+"""Adds an endpoint to an app, after looking where it leads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from uuid import UUID
+
+from swap_notifier import observe
+from swap_notifier.domain.addresses import may_dial
+from swap_notifier.domain.endpoints import SECRET_BYTES, Endpoint, to_secret
+from swap_notifier.domain.urls import UrlRefused, destination_of
+from swap_notifier.ports import Endpoints, Names, NameUnknown
+from swap_runtime.clock import Clock
+
+
+class AddEndpoint:
+    def __init__(
+        self,
+        endpoints: Endpoints,
+        names: Names,
+        *,
+        allow_loopback: bool,
+        clock: Clock,
+        new_id: Callable[[], UUID],
+        random_bytes: Callable[[int], bytes],
+    ) -> None:
+        self._endpoints = endpoints
+        self._names = names
+        self._allow_loopback = allow_loopback
+        self._clock = clock
+        self._new_id = new_id
+        self._random_bytes = random_bytes
+
+    async def __call__(
+        self, *, app_id: UUID, url: str, environment: str, wants_updates: bool
+    ) -> tuple[Endpoint, str]:
+        """Return the endpoint and its secret, which is never shown again.
+
+        :raises UrlRefused: when nothing may be sent there.
+        """
+        await self._check(url, is_live=environment == "live")
+        now = self._clock()
+        endpoint = Endpoint(
+            id=self._new_id(),
+            app_id=app_id,
+            url=url,
+            environment=environment,
+            wants_updates=wants_updates,
+            created_at=now,
+            enabled_from=now,
+            disabled_at=None,
+            disabled_reason=None,
+            failing_since=None,
+        )
+        secret = to_secret(self._random_bytes(SECRET_BYTES))
+        await self._endpoints.add(endpoint, secret=secret)
+        observe.endpoint_changed(endpoint.id, "added")
+        return endpoint, secret
+
+    async def _check(self, url: str, *, is_live: bool) -> None:
+        destination = destination_of(url, is_live=is_live, loopback=self._allow_loopback)
+        if destination.is_address:
+            return
+        try:
+            addresses = await self._names.addresses(destination.host, destination.port)
+        except NameUnknown as error:
+            raise UrlRefused("the host leads nowhere") from error
+        if not all(may_dial(address, loopback=self._allow_loopback) for address in addresses):
+            raise UrlRefused("the host leads to an address that is not public")

@@ -1,0 +1,50 @@
+"""Turns changes of swaps into webhook messages, whose bytes never change again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from swap_contracts.envelope import Envelope
+from swap_contracts.swaps import SwapChanged
+from swap_notifier import observe
+from swap_notifier.domain.events import UPDATED, event_type
+from swap_notifier.ports import Change, UnitOfWork
+from swap_runtime.clock import Clock
+
+Render = Callable[[SwapChanged], bytes]
+
+
+class CreateMessages:
+    def __init__(self, unit_of_work: UnitOfWork, render: Render, *, clock: Clock) -> None:
+        self._unit_of_work = unit_of_work
+        self._render = render
+        self._clock = clock
+
+    async def __call__(self, messages: Sequence[Envelope[SwapChanged]]) -> None:
+        async with self._unit_of_work() as work:
+            fresh = await work.mark_seen([message.message_id for message in messages])
+            swaps = [message.body for message in messages if message.message_id in fresh]
+            audience = await work.find_audience({swap.app_id for swap in swaps})
+            # Rendering is most of the work, so only what somebody hears of is rendered.
+            changes = [
+                self._change(swap, kind)
+                for swap in swaps
+                if (kind := _kind(swap)) != UPDATED or audience.get(swap.app_id)
+                if swap.app_id in audience
+            ]
+            created = await work.add_messages(changes, at=self._clock()) if changes else 0
+        observe.messages_created(created)
+
+    def _change(self, swap: SwapChanged, kind: str) -> Change:
+        return Change(
+            app_id=swap.app_id,
+            swap_id=swap.swap_id,
+            sequence=swap.sequence,
+            event_type=kind,
+            changed_at=swap.changed_at,
+            body=self._render(swap),
+        )
+
+
+def _kind(swap: SwapChanged) -> str:
+    return event_type(status=swap.status, previous_status=swap.previous_status)

@@ -1,0 +1,31 @@
+"""Disables and enables endpoints, as an operator says."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from swap_notifier import observe
+from swap_notifier.domain.outcomes import DisabledReason
+from swap_notifier.ports import Endpoints
+from swap_runtime.clock import Clock
+
+
+class SwitchEndpoints:
+    def __init__(self, endpoints: Endpoints, *, clock: Clock) -> None:
+        self._endpoints = endpoints
+        self._clock = clock
+
+    async def disable(self, endpoint_id: UUID) -> bool:
+        """Send nothing more there; False for an unknown endpoint."""
+        reason = DisabledReason.OPERATOR
+        is_done = await self._endpoints.disable(endpoint_id, reason=reason, at=self._clock())
+        if is_done:
+            observe.endpoint_disabled(endpoint_id, reason)
+        return is_done
+
+    async def enable(self, endpoint_id: UUID) -> bool:
+        """Send there what happens from now on; False for an unknown endpoint."""
+        is_done = await self._endpoints.enable(endpoint_id, at=self._clock())
+        if is_done:
+            observe.endpoint_changed(endpoint_id, "enabled")
+        return is_done

@@ -1,0 +1,194 @@
+"""One attempt over real sockets."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from time import monotonic
+from typing import Any
+
+import pytest
+import standardwebhooks
+from aiohttp import web
+from aiohttp.abc import AbstractResolver, ResolveResult
+from services.notifier.tests.factories import NOW, SECRET, a_claim
+from services.notifier.tests.sink import Sink, answering, hang_up, never_answer, open_sink
+
+from swap_notifier.adapters.guard import guarded_connector
+from swap_notifier.adapters.http_sender import HttpSender, retry_after_of
+from swap_notifier.domain.outcomes import Answer
+
+
+@pytest.fixture
+async def sink() -> AsyncIterator[Sink]:
+    async with open_sink() as sink:
+        yield sink
+
+
+@asynccontextmanager
+async def a_sender(
+    *, loopback: bool = True, seconds: float = 5, resolver: AbstractResolver | None = None
+) -> AsyncIterator[HttpSender]:
+    connector = guarded_connector(allow_loopback=loopback, resolver=resolver)
+    sender = HttpSender(connector, timeout=timedelta(seconds=seconds))
+    yield sender
+    await sender.close()
+
+
+async def attempt(url: str, **how: Any) -> Answer:
+    async with a_sender(**how) as sender:
+        return await sender.send(a_claim(url=url), at=datetime.now(UTC))
+
+
+class FlippingNames(AbstractResolver):
+    """Public when it is looked at, inside when it is dialled."""
+
+    def __init__(self, address: str, port: int) -> None:
+        self._address = address
+        self._port = port
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[ResolveResult]:
+        return [
+            ResolveResult(
+                hostname=host,
+                host=self._address,
+                port=self._port,
+                family=socket.AF_INET6 if ":" in self._address else socket.AF_INET,
+                proto=0,
+                flags=0,
+            )
+        ]
+
+    async def close(self) -> None:
+        pass
+
+
+class TestSend:
+    async def test_sends_the_stored_bytes_signed(self, sink: Sink) -> None:
+        answer = await attempt(sink.at("/"))
+
+        (received,) = sink.received
+        assert answer.http_status == 204
+        assert received.body == a_claim().body
+        assert received.headers["webhook-event-type"] == "swap.completed"
+        assert received.headers["content-type"] == "application/json"
+        standardwebhooks.Webhook(SECRET).verify(received.body, received.headers)
+
+    async def test_keeps_the_connection(self, sink: Sink) -> None:
+        ports = []
+
+        async def note(request: web.Request) -> web.StreamResponse:
+            assert request.transport is not None
+            ports.append(request.transport.get_extra_info("peername")[1])
+            return web.Response(text="ok")
+
+        async with a_sender() as sender:
+            for _ in range(3):
+                await sender.send(a_claim(url=sink.at("/", note)), at=NOW)
+
+        assert len(set(ports)) == 1
+
+    async def test_does_not_follow_a_redirect(self, sink: Sink) -> None:
+        url = sink.at("/", answering(302, location=f"{sink.url}/elsewhere"))
+
+        answer = await attempt(url)
+
+        assert answer.http_status == 302
+        assert not answer.is_success
+        assert list(sink.by_path()) == ["/"]
+
+    async def test_tells_a_lost_answer(self, sink: Sink) -> None:
+        answer = await attempt(sink.at("/", hang_up))
+
+        assert answer.http_status is None
+        assert answer.error
+
+    async def test_gives_up_on_a_receiver_that_hangs(self, sink: Sink) -> None:
+        answer = await attempt(sink.at("/", never_answer), seconds=0.2)
+
+        assert answer.http_status is None
+        assert answer.error is not None
+        assert "Timeout" in answer.error
+
+    async def test_does_not_wait_for_a_body_that_drips(self, sink: Sink) -> None:
+        async def drip(request: web.Request) -> web.StreamResponse:
+            response = web.StreamResponse()
+            await response.prepare(request)
+            while True:
+                await response.write(b"x")
+                await asyncio.sleep(0.05)
+
+        began = monotonic()
+        answer = await attempt(sink.at("/", drip))
+
+        assert answer.http_status == 200
+        assert monotonic() - began < 3
+
+    async def test_reads_no_more_than_a_little(self, sink: Sink) -> None:
+        written = 0
+
+        async def flood(request: web.Request) -> web.StreamResponse:
+            nonlocal written
+            response = web.StreamResponse()
+            await response.prepare(request)
+            for _ in range(1000):
+                await response.write(b"x" * 65_536)
+                written += 65_536
+            return response
+
+        answer = await attempt(sink.at("/", flood))
+
+        assert answer.http_status == 200
+        assert written < 50_000_000
+
+    async def test_hears_retry_after(self, sink: Sink) -> None:
+        answer = await attempt(sink.at("/", answering(503, retry_after="17")))
+
+        assert answer.retry_after == timedelta(seconds=17)
+
+
+class TestGuard:
+    @pytest.mark.parametrize("address", ["127.0.0.1", "10.0.0.1", "169.254.169.254", "::1", "::"])
+    async def test_refuses_a_name_that_turns_inside_after_it_was_checked(
+        self, sink: Sink, address: str
+    ) -> None:
+        names = FlippingNames(address, int(sink.url.rpartition(":")[2]))
+
+        answer = await attempt("http://hooks.example.com/", loopback=False, resolver=names)
+
+        assert answer.http_status is None
+        assert "not a public address" in (answer.error or "")
+        assert sink.received == []
+
+    @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "127.1", "2130706433", "[::1]"])
+    async def test_refuses_every_spelling_of_this_machine(self, sink: Sink, host: str) -> None:
+        port = sink.url.rpartition(":")[2]
+
+        answer = await attempt(f"http://{host}:{port}/", loopback=False)
+
+        assert answer.http_status is None
+        assert sink.received == []
+
+
+class TestRetryAfterOf:
+    @pytest.mark.parametrize(
+        ("value", "seconds"),
+        [
+            (None, None),
+            ("12", 12),
+            ("Thu, 01 Jan 2026 12:01:00 GMT", 60),
+            ("Thu, 01 Jan 2026 11:00:00 GMT", 0),
+            ("soon", None),
+            ("-5", None),
+            ("9" * 30, 10**6),
+        ],
+    )
+    def test_reads_seconds_and_dates(self, value: str | None, seconds: int | None) -> None:
+        expected = None if seconds is None else timedelta(seconds=seconds)
+
+        assert retry_after_of(value, at=NOW) == expected

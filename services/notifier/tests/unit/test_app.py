@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import orjson
+from services.notifier.tests.factories import a_catalogue_document, a_swap
+
+from swap_contracts.public.rendering import render_webhook
+from swap_domain.catalogue_document import catalogue_from
+from swap_runtime.public_catalogue import public_catalogue
+
+# Most of it is SQLAlchemy, pydantic, aiohttp and FastStream, which every process shares.
+RSS_MEGABYTES_MAX = 115
+
+
+def test_loads_neither_web3_nor_eth_account() -> None:
+    program = (
+        "import sys, swap_notifier.app, swap_runtime.running\n"
+        "print([m for m in ('web3', 'eth_account', 'fastapi') if m in sys.modules])\n"
+        "print(open('/proc/self/status').read().split('VmRSS:')[1].split()[0])\n"
+    )
+
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+
+    loaded, kilobytes = run.stdout.splitlines()
+    assert loaded == "[]"
+    assert int(kilobytes) // 1024 <= RSS_MEGABYTES_MAX
+
+
+def test_the_payload_says_which_change_it_is_about() -> None:
+    catalogue = public_catalogue(catalogue_from(a_catalogue_document()))
+
+    payload = orjson.loads(orjson.dumps(render_webhook(a_swap(sequence=3), catalogue)))
+
+    assert payload["swap"]["metadata"]["sequence"] == 3
+    assert payload["swap"]["metadata"]["reference_id"] == "order-1"
+    assert payload["deposit_actions"] == []

@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import pytest
+
+from swap_notifier.domain.urls import Destination, UrlRefused, destination_of
+
+
+class TestDestinationOf:
+    @pytest.mark.parametrize(
+        ("url", "destination"),
+        [
+            ("https://hooks.example.com/a?b=c", Destination("hooks.example.com", 443, False)),
+            ("http://hooks.example.com", Destination("hooks.example.com", 80, False)),
+            ("https://Hooks.Example.com:8443/", Destination("hooks.example.com", 8443, False)),
+            ("https://8.8.8.8/", Destination("8.8.8.8", 443, True)),
+            ("https://[2606:4700::1]/", Destination("2606:4700::1", 443, True)),
+            ("https://xn--bcher-kva.example/", Destination("xn--bcher-kva.example", 443, False)),
+        ],
+    )
+    def test_says_where_a_url_leads(self, url: str, destination: Destination) -> None:
+        assert destination_of(url, is_live=False, loopback=False) == destination
+
+    @pytest.mark.parametrize(
+        "url",
+        [
+            "",
+            "ftp://hooks.example.com",
+            "file:///etc/passwd",
+            "//hooks.example.com",
+            "https://",
+            "https://user@hooks.example.com",
+            "https://user:word@hooks.example.com",
+            "https://@hooks.example.com",
+            "https://hooks.example.com#part",
+            "https://hooks.example.com:22",
+            "https://hooks.example.com:0",
+            "https://hooks.example.com:99999",
+            "https://hooks.example.com.",
+            "https://hooks..example.com",
+            "https://-hooks.example.com",
+            "https://bücher.example",
+            "https://hooks.example.com/ space",
+            "https://hooks.example.com\\@127.0.0.1",
+            "https://hooks.example.com\n",
+            "https://hooks",
+            "https://localhost",
+            "http://127.0.0.1",
+            "http://127.1",
+            "http://2130706433",
+            "http://0x7f000001",
+            "http://0x7f.0.0.1",
+            "http://0177.0.0.1",
+            "http://127.0.0.01",
+            "http://1.2.3.4.5",
+            "http://hooks.example.0x1",
+            "http://[::1]",
+            "http://[::ffff:127.0.0.1]",
+            "http://[fe80::1%25eth0]",
+            "http://169.254.169.254/latest",
+            "https://" + "a" * 2050 + ".example",
+        ],
+    )
+    def test_refuses_what_cannot_be_an_endpoint(self, url: str) -> None:
+        with pytest.raises(UrlRefused):
+            destination_of(url, is_live=False, loopback=False)
+
+    def test_wants_https_in_live(self) -> None:
+        with pytest.raises(UrlRefused, match="https"):
+            destination_of("http://hooks.example.com", is_live=True, loopback=False)
+
+    @pytest.mark.parametrize("url", ["http://127.0.0.1:41009/hooks", "http://localhost:5000/"])
+    def test_lets_this_machine_be_an_endpoint_where_told(self, url: str) -> None:
+        assert destination_of(url, is_live=False, loopback=True)

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+from datetime import timedelta
+from uuid import uuid4
+
+from swap_notifier.domain.windows import FAILING, FIRST, SLOW, Windows
+
+QUICK = timedelta(milliseconds=5)
+
+
+class TestWindows:
+    def test_grow_with_quick_answers_up_to_the_bound(self) -> None:
+        windows, endpoint = Windows(total_max=100, endpoint_max=8), uuid4()
+
+        for _ in range(20):
+            windows.begin(endpoint)
+            windows.end(endpoint, is_success=True, took=QUICK)
+
+        assert windows.rooms() == {endpoint: 8}
+
+    def test_leave_a_dead_endpoint_one_socket(self) -> None:
+        windows, endpoint = Windows(total_max=100, endpoint_max=8), uuid4()
+
+        for _ in range(5):
+            windows.begin(endpoint)
+            windows.end(endpoint, is_success=False, took=timedelta(seconds=15))
+
+        assert windows.rooms() == {endpoint: FAILING}
+
+    def test_leave_a_slow_endpoint_the_first_few(self) -> None:
+        windows, endpoint = Windows(total_max=100, endpoint_max=32), uuid4()
+        for _ in range(10):
+            windows.begin(endpoint)
+            windows.end(endpoint, is_success=True, took=QUICK)
+
+        for _ in range(5):
+            windows.begin(endpoint)
+            windows.end(endpoint, is_success=True, took=SLOW * 2)
+            windows.begin(endpoint)
+
+        assert windows.rooms() == {endpoint: 0}  # five are under way
+        assert windows.first == FIRST
+
+    def test_count_what_is_under_way_against_both_bounds(self) -> None:
+        windows, endpoint = Windows(total_max=5, endpoint_max=8), uuid4()
+
+        for _ in range(3):
+            windows.begin(endpoint)
+
+        assert windows.free == 2
+        assert windows.rooms() == {endpoint: FIRST - 3}
