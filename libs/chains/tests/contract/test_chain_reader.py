@@ -341,6 +341,11 @@ class TestState:
         assert again.data == already_paid + codec.uint_word(done.intent_id)
         assert fine.succeeded
 
+    async def test_contracts_are_told_from_people(self, chain):
+        accounts = [chain.treasury, chain.user.address]
+
+        assert await chain.reader.with_code(accounts) == {chain.treasury}
+
     async def test_receipts_tell_success_and_cost(self, chain):
         good, bad = await chain.send_and_mine(
             chain.user,

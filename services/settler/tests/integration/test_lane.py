@@ -363,6 +363,20 @@ class TestABatch:
         assert statements < 40
         assert sum(world.paid(n) for n in range(1, 201)) == 200 * PAYOUT
 
+    async def test_leaves_out_native_money_for_a_contract_which_goes_alone(
+        self, world: World
+    ) -> None:
+        await world.confirmed_swaps(3)
+        async with world.engine.begin() as connection:
+            to_contract = "UPDATE intent SET to_address = :a WHERE to_address = :b"
+            values = {"a": DEPOSITORY, "b": a_recipient(2)}
+            await connection.execute(text(to_contract), values)
+
+        await world.send_everything()
+
+        slots = "SELECT count(*) FROM slot_intent GROUP BY nonce ORDER BY 1"
+        assert await world.rows(slots) == [(1,), (2,)]
+
     async def test_never_has_more_in_flight_than_a_public_node_keeps(self, world: World) -> None:
         await world.confirmed_swaps(20)
         async with world.engine.begin() as connection:

@@ -1,21 +1,19 @@
-"""One suite for the fake and for Postgres; then what only Postgres can show."""
+"""One suite for the fake and for Postgres: what passes here may be tested on the fake alone."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
 from uuid import UUID
 
 import pytest
-from pydantic import SecretStr
 from services.settler.tests.factories import (
     ETHEREUM,
     NOON,
     PAYOUT,
+    PLENTY,
     POLYGON,
     REQUESTED,
-    SIGNER,
     USDC,
     a_deposit,
     a_deposit_message,
@@ -26,41 +24,20 @@ from services.settler.tests.factories import (
     swap_id,
 )
 from services.settler.tests.fakes import FakeUnitOfWork
-from services.settler.tests.settlers import settler
-from sqlalchemy import text
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from services.settler.tests.integration.lanes import sign
+from services.settler.tests.settlers import Settler
 
 from swap_domain.lifecycle import Status
-from swap_runtime.database import create_engine
 from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
 from swap_settler.domain.changes import Changes
-from swap_settler.domain.ledger import LedgerTransaction, Posting, received
-from swap_settler.domain.swap import Swap
+from swap_settler.domain.inventory import Inventory
+from swap_settler.domain.ledger import received, received_reverted
+from swap_settler.domain.swap import DepositState, Swap
 from swap_settler.ports import UnitOfWork
 
 MESSAGE = UUID(int=9)
 HUGE = 10**77 + 1
-HASH = "0x" + "11" * 32
-ASSETS = {(ETHEREUM, USDC[ETHEREUM]), (POLYGON, USDC[POLYGON])}
-
-WATCHER = """
-INSERT INTO chain_watcher.watch_cursor SELECT :network, :number
-"""
-
-
-@pytest.fixture
-async def engine(migrated: Callable[[str], str]) -> AsyncIterator[AsyncEngine]:
-    watcher = create_engine(SecretStr(migrated("chain-watcher")), application_name="test")
-    async with watcher.begin() as connection:
-        await connection.execute(text("TRUNCATE watch_cursor, outbox"))
-    await watcher.dispose()
-    engine = create_engine(SecretStr(migrated("settler")), application_name="test", pool_size=10)
-    async with engine.begin() as connection:
-        await connection.execute(
-            text("TRUNCATE swap, account, inventory, inbox, outbox, signer CASCADE")
-        )
-    yield engine
-    await engine.dispose()
+SOURCE, DESTINATION = (ETHEREUM, USDC[ETHEREUM]), (POLYGON, USDC[POLYGON])
 
 
 @pytest.fixture(params=["fake", pytest.param("postgres", marks=pytest.mark.connected)])
@@ -73,6 +50,12 @@ def unit_of_work(request: pytest.FixtureRequest) -> UnitOfWork:
 async def loaded(unit_of_work: UnitOfWork, number: int = 7) -> Swap:
     async with unit_of_work() as work:
         return (await work.lock_swaps_by_id([swap_id(number)]))[swap_id(number)]
+
+
+async def inventory(unit_of_work: UnitOfWork) -> tuple[Inventory, Inventory]:
+    async with unit_of_work() as work:
+        rows = await work.lock_inventory({SOURCE, DESTINATION})
+    return rows[SOURCE], rows[DESTINATION]
 
 
 def plain(swap: Swap) -> Swap:
@@ -102,88 +85,67 @@ class TestUnitOfWork:
             assert await work.mark_seen([MESSAGE]) == {MESSAGE}
             assert await work.lock_swaps_by_id([swap_id(7)]) == {}
 
-    async def test_loads_what_was_flushed(self, unit_of_work: UnitOfWork) -> None:
+    async def test_loads_what_was_flushed_to_the_last_of_78_digits(
+        self, unit_of_work: UnitOfWork
+    ) -> None:
         swap = a_swap(7, requested=HUGE, fee=0, payout=HUGE)
-        deposit = replace(
-            a_deposit("seen", units=HUGE), swap_id=swap.id, heard_at=NOON, memo="0xmemo"
-        )
+        deposit = replace(a_deposit("seen", units=HUGE, memo="0xmemo"), swap_id=swap.id)
         told = swap.on(NOON).with_deposit(deposit)
         async with unit_of_work() as work:
             await work.flush([Changes(swap=swap)], [])
         async with unit_of_work() as work:
-            changes = Changes(swap=told, previous_status=swap.status, deposits=(deposit,))
-            await work.flush([changes], [])
+            change = Changes(swap=told, previous_status=swap.status, deposits=(deposit,))
+            await work.flush([change], [])
 
         assert plain(await loaded(unit_of_work)) == plain(told)
         async with unit_of_work() as work:
             await work.lock_keys({swap.match_key, "elsewhere"})
-            found = await work.lock_swaps({swap.match_key, "elsewhere"})
-        assert set(found) == {swap.match_key}
+            assert set(await work.lock_swaps({swap.match_key, "elsewhere"})) == {swap.match_key}
 
     async def test_finds_deposits_without_a_swap(self, unit_of_work: UnitOfWork) -> None:
-        waiting = a_deposit("seen")
-        nobodys = replace(a_deposit("seen", number=None, nth=1), heard_at=NOON)
+        waiting, nobodys = a_deposit("seen"), a_deposit("seen", number=None, nth=1)
         async with unit_of_work() as work:
             await work.flush([Changes(deposits=(waiting, nobodys))], [])
         async with unit_of_work() as work:
             both = await work.unmatched_deposits([nobodys.id], [waiting.match_key or ""])
-            none = await work.unmatched_deposits([], [])
-        assert both == {waiting.id: waiting, nobodys.id: nobodys}
-        assert none == {}
+            assert both == {waiting.id: waiting, nobodys.id: nobodys}
+            assert await work.unmatched_deposits([], []) == {}
 
     async def test_makes_inventory_rows_and_moves_them_with_the_bookings(
         self, unit_of_work: UnitOfWork
     ) -> None:
-        deposit = replace(a_deposit("confirmed", number=None, units=HUGE), is_booked=True)
+        deposit = replace(a_deposit(number=None, units=HUGE), is_booked=True)
+        before = await inventory(unit_of_work)
         async with unit_of_work() as work:
-            before = await work.lock_inventory(ASSETS)
-            change = Changes(deposits=(deposit,), ledger=(received(deposit),), trace_id="t")
-            await work.flush([change], [])
+            await work.flush([Changes(deposits=(deposit,), ledger=(received(deposit),))], [])
+
+        source, destination = await inventory(unit_of_work)
+        assert source == Inventory(*SOURCE, HUGE, HUGE, version=1)
+        assert destination == before[1] == Inventory(*DESTINATION)
+
+    async def test_refuses_to_give_away_more_than_there_is(self, unit_of_work: UnitOfWork) -> None:
+        never_booked = replace(a_deposit(number=None), is_booked=True)
+        entry = received_reverted(never_booked, version=1)
+
+        with pytest.raises(Exception, match=r"is at|account"):
+            async with unit_of_work() as work:
+                await work.flush([Changes(ledger=(entry,))], [])
+
+    async def test_books_the_same_thing_once(self, unit_of_work: UnitOfWork) -> None:
+        deposit = replace(a_deposit(number=None), is_booked=True)
         async with unit_of_work() as work:
-            rows = await work.lock_inventory(ASSETS)
+            await work.flush([Changes(ledger=(received(deposit),))], [])
 
-        assert {row.version for row in before.values()} == {0}
-        row = rows[ETHEREUM, USDC[ETHEREUM]]
-        assert (row.held_base_units, row.owed_base_units, row.version) == (HUGE, HUGE, 1)
-        assert rows[POLYGON, USDC[POLYGON]].version == 0
-
-    async def test_refuses_to_owe_more_than_is_held(self, unit_of_work: UnitOfWork) -> None:
-        run = settler(unit_of_work)
-        await run.request(a_request())
-
-        with pytest.raises(Exception, match="inventory|owes more"):
-            await self._overspend(unit_of_work)
-
-    async def _overspend(self, unit_of_work: UnitOfWork) -> None:
-        deposit = replace(a_deposit("confirmed", number=None), is_booked=True)
-        entry = received(deposit)
-        back = tuple(Posting(p.account, -p.base_units) for p in entry.postings)
-        reverse = LedgerTransaction("test", "test/1", None, None, None, back)
-        owing = LedgerTransaction(
-            "test", "test/2", None, None, None,
-            tuple(replace(p, base_units=p.base_units) for p in entry.postings),
-        )  # fmt: skip
-        async with unit_of_work() as work:
-            await work.flush([Changes(ledger=(owing,))], [])
-        async with unit_of_work() as work:
-            moved = replace(
-                reverse,
-                postings=(
-                    Posting(entry.postings[0].account, -REQUESTED),
-                    Posting(
-                        replace(entry.postings[1].account, kind=_equity(), deposit_id=None),
-                        REQUESTED,
-                    ),
-                ),
-            )
-            await work.flush([Changes(ledger=(moved,))], [])
+        with pytest.raises(Exception, match=r"was booked|dedupe_key"):
+            async with unit_of_work() as work:
+                await work.flush([Changes(ledger=(received(deposit),))], [])
 
     async def test_finds_whose_payment_it_is(self, unit_of_work: UnitOfWork) -> None:
-        run = settler(unit_of_work)
-        await run.paid_for()
+        await Settler(unit_of_work).paid_for()
         output = (await loaded(unit_of_work)).output
         assert output is not None
         assert output.paid_id is not None
+
         async with unit_of_work() as work:
             key = (POLYGON, output.paid_id)
             assert await work.swaps_paid_by([key, (ETHEREUM, output.paid_id)]) == {key: swap_id(7)}
@@ -192,56 +154,53 @@ class TestUnitOfWork:
     async def test_settles_a_swap_from_request_to_final_payout(
         self, unit_of_work: UnitOfWork
     ) -> None:
-        run = settler(unit_of_work)
+        run = Settler(unit_of_work)
         await run.deposits(funding())
-        await run.request(a_request())
+        await run.requests(a_request())
         await run.deposits(a_deposit_message("seen"), a_deposit_message("confirmed"))
-        await sign(unit_of_work, HASH)
+        await sign(unit_of_work)
         await run.payouts(a_payout_message("seen"), a_payout_message("confirmed"))
 
         swap = await loaded(unit_of_work)
         assert (swap.status, swap.sequence) == (Status.COMPLETED, 5)
-        async with unit_of_work() as work:
-            rows = await work.lock_inventory(ASSETS)
-        source, destination = rows[ETHEREUM, USDC[ETHEREUM]], rows[POLYGON, USDC[POLYGON]]
+        source, destination = await inventory(unit_of_work)
         assert (source.held_base_units, source.owed_base_units) == (REQUESTED, 0)
-        assert destination.available_base_units == 10**12 - PAYOUT
-        assert destination.owed_base_units == 0
+        assert (destination.available_base_units, destination.owed_base_units) == (
+            PLENTY - PAYOUT,
+            0,
+        )
 
+    async def test_takes_a_payout_back_and_pays_the_re_mined_deposit_within_one_batch(
+        self, unit_of_work: UnitOfWork
+    ) -> None:
+        run = Settler(unit_of_work)
+        await run.paid_for()
+        first = (await loaded(unit_of_work)).output
 
-def _equity() -> object:
-    from swap_settler.domain.ledger import AccountKind
+        await run.deposits(
+            a_deposit_message("reverted"),
+            a_deposit_message("seen", version=4),
+            a_deposit_message("confirmed", version=5),
+        )
 
-    return AccountKind.EQUITY
+        swap = await loaded(unit_of_work)
+        assert swap.status is Status.PAYOUT_PENDING
+        assert swap.output is not None
+        assert first is not None
+        assert swap.output.id != first.id
+        assert swap.sequence == 5
 
+    async def test_matches_a_deposit_that_came_before_its_swap(
+        self, unit_of_work: UnitOfWork
+    ) -> None:
+        run = Settler(unit_of_work)
+        await run.deposits(funding(), a_deposit_message("seen"), a_deposit_message("confirmed"))
+        source, _ = await inventory(unit_of_work)
+        assert source.owed_base_units == REQUESTED
 
-async def sign(unit_of_work: UnitOfWork, transaction_hash: str, number: int = 7) -> None:
-    """Do what the sender lane does: a slot, and signed bytes for it."""
-    output = (await loaded(unit_of_work, number)).output
-    assert output is not None
-    if isinstance(unit_of_work, FakeUnitOfWork):
-        unit_of_work.sign(output.id, transaction_hash)
-        return
-    assert isinstance(unit_of_work, PostgresUnitOfWork)
-    async with unit_of_work._engine.begin() as connection:
-        await put_on_slot(connection, output.id, number)
-        await connection.execute(
-            text("INSERT INTO attempt VALUES (:hash, :network, :signer, :nonce, 'x', 1, 1, false,"
-                 " now())"),
-            {"hash": transaction_hash, "network": POLYGON, "signer": SIGNER, "nonce": number},
-        )  # fmt: skip
+        await run.requests(a_request())
 
-
-async def put_on_slot(connection: AsyncConnection, intent_id: UUID, nonce: int) -> None:
-    values = {"network": POLYGON, "signer": SIGNER, "nonce": nonce, "id": intent_id}
-    for statement in (
-        "INSERT INTO nonce_slot VALUES (:network, :signer, :nonce, now())",
-        "INSERT INTO slot_intent VALUES (:network, :signer, :nonce, :id)",
-        "UPDATE intent SET state = 'assigned', slot_at = now() WHERE id = :id",
-    ):
-        await connection.execute(text(statement), values)
-
-
-async def rows(engine: AsyncEngine, statement: str, **values: object) -> Sequence[tuple[object]]:
-    async with engine.connect() as connection:
-        return [tuple(row) for row in await connection.execute(text(statement), values)]
+        swap = await loaded(unit_of_work)
+        assert (swap.status, swap.sequence) == (Status.PAYOUT_PENDING, 2)
+        assert [d.state for d in swap.deposits.values()] == [DepositState.CREDITED]
+        assert swap.credited_base_units == REQUESTED

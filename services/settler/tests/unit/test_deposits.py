@@ -363,6 +363,25 @@ class TestReverted:
         again = told(change.swap, "confirmed", version=4)
         assert set(postings(again)) == {"credited", "returned"}
 
+    def test_takes_a_final_deposit_that_is_only_seen_again_as_taken_by_a_reorg(self) -> None:
+        change = told(paid_for(), "seen", version=4)
+
+        assert change.swap is not None
+        assert change.swap.status is Status.DEPOSIT_PENDING
+        assert change.swap.quote.locked_at == NOON
+        assert set(postings(change)) == {"payout_released", "quote_reversed", "credit_reversed"}
+        [deposit] = change.deposits
+        assert (deposit.state, deposit.is_booked) == (DepositState.SEEN, False)
+        assert told(change.swap, "reverted", version=3) is NOTHING
+        assert after(change.swap, ("confirmed", {"version": 5})).status is Status.PAYOUT_PENDING
+
+    def test_books_a_loss_for_one_that_is_only_seen_again_after_the_payout(self) -> None:
+        change = told(completed(paid_for()), "seen", version=4)
+
+        assert set(postings(change)) == {"lost"}
+        assert change.swap is not None
+        assert set(postings(told(change.swap, version=5))) == {"recovered"}
+
     def test_remembers_a_reorg_heard_before_its_deposit(self) -> None:
         swap = after(a_swap(), ("reverted", {}))
 
@@ -411,10 +430,11 @@ class TestUnmatched:
         assert entry.postings[1].account.kind is against
         assert (change.deposits[0].state, change.deposits[0].is_booked) == (state, True)
 
-    def test_reverses_what_a_reorg_took(self) -> None:
+    @pytest.mark.parametrize("state", ["seen", "reverted"])
+    def test_reverses_what_a_reorg_took(self, state: str) -> None:
         booked = decide_unmatched(None, a_deposit_fact(), is_ours=True).deposits[0]
 
-        change = decide_unmatched(booked, a_deposit_fact("reverted"), is_ours=True)
+        change = decide_unmatched(booked, a_deposit_fact(state, version=3), is_ours=True)
 
         assert [e.kind for e in change.ledger] == ["unsuspended"]
         assert change.deposits[0].is_booked is False

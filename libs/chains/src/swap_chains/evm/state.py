@@ -81,6 +81,16 @@ class EvmState:
 
         return await self._on_one_node(read)
 
+    async def with_code(self, accounts: Collection[str]) -> frozenset[str]:
+        asked = list(dict.fromkeys(accounts))
+
+        async def read(node: Node) -> frozenset[str]:
+            requests = [Request("eth_getCode", (account, "latest")) for account in asked]
+            answers = zip(asked, await node.batch(requests), strict=True)
+            return frozenset(account for account, code in answers if _bytes(code))
+
+        return await self._on_one_node(read)
+
     async def receipts(self, transaction_hashes: Collection[str]) -> Mapping[str, Receipt]:
         hashes = list(dict.fromkeys(transaction_hashes))
 

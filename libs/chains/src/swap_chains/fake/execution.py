@@ -46,6 +46,11 @@ class Contracts:
     treasury: str
     decimals: Mapping[str, int]  # by token
 
+    @property
+    def addresses(self) -> frozenset[str]:
+        tokens = frozenset(self.decimals) - {ZERO_ADDRESS}
+        return tokens | {self.depository, self.treasury}
+
 
 @dataclass(slots=True)
 class World:

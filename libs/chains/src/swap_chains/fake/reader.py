@@ -179,6 +179,10 @@ class FakeReader:
             for outcome in outcomes
         ]
 
+    async def with_code(self, accounts: Collection[str]) -> frozenset[str]:
+        self._chain.check_reachable()
+        return frozenset(accounts) & self._chain.contracts.addresses
+
     def _try(self, world: World, sender: str, call: Call) -> Outcome:
         return execute(self._chain.contracts, world, sender, call)
 

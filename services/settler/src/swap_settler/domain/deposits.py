@@ -36,7 +36,7 @@ def decide(swap: Swap, fact: DepositFact, *, at: datetime, available: int, paid_
     deposit = replace(_after(known, fact.deposit), swap_id=swap.id)
     match fact.said:
         case Said.SEEN:
-            done = _seen(swap.on(at), deposit, at)
+            done = _seen(swap.on(at), deposit, known, at)
         case Said.CONFIRMED:
             done = _confirmed(swap.on(at), deposit, at, available=available, paid_id=paid_id)
         case Said.REVERTED:
@@ -52,7 +52,7 @@ def attach(swap: Swap, waiting: Deposit, *, at: datetime, available: int, paid_i
         credit = ledger.matched(swap, waiting)
         done = _credit(told, deposit, at, credit, available=available, paid_id=paid_id)
     elif waiting.state is DepositState.SEEN:
-        done = _seen(told, deposit, at)
+        done = _seen(told, deposit, None, at)
     else:
         done = Settled(told.with_deposit(deposit))
     return _changes(swap, done, deposit)
@@ -66,13 +66,9 @@ def decide_unmatched(known: Deposit | None, fact: DepositFact, *, is_ours: bool)
     if known is not None and known.version >= fact.deposit.version:
         return NOTHING
     deposit = _after(known, fact.deposit)
-    if fact.said is Said.REVERTED:
-        gone = replace(deposit, state=DepositState.REVERTED, is_booked=False)
-        if known is None or not known.is_booked:
-            return Changes(deposits=(gone,))
-        entry = ledger.received_reverted(known, version=deposit.version)
-        return Changes(deposits=(gone,), ledger=(entry,))
-    if fact.said is Said.SEEN or not is_ours:
+    if fact.said is not Said.CONFIRMED:
+        return _not_final(known, deposit, fact.said)
+    if not is_ours:
         return Changes(deposits=(deposit,))
     is_kept = deposit.state is DepositState.QUARANTINED
     final = replace(
@@ -81,6 +77,16 @@ def decide_unmatched(known: Deposit | None, fact: DepositFact, *, is_ours: bool)
         is_booked=True,
     )
     return Changes(deposits=(final,), ledger=() if deposit.is_booked else (ledger.received(final),))
+
+
+def _not_final(known: Deposit | None, deposit: Deposit, said: Said) -> Changes:
+    """Record what is seen, or gone; what was booked as final before is reversed."""
+    state = DepositState.REVERTED if said is Said.REVERTED else deposit.state
+    told = replace(deposit, state=state, is_booked=False)
+    if known is None or not known.is_booked:
+        return Changes(deposits=(told,))
+    entry = ledger.received_reverted(known, version=deposit.version)
+    return Changes(deposits=(told,), ledger=(entry,))
 
 
 def _after(known: Deposit | None, told: Deposit) -> Deposit:
@@ -106,9 +112,18 @@ def _changes(before: Swap, done: Settled, deposit: Deposit) -> Changes:
     )
 
 
-def _seen(swap: Swap, deposit: Deposit, at: datetime) -> Settled:
-    seen = swap.with_deposit(deposit)
-    return Settled(lock_quote(seen, at) if swap.status is Status.DEPOSIT_PENDING else seen)
+def _seen(swap: Swap, deposit: Deposit, known: Deposit | None, at: datetime) -> Settled:
+    before = Settled(swap)
+    if known is not None and known.state is DepositState.CREDITED:
+        # Final no more, so a reorg took it; that was said before and comes late, or never.
+        before = _reverted(swap, deposit, known, at)
+        left = before.swap.deposits[deposit.id]
+        deposit = replace(
+            deposit, is_booked=left.is_booked, returned_base_units=left.returned_base_units
+        )
+    seen = before.swap.with_deposit(replace(deposit, state=DepositState.SEEN))
+    is_waiting = seen.status is Status.DEPOSIT_PENDING
+    return replace(before, swap=lock_quote(seen, at) if is_waiting else seen)
 
 
 def _confirmed(

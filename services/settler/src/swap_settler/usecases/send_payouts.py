@@ -7,6 +7,7 @@ any two is finished by the next run with the same nonce and, once stored, the sa
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
@@ -99,13 +100,27 @@ class SendPayouts:
         free = self._slots_max - in_flight
         if not waiting or free <= 0:
             return ()
-        groups = group_payments(waiting, slots_max=free, payments_max=self._payments_max)
+        careful = await self._with_careful_natives(waiting)
+        groups = group_payments(careful, slots_max=free, payments_max=self._payments_max)
         payable = await self._payable(groups)
         if not payable:
             return ()
         slots = await self._store.assign(payable[:free], epoch=epoch)
         crashpoint("settler.after_slot")
         return slots
+
+    async def _with_careful_natives(self, payments: Sequence[Payment]) -> Sequence[Payment]:
+        """Send native money to an address with code alone: it could use up the gas of a batch."""
+        natives = {p.to_address for p in payments if p.token == self._native and not p.goes_alone}
+        if not natives:
+            return payments
+        with_code = await self._chain.with_code(natives)
+        return [
+            replace(p, goes_alone=True)
+            if p.token == self._native and p.to_address in with_code
+            else p
+            for p in payments
+        ]
 
     async def _payable(self, groups: Sequence[Group]) -> Sequence[Group]:
         """Return what the Treasury would pay now; of a group that it would not, each alone."""
@@ -128,7 +143,8 @@ class SendPayouts:
         )
         tried = list(zip(groups, answers, strict=True))
         good = [group for group, answer in tried if answer.succeeded]
-        return good, [(group, answer) for group, answer in tried if not answer.succeeded]
+        # What the node could not try is neither: it waits for the next round.
+        return good, [(group, answer) for group, answer in tried if answer.is_revert]
 
     async def _refused(self, refused: Sequence[tuple[Payment, Simulated]]) -> None:
         queued = [(p, NOT_NOW[a.data[:4]]) for p, a in refused if a.data[:4] in NOT_NOW]

@@ -1,0 +1,43 @@
+"""What the sender lane does to an intent: a slot, and signed bytes for it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from services.settler.tests.factories import POLYGON, SIGNER, swap_id
+from services.settler.tests.fakes import FakeUnitOfWork
+from sqlalchemy import text
+
+from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
+from swap_settler.ports import UnitOfWork
+
+HASH: Final = "0x" + "11" * 32
+ASSIGN: Final = (
+    "INSERT INTO nonce_slot (network, signer, nonce, assigned_at)"
+    " VALUES (:network, :signer, :nonce, now())",
+    "INSERT INTO slot_intent (network, signer, nonce, intent_id)"
+    " VALUES (:network, :signer, :nonce, :id)",
+    "UPDATE intent SET state = 'assigned', slot_at = now() WHERE id = :id",
+)
+SIGN: Final = (
+    "INSERT INTO attempt (transaction_hash, network, signer, nonce, raw, max_fee_per_gas,"
+    " max_priority_fee_per_gas, signed_at)"
+    " VALUES (:hash, :network, :signer, :nonce, 'x', 1, 1, now())"
+)
+
+
+async def sign(unit_of_work: UnitOfWork, number: int = 7, transaction_hash: str = HASH) -> None:
+    async with unit_of_work() as work:
+        output = (await work.lock_swaps_by_id([swap_id(number)]))[swap_id(number)].output
+    assert output is not None
+    if isinstance(unit_of_work, FakeUnitOfWork):
+        unit_of_work.sign(output.id, transaction_hash)
+        return
+    assert isinstance(unit_of_work, PostgresUnitOfWork)
+    slot = {"network": POLYGON, "signer": SIGNER, "nonce": number}
+    async with unit_of_work._engine.begin() as connection:
+        for statement in ASSIGN:
+            values = {**slot, "id": output.id}
+            names = {name for name in values if f":{name}" in statement}
+            await connection.execute(text(statement), {name: values[name] for name in names})
+        await connection.execute(text(SIGN), {**slot, "hash": transaction_hash})

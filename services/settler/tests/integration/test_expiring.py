@@ -1,0 +1,180 @@
+"""A deadline passes on the chain: the watcher's clock, and everything it said by then."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from uuid import UUID
+
+import pytest
+from services.settler.tests.factories import (
+    DEADLINE,
+    ETHEREUM,
+    MINUTE,
+    POLYGON,
+    REQUESTED,
+    a_deposit_message,
+    a_request,
+)
+from services.settler.tests.settlers import Settler
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
+
+pytestmark = pytest.mark.connected
+
+PAST = DEADLINE + MINUTE
+
+
+async def watched(
+    watcher: AsyncEngine, block_time: datetime, *, network: str = ETHEREUM, outbox_id: int = 0
+) -> None:
+    async with watcher.begin() as connection:
+        await connection.execute(
+            text("""
+INSERT INTO watch_cursor (network, number, hash, parent_hash, time, finalized_number, start_number,
+                          last_outbox_id)
+VALUES (:network, 9, '0x1', '0x2', :time, 9, 0, :outbox_id)
+ON CONFLICT (network) DO UPDATE SET time = excluded.time, last_outbox_id = excluded.last_outbox_id
+"""),
+            {"network": network, "time": block_time, "outbox_id": outbox_id},
+        )
+
+
+async def said(watcher: AsyncEngine, message_id: UUID, topic: str = "deposit.changed.v1") -> int:
+    async with watcher.begin() as connection:
+        id = await connection.scalar(
+            text("INSERT INTO outbox (message_id, topic, key, payload)"
+                 " VALUES (:message_id, :topic, '', '') RETURNING id"),
+            {"message_id": message_id, "topic": topic},
+        )  # fmt: skip
+    assert isinstance(id, int)
+    return id
+
+
+async def status(engine: AsyncEngine) -> object:
+    async with engine.connect() as connection:
+        return await connection.scalar(text("SELECT status FROM swap"))
+
+
+@pytest.fixture
+async def run(engine: AsyncEngine) -> Settler:
+    run = Settler(PostgresUnitOfWork(engine, consumer="settler"))
+    await run.requests(a_request())
+    run.now = PAST
+    return run
+
+
+class TestExpireSwaps:
+    async def test_expires_when_both_clocks_are_beyond(
+        self, run: Settler, engine: AsyncEngine, watcher: AsyncEngine
+    ) -> None:
+        await watched(watcher, PAST)
+
+        assert await run.expire_swaps() is False
+
+        assert await status(engine) == "expired"
+
+    @pytest.mark.parametrize(
+        ("network", "block_time"),
+        [(ETHEREUM, DEADLINE), (ETHEREUM, DEADLINE - MINUTE), (POLYGON, PAST)],
+    )
+    async def test_waits_for_the_source_networks_blocks(
+        self,
+        run: Settler,
+        engine: AsyncEngine,
+        watcher: AsyncEngine,
+        network: str,
+        block_time: datetime,
+    ) -> None:
+        await watched(watcher, block_time, network=network)
+
+        await run.expire_swaps()
+
+        assert await status(engine) == "user_transfer_pending"
+
+    async def test_waits_for_our_clock(
+        self, run: Settler, engine: AsyncEngine, watcher: AsyncEngine
+    ) -> None:
+        await watched(watcher, PAST)
+        run.now = DEADLINE
+
+        await run.expire_swaps()
+
+        assert await status(engine) == "user_transfer_pending"
+
+    async def test_waits_for_what_the_watcher_said_and_we_did_not_hear(
+        self, run: Settler, engine: AsyncEngine, watcher: AsyncEngine
+    ) -> None:
+        unheard = a_deposit_message("seen", number=99)
+        await watched(watcher, PAST, outbox_id=await said(watcher, unheard.message_id))
+
+        await run.expire_swaps()
+        assert await status(engine) == "user_transfer_pending"
+
+        await run.deposits(unheard)
+        await run.expire_swaps()
+        assert await status(engine) == "expired"
+
+    async def test_does_not_wait_for_what_was_said_after_that_block(
+        self, run: Settler, engine: AsyncEngine, watcher: AsyncEngine
+    ) -> None:
+        later = await said(watcher, a_deposit_message("seen").message_id)
+        await watched(watcher, PAST, outbox_id=later - 1)
+
+        await run.expire_swaps()
+
+        assert await status(engine) == "expired"
+
+    async def test_does_not_look_below_the_watermark(
+        self, run: Settler, engine: AsyncEngine, watcher: AsyncEngine
+    ) -> None:
+        heard = await said(watcher, a_deposit_message("seen").message_id)
+        await watched(watcher, PAST, outbox_id=heard)
+        async with engine.begin() as connection:
+            await connection.execute(
+                text("INSERT INTO watermark (consumer, source, topic, xid, id) SELECT 'settler',"
+                     " 'chain_watcher', topic, xid, id FROM chain_watcher.outbox")
+            )  # fmt: skip
+
+        await run.expire_swaps()
+
+        assert await status(engine) == "expired"
+
+    async def test_a_seen_deposit_keeps_a_swap_open(
+        self, run: Settler, engine: AsyncEngine, watcher: AsyncEngine
+    ) -> None:
+        await run.deposits(a_deposit_message("seen"))
+        await watched(watcher, PAST)
+
+        await run.expire_swaps()
+
+        assert await status(engine) == "user_transfer_pending"
+
+    async def test_leaves_a_swap_that_somebody_holds_to_the_next_round(
+        self, run: Settler, engine: AsyncEngine, watcher: AsyncEngine
+    ) -> None:
+        await watched(watcher, PAST)
+        async with engine.connect() as other, other.begin():
+            await other.execute(text("SELECT 1 FROM swap FOR UPDATE"))
+            await run.expire_swaps()
+        assert await status(engine) == "user_transfer_pending"
+
+        await run.expire_swaps()
+        assert await status(engine) == "expired"
+
+    async def test_money_after_the_end_is_claimable_on_its_own_leg(
+        self, run: Settler, engine: AsyncEngine, watcher: AsyncEngine
+    ) -> None:
+        await watched(watcher, PAST)
+        await run.expire_swaps()
+
+        await run.deposits(a_deposit_message(block_time=PAST))
+
+        assert await status(engine) == "expired"
+        async with engine.connect() as connection:
+            claims = await connection.execute(
+                text("SELECT deposit_id IS NOT NULL, -balance FROM account"
+                     " WHERE kind = 'claimable'")
+            )  # fmt: skip
+            assert [tuple(row) for row in claims] == [(True, REQUESTED)]

@@ -1,0 +1,397 @@
+"""What only a real PostgreSQL can show: cost, races, and what it refuses."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+from uuid import uuid5
+
+import pytest
+from services.settler.tests.factories import (
+    ETHEREUM,
+    PAYOUT,
+    POLYGON,
+    REQUESTED,
+    SIGNER,
+    SOME,
+    UNKNOWN_TOKEN,
+    a_deposit_message,
+    a_payout_message,
+    a_request,
+    a_swap,
+    funding,
+    swap_id,
+)
+from services.settler.tests.integration.lanes import ASSIGN, HASH, sign
+from services.settler.tests.settlers import Settler
+from sqlalchemy import event, text
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from swap_contracts.topics import DEPOSIT_CHANGED
+from swap_runtime.batches import Batches
+from swap_runtime.parking import PostgresParking, Record
+from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
+
+pytestmark = pytest.mark.connected
+
+NUMBERS = range(1, 201)
+
+
+def a_settler(engine: AsyncEngine) -> Settler:
+    return Settler(PostgresUnitOfWork(engine, consumer="settler"))
+
+
+async def rows(engine: AsyncEngine, statement: str, **values: object) -> list[tuple[object, ...]]:
+    async with engine.connect() as connection:
+        return [tuple(row) for row in await connection.execute(text(statement), values)]
+
+
+async def statuses(engine: AsyncEngine) -> Counter[object]:
+    return Counter(status for (status,) in await rows(engine, "SELECT status FROM swap"))
+
+
+async def is_in_balance(engine: AsyncEngine) -> bool:
+    """Whether balances are the sums of their postings, and the inventory what accounts say."""
+    wrong = await rows(
+        engine,
+        """
+SELECT account.id::text FROM account LEFT JOIN posting ON posting.account_id = account.id
+GROUP BY account.id HAVING account.balance <> coalesce(sum(posting.base_units), 0)
+UNION ALL
+SELECT inventory.network FROM inventory JOIN account USING (network, token)
+GROUP BY inventory.network, inventory.token, held_base_units, owed_base_units
+HAVING held_base_units <> coalesce(sum(balance) FILTER (WHERE kind = 'custody'
+    AND holder <> 'signer'), 0) OR owed_base_units <> -coalesce(sum(balance) FILTER (WHERE kind IN
+    ('swap_liability', 'in_flight', 'refuel_liability', 'refuel_in_flight', 'suspense',
+     'claimable')), 0)""",
+    )
+    return wrong == []
+
+
+class TestCost:
+    async def test_a_batch_of_any_size_is_a_bounded_number_of_statements_and_one_commit(
+        self, engine: AsyncEngine
+    ) -> None:
+        run = a_settler(engine)
+        await run.deposits(funding())
+        await run.requests(*(a_request(number) for number in NUMBERS))
+        sent: list[str] = []
+        commits: list[object] = []
+        event.listen(
+            engine.sync_engine, "before_cursor_execute", lambda *call: sent.append(call[2].strip())
+        )
+        event.listen(engine.sync_engine, "commit", commits.append)
+
+        await run.deposits(*(a_deposit_message(number=number) for number in NUMBERS))
+
+        assert len(commits) == 1
+        assert len(sent) == 17
+        assert await statuses(engine) == {"ls_transfer_pending": 200}
+        [(announced,)] = await rows(
+            engine, "SELECT count(*) FROM outbox WHERE topic = 'inventory.changed.v1'"
+        )
+        assert announced == 1 + 2  # the funding, then one per asset for all 200
+        assert await is_in_balance(engine)
+
+    async def test_only_seeing_books_nothing(self, engine: AsyncEngine) -> None:
+        run = a_settler(engine)
+        await run.requests(a_request())
+        sent: list[str] = []
+        event.listen(
+            engine.sync_engine, "before_cursor_execute", lambda *call: sent.append(call[2])
+        )
+
+        await run.deposits(a_deposit_message("seen"))
+
+        assert not any("inventory" in statement for statement in sent)
+
+
+class TestDelivery:
+    async def test_the_same_messages_again_change_nothing(self, engine: AsyncEngine) -> None:
+        run = a_settler(engine)
+        await run.paid_for(7)
+        before = await rows(engine, "SELECT id, sequence FROM swap")
+        posted = await rows(engine, "SELECT count(*) FROM posting")
+
+        await run.paid_for(7)
+        await run.deposits(a_deposit_message(), a_deposit_message())
+
+        assert await rows(engine, "SELECT id, sequence FROM swap") == before
+        assert await rows(engine, "SELECT count(*) FROM posting") == posted
+
+    async def test_two_owners_of_one_partition_apply_a_batch_once(
+        self, engine: AsyncEngine
+    ) -> None:
+        run = a_settler(engine)
+        await run.deposits(funding())
+        await run.requests(*(a_request(number) for number in range(1, 11)))
+        batch = [a_deposit_message(number=number) for number in range(1, 11)]
+
+        await asyncio.gather(*(run.deposits(*batch) for _ in range(4)))
+
+        assert await statuses(engine) == {"ls_transfer_pending": 10}
+        assert await rows(engine, "SELECT DISTINCT sequence FROM swap") == [(2,)]
+        assert await is_in_balance(engine)
+
+    async def test_facts_out_of_order_end_where_they_would_in_order(
+        self, engine: AsyncEngine
+    ) -> None:
+        run = a_settler(engine)
+        await run.deposits(funding())
+        await run.requests(a_request())
+        for message in (
+            a_deposit_message("confirmed"),
+            a_deposit_message("seen"),
+            a_deposit_message("confirmed", version=5),
+            a_deposit_message("reverted"),
+        ):
+            await run.deposits(message)
+
+        assert await statuses(engine) == {"ls_transfer_pending": 1}
+        assert await rows(
+            engine, "SELECT version, state FROM deposit WHERE swap_id IS NOT NULL"
+        ) == [(5, "credited")]
+
+    async def test_a_deposit_and_its_swap_at_the_same_time_always_meet(
+        self, engine: AsyncEngine
+    ) -> None:
+        run = a_settler(engine)
+        await run.deposits(funding())
+
+        await asyncio.gather(
+            *(run.requests(a_request(number)) for number in range(1, 9)),
+            *(run.deposits(a_deposit_message(number=number)) for number in range(1, 9)),
+        )
+
+        assert await statuses(engine) == {"ls_transfer_pending": 8}
+        assert await is_in_balance(engine)
+
+    async def test_batches_in_opposite_order_do_not_deadlock(self, engine: AsyncEngine) -> None:
+        run = a_settler(engine)
+        await run.deposits(funding())
+        await run.requests(a_request(1), a_request(2), a_request(3))
+
+        await asyncio.gather(
+            *(
+                run.deposits(*(a_deposit_message("seen", number=n, nth=nth) for n in order))
+                for nth in range(20)
+                for order in ((1, 2, 3), (3, 2, 1))
+            )
+        )
+
+        assert await rows(engine, "SELECT DISTINCT sequence FROM swap") == [(21,)]
+
+    async def test_what_cannot_work_is_parked_and_the_rest_goes_on(
+        self, engine: AsyncEngine
+    ) -> None:
+        run = a_settler(engine)
+        await run.deposits(funding())
+        await run.requests(a_request(1), a_request(2))
+        parking = PostgresParking(engine, consumer="settler")
+        batches = Batches(DEPOSIT_CHANGED, run.settle_deposits, parking)
+        poison = a_deposit_message(number=3, network="NOWHERE")
+        batch = [a_deposit_message(number=1), poison, a_deposit_message(number=2)]
+
+        await batches(
+            [
+                Record("deposit.changed.v1", 0, n, m.key.encode(), m.model_dump_json().encode())
+                for n, m in enumerate(batch)
+            ]
+        )
+
+        assert await statuses(engine) == {"ls_transfer_pending": 2}
+        [(parked, reason)] = await rows(engine, "SELECT message_id, reason FROM parked")
+        assert parked == poison.message_id
+        assert "NOWHERE" in str(reason)
+
+
+class TestInventory:
+    async def test_two_swaps_are_never_promised_the_same_money(self, engine: AsyncEngine) -> None:
+        run = a_settler(engine)
+        await run.deposits(funding(units=PAYOUT * 3))
+        await run.requests(*(a_request(number) for number in range(1, 9)))
+
+        await asyncio.gather(
+            *(run.deposits(a_deposit_message(number=number)) for number in range(1, 9))
+        )
+
+        assert await statuses(engine) == {"ls_transfer_pending": 3, "failed": 5}
+        assert await rows(
+            engine,
+            "SELECT held_base_units - owed_base_units FROM inventory WHERE network = :network",
+            network=POLYGON,
+        ) == [(0,)]
+        assert await is_in_balance(engine)
+
+
+class TestLedger:
+    async def test_refuses_a_transaction_that_does_not_balance(self, engine: AsyncEngine) -> None:
+        await a_settler(engine).deposits(funding())
+
+        with pytest.raises(DBAPIError, match="unbalanced"):
+            async with engine.begin() as connection:
+                await _post(connection.execute, units=(1, -2))
+
+    async def test_refuses_a_transaction_without_postings(self, engine: AsyncEngine) -> None:
+        with pytest.raises(DBAPIError, match="unbalanced"):
+            async with engine.begin() as connection:
+                await _post(connection.execute, units=())
+
+    @pytest.mark.parametrize(
+        "statement",
+        ["UPDATE posting SET base_units = 5", "DELETE FROM ledger_transaction",
+         "UPDATE swap_transition SET to_status = 'failed'"],
+    )  # fmt: skip
+    async def test_is_append_only(self, engine: AsyncEngine, statement: str) -> None:
+        await a_settler(engine).paid_for()
+
+        with pytest.raises(DBAPIError, match="append only"):
+            async with engine.begin() as connection:
+                await connection.execute(text(statement))
+
+    async def test_refuses_postings_to_a_transaction_that_is_closed(
+        self, engine: AsyncEngine
+    ) -> None:
+        await a_settler(engine).deposits(funding())
+
+        with pytest.raises(DBAPIError, match="closed"):
+            async with engine.begin() as connection:
+                await connection.execute(
+                    text("INSERT INTO posting SELECT transaction_id, n + 9, account_id, base_units"
+                         " FROM posting")
+                )  # fmt: skip
+
+
+async def _post(execute: object, units: Sequence[int]) -> None:
+    assert callable(execute)
+    one = {"id": uuid5(SOME, "one")}
+    await execute(
+        text("INSERT INTO ledger_transaction (id, kind, dedupe_key, at)"
+             " VALUES (:id, 'test', 'test', now())"),
+        one,
+    )  # fmt: skip
+    for n, base_units in enumerate(units):
+        await execute(
+            text("INSERT INTO posting SELECT :id, :n, id, :units FROM account ORDER BY id LIMIT 1"),
+            {**one, "n": n, "units": base_units},
+        )
+
+
+class TestMovements:
+    async def test_one_movement_credits_one_swap(self, engine: AsyncEngine) -> None:
+        """A receipt that a Depository log claims is never told, so there is one message."""
+        run = a_settler(engine)
+        await run.deposits(funding())
+        await run.requests(a_request(1), a_request(2))
+
+        await run.deposits(a_deposit_message(number=1))
+
+        assert await statuses(engine) == {"ls_transfer_pending": 1, "user_transfer_pending": 1}
+        assert await rows(
+            engine,
+            "SELECT sum(balance) FROM account WHERE (kind, network) = ('custody', :network)",
+            network=ETHEREUM,
+        ) == [(REQUESTED,)]
+
+    async def test_a_quarantined_movement_leaves_its_swap_alone(self, engine: AsyncEngine) -> None:
+        run = a_settler(engine)
+        await run.requests(a_request())
+
+        await run.deposits(
+            a_deposit_message("confirmed", token=UNKNOWN_TOKEN, quarantine_reason="unknown_token")
+        )
+
+        assert await rows(engine, "SELECT status, sequence FROM swap") == [
+            ("user_transfer_pending", 1)
+        ]
+        assert await rows(engine, "SELECT state, is_booked FROM deposit") == [
+            ("quarantined", False)
+        ]
+        assert await rows(engine, "SELECT n FROM posting") == []
+
+    @pytest.mark.parametrize("wrong", [{"network": POLYGON}, {"token": UNKNOWN_TOKEN}])
+    async def test_another_network_or_token_never_matches(
+        self, engine: AsyncEngine, wrong: dict[str, str]
+    ) -> None:
+        run = a_settler(engine)
+        await run.requests(a_request())
+
+        await run.deposits(a_deposit_message("confirmed", **wrong))
+
+        assert await rows(engine, "SELECT sequence FROM swap") == [(1,)]
+        assert await rows(engine, "SELECT swap_id FROM deposit") == [(None,)]
+
+
+class TestPayouts:
+    async def test_an_attempt_committed_while_the_batch_waited_for_the_intent_is_seen(
+        self, engine: AsyncEngine
+    ) -> None:
+        run = a_settler(engine)
+        await run.paid_for()
+        async with engine.connect() as lane, lane.begin():
+            [intent] = (await lane.execute(text("SELECT id FROM intent FOR UPDATE"))).all()
+            reverting = asyncio.create_task(run.deposits(a_deposit_message("reverted")))
+            await _until_somebody_waits(engine)
+            slot = {"network": POLYGON, "signer": SIGNER, "nonce": 1, "id": intent.id}
+            for statement in ASSIGN:
+                names = {name: slot[name] for name in slot if f":{name}" in statement}
+                await lane.execute(text(statement), names)
+            await lane.execute(
+                text("INSERT INTO attempt (transaction_hash, network, signer, nonce, raw,"
+                     " max_fee_per_gas, max_priority_fee_per_gas, signed_at)"
+                     " VALUES (:hash, :network, :signer, 1, 'x', 1, 1, now())"),
+                {"hash": HASH, "network": POLYGON, "signer": SIGNER},
+            )  # fmt: skip
+        await reverting
+
+        assert await rows(engine, "SELECT state FROM intent") == [("assigned",)]
+        assert await statuses(engine) == {"ls_transfer_pending": 1}
+
+    async def test_a_payment_we_did_not_order_stops_the_networks_signers(
+        self, engine: AsyncEngine
+    ) -> None:
+        work = PostgresUnitOfWork(engine, consumer="settler")
+        run = Settler(work)
+        await run.paid_for()
+        await sign(work)
+        async with engine.begin() as connection:
+            await connection.execute(
+                text("INSERT INTO signer VALUES (:network, :address, 1)"),
+                {"network": POLYGON, "address": SIGNER},
+            )
+
+        await run.payouts(a_payout_message("confirmed", base_units=str(PAYOUT - 1)))
+
+        [(reason,)] = await rows(engine, "SELECT halted_reason FROM signer")
+        assert HASH in str(reason)
+        assert await statuses(engine) == {"ls_transfer_pending": 1}
+        assert await rows(engine, "SELECT balance FROM account WHERE kind = 'payout_suspense'") == [
+            (PAYOUT - 1,)
+        ]
+        assert await is_in_balance(engine)
+
+    async def test_the_payment_of_another_swap_completes_only_that_one(
+        self, engine: AsyncEngine
+    ) -> None:
+        work = PostgresUnitOfWork(engine, consumer="settler")
+        run = Settler(work)
+        await run.paid_for(1, 2)
+        await sign(work, 1)
+
+        await run.payouts(a_payout_message("confirmed", swap=a_swap(1)))
+
+        assert await rows(engine, "SELECT status FROM swap WHERE id = :id", id=swap_id(1)) == [
+            ("completed",)
+        ]
+        assert await statuses(engine) == {"completed": 1, "ls_transfer_pending": 1}
+
+
+async def _until_somebody_waits(engine: AsyncEngine) -> None:
+    waiting = """
+SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()
+"""
+    async with asyncio.timeout(10):
+        while not await rows(engine, waiting):  # noqa: ASYNC110  only the server knows
+            await asyncio.sleep(0.01)

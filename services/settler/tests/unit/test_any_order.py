@@ -1,0 +1,265 @@
+"""Facts in any order, any number of times: the money is right after each of them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Awaitable
+from datetime import timedelta
+from itertools import pairwise
+from uuid import UUID
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from services.settler.tests.factories import (
+    DEADLINE,
+    ETHEREUM,
+    NOON,
+    PAYOUT,
+    REQUESTED,
+    a_catalogue,
+    a_deposit_message,
+    a_payout_message,
+    a_request,
+    a_swap,
+    funding,
+    swap_id,
+)
+from services.settler.tests.fakes import FakeUnitOfWork
+from services.settler.tests.settlers import Settler
+
+from swap_contracts.deposits import DepositChanged
+from swap_contracts.envelope import Envelope
+from swap_domain.lifecycle import TERMINAL, TRANSITIONS, Status
+from swap_settler.domain import payouts
+from swap_settler.domain.ledger import AccountKind, Holder
+from swap_settler.domain.swap import DepositState, Intent, IntentKind, IntentState
+from swap_settler.usecases.announcing import Announcer
+
+NUMBERS, NTHS = (1, 2), (0, 1)
+UNITS = (REQUESTED, REQUESTED // 2, 1)
+MOVES = {(before, after) for (before, _), after in TRANSITIONS.items()}
+
+numbers, nths = st.sampled_from(NUMBERS), st.sampled_from(NTHS)
+
+
+class AnyOrder(RuleBasedStateMachine):
+    def __init__(self) -> None:
+        super().__init__()
+        self.work = FakeUnitOfWork()
+        self.settler = Settler(self.work)
+        self.announcer = Announcer(a_catalogue())
+        self.versions: Counter[object] = Counter()
+        self.units: dict[tuple[int, int], int] = {}
+        self.said: list[Envelope[DepositChanged]] = []
+        self.ended: dict[UUID, Status] = {}
+        self.hashes: Counter[int] = Counter()
+
+    def run_now(self, what: Awaitable[None]) -> None:
+        async def wait() -> None:
+            await what
+
+        asyncio.run(wait())
+
+    @initialize(swaps=st.integers(1, 3))
+    def the_owner_funds(self, swaps: int) -> None:
+        self.run_now(self.settler.deposits(funding(units=PAYOUT * swaps)))
+
+    @rule(number=numbers)
+    def a_partner_requests(self, number: int) -> None:
+        self.run_now(self.settler.requests(a_request(number)))
+
+    @rule(
+        number=numbers,
+        nth=nths,
+        units=st.sampled_from(UNITS),
+        states=st.lists(st.sampled_from(("seen", "confirmed", "reverted")), min_size=1, max_size=3),
+        late=st.booleans(),
+    )
+    def the_watcher_tells_of_a_deposit(
+        self, number: int, nth: int, units: int, states: list[str], late: bool
+    ) -> None:
+        key = (number, nth)
+        block_time = DEADLINE if late else NOON
+        batch = []
+        for state in states:
+            self.versions[key] += 1
+            batch.append(
+                a_deposit_message(
+                    state,
+                    number=number,
+                    nth=nth,
+                    units=self.units.setdefault(key, units),
+                    version=self.versions[key],
+                    block_time=block_time,
+                )
+            )
+        self.said += batch
+        self.run_now(self.settler.deposits(*batch))
+
+    @precondition(lambda self: self.said)
+    @rule(data=st.data())
+    def a_message_comes_again_with_another_id(self, data: st.DataObject) -> None:
+        message = data.draw(st.sampled_from(self.said))
+        copy = message.model_copy(update={"message_id": UUID(int=len(self.work.inbox))})
+        self.run_now(self.settler.deposits(message, copy))
+
+    @rule(number=numbers)
+    def the_lane_signs(self, number: int) -> None:
+        output = self.output(number)
+        if output is not None and output.state is IntentState.RESERVED:
+            self.hashes[number] += 1
+            self.work.sign(output.id, self.hash(number))
+
+    @rule(number=numbers)
+    def the_lane_sent_it(self, number: int) -> None:
+        output = self.output(number)
+        if output is not None and output.attempts:
+            swap = self.work.swap(swap_id(number))
+            self.run_now(self.flush(payouts.sent(swap, output.id, at=self.settler.now)))
+
+    @rule(number=numbers)
+    def the_lane_proves_it_dead_and_gives_up(self, number: int) -> None:
+        output = self.output(number)
+        if output is not None and output.state in (IntentState.RESERVED, IntentState.BROADCAST):
+            swap = self.work.swap(swap_id(number))
+            change = payouts.gave_up(swap, output.id, at=self.settler.now, proof={})
+            self.run_now(self.flush(change))
+
+    @rule(number=numbers, state=st.sampled_from(("seen", "confirmed", "reverted")))
+    def the_watcher_tells_of_a_payout(self, number: int, state: str) -> None:
+        output = self.output(number)
+        if output is None or not output.attempts or output.state is IntentState.CONFIRMED:
+            return
+        key = ("payout", number)
+        self.versions[key] += 1
+        message = a_payout_message(
+            state,
+            swap=a_swap(number),
+            version=self.versions[key],
+            transaction_hash=self.hash(number),
+        )
+        self.run_now(self.settler.payouts(message))
+
+    @rule(hours=st.integers(1, 5))
+    def time_passes(self, hours: int) -> None:
+        self.settler.now += timedelta(hours=hours)
+        self.work.block_times[ETHEREUM] = self.settler.now
+        self.run_now(self.expire())
+
+    async def expire(self) -> None:
+        await self.settler.expire_swaps()
+
+    async def flush(self, change: payouts.Changes) -> None:
+        async with self.work() as work:
+            outgoing = self.announcer.outgoing([change], at=self.settler.now)
+            await work.flush([change], outgoing)
+
+    def output(self, number: int) -> Intent | None:
+        id = swap_id(number)
+        return self.work.swap(id).output if id in self.work.swaps else None
+
+    def hash(self, number: int) -> str:
+        return f"0x{number:032x}{self.hashes[number]:032x}"
+
+    @invariant()
+    def never_pays_twice(self) -> None:
+        live = Counter(
+            i.swap_id
+            for i in self.work.intents.values()
+            if i.is_live and i.kind is IntentKind.OUTPUT
+        )
+        assert max(live.values(), default=0) <= 1
+        paid = Counter(i.swap_id for i in self.work.intents.values() if i.confirmed_at)
+        assert max(paid.values(), default=0) <= 1
+
+    @invariant()
+    def pays_no_more_than_was_received(self) -> None:
+        for swap in map(self.work.swap, self.work.swaps):
+            if swap.output is not None:
+                brought = sum(d.base_units for d in swap.booked)
+                assert swap.output.charged_base_units <= brought
+                assert brought - swap.credited_base_units == sum(d.base_units for d in swap.taken)
+
+    @invariant()
+    def terminal_stays_terminal(self) -> None:
+        for swap in self.work.swaps.values():
+            assert self.ended.get(swap.id, swap.status) is swap.status
+            if swap.status in TERMINAL:
+                self.ended[swap.id] = swap.status
+
+    @invariant()
+    def the_ledger_sums_to_zero(self) -> None:
+        sums: Counter[tuple[str, str]] = Counter()
+        for account, balance in self.work.balances.items():
+            sums[account.network, account.token] += balance
+        assert not any(sums.values())
+
+    @invariant()
+    def the_inventory_is_what_the_accounts_say(self) -> None:
+        for row in self.work.inventory.values():
+            own = {"network": row.network, "token": row.token}
+            held = self.work.balance(AccountKind.CUSTODY, holder=Holder.TREASURY, **own)
+            owed = sum(b for a, b in self.work.balances.items() if a.is_owed and _is(a, row))
+            assert (row.held_base_units, row.owed_base_units) == (held, -owed)
+
+    @invariant()
+    def custody_is_what_the_chain_has(self) -> None:
+        """Less what is a loss already, and with what a payout under way still stands for."""
+        there = sum(
+            d.base_units
+            for d in self.work.deposits.values()
+            if d.network == ETHEREUM and d.state is DepositState.CREDITED
+        )
+        pending = sum(
+            d.base_units
+            for swap in map(self.work.swap, self.work.swaps)
+            if swap.status is Status.PAYOUT_PENDING
+            for d in swap.taken
+        )
+        assert self.work.balance(AccountKind.CUSTODY, network=ETHEREUM) == there + pending
+
+    @invariant()
+    def what_is_owed_for_a_swap_is_nothing_once_it_is_over(self) -> None:
+        for swap in self.work.swaps.values():
+            if swap.status in (Status.COMPLETED, Status.FAILED, Status.EXPIRED):
+                for kind in (AccountKind.SWAP_LIABILITY, AccountKind.IN_FLIGHT):
+                    assert self.work.balance(kind, swap_id=swap.id) == 0
+
+    @invariant()
+    def every_sequence_is_spent_once_and_told(self) -> None:
+        told = Counter(
+            (
+                UUID(json.loads(o.payload)["body"]["swap_id"]),
+                json.loads(o.payload)["body"]["sequence"],
+            )
+            for o in self.work.sent
+            if o.topic == "swap.changed.v1"
+        )
+        assert told == Counter(list(self.work.transitions))
+        for swap in self.work.swaps.values():
+            history = [self.work.transitions[swap.id, n + 1] for n in range(swap.sequence)]
+            assert history[0] == (None, Status.DEPOSIT_PENDING)
+            assert history[-1][1] is swap.status
+            for (_, before), (start, end) in pairwise(history):
+                assert start is before
+                assert start is end or (start, end) in MOVES
+
+    @invariant()
+    def no_signer_was_halted(self) -> None:
+        assert self.work.halted == {}
+
+
+def _is(account: object, row: object) -> bool:
+    return all(getattr(account, n) == getattr(row, n) for n in ("network", "token"))
+
+
+TestAnyOrder = AnyOrder.TestCase
+TestAnyOrder.settings = settings(
+    max_examples=60,
+    stateful_step_count=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+)
