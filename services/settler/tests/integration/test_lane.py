@@ -1,4 +1,4 @@
-"""The sender lane on a real Postgres and a chain in memory: one payment each, whatever dies when."""
+"""The sender lane on a real Postgres and a chain in memory: one payment each, whatever dies."""
 
 from __future__ import annotations
 
