@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 from uuid import uuid5
 
 import pytest
@@ -313,7 +314,7 @@ class TestMovements:
 
     @pytest.mark.parametrize("wrong", [{"network": POLYGON}, {"token": UNKNOWN_TOKEN}])
     async def test_another_network_or_token_never_matches(
-        self, engine: AsyncEngine, wrong: dict[str, str]
+        self, engine: AsyncEngine, wrong: dict[str, Any]
     ) -> None:
         run = a_settler(engine)
         await run.requests(a_request())

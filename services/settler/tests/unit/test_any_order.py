@@ -34,6 +34,7 @@ from swap_contracts.deposits import DepositChanged
 from swap_contracts.envelope import Envelope
 from swap_domain.lifecycle import TERMINAL, TRANSITIONS, Status
 from swap_settler.domain import payouts
+from swap_settler.domain.changes import Changes
 from swap_settler.domain.ledger import AccountKind, Holder
 from swap_settler.domain.swap import DepositState, Intent, IntentKind, IntentState
 from swap_settler.usecases.announcing import Announcer
@@ -152,7 +153,7 @@ class AnyOrder(RuleBasedStateMachine):
     async def expire(self) -> None:
         await self.settler.expire_swaps()
 
-    async def flush(self, change: payouts.Changes) -> None:
+    async def flush(self, change: Changes) -> None:
         async with self.work() as work:
             outgoing = self.announcer.outgoing([change], at=self.settler.now)
             await work.flush([change], outgoing)
