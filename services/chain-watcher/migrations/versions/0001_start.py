@@ -28,7 +28,8 @@ CREATE INDEX chain_block_changeable ON chain_block (network, number)
   WHERE state = 'canonical' AND NOT finalized;
 """
 
-# start_number: from here to the cursor every block is stored. last_outbox_id: the last message
+# start_number: from here to the cursor every block is stored. checked_number: up to here another
+# node was asked for the same movements. last_outbox_id: the last message
 # that was written no later than this cursor.
 CURSORS = """
 CREATE TABLE watch_cursor (
@@ -39,10 +40,12 @@ CREATE TABLE watch_cursor (
   time timestamptz NOT NULL,
   finalized_number bigint NOT NULL,
   start_number bigint NOT NULL,
+  checked_number bigint NOT NULL,
   last_outbox_id bigint NOT NULL DEFAULT 0,
   halted_at timestamptz,
   halt_reason text,
   CHECK (start_number <= number AND finalized_number <= number),
+  CHECK (checked_number <= finalized_number),
   CHECK ((halted_at IS NULL) = (halt_reason IS NULL))
 );
 CREATE VIEW progress AS

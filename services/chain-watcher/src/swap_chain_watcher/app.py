@@ -23,6 +23,7 @@ from swap_chain_watcher.settings import ChainWatcherGroup, ChainWatcherSettings
 from swap_chain_watcher.usecases.advance_watch import AdvanceWatch
 from swap_chain_watcher.usecases.assign_targets import AssignTargets
 from swap_chain_watcher.usecases.follow_network import FollowNetwork
+from swap_chain_watcher.usecases.look_again import LookAgain
 from swap_chain_watcher.usecases.open_watch import OpenWatch
 from swap_chain_watcher.usecases.report_networks import ReportNetworks
 from swap_chain_watcher.usecases.resume_network import ResumeNetwork
@@ -76,6 +77,7 @@ async def add_to(
     watches = PostgresWatches(service.engine)
     for chain in chains:
         _follow(service, chain, work, watches, lease_term=group.lease_term)
+        _look_again(service, chain, work, watches, group)
     _consume(service, work, catalogue)
 
     report_networks = ReportNetworks(
@@ -136,6 +138,31 @@ def _follow(
 
     service.lead(lease_name(network.name), follow, term=lease_term)
     service.ready_when(f"network {network.name}", is_not_halted)
+
+
+def _look_again(
+    service: Service,
+    chain: EvmChain,
+    work: PostgresUnitOfWork,
+    watches: PostgresWatches,
+    group: ChainWatcherGroup,
+) -> None:
+    look_again = LookAgain(
+        work,
+        watches,
+        chain.second_reader,
+        policy=Policy(chain.network),
+        clock=service.clock,
+        blocks_max=group.second_look_blocks_max,
+    )
+
+    async def look(beat: Beat, _: Lease) -> None:
+        while True:
+            beat()
+            if not await look_again():
+                await asyncio.sleep(group.second_look_interval.total_seconds())
+
+    service.lead(f"check:{chain.network.name}", look)
 
 
 def _consume(service: Service, work: PostgresUnitOfWork, catalogue: Catalogue) -> None:

@@ -8,6 +8,7 @@ from datetime import datetime
 import structlog
 
 from swap_chain_watcher.domain.movements import Movement, Quarantine, State
+from swap_chain_watcher.domain.second_look import Missed
 from swap_chain_watcher.domain.watch import Step
 from swap_runtime.metrics import counter, gauge, histogram
 
@@ -31,6 +32,10 @@ REORGED_BLOCKS = counter("watch_reorged_blocks", "Blocks taken back", ["network"
 INTERRUPTIONS = counter(
     "watch_interruptions", "Times a network had to be taken up anew", ["network"]
 )
+# Alert: any. A node hid it, or had not indexed it yet.
+MISSED = counter("watch_missed_movements", "Movements only the second look found", ["network"])
+CHECKED_NUMBER = gauge("watch_checked_block", "Last final block that was read twice", ["network"])
+NODE_FAILURES = counter("watch_node_failures", "Answers a node did not give", ["network"])
 # From the block's own time, which has whole seconds: a distribution, not a stop-watch.
 DETECTION_DELAY = histogram(
     "watch_detection_delay_seconds",
@@ -83,6 +88,28 @@ def _reorged(step: Step) -> None:
         lowest=min(block.number for block in step.orphaned),
         movements_reverted=sum(tracked.state is State.REVERTED for tracked in step.told),
     )
+
+
+def looked_again(network: str, missed: Missed, *, checked_number: int) -> None:
+    CHECKED_NUMBER.labels(network).set(checked_number)
+    for tracked in missed.sighted:
+        MISSED.labels(network).inc()
+        log.error(
+            "movement had been missed",
+            network=network,
+            movement_id=tracked.movement.id,
+            transaction_hash=tracked.movement.transaction_hash,
+            block_number=tracked.movement.block.number,
+        )
+
+
+def second_look_failed(network: str, error: Exception) -> None:
+    log.warning("second look failed", network=network, error=f"{type(error).__name__}: {error}")
+
+
+def node_failed(network: str, error: Exception) -> None:
+    NODE_FAILURES.labels(network).inc()
+    log.info("node failed", network=network, error=f"{type(error).__name__}: {error}")
 
 
 def interrupted(network: str, error: Exception) -> None:

@@ -10,8 +10,9 @@ from typing import Protocol
 from uuid import UUID
 
 from swap_chain_watcher.domain.movements import Known, Subject
+from swap_chain_watcher.domain.second_look import Missed, Stored
 from swap_chain_watcher.domain.watch import Step, Watch
-from swap_chains.events import Block
+from swap_chains.events import Block, BlockAdded
 from swap_runtime.outbox import Outgoing
 
 
@@ -40,6 +41,14 @@ class Place:
     cursor: Block
     finalized_number: int
     halt: Halt | None
+
+
+@dataclass(frozen=True, slots=True)
+class Unchecked:
+    """The final blocks of a network that were read only once."""
+
+    checked_number: int  # read twice up to here
+    finalized_number: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +85,18 @@ class Work(Protocol):
         """Save what the step changed, its messages and the cursor: one statement per table."""
         ...
 
+    async def stored_of(
+        self, network: str, found: Sequence[BlockAdded], movement_ids: Collection[UUID]
+    ) -> Stored:
+        """Lock the network's cursor; return what is stored of the blocks that were found."""
+        ...
+
+    async def add_missed(
+        self, network: str, missed: Missed, outgoing: Sequence[Outgoing], *, checked_number: int
+    ) -> None:
+        """Save what a second look found, and how far it got."""
+        ...
+
     async def mark_seen(self, message_ids: Sequence[UUID]) -> frozenset[UUID]:
         """Put the messages into the inbox and return those that were not there yet."""
         ...
@@ -108,6 +129,10 @@ class Watches(Protocol):
 
     async def nearest(self, network: str, number: int) -> Block | None:
         """Return the highest stored canonical block at or below a number."""
+        ...
+
+    async def find_unchecked(self, network: str) -> Unchecked | None:
+        """Return what a second look has to do; nothing while the network is halted."""
         ...
 
     async def find_halt(self, network: str) -> Halt | None: ...

@@ -19,6 +19,12 @@ class ChainWatcherGroup(ServiceGroup):
     range_blocks_max: int = Field(
         10_000, description="Blocks asked for at once while catching up behind finality"
     )
+    second_look_interval: timedelta = Field(
+        timedelta(seconds=15), description="How often final blocks are read from another node"
+    )
+    second_look_blocks_max: int = Field(
+        50_000, description="Blocks that one second look takes at most"
+    )
     report_interval: timedelta = Field(
         timedelta(seconds=5), description="How often head and lag are measured"
     )

@@ -21,11 +21,13 @@ from swap_chain_watcher.adapters.watches import PostgresWatches
 from swap_chain_watcher.usecases.advance_watch import AdvanceWatch
 from swap_chain_watcher.usecases.assign_targets import AssignTargets
 from swap_chain_watcher.usecases.follow_network import FollowNetwork, Patience
+from swap_chain_watcher.usecases.look_again import LookAgain
 from swap_chain_watcher.usecases.open_watch import OpenWatch
 from swap_chain_watcher.usecases.report_networks import ReportNetworks
 from swap_chain_watcher.usecases.resume_network import ResumeNetwork
 from swap_chain_watcher.usecases.take_hints import TakeHints
 from swap_chains.errors import ChainMismatch
+from swap_chains.events import BlockAdded
 from swap_chains.evm.codec import encode_deposit_erc20
 from swap_chains.fake import FakeChain, FakeReader, FakeSender
 from swap_chains.ports import Call, SignedTransaction
@@ -337,6 +339,78 @@ class TestFollowNetwork:
         async with world.followed():
             await world.is_interrupted()
             assert await world.watches.load(NETWORK) is None
+
+
+class Hiding(FakeReader):
+    """A node that forgets every log when it is followed, and remembers when it is asked again."""
+
+    async def follow_batches(self, **place: Any) -> Any:
+        async for batch in super().follow_batches(**place):
+            yield [
+                BlockAdded(event.block, ()) if isinstance(event, BlockAdded) else event
+                for event in batch
+            ]
+
+
+class TestLookAgain:
+    def look_again(self, world: World, chain: FakeChain | None = None) -> LookAgain:
+        return LookAgain(
+            world.work,
+            world.watches,
+            FakeReader(chain or world.chain),
+            policy=a_policy(),
+            clock=lambda: NOW,
+            blocks_max=1000,
+        )
+
+    async def test_adds_what_a_node_hid(self, world: World) -> None:
+        look_again = self.look_again(world)
+        async with world.followed(Hiding(world.chain)):
+            await world.deposits(7)
+            world.chain.mine(9)
+            await world.is_at_head()
+            assert await world.said() == []
+
+            assert await look_again()
+            assert await world.said() == [("seen", 1), ("confirmed", 2)]
+            assert not await look_again()
+            world.chain.mine()
+            await world.is_at_head()
+
+        assert (await world.messages())[0]["sequence_number"] == 7
+        async with world.engine.connect() as connection:
+            last = await connection.scalar(text("SELECT max(id) FROM outbox"))
+            progress = (await connection.execute(text("SELECT * FROM progress"))).one()
+        assert progress.last_outbox_id == last
+
+    async def test_adds_nothing_that_is_known(self, world: World) -> None:
+        async with world.followed():
+            await world.deposits(7)
+            world.chain.mine(9)
+            await world.is_at_head()
+        before = await world.said()
+
+        assert await self.look_again(world)()
+        assert await world.said() == before
+
+    async def test_leaves_alone_what_can_still_change(self, world: World) -> None:
+        async with world.followed(Hiding(world.chain)):
+            await world.deposits(7)
+            world.chain.mine(3)
+            await world.is_at_head()
+
+            assert not await self.look_again(world)()
+            assert await world.said() == []
+
+    async def test_concludes_nothing_from_a_node_of_another_chain(self, world: World) -> None:
+        async with world.followed():
+            world.chain.mine(9)
+            await world.is_at_head()
+
+        assert not await self.look_again(world, world.another_chain(blocks=9))()
+        unchecked = await world.watches.find_unchecked(NETWORK)
+        assert unchecked is not None
+        assert unchecked.checked_number == 0
 
 
 class TestHints:

@@ -60,7 +60,11 @@ async def service(settings: ChainWatcherSettings, catalogue: Catalogue) -> Servi
 
 
 async def test_follows_each_network_under_a_lease_of_its_own(service: Service) -> None:
-    assert {f"watch:{NETWORK}", f"watch:{OTHER}", "report"} <= {task.name for task in service.tasks}
+    assert {task.name for task in service.tasks} == {
+        *(f"watch:{network}" for network in (NETWORK, OTHER)),
+        *(f"check:{network}" for network in (NETWORK, OTHER)),
+        "report",
+    }
     assert set(service.checks) == {f"network {NETWORK}", f"network {OTHER}"}
 
 

@@ -7,6 +7,7 @@ from datetime import timedelta
 
 import aiohttp
 
+from swap_chain_watcher import observe
 from swap_chains.evm.check import check_chain, check_chain_id
 from swap_chains.evm.following import Pace
 from swap_chains.evm.reader import EvmReader
@@ -28,20 +29,22 @@ class EvmChain:
         range_blocks_max: int,
     ) -> None:
         self.network = network
-        self._rpc = Rpc.to_urls(
-            network.name, urls, session, timeout_seconds=node_timeout.total_seconds()
-        )
+
+        def rpc(nodes: Sequence[str]) -> Rpc:
+            return Rpc.to_urls(
+                network.name,
+                nodes,
+                session,
+                timeout_seconds=node_timeout.total_seconds(),
+                on_failure=lambda error: observe.node_failed(network.name, error),
+            )
+
+        pace = Pace(poll_seconds=poll_interval.total_seconds(), range_blocks_max=range_blocks_max)
+        self._rpc = rpc(urls)
         self._is_checked = False
-        self.reader = EvmReader(
-            self._rpc,
-            # Nothing is ever emitted at the zero address: no Depository, none of its logs.
-            depository=network.contracts.depository or NATIVE,
-            treasury=network.contracts.treasury,
-            tokens=[token.address for token in network.tokens if not token.is_native],
-            pace=Pace(
-                poll_seconds=poll_interval.total_seconds(), range_blocks_max=range_blocks_max
-            ),
-        )
+        self.reader = _reader(network, self._rpc, pace)
+        # Another node where there is one. The same one, later, still tells what it indexed late.
+        self.second_reader = _reader(network, rpc([*urls[1:], *urls[:1]]), pace)
 
     async def check(self) -> None:
         """Hold the chain against the catalogue, once.
@@ -64,3 +67,14 @@ class EvmChain:
                 decimals={token.address: token.decimals for token in network.tokens},
             )
         self._is_checked = True
+
+
+def _reader(network: Network, rpc: Rpc, pace: Pace) -> EvmReader:
+    return EvmReader(
+        rpc,
+        # Nothing is ever emitted at the zero address: no Depository, none of its logs.
+        depository=network.contracts.depository or NATIVE,
+        treasury=network.contracts.treasury,
+        tokens=[token.address for token in network.tokens if not token.is_native],
+        pace=pace,
+    )

@@ -11,8 +11,8 @@ WHERE NOT EXISTS (SELECT FROM watch_cursor WHERE network = :network)
 """)
 BEGIN_CURSOR: Final = text("""
 INSERT INTO watch_cursor
-  (network, number, hash, parent_hash, time, finalized_number, start_number)
-VALUES (:network, :number, :hash, :parent_hash, :time, :number, :number)
+  (network, number, hash, parent_hash, time, finalized_number, start_number, checked_number)
+VALUES (:network, :number, :hash, :parent_hash, :time, :number, :number, :number)
 ON CONFLICT (network) DO NOTHING
 """)
 
@@ -116,6 +116,28 @@ WHERE movement.network = :network AND movement.block_hash = new.block_hash
 ADVANCE: Final = text("""
 UPDATE watch_cursor SET number = :number, hash = :hash, parent_hash = :parent_hash, time = :time,
   finalized_number = :finalized_number, start_number = :start_number,
+  last_outbox_id = CASE WHEN :has_told
+    THEN currval(pg_get_serial_sequence('outbox', 'id')) ELSE last_outbox_id END
+WHERE network = :network
+""")
+
+# A second look at what is final: what is stored of it, and what was missed.
+UNCHECKED: Final = text("""
+SELECT checked_number, finalized_number FROM watch_cursor
+WHERE network = :network AND halted_at IS NULL
+""")
+STORED_MOVEMENTS: Final = text("""
+SELECT id FROM movement JOIN chain_block AS block
+  ON block.network = movement.network AND block.hash = movement.block_hash
+WHERE movement.network = :network AND movement.id = ANY(CAST(:ids AS uuid[]))
+  AND block.state = 'canonical'
+""")
+CANONICAL_HASHES: Final = text("""
+SELECT number, hash FROM chain_block
+WHERE network = :network AND state = 'canonical' AND number = ANY(CAST(:numbers AS bigint[]))
+""")
+CHECKED: Final = text("""
+UPDATE watch_cursor SET checked_number = :checked_number,
   last_outbox_id = CASE WHEN :has_told
     THEN currval(pg_get_serial_sequence('outbox', 'id')) ELSE last_outbox_id END
 WHERE network = :network

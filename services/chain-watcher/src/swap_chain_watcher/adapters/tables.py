@@ -42,6 +42,7 @@ class WatchCursorRow(Table, table=True):
     time: datetime = Field(sa_column=Column(DateTime(timezone=True), nullable=False))
     finalized_number: int = Field(sa_column=Column(BigInteger, nullable=False))
     start_number: int = Field(sa_column=Column(BigInteger, nullable=False))
+    checked_number: int = Field(sa_column=Column(BigInteger, nullable=False))
     last_outbox_id: int = Field(sa_column=Column(BigInteger, nullable=False))
     halted_at: datetime | None = Field(sa_column=Column(DateTime(timezone=True), nullable=True))
     halt_reason: str | None = Field(sa_column=Column(Text, nullable=True))

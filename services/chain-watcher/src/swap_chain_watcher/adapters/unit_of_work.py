@@ -17,8 +17,10 @@ from swap_chain_watcher.adapters.rows import (
     to_known,
 )
 from swap_chain_watcher.domain.movements import Known, Subject
+from swap_chain_watcher.domain.second_look import Missed, Stored
 from swap_chain_watcher.domain.watch import Step, Watch
 from swap_chain_watcher.ports import CursorMoved, Target, Work
+from swap_chains.events import BlockAdded
 from swap_runtime.columns import columns
 from swap_runtime.crashpoint import crashpoint
 from swap_runtime.database import transaction
@@ -92,6 +94,35 @@ class PostgresWork:
         }
         await self._connection.execute(statements.ADVANCE, cursor)
         crashpoint("chain_watcher.before_commit")
+
+    async def stored_of(
+        self, network: str, found: Sequence[BlockAdded], movement_ids: Collection[UUID]
+    ) -> Stored:
+        asked = {"network": network}
+        await self._connection.execute(statements.LOCK_CURSOR, asked)
+        numbers = {**asked, "numbers": [added.block.number for added in found]}
+        hashes = await self._connection.execute(statements.CANONICAL_HASHES, numbers)
+        ids = {**asked, "ids": list(movement_ids)}
+        stored = await self._connection.scalars(statements.STORED_MOVEMENTS, ids)
+        return Stored(frozenset(stored), {row.number: row.hash for row in hashes})
+
+    async def add_missed(
+        self, network: str, missed: Missed, outgoing: Sequence[Outgoing], *, checked_number: int
+    ) -> None:
+        place = {"network": network, "finalized_number": checked_number}
+        blocks = [{**block_row(block), "state": "canonical"} for block in missed.blocks]
+        movements = [movement_row(tracked) for tracked in missed.sighted]
+        if blocks:
+            await self._connection.execute(statements.SAVE_BLOCKS, {**place, **columns(blocks)})
+        if movements:
+            await self._connection.execute(
+                statements.SAVE_MOVEMENTS, {"network": network, **columns(movements)}
+            )
+        await add_to_outbox(self._connection, outgoing)
+        await self._connection.execute(
+            statements.CHECKED,
+            {"network": network, "checked_number": checked_number, "has_told": bool(outgoing)},
+        )
 
     async def mark_seen(self, message_ids: Sequence[UUID]) -> frozenset[UUID]:
         return await mark_seen(self._connection, self._consumer, message_ids)

@@ -9,7 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from swap_chain_watcher.adapters import statements
 from swap_chain_watcher.adapters.rows import block_row, to_block, to_halt, to_place, to_tracked
 from swap_chain_watcher.domain.watch import Watch
-from swap_chain_watcher.ports import Halt, Place
+from swap_chain_watcher.ports import Halt, Place, Unchecked
 from swap_chains.events import Block
 from swap_runtime.database import reading, transaction
 
@@ -52,6 +52,13 @@ class PostgresWatches:
         async with reading(self._engine) as connection:
             row = (await connection.execute(statements.NEAREST_BLOCK, asked)).one_or_none()
         return None if row is None else to_block(row)
+
+    async def find_unchecked(self, network: str) -> Unchecked | None:
+        async with reading(self._engine) as connection:
+            row = (
+                await connection.execute(statements.UNCHECKED, {"network": network})
+            ).one_or_none()
+        return None if row is None else Unchecked(row.checked_number, row.finalized_number)
 
     async def find_halt(self, network: str) -> Halt | None:
         async with reading(self._engine) as connection:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from typing import Final
+from uuid import UUID
 
 from swap_chain_watcher.domain.movements import Kind, Movement, Subject, movement_id, rise_id
 from swap_chain_watcher.domain.policy import Policy
@@ -42,6 +43,18 @@ def subjects(network: str, happened: Iterable[ChainEvent]) -> frozenset[Subject]
         if isinstance(event, events.BlockAdded):
             found.update(_subject(network, fact) for fact in event.movements)
     return frozenset(found)
+
+
+def movement_ids(network: str, happened: Iterable[ChainEvent]) -> frozenset[UUID]:
+    """Return the movements in the batch, whether anything is published about them or not."""
+    return frozenset(
+        rise_id(network, fact.address, fact.nth)
+        if isinstance(fact, events.BalanceRose)
+        else movement_id(network, fact.id)
+        for event in happened
+        if isinstance(event, events.BlockAdded)
+        for fact in event.movements
+    )
 
 
 def senders(happened: Iterable[ChainEvent]) -> frozenset[str]:
