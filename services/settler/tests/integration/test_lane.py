@@ -466,6 +466,17 @@ class TestASlotWithoutPayments:
 
 
 class TestGas:
+    async def test_money_is_booked_as_the_owners_before_anything_was_sent(
+        self, world: World
+    ) -> None:
+        world.chain.give(SIGNER, NATIVE, 10**18)
+        world.chain.mine()
+
+        await world.close_slots()
+
+        signer = await world.rows("SELECT balance FROM account WHERE holder = 'signer'")
+        assert signer == [(10**18,)]
+
     async def test_is_booked_once_per_slot_and_a_rise_is_the_owners(self, world: World) -> None:
         world.chain.give(SIGNER, NATIVE, 5 * 10**18)
         await world.confirmed_swaps(1)

@@ -89,7 +89,8 @@ class CloseSlots:
         async with self._unit_of_work() as work:
             changes = [*await self._dead(work, closed), *self._booked(final, closed, rise)]
             await work.flush(changes, self._announcer.outgoing(changes, at=self._clock()))
-            await work.close_slots(closed)
+            if closed:
+                await work.close_slots(closed)
             await work.add_snapshots([Snapshot(self._signer, self._native, balance)], final)
 
     async def _dead(self, work: LaneWork, closed: Sequence[ClosedSlot]) -> Sequence[Changes]:
