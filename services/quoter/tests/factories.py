@@ -35,19 +35,23 @@ def a_rule(**members: object) -> dict[str, object]:
     }
 
 
+def a_catalogue_document(
+    *rules: Mapping[str, object], depository: str | None = "0x" + "d" * 40
+) -> dict[str, Any]:
+    return {
+        "environment": "test",
+        "networks": [
+            a_network(ETHEREUM, 31337, "ETH", depository),
+            a_network(POLYGON, 31338, "POL", depository),
+        ],
+        "routes": list(rules) or [a_rule()],
+    }
+
+
 def a_catalogue(
     *rules: Mapping[str, object], depository: str | None = "0x" + "d" * 40
 ) -> Catalogue:
-    return catalogue_from(
-        {
-            "environment": "test",
-            "networks": [
-                a_network(ETHEREUM, 31337, "ETH", depository),
-                a_network(POLYGON, 31338, "POL", depository),
-            ],
-            "routes": list(rules) or [a_rule()],
-        }
-    )
+    return catalogue_from(a_catalogue_document(*rules, depository=depository))
 
 
 def a_network(name: str, chain_id: int, native: str, depository: str | None) -> dict[str, Any]:

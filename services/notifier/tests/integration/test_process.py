@@ -1,0 +1,173 @@
+"""The whole process: from a message on Kafka to a request at a receiver, and over a crash."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from time import monotonic
+from typing import Any
+from uuid import uuid4
+
+import aiohttp
+import pytest
+import standardwebhooks
+from services.notifier.tests.factories import a_catalogue_document, a_swap, sealed
+from services.notifier.tests.sink import Sink, open_sink
+from tests.plugins.broker import Broker
+from tests.plugins.processes import free_port
+
+from swap_contracts.swaps import SwapChanged
+from swap_contracts.topics import SWAP_CHANGED
+from swap_runtime.clock import utc_now
+from swap_runtime.crashpoint import KILLED
+from swap_runtime.outbox import Outgoing
+from swap_runtime.producing import KafkaProducer
+from swap_runtime.topics import ensure_topics
+
+pytestmark = [pytest.mark.connected, pytest.mark.timeout(120)]
+TOKEN = "operator"
+
+
+class Process:
+    def __init__(self, running: asyncio.subprocess.Process, url: str) -> None:
+        self.running = running
+        self.url = url
+
+    async def admin(self, method: str, path: str, body: Any = None) -> Any:
+        headers = {"Authorization": f"Bearer {TOKEN}"}
+        async with (
+            aiohttp.ClientSession(headers=headers) as session,
+            session.request(method, f"{self.url}/admin{path}", json=body) as answer,
+        ):
+            assert answer.status < 400, await answer.text()
+            return await answer.json()
+
+    async def ready(self) -> None:
+        async with asyncio.timeout(40), aiohttp.ClientSession() as session:
+            while True:
+                try:
+                    async with session.get(f"{self.url}/readyz") as answer:
+                        if answer.status == 200:
+                            return
+                except aiohttp.ClientError:
+                    assert self.running.returncode is None
+                await asyncio.sleep(0.05)
+
+    def rss_megabytes(self) -> int:
+        status = Path(f"/proc/{self.running.pid}/status").read_text()
+        return int(status.split("VmRSS:")[1].split()[0]) // 1024
+
+
+@asynccontextmanager
+async def a_process(environment: Mapping[str, str], **more: str) -> AsyncIterator[Process]:
+    port = free_port()
+    told = {**os.environ, **environment, **more, "SWAP_NOTIFIER__INTERNAL_PORT": str(port)}
+    running = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "swap_notifier", env=told, stdout=asyncio.subprocess.DEVNULL
+    )
+    try:
+        process = Process(running, f"http://127.0.0.1:{port}")
+        await process.ready()
+        yield process
+    finally:
+        if running.returncode is None:
+            running.terminate()
+        await running.wait()
+
+
+@pytest.fixture
+async def environment(
+    migrated: Callable[[str], str], broker: Broker, tmp_path: Path
+) -> dict[str, str]:
+    await ensure_topics(broker.settings)
+    migrated("settler")
+    catalogue = tmp_path / "catalogue.yaml"
+    catalogue.write_text(json.dumps(a_catalogue_document()))  # every JSON is YAML
+    return {
+        "SWAP_KAFKA__BOOTSTRAP_SERVERS": broker.settings.bootstrap_servers,
+        "SWAP_KAFKA__SESSION_TIMEOUT_MS": str(broker.settings.session_timeout_ms),
+        "SWAP_KAFKA__HEARTBEAT_INTERVAL_MS": str(broker.settings.heartbeat_interval_ms),
+        "SWAP_KAFKA__FETCH_MAX_WAIT_MS": str(broker.settings.fetch_max_wait_ms),
+        "SWAP_REDIS__URL": "redis://127.0.0.1:1",
+        "SWAP_OPERATOR__TOKEN": TOKEN,
+        "SWAP_CATALOGUE": str(catalogue),
+        "SWAP_NOTIFIER__DATABASE_URL": migrated("notifier"),
+        "SWAP_NOTIFIER__ALLOW_LOOPBACK": "true",
+        "SWAP_NOTIFIER__ATTEMPT_TIMEOUT": "PT1S",
+    }
+
+
+@pytest.fixture
+async def sink() -> AsyncIterator[Sink]:
+    async with open_sink() as sink:
+        yield sink
+
+
+async def tell(broker: Broker, *swaps: SwapChanged) -> None:
+    producer = KafkaProducer(broker.settings)
+    try:
+        sent = [
+            await producer.send(out.topic, out.payload, out.key, [])
+            for out in (Outgoing.of(SWAP_CHANGED, sealed(swap)) for swap in swaps)
+        ]
+        await producer.flush()
+        await asyncio.gather(*sent)
+    finally:
+        await producer.discard()
+
+
+async def an_endpoint(process: Process, url: str) -> dict[str, Any]:
+    added: dict[str, Any] = await process.admin(
+        "POST", "/endpoints", {"app_id": str(uuid4()), "url": url}
+    )
+    return added
+
+
+class TestProcess:
+    async def test_tells_a_receiver_what_kafka_brought(
+        self, environment: dict[str, str], broker: Broker, sink: Sink
+    ) -> None:
+        async with a_process(environment) as process:
+            endpoint = await an_endpoint(process, sink.at("/hooks"))
+            swap = a_swap(app_id=endpoint["app_id"], changed_at=utc_now())
+            await tell(broker, swap)
+            (received,) = await sink.until(1)
+            began = monotonic()
+            await tell(broker, swap.model_copy(update={"sequence": 2, "previous_status": "x"}))
+            await sink.until(2)
+            took = monotonic() - began
+            listed = await process.admin("GET", f"/messages?swap_id={swap.swap_id}")
+            megabytes = process.rss_megabytes()
+
+        standardwebhooks.Webhook(endpoint["secret"]).verify(received.body, received.headers)
+        assert json.loads(received.body)["swap"]["id"] == str(swap.swap_id)
+        assert [message["sequence"] for message in listed["messages"]] == [1, 2]
+        assert took < 1
+        print(f"took {took * 1000:.0f} ms, RSS {megabytes} MB")  # noqa: T201
+
+    async def test_sends_the_same_message_again_after_a_crash(
+        self, environment: dict[str, str], broker: Broker, sink: Sink
+    ) -> None:
+        async with a_process(environment, CRASH_AT="notifier.after_post:1") as process:
+            endpoint = await an_endpoint(process, sink.at("/hooks"))
+            await tell(broker, a_swap(app_id=endpoint["app_id"], changed_at=utc_now()))
+            await sink.until(1)
+            assert await process.running.wait() == KILLED
+        async with a_process(environment) as process:
+            first, second = await sink.until(2)
+
+        assert (first.id, first.body) == (second.id, second.body)
+        for received in (first, second):
+            standardwebhooks.Webhook(endpoint["secret"]).verify(received.body, received.headers)
+
+    async def test_refuses_an_endpoint_inside(self, environment: dict[str, str]) -> None:
+        async with a_process(environment, SWAP_NOTIFIER__ALLOW_LOOPBACK="false") as process:
+            with pytest.raises(AssertionError, match="not a public one"):
+                await an_endpoint(process, "http://127.0.0.1:5000/")
+            with pytest.raises(AssertionError, match="full name"):
+                await an_endpoint(process, "http://localhost:5000/")

@@ -1,0 +1,157 @@
+"""The whole process: prices from a file, gas from a node, inventory from Kafka, HTTP answers."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import AsyncIterator, Callable
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+from urllib.error import URLError
+from urllib.request import urlopen
+
+import aiohttp
+import pytest
+from aiohttp import web
+from services.quoter.tests.factories import (
+    ETHEREUM,
+    NOW,
+    POLYGON,
+    USDC,
+    a_catalogue_document,
+    a_question,
+)
+from tests.plugins.broker import Broker
+from tests.plugins.processes import Program, free_port
+
+from swap_contracts.quoting import QuoteAnswer, Refusal
+from swap_contracts.swaps import InventoryChanged
+from swap_contracts.topics import INVENTORY_CHANGED
+from swap_runtime.outbox import Outgoing
+from swap_runtime.producing import KafkaProducer
+from swap_runtime.topics import ensure_topics
+
+pytestmark = [pytest.mark.connected, pytest.mark.timeout(120)]
+GWEI = 10**9
+
+
+@pytest.fixture
+async def node() -> AsyncIterator[str]:
+    """A node that knows what gas costs and nothing else."""
+
+    async def answer(request: web.Request) -> web.Response:
+        asked = await request.json()
+        answers = [
+            {"jsonrpc": "2.0", "id": one["id"], "result": _RESULTS[one["method"]]}
+            for one in (asked if isinstance(asked, list) else [asked])
+        ]
+        return web.json_response(answers if isinstance(asked, list) else answers[0])
+
+    app = web.Application()
+    app.router.add_post("/", answer)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    yield f"http://127.0.0.1:{runner.addresses[0][1]}/"
+    await runner.cleanup()
+
+
+_RESULTS: dict[str, Any] = {
+    "eth_getBlockByNumber": {"number": "0x1", "baseFeePerGas": hex(10 * GWEI)},
+    "eth_maxPriorityFeePerGas": hex(GWEI),
+}
+
+
+async def tell_inventory(broker: Broker, available: int, *, version: int) -> None:
+    body = InventoryChanged(
+        network=POLYGON,
+        token=USDC[POLYGON],
+        version=version,
+        available_base_units=str(available),
+    )
+    sealed = INVENTORY_CHANGED.seal(body, version=version, occurred_at=NOW, trace_id="t")
+    out = Outgoing.of(INVENTORY_CHANGED, sealed)
+    producer = KafkaProducer(broker.settings)
+    sent = await producer.send(out.topic, out.payload, out.key, [])
+    await producer.flush()
+    await sent
+    await producer.discard()
+
+
+async def quote(url: str, **members: Any) -> tuple[int, bytes]:
+    question = {**a_question().model_dump(), **members}
+    async with (
+        aiohttp.ClientSession() as session,
+        session.post(f"{url}/quote", json=question) as answer,
+    ):
+        return answer.status, await answer.read()
+
+
+async def until(status: int, url: str) -> bytes:
+    async with asyncio.timeout(30):
+        while True:
+            answered, body = await quote(url)
+            if answered == status:
+                return body
+            await asyncio.sleep(0.02)
+
+
+class TestProcess:
+    async def test_answers_from_what_it_learned(
+        self, migrated: Callable[[str], str], broker: Broker, node: str, tmp_path: Path
+    ) -> None:
+        await ensure_topics(broker.settings)
+        migrated("settler")
+        prices, catalogue = tmp_path / "prices.json", tmp_path / "catalogue.yaml"
+        prices.write_text('{"ETH": "3000", "POL": "0.25", "USDC": "1"}')
+        catalogue.write_text(json.dumps(a_catalogue_document()))  # every JSON is YAML
+        internal, port = free_port(), free_port()
+        url = f"http://127.0.0.1:{port}"
+        process = Program(
+            [sys.executable, "-m", "swap_quoter"],
+            log=tmp_path / "log",
+            ready=lambda: _is_ready(f"http://127.0.0.1:{internal}/readyz"),
+            environment={
+                **os.environ,
+                "SWAP_KAFKA__BOOTSTRAP_SERVERS": broker.settings.bootstrap_servers,
+                "SWAP_KAFKA__SESSION_TIMEOUT_MS": str(broker.settings.session_timeout_ms),
+                "SWAP_KAFKA__HEARTBEAT_INTERVAL_MS": str(broker.settings.heartbeat_interval_ms),
+                "SWAP_KAFKA__FETCH_MAX_WAIT_MS": str(broker.settings.fetch_max_wait_ms),
+                "SWAP_REDIS__URL": "redis://127.0.0.1:1",
+                "SWAP_OPERATOR__TOKEN": "operator",
+                "SWAP_CATALOGUE": str(catalogue),
+                "SWAP_NODES": json.dumps({ETHEREUM: [node], POLYGON: [node]}),
+                "SWAP_QUOTER__DATABASE_URL": migrated("quoter"),
+                "SWAP_QUOTER__INTERNAL_PORT": str(internal),
+                "SWAP_QUOTER__PORT": str(port),
+                "SWAP_QUOTER__PRICES_FILE": str(prices),
+                "SWAP_QUOTER__PRICES_NEVER_EXPIRE": "true",
+            },
+        )
+
+        await asyncio.to_thread(process.start)
+        try:
+            refused, body = await quote(url)
+            await tell_inventory(broker, 10**9, version=1)
+            answer = QuoteAnswer.model_validate_json(await until(HTTPStatus.OK, url))
+            prices.write_text('{"ETH": "3000", "POL": "0.25"}')
+            unpriced = Refusal.model_validate_json(await until(HTTPStatus.NOT_FOUND, url))
+        finally:
+            await asyncio.to_thread(process.stop)
+
+        assert refused == HTTPStatus.BAD_REQUEST
+        assert Refusal.model_validate_json(body).code == "INSUFFICIENT_LIQUIDITY"
+        # 95,000 units at 21 gwei are 0.001995 POL, which at 0.25 $ are 498.75 millionths of one.
+        assert answer.quote.blockchain_fee_base_units == "499"
+        assert unpriced.message == "Rate not available"
+
+
+def _is_ready(url: str) -> bool:
+    try:
+        with urlopen(url, timeout=2) as answer:
+            return bool(answer.status == HTTPStatus.OK)
+    except (URLError, ConnectionError, TimeoutError):
+        return False
