@@ -32,9 +32,11 @@ def write_json(path: Path, value: object) -> None:
 
 
 def change_json(path: Path, change: Callable[[Any], object]) -> None:
-    """Read, change and write one file while nobody else does."""
+    """Read, change and write one file while nobody else does; None leaves it as it is."""
     with locked(path):
-        write_json(path, change(read_json(path)))
+        changed = change(read_json(path))
+        if changed is not None:
+            write_json(path, changed)
 
 
 @contextmanager

@@ -28,6 +28,7 @@ class Secrets:
     postgres_password: str
     role_passwords: Mapping[str, str]
     operator_token: str
+    key_pepper: str  # API keys are stored as a hash with it
     signer_key: str  # the hot key; it holds gas money and operates the Treasuries
 
 
@@ -40,6 +41,7 @@ def load_or_make(path: Path) -> Secrets:
         postgres_password=secrets.token_urlsafe(24),
         role_passwords={role: secrets.token_urlsafe(24) for role in LOGIN_ROLES},
         operator_token=secrets.token_urlsafe(32),
+        key_pepper=secrets.token_urlsafe(32),
         signer_key="0x" + secrets.token_hex(32),
     )
     write_json(path, asdict(made))

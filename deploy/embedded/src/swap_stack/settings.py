@@ -30,6 +30,8 @@ def make_settings(
         "SWAP_REDIS__URL": parts.valkey.url,
         "SWAP_OPERATOR__TOKEN": secrets.operator_token,
         "SWAP_CATALOGUE": str(catalogue),
+        "SWAP_API__QUOTER_URL": ports.public_url("quoter"),
+        "SWAP_API__KEY_PEPPER": secrets.key_pepper,
         "SWAP_QUOTER__PRICES_FILE": str(places.prices_file),
         "SWAP_QUOTER__PRICES_NEVER_EXPIRE": "true",
         "SWAP_SETTLER__SIGNER_KEYS": orjson.dumps({signer.address: signer.private_key}).decode(),

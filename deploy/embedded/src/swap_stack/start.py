@@ -27,6 +27,7 @@ from swap_stack.files import read_json
 from swap_stack.infrastructure import Infrastructure, require_nothing_lost
 from swap_stack.keys import development_keys, load_or_make
 from swap_stack.launch import Supervisor, wait_until_ready
+from swap_stack.liquidity import wait_until_quoted
 from swap_stack.node import Node
 from swap_stack.options import Options
 from swap_stack.partners import Operator, make_partners
@@ -74,6 +75,9 @@ class Start:
             catalogue=load_catalogue(catalogue),
             partners=partners,
         )
+        if partners and not self._options.without:
+            with self._report.timed("liquidity", "quoted in every token"):
+                await wait_until_quoted(description)
         write_stack_file(self._places, description, services, self._service_ports)
         stack: Mapping[str, Any] = read_json(self._places.stack_file)
         return stack

@@ -16,8 +16,8 @@ SOURCES = ("api", "chain_watcher", "settler")
 TRAIL: LiteralString = """
 WITH wanted AS (
   SELECT %(swap)s::text AS key
-  UNION ALL SELECT id::text FROM settler.deposit WHERE swap_id = %(swap)s
-  UNION ALL SELECT network || '/' || paid_id FROM settler.intent WHERE swap_id = %(swap)s
+  UNION ALL SELECT id::text FROM settler.deposit WHERE swap_id = %(swap)s::uuid
+  UNION ALL SELECT network || '/' || paid_id FROM settler.intent WHERE swap_id = %(swap)s::uuid
 ), sent AS (
   SELECT 'api' AS source, * FROM api.outbox WHERE created_at >= %(since)s
   UNION ALL SELECT 'chain_watcher', * FROM chain_watcher.outbox WHERE created_at >= %(since)s
