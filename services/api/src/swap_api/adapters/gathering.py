@@ -29,27 +29,40 @@ class Gathering(Generic[Question, Answer]):
         self._batch_max = batch_max
         self._flights_max = flights_max
         self._waiting: deque[tuple[Question, asyncio.Future[Answer]]] = deque()
-        self._flights: set[asyncio.Task[None]] = set()
+        self._flights = 0
+        self._tasks: set[asyncio.Task[None]] = set()
 
     async def __call__(self, question: Question) -> Answer:
         answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._waiting.append((question, answer))
-        if len(self._flights) < self._flights_max:
-            flight = asyncio.create_task(self._fly())
-            self._flights.add(flight)
-            flight.add_done_callback(self._flights.discard)
+        if self._flights < self._flights_max:
+            self._flights += 1
+            task = asyncio.create_task(self._fly())
+            self._tasks.add(task)  # the loop itself would forget it
+            task.add_done_callback(self._tasks.discard)
         return await answer
 
     async def _fly(self) -> None:
-        while self._waiting:
-            size = min(len(self._waiting), self._batch_max)
-            batch = [self._waiting.popleft() for _ in range(size)]
-            try:
-                answers = await self._run([question for question, _ in batch])
-            except Exception as error:
-                answers = [error] * size
-            for (_, future), answer in zip(batch, answers, strict=True):
-                _resolve(future, answer)
+        """Fly until nobody waits. It counts as landed in the same step that finds nobody."""
+        try:
+            while self._waiting:
+                await self._fly_once()
+        finally:
+            self._flights -= 1
+
+    async def _fly_once(self) -> None:
+        size = min(len(self._waiting), self._batch_max)
+        batch = [self._waiting.popleft() for _ in range(size)]
+        try:
+            answers = await self._run([question for question, _ in batch])
+        except Exception as error:
+            answers = [error] * size
+        except BaseException:
+            for _, future in batch:
+                future.cancel()
+            raise
+        for (_, future), answer in zip(batch, answers, strict=True):
+            _resolve(future, answer)
 
 
 def _resolve(future: asyncio.Future[Answer], answer: Answer | Exception) -> None:

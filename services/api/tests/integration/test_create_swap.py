@@ -1,0 +1,230 @@
+"""A create is one transaction; what comes at the same time is committed together."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+from uuid import UUID
+
+import orjson
+import pytest
+from api_factories import BOB, DEPOSITORY, TREASURY, USDC, a_body
+from api_harness import Harness
+
+from swap_contracts.envelope import Envelope
+from swap_contracts.public.models import PreparedSwapModel
+from swap_contracts.swaps import SwapRequested
+
+pytestmark = pytest.mark.connected
+
+
+class TestCreate:
+    async def test_answers_with_the_swap_and_what_to_do(self, api: Harness) -> None:
+        app = await api.an_app()
+
+        answer = await api.create(app, a_body(reference_id="order-7"))
+
+        assert answer.status_code == 200, answer.text
+        content = answer.json()
+        assert content["error"] is None
+        PreparedSwapModel.model_validate_json(orjson.dumps(content["data"]))
+        swap, (action,) = content["data"]["swap"], content["data"]["deposit_actions"]
+        assert UUID(swap["id"]).version == 4
+        assert swap["status"] == "user_transfer_pending"
+        assert swap["metadata"]["reference_id"] == "order-7"
+        assert swap["quote_revision"] == 0
+        assert action["to_address"] == DEPOSITORY
+        assert action["encoded_args"][1] == TREASURY
+        assert int(action["encoded_args"][0], 16) == swap["metadata"]["sequence_number"]
+        assert "ratelimit-limit" in answer.headers
+
+    async def test_saves_row_zero_and_its_message_in_one_commit(self, api: Harness) -> None:
+        app = await api.an_app()
+        await api.get(app, "/health")  # the key is known from here on
+
+        with api.statements() as seen:
+            answer = await api.create(app, a_body())
+
+        assert seen.commits == 1
+        assert len(seen.texts) == 2
+        swap_id = answer.json()["data"]["swap"]["id"]
+        ((row,), (message,)) = (
+            await api.rows("SELECT * FROM swap"),
+            await api.rows("SELECT * FROM outbox"),
+        )
+        assert (str(row.id), row.sequence, row.app_id) == (swap_id, 0, app.id)
+        assert (message.topic, message.key) == ("swap.requests.v1", swap_id.encode())
+        envelope = Envelope[SwapRequested].model_validate_json(message.payload)
+        assert envelope.body.sequence_number == row.sequence_number
+        assert envelope.trace_id == answer.headers["x-request-id"]
+        assert envelope.body.expires_at - envelope.body.created_at == (
+            row.expires_at - row.created_at
+        )
+
+    async def test_reads_back_the_bytes_it_answered(self, api: Harness) -> None:
+        app = await api.an_app()
+        created = await api.create(app, a_body())
+
+        read = await api.get(app, f"/swaps/{created.json()['data']['swap']['id']}")
+
+        assert read.content == created.content
+
+    async def test_keeps_a_tokens_amount_to_the_last_base_unit(self, api: Harness) -> None:
+        app = await api.an_app()
+        raw = orjson.dumps(a_body(source_token="USDC", destination_token="USDC", amount="@"))
+
+        answer = await api.client.post(
+            "/api/v2/swaps",
+            content=raw.replace(b'"@"', b"0.3000009999999999999999999999"),
+            headers=app.headers,
+        )
+
+        (action,) = answer.json()["data"]["deposit_actions"]
+        assert action["encoded_args"][1:] == [USDC, TREASURY, "300000"]
+
+    async def test_commits_what_comes_together_together(self, api: Harness) -> None:
+        app = await api.an_app()
+        await api.get(app, "/health")
+
+        with api.statements() as seen:
+            answers = await asyncio.gather(*(api.create(app, a_body()) for _ in range(40)))
+
+        assert {answer.status_code for answer in answers} == {200}
+        assert len({answer.json()["data"]["swap"]["id"] for answer in answers}) == 40
+        assert seen.commits < 10
+        assert len(await api.rows("SELECT id FROM outbox")) == 40
+
+    async def test_takes_another_number_when_one_is_taken(
+        self, api: Harness, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        app = await api.an_app()
+        numbers = iter([7, 7, 8])
+        create = api.parts.gateway._endpoints.find("POST", "/api/v2/swaps")[0].handler
+        usecase = create.__self__._create_swap  # type: ignore[attr-defined]
+        monkeypatch.setattr(usecase, "_new_sequence_number", lambda: next(numbers))
+
+        answers = [await api.create(app, a_body()) for _ in range(2)]
+
+        taken = [a.json()["data"]["swap"]["metadata"]["sequence_number"] for a in answers]
+        assert taken == [7, 8]
+        args = answers[1].json()["data"]["deposit_actions"][0]["encoded_args"]
+        assert int(args[0], 16) == 8
+
+    async def test_one_row_that_cannot_be_saved_harms_nobody_else(self, api: Harness) -> None:
+        app = await api.an_app()
+        async with api.service.engine.begin() as connection:
+            await connection.exec_driver_sql(
+                "ALTER TABLE swap ADD CONSTRAINT bad CHECK (reference_id <> 'bad')"
+            )
+        try:
+            answers = await asyncio.gather(
+                *(api.create(app, a_body(reference_id=f"{n}")) for n in range(9)),
+                api.create(app, a_body(reference_id="bad")),
+            )
+        finally:
+            async with api.service.engine.begin() as connection:
+                await connection.exec_driver_sql("ALTER TABLE swap DROP CONSTRAINT bad")
+
+        assert [answer.status_code for answer in answers] == [200] * 9 + [500]
+        assert len(await api.rows("SELECT id FROM outbox")) == 9
+
+
+REFUSED: list[tuple[dict[str, Any], int, str, str]] = [
+    ({"amount": None}, 400, "VALIDATION_ERROR", "amount"),
+    ({"amount": "abc"}, 400, "VALIDATION_ERROR", "amount"),
+    ({"amount": "NaN"}, 400, "VALIDATION_ERROR", "amount"),
+    ({"amount": "0x1"}, 400, "VALIDATION_ERROR", "amount"),
+    ({"amount": -1}, 400, "VALIDATION_ERROR", "amount"),
+    ({"amount": True}, 400, "VALIDATION_ERROR", "amount"),
+    ({"amount": [1]}, 400, "VALIDATION_ERROR", "amount"),
+    ({"amount": "1e400"}, 400, "VALIDATION_ERROR", "amount"),
+    ({"amount": 0}, 400, "LESS_THAN_MIN_ERROR", ""),
+    ({"amount": "0.000000001"}, 400, "LESS_THAN_MIN_ERROR", ""),
+    ({"amount": "1000000000"}, 400, "GREATER_THAN_MAX_ERROR", ""),
+    ({"slippage": "0.9"}, 400, "VALIDATION_ERROR", "slippage"),
+    ({"source_network": "NOWHERE"}, 404, "ROUTE_NOT_FOUND_ERROR", ""),
+    ({"source_token": "DOGE"}, 404, "ROUTE_NOT_FOUND_ERROR", ""),
+    ({"destination_network": "ETHEREUM_DEVNET", "destination_token": "ETH"}, 404,
+     "ROUTE_NOT_FOUND_ERROR", ""),
+    ({"source_network": None}, 400, "VALIDATION_ERROR", "source_network"),
+    ({"use_depository": None}, 400, "VALIDATION_ERROR", "use_depository"),
+    ({"use_depository": False}, 400, "VALIDATION_ERROR", "use_depository"),
+    ({"use_depository": "maybe"}, 400, "VALIDATION_ERROR", "use_depository"),
+    ({"use_depository": None, "use_gasless": True}, 400, "VALIDATION_ERROR", "use_depository"),
+    ({"use_depository": None, "use_deposit_address": True}, 400, "VALIDATION_ERROR",
+     "use_depository"),
+    ({"use_deposit_address": True}, 400, "CONFLICTING_FUNDING_METHODS", ""),
+    ({"use_depository": None, "use_gasless": True, "use_deposit_address": True}, 400,
+     "CONFLICTING_FUNDING_METHODS", ""),
+    ({"source_network": "BARE_DEVNET"}, 400, "UNSUPPORTED_DEPOSITORY", ""),
+    ({"destination_address": "0x12"}, 400, "INVALID_ADDRESS_ERROR", "destination_address"),
+    ({"refund_address": TREASURY}, 400, "INVALID_ADDRESS_ERROR", "refund_address"),
+    ({"source_address": USDC}, 400, "INVALID_ADDRESS_ERROR", "source_address"),
+    ({"reference_id": "a\u0000b"}, 400, "VALIDATION_ERROR", "reference_id"),
+    ({"reference_id": "\ud800"}, 400, "VALIDATION_ERROR", "reference_id"),
+    ({"reference_id": "x" * 257}, 400, "VALIDATION_ERROR", "reference_id"),
+    ({"source_exchange": "BIGEX"}, 400, "VALIDATION_ERROR", "source_exchange"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("changes", "status", "code", "field"), REFUSED)
+async def test_refuses_with_the_field_at_fault_and_saves_nothing(
+    api: Harness, changes: dict[str, Any], status: int, code: str, field: str
+) -> None:
+    app = await api.an_app()
+
+    answer = await api.client.post(
+        "/api/v2/swaps",
+        content=json.dumps(a_body(**changes)),
+        headers={**app.headers, "content-type": "application/json"},
+    )
+
+    error = answer.json()["error"]
+    assert (answer.status_code, error["code"]) == (status, code), answer.text
+    assert answer.json()["data"] is None
+    assert error["message"]
+    if field:
+        assert field in error["metadata"]["field_errors"]
+    if code in ("LESS_THAN_MIN_ERROR", "GREATER_THAN_MAX_ERROR"):
+        assert error["metadata"]["AmountLimit"] > 0
+    assert await api.rows("SELECT id FROM swap") == []
+
+
+class TestTheQuoter:
+    async def test_away_is_told_at_once_and_nothing_is_saved(self, api: Harness) -> None:
+        app = await api.an_app()
+        api.quoter.is_away = True
+
+        answer = await api.create(app, a_body(), key="k")
+
+        assert (answer.status_code, answer.json()["error"]["code"]) == (503, "SERVICE_UNAVAILABLE")
+        assert await api.rows("SELECT 1 FROM idempotency") == []
+
+    async def test_a_provider_in_the_route_asks_for_a_refund_address(self, api: Harness) -> None:
+        app = await api.an_app()
+        api.quoter.provider = "UNISWAP_V3"
+
+        refused = await api.create(app, a_body())
+        created = await api.create(app, a_body(refund_address=BOB))
+
+        assert refused.json()["error"]["code"] == "REFUND_ADDRESS_REQUIRED"
+        assert created.json()["data"]["quote"]["path"][0]["provider"] == "UNISWAP_V3"
+
+
+class TestPendingSwaps:
+    async def test_are_capped_per_app(self, api: Harness) -> None:
+        app = await api.an_app(is_lifted=False, pending_swaps=3)
+
+        answers = [await api.create(app, a_body()) for _ in range(4)]
+
+        assert [answer.status_code for answer in answers] == [200, 200, 200, 429]
+        assert answers[-1].json()["error"]["code"] == "TOO_MANY_PENDING_SWAPS"
+        assert "retry-after" in answers[-1].headers
+
+    async def test_do_not_hold_another_app_back(self, api: Harness) -> None:
+        full = await api.an_app(is_lifted=False, pending_swaps=1)
+        free = await api.an_app(is_lifted=False, pending_swaps=1)
+        await api.create(full, a_body())
+
+        assert (await api.create(free, a_body())).status_code == 200

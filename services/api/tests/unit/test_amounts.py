@@ -1,0 +1,93 @@
+"""Numbers as callers write them."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from decimal import Decimal, localcontext
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from swap_api.domain.amounts import parse_amount, parse_slippage
+from swap_api.domain.refusals import Invalid
+
+UNIT = 10**18
+
+
+class TestParseAmount:
+    @pytest.mark.parametrize(
+        ("text", "base_units"),
+        [
+            ("1", UNIT),
+            ("1.", UNIT),
+            (".5", UNIT // 2),
+            ("+2", 2 * UNIT),
+            ("0.1", UNIT // 10),
+            ("00012.50", 12 * UNIT + UNIT // 2),
+            ("1e3", 1000 * UNIT),
+            ("1E-8", 10**10),
+            ("1.5e1", 15 * UNIT),
+            ("1e36", 10**54),
+            ("1.1234567890123456789", 112345678 * 10**10),
+            ("0.29999999999999998", 29999999 * 10**10),
+            ("0.000000009", 0),
+            ("1e-30", 0),
+            ("0", 0),
+            ("0.0", 0),
+            ("0e400", 0),
+        ],
+    )
+    def test_keeps_what_the_precision_holds_and_cuts_the_rest(
+        self, text: str, base_units: int
+    ) -> None:
+        assert parse_amount(text, precision=8, decimals=18) == base_units
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "1e37", "1e400", "1e9999", "1e99999", "9" * 38, "9" * 101, str(2**256), "NaN", "nan",
+            "Infinity", "-Infinity", "inf", "-1", "-0.1", "0x1", "1_000", "1,5", "1 ", "", ".",
+            "e5", "1e", "--1", "+-1", "\u0661", "\uff11", "1\n", "1\x00", "true",
+        ],
+    )  # fmt: skip
+    def test_refuses_what_is_no_amount(self, text: str) -> None:
+        with pytest.raises(Invalid):
+            parse_amount(text, precision=8, decimals=18)
+
+    @given(
+        number=st.decimals(
+            min_value=0, max_value=10**30, allow_nan=False, allow_infinity=False, places=12
+        ),
+        precision=st.integers(min_value=0, max_value=8),
+    )
+    def test_is_the_decimal_cut_off_at_the_precision(self, number: Decimal, precision: int) -> None:
+        with localcontext(prec=100):
+            units = int(number * 10**precision)
+
+        found = parse_amount(str(number), precision=precision, decimals=18)
+
+        assert found == units * 10 ** (18 - precision)
+
+    @given(st.text(max_size=120))
+    def test_never_fails_in_another_way(self, text: str) -> None:
+        with suppress(Invalid):
+            assert parse_amount(text, precision=8, decimals=18) >= 0
+
+
+class TestParseSlippage:
+    @pytest.mark.parametrize(
+        ("text", "ppm"),
+        [("0.0025", 2500), ("2.5e-3", 2500), ("0", 0), ("0.7999999", 799999), (".01", 10000)],
+    )
+    def test_reads_a_fraction(self, text: str, ppm: int) -> None:
+        assert parse_slippage(text) == ppm
+
+    @pytest.mark.parametrize("text", ["0.8", "1", "80", "-0.1", "1e400"])
+    def test_refuses_what_would_accept_almost_nothing(self, text: str) -> None:
+        with pytest.raises(Invalid):
+            parse_slippage(text)
+
+    def test_says_where_the_bound_is(self) -> None:
+        with pytest.raises(Invalid, match=r"below 0\.8"):
+            parse_slippage("0.8")

@@ -1,0 +1,66 @@
+"""What a user has to do, to the last byte."""
+
+from __future__ import annotations
+
+import pytest
+from api_factories import DEPOSITORY, TREASURY, USDC, a_catalogue, an_input
+
+from swap_api.domain.deposit_actions import StepStatus, deposit_step_status, depository_action
+
+ID = "0x" + "0" * 50 + "1fffffffffffff"
+TREASURY_WORD = "000000000000000000000000e7f1725e7734ce288f8367e1bb143e90bb3f0512"
+USDC_WORD = "0000000000000000000000005fbdb2315678afecb367f032d93f642f64180aa3"
+LARGEST = 2**53 - 1
+
+
+class TestDepositoryAction:
+    def test_sends_native_value_with_the_call(self) -> None:
+        network = a_catalogue().network("ETHEREUM_DEVNET")
+
+        action = depository_action(
+            network, network.native, sequence_number=LARGEST, base_units=10**18
+        )
+
+        assert action.to_address == DEPOSITORY
+        assert action.base_units == 10**18
+        assert action.call_data == "0x80a6de92" + ID[2:] + TREASURY_WORD
+        assert action.encoded_args == (ID, TREASURY)
+
+    def test_sends_no_value_with_a_tokens_call(self) -> None:
+        network = a_catalogue().network("ETHEREUM_DEVNET")
+
+        action = depository_action(
+            network, network.token(USDC), sequence_number=LARGEST, base_units=25_500_000
+        )
+
+        amount = f"{25_500_000:064x}"
+        assert action.base_units == 0
+        assert action.call_data == ("0xf4371f63" + ID[2:] + USDC_WORD + TREASURY_WORD + amount)
+        assert action.encoded_args == (ID, USDC, TREASURY, "25500000")
+
+    def test_needs_a_depository(self) -> None:
+        network = a_catalogue().network("BARE_DEVNET")
+
+        with pytest.raises(ValueError, match="no Depository"):
+            depository_action(network, network.native, sequence_number=1, base_units=1)
+
+
+class TestDepositStepStatus:
+    @pytest.mark.parametrize(
+        ("status", "has_input", "expected"),
+        [
+            ("user_transfer_pending", False, StepStatus.ACTION_REQUIRED),
+            ("user_transfer_pending", True, StepStatus.IN_PROGRESS),
+            ("ls_transfer_pending", True, StepStatus.COMPLETED),
+            ("completed", True, StepStatus.COMPLETED),
+            ("pending_refund", True, StepStatus.COMPLETED),
+            ("refunded", True, StepStatus.COMPLETED),
+            ("failed", True, StepStatus.COMPLETED),
+            ("expired", False, StepStatus.EXPIRED),
+            ("expired", True, StepStatus.EXPIRED),
+        ],
+    )
+    def test_follows_the_swap(self, status: str, has_input: bool, expected: StepStatus) -> None:
+        transactions = [an_input()] if has_input else []
+
+        assert deposit_step_status(status, transactions) is expected

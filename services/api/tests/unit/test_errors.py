@@ -1,0 +1,83 @@
+"""One catalogue of errors, and nothing outside of it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import orjson
+
+import swap_api
+from swap_api.domain.refusals import ApiRefusal, NothingThere
+from swap_api.http.errors import Errors
+from swap_contracts.public.errors import ERRORS, ErrorCode
+from swap_contracts.public.models import ApiErrorModel
+from swap_runtime.errors import Unavailable
+
+SOURCE = Path(swap_api.__file__).parent
+
+
+def test_every_code_that_the_source_names_is_in_the_catalogue() -> None:
+    named = set(_named_codes())
+
+    assert named
+    assert named <= {code.name for code in ERRORS}
+
+
+def test_no_code_is_written_as_text() -> None:
+    texts = {
+        node.value
+        for path in SOURCE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+
+    # The example in the OpenAPI document shows one as callers see it.
+    assert texts & {code.value for code in ErrorCode} <= {"VALIDATION_ERROR"}
+
+
+class TestErrors:
+    def test_every_code_has_an_answer_in_the_envelope(self) -> None:
+        for code in ErrorCode:
+            answer = Errors("/docs").answer(ApiRefusal(code, "No."), "id-1")
+            content = orjson.loads(answer.body)
+            error = ApiErrorModel.model_validate(content["error"])
+
+            assert content["data"] is None
+            assert answer.status == ERRORS[code].http_status
+            assert error.code == code
+            assert error.metadata["request_id"] == "id-1"
+            assert error.metadata["doc_url"].startswith("/docs#")
+
+    def test_says_nothing_of_what_went_wrong_inside(self) -> None:
+        secret = "postgresql://api:hunter2@db/swap"
+
+        for error in (RuntimeError(secret), Unavailable(secret), KeyError(secret)):
+            answer = Errors().answer(error, "id-1")
+
+            assert b"hunter2" not in answer.body
+            assert answer.status in (500, 503)
+
+    def test_somebody_elses_is_told_like_what_is_unknown(self) -> None:
+        errors = Errors()
+
+        assert errors.answer(NothingThere(), "id") == errors.answer(NothingThere(), "id")
+
+    def test_lists_the_whole_catalogue(self) -> None:
+        listed = orjson.loads(Errors().catalogue())
+
+        assert {item["code"] for item in listed} == set(ErrorCode)
+        assert not any(item["money_at_risk"] for item in listed)
+
+
+def _named_codes() -> Iterator[str]:
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if (
+                isinstance(node, ast.Attribute)
+                and isinstance(node.value, ast.Name)
+                and node.value.id == "ErrorCode"
+                and node.attr.isupper()
+            ):
+                yield node.attr

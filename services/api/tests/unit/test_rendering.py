@@ -1,0 +1,234 @@
+"""The bytes that are answered are what the public models say, member by member."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+from api_factories import AT, BOB, DOLLAR, E18, ETHER, a_catalogue, a_quote, a_swap, an_input
+from pydantic import TypeAdapter
+
+from swap_api.adapters.rendering import JsonRendering
+from swap_api.ports import StoredSwap, SwapRow
+from swap_contracts.public.models import (
+    DepositActionItemModel,
+    LimitsModel,
+    NetworkWithTokensModel,
+    PreparedSwapModel,
+    QuotedModel,
+)
+from swap_contracts.public.rendering import render_prepared_swap
+from swap_contracts.quoting import LimitsAnswer
+from swap_contracts.swaps import SwapChanged, SwapRequested
+from swap_runtime.public_catalogue import public_catalogue
+
+CATALOGUE = a_catalogue()
+PUBLIC = public_catalogue(CATALOGUE)
+NATIVE_ETHER = CATALOGUE.network("ETHEREUM_DEVNET").native
+HEADS = {"ETHEREUM_DEVNET": 8, "BASE_DEVNET": 100}
+REFUELED = {"refuel_in_source_base_units": str(E18 // 1000), "refuel_base_units": str(E18 // 1000)}
+
+SWAPS = {
+    "waiting": a_swap(),
+    "seen": a_swap(transactions=(an_input(),), quote_locked_at=AT),
+    "paying": a_swap(
+        status="ls_transfer_pending",
+        transactions=(
+            an_input(status="completed"),
+            an_input(
+                type="output",
+                asset=DOLLAR,
+                base_units="2996000000",
+                block_number=99,
+                transaction_hash="0x" + "cd" * 32,
+            ),
+            an_input(type="refuel", status="pending", transaction_hash=None, block_number=None),
+        ),
+    ),
+    "expired": a_swap(status="expired", closed_at=AT),
+    "with refuel": a_swap(quote=a_quote(**REFUELED)),
+    "text that JSON escapes": a_swap(reference_id='"\\ \u00e4 \u2028'),
+    "of a token": a_swap(
+        source=DOLLAR,
+        destination=ETHER,
+        quote=a_quote(source=DOLLAR, destination=ETHER, requested_base_units="25500000"),
+        source_address=BOB,
+        refund_address=BOB,
+    ),
+}
+
+
+def rendering() -> JsonRendering:
+    return JsonRendering(CATALOGUE, PUBLIC)
+
+
+def stored(row: SwapRow) -> StoredSwap:
+    return StoredSwap(row.swap.app_id, row.swap.expires_at, row.rendered)
+
+
+def valid(model: Any, data: bytes) -> Any:
+    """Return the parsed data, once its every member is one of the model's and none is missing."""
+    return TypeAdapter(model).validate_json(data, strict=False) and orjson.loads(data)
+
+
+@pytest.mark.parametrize("swap", SWAPS.values(), ids=SWAPS.keys())
+class TestEverySwap:
+    def test_is_the_public_model_exactly(self, swap: SwapChanged) -> None:
+        given = stored(rendering().swap(swap))
+
+        for with_actions in (True, False):
+            for with_next in (True, False):
+                data = rendering().prepared(
+                    given, HEADS, with_actions=with_actions, with_next_action=with_next
+                )
+                valid(PreparedSwapModel, data)
+
+    def test_says_what_the_one_renderer_says(self, swap: SwapChanged) -> None:
+        given = stored(rendering().swap(swap))
+
+        data = orjson.loads(rendering().prepared(given, HEADS, with_actions=False))
+
+        expected = render_prepared_swap(swap, PUBLIC, heads=HEADS)
+        assert data == orjson.loads(orjson.dumps(expected))
+
+    def test_lists_one_step_of_the_public_model(self, swap: SwapChanged) -> None:
+        (step,) = valid(
+            list[DepositActionItemModel], rendering().steps(stored(rendering().swap(swap)))
+        )
+
+        carries_data = step["status"] == "action_required"
+        assert (step["call_data"] is not None) == carries_data
+        assert (step["network"] is not None) == carries_data
+        assert (step["to_address"] is not None) == carries_data
+
+
+class TestGaps:
+    def test_count_up_with_the_head_and_stop_at_the_maximum(self) -> None:
+        given = stored(rendering().swap(SWAPS["seen"]))
+
+        def confirmations(heads: dict[str, int]) -> int:
+            data = orjson.loads(rendering().prepared(given, heads))
+            shown: int = data["swap"]["transactions"][0]["confirmations"]
+            return shown
+
+        told = [confirmations({"ETHEREUM_DEVNET": head}) for head in (5, 7, 8, 9, 50)]
+        assert told == [0, 1, 2, 3, 3]
+        assert confirmations({}) == 0
+
+    def test_are_none_once_everything_is_final(self) -> None:
+        swap = a_swap(status="completed", transactions=(an_input(status="completed"),))
+
+        assert rendering().swap(swap).rendered.gaps == ()
+
+
+class TestActions:
+    def test_of_a_native_token_sends_exactly_what_was_requested(self) -> None:
+        data = orjson.loads(rendering().prepared(stored(rendering().swap(SWAPS["waiting"])), {}))
+
+        (action,) = data["deposit_actions"]
+        assert action["amount"] == data["swap"]["requested_amount"] == 1.0
+        assert action["amount_in_base_units"] == str(E18)
+        assert action["type"] == "transfer"
+        assert action["gas_limit"].isdecimal()
+
+    def test_of_a_token_sends_no_value(self) -> None:
+        data = orjson.loads(rendering().prepared(stored(rendering().swap(SWAPS["of a token"])), {}))
+
+        (action,) = data["deposit_actions"]
+        assert (action["amount"], action["amount_in_base_units"]) == (0, "0")
+        assert action["encoded_args"][-1] == "25500000"
+        assert action["token"]["symbol"] == "USDC"
+        assert action["fee_token"]["symbol"] == "ETH"
+
+    def test_are_gone_once_a_deposit_is_seen(self) -> None:
+        data = orjson.loads(
+            rendering().prepared(stored(rendering().swap(SWAPS["seen"])), {}, with_next_action=True)
+        )
+
+        assert data["deposit_actions"] == []
+        assert data["next_action"] is None
+
+    def test_the_next_action_is_the_one_to_do(self) -> None:
+        given = stored(rendering().swap(SWAPS["waiting"]))
+
+        data = orjson.loads(rendering().prepared(given, {}, with_next_action=True))
+
+        assert data["next_action"]["action"] == data["deposit_actions"][0]
+
+
+class TestRowZero:
+    def test_is_a_waiting_swap_nobody_has_paid(self) -> None:
+        swap = SWAPS["waiting"]
+        terms = {name: getattr(swap, name) for name in SwapRequested.model_fields if name != "type"}
+
+        row = rendering().new_swap(SwapRequested(**terms))
+
+        assert row.swap == swap.model_copy(
+            update={"sequence": 0, "previous_status": None, "changed_at": swap.created_at}
+        )
+        assert row.is_unpaid
+
+
+def test_a_quote_is_the_public_model() -> None:
+    valid(QuotedModel, rendering().quoted(a_quote()))
+    valid(QuotedModel, rendering().quoted(a_quote(**REFUELED)))
+
+
+def test_limits_are_the_public_model_and_lie_inside_the_range() -> None:
+    answer = LimitsAnswer(
+        min_base_units="333333333333333333", max_base_units="777777777777777777",
+        source_usd_e18=str(3000 * E18),
+    )  # fmt: skip
+
+    data = valid(
+        LimitsModel,
+        rendering().limits(answer, NATIVE_ETHER, native=True),
+    )
+
+    assert data["min_amount"] == 0.33333334
+    assert data["max_amount"] == 0.77777777
+
+
+def test_a_native_minimum_is_never_dust() -> None:
+    answer = LimitsAnswer(min_base_units="1", max_base_units=str(E18), source_usd_e18="1")
+
+    data = orjson.loads(rendering().limits(answer, NATIVE_ETHER, native=True))
+
+    assert data["min_amount"] == 0.000001
+
+
+class TestNetworks:
+    def test_are_the_public_model_with_or_without_prices(self) -> None:
+        prices = {("ETHEREUM_DEVNET", ETHER.token): 3000 * E18}
+
+        data = valid(list[NetworkWithTokensModel], rendering().networks(prices, []))
+
+        assert [network["name"] for network in data] == list(CATALOGUE.networks)
+        assert data[0]["token"]["price_in_usd"] == 3000
+        assert data[1]["token"]["price_in_usd"] == 0
+        assert data[0]["chain_id"] == "31337"
+        assert data[0]["node_url"] == data[0]["nodes"][0]
+        assert data[0]["deposit_methods"] == ["wallet"]
+        assert data[0]["tokens"][0]["contract"] is None
+
+    def test_are_filtered_by_type(self) -> None:
+        assert orjson.loads(rendering().networks({}, ["solana"])) == []
+        assert len(orjson.loads(rendering().networks({}, ["evm"]))) == 3
+
+
+def test_an_amount_survives_the_double() -> None:
+    """What is shown, read again and cut at the precision, is what is sent."""
+    for base_units in (E18 // 10**8, 12345678 * 10**10, 10**7 * E18 + 12345678 * 10**10):
+        swap = a_swap(quote=a_quote(requested_base_units=str(base_units)))
+        data = orjson.loads(rendering().prepared(stored(rendering().swap(swap)), {}))
+
+        (action,) = data["deposit_actions"]
+        assert round(action["amount"] * 10**8) * 10**10 == int(action["amount_in_base_units"])
+
+
+def test_documents_hold_their_gaps_and_no_other_control_byte() -> None:
+    for swap in SWAPS.values():
+        document = rendering().swap(swap).rendered.document
+        assert document.count(b"\x01") == document.count(b"\x02") == 1
+        assert document.count(b"\x00") == len(rendering().swap(swap).rendered.gaps)
