@@ -38,16 +38,18 @@ PLENTY = 10**12
 
 
 def a_catalogue() -> Catalogue:
-    return catalogue_from(
-        {
-            "environment": "test",
-            "networks": [
-                _network(ETHEREUM, 31337, payout_confirmations=3),
-                _network(POLYGON, 31338, payout_confirmations=None),
-            ],
-            "routes": [],
-        }
-    )
+    return catalogue_from(a_catalogue_document())
+
+
+def a_catalogue_document() -> dict[str, Any]:
+    return {
+        "environment": "test",
+        "networks": [
+            _network(ETHEREUM, 31337, payout_confirmations=3),
+            _network(POLYGON, 31338, payout_confirmations=None),
+        ],
+        "routes": [],
+    }
 
 
 def _network(name: str, chain_id: int, *, payout_confirmations: int | None) -> dict[str, Any]:

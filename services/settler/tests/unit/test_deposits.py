@@ -456,14 +456,27 @@ class TestAttach:
     def test_takes_out_of_suspense_what_waited_for_its_swap(self) -> None:
         waiting = decide_unmatched(None, a_deposit_fact(), is_ours=True).deposits[0]
 
-        change = attach(a_swap(), waiting, at=NOON, available=PLENTY, paid_id=PAID_ID)
+        change = attach(a_swap(), [waiting], at=NOON, available=PLENTY, paid_id=PAID_ID)
 
         assert change.swap is not None
         assert change.swap.status is Status.PAYOUT_PENDING
         assert [e.kind for e in change.ledger] == ["matched", "quote_executed", "payout_reserved"]
 
+    def test_takes_the_sum_of_all_that_waited(self) -> None:
+        halves = [
+            decide_unmatched(
+                None, a_deposit_fact(units=REQUESTED // 2, nth=nth), is_ours=True
+            ).deposits[0]
+            for nth in (0, 1)
+        ]
+
+        change = attach(a_swap(), halves, at=NOON, available=PLENTY, paid_id=PAID_ID)
+
+        assert change.swap is not None
+        assert (change.swap.status, change.swap.sequence) == (Status.PAYOUT_PENDING, 2)
+
     def test_shows_what_was_only_seen(self) -> None:
-        change = attach(a_swap(), a_deposit("seen"), at=NOON, available=PLENTY, paid_id=PAID_ID)
+        change = attach(a_swap(), [a_deposit("seen")], at=NOON, available=PLENTY, paid_id=PAID_ID)
 
         assert change.swap is not None
         assert change.swap.quote.locked_at == NOON

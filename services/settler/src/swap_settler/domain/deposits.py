@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -44,18 +45,24 @@ def decide(swap: Swap, fact: DepositFact, *, at: datetime, available: int, paid_
     return _changes(swap, done, deposit)
 
 
-def attach(swap: Swap, waiting: Deposit, *, at: datetime, available: int, paid_id: int) -> Changes:
-    """Return what it changes that a deposit was there before its swap."""
-    deposit = replace(waiting, swap_id=swap.id)
+def attach(
+    swap: Swap, waiting: Sequence[Deposit], *, at: datetime, available: int, paid_id: int
+) -> Changes:
+    """Return what it changes that deposits were there before their swap: one fact for all."""
     told = swap.on(at)
-    if waiting.is_booked:
-        credit = ledger.matched(swap, waiting)
-        done = _credit(told, deposit, at, credit, available=available, paid_id=paid_id)
-    elif waiting.state is DepositState.SEEN:
-        done = _seen(told, deposit, None, at)
-    else:
-        done = Settled(told.with_deposit(deposit))
-    return _changes(swap, done, deposit)
+    for deposit in waiting:
+        told = told.with_deposit(replace(deposit, swap_id=swap.id))
+    entries = tuple(ledger.matched(swap, deposit) for deposit in waiting if deposit.is_booked)
+    done = Settled(lock_quote(told, at))
+    if entries:
+        done = settle(done.swap, at, available=available, paid_id=paid_id)
+    return Changes(
+        swap=done.swap,
+        previous_status=swap.status,
+        deposits=tuple(done.swap.deposits[deposit.id] for deposit in waiting),
+        intents=done.intents,
+        ledger=(*entries, *done.entries),
+    )
 
 
 def decide_unmatched(known: Deposit | None, fact: DepositFact, *, is_ours: bool) -> Changes:

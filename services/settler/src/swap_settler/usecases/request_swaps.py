@@ -61,7 +61,9 @@ class RequestSwaps:
             if known is None:
                 swap = to_swap(body, at=now, trace_id=message.trace_id)
                 folding.add(begin(swap), trace_id=message.trace_id)
-                self._attach(folding, message, [d for d in waiting if d.match_key == _key(body)])
+                self._attach(
+                    folding, message, [d for d in waiting if d.match_key == _key(body)], now
+                )
         elif known is None:
             raise Unprocessable(f"no swap {body.swap_id}")
         elif isinstance(body, RefundAddressSet):
@@ -70,17 +72,20 @@ class RequestSwaps:
         else:
             raise Unprocessable("gasless funding is not offered")
 
-    def _attach(self, folding: Folding, message: Message, deposits: Iterable[Deposit]) -> None:
-        for deposit in deposits:
-            swap = folding.swaps[message.body.swap_id]
-            change = attach(
-                swap,
-                deposit,
-                at=self._clock(),
-                available=folding.available(swap.terms.destination),
-                paid_id=paid_id_of(swap),
-            )
-            folding.add(change, trace_id=message.trace_id)
+    def _attach(
+        self, folding: Folding, message: Message, deposits: Sequence[Deposit], now: datetime
+    ) -> None:
+        if not deposits:
+            return
+        swap = folding.swaps[message.body.swap_id]
+        change = attach(
+            swap,
+            deposits,
+            at=now,
+            available=folding.available(swap.terms.destination),
+            paid_id=paid_id_of(swap),
+        )
+        folding.add(change, trace_id=message.trace_id)
 
 
 def _key(body: SwapRequested) -> str:

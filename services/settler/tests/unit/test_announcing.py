@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from services.settler.tests.factories import (
+    ETHEREUM,
+    HOUR,
+    MINUTE,
+    NOON,
+    PAYOUT,
+    PLENTY,
+    POLYGON,
+    RECIPIENT,
+    REQUESTED,
+    TREASURY,
+    USER,
+    a_catalogue,
+    a_deposit,
+    a_deposit_fact,
+    a_payout,
+    a_quote,
+    a_swap,
+    signed,
+)
+
+from swap_contracts.envelope import Envelope
+from swap_contracts.swaps import SwapChanged
+from swap_contracts.topics import SWAP_CHANGED
+from swap_domain.lifecycle import Status
+from swap_settler.domain import deposits, payouts
+from swap_settler.domain.changes import Changes
+from swap_settler.domain.swap import DepositState, IntentState, Swap
+from swap_settler.usecases.announcing import Announcer
+from swap_settler.usecases.facts import paid_id_of
+
+
+def announced(change: Changes) -> Envelope[SwapChanged]:
+    [message] = Announcer(a_catalogue()).outgoing([change], at=NOON + HOUR)
+    assert message.topic == SWAP_CHANGED.name
+    return SWAP_CHANGED.envelope.model_validate_json(message.payload)
+
+
+def paid_for() -> Changes:
+    swap = a_swap()
+    return deposits.decide(
+        swap, a_deposit_fact(), at=NOON, available=PLENTY, paid_id=paid_id_of(swap)
+    )
+
+
+def out(state: IntentState) -> Swap:
+    swap = paid_for().swap
+    assert swap is not None
+    assert swap.output is not None
+    return swap.with_intent(signed(swap.output, state=state))
+
+
+def test_tells_the_whole_swap_after_its_first_sequence() -> None:
+    envelope = announced(Changes(swap=a_swap(), trace_id="asked"))
+
+    body = envelope.body
+    assert (body.sequence, body.status, body.previous_status) == (1, "user_transfer_pending", None)
+    assert body.quote == a_quote()
+    assert body.method == "depository"
+    assert body.transactions == ()
+    assert (envelope.trace_id, envelope.occurred_at) == ("asked", NOON + HOUR)
+
+
+def test_one_sequence_is_one_message_id() -> None:
+    swap = a_swap()
+
+    first, again, second = (
+        announced(Changes(swap=one)).message_id for one in (swap, swap, swap.on(NOON))
+    )
+
+    assert first == again != second
+
+
+def test_shows_the_deposit_and_the_payout_as_far_as_they_are() -> None:
+    change = paid_for()
+
+    body = announced(replace(change, trace_id="t")).body
+
+    assert (body.previous_status, body.status) == ("user_transfer_pending", "ls_transfer_pending")
+    deposit, payout = body.transactions
+    assert (deposit.type, deposit.status) == ("input", "completed")
+    assert (deposit.base_units, deposit.from_address, deposit.to_address) == (
+        str(REQUESTED),
+        USER,
+        TREASURY[ETHEREUM],
+    )
+    assert (deposit.block_number, deposit.at) == (102, NOON + MINUTE)
+    assert (payout.type, payout.status, payout.transaction_hash) == ("output", "pending", None)
+    assert (payout.from_address, payout.to_address) == (TREASURY[POLYGON], RECIPIENT)
+    assert (payout.base_units, payout.confirmations_required) == (str(PAYOUT), 64)
+
+
+@pytest.mark.parametrize(
+    ("state", "shown"),
+    [
+        (DepositState.SEEN, ["initiated"]),
+        (DepositState.CREDITED, ["completed"]),
+        (DepositState.REVERTED, []),
+    ],
+)
+def test_shows_a_deposit_that_is_there(state: DepositState, shown: list[str]) -> None:
+    swap = a_swap().with_deposit(replace(a_deposit(), state=state))
+
+    assert [t.status for t in announced(Changes(swap=swap)).body.transactions] == shown
+
+
+def test_hides_the_hash_of_a_payment_until_it_is_mined() -> None:
+    assigned = out(IntentState.ASSIGNED)
+    assert assigned.output is not None
+
+    sent = announced(payouts.sent(assigned, assigned.output.id, at=NOON)).body.transactions[1]
+    assert (sent.status, sent.transaction_hash) == ("initiated", None)
+
+    mined = payouts.decide(assigned, a_payout("seen"), at=NOON, treasury=TREASURY[POLYGON])
+    payout = announced(mined).body.transactions[1]
+    assert (payout.status, payout.transaction_hash) == ("initiated", "0x" + "11" * 32)
+    assert (payout.block_number, payout.at) == (500, NOON + 2 * MINUTE)
+
+
+def test_never_completes_without_its_output() -> None:
+    change = payouts.decide(
+        out(IntentState.BROADCAST), a_payout(), at=NOON, treasury=TREASURY[POLYGON]
+    )
+
+    body = announced(change).body
+    assert body.status == Status.COMPLETED.value
+    assert [t.status for t in body.transactions] == ["completed", "completed"]
+    assert body.closed_at == NOON
+
+
+def test_goes_under_the_trace_of_the_swap_when_no_message_caused_it() -> None:
+    assert announced(Changes(swap=a_swap())).trace_id == "asked"
+
+
+def test_changes_without_a_swap_say_nothing_of_swaps() -> None:
+    assert Announcer(a_catalogue()).outgoing([Changes(trace_id="t")], at=NOON) == []
