@@ -119,7 +119,7 @@ class UnitOfWork(Protocol):
 class Watches(Protocol):
     """The stored watches of all networks."""
 
-    async def begin(self, network: str, first: Block) -> None:
+    async def start(self, network: str, first: Block) -> None:
         """Start a network's cursor after this block, unless it has one."""
         ...
 

@@ -55,7 +55,7 @@ class Database:
         self.advance = AdvanceWatch(self.work, policy=a_policy(**policy), clock=lambda: NOW)
 
     async def begun(self) -> Watch:
-        await self.watches.begin(NETWORK, a_block(0))
+        await self.watches.start(NETWORK, a_block(0))
         return await self.stored()
 
     async def stored(self) -> Watch:

@@ -89,7 +89,7 @@ class World:
         enough = counted.get() + times
 
         async def interrupted() -> bool:
-            return counted.get() >= enough
+            return bool(counted.get() >= enough)
 
         await until(interrupted)
 

@@ -302,7 +302,8 @@ class TestOperators:
         def shown() -> dict[str, Any]:
             status, body = watched.asks("/admin/networks")
             assert status == 200
-            return json.loads(body)["networks"][0]
+            network: dict[str, Any] = json.loads(body)["networks"][0]
+            return network
 
         until(lambda: shown()["cursor"] == head)
         assert (shown()["network"], shown()["lag_blocks"]) == (NETWORK, 0)

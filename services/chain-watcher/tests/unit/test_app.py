@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 import pytest
 from faststream import AckPolicy
@@ -69,7 +70,7 @@ async def test_follows_each_network_under_a_lease_of_its_own(service: Service) -
 
 
 async def test_consumes_at_least_once_and_from_the_start(service: Service) -> None:
-    subscribers = service.subscriptions.broker.subscribers
+    subscribers: list[Any] = list(service.subscriptions.broker.subscribers)
 
     assert sorted(name for one in subscribers for name in one.topic_names) == [
         "deposit-target.assigned.v1",

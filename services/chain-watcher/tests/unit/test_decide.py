@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from watch_factories import (
     DEPOSIT_ADDRESS,
@@ -206,7 +208,7 @@ class TestQuarantine:
             ({"receiver": TREASURY.lower()}, None),
         ],
     )
-    def test_says_why(self, changes: dict[str, str], reason: Quarantine | None) -> None:
+    def test_says_why(self, changes: dict[str, Any], reason: Quarantine | None) -> None:
         watcher = Watcher()
 
         watcher.mines(a_deposit("one", **changes))

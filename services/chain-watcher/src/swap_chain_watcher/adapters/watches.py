@@ -20,7 +20,7 @@ class PostgresWatches:
     def __init__(self, engine: AsyncEngine) -> None:
         self._engine = engine
 
-    async def begin(self, network: str, first: Block) -> None:
+    async def start(self, network: str, first: Block) -> None:
         values = {"network": network, **block_row(first)}
         async with transaction(self._engine) as connection:
             await connection.execute(statements.BEGIN_BLOCK, values)

@@ -35,7 +35,7 @@ class OpenWatch:
         if watch is None:
             # Its own logs count too, so what is known first is the block before.
             first = await self._reader.block_at(max(self._start_block - 1, 0))
-            await self._watches.begin(network, first)
+            await self._watches.start(network, first)
             watch = await self._watches.load(network)
             assert watch is not None
         await self.check(watch)
