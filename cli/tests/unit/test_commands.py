@@ -140,6 +140,17 @@ class TestWebhookCommands:
         )
 
 
+class TestNetworkCommands:
+    def test_ask_the_watcher(self, port: Port, stack: Path) -> None:
+        port.answers["GET", "/admin/networks"] = (200, {"networks": [{"network": "A_DEVNET"}]})
+
+        listed = run(stack, "network", "list")
+        run(stack, "network", "resume", "A_DEVNET")
+
+        assert listed == [{"network": "A_DEVNET"}]
+        assert port.asked[-1][:2] == ("POST", "/admin/networks/A_DEVNET/resume")
+
+
 class TestParkedCommands:
     def test_list_every_service_s(self, port: Port, stack: Path) -> None:
         port.answers["GET", "/admin/parked"] = (200, {"parked": [{"id": 7}]})

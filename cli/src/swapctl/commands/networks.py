@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import typer
 
-from swapctl.auditor import auditing
-from swapctl.context import places
-from swapctl.output import Json, show_all
+from swapctl.context import internal
+from swapctl.output import Json, show, show_all
+from swapctl.places import ServiceName
 
 network = typer.Typer(no_args_is_help=True, help="The networks that are watched.")
 
@@ -14,6 +14,11 @@ network = typer.Typer(no_args_is_help=True, help="The networks that are watched.
 @network.command("list")
 def list_networks(context: typer.Context, *, as_json: Json = False) -> None:
     """List each network with how far its blocks were read."""
-    with auditing(places(context).auditor_url) as auditor:
-        rows = auditor.rows("SELECT * FROM chain_watcher.progress ORDER BY network")
-    show_all(rows, as_json=as_json)
+    networks = internal(context, ServiceName.WATCHER).get("/networks")["networks"]
+    show_all(networks, as_json=as_json)
+
+
+@network.command("resume")
+def resume_network(context: typer.Context, name: str, *, as_json: Json = False) -> None:
+    """Go on reading a network that was halted for a person to look at it."""
+    show(internal(context, ServiceName.WATCHER).post(f"/networks/{name}/resume"), as_json=as_json)
