@@ -17,7 +17,7 @@ contract TreasuryHandler is Handler {
         uint256 amount;
     }
 
-    uint256 private constant _INTENTS = 64;
+    uint256 private constant _INTENTS = 256;
 
     address public immutable owner = named("owner");
     address private immutable _depositor = named("depositor");
@@ -26,8 +26,9 @@ contract TreasuryHandler is Handler {
 
     /// @dev The first is the native token; the last never gets a limit.
     address[] public tokens;
-    /// @dev The last two refuse native value and call back; the one that calls back has an operator's rights.
+    /// @dev The last but one calls back and has an operator's rights, the last refuses native value.
     address[] public recipients;
+    /// @dev The last never becomes an operator.
     address[] public operators;
 
     mapping(uint256 intentId => uint256 times) public timesPaid;
@@ -75,8 +76,8 @@ contract TreasuryHandler is Handler {
 
         recipients.push(named("first recipient"));
         recipients.push(named("second recipient"));
-        recipients.push(address(new Refuser()));
         recipients.push(address(reenterer));
+        recipients.push(address(new Refuser()));
         reenterer.plan(address(treasury), abi.encodeCall(ITreasury.pay, (_intentId(0), tokens[1], recipients[0], 1)), 0);
         hooked.setHook(address(reenterer), reenterer);
 
@@ -175,7 +176,7 @@ contract TreasuryHandler is Handler {
     /* INTERNAL */
 
     function _call(uint256 callerSeed, uint256 length, bytes memory data) private {
-        address caller = operators[callerSeed % operators.length];
+        address caller = operators[_mostlyAmong(operators.length, callerSeed)];
         (bool succeeded, Vm.Log[] memory logs) = _attempt(caller, address(treasury), 0, data);
         if (!succeeded) {
             ++refusals;
@@ -218,10 +219,15 @@ contract TreasuryHandler is Handler {
     function _payment(uint256 seed) private view returns (ITreasury.Payment memory) {
         return ITreasury.Payment({
             intentId: _intentId(seed % _INTENTS),
-            token: tokens[between(seed >> 16, 0, 15) % tokens.length],
-            to: recipients[between(seed >> 32, 0, 15) % recipients.length],
-            amount: between(seed >> 64, 0, 900)
+            token: tokens[_mostlyAmong(tokens.length, seed >> 16)],
+            to: recipients[_mostlyAmong(recipients.length, seed >> 32)],
+            amount: between(seed >> 64, 0, 200)
         });
+    }
+
+    /// @dev The last is refused or never allowed: it comes once in sixteen times, or whole batches rarely went through.
+    function _mostlyAmong(uint256 length, uint256 seed) private pure returns (uint256) {
+        return seed % 16 == 0 ? length - 1 : (seed >> 4) % (length - 1);
     }
 
     function _intentId(uint256 index) private pure returns (uint256) {
