@@ -8,8 +8,13 @@ BIN := .venv/bin
 STACK := $(BIN)/python -m swap_stack
 BOOTSTRAP := $(PYTHON) tools/bootstrap
 
+MONEY := libs/domain libs/contracts $(wildcard services/*/src/*/domain)
+PACKAGES := swap_contracts swap_domain swap_chains swap_runtime swap_api swap_quoter \
+	swap_chain_watcher swap_settler swap_notifier swapctl swap_stack
+GENERATORS := tools/generate_states.py tools/generate_messages.py tools/generate_env_example.py
+
 # Settings of the stack that may be given to make: `make up FRESH=1 BROKER=embedded`.
-export BROKER FRESH CATALOGUE ANVIL_ARGS
+export BROKER FRESH CATALOGUE ANVIL_ARGS STACK_DIR WITHOUT
 
 help:  ## Show this list
 	@awk 'BEGIN{FS=":.*## "} /^##@/{printf "\n%s\n",substr($$0,5)} /^[a-z0-9-]+:.*## /{printf "  %-18s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
@@ -27,8 +32,8 @@ down:  ## End exactly what `up` started; the data stays
 swap: install-python  ## Send one swap through the running stack and print its messages, topic by topic
 	@$(STACK) swap
 
-clean: down  ## End the stack and remove its data
-	@rm -rf var
+clean:  ## End the stack and remove its data
+	@if [ -x $(BIN)/python ]; then $(STACK) clean; fi
 
 ##@ Test
 test: install  ## Everything
@@ -50,20 +55,31 @@ bench: install  ## Measure against the ceiling of this machine
 	$(BIN)/python -m swap_bench
 
 ##@ Check
-check: lint types layers generated  ## Everything that needs no server
+check: lint types layers words generated  ## Everything that needs no server
 
-lint: install-python  ## ruff: rules and format
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
+lint: install-python  ## ruff, its format, and the lints of our own
+	$(BIN)/ruff check --quiet .
+	$(BIN)/ruff format --quiet --check .
+	$(BIN)/python tools/no_float.py $(MONEY)
+	$(BIN)/python tools/thin_handlers.py services
+	$(BIN)/python tools/commit_in_runtime.py services libs/runtime/src
+	$(BIN)/python tools/small_files.py libs services cli deploy tests tools evm/src evm/test
 
 types: install-python  ## mypy --strict
-	$(BIN)/mypy
+	$(BIN)/mypy $(PACKAGES:%=-p %)
 
 layers: install-python  ## Who may import whom
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-cache | tail -n 2
+
+words: install-python  ## No machine's path, no package host, no link that leads nowhere
+	$(BIN)/python tools/own_words.py
+	$(BIN)/python tools/links.py
 
 generated: install-python  ## Generated files are what their sources make
-	$(BIN)/python tools/generate.py --check
+	for generator in $(GENERATORS); do PYTHONPATH=tools $(BIN)/python $$generator --check || exit 1; done
+
+generate: install-python  ## Write docs/states.md, docs/messages.md, the schemas and .env.example
+	for generator in $(GENERATORS); do PYTHONPATH=tools $(BIN)/python $$generator || exit 1; done
 
 ##@ Upkeep
 install:  ## Install what is missing: Python, Solidity and broker packages
@@ -79,7 +95,4 @@ lock:  ## Rewrite requirements.lock
 	$(BIN)/uv lock
 	$(BIN)/uv export --quiet --all-packages --all-groups --no-emit-workspace --format requirements-txt -o requirements.lock
 
-env-example: install-python  ## Write .env.example from the services' settings
-	$(BIN)/python tools/env_example.py
-
-.PHONY: help demo up down swap clean test test-unit test-integration test-e2e test-evm bench check lint types layers generated install install-python install-evm lock env-example
+.PHONY: help demo up down swap clean test test-unit test-integration test-e2e test-evm bench check lint types layers words generated generate install install-python install-evm lock

@@ -1,10 +1,12 @@
 """Write docs/messages.md and a JSON schema per topic from `swap_contracts.topics`."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 from generating import generated
 
+from swap_contracts import topics
 from swap_contracts.envelope import Topic
 from swap_contracts.topics import TOPICS
 
@@ -32,10 +34,15 @@ def schema(topic: Topic[Any]) -> dict[str, Any]:
     return topic.envelope.model_json_schema()
 
 
-def handler(service: str, topic: str) -> str:
-    package = f"swap_{service.replace('-', '_')}"
-    folder = f"services/{service}/src/{package}/handlers"
-    return f"[{service}](../{folder})"
+def constant(topic: Topic[Any]) -> str:
+    return next(name for name, value in vars(topics).items() if value is topic)
+
+
+def handler(service: str, topic: Topic[Any]) -> str:
+    """Return a link to the one handler file of the service that subscribes to the topic."""
+    files = sorted(Path(f"services/{service}").glob("src/*/handlers/*.py"))
+    file = next(path for path in files if constant(topic) in path.read_text())
+    return f"[{service}](../{file})"
 
 
 def section(topic: Topic[Any]) -> str:
@@ -46,7 +53,7 @@ def section(topic: Topic[Any]) -> str:
         if "description" in part and name in part.get("title", name)
     ]
     lines = [f"## `{topic.name}`", "", f"- from: {producer}"]
-    lines += ["- to: " + ", ".join(handler(name, topic.name) for name in consumers)]
+    lines += ["- to: " + ", ".join(handler(name, topic) for name in consumers)]
     lines += [f"- schema: [{topic.name}.json](../{SCHEMAS}/{topic.name}.json)", ""]
     lines += [f"**{name}**: {part['description'].splitlines()[0]}\n" for name, part in bodies]
     return "\n".join(lines)

@@ -9,9 +9,7 @@ LINK = re.compile(r"\]\((?!https?://|#|mailto:)([^)#\s]+)")
 
 
 def pages() -> list[Path]:
-    listed = subprocess.run(
-        ["git", "ls-files", "*.md"], capture_output=True, text=True, check=True
-    )
+    listed = subprocess.run(["git", "ls-files", "*.md"], capture_output=True, text=True, check=True)
     return [Path(line) for line in listed.stdout.splitlines()]
 
 

@@ -1,0 +1,57 @@
+"""Write .env.example from the settings classes of every service."""
+
+import json
+from importlib import import_module
+
+from generating import generated
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined, to_jsonable_python
+
+from swap_runtime.settings import SharedSettings
+
+CLASSES = {
+    "api": "swap_api.settings:ApiSettings",
+    "quoter": "swap_quoter.settings:QuoterSettings",
+    "chain_watcher": "swap_chain_watcher.settings:ChainWatcherSettings",
+    "settler": "swap_settler.settings:SettlerSettings",
+    "notifier": "swap_notifier.settings:NotifierSettings",
+}
+HEAD = """# Every setting of every service, with its default where it has one.
+# Durations are ISO 8601; what stands without a default must be given.
+# Generated from the settings classes by `make generate`.
+"""
+
+
+def lines(name: str, field: FieldInfo) -> list[str]:
+    kind = field.annotation
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        return [
+            line
+            for member, inner in kind.model_fields.items()
+            for line in lines(f"{name}__{member.upper()}", inner)
+        ]
+    about = [f"# {field.description}"] if field.description else []
+    if field.default is PydanticUndefined and field.default_factory is None:
+        return [*about, f"{name}="]
+    default = to_jsonable_python(field.get_default(call_default_factory=True))
+    text = default if isinstance(default, str) else json.dumps(default)
+    return [*about, f"# {name}={text}"]
+
+
+def section(title: str, fields: dict[str, FieldInfo]) -> str:
+    body = [line for name, field in fields.items() for line in lines(f"SWAP_{name.upper()}", field)]
+    return "\n".join([f"\n## {title}", *body])
+
+
+def main() -> None:
+    parts = [HEAD, section("all services", SharedSettings.model_fields)]
+    for service, path in CLASSES.items():
+        module, name = path.split(":")
+        fields = getattr(import_module(module), name).model_fields
+        parts.append(section(service, {service: fields[service]}))
+    generated({".env.example": "\n".join(parts) + "\n"})
+
+
+if __name__ == "__main__":
+    main()
