@@ -13,8 +13,12 @@ def offences(tree: ast.AST) -> list[int]:
         for node in ast.walk(tree)
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
-        and node.func.attr in ("commit", "begin")
+        and (node.func.attr == "commit" or _opens(node.func))
     ]
+
+
+def _opens(function: ast.Attribute) -> bool:
+    return function.attr == "begin" and "engine" in ast.unparse(function.value)
 
 
 def main(roots: list[str]) -> int:

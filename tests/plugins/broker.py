@@ -11,9 +11,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from tests.plugins.processes import Program, accepts, free_port
 
 from swap_runtime.settings import KafkaSettings
+from tests.plugins.processes import Program, accepts, free_port
 
 JARS = Path(__file__).parents[2] / ".cache/kafka/lib"
 

@@ -19,9 +19,9 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 from psycopg import sql
-from tests.plugins.processes import Program, free_port
 
 from swap_runtime.migrate import migrate
+from tests.plugins.processes import Program, free_port
 
 ROOT = Path(__file__).parents[2]
 ROLES = ROOT / "deploy/postgres/roles.sql"

@@ -6,6 +6,7 @@ from typing import Any
 
 import orjson
 import pytest
+
 from libs.contracts.tests.examples import (
     ALICE,
     DOLLAR,
@@ -16,7 +17,6 @@ from libs.contracts.tests.examples import (
     a_swap_changed,
     an_input,
 )
-
 from swap_contracts.public.catalogue import NetworkFacts, PublicCatalogue, TokenFacts
 from swap_contracts.public.models import PreparedSwapModel, QuotedModel
 from swap_contracts.public.rendering import render_prepared_swap, render_quoted, render_webhook

@@ -9,10 +9,10 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from libs.contracts.tests.examples import ALICE, HASH, TREASURY, USDC, a_swap_changed
 from pydantic import ValidationError
 
 import swap_contracts
+from libs.contracts.tests.examples import ALICE, HASH, TREASURY, USDC, a_swap_changed
 from swap_contracts import topics
 from swap_contracts.deposits import DepositChanged, DepositHinted, DepositTargetAssigned
 from swap_contracts.envelope import Message, Topic

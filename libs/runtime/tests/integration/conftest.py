@@ -3,12 +3,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 import pytest
-from libs.runtime.tests.fakes import make_tables
 from pydantic import SecretStr
 from sqlalchemy.ext.asyncio import AsyncEngine
-from tests.plugins.postgres import Database
 
+from libs.runtime.tests.fakes import make_tables
 from swap_runtime.database import create_engine
+from tests.plugins.postgres import Database
 
 
 @pytest.fixture

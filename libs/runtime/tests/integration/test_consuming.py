@@ -10,6 +10,8 @@ from uuid import uuid4
 
 import pytest
 from faststream import AckPolicy
+from sqlalchemy.ext.asyncio import AsyncEngine
+
 from libs.runtime.tests.fakes import (
     FakeParking,
     KeepNotes,
@@ -18,9 +20,6 @@ from libs.runtime.tests.fakes import (
     decide,
     outgoing,
 )
-from sqlalchemy.ext.asyncio import AsyncEngine
-from tests.plugins.broker import Broker
-
 from swap_contracts.envelope import Envelope, Topic
 from swap_runtime.batches import UseCase
 from swap_runtime.consuming import Subscriptions, consume
@@ -31,6 +30,7 @@ from swap_runtime.producing import KafkaProducer
 from swap_runtime.relay import Relay
 from swap_runtime.settings import KafkaSettings
 from swap_runtime.topics import ensure_topics, has_topic
+from tests.plugins.broker import Broker
 
 pytestmark = pytest.mark.connected
 WITHIN_SECONDS = 30

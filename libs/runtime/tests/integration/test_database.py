@@ -9,7 +9,6 @@ from pydantic import SecretStr
 from sqlalchemy import text
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncEngine
-from tests.plugins.postgres import Database
 
 from swap_runtime.database import (
     TransactionOpen,
@@ -21,6 +20,7 @@ from swap_runtime.database import (
 )
 from swap_runtime.errors import Unavailable
 from swap_runtime.wake import Wakes
+from tests.plugins.postgres import Database
 
 pytestmark = pytest.mark.connected
 END_ALL_OTHERS = """

@@ -3,10 +3,10 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from libs.runtime.tests.fakes import NOTES, KeepNotes, decide, outgoing
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from libs.runtime.tests.fakes import NOTES, KeepNotes, decide, outgoing
 from swap_runtime.batches import Batches
 from swap_runtime.consumer import Consumer
 from swap_runtime.database import transaction

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+
 from tests.plugins.postgres import Database
 
 pytestmark = pytest.mark.connected

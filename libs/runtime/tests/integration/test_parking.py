@@ -3,10 +3,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from libs.runtime.tests.fakes import NOTES, KeepNotes, a_record
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from libs.runtime.tests.fakes import NOTES, KeepNotes, a_record
 from swap_runtime.batches import Batches
 from swap_runtime.consumer import Consumer
 from swap_runtime.parked_routes import ParkedRoutes

@@ -9,10 +9,10 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from libs.runtime.tests.fakes import decide, outgoing
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from libs.runtime.tests.fakes import decide, outgoing
 from swap_runtime.crashpoint import KILLED
 from swap_runtime.database import forbid_open_transaction
 from swap_runtime.outbox import add_to_outbox

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import psycopg
 import pytest
+
 from libs.runtime.tests.fakes import make_tables
 from tests.plugins.postgres import Database
 

@@ -16,13 +16,11 @@ from typing import Any
 import aiohttp
 import pytest
 from aiohttp import web
-from libs.runtime.tests.fakes import KeepNotes, Note, a_note, decide, make_tables
 from pydantic import SecretStr
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
-from tests.plugins.broker import Broker
-from tests.plugins.postgres import Database
 
+from libs.runtime.tests.fakes import KeepNotes, Note, a_note, decide, make_tables
 from swap_contracts.envelope import Envelope, Topic
 from swap_runtime.consuming import consume
 from swap_runtime.database import reading
@@ -39,6 +37,8 @@ from swap_runtime.settings import (
     WatchdogSettings,
 )
 from swap_runtime.supervision import Beat
+from tests.plugins.broker import Broker
+from tests.plugins.postgres import Database
 
 pytestmark = pytest.mark.connected
 TOKEN = "operator's"

@@ -3,8 +3,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import pytest
-from libs.runtime.tests.fakes import NOTES, FakeParking, Note, a_record
 
+from libs.runtime.tests.fakes import NOTES, FakeParking, Note, a_record
 from swap_contracts.envelope import Envelope
 from swap_runtime.batches import BEHIND, Batches, TooManyParked
 from swap_runtime.errors import Unavailable

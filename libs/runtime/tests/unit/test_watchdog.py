@@ -6,8 +6,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from libs.runtime.tests.fakes import NOTES, FakeParking, Note, a_record
 
+from libs.runtime.tests.fakes import NOTES, FakeParking, Note, a_record
 from swap_contracts.envelope import Envelope
 from swap_runtime.batches import Batches, TooManyParked
 from swap_runtime.consumer import Consumer

@@ -18,11 +18,11 @@ import psycopg
 import pytest
 import yaml
 from eth_account import Account
-from tests.plugins.broker import Broker
-from tests.plugins.processes import Program, accepts, free_port
 
 from swap_chains.evm.deploy import Deployer, deploy_contracts
 from swap_domain.catalogue import NATIVE
+from tests.plugins.broker import Broker
+from tests.plugins.processes import Program, accepts, free_port
 
 pytestmark = [pytest.mark.connected, pytest.mark.timeout(180)]
 
