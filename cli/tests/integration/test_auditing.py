@@ -10,13 +10,13 @@ from uuid import uuid4
 
 import psycopg
 import pytest
-from tests.plugins.postgres import Database
 from typer.testing import CliRunner
 
 from swap_runtime.schema import create_runtime_tables
 from swapctl.app import app
 from swapctl.auditor import auditing
 from swapctl.internal import Failed
+from tests.plugins.postgres import Database
 
 pytestmark = pytest.mark.connected
 SWAP_ID = str(uuid4())

@@ -13,11 +13,11 @@ import pytest
 import standardwebhooks
 from aiohttp import web
 from pydantic import SecretStr
-from services.notifier.tests.factories import NOW, a_swap, sealed
-from services.notifier.tests.sink import Sink, answering, hang_up, never_answer, open_sink
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from services.notifier.tests.factories import NOW, a_swap, sealed
+from services.notifier.tests.sink import Sink, answering, hang_up, never_answer, open_sink
 from swap_contracts.swaps import SwapChanged
 from swap_notifier.adapters.deliveries import PostgresDeliveries
 from swap_notifier.adapters.endpoints import PostgresEndpoints

@@ -14,9 +14,9 @@ import pytest
 import standardwebhooks
 from aiohttp import web
 from aiohttp.abc import AbstractResolver, ResolveResult
+
 from services.notifier.tests.factories import NOW, SECRET, a_claim
 from services.notifier.tests.sink import Sink, answering, hang_up, never_answer, open_sink
-
 from swap_notifier.adapters.guard import guarded_connector
 from swap_notifier.adapters.http_sender import HttpSender, retry_after_of
 from swap_notifier.domain.outcomes import Answer

@@ -16,11 +16,9 @@ from uuid import uuid4
 import aiohttp
 import pytest
 import standardwebhooks
+
 from services.notifier.tests.factories import a_catalogue_document, a_swap, sealed
 from services.notifier.tests.sink import Sink, open_sink
-from tests.plugins.broker import Broker
-from tests.plugins.processes import free_port
-
 from swap_contracts.swaps import SwapChanged
 from swap_contracts.topics import SWAP_CHANGED
 from swap_runtime.clock import utc_now
@@ -28,6 +26,8 @@ from swap_runtime.crashpoint import KILLED
 from swap_runtime.outbox import Outgoing
 from swap_runtime.producing import KafkaProducer
 from swap_runtime.topics import ensure_topics
+from tests.plugins.broker import Broker
+from tests.plugins.processes import free_port
 
 pytestmark = [pytest.mark.connected, pytest.mark.timeout(120)]
 TOKEN = "operator"

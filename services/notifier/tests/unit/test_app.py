@@ -4,8 +4,8 @@ import subprocess
 import sys
 
 import orjson
-from services.notifier.tests.factories import a_catalogue_document, a_swap
 
+from services.notifier.tests.factories import a_catalogue_document, a_swap
 from swap_contracts.public.rendering import render_webhook
 from swap_domain.catalogue_document import catalogue_from
 from swap_runtime.public_catalogue import public_catalogue

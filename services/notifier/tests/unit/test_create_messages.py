@@ -6,7 +6,6 @@ from datetime import datetime
 from uuid import UUID, uuid4
 
 from services.notifier.tests.factories import NOW, a_swap, sealed
-
 from swap_contracts.swaps import SwapChanged
 from swap_notifier.ports import Change
 from swap_notifier.usecases.create_messages import CreateMessages

@@ -3,8 +3,8 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from services.notifier.tests.factories import NOW, a_claim, an_answer
 
+from services.notifier.tests.factories import NOW, a_claim, an_answer
 from swap_notifier.domain.outcomes import DisabledReason, State, outcome_of
 from swap_notifier.domain.schedule import JITTER_PPM_MAX, PAUSES, pause_after
 

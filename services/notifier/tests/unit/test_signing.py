@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 import standardwebhooks
 import svix.webhooks
-from services.notifier.tests.factories import OLD_SECRET, SECRET
 
+from services.notifier.tests.factories import OLD_SECRET, SECRET
 from swap_notifier.adapters.signing import signed_headers
 
 BODY = '{"swap":{"id":"ü"}}'.encode()

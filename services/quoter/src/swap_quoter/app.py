@@ -12,6 +12,7 @@ from swap_quoter.adapters.statements import MARKET_CHANGED
 from swap_quoter.adapters.unit_of_work import PostgresUnitOfWork
 from swap_quoter.domain.market import Market, to_usd_e18
 from swap_quoter.domain.routes import Routes
+from swap_quoter.domain.terms import TermsBook
 from swap_quoter.handlers import inventory, swaps
 from swap_quoter.http.app import QuoterHttp
 from swap_quoter.settings import QuoterGroup, QuoterSettings
@@ -52,10 +53,10 @@ def build_http(
 ) -> QuoterHttp:
     """Return what answers questions, on a market that others keep up to date."""
     routes = Routes(catalogue)
-    refuel = to_usd_e18(group.refuel_usd)
+    terms = TermsBook(market, refuel_usd_e18=to_usd_e18(group.refuel_usd))
     return QuoterHttp(
-        give_quotes=GiveQuotes(routes, market, refuel_usd_e18=refuel, clock=clock),
-        give_limits=GiveLimits(routes, market, refuel_usd_e18=refuel, clock=clock),
+        give_quotes=GiveQuotes(routes, market, terms, clock=clock),
+        give_limits=GiveLimits(routes, terms, clock=clock),
         list_prices=ListPrices(routes, market, clock=clock),
     )
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import structlog
+from prometheus_client import Counter
 
 from swap_runtime.metrics import counter, gauge
 
@@ -18,7 +21,12 @@ COMPLETIONS = counter("quoter_completions", "Completed swaps that entered the st
 
 def answered(kind: str, outcome: str) -> None:
     """Count only: a log line per quote would cost more than the quote."""
-    ANSWERS.labels(kind, outcome).inc()
+    _answers(kind, outcome).inc()
+
+
+@cache
+def _answers(kind: str, outcome: str) -> Counter:
+    return ANSWERS.labels(kind, outcome)
 
 
 def prices_read(number: int) -> None:

@@ -8,10 +8,10 @@ from uuid import UUID, uuid4
 
 import pytest
 from pydantic import SecretStr
-from services.quoter.tests.factories import ETHEREUM, NOW, POLYGON, USDC, a_market
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
+from services.quoter.tests.factories import ETHEREUM, NOW, POLYGON, USDC, a_market
 from swap_contracts.envelope import Envelope
 from swap_contracts.quoting import AssetRef, Quote
 from swap_contracts.swaps import InventoryChanged, SwapChanged, SwapTransaction

@@ -16,6 +16,7 @@ from urllib.request import urlopen
 import aiohttp
 import pytest
 from aiohttp import web
+
 from services.quoter.tests.factories import (
     ETHEREUM,
     NOW,
@@ -24,15 +25,14 @@ from services.quoter.tests.factories import (
     a_catalogue_document,
     a_question,
 )
-from tests.plugins.broker import Broker
-from tests.plugins.processes import Program, free_port
-
 from swap_contracts.quoting import QuoteAnswer, Refusal
 from swap_contracts.swaps import InventoryChanged
 from swap_contracts.topics import INVENTORY_CHANGED
 from swap_runtime.outbox import Outgoing
 from swap_runtime.producing import KafkaProducer
 from swap_runtime.topics import ensure_topics
+from tests.plugins.broker import Broker
+from tests.plugins.processes import Program, free_port
 
 pytestmark = [pytest.mark.connected, pytest.mark.timeout(120)]
 GWEI = 10**9

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from services.quoter.tests.factories import ETHEREUM, NOW, a_market
-
 from swap_chains.errors import ChainUnavailable
 from swap_chains.ports import Fees
 from swap_quoter.adapters.chain_gas import ChainGas

@@ -6,6 +6,7 @@ from typing import Any
 
 import orjson
 import pytest
+
 from services.quoter.tests.factories import (
     ETHEREUM,
     NOW,
@@ -16,11 +17,11 @@ from services.quoter.tests.factories import (
     a_question,
     a_rule,
 )
-
 from swap_contracts.quoting import LimitsAnswer, PricesAnswer, QuoteAnswer, Refusal
 from swap_domain.catalogue import NATIVE, Catalogue
 from swap_quoter.domain.market import Market
 from swap_quoter.domain.routes import Routes
+from swap_quoter.domain.terms import TermsBook
 from swap_quoter.http.app import BODY_BYTES_MAX, QuoterHttp
 from swap_quoter.usecases.give_limits import GiveLimits
 from swap_quoter.usecases.give_quotes import GiveQuotes
@@ -31,9 +32,10 @@ ONE_DOLLAR = 10**18
 
 def an_app(market: Market | None = None, catalogue: Catalogue | None = None) -> QuoterHttp:
     known, routes = market or a_market(), Routes(catalogue or a_catalogue())
+    terms = TermsBook(known, refuel_usd_e18=ONE_DOLLAR)
     return QuoterHttp(
-        give_quotes=GiveQuotes(routes, known, refuel_usd_e18=ONE_DOLLAR, clock=lambda: NOW),
-        give_limits=GiveLimits(routes, known, refuel_usd_e18=ONE_DOLLAR, clock=lambda: NOW),
+        give_quotes=GiveQuotes(routes, known, terms, clock=lambda: NOW),
+        give_limits=GiveLimits(routes, terms, clock=lambda: NOW),
         list_prices=ListPrices(routes, known, clock=lambda: NOW),
     )
 

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from services.quoter.tests.factories import a_market
 
+from services.quoter.tests.factories import a_market
 from swap_quoter.adapters.price_file import PriceFile, prices_from
 from swap_quoter.domain.market import Timed, to_usd_e18
 from swap_quoter.ports import PricesUnreadable

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from services.quoter.tests.factories import (
     DAI,
     ETHEREUM,
@@ -14,7 +15,6 @@ from services.quoter.tests.factories import (
     a_route,
     a_rule,
 )
-
 from swap_domain.catalogue import NATIVE
 from swap_quoter.domain.market import Market
 from swap_quoter.domain.pricing import PPM, Rates, price, rates_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -64,6 +64,18 @@ class Market:
         if gas is None or _is_stale(gas, self.gas_max_age, now):
             raise RateUnknown
         return gas.value
+
+    def fresh_until(self, tokens: Iterable[Token]) -> datetime:
+        """Return the last moment at which what is known of these tokens is not too old.
+
+        All of it must be known.
+        """
+        ends = []
+        for token in tokens:
+            ends.append(self.gas[token.network].at + self.gas_max_age)
+            if self.prices_max_age is not None:
+                ends.append(self.prices[token.price_symbol].at + self.prices_max_age)
+        return min(ends)
 
     def available(self, token: Token) -> int:
         """Return what can be paid out now; no news is nothing."""

@@ -31,6 +31,11 @@ class Route:
     has_depository: bool
 
     @property
+    def tokens(self) -> tuple[Token, ...]:
+        """Return every token whose price counts, the natives that pay for gas among them."""
+        return self.source, self.destination, self.source_native, self.destination_native
+
+    @property
     def is_same_asset(self) -> bool:
         return self.source.name == self.destination.name
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import timedelta
+from functools import cache
 
 from swap_contracts.quoting import AssetRef, PathStep, Quote, QuoteAnswer, QuoteQuestion
 from swap_domain.catalogue import Token
-from swap_quoter.domain.limits import check_amount, limits_of
+from swap_quoter.domain.limits import check_amount
 from swap_quoter.domain.market import Market, RouteKey
-from swap_quoter.domain.pricing import Priced, Rates, price, rates_of
+from swap_quoter.domain.pricing import Priced, Rates, price
 from swap_quoter.domain.refusals import Method, SlippageTooLarge
 from swap_quoter.domain.routes import Route, Routes, check_method
+from swap_quoter.domain.terms import TermsBook
 from swap_runtime.clock import Clock
 
 SLIPPAGE_PPM_MAX = 800_000  # at this much a caller would accept almost nothing
@@ -19,12 +21,10 @@ NO_DISCOUNT = "0"
 
 
 class GiveQuotes:
-    def __init__(
-        self, routes: Routes, market: Market, *, refuel_usd_e18: int, clock: Clock
-    ) -> None:
+    def __init__(self, routes: Routes, market: Market, terms: TermsBook, *, clock: Clock) -> None:
         self._routes = routes
         self._market = market
-        self._refuel_usd_e18 = refuel_usd_e18
+        self._terms = terms
         self._clock = clock
 
     def __call__(self, question: QuoteQuestion) -> QuoteAnswer:
@@ -39,15 +39,13 @@ class GiveQuotes:
         )
         check_method(route, Method(question.method))
         slippage_ppm = _slippage(route, question.slippage_ppm)
-        now: datetime = self._clock()
-        refuel = self._refuel_usd_e18 if question.refuel else None
-        rates = rates_of(route, self._market, refuel_usd_e18=refuel, now=now)
+        terms = self._terms.get(route, refuel=question.refuel, now=self._clock())
         base_units = int(question.base_units)
-        check_amount(base_units, limits_of(route, rates, self._market))
-        priced = price(route, rates, base_units, slippage_ppm=slippage_ppm)
+        check_amount(base_units, terms.limits)
+        priced = price(route, terms.rates, base_units, slippage_ppm=slippage_ppm)
         milliseconds = self._completion_milliseconds(route)
-        return QuoteAnswer(
-            quote=_quote(route, rates, priced, slippage_ppm, milliseconds),
+        return QuoteAnswer.model_construct(
+            quote=_quote(route, terms.rates, priced, slippage_ppm, milliseconds),
             lifetime_seconds=route.rule.quote_lifetime // timedelta(seconds=1),
         )
 
@@ -76,7 +74,8 @@ def _quote(
     route: Route, rates: Rates, priced: Priced, slippage_ppm: int, milliseconds: int
 ) -> Quote:
     refuel = rates.refuel
-    return Quote(
+    # Not validated: a quote is asked for hundreds of times a second, and tests read it back.
+    return Quote.model_construct(
         source=_asset(route.source),
         destination=_asset(route.destination),
         requested_base_units=str(priced.requested),
@@ -98,5 +97,6 @@ def _quote(
     )
 
 
+@cache
 def _asset(token: Token) -> AssetRef:
     return AssetRef(network=token.network, token=token.address, decimals=token.decimals)
