@@ -13,6 +13,8 @@ PACKAGES := swap_contracts swap_domain swap_chains swap_runtime swap_api swap_qu
 	swap_chain_watcher swap_settler swap_notifier swapctl swap_stack
 GENERATORS := tools/generate_states.py tools/generate_messages.py tools/generate_env_example.py
 
+PYTEST := $(BIN)/python -m pytest --quiet
+
 # Settings of the stack that may be given to make: `make up FRESH=1 BROKER=embedded`.
 export BROKER FRESH CATALOGUE ANVIL_ARGS STACK_DIR WITHOUT
 
@@ -36,20 +38,19 @@ clean:  ## End the stack and remove its data
 	@if [ -x $(BIN)/python ]; then $(STACK) clean; fi
 
 ##@ Test
-test: install  ## Everything
-	$(BIN)/python -m pytest
+test: install check test-evm test-unit test-integration test-e2e  ## Everything
 
 test-unit: install-python  ## No server, no network
-	$(BIN)/python -m pytest libs services cli deploy/embedded -m "not connected and not e2e"
+	$(PYTEST) -m "not connected and not e2e"
 
-test-integration: install  ## PostgreSQL, Valkey and a broker
-	$(BIN)/python -m pytest libs services cli deploy/embedded -m connected
+test-integration: install  ## PostgreSQL, Valkey, a broker, chains
+	$(PYTEST) -m "connected and not e2e"
 
-test-e2e: install  ## The whole system
-	$(BIN)/python -m pytest tests/e2e
+test-e2e: install  ## The whole system (BROKER=kafka|embedded)
+	$(PYTEST) tests/e2e
 
-test-evm: install-evm  ## The contracts, in Foundry
-	cd evm && npm test
+test-evm: install-evm  ## The contracts: units, fuzz, invariants, artifacts, gas
+	cd evm && npm run --silent artifacts:check && npm test --silent && npm run --silent gas:check && npm run --silent trees && npm run --silent format:check
 
 bench: install  ## Measure against the ceiling of this machine
 	$(BIN)/python -m swap_bench

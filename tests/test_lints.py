@@ -1,0 +1,59 @@
+"""Each lint of our own finds what it is for, and nothing in the tree as it stands."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+CONSUME = "def subscribe(to):\n    consume(to)\n"
+
+
+def run(tool: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, f"tools/{tool}.py", *map(str, arguments)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    ("tool", "file", "bad", "good"),
+    [
+        ("no_float", "money.py", "rate = 0.5\n", "rate = 5\n"),
+        ("no_float", "money.py", "half = 1 / 2\n", "half = 1 // 2\n"),
+        ("no_float", "money.py", "def f(x: float): ...\n", "def f(x: int): ...\n"),
+        ("thin_handlers", "handlers/deposits.py", CONSUME * 2, CONSUME),
+        ("thin_handlers", "handlers/deposits.py", CONSUME + "#\n" * 60, CONSUME),
+        ("commit_in_runtime", "adapters.py", "connection.commit()\n", "connection.execute()\n"),
+        ("commit_in_runtime", "adapters.py", "self._engine.begin()\n", "self._window.begin()\n"),
+        ("small_files", "long.py", "#\n" * 401, "#\n" * 400),
+        ("small_files", "tests/test_long.py", "#\n" * 601, "#\n" * 401),
+    ],
+)
+def test_a_lint_tells_bad_from_good(
+    tmp_path: Path, tool: str, file: str, bad: str, good: str
+) -> None:
+    path = tmp_path / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+
+    path.write_text(bad)
+    found = run(tool, tmp_path)
+    path.write_text(good)
+    nothing = run(tool, tmp_path)
+
+    assert (found.returncode, path.name in found.stdout) == (1, True)
+    assert (nothing.returncode, nothing.stdout) == (0, "")
+
+
+def test_the_public_models_may_have_doubles(tmp_path: Path) -> None:
+    public = tmp_path / "swap_contracts/public"
+    public.mkdir(parents=True)
+    (public / "doubles.py").write_text("half = 0.5\n")
+
+    assert run("no_float", tmp_path).returncode == 0
+
+
+@pytest.mark.parametrize("tool", ["own_words", "links"])
+def test_the_tree_as_it_stands_is_clean(tool: str) -> None:
+    assert run(tool).stdout == ""
