@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -74,4 +75,5 @@ class Places:
 
 
 def default_places() -> Places:
-    return Places(ROOT / "var")
+    """Return `var/` of the checkout, or the folder that STACK_DIR names."""
+    return Places(Path(os.environ.get("STACK_DIR") or ROOT / "var").resolve())

@@ -12,32 +12,35 @@ from swap_stack.demo.books import AssetSum
 from swap_stack.demo.follow import Outcome
 from swap_stack.demo.trail import TrailMessage
 
+LABELS = ("status", "sent", "received", "fee", "", "took", "messages", "webhooks")
 NATIVE = "0x0000000000000000000000000000000000000000"
 
 
 def show_outcomes(outcomes: tuple[Outcome, ...], console: Console) -> None:
-    """Print one row per swap."""
+    """Print one column per swap."""
     table = Table(title="Swaps", title_justify="left")
-    for heading in ("swap", "status", "sent", "received", "fee", "seconds", "messages", "webhooks"):
-        table.add_column(heading, overflow="fold")
+    table.add_column("")
     for outcome in outcomes:
-        table.add_row(*_row(outcome))
+        journey = outcome.journey
+        table.add_column(f"{journey.source_network}\n→ {journey.destination_network}")
+    for label, *cells in zip(LABELS, *(_cells(outcome) for outcome in outcomes), strict=True):
+        table.add_row(label, *cells)
     console.print(table)
 
 
-def _row(outcome: Outcome) -> tuple[str, ...]:
+def _cells(outcome: Outcome) -> tuple[str, ...]:
     journey, swap, quote = outcome.journey, outcome.swap["swap"], outcome.swap["quote"]
     decimals = int(swap["destination_token"]["decimals"])
     verified = sum(delivery.verified for delivery in outcome.deliveries)
     return (
-        f"{journey.source_network} → {journey.destination_network}",
         outcome.status,
         f"{journey.amount} {journey.source_token}",
         f"{whole(outcome.received_base_units, decimals)} {journey.destination_token}",
-        f"{quote['total_fee']} {journey.source_token} (${quote['total_fee_in_usd']})",
-        f"{outcome.duration.total_seconds():.1f}",
+        f"{quote['total_fee']} {journey.source_token}",
+        f"${quote['total_fee_in_usd']}",
+        f"{outcome.duration.total_seconds():.1f} s",
         str(len(outcome.trail)),
-        f"{verified} of {len(outcome.deliveries)} verified with svix",
+        f"{len(outcome.deliveries)}, {verified} verified",
     )
 
 
