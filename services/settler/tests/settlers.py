@@ -12,7 +12,6 @@ from services.settler.tests.factories import (
     a_request,
     funding,
 )
-
 from swap_contracts.deposits import DepositChanged
 from swap_contracts.envelope import Envelope
 from swap_contracts.payouts import PayoutChanged

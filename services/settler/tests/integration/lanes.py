@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from services.settler.tests.factories import POLYGON, SIGNER, swap_id
-from services.settler.tests.fakes import FakeUnitOfWork
 from sqlalchemy import text
 
+from services.settler.tests.factories import POLYGON, SIGNER, swap_id
+from services.settler.tests.fakes import FakeUnitOfWork
 from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
 from swap_settler.ports import UnitOfWork
 

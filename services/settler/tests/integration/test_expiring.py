@@ -6,6 +6,9 @@ from datetime import datetime
 from uuid import UUID
 
 import pytest
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncEngine
+
 from services.settler.tests.factories import (
     DEADLINE,
     ETHEREUM,
@@ -16,9 +19,6 @@ from services.settler.tests.factories import (
     a_request,
 )
 from services.settler.tests.settlers import Settler
-from sqlalchemy import text
-from sqlalchemy.ext.asyncio import AsyncEngine
-
 from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
 
 pytestmark = pytest.mark.connected
@@ -33,8 +33,8 @@ async def watched(
         await connection.execute(
             text("""
 INSERT INTO watch_cursor (network, number, hash, parent_hash, time, finalized_number, start_number,
-                          last_outbox_id)
-VALUES (:network, 9, '0x1', '0x2', :time, 9, 0, :outbox_id)
+                          checked_number, last_outbox_id)
+VALUES (:network, 9, '0x1', '0x2', :time, 9, 0, 0, :outbox_id)
 ON CONFLICT (network) DO UPDATE SET time = excluded.time, last_outbox_id = excluded.last_outbox_id
 """),
             {"network": network, "time": block_time, "outbox_id": outbox_id},

@@ -9,6 +9,10 @@ from typing import Any
 from uuid import uuid5
 
 import pytest
+from sqlalchemy import event, text
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import AsyncEngine
+
 from services.settler.tests.factories import (
     ETHEREUM,
     PAYOUT,
@@ -26,10 +30,6 @@ from services.settler.tests.factories import (
 )
 from services.settler.tests.integration.lanes import ASSIGN, HASH, sign
 from services.settler.tests.settlers import Settler
-from sqlalchemy import event, text
-from sqlalchemy.exc import DBAPIError
-from sqlalchemy.ext.asyncio import AsyncEngine
-
 from swap_contracts.topics import DEPOSIT_CHANGED
 from swap_runtime.batches import Batches
 from swap_runtime.parking import PostgresParking, Record

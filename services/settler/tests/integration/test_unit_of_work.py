@@ -7,6 +7,7 @@ from dataclasses import replace
 from uuid import UUID
 
 import pytest
+
 from services.settler.tests.factories import (
     ETHEREUM,
     NOON,
@@ -26,7 +27,6 @@ from services.settler.tests.factories import (
 from services.settler.tests.fakes import FakeUnitOfWork
 from services.settler.tests.integration.lanes import sign
 from services.settler.tests.settlers import Settler
-
 from swap_domain.lifecycle import Status
 from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
 from swap_settler.domain.changes import Changes

@@ -3,6 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+
 from services.settler.tests.factories import (
     ETHEREUM,
     HOUR,
@@ -23,7 +24,6 @@ from services.settler.tests.factories import (
     a_swap,
     signed,
 )
-
 from swap_contracts.envelope import Envelope
 from swap_contracts.swaps import SwapChanged
 from swap_contracts.topics import SWAP_CHANGED

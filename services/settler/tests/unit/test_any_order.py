@@ -13,6 +13,7 @@ from uuid import UUID
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
 from services.settler.tests.factories import (
     DEADLINE,
     ETHEREUM,
@@ -29,7 +30,6 @@ from services.settler.tests.factories import (
 )
 from services.settler.tests.fakes import FakeUnitOfWork
 from services.settler.tests.settlers import Settler
-
 from swap_contracts.deposits import DepositChanged
 from swap_contracts.envelope import Envelope
 from swap_domain.lifecycle import TERMINAL, TRANSITIONS, Status

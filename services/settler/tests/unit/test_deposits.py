@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 import pytest
+
 from services.settler.tests.factories import (
     DEADLINE,
     ETHEREUM,
@@ -25,7 +26,6 @@ from services.settler.tests.factories import (
     a_swap,
     signed,
 )
-
 from swap_domain.lifecycle import Status
 from swap_settler.domain import payouts
 from swap_settler.domain.changes import NOTHING, Changes

@@ -3,8 +3,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from services.settler.tests.factories import DEADLINE, MINUTE, a_deposit, a_swap
 
+from services.settler.tests.factories import DEADLINE, MINUTE, a_deposit, a_swap
 from swap_domain.lifecycle import Status
 from swap_settler.domain.changes import NOTHING
 from swap_settler.domain.expiry import decide

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import pytest
-from services.settler.tests.factories import ETHEREUM, POLYGON, SIGNER, USDC
 
+from services.settler.tests.factories import ETHEREUM, POLYGON, SIGNER, USDC
 from swap_domain.catalogue import NATIVE
 from swap_settler.domain.inventory import Inventory, after, assets_moved
 from swap_settler.domain.ledger import (

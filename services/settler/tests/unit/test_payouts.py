@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+
 from services.settler.tests.factories import (
     HOUR,
     NOON,
@@ -18,7 +19,6 @@ from services.settler.tests.factories import (
     a_swap,
     signed,
 )
-
 from swap_domain.lifecycle import Status
 from swap_settler.domain import deposits
 from swap_settler.domain.changes import NOTHING, Changes

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 
 import pytest
+
 from services.settler.tests.factories import (
     DEADLINE,
     ETHEREUM,
@@ -23,7 +24,6 @@ from services.settler.tests.factories import (
 )
 from services.settler.tests.fakes import FakeUnitOfWork
 from services.settler.tests.settlers import Settler
-
 from swap_contracts.swaps import AuthorizationSubmitted, SwapRequested
 from swap_contracts.topics import SWAP_REQUESTS
 from swap_domain.lifecycle import Status

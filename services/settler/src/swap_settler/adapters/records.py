@@ -22,13 +22,11 @@ WHERE swap_id = :id ORDER BY sequence"""),
     "deposits": text("SELECT * FROM deposit WHERE swap_id = :id ORDER BY heard_at, id"),
     "intents": text("SELECT * FROM intent WHERE swap_id = :id ORDER BY created_at, id"),
     "attempts": text("""
-SELECT slot_intent.intent_id, attempt.network, attempt.signer, attempt.nonce,
-       attempt.transaction_hash, attempt.is_cancel, attempt.signed_at, attempt.first_sent_at,
-       slot.closed_at
-FROM intent JOIN slot_intent ON slot_intent.intent_id = intent.id
-JOIN nonce_slot AS slot USING (network, signer, nonce)
+SELECT intent_id, network, signer, nonce, transaction_hash, is_cancel, signed_at, first_sent_at,
+       closed_at
+FROM slot_intent JOIN nonce_slot USING (network, signer, nonce)
 LEFT JOIN attempt USING (network, signer, nonce)
-WHERE intent.swap_id = :id ORDER BY attempt.signed_at"""),
+WHERE intent_id IN (SELECT id FROM intent WHERE swap_id = :id) ORDER BY signed_at"""),
     "ledger": text("""
 SELECT entry.kind, entry.at, entry.effective_block, account.kind AS account, account.network,
        account.token, account.deposit_id, posting.base_units

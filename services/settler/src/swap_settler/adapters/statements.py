@@ -166,8 +166,9 @@ SELECT * FROM unnest(
     CAST(:token AS text[]), CAST(:to_address AS text[]), CAST(:base_units AS numeric[]),
     CAST(:charged_base_units AS numeric[]), CAST(:usd_micros AS bigint[]),
     CAST(:state AS text[]), CAST(:due_at AS timestamptz[]), CAST(:created_at AS timestamptz[]),
-    CAST(:slot_at AS timestamptz[]), CAST(:transaction_hash AS text[]), CAST(:block_number AS bigint[]),
-    CAST(:block_hash AS text[]), CAST(:block_time AS timestamptz[]), CAST(:version AS int[]),
+    CAST(:slot_at AS timestamptz[]), CAST(:transaction_hash AS text[]),
+    CAST(:block_number AS bigint[]), CAST(:block_hash AS text[]),
+    CAST(:block_time AS timestamptz[]), CAST(:version AS int[]),
     CAST(:confirmed_at AS timestamptz[]), CAST(:dead_proof AS jsonb[]))
 ON CONFLICT (id) DO UPDATE SET
     state = excluded.state, transaction_hash = excluded.transaction_hash,

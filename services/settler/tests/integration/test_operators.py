@@ -1,0 +1,80 @@
+"""What an operator reads on the internal port."""
+
+from __future__ import annotations
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestClient, TestServer
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from services.settler.tests.factories import (
+    PAYOUT,
+    REQUESTED,
+    a_deposit_message,
+    a_request,
+    swap_id,
+)
+from services.settler.tests.integration.lanes import HASH, sign
+from services.settler.tests.settlers import Settler
+from swap_settler.adapters.records import PostgresRecords
+from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
+from swap_settler.http.admin import Admin
+from swap_settler.usecases.inspect_swaps import InspectSwaps
+from swap_settler.usecases.list_claimable import ListClaimable
+
+pytestmark = pytest.mark.connected
+
+
+def client(engine: AsyncEngine) -> TestClient[web.Request, web.Application]:
+    records = PostgresRecords(engine)
+    admin = Admin(inspect_swaps=InspectSwaps(records), list_claimable=ListClaimable(records))
+    app = web.Application()
+    app.add_routes(
+        [web.get("/admin/swaps/{id}", admin.swap), web.get("/admin/claimable", admin.claimable)]
+    )
+    return TestClient(TestServer(app))
+
+
+async def test_shows_a_swap_with_everything_about_it(engine: AsyncEngine) -> None:
+    work = PostgresUnitOfWork(engine, consumer="settler")
+    await Settler(work).paid_for()
+    await sign(work)
+
+    async with client(engine) as http:
+        answer = await http.get(f"/admin/swaps/{swap_id(7)}")
+        swap = await answer.json()
+
+    assert swap["swap"]["status"] == "ls_transfer_pending"
+    assert swap["swap"]["payout_base_units"] == str(PAYOUT)
+    assert [t["sequence"] for t in swap["transitions"]] == [1, 2]
+    assert [d["state"] for d in swap["deposits"]] == ["credited"]
+    assert [i["state"] for i in swap["intents"]] == ["assigned"]
+    assert [a["transaction_hash"] for a in swap["attempts"]] == [HASH]
+    assert {p["kind"] for p in swap["ledger"]} == {
+        "credited",
+        "quote_executed",
+        "payout_reserved",
+    }
+    assert [(b["kind"], b["balance"]) for b in swap["balances"]] == [("in_flight", f"-{PAYOUT}")]
+
+
+@pytest.mark.parametrize(
+    ("id", "status"), [("nonsense", 400), ("00000000-0000-0000-0000-000000000009", 404)]
+)
+async def test_says_what_is_wrong_with_a_swap_id(engine: AsyncEngine, id: str, status: int) -> None:
+    async with client(engine) as http:
+        assert (await http.get(f"/admin/swaps/{id}")).status == status
+
+
+async def test_lists_what_waits_for_its_owner(engine: AsyncEngine) -> None:
+    run = Settler(PostgresUnitOfWork(engine, consumer="settler"))
+    await run.requests(a_request())
+    await run.deposits(a_deposit_message(), a_deposit_message(number=99, units=5))
+
+    async with client(engine) as http:
+        listed = (await (await http.get("/admin/claimable")).json())["claimable"]
+
+    assert [(one["kind"], one["base_units"]) for one in listed] == [
+        ("claimable", str(REQUESTED)),
+        ("suspense", "5"),
+    ]

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from faststream import AckPolicy
+from pydantic import SecretStr
+
+from services.settler.tests.factories import a_catalogue_document
+from swap_runtime.service import Service
+from swap_runtime.settings import KafkaSettings, OperatorSettings, RedisSettings
+from swap_settler.app import build
+from swap_settler.settings import SettlerGroup, SettlerSettings
+
+NOWHERE = SecretStr("postgresql+psycopg://nobody@127.0.0.1:1/none")
+
+
+@pytest.fixture
+async def service(tmp_path: Path) -> Service:
+    catalogue = tmp_path / "catalogue.yaml"
+    catalogue.write_text(json.dumps(a_catalogue_document()))
+    settings = SettlerSettings(
+        kafka=KafkaSettings(bootstrap_servers="k:9092"),
+        redis=RedisSettings(url=SecretStr("redis://r")),
+        operator=OperatorSettings(token=SecretStr("t")),
+        catalogue=catalogue,
+        settler=SettlerGroup.model_validate({"database_url": NOWHERE, "internal_port": 0}),
+    )
+    service = Service("settler", settings, settings.settler)
+    await build(service)
+    return service
+
+
+async def test_consumes_its_topics_at_least_once_from_the_start(service: Service) -> None:
+    subscribers: list[Any] = list(service.subscriptions.broker.subscribers)
+
+    assert {name for subscriber in subscribers for name in map(_name, subscriber.topics)} == {
+        "swap.requests.v1",
+        "deposit.changed.v1",
+        "payout.changed.v1",
+    }
+    for subscriber in subscribers:
+        assert subscriber.ack_policy is AckPolicy.NACK_ON_ERROR
+        assert subscriber._connection_args["auto_offset_reset"] == "earliest"
+    for close in service.closers:
+        await close()
+
+
+async def test_looks_at_deadlines_and_answers_operators(service: Service) -> None:
+    assert "expire-swaps" in {task.name for task in service.tasks}
+    assert {route.path for route in service.admin_routes} >= {"/swaps/{id}", "/claimable"}
+    for close in service.closers:
+        await close()
+
+
+def _name(topic: Any) -> str:
+    return str(getattr(topic, "name", topic))
