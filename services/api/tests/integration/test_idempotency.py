@@ -1,0 +1,161 @@
+"""A create that is repeated makes one swap and gives one answer."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+from api_factories import a_body
+from api_harness import Harness
+
+from swap_api.adapters.creations import PostgresCreations
+from swap_api.adapters.idempotency import CLAIM_TERM
+
+pytestmark = pytest.mark.connected
+
+
+class TestIdempotencyKey:
+    async def test_gives_the_first_answer_again_byte_by_byte(self, api: Harness) -> None:
+        app = await api.an_app()
+
+        first = await api.create(app, a_body(), key="k-1")
+        again = await api.create(app, a_body(), key="k-1")
+
+        assert first.status_code == again.status_code == 200
+        assert again.content == first.content
+        assert again.headers["idempotent-replayed"] == "true"
+        assert "idempotent-replayed" not in first.headers
+        assert len(await api.rows("SELECT id FROM swap")) == 1
+
+    async def test_does_not_mind_the_order_of_members(self, api: Harness) -> None:
+        app = await api.an_app()
+        body = a_body(note=None)
+
+        first = await api.create(app, body, key="k-1")
+        again = await api.create(app, dict(reversed(a_body().items())), key="k-1")
+
+        assert again.content == first.content
+
+    async def test_refuses_another_body(self, api: Harness) -> None:
+        app = await api.an_app()
+        await api.create(app, a_body(), key="k-1")
+
+        answer = await api.create(app, a_body(amount=2), key="k-1")
+
+        assert (answer.status_code, answer.json()["error"]["code"]) == (
+            409,
+            "IDEMPOTENCY_KEY_REUSED",
+        )
+
+    async def test_makes_one_swap_of_fifty_at_the_same_time(self, api: Harness) -> None:
+        app = await api.an_app()
+
+        answers = await asyncio.gather(*(api.create(app, a_body(), key="k") for _ in range(50)))
+
+        made = {a.json()["data"]["swap"]["id"] for a in answers if a.status_code == 200}
+        refused = {a.json()["error"]["code"] for a in answers if a.status_code != 200}
+        assert len(made) == 1
+        assert refused <= {"IDEMPOTENCY_KEY_IN_PROGRESS"}
+        assert len(await api.rows("SELECT id FROM swap")) == 1
+        assert len(await api.rows("SELECT id FROM outbox")) == 1
+
+    async def test_is_each_apps_own(self, api: Harness) -> None:
+        mine, yours = await api.an_app(), await api.an_app()
+
+        answers = [await api.create(app, a_body(), key="k-1") for app in (mine, yours)]
+
+        assert {answer.status_code for answer in answers} == {200}
+        assert len(await api.rows("SELECT id FROM swap")) == 2
+
+    async def test_is_free_again_after_a_refusal(self, api: Harness) -> None:
+        app = await api.an_app()
+        api.quoter.is_away = True
+        refused = await api.create(app, a_body(), key="k-1")
+        api.quoter.is_away = False
+
+        answer = await api.create(app, a_body(), key="k-1")
+
+        assert (refused.status_code, answer.status_code) == (503, 200)
+
+    async def test_is_forgotten_after_a_day(self, api: Harness) -> None:
+        app = await api.an_app()
+        first = await api.create(app, a_body(), key="k-1")
+        async with api.service.engine.begin() as connection:
+            await connection.exec_driver_sql(
+                "UPDATE idempotency SET created_at = created_at - interval '25 hours'"
+            )
+
+        second = await api.create(app, a_body(amount=2), key="k-1")
+
+        assert second.status_code == 200
+        assert second.json()["data"]["swap"]["id"] != first.json()["data"]["swap"]["id"]
+
+    async def test_old_ones_are_dropped(self, api: Harness) -> None:
+        app = await api.an_app()
+        await api.create(app, a_body(), key="old")
+        async with api.service.engine.begin() as connection:
+            await connection.exec_driver_sql(
+                "UPDATE idempotency SET created_at = created_at - interval '25 hours'"
+            )
+        await api.create(app, a_body(), key="new")
+
+        await api.parts.idempotency.forget_old()
+
+        assert [row.key for row in await api.rows("SELECT key FROM idempotency")] == ["new"]
+
+    @pytest.mark.parametrize("key", ["with space", "x" * 256, "caf\u00e9"])
+    async def test_has_a_form(self, api: Harness, key: str) -> None:
+        app = await api.an_app()
+
+        answer = await api.client.post(
+            "/api/v2/swaps",
+            json=a_body(),
+            headers={**app.headers, "Idempotency-Key": key.encode("latin-1")},  # type: ignore[dict-item]
+        )
+
+        assert answer.json()["error"]["code"] == "VALIDATION_ERROR"
+
+
+class TestAfterACrash:
+    async def test_a_claim_that_ran_out_is_taken_over(self, api: Harness) -> None:
+        app = await api.an_app()
+        await _claim_and_die(api, app.id)
+
+        early = await api.create(app, a_body(), key="k-1")
+        async with api.service.engine.begin() as connection:
+            await connection.exec_driver_sql(
+                "UPDATE idempotency SET claimed_until = now() - interval '1 second'"
+            )
+        late = await api.create(app, a_body(), key="k-1")
+
+        assert early.json()["error"]["code"] == "IDEMPOTENCY_KEY_REUSED"  # its body is not ours
+        assert late.status_code == 200
+        assert timedelta(seconds=1) < CLAIM_TERM < timedelta(minutes=1)
+
+    async def test_who_lost_its_claim_creates_nothing(
+        self, api: Harness, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A request that slept past its claim must not commit behind the one that took over."""
+        app = await api.an_app()
+        commit = PostgresCreations._commit
+
+        async def steal_and_commit(self: object, batch: object) -> object:
+            async with api.service.engine.begin() as connection:
+                await connection.exec_driver_sql("UPDATE idempotency SET claim = uuidv7()")
+            return await commit(self, batch)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(PostgresCreations, "_commit", steal_and_commit)
+        answer = await api.create(app, a_body(), key="k-1")
+
+        assert answer.json()["error"]["code"] == "IDEMPOTENCY_KEY_IN_PROGRESS"
+        assert await api.rows("SELECT id FROM swap") == []
+        assert await api.rows("SELECT id FROM outbox") == []
+
+
+async def _claim_and_die(api: Harness, app_id: object) -> None:
+    async with api.service.engine.begin() as connection:
+        await connection.exec_driver_sql(
+            "INSERT INTO idempotency (app_id, key, body_hash, claim, claimed_until, created_at)"
+            f" VALUES ('{app_id}', 'k-1', 'x', uuidv7(), now() + interval '15 seconds', now())"
+        )

@@ -1,0 +1,138 @@
+"""What a quoter does, whoever asks: the fake of these tests, and the client on a real socket."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from time import monotonic
+
+import pytest
+from aiohttp import web
+from api_factories import DOLLAR, ETHER, a_catalogue
+from fake_pricing import FakePricing
+
+from swap_api.adapters.quoter import HttpPricing
+from swap_api.ports import PriceRefused, Pricing
+from swap_contracts.quoting import QuoteQuestion, Refusal, RouteQuestion
+from swap_runtime.errors import Unavailable
+
+pytestmark = pytest.mark.connected
+
+ROUTE = {
+    "source_network": ETHER.network,
+    "source_token": ETHER.token,
+    "destination_network": DOLLAR.network,
+    "destination_token": DOLLAR.token,
+}
+
+
+class Harnessed:
+    def __init__(self, fake: FakePricing, pricing: Pricing) -> None:
+        self.fake = fake
+        self.pricing = pricing
+
+
+@pytest.fixture(params=["fake", "http"])
+async def quoter(request: pytest.FixtureRequest) -> AsyncIterator[Harnessed]:
+    fake = FakePricing(a_catalogue())
+    if request.param == "fake":
+        yield Harnessed(fake, fake)
+        return
+    runner = web.AppRunner(_served(fake))
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    pricing = HttpPricing(f"http://127.0.0.1:{runner.addresses[0][1]}", answer_seconds=0.3)
+    yield Harnessed(fake, pricing)
+    await pricing.close()
+    await runner.cleanup()
+
+
+class TestPricing:
+    async def test_quotes_what_was_asked(self, quoter: Harnessed) -> None:
+        question = QuoteQuestion(**ROUTE, base_units=str(10**18), slippage_ppm=2500)
+
+        answer = await quoter.pricing.quote(question)
+
+        assert answer.quote.source == ETHER
+        assert answer.quote.destination == DOLLAR
+        assert answer.quote.requested_base_units == str(10**18)
+        assert answer.quote.slippage_ppm == 2500
+        assert answer.lifetime_seconds > 0
+
+    async def test_refuses_what_is_too_little_with_the_limit(self, quoter: Harnessed) -> None:
+        with pytest.raises(PriceRefused) as refused:
+            await quoter.pricing.quote(QuoteQuestion(**ROUTE, base_units="0"))
+
+        assert refused.value.code == "LESS_THAN_MIN_ERROR"
+        assert refused.value.limit_base_units == 10**15
+
+    async def test_tells_limits(self, quoter: Harnessed) -> None:
+        answer = await quoter.pricing.limits(RouteQuestion(**ROUTE))
+
+        assert int(answer.min_base_units) < int(answer.max_base_units)
+
+    async def test_tells_prices(self, quoter: Harnessed) -> None:
+        answer = await quoter.pricing.prices()
+
+        assert {(p.network, p.token) for p in answer.prices} >= {
+            (ETHER.network, ETHER.token),
+            (DOLLAR.network, DOLLAR.token),
+        }
+
+    async def test_is_unavailable_when_it_is_away(self, quoter: Harnessed) -> None:
+        quoter.fake.is_away = True
+
+        with pytest.raises(Unavailable):
+            await quoter.pricing.prices()
+
+
+class TestHttpPricing:
+    async def test_does_not_wait_for_one_that_hangs(self) -> None:
+        silent = await asyncio.start_server(lambda *_: asyncio.sleep(30), "127.0.0.1", 0)
+        port = silent.sockets[0].getsockname()[1]
+        pricing = HttpPricing(f"http://127.0.0.1:{port}")
+
+        began = monotonic()
+        with pytest.raises(Unavailable):
+            await pricing.prices()
+
+        assert monotonic() - began < 1
+        await pricing.close()
+        silent.close()
+
+    async def test_is_unavailable_when_nobody_listens(self) -> None:
+        pricing = HttpPricing("http://127.0.0.1:1")
+
+        with pytest.raises(Unavailable):
+            await pricing.prices()
+        await pricing.close()
+
+
+def _served(fake: FakePricing) -> web.Application:
+    async def answer(request: web.Request) -> web.Response:
+        body = await request.read()
+        try:
+            match request.path:
+                case "/quote":
+                    model = await fake.quote(QuoteQuestion.model_validate_json(body))
+                case "/limits":
+                    model = await fake.limits(RouteQuestion.model_validate_json(body))  # type: ignore[assignment]
+                case _:
+                    model = await fake.prices()  # type: ignore[assignment]
+        except PriceRefused as refused:
+            limit = refused.limit_base_units
+            refusal = Refusal(
+                code=refused.code,
+                message=refused.message,
+                limit_base_units=None if limit is None else str(limit),
+            )
+            return web.Response(body=refusal.model_dump_json(), status=400)
+        except Unavailable:
+            return web.Response(status=503)
+        return web.Response(body=model.model_dump_json())
+
+    app = web.Application()
+    app.add_routes(
+        [web.post("/quote", answer), web.post("/limits", answer), web.get("/prices", answer)]
+    )
+    return app

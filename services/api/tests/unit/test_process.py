@@ -1,0 +1,21 @@
+"""What the process is made of: light, and wired so that no message is lost."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+PROBE = """
+import sys
+import swap_api.app
+heavy = {"web3", "eth_account", "fastapi", "svix"} & set(sys.modules)
+print(",".join(sorted(heavy)))
+"""
+
+
+def test_loads_neither_web3_nor_anything_else_it_does_not_serve_with() -> None:
+    probe = subprocess.run(
+        [sys.executable, "-c", PROBE], capture_output=True, text=True, check=True
+    )
+
+    assert probe.stdout.strip() == ""
