@@ -63,15 +63,21 @@ def load_artifact(root: Path, name: str) -> Mapping[str, Any]:
 
 
 async def find_deployment(path: Path, chain: DevelopmentChain, node: Node) -> Deployment | None:
-    """Return what was deployed on this chain earlier, if the chain still has it."""
+    """Return what was deployed on this chain earlier.
+
+    :raises StackError: when the chain no longer has it: then the database knows what never was.
+    """
     told = (read_json(path) or {}).get(chain.network)
     if told is None:
         return None
     deployment = Deployment(**told)
-    if await _genesis(node) != deployment.genesis:
-        return None
     has_code = await node.call("eth_getCode", deployment.treasury, "latest") != "0x"
-    return deployment if has_code else None
+    if not has_code or await _genesis(node) != deployment.genesis:
+        raise StackError(
+            f"{chain.network} has lost its contracts, and the database remembers what was paid "
+            "through them. `make up FRESH=1` starts from nothing."
+        )
+    return deployment
 
 
 async def deploy_and_fund(

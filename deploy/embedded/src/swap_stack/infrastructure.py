@@ -34,7 +34,7 @@ class Infrastructure:
     ) -> Infrastructure:
         choice = choose_broker(options.broker, places)
         return cls(
-            Postgres(places, ports, registry, secrets.postgres_password),
+            Postgres(places, ports, registry, secrets.postgres_password, options.postgres_args),
             Valkey(places, ports, registry),
             make_broker(choice, places, ports, registry),
             choice,

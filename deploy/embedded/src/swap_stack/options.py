@@ -19,6 +19,7 @@ class Options:
     broker: str = "auto"
     catalogue: Path | None = None
     anvil_args: tuple[str, ...] = ()
+    postgres_args: tuple[str, ...] = ()
     without: frozenset[str] = frozenset()  # services that somebody runs in a debugger
 
     @classmethod
@@ -29,5 +30,6 @@ class Options:
             broker=environ.get("BROKER") or "auto",
             catalogue=Path(catalogue).resolve() if catalogue else None,
             anvil_args=tuple(shlex.split(environ.get("ANVIL_ARGS", ""))),
+            postgres_args=tuple(shlex.split(environ.get("POSTGRES_ARGS", ""))),
             without=frozenset(environ.get("WITHOUT", "").replace(",", " ").split()),
         )

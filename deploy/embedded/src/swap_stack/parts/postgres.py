@@ -7,6 +7,7 @@ import os
 import pwd
 import shutil
 import signal
+from collections.abc import Sequence
 
 from swap_stack.daemon import Daemon, StackError, words
 from swap_stack.parts.wheels import program_in
@@ -24,10 +25,18 @@ class Postgres(Daemon):
     # Smart shutdown waits for clients for ever; this one tells them and goes.
     stop_signal = signal.SIGINT
 
-    def __init__(self, places: Places, ports: Ports, registry: Registry, password: str) -> None:
+    def __init__(
+        self,
+        places: Places,
+        ports: Ports,
+        registry: Registry,
+        password: str,
+        arguments: Sequence[str] = (),
+    ) -> None:
         super().__init__("postgres", places, registry)
         self.port = ports.take(self.name)
         self._password = password
+        self._arguments = tuple(arguments)
         self._data = places.var / "postgres"
 
     def url(self, database: str = "postgres") -> str:
@@ -52,7 +61,7 @@ class Postgres(Daemon):
         }
         options = [word for item in settings.items() for word in ("-c", "=".join(item))]
         place = words({"-D": self._data, "-p": self.port})
-        self.spawn([*_as_somebody(), program("postgres"), *place, *options])
+        self.spawn([*_as_somebody(), program("postgres"), *place, *options, *self._arguments])
 
     async def probe(self) -> bool:
         process = await asyncio.create_subprocess_exec(
