@@ -75,7 +75,7 @@ class Start:
             catalogue=load_catalogue(catalogue),
             partners=partners,
         )
-        if partners and not self._options.without:
+        if partners and not self._options.without and self._options.catalogue is None:
             with self._report.timed("liquidity", "quoted in every token"):
                 await wait_until_quoted(description)
         write_stack_file(self._places, description, services, self._service_ports)
