@@ -152,37 +152,42 @@ CREATE TABLE balance_snapshot (
 );
 """
 
-# Each guard reads only the rows it was called for: a batch of any size is one commit.
+# Each guard reads only the rows it was called for, once per statement: a batch of any size is one
+# check. Postings come in one statement with all of their ledger transaction, so that what is added
+# must balance by itself.
 LEDGER_GUARDS = (
     """
-CREATE FUNCTION ledger_transaction_balances() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION postings_balance() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  IF NOT EXISTS (SELECT 1 FROM posting WHERE transaction_id = NEW.id) OR EXISTS (
-      SELECT 1 FROM posting JOIN account ON account.id = posting.account_id
-      WHERE posting.transaction_id = NEW.id
-      GROUP BY account.network, account.token HAVING sum(posting.base_units) <> 0) THEN
-    RAISE EXCEPTION 'unbalanced ledger transaction %', NEW.id;
-  END IF;
-  RETURN NULL;
-END $$
-""",
-    """
-CREATE CONSTRAINT TRIGGER ledger_transaction_balances AFTER INSERT ON ledger_transaction
-DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION ledger_transaction_balances()
-""",
-    """
-CREATE FUNCTION ledger_transaction_is_open() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  IF EXISTS (SELECT 1 FROM added JOIN ledger_transaction ON ledger_transaction.id = added.transaction_id
+  IF EXISTS (SELECT 1 FROM added
+      JOIN ledger_transaction ON ledger_transaction.id = added.transaction_id
       WHERE ledger_transaction.xid <> pg_current_xact_id()) THEN
     RAISE EXCEPTION 'ledger transaction is closed';
   END IF;
+  IF EXISTS (SELECT 1 FROM added JOIN account ON account.id = added.account_id
+      GROUP BY added.transaction_id, account.network, account.token
+      HAVING sum(added.base_units) <> 0) THEN
+    RAISE EXCEPTION 'unbalanced ledger transaction';
+  END IF;
   RETURN NULL;
 END $$
 """,
     """
-CREATE TRIGGER ledger_transaction_is_open AFTER INSERT ON posting
-REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION ledger_transaction_is_open()
+CREATE TRIGGER postings_balance AFTER INSERT ON posting
+REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION postings_balance()
+""",
+    """
+CREATE FUNCTION ledger_transaction_has_postings() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF NOT EXISTS (SELECT 1 FROM posting WHERE transaction_id = NEW.id) THEN
+    RAISE EXCEPTION 'ledger transaction % has no postings', NEW.id;
+  END IF;
+  RETURN NULL;
+END $$
+""",
+    """
+CREATE CONSTRAINT TRIGGER ledger_transaction_has_postings AFTER INSERT ON ledger_transaction
+DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION ledger_transaction_has_postings()
 """,
     """
 CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$

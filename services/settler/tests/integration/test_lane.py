@@ -428,6 +428,26 @@ class TestARecipientThatRefuses:
         ]
 
 
+class TestAPaymentForADepositThatAReorgTook:
+    async def test_is_not_tried_again(self, world: World) -> None:
+        await world.confirmed_swaps(1)
+        await world.send_everything()
+        settle = SettleDeposits(
+            PostgresUnitOfWork(world.engine, consumer="settler"),
+            clock=world.clock,
+            facts=Facts(world.catalogue),
+            announcer=world.announcer,
+        )
+        await settle([a_deposit(1, version=3, state="reverted")])
+        world.chain.refuse(a_recipient(1))
+        world.chain.mine(3)
+
+        await world.close_slots()
+
+        assert await world.intent_states() == ["dead"]
+        assert await world.rows("SELECT status FROM swap") == [("user_transfer_pending",)]
+
+
 class TestAPause:
     async def test_of_the_treasury_queues_payouts_and_fails_none(self, world: World) -> None:
         await world.confirmed_swaps(1)

@@ -42,7 +42,12 @@ class GiveUpPayouts:
         """Do the same in a transaction that is open; the caller flushes what is returned."""
         swaps = await work.lock_swaps_by_id(set(intents.values()))
         failures = {i: n + 1 for i, n in (await work.failures_of(list(intents))).items()}
-        again = {i: n for i, n in failures.items() if not self._retries.is_over(n)}
+        again = {
+            i: n
+            for i, n in failures.items()
+            # What a reorg has taken back meanwhile is not paid for again.
+            if not self._retries.is_over(n) and not swaps[intents[i]].taken
+        }
         if again:
             pauses = {i: self._retries.pause_after(n) for i, n in again.items()}
             await work.postpone(again, pauses)
