@@ -33,6 +33,7 @@ from swap_runtime.catalogue import load_catalogue
 from swap_runtime.public_catalogue import public_catalogue
 from swap_runtime.service import Service, run
 from swap_runtime.settings import SharedSettings
+from swap_runtime.wake import Wake
 
 FORGET_INTERVAL = timedelta(hours=1)
 
@@ -72,18 +73,21 @@ def _deliver(service: Service, group: NotifierGroup) -> None:
     sender = HttpSender(
         guarded_connector(allow_loopback=group.allow_loopback), timeout=group.attempt_timeout
     )
-    wake = service.wakes.on(MESSAGES_DUE)
+    due, ended = service.wakes.on(MESSAGES_DUE), Wake()
     deliver_messages = DeliverMessages(
         PostgresDeliveries(service.engine),
         sender,
         Windows(total_max=group.concurrency_max, endpoint_max=group.endpoint_concurrency_max),
-        wake,
+        due=due,
+        ended=ended,
         attempt_timeout=group.attempt_timeout,
         clock=service.clock,
         new_id=uuid4,
         randbelow=secrets.randbelow,
     )
-    service.every("deliver-messages", group.poll_interval, deliver_messages, wake=wake)
+    interval = group.poll_interval
+    service.every("begin-deliveries", interval, deliver_messages.begin_due, wake=due)
+    service.every("record-deliveries", interval, deliver_messages.record_ended, wake=ended)
     # Closed in reverse: first what is under way ends, then its connections.
     service.on_stop(sender.close)
     service.on_stop(deliver_messages.finish)

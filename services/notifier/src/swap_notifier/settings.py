@@ -17,7 +17,7 @@ class NotifierGroup(ServiceGroup):
         timedelta(seconds=15), description="A receiver that takes longer has failed"
     )
     concurrency_max: int = Field(512, ge=1, description="Deliveries under way at once")
-    endpoint_concurrency_max: int = Field(32, ge=1, description="The same, of one endpoint")
+    endpoint_concurrency_max: int = Field(64, ge=1, description="The same, of one endpoint")
     poll_interval: timedelta = Field(
         timedelta(seconds=1), description="How late a due delivery is when a NOTIFY got lost"
     )

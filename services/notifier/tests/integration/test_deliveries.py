@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import uuid4
@@ -35,6 +35,7 @@ from swap_notifier.usecases.forget_messages import ForgetMessages
 from swap_notifier.usecases.replay_messages import ReplayMessages
 from swap_notifier.usecases.rotate_secret import RotateSecret
 from swap_runtime.database import create_engine
+from swap_runtime.supervision import cancelled
 from swap_runtime.wake import Wake
 
 pytestmark = pytest.mark.connected
@@ -105,30 +106,33 @@ class Notifier:
         """Deliver in the background, as the service does."""
         connector = guarded_connector(allow_loopback=True)
         sender = HttpSender(connector, timeout=timedelta(seconds=seconds))
-        wake = Wake()
+        due, ended = Wake(), Wake()
         deliver = DeliverMessages(
             PostgresDeliveries(self.engine),
             sender,
             windows or Windows(total_max=64, endpoint_max=8),
-            wake,
+            due=due,
+            ended=ended,
             attempt_timeout=timedelta(seconds=seconds),
             clock=self.clock,
             new_id=uuid4,
             randbelow=lambda _: 0,
         )
 
-        async def run() -> None:
+        async def rounds(work: Callable[[], Awaitable[int]], wake: Wake) -> None:
             while True:
-                if not await deliver():
+                if not await work():
                     await wake.wait(FAST)
 
-        task = asyncio.create_task(run())
+        tasks = [
+            asyncio.create_task(rounds(deliver.begin_due, due)),
+            asyncio.create_task(rounds(deliver.record_ended, ended)),
+        ]
         try:
             yield deliver
         finally:
-            task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
+            for task in tasks:
+                await cancelled(task)
             await deliver.finish()
             await sender.close()
 

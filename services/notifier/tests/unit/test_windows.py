@@ -41,6 +41,18 @@ class TestWindows:
         assert windows.rooms() == {endpoint: 0}  # five are under way
         assert windows.first == FIRST
 
+    def test_let_nothing_begin_while_an_endpoint_is_being_disabled(self) -> None:
+        windows, endpoint = Windows(total_max=5, endpoint_max=8), uuid4()
+        windows.begin(endpoint)
+
+        windows.shut(endpoint)
+        windows.end(endpoint, is_success=False, took=QUICK)
+        shut = windows.rooms()
+        windows.reopen(endpoint)
+
+        assert shut == {endpoint: 0}
+        assert windows.rooms()[endpoint] > 0
+
     def test_count_what_is_under_way_against_both_bounds(self) -> None:
         windows, endpoint = Windows(total_max=5, endpoint_max=8), uuid4()
 

@@ -49,8 +49,7 @@ class HttpSender:
             ) as response:
                 await _read(response)
         except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as error:
-            words = f"{type(error).__name__}: {error}"[:ERROR_LENGTH_MAX]
-            return Answer(None, words, None, _milliseconds(began))
+            return Answer(None, _words(error), None, _milliseconds(began))
         retry_after = retry_after_of(response.headers.get("retry-after"), at=at)
         return Answer(response.status, None, retry_after, _milliseconds(began))
 
@@ -80,6 +79,11 @@ def retry_after_of(value: str | None, *, at: datetime) -> timedelta | None:
     except ValueError:
         return None
     return max(moment.astimezone(UTC) - at, timedelta(0))
+
+
+def _words(error: Exception) -> str:
+    """Return what went wrong; a receiver may have put anything into it."""
+    return f"{type(error).__name__}: {error}".replace("\0", "")[:ERROR_LENGTH_MAX]
 
 
 def _milliseconds(began: int) -> int:

@@ -21,6 +21,11 @@ SLOW: Final = timedelta(seconds=2)
 class _Window:
     size: int = FIRST
     under_way: int = 0
+    is_shut: bool = False
+
+    @property
+    def room(self) -> int:
+        return 0 if self.is_shut else max(self.size - self.under_way, 0)
 
 
 class Windows:
@@ -42,10 +47,17 @@ class Windows:
 
     def rooms(self) -> Mapping[UUID, int]:
         """Return how many may begin of each endpoint that something is known about."""
-        return {
-            endpoint: max(window.size - window.under_way, 0)
-            for endpoint, window in self._windows.items()
-        }
+        return {endpoint: window.room for endpoint, window in self._windows.items()}
+
+    def shut(self, endpoint: UUID) -> None:
+        """Let nothing begin of an endpoint that is about to be disabled."""
+        self._windows.setdefault(endpoint, _Window(self.first)).is_shut = True
+
+    def reopen(self, endpoint: UUID) -> None:
+        """Undo `shut`, once it is disabled: it may be enabled again one day."""
+        window = self._windows.get(endpoint)
+        if window is not None:
+            window.is_shut = False
 
     def begin(self, endpoint: UUID) -> None:
         self._windows.setdefault(endpoint, _Window(self.first)).under_way += 1
@@ -62,5 +74,5 @@ class Windows:
             window.size = max(window.size // 2, self.first)
         else:
             window.size = min(window.size + 1, self._endpoint_max)
-        if window.under_way == 0 and window.size == self.first:
+        if window.under_way == 0 and window.size == self.first and not window.is_shut:
             del self._windows[endpoint]

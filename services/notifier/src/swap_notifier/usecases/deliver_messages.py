@@ -21,18 +21,25 @@ from swap_runtime.wake import Wake
 # attempt waits for.
 CLAIM_MARGIN: Final = timedelta(seconds=5)
 FINISH_SECONDS: Final = 5
+# Nothing new begins while so much is not written down.
+ENDED_MAX: Final = 2000
 
 
 class DeliverMessages:
-    """One process's deliveries. Replicas share the work: a claim is one's alone."""
+    """One process's deliveries. Replicas share the work: a claim is one's alone.
+
+    Claiming and recording run side by side, each when it is woken, and neither waits for the
+    other: while one batch is written down the next is on its way.
+    """
 
     def __init__(
         self,
         deliveries: Deliveries,
         sender: Sender,
         windows: Windows,
-        wake: Wake,
         *,
+        due: Wake,
+        ended: Wake,
         attempt_timeout: timedelta,
         clock: Clock,
         new_id: Callable[[], UUID],
@@ -41,19 +48,14 @@ class DeliverMessages:
         self._deliveries = deliveries
         self._sender = sender
         self._windows = windows
-        self._wake = wake
+        self._due = due
+        self._has_ended = ended
         self._claim_term = attempt_timeout + CLAIM_MARGIN
         self._clock = clock
         self._new_id = new_id
         self._randbelow = randbelow
         self._ended: list[Outcome] = []
         self._under_way: set[asyncio.Task[None]] = set()
-
-    async def __call__(self) -> bool:
-        """Write down what ended, begin what is due; say whether there was something to do."""
-        recorded = await self.record_ended()
-        begun = await self.begin_due()
-        return bool(recorded or begun)
 
     async def finish(self) -> None:
         """Let what is under way end, for a while. The rest is sent again when its claim is over."""
@@ -65,7 +67,7 @@ class DeliverMessages:
 
     async def begin_due(self) -> int:
         """Claim what is due and may begin, begin it, and return how many."""
-        if self._windows.free <= 0:
+        if self._windows.free <= 0 or len(self._ended) >= ENDED_MAX:
             return 0
         now = self._clock()
         claimed = await self._deliveries.claim(
@@ -93,26 +95,23 @@ class DeliverMessages:
         await self._deliveries.record(ended)
         del self._ended[: len(ended)]
         for outcome in ended:
-            self._windows.end(
-                outcome.claimed.endpoint_id,
-                is_success=outcome.answer.is_success,
-                took=timedelta(milliseconds=outcome.answer.milliseconds),
-            )
+            if outcome.disables:
+                self._windows.reopen(outcome.claimed.endpoint_id)
         _observe(ended)
         return len(ended)
 
     async def _attempt(self, claimed: Claimed) -> None:
         answer: Answer = await self._sender.send(claimed, at=self._clock())
         crashpoint("notifier.after_post")
-        self._ended.append(
-            outcome_of(
-                claimed,
-                answer,
-                at=self._clock(),
-                jitter_ppm=self._randbelow(JITTER_PPM_MAX + 1),
-            )
-        )
-        self._wake.set()
+        took = timedelta(milliseconds=answer.milliseconds)
+        jitter_ppm = self._randbelow(JITTER_PPM_MAX + 1)
+        outcome = outcome_of(claimed, answer, at=self._clock(), jitter_ppm=jitter_ppm)
+        if outcome.disables:
+            self._windows.shut(claimed.endpoint_id)
+        self._windows.end(claimed.endpoint_id, is_success=answer.is_success, took=took)
+        self._ended.append(outcome)
+        self._has_ended.set()
+        self._due.set()
 
 
 def _observe(outcomes: Sequence[Outcome]) -> None:
