@@ -66,7 +66,7 @@ class Harness:
             partner_id,
             name="app",
             environment=environment,
-            allowances=Allowances(is_lifted=is_lifted, **allowances),  # type: ignore[arg-type]
+            allowances=Allowances(is_lifted=is_lifted, **allowances),
         )
         issued = await keep.issue_key(app_id, kind, expires_at=None)
         return App(app_id, issued.key, issued.id)

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache
 from importlib.metadata import version
+from itertools import count
 from typing import Final
 from uuid import uuid4
 
+from swap_api.adapters.binary_arrays import send_arrays_in_binary
 from swap_api.adapters.callers import KeyHashes, PostgresCallers
 from swap_api.adapters.counters import LocalCounters, RedisCounters
 from swap_api.adapters.creations import PostgresCreations
@@ -100,6 +102,7 @@ class Building:
     def __init__(
         self, service: Service, group: ApiGroup, catalogue: Catalogue, pricing: Pricing
     ) -> None:
+        send_arrays_in_binary(service.engine)
         self._service = service
         self._group = group
         self._catalogue = catalogue
@@ -189,7 +192,7 @@ class Building:
             cors=Cors(group.cors_origins, group.key_headers),
             errors=errors,
             key_headers=group.key_headers,
-            new_request_id=lambda: uuid4().hex,
+            new_request_id=request_ids(),
         )
         gateway.add_public("/openapi.json", _document(table, group))
         return gateway
@@ -202,6 +205,12 @@ def _document(table: Endpoints, group: ApiGroup) -> Callable[[], Answer]:
         return Answer(openapi_document(table, key_headers=group.key_headers, version=release))
 
     return document
+
+
+def request_ids() -> Callable[[], str]:
+    """Return what names requests: this process, drawn once, and a number."""
+    process, numbers = secrets.token_hex(8), count(1)
+    return lambda: f"{process}{next(numbers):016x}"
 
 
 def new_sequence_number() -> int:

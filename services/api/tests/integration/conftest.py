@@ -49,7 +49,7 @@ def database_url(migrated: Callable[[str], str], database: Database) -> str:
     migrated("chain-watcher")  # its published view tells how far the chains are
     with psycopg.connect(database.superuser_url) as connection:
         connection.execute("SET search_path = api")
-        connection.execute(f"TRUNCATE {TABLES} CASCADE")  # type: ignore[arg-type]
+        connection.execute(f"TRUNCATE {TABLES} CASCADE")
         connection.execute("TRUNCATE chain_watcher.watch_cursor CASCADE")
     return url
 

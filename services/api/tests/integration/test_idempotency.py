@@ -107,11 +107,12 @@ class TestIdempotencyKey:
     @pytest.mark.parametrize("key", ["with space", "x" * 256, "caf\u00e9"])
     async def test_has_a_form(self, api: Harness, key: str) -> None:
         app = await api.an_app()
+        headers = [(b"X-SVC-APIKEY", app.key.encode()), (b"Idempotency-Key", key.encode("latin-1"))]
 
         answer = await api.client.post(
             "/api/v2/swaps",
             json=a_body(),
-            headers={**app.headers, "Idempotency-Key": key.encode("latin-1")},  # type: ignore[dict-item]
+            headers=headers,
         )
 
         assert answer.json()["error"]["code"] == "VALIDATION_ERROR"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from time import monotonic
+from typing import Any
 
 import pytest
 from aiohttp import web
@@ -18,7 +19,7 @@ from swap_runtime.errors import Unavailable
 
 pytestmark = pytest.mark.connected
 
-ROUTE = {
+ROUTE: dict[str, Any] = {
     "source_network": ETHER.network,
     "source_token": ETHER.token,
     "destination_network": DOLLAR.network,

@@ -30,10 +30,12 @@ class KeyHashes:
     """Keyed, so that a copy of the table alone is worth nothing."""
 
     def __init__(self, pepper: SecretStr) -> None:
-        self._pepper = pepper.get_secret_value().encode()
+        self._peppered = hmac.new(pepper.get_secret_value().encode(), digestmod="sha256")
 
     def __call__(self, key: str) -> bytes:
-        return hmac.digest(self._pepper, key.encode(), "sha256")
+        keyed = self._peppered.copy()
+        keyed.update(key.encode())
+        return keyed.digest()
 
 
 @dataclass(frozen=True, slots=True)

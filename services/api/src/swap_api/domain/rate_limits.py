@@ -49,6 +49,9 @@ class Rates:
             case Kind.CREATE:
                 return allowances.creates or self.creates
 
+    def ceiling(self, kind: Kind, allowances: Allowances) -> int:
+        return self.of(kind, allowances) * (allowances.ceiling_factor or self.ceiling_factor)
+
     def windows(self, caller: Caller, address: str, kind: Kind) -> Sequence[Window]:
         """Return what a request counts in, the one it is told about first.
 
@@ -56,8 +59,7 @@ class Rates:
         addresses; the ceiling keeps the app as a whole in bounds.
         """
         rate = self.of(kind, caller.allowances)
-        factor = caller.allowances.ceiling_factor or self.ceiling_factor
-        ceiling = _window(f"{caller.app_id}/{kind}", rate * factor)
+        ceiling = _window(f"{caller.app_id}/{kind}", self.ceiling(kind, caller.allowances))
         if not caller.is_publishable:
             return (ceiling,)
         return (_window(f"{caller.app_id}/{kind}/{address}", rate), ceiling)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
@@ -38,25 +37,22 @@ class Answer:
 
 
 class Request:
-    """What a caller sent. Its body is read only by those who ask for it."""
+    """What a caller sent, repeated slashes of its path merged.
+
+    The body is read only by those who ask for it.
+    """
 
     def __init__(self, scope: Scope, receive: Receive) -> None:
         self._scope = scope
         self._receive = receive
+        self._headers: dict[bytes, bytes] = dict(scope["headers"])
+        self._query: list[tuple[str, str]] | None = None
+        self.path = _SLASHES.sub("/", scope["path"]) if "//" in scope["path"] else scope["path"]
         self.path_values: Mapping[str, str] = {}
 
     @property
     def method(self) -> str:
         return str(self._scope["method"])
-
-    @cached_property
-    def path(self) -> str:
-        """The path with repeated slashes merged."""
-        return _SLASHES.sub("/", self._scope["path"])
-
-    @cached_property
-    def _headers(self) -> dict[bytes, bytes]:
-        return dict(self._scope["headers"])
 
     def header(self, name: str) -> str | None:
         value = self._headers.get(name.encode())
@@ -68,19 +64,22 @@ class Request:
         client = self._scope.get("client")
         return "" if client is None else str(client[0])
 
-    @cached_property
+    @property
     def query(self) -> list[tuple[str, str]]:
         """
         :raises Invalid: when it has too many parts.
         """
-        try:
-            return parse_qsl(
-                self._scope["query_string"].decode("latin-1"),
-                keep_blank_values=True,
-                max_num_fields=QUERY_FIELDS_MAX,
-            )
-        except ValueError:
-            raise Invalid(f"The query has more than {QUERY_FIELDS_MAX} parts") from None
+        if self._query is None:
+            text = self._scope["query_string"].decode("latin-1")
+            try:
+                self._query = (
+                    parse_qsl(text, keep_blank_values=True, max_num_fields=QUERY_FIELDS_MAX)
+                    if text
+                    else []
+                )
+            except ValueError:
+                raise Invalid(f"The query has more than {QUERY_FIELDS_MAX} parts") from None
+        return self._query
 
     async def json_body(self) -> bytes:
         """Return the body, still to be parsed.

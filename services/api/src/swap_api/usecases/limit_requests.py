@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from swap_api.domain.keys import Caller
-from swap_api.domain.rate_limits import Kind, Rates, Window
+from swap_api.domain.rate_limits import BURST, MINUTE, Kind, Rates
 from swap_api.domain.refusals import ApiRefusal
 from swap_api.ports import Count, Counters
 from swap_contracts.public.errors import ErrorCode
@@ -41,9 +41,9 @@ class LimitRequests:
         """
         :raises RateLimited: when it is one too many.
         """
-        windows = self._rates.windows(caller, address, kind)
         if self._is_lifted or caller.allowances.is_lifted:
-            return _untouched(windows[-1])
+            return _untouched(self._rates.ceiling(kind, caller.allowances) * BURST)
+        windows = self._rates.windows(caller, address, kind)
         counts = await self._counters.add(windows, 1)
         tightest = min(counts, key=lambda count: count.remaining)
         over = [count for count in counts if count.is_over]
@@ -57,5 +57,5 @@ def _standing(count: Count) -> Standing:
     return Standing(count.window.limit, count.remaining, seconds)
 
 
-def _untouched(window: Window) -> Standing:
-    return Standing(window.limit, window.limit, int(window.length.total_seconds()))
+def _untouched(limit: int) -> Standing:
+    return Standing(limit, limit, int((MINUTE * BURST).total_seconds()))
