@@ -29,6 +29,10 @@ class Auditor:
         except psycopg.Error as error:
             raise Failed(f"the database says: {error}".strip()) from error
 
+    def look_into(self, schema: str) -> None:
+        """Find tables that are named without a schema in this one."""
+        self._connection.execute("SELECT set_config('search_path', %s, false)", [schema])
+
     def has_table(self, name: str) -> bool:
         (row,) = self.rows("SELECT to_regclass(%s) IS NOT NULL AS is_there", [name])
         return bool(row["is_there"])

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 from swap_runtime.schema import create_runtime_tables
 from swapctl.app import app
 from swapctl.auditor import auditing
+from swapctl.commands.invariants import QUERIES, read_queries
 from swapctl.internal import Failed
 from tests.plugins.postgres import Database
 
@@ -68,14 +69,22 @@ class TestTrail:
 
 class TestInvariants:
     def test_name_each_query_and_its_rows(self, told: Database, tmp_path: Path) -> None:
-        (tmp_path / "holds.sql").write_text("SELECT 1 AS row WHERE false")
-        (tmp_path / "broken.sql").write_text("-- 100 % of it\nSELECT 7 AS swap;")
+        queries = tmp_path / "queries.sql"
+        queries.write_text(
+            "-- what they are\n"
+            "-- name: I-01 holds\nSELECT 1 AS row WHERE false;\n"
+            "-- name: I-02 broken, 100 % of it\nSELECT 7 AS swap -- why\n;\n"
+        )
         arguments = ["--auditor-url", told.url("auditor"), "invariants"]
 
-        result = CliRunner().invoke(app, [*arguments, "--directory", str(tmp_path), "--json"])
+        result = CliRunner().invoke(app, [*arguments, "--queries", str(queries), "--json"])
 
-        assert json.loads(result.stdout) == {"broken": [{"swap": 7}], "holds": []}
+        found = {"I-01 holds": [], "I-02 broken, 100 % of it": [{"swap": 7}]}
+        assert json.loads(result.stdout) == found
         assert result.exit_code == 1
+
+    def test_are_all_read(self) -> None:
+        assert len(read_queries(QUERIES)) >= 30
 
 
 class TestAuditor:

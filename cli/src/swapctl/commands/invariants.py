@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -13,25 +14,24 @@ from swapctl.context import places
 from swapctl.internal import Failed
 from swapctl.output import Json
 
-DIRECTORY: Final = Path("deploy/postgres/invariants")
+QUERIES: Final = Path("deploy/postgres/invariants/queries.sql")
+NAMED: Final = re.compile(r"^-- name: (.+)$", re.MULTILINE)
 
 
 def check_invariants(
     context: typer.Context,
     *,
-    directory: Annotated[
-        Path, typer.Option(help="Queries, one a file; a row is a violation.")
-    ] = DIRECTORY,
+    queries: Annotated[
+        Path, typer.Option(help="A file of queries, each below `-- name: …`; a row is a violation.")
+    ] = QUERIES,
     as_json: Json = False,
 ) -> None:
     """Run every invariant; end with 1 if one is violated."""
-    queries = sorted(directory.glob("*.sql"))
-    if not queries:
-        raise Failed(f"there are no queries in {directory}")
     found: dict[str, list[dict[str, Any]]] = {}
     with auditing(places(context).auditor_url) as auditor:
-        for path in queries:
-            found[path.stem] = auditor.rows(path.read_bytes())
+        auditor.look_into("invariant")
+        for name, query in read_queries(queries).items():
+            found[name] = auditor.rows(query.encode())
     if as_json:
         typer.echo(json.dumps(found, default=str))
     else:
@@ -41,3 +41,17 @@ def check_invariants(
                 typer.echo(f"  {json.dumps(row, default=str)}")
     if any(found.values()):
         raise typer.Exit(1)
+
+
+def read_queries(path: Path) -> dict[str, str]:
+    """Return the queries of a file by their names.
+
+    :raises Failed: when it cannot be read or names none.
+    """
+    try:
+        _, *parts = NAMED.split(path.read_text())
+    except OSError as error:
+        raise Failed(f"{path} cannot be read: {error}") from error
+    if not parts:
+        raise Failed(f"there are no queries in {path}")
+    return dict(zip(parts[::2], parts[1::2], strict=True))
