@@ -32,6 +32,7 @@ class AsgiServer:
                 log_config=None,
                 access_log=False,
                 server_header=False,
+                proxy_headers=False,  # whom to believe is the application's own setting
                 timeout_graceful_shutdown=DRAIN_SECONDS,
             )
         )
