@@ -16,7 +16,7 @@ GENERATORS := tools/generate_states.py tools/generate_messages.py tools/generate
 PYTEST := $(BIN)/python -m pytest --quiet
 
 # Settings of the stack that may be given to make: `make up FRESH=1 BROKER=embedded`.
-export BROKER FRESH CATALOGUE ANVIL_ARGS STACK_DIR WITHOUT
+export BROKER FRESH CATALOGUE ANVIL_ARGS POSTGRES_ARGS STACK_DIR WITHOUT
 
 help:  ## Show this list
 	@awk 'BEGIN{FS=":.*## "} /^##@/{printf "\n%s\n",substr($$0,5)} /^[a-z0-9-]+:.*## /{printf "  %-18s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
@@ -53,7 +53,7 @@ test-evm: install-evm  ## The contracts: units, fuzz, invariants, artifacts, gas
 	cd evm && npm run --silent artifacts:check && npm test --silent && npm run --silent gas:check && npm run --silent trees && npm run --silent format:check
 
 bench: install  ## Measure against the ceiling of this machine
-	$(BIN)/python -m swap_bench
+	$(BIN)/python -m tests.bench
 
 ##@ Check
 check: lint types layers words generated  ## Everything that needs no server

@@ -1,0 +1,168 @@
+"""What the parts can do by themselves, with none of our code around them, in the same run."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import psycopg
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer  # type: ignore[import-untyped]
+from aiokafka.admin import AIOKafkaAdminClient, NewTopic  # type: ignore[import-untyped]
+
+from tests.bench.load import Chain
+from tests.bench.numbers import median
+
+TOPIC = "bench.floor.v1"
+PARTITIONS = 12
+PAYLOAD = os.urandom(2048).hex().encode()  # about what a message about a swap has
+SAMPLES = 200
+COMMITS = 300
+SENDERS = 4
+BATCH = 100
+TRANSFER_GAS = 21_000
+SINK = "0x" + "5e" * 20
+
+
+@dataclass(frozen=True, slots=True)
+class Broker:
+    """The broker and a client, alone."""
+
+    produced_per_second: float
+    consumed_per_second: float
+    hop_seconds: float  # from `send` to the poll that brings it
+
+
+@dataclass(frozen=True, slots=True)
+class Database:
+    """One connection that commits one row at a time, each on disk before the next."""
+
+    commits_per_second: float
+    commit_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class NodeFloor:
+    """One node that is sent signed transfers in batches, and what one takes alone."""
+
+    accepted_per_second: float
+    sign_seconds: float  # one payment, by the curve's own library
+    send_seconds: float  # one transaction, one request
+
+
+@dataclass(frozen=True, slots=True)
+class Floors:
+    broker: Broker
+    database: Database
+    node: NodeFloor
+
+    @property
+    def payout_seconds(self) -> float:
+        """Return what a payout takes at the least: two commits, a hop, a signature, a sending."""
+        return (
+            2 * self.database.commit_seconds
+            + self.broker.hop_seconds
+            + self.node.sign_seconds
+            + self.node.send_seconds
+        )
+
+
+async def measure_broker(servers: str, messages: int) -> Broker:
+    await _make_topic(servers)
+    producer = AIOKafkaProducer(bootstrap_servers=servers, acks="all", linger_ms=0)
+    consumer = AIOKafkaConsumer(TOPIC, bootstrap_servers=servers, auto_offset_reset="latest")
+    await producer.start()
+    await consumer.start()
+    try:
+        await consumer.seek_to_end()
+        await consumer.position(next(iter(consumer.assignment())))
+        hop = await _hop(producer, consumer)
+        began = time.perf_counter()
+        sent = [
+            await producer.send(TOPIC, PAYLOAD, key=b"%d" % number) for number in range(messages)
+        ]
+        await producer.flush()
+        await asyncio.gather(*sent)
+        produced = time.perf_counter()
+        heard = 0
+        while heard < messages:
+            batches = await consumer.getmany(timeout_ms=1000)
+            heard += sum(map(len, batches.values()))
+        consumed = time.perf_counter()
+    finally:
+        await consumer.stop()
+        await producer.stop()
+    return Broker(messages / (produced - began), messages / (consumed - produced), hop)
+
+
+async def measure_database(url: str) -> Database:
+    async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
+        await connection.execute("CREATE TABLE public.bench_floor (payload bytea NOT NULL)")
+        insert = "INSERT INTO public.bench_floor VALUES (%s)"
+        took = []
+        for _ in range(COMMITS):
+            began = time.perf_counter()
+            await connection.execute(insert, (PAYLOAD,))
+            took.append(time.perf_counter() - began)
+        await connection.execute("DROP TABLE public.bench_floor")
+    return Database(COMMITS / sum(took), median(took))
+
+
+async def measure_node(chain: Chain, transactions: int) -> NodeFloor:
+    alone = [_transfer(chain, number) for number in range(SAMPLES)]
+    sending = []
+    for raw in alone:
+        began = time.perf_counter()
+        await chain.node.send([raw])
+        sending.append(time.perf_counter() - began)
+    signed = [_transfer(chain, number) for number in range(transactions)]
+    batches = [signed[at : at + BATCH] for at in range(0, len(signed), BATCH)]
+    began = time.perf_counter()
+    async with asyncio.TaskGroup() as group:
+        # Side by side: a node lets a transaction wait for the one before it.
+        for sender in range(SENDERS):
+            group.create_task(_send_all(chain, batches[sender::SENDERS]))
+    accepted = time.perf_counter() - began
+    return NodeFloor(transactions / accepted, _sign_seconds(chain), median(sending))
+
+
+async def _send_all(chain: Chain, batches: Sequence[Sequence[bytes]]) -> None:
+    for batch in batches:
+        await chain.node.send(batch)
+
+
+def _transfer(chain: Chain, number: int) -> bytes:
+    wallet = chain.wallets[number % len(chain.wallets)]
+    return wallet.sign(SINK, value=1, gas=TRANSFER_GAS)
+
+
+def _sign_seconds(chain: Chain) -> float:
+    took = []
+    for _ in range(SAMPLES):
+        wallet = replace(chain.wallets[0])  # whose numbers count for themselves
+        began = time.perf_counter()
+        wallet.sign(SINK, data=PAYLOAD[:132], gas=200_000)
+        took.append(time.perf_counter() - began)
+    return median(took)
+
+
+async def _hop(producer: AIOKafkaProducer, consumer: AIOKafkaConsumer) -> float:
+    took = []
+    for number in range(SAMPLES):
+        began = time.perf_counter()
+        await producer.send(TOPIC, PAYLOAD, key=b"%d" % number)
+        while not await consumer.getmany(timeout_ms=1000):
+            pass
+        took.append(time.perf_counter() - began)
+    return median(took)
+
+
+async def _make_topic(servers: str) -> None:
+    admin = AIOKafkaAdminClient(bootstrap_servers=servers)
+    await admin.start()
+    try:
+        await admin.create_topics([NewTopic(TOPIC, PARTITIONS, 1)])
+    finally:
+        await admin.close()

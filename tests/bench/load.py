@@ -1,0 +1,228 @@
+"""Swaps as outside clients make them: a partner creates, a user pays, a receiver hears."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count, cycle
+from typing import Any
+from urllib.parse import urlencode
+
+import orjson
+
+from swap_chains.evm.codec import encode_approve, keccak
+from tests.bench.clients import Client, Node
+from tests.bench.receiver import Received
+from tests.bench.wallets import Wallet
+
+STATUSES = frozenset({"user_transfer_pending", "ls_transfer_pending", "completed"})
+GAS_MAX = 300_000
+BATCH_MAX = 200
+FLUSH_SECONDS = 0.02
+QUIET_SECONDS = 45.0  # without any news for so long, the rest is lost
+ALL = 2**255
+
+
+class LoadFailed(RuntimeError):
+    """The service answered what no client can go on with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One kind of swap."""
+
+    source_network: str
+    source_token: str
+    destination_network: str
+    destination_token: str
+    amount: str
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        return {
+            "source_network": self.source_network,
+            "source_token": self.source_token,
+            "destination_network": self.destination_network,
+            "destination_token": self.destination_token,
+            "amount": self.amount,
+            "use_depository": "true",
+        }
+
+
+# Coins and tokens, on every chain as source and as destination.
+ROUTES = (
+    Route("ETHEREUM_DEVNET", "ETH", "BASE_DEVNET", "ETH", "0.01"),
+    Route("BASE_DEVNET", "USDC", "POLYGON_DEVNET", "USDC", "25"),
+    Route("BASE_DEVNET", "ETH", "ETHEREUM_DEVNET", "ETH", "0.01"),
+    Route("POLYGON_DEVNET", "USDC", "ETHEREUM_DEVNET", "USDC", "25"),
+)
+
+
+@dataclass(slots=True)
+class Made:
+    """One swap, as the load knows it."""
+
+    created_at: float
+    create_seconds: float
+    done_at: float = 0.0  # the last of its webhooks
+
+
+class Chain:
+    """One network's node and users; deposits leave in batches."""
+
+    def __init__(self, node: Node, wallets: Sequence[Wallet]) -> None:
+        self.node = node
+        self.wallets = wallets
+        self._next = cycle(wallets)
+        self._waiting: list[bytes] = []
+
+    def deposit(self, action: Mapping[str, Any]) -> None:
+        """Sign what a deposit action says and let it leave with the next batch."""
+        signed = next(self._next).sign(
+            action["to_address"],
+            value=int(action["amount_in_base_units"]),
+            data=bytes.fromhex(action["call_data"][2:]),
+            gas=min(int(action["gas_limit"] or GAS_MAX), GAS_MAX),
+        )
+        self._waiting.append(signed)
+
+    async def flush_forever(self) -> None:
+        while True:
+            while self._waiting:
+                batch, self._waiting = self._waiting[:BATCH_MAX], self._waiting[BATCH_MAX:]
+                await self.node.send(batch)
+            await asyncio.sleep(FLUSH_SECONDS)
+
+
+async def open_chain(network: Mapping[str, Any]) -> Chain:
+    """Open the users' wallets on a network, and let its Depository take their tokens."""
+    node = Node(network["rpc_urls"][0])
+    wallets = [
+        Wallet.of(
+            user["private_key"],
+            user["address"],
+            chain_id=int(network["chain_id"]),
+            nonce=await node.number("eth_getTransactionCount", user["address"], "pending"),
+        )
+        for user in network["users"]
+    ]
+    approve = encode_approve(network["contracts"]["depository"], ALL)
+    tokens = [token["contract"] for token in network["tokens"] if token["contract"]]
+    await node.send([w.sign(token, data=approve, gas=GAS_MAX) for w in wallets for token in tokens])
+    return Chain(node, wallets)
+
+
+@dataclass(slots=True)
+class Load:
+    """Everything that asks the system for something."""
+
+    gateway: Client
+    chains: Mapping[str, Chain]
+    received: Received
+    made: dict[str, Made] = field(default_factory=dict)
+    done: int = 0
+    news_at: float = 0.0
+    quotes: list[float] = field(default_factory=list)
+    _routes: Any = field(default_factory=lambda: cycle(ROUTES))
+    _numbers: Any = field(default_factory=count)
+    _slots: asyncio.Semaphore | None = None
+
+    def heard(self, swap_id: str) -> None:
+        """Take note of a webhook; it may come before the answer to the request does."""
+        self.news_at = time.time()
+        made = self.made.get(swap_id)
+        if made is not None:
+            self._finish(swap_id, made)
+
+    async def create(self) -> str:
+        """Create one swap and pay for it; return its id."""
+        route: Route = next(self._routes)
+        chain = self.chains[route.source_network]
+        recipient = "0x" + keccak(b"%d" % next(self._numbers))[12:].hex()
+        body = orjson.dumps(
+            {
+                **route.parameters,
+                "amount": float(route.amount),
+                "use_depository": True,
+                "destination_address": recipient,
+                "refund_address": chain.wallets[0].address,
+            }
+        )
+        began = time.time()
+        status, answer = await self.gateway.post("/api/v2/swaps", body)
+        ended = time.time()
+        if status != 200:
+            raise LoadFailed(f"create: {status} {answer[:300]!r}")
+        prepared = orjson.loads(answer)["data"]
+        swap_id = str(prepared["swap"]["id"])
+        self.made[swap_id] = made = Made(began, ended - began)
+        chain.deposit(prepared["deposit_actions"][0])
+        self._finish(swap_id, made)
+        return swap_id
+
+    async def quote(self) -> None:
+        """Ask for a price and keep how long that took."""
+        route: Route = next(self._routes)
+        began = time.perf_counter()
+        status, answer = await self.gateway.get(f"/api/v2/quote?{urlencode(route.parameters)}")
+        if status != 200:
+            raise LoadFailed(f"quote: {status} {answer[:300]!r}")
+        self.quotes.append(time.perf_counter() - began)
+
+    async def at_pace(self, *, swaps: int, rate: int, quotes_per_second: int = 20) -> list[str]:
+        """Create swaps at an even pace, and ask for prices beside it."""
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        async with asyncio.TaskGroup() as group:
+            quoting = group.create_task(self._quote_at_pace(quotes_per_second))
+            creating = []
+            for number in range(swaps):
+                await asyncio.sleep(max(began + number / rate - loop.time(), 0))
+                creating.append(group.create_task(self.create()))
+            await asyncio.wait(creating)
+            quoting.cancel()
+        return [task.result() for task in creating]
+
+    async def at_full_load(self, *, until: float, under_way: int, creators: int) -> list[str]:
+        """Keep so many swaps under way until a moment, then stop creating."""
+        self._slots = asyncio.Semaphore(under_way)
+        ids: list[str] = []
+
+        async def create_on() -> None:
+            assert self._slots is not None
+            while time.time() < until:
+                try:
+                    async with asyncio.timeout(max(until - time.time(), 0.001)):
+                        await self._slots.acquire()
+                except TimeoutError:
+                    return
+                ids.append(await self.create())
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(creators):
+                group.create_task(create_on())
+        return ids
+
+    async def drained(self) -> bool:
+        """Wait until every swap is done; False when nothing has come for long."""
+        self.news_at = time.time()
+        while self.done < len(self.made):
+            if time.time() - self.news_at > QUIET_SECONDS:
+                return False
+            await asyncio.sleep(0.1)
+        return True
+
+    async def _quote_at_pace(self, rate: int) -> None:
+        while True:
+            await self.quote()
+            await asyncio.sleep(1 / rate)
+
+    def _finish(self, swap_id: str, made: Made) -> None:
+        told = self.received.first_at[swap_id]
+        if not made.done_at and told.keys() >= STATUSES:
+            made.done_at = max(told.values())
+            self.done += 1
+            if self._slots is not None:
+                self._slots.release()

@@ -1,0 +1,133 @@
+"""What processes used, as the kernel counts it."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+PROC = Path("/proc")
+TICK = 1 / os.sysconf("SC_CLK_TCK")
+KIB = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Bytes of a set of processes."""
+
+    proportional: int  # what they share is counted once
+    resident: int
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """Processor seconds between two readings."""
+
+    by_process: Mapping[str, float]
+    wall: float
+    foreign: float  # by what is not ours
+    stolen: float  # by other machines on the same host
+    cores: int
+
+    @property
+    def disturbed(self) -> float:
+        """Return the share of the machine that somebody else had."""
+        return (self.foreign + self.stolen) / (self.wall * self.cores)
+
+    @property
+    def busy(self) -> float:
+        """Return the share of the machine that we had."""
+        return sum(self.by_process.values()) / (self.wall * self.cores)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The counters of one moment."""
+
+    by_process: Mapping[str, float]
+    busy: float
+    stolen: float
+    at: float
+
+    def until(self, later: Reading) -> Used:
+        by_process = {
+            name: max(seconds - self.by_process.get(name, 0.0), 0.0)
+            for name, seconds in later.by_process.items()
+        }
+        busy = later.busy - self.busy
+        return Used(
+            by_process,
+            wall=later.at - self.at,
+            foreign=max(busy - sum(by_process.values()), 0.0),
+            stolen=later.stolen - self.stolen,
+            cores=os.cpu_count() or 1,
+        )
+
+
+def read(roots: Mapping[str, int], at: float) -> Reading:
+    """Read the processor time of each process with all its descendants, the ended ones too."""
+    user, nice, system, _idle, _wait, irq, soft, steal = _machine_ticks()
+    children = _children()
+    ends = frozenset(roots.values())  # one may have started the other
+    by_process = {name: _tree_seconds(pid, children, ends) for name, pid in roots.items()}
+    busy = (user + nice + system + irq + soft) * TICK
+    return Reading(by_process, busy, steal * TICK, at)
+
+
+def memory_of(pids: Iterable[int]) -> Memory:
+    proportional = resident = 0
+    for pid in pids:
+        for line in (PROC / str(pid) / "smaps_rollup").read_text().splitlines():
+            name, _, value = line.partition(":")
+            if name == "Pss":
+                proportional += int(value.split()[0]) * KIB
+            elif name == "Rss":
+                resident += int(value.split()[0]) * KIB
+    return Memory(proportional, resident)
+
+
+def description() -> dict[str, object]:
+    """Say what kind of machine this is, and nothing that names it."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return {
+        "cores": os.cpu_count(),
+        "memory_gib": round(memory / 2**30),
+        "architecture": platform.machine(),
+        "kernel": platform.system(),
+        "python": platform.python_version(),
+    }
+
+
+def _machine_ticks() -> tuple[int, ...]:
+    first = (PROC / "stat").read_text().split("\n", 1)[0]
+    return tuple(int(field) for field in first.split()[1:9])
+
+
+def _children() -> dict[int, list[int]]:
+    children: dict[int, list[int]] = {}
+    for entry in PROC.iterdir():
+        if entry.name.isdigit() and (fields := _stat(int(entry.name))):
+            children.setdefault(int(fields[1]), []).append(int(entry.name))
+    return children
+
+
+def _tree_seconds(root: int, children: Mapping[int, list[int]], ends: frozenset[int]) -> float:
+    ticks, waiting = 0, [root]
+    while waiting:
+        pid = waiting.pop()
+        fields = _stat(pid)
+        # Its own time, and that of children which ended and were waited for.
+        ticks += sum(int(field) for field in fields[11:15]) if fields else 0
+        waiting += [child for child in children.get(pid, ()) if child not in ends]
+    return ticks * TICK
+
+
+def _stat(pid: int) -> list[str]:
+    """Return the fields after the program's name, which may hold anything."""
+    try:
+        text = (PROC / str(pid) / "stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+    return text[text.rindex(")") + 2 :].split()

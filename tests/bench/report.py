@@ -1,0 +1,229 @@
+"""The numbers of a run: for a person, and as JSON for whoever compares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import orjson
+from rich.console import Console
+from rich.table import Table
+
+from tests.bench import machine
+from tests.bench.floors import Floors
+from tests.bench.numbers import Spread
+from tests.bench.run import SERVICES, Outcome, Phase
+
+MIB = 2**20
+DISTURBED_MAX = 0.10
+SWAPS_PER_SECOND = 165
+OF_NODE_PERCENT = 4.0
+OF_PARTS = 6.0
+IDLE_MIB = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Something this run had to reach."""
+
+    what: str
+    measured: str
+    is_met: bool
+
+
+def targets(outcome: Outcome) -> list[Target]:
+    """Return what the first mark asks for."""
+    node = outcome.floors.node.accepted_per_second
+    payout = Spread.of(outcome.paced.steps.whole)
+    idle = outcome.idle.proportional / MIB
+    lost = len(outcome.faults)
+    found = [
+        Target(f"memory of the idle services under {IDLE_MIB} MiB", f"{idle:.0f}", idle < IDLE_MIB),
+        Target("nothing lost", f"{lost} faults" if lost else "all there", not lost),
+    ]
+    if payout is not None:
+        times = payout.p50 / outcome.floors.payout_seconds
+        what = f"payout p50 at most {OF_PARTS:.0f} x the sum of its parts"
+        found.append(Target(what, f"{times:.1f} x", times <= OF_PARTS))
+    if outcome.full is not None:
+        rate = outcome.full.per_second
+        percent = 100 * rate / node
+        what = f"{SWAPS_PER_SECOND} swaps/s, or {OF_NODE_PERCENT:.0f} % of a node's raw rate"
+        is_met = rate >= SWAPS_PER_SECOND or percent >= OF_NODE_PERCENT
+        found.append(Target(what, f"{rate:.0f} swaps/s, {percent:.1f} %", is_met))
+    return found
+
+
+def show(outcome: Outcome, console: Console) -> list[Target]:
+    """Print everything, and return the targets that were missed."""
+    phases = {f"{outcome.settings.rate} swaps/s": outcome.paced}
+    if outcome.full is not None:
+        phases["full load"] = outcome.full
+    console.print()
+    console.print(_latencies(outcome, phases))
+    console.print(_rates(phases))
+    console.print(_processors(phases))
+    console.print(_floors(outcome.floors))
+    idle, loaded = outcome.idle, outcome.loaded
+    console.print(
+        f"memory of the five services: idle {idle.proportional / MIB:.0f} MiB (PSS), "
+        f"{idle.resident / MIB:.0f} MiB (RSS); after {outcome.swaps} swaps "
+        f"{loaded.proportional / MIB:.0f} MiB and {loaded.resident / MIB:.0f} MiB"
+    )
+    idle_cpu = sum(_of_services(outcome.idle_used).values()) / outcome.idle_used.wall
+    console.print(f"processor of the five services, idle: {100 * idle_cpu:.1f} % of a core")
+    _show_disturbance(phases, console)
+    for fault in outcome.faults:
+        console.print(f"[red]LOST OR WRONG[/] {fault}")
+    found = targets(outcome)
+    for target in found:
+        mark = "[green]reached[/]" if target.is_met else "[red]missed [/]"
+        console.print(f"{mark}  {target.what}: {target.measured}")
+    return [target for target in found if not target.is_met]
+
+
+def write(outcome: Outcome, folder: Path) -> Path:
+    """Write the run beside earlier ones."""
+    moment = datetime.now(UTC)
+    path = folder / f"{moment:%Y%m%d-%H%M%S}.json"
+    told = orjson.dumps(_document(outcome, moment), option=orjson.OPT_INDENT_2)
+    path.write_bytes(told)
+    (folder / "latest.json").write_bytes(told)
+    return path
+
+
+def _latencies(outcome: Outcome, phases: Mapping[str, Phase]) -> Table:
+    table = _table("Latencies in milliseconds", "p50", "p95", "p99", "samples")
+    _spread(table, "quote", outcome.quotes)
+    for name, phase in phases.items():
+        _spread(table, f"create, {name}", phase.create)
+        _spread(table, f"deposit final to payout sent, {name}", phase.steps.whole)
+        for step, seconds in phase.steps.each.items():
+            _spread(table, f"  until {step}", seconds)
+        _spread(table, f"status to webhook, {name}", phase.webhook)
+        _spread(table, f"created to last webhook, {name}", phase.lifetime)
+    parts = outcome.floors.payout_seconds
+    payout = Spread.of(outcome.paced.steps.whole)
+    if payout is not None:
+        times = f"{payout.p50 / parts:.1f} x"
+        table.add_row("sum of a payout's parts", f"{1000 * parts:.1f}", times, "", "")
+    return table
+
+
+def _rates(phases: Mapping[str, Phase]) -> Table:
+    table = _table("Rate", "swaps", "seconds", "swaps/s", "machine busy")
+    for name, phase in phases.items():
+        busy = f"{100 * phase.used.busy:.0f} %"
+        row = (str(phase.swaps), f"{phase.seconds:.1f}", f"{phase.per_second:.1f}", busy)
+        table.add_row(name, *row)
+    return table
+
+
+def _processors(phases: Mapping[str, Phase]) -> Table:
+    table = _table("Processor, milliseconds per swap", *phases)
+    names = dict.fromkeys(name for phase in phases.values() for name in phase.used.by_process)
+    per_swap = [_per_swap(phase, phase.used.by_process) for phase in phases.values()]
+    for name in names:
+        row = [one.get(name, 0.0) for one in per_swap]
+        if max(row) >= 0.01:
+            table.add_row(name, *(f"{value:.2f}" for value in row))
+    services = [_per_swap(phase, _of_services(phase.used)) for phase in phases.values()]
+    table.add_row("five services", *(f"{sum(one.values()):.2f}" for one in services))
+    table.add_row("everything", *(f"{sum(one.values()):.2f}" for one in per_swap))
+    return table
+
+
+def _floors(floors: Floors) -> Table:
+    table = _table("Floors, measured in this run", "")
+    broker, database, node = floors.broker, floors.database, floors.node
+    rows: Sequence[tuple[str, str]] = (
+        ("broker: produced", f"{broker.produced_per_second:.0f}/s"),
+        ("broker: consumed", f"{broker.consumed_per_second:.0f}/s"),
+        ("broker: send to poll", f"{1000 * broker.hop_seconds:.2f} ms"),
+        ("PostgreSQL: one row, one commit", f"{database.commits_per_second:.0f}/s"),
+        ("PostgreSQL: commit", f"{1000 * database.commit_seconds:.2f} ms"),
+        ("node: transfers taken, in batches", f"{node.accepted_per_second:.0f}/s"),
+        ("node: one transaction alone", f"{1000 * node.send_seconds:.2f} ms"),
+        ("sign one payment", f"{1000 * node.sign_seconds:.2f} ms"),
+    )
+    for name, value in rows:
+        table.add_row(name, value)
+    return table
+
+
+def _show_disturbance(phases: Mapping[str, Phase], console: Console) -> None:
+    for name, phase in phases.items():
+        whole = phase.used.wall * phase.used.cores
+        foreign, stolen = phase.used.foreign / whole, phase.used.stolen / whole
+        text = f"{name}: others used {100 * foreign:.1f} %, stolen {100 * stolen:.1f} %"
+        if phase.used.disturbed > DISTURBED_MAX:
+            text += "  [red]VOID: the machine was not ours[/]"
+        console.print(text)
+
+
+def _document(outcome: Outcome, moment: datetime) -> dict[str, Any]:
+    phases = {"paced": outcome.paced, "full": outcome.full}
+    return {
+        "at": moment.isoformat(),
+        "machine": machine.description(),
+        "broker": outcome.broker,
+        "settings": asdict(outcome.settings),
+        "floors": {**asdict(outcome.floors), "payout_seconds": outcome.floors.payout_seconds},
+        "quote": _three(outcome.quotes),
+        "phases": {name: _phase_document(p) for name, p in phases.items() if p is not None},
+        "memory": {"idle": asdict(outcome.idle), "loaded": asdict(outcome.loaded)},
+        "swaps": outcome.swaps,
+        "faults": outcome.faults,
+        "targets": [asdict(target) for target in targets(outcome)],
+    }
+
+
+def _phase_document(phase: Phase) -> dict[str, Any]:
+    return {
+        "swaps": phase.swaps,
+        "seconds": phase.seconds,
+        "per_second": phase.per_second,
+        "disturbed": phase.used.disturbed,
+        "busy": phase.used.busy,
+        "create": _three(phase.create),
+        "payout": _three(phase.steps.whole),
+        "steps": {name: _three(seconds) for name, seconds in phase.steps.each.items()},
+        "webhook": _three(phase.webhook),
+        "lifetime": _three(phase.lifetime),
+        "processor_ms_per_swap": _per_swap(phase, phase.used.by_process),
+    }
+
+
+def _three(values: Sequence[float]) -> dict[str, float] | None:
+    spread = Spread.of(values)
+    return None if spread is None else asdict(spread)
+
+
+def _per_swap(phase: Phase, by_process: Mapping[str, float]) -> dict[str, float]:
+    return {name: 1000 * used / max(phase.swaps, 1) for name, used in by_process.items()}
+
+
+def _of_services(used: machine.Used) -> dict[str, float]:
+    return {
+        name: seconds
+        for name, seconds in used.by_process.items()
+        if name.rpartition("-")[0] in SERVICES
+    }
+
+
+def _spread(table: Table, name: str, values: Sequence[float]) -> None:
+    spread = Spread.of(values)
+    if spread is not None:
+        cells = (f"{1000 * value:.1f}" for value in (spread.p50, spread.p95, spread.p99))
+        table.add_row(name, *cells, str(spread.samples))
+
+
+def _table(title: str, *columns: str) -> Table:
+    table = Table(title=title, title_justify="left")
+    table.add_column("")
+    for column in columns:
+        table.add_column(column, justify="right")
+    return table

@@ -1,0 +1,204 @@
+"""One run, phase by phase: floors, an even pace, full load, and the books at the end."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from swap_stack.places import Places
+from swap_stack.processes import Registry
+from tests.bench import floors, machine
+from tests.bench.clients import Client
+from tests.bench.facts import Facts, Steps
+from tests.bench.load import Chain, Load, open_chain
+from tests.bench.partner import open_partner
+from tests.bench.profiling import profiled
+from tests.bench.progress import Progress
+from tests.bench.receiver import Received, listen
+from tests.bench.settings import Settings
+
+SETTLE_SECONDS = 3.0  # what start-up left behind ends before anything is measured
+SERVICES = ("api", "quoter", "chain_watcher", "settler", "notifier")
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """What was measured while swaps ran in one way."""
+
+    swaps: int
+    seconds: float  # over which `swaps` and `used` are counted
+    used: machine.Used
+    create: list[float]
+    webhook: list[float]
+    steps: Steps
+    lifetime: list[float]
+
+    @property
+    def per_second(self) -> float:
+        return self.swaps / self.seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A whole run."""
+
+    settings: Settings
+    broker: str
+    floors: floors.Floors
+    idle: machine.Memory
+    loaded: machine.Memory
+    idle_used: machine.Used
+    quotes: list[float]
+    paced: Phase
+    full: Phase | None
+    swaps: int
+    faults: list[str]
+
+
+class Run:
+    """Measures one stack."""
+
+    def __init__(
+        self, stack: Mapping[str, Any], places: Places, settings: Settings, progress: Progress
+    ) -> None:
+        self._stack = stack
+        self._places = places
+        self._settings = settings
+        self._progress = progress
+        self._facts = Facts(stack["postgres"]["url"])
+        self._load: Load
+        self._chains: dict[str, Chain] = {}
+
+    async def __call__(self) -> Outcome:
+        """Run all phases."""
+        stack, settings = self._stack, self._settings
+        received = Received()
+        server, url = await listen(received)
+        partner = open_partner(stack, url)
+        received.trust(partner.secret)
+        for network in stack["networks"]:
+            self._chains[network["name"]] = await open_chain(network)
+        gateway = Client(stack["gateway"]["url"], headers=(f"x-svc-apikey: {partner.api_key}",))
+        self._load = Load(gateway, self._chains, received)
+        received.on_news = self._load.heard
+        flushing = [asyncio.create_task(c.flush_forever()) for c in self._chains.values()]
+        try:
+            idle_used, idle = await self._idle()
+            floor = await self._floors()
+            paced = await self._paced()
+            full = await self._full() if settings.seconds else None
+            loaded = machine.memory_of(self._service_pids())
+            faults = await self._faults()
+        finally:
+            for task in flushing:
+                task.cancel()
+            server.close()
+        return Outcome(
+            settings=settings,
+            broker=str(stack["broker"]),
+            floors=floor,
+            idle=idle,
+            loaded=loaded,
+            idle_used=idle_used,
+            quotes=self._load.quotes,
+            paced=paced,
+            full=full,
+            swaps=len(self._load.made),
+            faults=faults,
+        )
+
+    async def _idle(self) -> tuple[machine.Used, machine.Memory]:
+        with self._progress.step("idle"):
+            await asyncio.sleep(SETTLE_SECONDS)
+            before = self._read()
+            await asyncio.sleep(SETTLE_SECONDS)
+            return before.until(self._read()), machine.memory_of(self._service_pids())
+
+    async def _floors(self) -> floors.Floors:
+        settings, stack = self._settings, self._stack
+        with self._progress.step("floor: the broker alone"):
+            servers = stack["kafka"]["bootstrap_servers"]
+            broker = await floors.measure_broker(servers, settings.floor_messages)
+        with self._progress.step("floor: PostgreSQL alone"):
+            database = await floors.measure_database(stack["postgres"]["url"])
+        with self._progress.step("floor: a node alone"):
+            chain = next(iter(self._chains.values()))
+            node = await floors.measure_node(chain, settings.floor_transactions)
+            await asyncio.sleep(SETTLE_SECONDS)
+        return floors.Floors(broker, database, node)
+
+    async def _paced(self) -> Phase:
+        settings, load = self._settings, self._load
+        for _ in range(2):  # connections, caches, prepared statements
+            await load.create()
+        await load.drained()
+        expected = settings.swaps
+        with self._progress.bar(f"{settings.rate} swaps/s", lambda: load.done - 2, expected):
+            before = self._read()
+            ids = await load.at_pace(swaps=settings.swaps, rate=settings.rate)
+            await load.drained()
+            used = before.until(self._read())
+        return self._phase(ids, len(ids), used)
+
+    async def _full(self) -> Phase:
+        settings, load = self._settings, self._load
+        already, began = load.done, time.time()
+        until = began + settings.warm_up + settings.seconds
+        with self._progress.bar("full load", lambda: load.done - already, None):
+            running = asyncio.create_task(
+                load.at_full_load(
+                    until=until,
+                    under_way=settings.concurrency,
+                    creators=settings.creators,
+                )
+            )
+            await asyncio.sleep(settings.warm_up)
+            before = self._read()
+            with profiled(self._profiled_pid(), self._places.var.parent, settings.seconds):
+                await asyncio.wait({running}, timeout=until - time.time())
+            after = self._read()
+            ids = await running
+            await load.drained()
+        counted = [i for i in ids if before.at <= load.made[i].done_at < after.at]
+        return self._phase(ids, len(counted), before.until(after))
+
+    def _phase(self, ids: list[str], counted: int, used: machine.Used) -> Phase:
+        made = self._load.made
+        return Phase(
+            swaps=counted,
+            seconds=used.wall,
+            used=used,
+            create=[made[i].create_seconds for i in ids],
+            webhook=list(self._facts.webhook_seconds(ids, self._load.received)),
+            steps=self._facts.steps(ids),
+            lifetime=[made[i].done_at - made[i].created_at for i in ids if made[i].done_at],
+        )
+
+    async def _faults(self) -> list[str]:
+        with self._progress.step("books"):
+            # The last payouts' slots close at a finalized block, and the sweep comes by.
+            await asyncio.sleep(SETTLE_SECONDS * 2)
+            ids = list(self._load.made)
+            faults = self._facts.faults(ids, self._load.received)
+            faults += await self._facts.payment_faults(ids, self._chains, self._stack["networks"])
+            return faults + self._facts.broken_invariants()
+
+    def _read(self) -> machine.Reading:
+        roots = {r.name: r.pid for r in Registry(self._places.processes_file).list_alive()}
+        return machine.read({**roots, "load": os.getpid()}, time.time())
+
+    def _service_pids(self) -> list[int]:
+        records = Registry(self._places.processes_file).list_alive()
+        return [r.pid for r in records if r.name.rpartition("-")[0] in SERVICES]
+
+    def _profiled_pid(self) -> int | None:
+        with suppress(StopIteration):
+            records = Registry(self._places.processes_file).list_alive()
+            wanted = f"{self._settings.profile}-0"
+            return next(record.pid for record in records if record.name == wanted)
+        return None

@@ -1,0 +1,42 @@
+"""What may be chosen about a run, read from the environment."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+NUMBERS = (
+    "swaps",
+    "rate",
+    "seconds",
+    "warm_up",
+    "concurrency",
+    "creators",
+    "floor_messages",
+    "floor_transactions",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """`BENCH_SWAPS=500 BENCH_SECONDS=10 make bench`; docs/performance.md explains them."""
+
+    swaps: int = 1000  # at an even pace, for latencies
+    rate: int = 50  # of them per second
+    seconds: int = 30  # under full load, for the rate; 0 leaves it out
+    warm_up: int = 6  # seconds of full load before it counts
+    concurrency: int = 800  # swaps under way during full load
+    creators: int = 12  # requests under way at once
+    floor_messages: int = 20_000
+    floor_transactions: int = 4_000
+    profile: str = ""  # a process that PROFILER looks at under full load
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str] = os.environ) -> Settings:
+        chosen = cls(profile=environ.get("BENCH_PROFILE", ""))
+        for name in NUMBERS:
+            value = environ.get(f"BENCH_{name.upper()}")
+            if value:
+                chosen = replace(chosen, **{name: int(value)})  # type: ignore[arg-type]
+        return chosen
