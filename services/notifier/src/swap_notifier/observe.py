@@ -40,6 +40,10 @@ def attempt_failed(
     ATTEMPTS.labels("failed").inc()
 
 
+def attempt_broke(message_id: str, error: Exception) -> None:
+    log.error("attempt broke", webhook_message_id=message_id, exc_info=error)
+
+
 def gave_up(message_id: str, endpoint_id: UUID) -> None:
     log.warning("webhook message given up", webhook_message_id=message_id, endpoint_id=endpoint_id)
     ATTEMPTS.labels("gave_up").inc()

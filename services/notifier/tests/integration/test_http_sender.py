@@ -151,6 +151,12 @@ class TestSend:
 
         assert answer.retry_after == timedelta(seconds=17)
 
+    @pytest.mark.parametrize("status", [200, 500])
+    async def test_hears_it_only_from_one_that_asks_for_time(self, sink: Sink, status: int) -> None:
+        answer = await attempt(sink.at("/", answering(status, retry_after="17")))
+
+        assert (answer.http_status, answer.retry_after) == (status, None)
+
 
 class TestGuard:
     @pytest.mark.parametrize("address", ["127.0.0.1", "10.0.0.1", "169.254.169.254", "::1", "::"])
@@ -186,6 +192,8 @@ class TestRetryAfterOf:
             ("soon", None),
             ("-5", None),
             ("9" * 30, 10**6),
+            ("Fri, 31 Dec 9999 23:59:59 -0001", None),
+            (f"Fri, 31 Dec {'9' * 30} 23:59:59 GMT", None),
         ],
     )
     def test_reads_seconds_and_dates(self, value: str | None, seconds: int | None) -> None:

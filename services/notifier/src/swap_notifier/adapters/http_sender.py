@@ -11,7 +11,7 @@ from typing import Final
 import aiohttp
 
 from swap_notifier.adapters.signing import signed_headers
-from swap_notifier.domain.outcomes import Answer, Claimed
+from swap_notifier.domain.outcomes import ASKS_FOR_TIME, Answer, Claimed
 from swap_runtime.database import forbid_open_transaction
 
 # What a receiver says beyond its status is of no use to anybody.
@@ -50,7 +50,8 @@ class HttpSender:
                 await _read(response)
         except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as error:
             return Answer(None, _words(error), None, _milliseconds(began))
-        retry_after = retry_after_of(response.headers.get("retry-after"), at=at)
+        asked = response.headers.get("retry-after") if response.status in ASKS_FOR_TIME else None
+        retry_after = retry_after_of(asked, at=at)
         return Answer(response.status, None, retry_after, _milliseconds(began))
 
 
@@ -75,10 +76,10 @@ def retry_after_of(value: str | None, *, at: datetime) -> timedelta | None:
     if value.isascii() and value.isdecimal():
         return timedelta(seconds=min(int(value), 10**6))
     try:
-        moment = parsedate_to_datetime(value)
-    except ValueError:
+        moment = parsedate_to_datetime(value).astimezone(UTC)
+    except (ValueError, OverflowError):  # a date may be one that no calendar of ours has
         return None
-    return max(moment.astimezone(UTC) - at, timedelta(0))
+    return max(moment - at, timedelta(0))
 
 
 def _words(error: Exception) -> str:

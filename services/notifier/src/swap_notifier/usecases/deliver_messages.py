@@ -101,7 +101,7 @@ class DeliverMessages:
         return len(ended)
 
     async def _attempt(self, claimed: Claimed) -> None:
-        answer: Answer = await self._sender.send(claimed, at=self._clock())
+        answer = await self._send(claimed)
         crashpoint("notifier.after_post")
         took = timedelta(milliseconds=answer.milliseconds)
         jitter_ppm = self._randbelow(JITTER_PPM_MAX + 1)
@@ -112,6 +112,14 @@ class DeliverMessages:
         self._ended.append(outcome)
         self._has_ended.set()
         self._due.set()
+
+    async def _send(self, claimed: Claimed) -> Answer:
+        """Make the attempt. A fault of ours is a failed one too: its place must become free."""
+        try:
+            return await self._sender.send(claimed, at=self._clock())
+        except Exception as error:
+            observe.attempt_broke(claimed.message_id, error)
+            return Answer(None, type(error).__name__, None, 0)
 
 
 def _observe(outcomes: Sequence[Outcome]) -> None:
