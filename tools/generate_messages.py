@@ -11,11 +11,11 @@ from swap_contracts.envelope import Topic
 from swap_contracts.topics import TOPICS
 
 SCHEMAS = "libs/contracts/src/swap_contracts/schemas"
-# Who sends and who listens; tests hold this against the services' own code.
+# Who sends and who listens.
 ROUTES = {
     "swap.requests.v1": ("api", ["settler"]),
-    "deposit-target.assigned.v1": ("settler", ["chain-watcher"]),
-    "deposit.hinted.v1": ("api", ["chain-watcher"]),
+    "deposit-target.assigned.v1": ("nobody yet", ["chain-watcher"]),
+    "deposit.hinted.v1": ("nobody yet", ["chain-watcher"]),
     "deposit.changed.v1": ("chain-watcher", ["settler"]),
     "payout.changed.v1": ("chain-watcher", ["settler"]),
     "swap.changed.v1": ("settler", ["api", "notifier", "quoter"]),

@@ -16,7 +16,7 @@ SELECT id, app_id, status, sequence AS version, source_network AS src_chain,
 FROM settler.swap;
 CREATE VIEW swap_transition AS
 SELECT swap_id, sequence AS seq, from_status, to_status, at FROM settler.swap_transition;
--- Generated from the status table: tools/generate_edges.py.
+-- Held against the status table by tests/test_invariants.py.
 CREATE TABLE allowed_edge (from_status text, to_status text NOT NULL);
 INSERT INTO allowed_edge VALUES
   (NULL, 'user_transfer_pending'),

@@ -21,8 +21,14 @@ def a_document(change: Callable[[Document], object] = lambda document: None) -> 
     return document
 
 
+def an_address(text: str) -> str:
+    if not text.startswith("0x"):
+        raise ValueError(text)
+    return text.upper().replace("0X", "0x")
+
+
 def a_catalogue(change: Callable[[Document], object] = lambda document: None) -> Catalogue:
-    return catalogue_from(a_document(change))
+    return catalogue_from(a_document(change), to_address=an_address)
 
 
 def ether(catalogue: Catalogue) -> Token:
@@ -47,6 +53,12 @@ class TestCatalogueFrom:
             (lambda d: d["networks"][0]["tokens"][1].update(precision=7), ".precision"),
             (lambda d: d["networks"].append(d["networks"][0]), "catalogue.networks"),
             (lambda d: d["routes"][0].update(min_usd="1e3"), "routes[0].min_usd"),
+            (lambda d: d["networks"][0].update(public_nodes=[]), "networks[0].public_nodes"),
+            (lambda d: d["networks"][0].update(signers=["me"]), "networks[0].signers"),
+            (
+                lambda d: d["networks"][0].update(account_explorer_template="https://x/"),
+                "networks[0].account_explorer_template",
+            ),
         ],
     )
     def test_names_the_member_at_fault(
@@ -54,6 +66,21 @@ class TestCatalogueFrom:
     ) -> None:
         with pytest.raises(CatalogueInvalid, match=path.replace("[", r"\[").replace(".", r"\.")):
             a_catalogue(change)
+
+
+class TestAddresses:
+    def test_have_one_form_however_the_file_writes_them(self) -> None:
+        def shout(document: Document) -> None:
+            network = document["networks"][0]
+            network["contracts"]["treasury"] = "0xab"
+            network["signers"], network["funders"] = ["0xcd"], ["0xef"]
+            network["tokens"][1]["contract"] = "0xaa"
+
+        network = a_catalogue(shout).network("ETHEREUM_DEVNET")
+
+        assert network.contracts.treasury == "0xAB"
+        assert (network.signers, network.funders) == (("0xCD",), ("0xEF",))
+        assert network.tokens[1].address == "0xAA"
 
 
 class TestNetworks:
@@ -85,7 +112,7 @@ class TestRoutes:
         usdc = catalogue.network("ETHEREUM_DEVNET").tokens[1]
 
         assert catalogue.route(ether(catalogue), usdc) is None
-        assert catalogue.route(usdc, ether(catalogue)) is catalogue.routes[1]
+        assert catalogue.route(usdc, ether(catalogue)) is catalogue.routes[-1]
 
     def test_an_asset_has_no_route_to_itself(self) -> None:
         catalogue = a_catalogue()

@@ -85,7 +85,7 @@ def a_catalogue_document(**changes: Any) -> dict[str, Any]:
 
 
 def a_catalogue(**changes: Any) -> Catalogue:
-    return catalogue_from(a_catalogue_document(**changes))
+    return catalogue_from(a_catalogue_document(**changes), to_address=str)
 
 
 def a_caller(**changes: Any) -> Caller:

@@ -134,6 +134,6 @@ def start(database_url: str, redis_url: str, catalogue_file: Path, **api: Any) -
         }
     )
     service = Service("api", settings, settings.api)
-    catalogue = load_catalogue(settings.catalogue)
+    catalogue = load_catalogue(settings.catalogue, str)
     quoter = FakePricing(catalogue)
     return Harness(service, Building(service, settings.api, catalogue, quoter).parts(), quoter)

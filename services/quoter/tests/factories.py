@@ -51,7 +51,7 @@ def a_catalogue_document(
 def a_catalogue(
     *rules: Mapping[str, object], depository: str | None = "0x" + "d" * 40
 ) -> Catalogue:
-    return catalogue_from(a_catalogue_document(*rules, depository=depository))
+    return catalogue_from(a_catalogue_document(*rules, depository=depository), to_address=str)
 
 
 def a_network(name: str, chain_id: int, native: str, depository: str | None) -> dict[str, Any]:

@@ -38,7 +38,7 @@ PLENTY = 10**12
 
 
 def a_catalogue() -> Catalogue:
-    return catalogue_from(a_catalogue_document())
+    return catalogue_from(a_catalogue_document(), to_address=str)
 
 
 def a_catalogue_document() -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,10 @@ def measured_gas(root: Path) -> dict[str, int]:
     return {"pay_native": measured["payNative"], "pay_erc20": measured["payErc20"]}
 
 
+STABLE = ("USDC", "DAI")
+ALIKE = (("ETH", "ETH"), ("POL", "POL"), *product(STABLE, STABLE))
+
+
 def make_catalogue(
     chains: tuple[RunningChain, ...], keys: DevelopmentKeys, gas: Mapping[str, int]
 ) -> dict[str, Any]:
@@ -48,17 +53,23 @@ def make_catalogue(
             {**_network(rank, running, keys), "gas": dict(gas)}
             for rank, running in enumerate(chains, 1)
         ],
+        # Alike assets move little against each other; everything else may move more.
         "routes": [
-            {
-                "source": "*",
-                "destination": "*",
-                "service_fee_basis_points": 10,
-                "slippage_ppm": 5000,
-                "min_usd": "1",
-                "max_usd": "50000",
-                "estimated_seconds": 10,
-            }
+            *(_route(f"*/{one}", f"*/{other}", slippage_ppm=1000) for one, other in ALIKE),
+            _route("*", "*", slippage_ppm=5000),
         ],
+    }
+
+
+def _route(source: str, destination: str, *, slippage_ppm: int) -> dict[str, Any]:
+    return {
+        "source": source,
+        "destination": destination,
+        "service_fee_basis_points": 10,
+        "slippage_ppm": slippage_ppm,
+        "min_usd": "1",
+        "max_usd": "50000",
+        "estimated_seconds": 10,
     }
 
 

@@ -51,18 +51,22 @@ async def make_partners(
     """Return the partners as var/stack.json names them; made once, kept over restarts."""
     partners: list[dict[str, Any]] | None = read_json(places.partners_file)
     if partners is None:
-        demo, other = _make(operator, "demo"), _make(operator, "other")
-        added = operator.run("webhook", "add", "--app", demo["app_id"], "--url", receiver.url)
-        demo["webhook"] = {
-            "url": receiver.url,
-            "secret": added["secret"],
-            "received": places.shown(receiver.received),
-        }
-        partners = [demo, other]
+        received = places.shown(receiver.received)
+        partners = register_partners(operator, webhook_url=receiver.url, received=received)
         write_json(places.partners_file, partners)
     await receiver.start_with(partners[0]["webhook"]["secret"])
     await receiver.ready()
     return partners
+
+
+def register_partners(
+    operator: Operator, *, webhook_url: str, received: str
+) -> list[dict[str, Any]]:
+    """Make both partners; the first one is sent webhooks, which end up in `received`."""
+    demo, other = _make(operator, "demo"), _make(operator, "other")
+    added = operator.run("webhook", "add", "--app", demo["app_id"], "--url", webhook_url)
+    demo["webhook"] = {"url": webhook_url, "secret": added["secret"], "received": received}
+    return [demo, other]
 
 
 def _make(operator: Operator, name: str) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+from eth_utils.address import to_checksum_address
 
 from swap_runtime.catalogue import load_catalogue
 from swap_runtime.settings import KafkaSettings
@@ -72,7 +73,7 @@ class Start:
             ports=self._service_ports,
             secrets=self._secrets,
             keys=self._keys,
-            catalogue=load_catalogue(catalogue),
+            catalogue=load_catalogue(catalogue, to_checksum_address),
             partners=partners,
         )
         if partners and not self._options.without and self._options.catalogue is None:

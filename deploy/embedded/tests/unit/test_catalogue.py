@@ -25,7 +25,7 @@ def catalogue(folder: Path) -> Catalogue:
     chains = tuple(RunningChain(chain, "http://127.0.0.1:1", DEPLOYMENT) for chain in CHAINS)
     gas = measured_gas(default_places().root)
     write_catalogue(folder / "catalogue.yaml", make_catalogue(chains, KEYS, gas))
-    return load_catalogue(folder / "catalogue.yaml")
+    return load_catalogue(folder / "catalogue.yaml", str)
 
 
 def test_it_names_the_three_chains_with_their_own_coins(tmp_path: Path) -> None:

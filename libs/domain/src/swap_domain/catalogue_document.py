@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import Final
@@ -21,6 +21,7 @@ from swap_domain.catalogue import (
 USD_DECIMALS: Final = 18
 PRECISION_MAX: Final = 8
 REQUIRED: Final = object()
+ToAddress = Callable[[str], str]
 
 
 class CatalogueInvalid(ValueError):
@@ -34,10 +35,11 @@ class CatalogueInvalid(ValueError):
 class _Members:
     """One mapping of the file, read member by member; what nobody asked for is an error."""
 
-    def __init__(self, value: object, path: str) -> None:
+    def __init__(self, value: object, path: str, to_address: ToAddress) -> None:
         if not isinstance(value, Mapping):
             raise CatalogueInvalid(path, "must be a mapping")
         self._values = dict(value)
+        self._to_address = to_address
         self.path = path
 
     def take(self, name: str, default: object = REQUIRED) -> object:
@@ -100,22 +102,54 @@ class _Members:
             raise CatalogueInvalid(f"{self.path}.{name}", "must be a list")
         return value
 
+    def address(self, name: str) -> str:
+        return self._address(self.text(name), name)
+
+    def address_or_none(self, name: str) -> str | None:
+        text = self.text_or_none(name)
+        return None if text is None else self._address(text, name)
+
+    def addresses(self, name: str, default: object = REQUIRED) -> tuple[str, ...]:
+        return tuple(self._address(text, name) for text in self.texts(name, default))
+
+    def template(self, name: str) -> str:
+        """Return an absolute URL with one `{0}`, or nothing."""
+        text = self.text(name, "")
+        if text and not (text.startswith(("http://", "https://")) and text.count("{0}") == 1):
+            raise CatalogueInvalid(f"{self.path}.{name}", "must be a URL with one {0}, or empty")
+        return text
+
     def members(self, name: str) -> _Members:
-        return _Members(self.take(name), f"{self.path}.{name}")
+        return self.inside(self.take(name), name)
+
+    def inside(self, item: object, name: str) -> _Members:
+        return _Members(item, f"{self.path}.{name}", self._to_address)
+
+    def list_of_members(self, name: str, default: object = REQUIRED) -> list[_Members]:
+        items = self.items(name, default)
+        return [self.inside(item, f"{name}[{n}]") for n, item in enumerate(items)]
+
+    def _address(self, text: str, name: str) -> str:
+        try:
+            return self._to_address(text)
+        except ValueError as error:
+            raise CatalogueInvalid(f"{self.path}.{name}", "must be an address") from error
 
     def done(self) -> None:
         if self._values:
             raise CatalogueInvalid(self.path, f"has unknown members: {', '.join(self._values)}")
 
 
-def catalogue_from(document: object) -> Catalogue:
+def catalogue_from(document: object, *, to_address: ToAddress) -> Catalogue:
     """Build the catalogue from a parsed file; `docs/catalogue.md` explains each member.
 
+    :param to_address: returns an address in the one form that the services compare, or raises
+        ValueError.
     :raises CatalogueInvalid: with the path of the member at fault.
     """
-    root = _Members(document, "catalogue")
-    networks = [_network(item, f"networks[{n}]") for n, item in enumerate(root.items("networks"))]
-    routes = [_route(item, f"routes[{n}]") for n, item in enumerate(root.items("routes"))]
+    root = _Members(document, "catalogue", to_address)
+    networks = [_network(members) for members in root.list_of_members("networks")]
+    routes = [_route(members) for members in root.list_of_members("routes")]
     catalogue = Catalogue(
         environment=root.text("environment"),
         swap_lifetime=root.seconds("swap_lifetime_seconds", 6 * 3600),
@@ -130,9 +164,8 @@ def catalogue_from(document: object) -> Catalogue:
     return catalogue
 
 
-def _network(item: object, path: str) -> Network:
-    members = _Members(item, path)
-    name = members.text("name")
+def _network(members: _Members) -> Network:
+    path, name = members.path, members.text("name")
     contracts, gas = members.members("contracts"), members.members("gas")
     network = Network(
         name=name,
@@ -140,8 +173,8 @@ def _network(item: object, path: str) -> Network:
         type=members.text("type", "evm"),
         chain_id=members.integer("chain_id"),
         logo=members.text("logo", ""),
-        transaction_explorer_template=members.text("transaction_explorer_template", ""),
-        account_explorer_template=members.text("account_explorer_template", ""),
+        transaction_explorer_template=members.template("transaction_explorer_template"),
+        account_explorer_template=members.template("account_explorer_template"),
         source_rank=members.integer("source_rank", 0),
         destination_rank=members.integer("destination_rank", 0),
         listing_date=members.moment("listing_date"),
@@ -151,19 +184,19 @@ def _network(item: object, path: str) -> Network:
         payout_confirmations=members.integer_or_none("payout_confirmations", None),
         finality_blocks=members.integer("finality_blocks"),
         contracts=Contracts(
-            treasury=contracts.text("treasury"), depository=contracts.text_or_none("depository")
+            treasury=contracts.address("treasury"),
+            depository=contracts.address_or_none("depository"),
         ),
-        signers=members.texts("signers"),
-        funders=members.texts("funders", ()),
+        signers=members.addresses("signers"),
+        funders=members.addresses("funders", ()),
         gas=GasUnits(pay_native=gas.integer("pay_native"), pay_erc20=gas.integer("pay_erc20")),
         max_fee_per_gas=members.integer("max_fee_per_gas"),
-        tokens=tuple(
-            _token(name, token, f"{path}.tokens[{n}]")
-            for n, token in enumerate(members.items("tokens"))
-        ),
+        tokens=tuple(_token(name, token) for token in members.list_of_members("tokens")),
     )
     for part in (members, contracts, gas):
         part.done()
+    if not network.public_nodes:
+        raise CatalogueInvalid(f"{path}.public_nodes", "must name a node")
     if sum(token.is_native for token in network.tokens) != 1:
         raise CatalogueInvalid(f"{path}.tokens", "must name the native token once")
     if len({token.symbol for token in network.tokens}) != len(network.tokens):
@@ -171,13 +204,12 @@ def _network(item: object, path: str) -> Network:
     return network
 
 
-def _token(network: str, item: object, path: str) -> Token:
-    members = _Members(item, path)
+def _token(network: str, members: _Members) -> Token:
     symbol, decimals = members.text("symbol"), members.integer("decimals")
     token = Token(
         network=network,
         symbol=symbol,
-        address=members.text_or_none("contract") or NATIVE,
+        address=members.address_or_none("contract") or NATIVE,
         decimals=decimals,
         precision=members.integer("precision", min(decimals, PRECISION_MAX)),
         name=members.text("asset", symbol),
@@ -187,30 +219,28 @@ def _token(network: str, item: object, path: str) -> Token:
         listing_date=members.moment("listing_date"),
         source_rank=members.integer("source_rank", 0),
         destination_rank=members.integer("destination_rank", 0),
-        tiers=tuple(
-            _tier(tier, f"{path}.tiers[{n}]") for n, tier in enumerate(members.items("tiers", ()))
-        ),
+        tiers=tuple(_tier(tier) for tier in members.list_of_members("tiers", ())),
     )
     members.done()
     if token.precision > min(decimals, PRECISION_MAX):
-        raise CatalogueInvalid(f"{path}.precision", "must be at most 8 and at most the decimals")
+        raise CatalogueInvalid(
+            f"{members.path}.precision", "must be at most 8 and at most the decimals"
+        )
     return token
 
 
-def _tier(item: object, path: str) -> ConfirmationTier:
-    members = _Members(item, path)
+def _tier(members: _Members) -> ConfirmationTier:
     tier = ConfirmationTier(
         below_base_units=members.integer_or_none("below_base_units", None),
         confirmations=members.integer_or_none("confirmations", None),
     )
     members.done()
     if tier.confirmations == 0:
-        raise CatalogueInvalid(f"{path}.confirmations", "must be at least 1")
+        raise CatalogueInvalid(f"{members.path}.confirmations", "must be at least 1")
     return tier
 
 
-def _route(item: object, path: str) -> RouteRule:
-    members = _Members(item, path)
+def _route(members: _Members) -> RouteRule:
     rule = RouteRule(
         source=members.text("source"),
         destination=members.text("destination"),

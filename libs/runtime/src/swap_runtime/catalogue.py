@@ -8,12 +8,12 @@ from pathlib import Path
 import yaml
 
 from swap_domain.catalogue import Catalogue
-from swap_domain.catalogue_document import catalogue_from
+from swap_domain.catalogue_document import ToAddress, catalogue_from
 
 
 @cache
-def load_catalogue(path: Path) -> Catalogue:
-    """Return the catalogue; a mistake in it stops the process at start."""
+def load_catalogue(path: Path, to_address: ToAddress) -> Catalogue:
+    """Return the catalogue, every address in the given form; a mistake stops the process."""
     with path.open() as file:
         document = yaml.load(file, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    return catalogue_from(document)
+    return catalogue_from(document, to_address=to_address)

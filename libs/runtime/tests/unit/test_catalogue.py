@@ -14,4 +14,4 @@ class TestLoadCatalogue:
         path.write_text("networks: none\n")
 
         with pytest.raises(CatalogueInvalid):
-            load_catalogue(path)
+            load_catalogue(path, str)

@@ -12,7 +12,6 @@ from itertools import count
 from typing import Final
 from uuid import uuid4
 
-from swap_api.adapters.binary_arrays import send_arrays_in_binary
 from swap_api.adapters.callers import KeyHashes, PostgresCallers
 from swap_api.adapters.counters import LocalCounters, RedisCounters
 from swap_api.adapters.creations import PostgresCreations
@@ -49,6 +48,7 @@ from swap_api.usecases.list_networks import ListNetworks
 from swap_api.usecases.list_swaps import ListSwaps
 from swap_api.usecases.read_swap import ReadSwap
 from swap_api.usecases.store_swaps import StoreSwaps
+from swap_chains.evm.codec import checksum_address
 from swap_domain.catalogue import Catalogue
 from swap_runtime.catalogue import load_catalogue
 from swap_runtime.public_catalogue import public_catalogue
@@ -81,7 +81,7 @@ async def build(service: Service) -> None:
     group = service.group
     assert isinstance(group, ApiGroup)
     pricing = HttpPricing(group.quoter_url, answer_seconds=group.quoter_timeout.total_seconds())
-    catalogue = load_catalogue(service.settings.catalogue)
+    catalogue = load_catalogue(service.settings.catalogue, checksum_address)
     parts = Building(service, group, catalogue, pricing).parts()
     swaps.subscribe(
         service.subscriptions, store_swaps=parts.store_swaps, parking=service.parking("api")
@@ -102,7 +102,6 @@ class Building:
     def __init__(
         self, service: Service, group: ApiGroup, catalogue: Catalogue, pricing: Pricing
     ) -> None:
-        send_arrays_in_binary(service.engine)
         self._service = service
         self._group = group
         self._catalogue = catalogue

@@ -29,6 +29,7 @@ from swap_chain_watcher.usecases.report_networks import ReportNetworks
 from swap_chain_watcher.usecases.resume_network import ResumeNetwork
 from swap_chain_watcher.usecases.take_hints import TakeHints
 from swap_chains.errors import ChainUnavailable
+from swap_chains.evm.codec import checksum_address
 from swap_chains.evm.rpc import open_session
 from swap_domain.catalogue import Catalogue
 from swap_runtime.catalogue import load_catalogue
@@ -43,7 +44,7 @@ HEAD_PATIENCE = timedelta(seconds=2)
 def main() -> None:
     """Run the process."""
     settings = ChainWatcherSettings()  # type: ignore[call-arg]  # from the environment
-    catalogue = load_catalogue(settings.catalogue)
+    catalogue = load_catalogue(settings.catalogue, checksum_address)
 
     async def build(service: Service) -> None:
         await add_to(service, settings.chain_watcher, catalogue, settings.node_urls())

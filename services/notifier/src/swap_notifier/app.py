@@ -8,6 +8,7 @@ from uuid import uuid4
 
 import orjson
 
+from swap_chains.evm.codec import checksum_address
 from swap_contracts.public.rendering import render_webhook
 from swap_contracts.swaps import SwapChanged
 from swap_notifier.adapters.deliveries import PostgresDeliveries
@@ -61,7 +62,7 @@ async def build(service: Service) -> None:
 
 def renderer(settings: SharedSettings) -> Render:
     """Return what turns a swap into the bytes that every attempt sends."""
-    catalogue = public_catalogue(load_catalogue(settings.catalogue))
+    catalogue = public_catalogue(load_catalogue(settings.catalogue, checksum_address))
 
     def render(swap: SwapChanged) -> bytes:
         return orjson.dumps(render_webhook(swap, catalogue))

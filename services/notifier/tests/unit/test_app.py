@@ -31,7 +31,7 @@ def test_loads_neither_web3_nor_eth_account() -> None:
 
 
 def test_the_payload_says_which_change_it_is_about() -> None:
-    catalogue = public_catalogue(catalogue_from(a_catalogue_document()))
+    catalogue = public_catalogue(catalogue_from(a_catalogue_document(), to_address=str))
 
     payload = orjson.loads(orjson.dumps(render_webhook(a_swap(sequence=3), catalogue)))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from swap_chains.evm.codec import checksum_address
 from swap_chains.evm.rpc import Rpc, open_session
 from swap_chains.evm.state import EvmState
 from swap_domain.catalogue import Catalogue
@@ -38,7 +39,7 @@ def main() -> None:
 async def build(service: Service) -> None:
     group = service.group
     assert isinstance(group, QuoterGroup)
-    catalogue = load_catalogue(service.settings.catalogue)
+    catalogue = load_catalogue(service.settings.catalogue, checksum_address)
     market = Market(
         prices_max_age=None if group.prices_never_expire else group.prices_max_age,
         gas_max_age=group.gas_max_age,

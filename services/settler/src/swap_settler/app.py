@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from swap_chains.evm.codec import checksum_address
 from swap_chains.evm.rpc import open_session
 from swap_domain.catalogue import Catalogue
 from swap_runtime.catalogue import load_catalogue
@@ -32,7 +33,7 @@ def main() -> None:
 async def build(service: Service) -> None:
     group = service.group
     assert isinstance(group, SettlerGroup)
-    catalogue = load_catalogue(service.settings.catalogue)
+    catalogue = load_catalogue(service.settings.catalogue, checksum_address)
     announcer = Announcer(catalogue)
     _settle(service, group, catalogue, announcer)
     _send(service, group, catalogue, announcer)

@@ -67,7 +67,7 @@ class Chain:
         await check_chain(
             self.rpc,
             chain_id=self.network.chain_id,
-            depository=contracts.depository or contracts.treasury,
+            depository=contracts.depository,
             treasury=contracts.treasury,
             decimals={token.address: token.decimals for token in self.network.tokens},
             operator=self.sender.address,

@@ -83,7 +83,8 @@ class Killed(BaseException):
 def a_catalogue() -> Catalogue:
     document = yaml.safe_load(EXAMPLE.read_text())
     there = {**document["networks"][0], "name": DESTINATION, "chain_id": 31338}
-    return catalogue_from({**document, "networks": [document["networks"][0], there]})
+    networks = [document["networks"][0], there]
+    return catalogue_from({**document, "networks": networks}, to_address=str)
 
 
 def a_recipient(number: int) -> str:

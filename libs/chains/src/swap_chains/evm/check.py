@@ -14,7 +14,7 @@ async def check_chain(
     rpc: Rpc,
     *,
     chain_id: int,
-    depository: str,
+    depository: str | None,
     treasury: str,
     decimals: Mapping[str, int],
     operator: str | None = None,
@@ -56,23 +56,24 @@ async def check_chain_id(rpc: Rpc, chain_id: int) -> None:
 
 
 async def _findings(
-    node: Node, depository: str, treasury: str, decimals: Mapping[str, int], operator: str | None
+    node: Node,
+    depository: str | None,
+    treasury: str,
+    decimals: Mapping[str, int],
+    operator: str | None,
 ) -> list[str]:
-    findings = await _without_code(node, [depository, treasury, *decimals])
+    contracts = [treasury, *decimals] if depository is None else [depository, treasury, *decimals]
+    findings = await _without_code(node, contracts)
     if findings:
         return findings
     questions = [
         (f"{token} does not have {expected} decimals", token, codec.encode_decimals(), expected)
         for token, expected in decimals.items()
     ]
-    questions.append(
-        (
-            f"the Depository does not list the Treasury {treasury}",
-            depository,
-            codec.encode_is_whitelisted(treasury),
-            True,
-        )
-    )
+    if depository is not None:
+        lists = codec.encode_is_whitelisted(treasury)
+        finding = f"the Depository does not list the Treasury {treasury}"
+        questions.append((finding, depository, lists, True))
     if operator is not None:
         question = codec.encode_is_operator(operator)
         questions.append((f"{operator} is no operator", treasury, question, True))

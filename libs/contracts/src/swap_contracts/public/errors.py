@@ -1,4 +1,4 @@
-"""Every error code a partner can meet. The docs page and `GET /errors` are made from it."""
+"""Every error code a partner can meet. `GET /errors` is made from it."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from datetime import timedelta
 import aiohttp
 
 from swap_chain_watcher import observe
-from swap_chains.evm.check import check_chain, check_chain_id
+from swap_chains.evm.check import check_chain
 from swap_chains.evm.following import Pace
 from swap_chains.evm.reader import EvmReader
 from swap_chains.evm.rpc import Rpc
@@ -56,16 +56,13 @@ class EvmChain:
         if self._is_checked:
             return
         network = self.network
-        if network.contracts.depository is None:
-            await check_chain_id(self._rpc, network.chain_id)
-        else:
-            await check_chain(
-                self._rpc,
-                chain_id=network.chain_id,
-                depository=network.contracts.depository,
-                treasury=network.contracts.treasury,
-                decimals={token.address: token.decimals for token in network.tokens},
-            )
+        await check_chain(
+            self._rpc,
+            chain_id=network.chain_id,
+            depository=network.contracts.depository,
+            treasury=network.contracts.treasury,
+            decimals={token.address: token.decimals for token in network.tokens},
+        )
         self._is_checked = True
 
 
