@@ -62,6 +62,37 @@ class TestCreate:
             row.expires_at - row.created_at
         )
 
+    async def test_takes_empty_members_for_absent(self, api: Harness) -> None:
+        app = await api.an_app()
+        empty = ("source_address", "refund_address", "reference_id", "slippage", "refuel")
+
+        answer = await api.create(app, a_body(**dict.fromkeys(empty, "")))
+
+        assert answer.status_code == 200, answer.text
+        assert answer.json()["data"]["swap"]["metadata"]["reference_id"] is None
+
+    async def test_says_that_the_depository_alone_funds_swaps(self, api: Harness) -> None:
+        app = await api.an_app()
+
+        both = await api.create(app, a_body(use_gasless=True))
+        neither = await api.create(app, a_body(use_depository=False))
+
+        assert both.json()["error"]["message"] == (
+            "use_depository must be the only funding method for now"
+        )
+        assert neither.json()["error"]["message"].startswith("use_depository must be true")
+
+    async def test_refuses_a_refuel_that_a_quote_may_show(self, api: Harness) -> None:
+        app = await api.an_app()
+        route = {name: a_body()[name] for name in a_body() if "_address" not in name}
+
+        quoted = await api.get(app, "/quote", params={**route, "refuel": True})
+        created = await api.create(app, a_body(refuel=True))
+
+        assert quoted.status_code == 200, quoted.text
+        assert created.status_code == 400
+        assert "refuel" in created.json()["error"]["metadata"]["field_errors"]
+
     async def test_reads_back_the_bytes_it_answered(self, api: Harness) -> None:
         app = await api.an_app()
         created = await api.create(app, a_body())
@@ -154,10 +185,13 @@ REFUSED: list[tuple[dict[str, Any], int, str, str]] = [
     ({"use_depository": None, "use_gasless": True}, 400, "VALIDATION_ERROR", "use_depository"),
     ({"use_depository": None, "use_deposit_address": True}, 400, "VALIDATION_ERROR",
      "use_depository"),
+    ({"use_gasless": True}, 400, "VALIDATION_ERROR", "use_depository"),
+    ({"refuel": True}, 400, "VALIDATION_ERROR", "refuel"),
     ({"use_deposit_address": True}, 400, "CONFLICTING_FUNDING_METHODS", ""),
     ({"use_depository": None, "use_gasless": True, "use_deposit_address": True}, 400,
      "CONFLICTING_FUNDING_METHODS", ""),
     ({"source_network": "BARE_DEVNET"}, 400, "UNSUPPORTED_DEPOSITORY", ""),
+    ({"destination_address": ""}, 400, "VALIDATION_ERROR", "destination_address"),
     ({"destination_address": "0x12"}, 400, "INVALID_ADDRESS_ERROR", "destination_address"),
     ({"refund_address": TREASURY}, 400, "INVALID_ADDRESS_ERROR", "refund_address"),
     ({"source_address": USDC}, 400, "INVALID_ADDRESS_ERROR", "source_address"),

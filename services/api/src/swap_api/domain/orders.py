@@ -12,7 +12,6 @@ from swap_api.domain.refusals import ApiRefusal, Invalid
 from swap_contracts.public.errors import ErrorCode
 from swap_domain.catalogue import Catalogue, Network, Token
 
-REFERENCE_MAX: Final = 256
 OWN_INVENTORY: Final = "SOLVER"
 
 
@@ -70,10 +69,14 @@ class Funding:
         """
         :raises Invalid: when this deployment does not offer the method for new swaps.
         """
-        if self.method != "depository":
-            raise Invalid.field(
-                "use_depository", "must be true: swaps are funded through the Depository"
-            )
+        if self.method == "depository":
+            return
+        why = (
+            "must be the only funding method for now"
+            if self.use_depository
+            else "must be true: for now swaps are funded through the Depository alone"
+        )
+        raise Invalid.field("use_depository", why)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +130,14 @@ class SwapOrder:
     price: PriceAsked
     parties: Parties
     reference_id: str | None
+
+    def check_offered(self) -> None:
+        """
+        :raises Invalid: when it asks for what can be priced, and is not carried out yet.
+        """
+        self.price.funding.check_offered()
+        if self.price.refuel:
+            raise Invalid.field("refuel", "must be false: for now no gas token is sent along")
 
 
 def find_route(catalogue: Catalogue, environment: Environment, asked: RouteAsked) -> Route:

@@ -68,7 +68,7 @@ Moment = Annotated[datetime, AfterValidator(_aware)]
 
 
 class Parameters(BaseModel):
-    """What is unknown or null is not looked at."""
+    """What is unknown, null or empty is not looked at."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -118,6 +118,7 @@ class SwapBody(RouteParameters):
     refund_address: Text | None = Field(default=None, description="On the source network")
     reference_id: Reference | None = Field(default=None, description="A label of your own")
     use_new_deposit_address: bool = False
+    refuel: bool = Field(default=False, description="Not offered yet: must be false")
     source_exchange: Text | None = None
     destination_exchange: Text | None = None
 
@@ -178,7 +179,7 @@ def parse_query(model: type[Model], query: Sequence[tuple[str, str]]) -> Model:
 
 
 def parse_body(model: type[Model], body: bytes) -> tuple[Model, Mapping[str, Any]]:
-    """Read a body, and return it with what it was read from.
+    """Read a body, and return it with what it was read from; null and "" count as absent.
 
     :raises Invalid: when it is no JSON object, or with every field at fault.
     """
@@ -190,7 +191,7 @@ def parse_body(model: type[Model], body: bytes) -> tuple[Model, Mapping[str, Any
         raise Invalid("The body is not valid JSON") from None
     if not isinstance(content, dict):
         raise Invalid("The body must be a JSON object")
-    values = {name: value for name, value in content.items() if value is not None}
+    values = {name: value for name, value in content.items() if value not in (None, "")}
     return _validated(model, values), values
 
 

@@ -105,7 +105,7 @@ class CreateSwap:
         asked = creation.order.price
         route = find_route(self._catalogue, creation.caller.environment, asked.route)
         asked.funding.check(route.source_network)
-        asked.funding.check_offered()
+        creation.order.check_offered()
         asked.base_units(route.source)
         asked.slippage_ppm()
         return route, creation.order.parties.checked(route, self._addresses)

@@ -1,0 +1,139 @@
+"""What the api accepts, the settler takes: nobody is answered with a swap that cannot exist."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, MutableMapping
+from datetime import UTC, datetime, timedelta
+from itertools import count, product
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from services.api.tests.api_factories import a_body, a_caller, a_catalogue, a_quote
+from swap_api.adapters.rendering import JsonRendering
+from swap_api.domain.refusals import ApiRefusal
+from swap_api.http.endpoints import Context
+from swap_api.http.exchange import Request
+from swap_api.http.swaps import SwapEndpoints
+from swap_api.ports import Claim, NewSwap, Replay
+from swap_api.usecases.ask_price import AskPrice
+from swap_api.usecases.cap_unpaid_swaps import CapUnpaidSwaps
+from swap_api.usecases.create_swap import CreateSwap
+from swap_api.usecases.list_swaps import ListSwaps
+from swap_api.usecases.read_swap import ReadSwap
+from swap_contracts.quoting import (
+    LimitsAnswer,
+    PricesAnswer,
+    QuoteAnswer,
+    QuoteQuestion,
+    RouteQuestion,
+)
+from swap_contracts.swaps import SwapRequested
+from swap_contracts.topics import SWAP_REQUESTS
+from swap_runtime.public_catalogue import public_catalogue
+from swap_settler.usecases.facts import to_swap
+
+AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+FLAGS = ("refuel", "use_depository", "use_gasless", "use_deposit_address")
+MEMBERS: tuple[Mapping[str, Any], ...] = (
+    {},
+    {"reference_id": "order-1", "slippage": "0.01", "use_new_deposit_address": True},
+    {"source_address": "", "refund_address": "", "reference_id": "", "slippage": ""},
+)
+
+
+class Quoter:
+    """Prices what it is asked for, a refuel too."""
+
+    async def quote(self, question: QuoteQuestion) -> QuoteAnswer:
+        refuel = "1000" if question.refuel else None
+        quote = a_quote(refuel_in_source_base_units=refuel, refuel_base_units=refuel)
+        return QuoteAnswer(quote=quote, lifetime_seconds=300)
+
+    async def limits(self, question: RouteQuestion) -> LimitsAnswer:
+        raise NotImplementedError
+
+    async def prices(self) -> PricesAnswer:
+        raise NotImplementedError
+
+
+class Kept:
+    """Keeps what is created, and whatever else a creation asks of a database."""
+
+    def __init__(self) -> None:
+        self.creations: list[NewSwap] = []
+
+    async def add(self, new: NewSwap) -> None:
+        self.creations.append(new)
+
+    async def count(self, app_id: UUID, client: str | None, *, up_to: int) -> int:
+        return 0
+
+    async def claim(self, claim: Claim) -> Replay | None:
+        return None
+
+    async def release(self, claim: Claim) -> None:
+        return None
+
+
+async def requested(body: Mapping[str, Any]) -> SwapRequested | None:
+    """Return what the settler reads after the api was sent this body; None when it refused."""
+    catalogue, kept, ids = a_catalogue(), Kept(), count(1)
+    rendering = JsonRendering(catalogue, public_catalogue(catalogue))
+    create_swap = CreateSwap(
+        catalogue,
+        ask_price=AskPrice(Quoter(), rendering),
+        cap_unpaid_swaps=CapUnpaidSwaps(
+            kept, clock=lambda: AT, publishable_max=1, secret_max=1, is_lifted=False
+        ),
+        creations=kept,
+        idempotency=kept,
+        rendering=rendering,
+        clock=lambda: AT,
+        new_id=lambda: UUID(int=next(ids)),
+        new_sequence_number=lambda: next(ids),
+    )
+    unread: Any = None
+    swaps = SwapEndpoints(
+        catalogue,
+        create_swap=create_swap,
+        read_swap=ReadSwap(unread, unread, rendering),
+        list_swaps=ListSwaps(unread, unread, rendering),
+    )
+    try:
+        await swaps.create(a_request(body), Context(a_caller(), "", "request"))
+    except ApiRefusal:
+        assert kept.creations == []
+        return None
+    (new,) = kept.creations
+    read = SWAP_REQUESTS.envelope.model_validate_json(new.outgoing.payload).body
+    assert isinstance(read, SwapRequested)
+    return read
+
+
+def a_request(body: Mapping[str, Any]) -> Request:
+    async def receive() -> MutableMapping[str, Any]:
+        return {"type": "http.request", "body": json.dumps(body).encode()}
+
+    scope = {"method": "POST", "path": "/api/v2/swaps", "headers": [], "query_string": b""}
+    return Request(scope, receive)
+
+
+@pytest.mark.parametrize("flags", [*product([False, True], repeat=len(FLAGS))])
+@pytest.mark.parametrize("members", MEMBERS)
+async def test_the_settler_takes_whatever_the_api_accepts(
+    flags: tuple[bool, ...], members: Mapping[str, Any]
+) -> None:
+    asked = dict(zip(FLAGS, flags, strict=True))
+
+    body = await requested(a_body(**asked, **members))
+
+    is_offered = asked["use_depository"] and not any(
+        asked[flag] for flag in FLAGS if flag != "use_depository"
+    )
+    assert (body is not None) == is_offered
+    if body is not None:
+        swap = to_swap(body, at=AT + timedelta(seconds=1), trace_id="trace")
+        assert swap.terms.destination_address == body.destination_address
