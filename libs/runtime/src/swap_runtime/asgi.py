@@ -9,6 +9,8 @@ from typing import Any, Final
 
 import uvicorn
 
+from swap_runtime.bounded_http import BoundedHttp
+
 DRAIN_SECONDS: Final = 10
 
 
@@ -29,6 +31,7 @@ class AsgiServer:
                 app,
                 host=host,
                 port=port,
+                http=BoundedHttp,
                 log_config=None,
                 access_log=False,
                 server_header=False,

@@ -1,0 +1,152 @@
+"""How much of a request may come before its body, over real sockets."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable
+from typing import Any
+
+import pytest
+import uvicorn
+from uvicorn.server import ServerState
+
+from swap_runtime.asgi import AsgiServer
+from swap_runtime.bounded_http import HEAD_BYTES_MAX, BoundedHttp
+
+CHUNKED = b"POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n"
+EXPECTING = CHUNKED.replace(b"host: a", b"expect: 100-continue")
+WITHIN_SECONDS = 10
+
+
+async def count_body(scope: Any, receive: Any, send: Any) -> None:
+    """Answer with the number of bytes that came."""
+    if scope["type"] != "http":
+        return
+    size, has_more = 0, True
+    while has_more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return
+        size += len(message["body"])
+        has_more = message["more_body"]
+    body = str(size).encode()
+    headers = [(b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+@pytest.fixture
+async def port() -> AsyncIterator[int]:
+    server = AsgiServer(count_body, "127.0.0.1", 0)
+    yield await server.start()
+    await server.stop()
+
+
+async def ask(
+    port: int, *parts: bytes, first: tuple[bytes, bytes] | None = None, until: bytes | None = None
+) -> bytes:
+    """Send the parts, and return what comes back until then or until the end.
+
+    :param first: what is sent before, and what must have come back for it.
+    """
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        async with asyncio.timeout(WITHIN_SECONDS):
+            if first is not None:
+                writer.write(first[0])
+                await reader.readuntil(first[1])
+            writer.writelines(parts)
+            return await (reader.read() if until is None else reader.readuntil(until))
+    finally:
+        writer.close()
+
+
+def filled(begin: bytes, size: int = HEAD_BYTES_MAX + 1) -> bytes:
+    """Return so many bytes with this beginning, and no end in sight."""
+    return begin + b"x" * (size - len(begin))
+
+
+def headers(number: int) -> Iterable[bytes]:
+    return (b"name-%06d: value\r\n" % i for i in range(number))
+
+
+class TestRefuses:
+    @pytest.mark.parametrize(
+        "begin", [b"GET /", b"GET / HTTP/1.1\r\nhost: ", b"GET / HTTP/1.1\r\nhost"]
+    )
+    async def test_a_head_without_an_end(self, port: int, begin: bytes) -> None:
+        assert (await ask(port, filled(begin))).startswith(b"HTTP/1.1 431 ")
+
+    async def test_headers_without_an_end(self, port: int) -> None:
+        many = b"GET / HTTP/1.1\r\n" + b"".join(headers(HEAD_BYTES_MAX))
+
+        assert (await ask(port, many[: HEAD_BYTES_MAX + 1])).startswith(b"HTTP/1.1 431 ")
+
+    async def test_trailers_without_an_end(self, port: int) -> None:
+        many = b"0\r\n" + b"".join(headers(HEAD_BYTES_MAX))
+        first = (EXPECTING, b" 100 Continue\r\n\r\n")
+
+        answer = await ask(port, many[: HEAD_BYTES_MAX + 1], first=first)
+
+        assert answer.startswith(b"HTTP/1.1 431 ")
+
+    async def test_the_next_request_of_a_connection_alike(self, port: int) -> None:
+        first = (b"GET / HTTP/1.1\r\nhost: a\r\n\r\n", b"\r\n\r\n0")
+
+        answer = await ask(port, filled(b"GET /"), first=first)
+
+        assert answer.startswith(b"HTTP/1.1 431 ")
+
+    async def test_a_head_that_came_whole_in_one_read(self) -> None:
+        transport = Transport()
+        config = uvicorn.Config(count_body, log_config=None)
+        protocol = BoundedHttp(config, ServerState(), {})
+        protocol.connection_made(transport)
+
+        protocol.data_received(filled(b"GET /") + b" HTTP/1.1\r\nhost: a\r\n\r\n")
+
+        assert transport.written.startswith(b"HTTP/1.1 431 ")
+        assert transport.is_closed
+        assert protocol.cycle is None
+
+
+class TestLetsPass:
+    async def test_a_head_that_is_large(self, port: int) -> None:
+        head = filled(b"GET / HTTP/1.1\r\nhost: ", HEAD_BYTES_MAX - 4) + b"\r\n\r\n"
+
+        assert (await ask(port, head, until=b"\r\n\r\n0")).startswith(b"HTTP/1.1 200 ")
+
+    @pytest.mark.parametrize("number", [1, 2])
+    async def test_a_body_that_is_larger(self, port: int, number: int) -> None:
+        size = 4 * HEAD_BYTES_MAX
+        head = b"POST / HTTP/1.1\r\nhost: a\r\ncontent-length: %d\r\n\r\n" % size
+
+        answer = await ask(port, *[head + b"x" * size] * number, until=b"\r\n\r\n%d" % size)
+
+        assert answer.startswith(b"HTTP/1.1 200 ")
+
+    async def test_a_body_in_chunks_that_is_larger(self, port: int) -> None:
+        chunk = b"1000\r\n" + b"x" * 0x1000 + b"\r\n"
+
+        answer = await ask(port, CHUNKED, chunk * 32, b"0\r\n\r\n", until=b"%d" % (32 * 0x1000))
+
+        assert answer.startswith(b"HTTP/1.1 200 ")
+
+    async def test_what_cannot_be_read_is_told_as_before(self, port: int) -> None:
+        assert (await ask(port, b"nonsense\r\n\r\n")).startswith(b"HTTP/1.1 400 ")
+
+
+class Transport(asyncio.Transport):
+    def __init__(self) -> None:
+        super().__init__()
+        self.written = b""
+        self.is_closed = False
+
+    def write(self, data: Any) -> None:
+        self.written += data
+
+    def close(self) -> None:
+        self.is_closed = True
+
+    def is_closing(self) -> bool:
+        return self.is_closed
