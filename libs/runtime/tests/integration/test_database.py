@@ -153,3 +153,27 @@ class TestWakes:
         end_connections(database)
         assert await wake.wait(timedelta(seconds=10))
         listening.cancel()
+
+
+class TestArrays:
+    async def test_arrive_as_they_were_whatever_is_in_them(self, engine: AsyncEngine) -> None:
+        given = {
+            "words": ['a "quoted" \\ word', "", "NULL", "{,}", None],
+            "bodies": [b"\x00\xff", b"", None],
+            "numbers": [1, 2**40, None],
+            "nothing": [None, None],
+            "digits": [
+                "115792089237316195423570985008687907853269984665640564039457584007913129639935"
+            ],
+        }
+        statement = text("""
+SELECT CAST(:words AS text[]), CAST(:bodies AS bytea[]), CAST(:numbers AS bigint[]),
+       CAST(:nothing AS timestamptz[]), CAST(:digits AS numeric[])
+""")
+
+        async with reading(engine) as connection:
+            row = (await connection.execute(statement, given)).one()
+
+        *lists, digits = row
+        assert lists == [given["words"], given["bodies"], given["numbers"], given["nothing"]]
+        assert [str(number) for number in digits] == given["digits"]
