@@ -6,7 +6,6 @@ import asyncio
 import os
 import time
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -159,7 +158,7 @@ class Run:
             )
             await asyncio.sleep(settings.warm_up)
             before = self._read()
-            with profiled(self._profiled_pid(), self._places.var.parent, settings.seconds):
+            with profiled(self._profiled(), self._places.var.parent, settings.seconds):
                 await asyncio.wait({running}, timeout=until - time.time())
             after = self._read()
             ids = await running
@@ -196,9 +195,7 @@ class Run:
         records = Registry(self._places.processes_file).list_alive()
         return [r.pid for r in records if r.name.rpartition("-")[0] in SERVICES]
 
-    def _profiled_pid(self) -> int | None:
-        with suppress(StopIteration):
-            records = Registry(self._places.processes_file).list_alive()
-            wanted = f"{self._settings.profile}-0"
-            return next(record.pid for record in records if record.name == wanted)
-        return None
+    def _profiled(self) -> dict[str, int]:
+        wanted = {f"{name}-0" for name in self._settings.profile.split(",")}
+        records = Registry(self._places.processes_file).list_alive()
+        return {record.name: record.pid for record in records if record.name in wanted}

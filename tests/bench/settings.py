@@ -30,7 +30,7 @@ class Settings:
     creators: int = 12  # requests under way at once
     floor_messages: int = 20_000
     floor_transactions: int = 4_000
-    profile: str = ""  # a process that PROFILER looks at under full load
+    profile: str = ""  # services that a profiler looks at under full load: `api,settler`
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ) -> Settings:
