@@ -11,7 +11,11 @@ import orjson
 import pytest
 from api_factories import BOB, DEPOSITORY, TREASURY, USDC, a_body
 from api_harness import Harness
+from sqlalchemy import TextClause, text
 
+from swap_api.adapters import statements
+from swap_api.adapters.swaps import PostgresSwaps
+from swap_api.domain.keys import KeyKind
 from swap_contracts.envelope import Envelope
 from swap_contracts.public.models import PreparedSwapModel
 from swap_contracts.swaps import SwapRequested
@@ -262,3 +266,52 @@ class TestPendingSwaps:
         await api.create(full, a_body())
 
         assert (await api.create(free, a_body())).status_code == 200
+
+    async def test_are_counted_apart_for_each_client_of_a_publishable_key(
+        self, api: Harness
+    ) -> None:
+        app = await api.an_app(kind=KeyKind.PUBLISHABLE)
+        secret = await api.another_key(app, KeyKind.SECRET)
+        for key in (app, app, secret):
+            await api.create(key, a_body())
+
+        swaps = PostgresSwaps(api.service.engine)
+        counts = [
+            await swaps.count(app.id, client, up_to=10)
+            for client in ("203.0.113.7", None, "203.0.113.8")
+        ]
+
+        assert counts == [2, 1, 0]
+        assert await swaps.count(app.id, "203.0.113.7", up_to=1) == 1
+
+    @pytest.mark.parametrize(
+        ("statement", "client"),
+        [
+            (statements.COUNT_UNPAID_OF_CLIENT, {"client": "client 7"}),
+            (statements.COUNT_UNPAID_OF_APP, {}),
+        ],
+    )
+    async def test_of_other_clients_are_not_looked_at(
+        self, api: Harness, statement: TextClause, client: dict[str, str]
+    ) -> None:
+        app = await api.an_app()
+        async with api.service.engine.begin() as connection:
+            await connection.execute(text(MANY_CLIENTS), {"app_id": app.id})
+            await connection.exec_driver_sql("ANALYZE swap")
+
+        rows = await api.rows(f"EXPLAIN {statement.text}", app_id=app.id, up_to=100, **client)
+
+        plan = [row[0].strip() for row in rows]
+        (condition,) = [line for line in plan if line.startswith("Index Cond")]
+        assert any("swap_unpaid" in line for line in plan)
+        assert "client" in condition
+        assert not any(line.startswith("Filter") for line in plan)
+
+
+MANY_CLIENTS = """
+INSERT INTO swap (id, app_id, sequence_number, sequence, status, client, is_unpaid, source_network,
+  destination_network, destination_address, created_at, expires_at, document, step_status)
+SELECT uuidv7(), :app_id, n, 1, 'user_transfer_pending', 'client ' || n, true, 'A', 'B', 'address',
+  now(), now(), 'x', 'action_required'
+FROM generate_series(1, 5000) AS n
+"""

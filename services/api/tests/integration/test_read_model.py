@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from api_factories import ALICE, AT, BOB, HASH, a_body, a_message, a_swap, an_input
@@ -50,6 +50,23 @@ class TestSwapChanged:
                 await api.parts.store_swaps([message])
 
         assert (await shown(api, app, first))["status"] == "completed"
+
+    async def test_moves_the_deadline_of_row_zero(self, api: Harness) -> None:
+        app = await api.an_app()
+        created = (await api.create(app, a_body())).json()["data"]["swap"]
+        later = datetime(2030, 1, 2, 3, 4, 5, tzinfo=UTC)
+        swap = a_swap(
+            app_id=app.id,
+            swap_id=created["id"],
+            sequence_number=created["metadata"]["sequence_number"],
+            expires_at=later,
+        )
+
+        await api.parts.store_swaps([a_message(swap)])
+
+        answer = await api.get(app, f"/swaps/{swap.swap_id}/deposit_actions")
+        (step,) = answer.json()["data"]
+        assert datetime.fromisoformat(step["expires_at"]) == later
 
     async def test_again_changes_nothing(self, api: Harness) -> None:
         app = await api.an_app()

@@ -89,7 +89,8 @@ UPSERT_SWAPS: Final = text(
     + """
 ON CONFLICT (id) DO UPDATE SET
   sequence = excluded.sequence, status = excluded.status, is_unpaid = excluded.is_unpaid,
-  refund_address = excluded.refund_address, document = excluded.document,
+  refund_address = excluded.refund_address, expires_at = excluded.expires_at,
+  document = excluded.document,
   gaps = excluded.gaps, action = excluded.action, step_status = excluded.step_status
 WHERE excluded.sequence > swap.sequence
 """
@@ -112,9 +113,15 @@ FROM unnest(CAST(:app_id AS uuid[]), CAST(:hash AS text[])) AS wanted(app_id, ha
 JOIN transaction_hash AS t USING (app_id, hash) JOIN swap AS s ON s.id = t.swap_id
 ORDER BY t.app_id, t.hash, s.created_at DESC
 """)
-COUNT_UNPAID: Final = text("""
+# Two statements: the index does not serve IS NOT DISTINCT FROM.
+COUNT_UNPAID_OF_CLIENT: Final = text("""
 SELECT count(*) FROM (
-  SELECT FROM swap WHERE app_id = :app_id AND client IS NOT DISTINCT FROM :client AND is_unpaid
+  SELECT FROM swap WHERE app_id = :app_id AND client = :client AND is_unpaid
+  LIMIT :up_to) AS counted
+""")
+COUNT_UNPAID_OF_APP: Final = text("""
+SELECT count(*) FROM (
+  SELECT FROM swap WHERE app_id = :app_id AND client IS NULL AND is_unpaid
   LIMIT :up_to) AS counted
 """)
 HEADS: Final = text("SELECT network, block_number FROM chain_watcher.progress")

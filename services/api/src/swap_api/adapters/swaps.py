@@ -45,9 +45,12 @@ class PostgresSwaps:
         return SwapPage(shown, total, has_more=len(rows) > wanted.page_size)
 
     async def count(self, app_id: UUID, client: str | None, *, up_to: int) -> int:
-        values = {"app_id": app_id, "client": client, "up_to": up_to}
+        values: dict[str, object] = {"app_id": app_id, "up_to": up_to}
+        statement = statements.COUNT_UNPAID_OF_APP
+        if client is not None:
+            statement, values["client"] = statements.COUNT_UNPAID_OF_CLIENT, client
         async with reading(self._engine) as connection:
-            return int(await connection.scalar(statements.COUNT_UNPAID, values) or 0)
+            return int(await connection.scalar(statement, values) or 0)
 
     async def _find_batch(self, ids: Sequence[UUID]) -> Sequence[Found | Exception]:
         async with reading(self._engine) as connection:
