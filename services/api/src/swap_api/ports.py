@@ -121,7 +121,14 @@ class SequenceNumberTaken(Exception):
 
 class Callers(Protocol):
     async def find(self, key: str) -> Caller | None:
-        """Return whose key it is; None when it is unknown or revoked."""
+        """Return whose key it is; None when it is unknown or revoked.
+
+        :raises Unavailable: when that cannot be looked up.
+        """
+        ...
+
+    def recall(self, key: str) -> Caller | None:
+        """Return whose key it was when it was last looked up, however long ago."""
         ...
 
 

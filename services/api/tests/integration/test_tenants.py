@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
 import httpx
 import pytest
 from api_factories import ALICE, HASH, a_body, a_message, a_swap, an_input
 from api_harness import App, Harness
+from pydantic import SecretStr
+from sqlalchemy import make_url
 
 from swap_api.domain.keys import Environment, KeyKind
+from swap_runtime.database import create_engine
 
 pytestmark = pytest.mark.connected
 
@@ -155,6 +158,25 @@ class TestKeys:
 
         (row,) = await api.rows("SELECT last_used_at FROM api_key")
         assert row.last_used_at is not None
+
+    async def test_that_are_known_are_told_that_the_process_is_well_without_postgres(
+        self, api: Harness, database_url: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("swap_api.adapters.callers.REMEMBERED_FOR", timedelta(seconds=-1))
+        app, stranger = await api.an_app(), await api.an_app()
+        await api.get(app, "/health")
+        url = make_url(database_url).set(port=1).render_as_string(hide_password=False)
+        away = create_engine(SecretStr(url), application_name="away")
+        monkeypatch.setattr(api.parts.callers, "_engine", away)
+
+        statuses = [
+            (await api.get(key, path)).status_code
+            for key, path in ((app, "/health"), (app, "/networks"), (stranger, "/health"))
+        ]
+        nobody = await api.client.get("/api/v2/health")
+
+        assert statuses == [200, 503, 503]
+        assert nobody.status_code == 401
 
     async def test_cost_no_query_once_they_are_known(self, api: Harness) -> None:
         app = await api.an_app()

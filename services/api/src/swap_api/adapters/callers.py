@@ -62,11 +62,14 @@ class PostgresCallers:
         known = self._remembered.get(key_hash)
         if known is None or known.until < monotonic():
             known = self._remember(key_hash, await self._asking(key_hash))
-        caller, now = known.caller, self._clock()
-        if caller is None or (caller.expires_at is not None and caller.expires_at <= now):
-            return None
-        self._used[caller.key_id] = now
+        caller = self._unexpired(known.caller)
+        if caller is not None:
+            self._used[caller.key_id] = self._clock()
         return caller
+
+    def recall(self, key: str) -> Caller | None:
+        known = self._remembered.get(self._hashes(key)) if len(key) <= KEY_LENGTH_MAX else None
+        return None if known is None else self._unexpired(known.caller)
 
     async def save_uses(self) -> None:
         """Write down when keys were last used; a crash forgets a moment of it."""
@@ -75,6 +78,11 @@ class PostgresCallers:
             values = {"id": list(used), "at": list(used.values())}
             async with transaction(self._engine) as connection:
                 await connection.execute(statements.NOTE_USE, values)
+
+    def _unexpired(self, caller: Caller | None) -> Caller | None:
+        if caller is None or caller.expires_at is None or caller.expires_at > self._clock():
+            return caller
+        return None
 
     def _remember(self, key_hash: bytes, caller: Caller | None) -> _Remembered:
         known = _Remembered(caller, monotonic() + REMEMBERED_FOR.total_seconds())

@@ -38,6 +38,7 @@ class Endpoint:
     answers: Any  # the type of `data`
     kind: Kind = Kind.READ
     scope: Scope = Scope.ANY
+    needs_process_alone: bool = False  # answered while Postgres is away, to keys known before
     query: type[Parameters] | None = None
     body: type[Parameters] | None = None
     refuses: Sequence[ErrorCode] = ()

@@ -110,7 +110,9 @@ class Gateway:
         """
         request = exchange.request
         keys = (request.header(name) for name in self._key_headers)
-        caller = await self._identify_caller(next(filter(None, keys), None))
+        caller = await self._identify_caller(
+            next(filter(None, keys), None), from_memory=endpoint.needs_process_alone
+        )
         client = self._clients.bucket(request) if caller.is_publishable else ""
         exchange.standing = await self._limit_requests(caller, client, endpoint.kind)
         caller.require(endpoint.scope)

@@ -148,5 +148,12 @@ def _pricing(pricing: PricingEndpoints) -> list[Endpoint]:
             refuses=PRICE_REFUSALS,
         ),
         Endpoint("GET", f"{API}/errors", pricing.errors, "List every error code", ERROR_LIST),
-        Endpoint("GET", f"{API}/health", pricing.health, "Check that the API runs", HealthModel),
+        Endpoint(
+            "GET",
+            f"{API}/health",
+            pricing.health,
+            "Check that the API runs",
+            HealthModel,
+            needs_process_alone=True,
+        ),
     ]

@@ -4,6 +4,7 @@ from swap_api.domain.keys import Caller, forbidden
 from swap_api.domain.refusals import ApiRefusal
 from swap_api.ports import Callers
 from swap_contracts.public.errors import ErrorCode
+from swap_runtime.errors import Unavailable
 
 
 class IdentifyCaller:
@@ -16,15 +17,22 @@ class IdentifyCaller:
         self._callers = callers
         self._header = header
 
-    async def __call__(self, key: str | None) -> Caller:
+    async def __call__(self, key: str | None, *, from_memory: bool = False) -> Caller:
         """
+        :param from_memory: whether the last known caller will do while keys cannot be looked up.
         :raises ApiRefusal: when there is no key, or it opens nothing.
+        :raises Unavailable: when keys cannot be looked up.
         """
         if not key:
             raise ApiRefusal(
                 ErrorCode.API_KEY_REQUIRED, f"Send your API key in the header {self._header}"
             )
-        caller = await self._callers.find(key)
+        try:
+            caller = await self._callers.find(key)
+        except Unavailable:
+            caller = self._callers.recall(key) if from_memory else None
+            if caller is None:
+                raise
         if caller is None:
             raise forbidden("The API key is unknown, revoked or expired")
         return caller
