@@ -15,7 +15,8 @@ from swap_chains.evm.codec import (
 from swap_domain.catalogue import Network, Token
 from swap_domain.lifecycle import Status
 
-# Above what the Depository's calls were measured to use, for tokens with costly transfers.
+# About three times what evm/gas.json measures (depositNative, depositERC20): tokens may have costly
+# transfers, and a wallet pays for the gas that is used, whatever the limit.
 GAS_LIMIT_NATIVE: Final = 120_000
 GAS_LIMIT_ERC20: Final = 200_000
 
