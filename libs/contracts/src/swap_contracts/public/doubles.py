@@ -1,12 +1,12 @@
 """From base units to the doubles of the public interface, at the very end and nowhere else.
 
-A double keeps 15 decimal digits; `precision` is at most 8 decimals, so amounts below ten million
-tokens survive unchanged. What is exact travels beside it as base units.
+Python divides integers of any size with one correct rounding. A double keeps 15 decimal digits;
+`precision` is at most 8 decimals, so amounts below ten million tokens survive unchanged. What is
+exact travels beside it as base units.
 """
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import Final
 
 USD_DECIMALS: Final = 18
@@ -41,9 +41,9 @@ def fraction(ppm: int) -> float:
 
 
 def ratio(numerator: int, denominator: int) -> float:
-    """Return the quotient; Python divides integers of any size with one correct rounding."""
+    """Return the quotient."""
     return numerator / denominator
 
 
 def _double(units: int, decimals: int) -> float:
-    return float(Decimal(units).scaleb(-decimals)) if decimals else float(units)
+    return units / 10**decimals
