@@ -9,6 +9,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from aiokafka.errors import MessageSizeTooLargeError
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
@@ -16,7 +17,7 @@ from libs.runtime.tests.fakes import decide, outgoing
 from swap_runtime.crashpoint import KILLED
 from swap_runtime.database import forbid_open_transaction
 from swap_runtime.outbox import add_to_outbox
-from swap_runtime.relay import Relay
+from swap_runtime.relay import TOO_LARGE, Relay
 
 pytestmark = pytest.mark.connected
 WAITING = text("SELECT count(*) FROM outbox WHERE published_at IS NULL")
@@ -53,6 +54,26 @@ class FakeProducer:
 
     async def discard(self) -> None:
         self.discarded += 1
+
+
+class NarrowProducer(FakeProducer):
+    """Takes no row of that key: by itself, or because the broker says so."""
+
+    def __init__(self, *, too_large: bytes, says: str) -> None:
+        super().__init__()
+        self._too_large = too_large
+        self._says = says
+
+    async def send(
+        self, topic: str, value: bytes, key: bytes, headers: Sequence[tuple[str, bytes]]
+    ) -> Awaitable[object]:
+        if key != self._too_large:
+            return await super().send(topic, value, key, headers)
+        if self._says == "producer":
+            raise MessageSizeTooLargeError
+        refused = asyncio.get_running_loop().create_future()
+        refused.set_exception(MessageSizeTooLargeError())
+        return refused
 
 
 class HangingProducer(FakeProducer):
@@ -99,6 +120,21 @@ class TestPublishBatch:
 
         assert await relay.publish_batch() == 2
         assert producer.delivered == [b"w", b"w", b"x"]
+
+    @pytest.mark.parametrize("says", ["producer", "broker"])
+    async def test_leaves_a_row_that_is_too_large_to_the_sweep_and_goes_on(
+        self, engine: AsyncEngine, says: str
+    ) -> None:
+        producer = NarrowProducer(too_large=b"b", says=says)
+        relay = Relay(engine, producer, holder="a")
+        await decide(engine, outgoing("a"), outgoing("b"), outgoing("c"))
+        counted = TOO_LARGE._value.get()
+
+        assert await relay.publish_batch() == 3
+
+        assert producer.delivered == [b"a", b"c"]
+        assert await waiting(engine) == 0
+        assert TOO_LARGE._value.get() == counted + 1
 
     async def test_k3_does_not_lose_a_lower_id_that_commits_late(self, engine: AsyncEngine) -> None:
         producer = FakeProducer()
