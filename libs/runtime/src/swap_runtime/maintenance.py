@@ -45,12 +45,23 @@ WHERE relname = 'watermark' AND has_schema_privilege(nspname, 'USAGE')
   AND has_table_privilege(pg_class.oid, 'SELECT')
 ORDER BY 1
 """)
-# A topic without any watermark has a reader that has not come yet: its rows stay.
+# A topic without any watermark has a reader that has not come yet: its rows stay. However many
+# rows the day has, two probes of `outbox_swept` per topic tell: the next topic, and its last row.
 IS_UNREAD: Final = """
-WITH mark AS ({marks})
+WITH RECURSIVE mark AS ({marks}), found AS (
+  (SELECT topic FROM {day} ORDER BY topic LIMIT 1)
+  UNION ALL
+  SELECT (SELECT o.topic FROM {day} o WHERE o.topic > found.topic ORDER BY o.topic LIMIT 1)
+  FROM found WHERE found.topic IS NOT NULL
+)
 SELECT EXISTS (
-  SELECT FROM {day} o WHERE NOT EXISTS (SELECT FROM mark WHERE mark.topic = o.topic)
-    OR EXISTS (SELECT FROM mark WHERE mark.topic = o.topic AND (o.xid, o.id) > (mark.xid, mark.id))
+  SELECT FROM found CROSS JOIN LATERAL (
+    SELECT o.xid, o.id FROM {day} o WHERE o.topic = found.topic
+    ORDER BY o.xid DESC, o.id DESC LIMIT 1) AS last
+  WHERE NOT EXISTS (SELECT FROM mark WHERE mark.topic = found.topic)
+    OR EXISTS (
+      SELECT FROM mark
+      WHERE mark.topic = found.topic AND (last.xid, last.id) > (mark.xid, mark.id))
 )
 """
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from sqlalchemy import text
@@ -10,7 +11,7 @@ from libs.runtime.tests.fakes import NOTES, KeepNotes, decide, outgoing
 from swap_runtime.batches import Batches
 from swap_runtime.consumer import Consumer
 from swap_runtime.database import transaction
-from swap_runtime.maintenance import Maintenance
+from swap_runtime.maintenance import IS_UNREAD, Maintenance
 from swap_runtime.parking import PostgresParking
 from swap_runtime.settings import SweepSettings
 from swap_runtime.sweep import Sweep
@@ -24,6 +25,24 @@ SELECT count(*) FROM pg_inherits WHERE inhparent = 'outbox'::regclass
 # As if no time had been kept: yesterday's partition is old enough to go.
 NONE_KEPT = timedelta(0)
 TO_YESTERDAY = "UPDATE outbox SET created_at = created_at - interval '1 day'"
+
+
+MANY_ROWS = """
+WITH topics AS (SELECT 'topic' || n AS topic FROM generate_series(1, 3) AS n), marked AS (
+  INSERT INTO watermark (consumer, source, topic, xid, id)
+  SELECT 'test', 'settler', topic, '999999999', 0 FROM topics)
+INSERT INTO outbox (message_id, topic, key, payload)
+SELECT gen_random_uuid(), topic, '', '' FROM topics, generate_series(1, 2000)
+"""
+
+
+def looked_at(plan: dict[str, Any]) -> int:
+    """Return how many rows of the outbox a plan visited, those it threw away included."""
+    here = 0
+    if str(plan.get("Relation Name", "")).startswith("outbox"):
+        per_loop = plan["Actual Rows"] + plan.get("Rows Removed by Filter", 0)
+        here = int(per_loop * plan["Actual Loops"])
+    return here + sum(looked_at(child) for child in plan.get("Plans", ()))
 
 
 async def scalar(engine: AsyncEngine, statement: str) -> object:
@@ -116,6 +135,34 @@ class TestDropReadDays:
 
         assert await scalar(engine, "SELECT count(*) FROM outbox") == 1
         assert await scalar(engine, "SELECT count(*) FROM outbox WHERE id = 1") == 0
+
+    async def test_keeps_a_day_of_which_one_topic_is_not_read(
+        self, engine: AsyncEngine, maintenance: Maintenance, sweep: Sweep
+    ) -> None:
+        await decide(engine, outgoing(), outgoing(version=2))
+        await execute(engine, TO_YESTERDAY)
+        await sweep()
+        await sweep()
+        await execute(engine, "UPDATE outbox SET topic = 'zebras.v1' WHERE id = 2")
+
+        await maintenance.drop_read_days(kept=NONE_KEPT)
+
+        assert await scalar(engine, "SELECT count(*) FROM outbox") == 2
+
+    async def test_looks_at_few_rows_however_many_a_day_has(self, engine: AsyncEngine) -> None:
+        async with transaction(engine) as connection:
+            await connection.execute(text(MANY_ROWS))
+        await execute(engine, "ANALYZE outbox")
+        day = await scalar(engine, "SELECT min(tableoid::regclass::text) FROM outbox")
+        marks = "SELECT topic, xid, id FROM watermark"
+
+        async with transaction(engine) as connection:
+            statement = IS_UNREAD.format(marks=marks, day=day)
+            plan: Any = await connection.scalar(
+                text(f"EXPLAIN (ANALYZE, TIMING off, FORMAT json) {statement}")
+            )
+
+        assert 0 < looked_at(plan[0]["Plan"]) < 20
 
     async def test_keeps_recent_days(self, engine: AsyncEngine, maintenance: Maintenance) -> None:
         before = await scalar(engine, DAYS)
