@@ -131,12 +131,7 @@ class TestWebhookCommands:
         assert port.asked[-1][:3] == (
             "POST",
             "/admin/endpoints",
-            {
-                "app_id": APP_ID,
-                "url": "http://a.example",
-                "wants_updates": True,
-                "environment": "test",
-            },
+            {"app_id": APP_ID, "url": "http://a.example", "wants_updates": True},
         )
 
 

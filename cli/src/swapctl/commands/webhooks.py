@@ -7,7 +7,7 @@ from uuid import UUID
 
 import typer
 
-from swapctl.commands.partners import AppId, Environment
+from swapctl.commands.partners import AppId
 from swapctl.context import internal
 from swapctl.output import Json, show, show_all
 from swapctl.places import ServiceName
@@ -21,20 +21,14 @@ def add_webhook(
     context: typer.Context,
     *,
     app_id: AppId,
-    url: Annotated[str, typer.Option(help="https in live, http is allowed in test.")],
+    url: Annotated[str, typer.Option(help="https; a test deployment takes http too.")],
     updates: Annotated[
         bool, typer.Option("--updates", help="Also send progress within a status.")
     ] = False,
-    environment: Annotated[Environment, typer.Option()] = Environment.TEST,
     as_json: Json = False,
 ) -> None:
     """Add an endpoint and show its secret, this once."""
-    body = {
-        "app_id": str(app_id),
-        "url": url,
-        "wants_updates": updates,
-        "environment": environment.value,
-    }
+    body = {"app_id": str(app_id), "url": url, "wants_updates": updates}
     show(internal(context, ServiceName.NOTIFIER).post("/endpoints", body), as_json=as_json)
 
 

@@ -9,6 +9,7 @@ from uuid import uuid4
 import orjson
 
 from swap_chains.evm.codec import checksum_address
+from swap_contracts.public.catalogue import PublicCatalogue
 from swap_contracts.public.rendering import render_webhook
 from swap_contracts.swaps import SwapChanged
 from swap_notifier.adapters.deliveries import PostgresDeliveries
@@ -33,7 +34,6 @@ from swap_notifier.usecases.switch_endpoints import SwitchEndpoints
 from swap_runtime.catalogue import load_catalogue
 from swap_runtime.public_catalogue import public_catalogue
 from swap_runtime.service import Service, run
-from swap_runtime.settings import SharedSettings
 from swap_runtime.wake import Wake
 
 FORGET_INTERVAL = timedelta(hours=1)
@@ -47,22 +47,22 @@ def main() -> None:
 async def build(service: Service) -> None:
     group = service.group
     assert isinstance(group, NotifierGroup)
+    catalogue = load_catalogue(service.settings.catalogue, checksum_address)
     swaps.subscribe(
         service.subscriptions,
         create_messages=CreateMessages(
             PostgresUnitOfWork(service.engine, consumer="notifier"),
-            renderer(service.settings),
+            renderer(public_catalogue(catalogue)),
             clock=service.clock,
         ),
         parking=service.parking("notifier"),
     )
     _deliver(service, group)
-    _administer(service, group)
+    _administer(service, group, environment=catalogue.environment)
 
 
-def renderer(settings: SharedSettings) -> Render:
+def renderer(catalogue: PublicCatalogue) -> Render:
     """Return what turns a swap into the bytes that every attempt sends."""
-    catalogue = public_catalogue(load_catalogue(settings.catalogue, checksum_address))
 
     def render(swap: SwapChanged) -> bytes:
         return orjson.dumps(render_webhook(swap, catalogue))
@@ -94,7 +94,7 @@ def _deliver(service: Service, group: NotifierGroup) -> None:
     service.on_stop(deliver_messages.finish)
 
 
-def _administer(service: Service, group: NotifierGroup) -> None:
+def _administer(service: Service, group: NotifierGroup, *, environment: str) -> None:
     clock = service.clock
     endpoints = PostgresEndpoints(service.engine)
     messages = PostgresMessages(service.engine)
@@ -104,6 +104,7 @@ def _administer(service: Service, group: NotifierGroup) -> None:
         add_endpoint=AddEndpoint(
             endpoints,
             SystemNames(),
+            environment=environment,
             allow_loopback=group.allow_loopback,
             clock=clock,
             new_id=uuid4,

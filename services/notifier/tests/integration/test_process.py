@@ -86,8 +86,8 @@ async def environment(
 ) -> dict[str, str]:
     await ensure_topics(broker.settings)
     migrated("settler")
-    catalogue = tmp_path / "catalogue.yaml"
-    catalogue.write_text(json.dumps(a_catalogue_document()))  # every JSON is YAML
+    catalogue = str(tmp_path / "catalogue.yaml")
+    write_catalogue(catalogue)
     return {
         "SWAP_KAFKA__BOOTSTRAP_SERVERS": broker.settings.bootstrap_servers,
         "SWAP_KAFKA__SESSION_TIMEOUT_MS": str(broker.settings.session_timeout_ms),
@@ -95,7 +95,7 @@ async def environment(
         "SWAP_KAFKA__FETCH_MAX_WAIT_MS": str(broker.settings.fetch_max_wait_ms),
         "SWAP_REDIS__URL": "redis://127.0.0.1:1",
         "SWAP_OPERATOR__TOKEN": TOKEN,
-        "SWAP_CATALOGUE": str(catalogue),
+        "SWAP_CATALOGUE": catalogue,
         "SWAP_NOTIFIER__DATABASE_URL": migrated("notifier"),
         "SWAP_NOTIFIER__ALLOW_LOOPBACK": "true",
         "SWAP_NOTIFIER__ATTEMPT_TIMEOUT": "PT1S",
@@ -106,6 +106,10 @@ async def environment(
 async def sink() -> AsyncIterator[Sink]:
     async with open_sink() as sink:
         yield sink
+
+
+def write_catalogue(path: str, **members: Any) -> None:
+    Path(path).write_text(json.dumps(a_catalogue_document() | members))  # every JSON is YAML
 
 
 async def tell(broker: Broker, *swaps: SwapChanged) -> None:
@@ -164,6 +168,18 @@ class TestProcess:
         assert (first.id, first.body) == (second.id, second.body)
         for received in (first, second):
             standardwebhooks.Webhook(endpoint["secret"]).verify(received.body, received.headers)
+
+    async def test_takes_only_https_where_the_catalogue_is_live(
+        self, environment: dict[str, str]
+    ) -> None:
+        write_catalogue(environment["SWAP_CATALOGUE"], environment="live")
+
+        async with a_process(environment) as process:
+            with pytest.raises(AssertionError, match="must be https"):
+                await an_endpoint(process, "http://127.0.0.1:5000/")
+            added = await an_endpoint(process, "https://127.0.0.1:5000/")
+
+        assert added["environment"] == "live"
 
     async def test_refuses_an_endpoint_inside(self, environment: dict[str, str]) -> None:
         async with a_process(environment, SWAP_NOTIFIER__ALLOW_LOOPBACK="false") as process:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any, Literal
+from typing import Any
 from uuid import UUID
 
 import orjson
@@ -25,7 +25,6 @@ class NewEndpoint(BaseModel):
 
     app_id: UUID
     url: str
-    environment: Literal["live", "test"] = "test"
     wants_updates: bool = False
 
 
@@ -58,10 +57,7 @@ class EndpointRoutes:
         try:
             wanted = NewEndpoint.model_validate_json(await request.read())
             endpoint, secret = await self._add_endpoint(
-                app_id=wanted.app_id,
-                url=wanted.url,
-                environment=wanted.environment,
-                wants_updates=wanted.wants_updates,
+                app_id=wanted.app_id, url=wanted.url, wants_updates=wanted.wants_updates
             )
         except ValidationError as error:
             fault = error.errors(include_url=False, include_input=False)[0]

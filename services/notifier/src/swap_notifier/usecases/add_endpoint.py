@@ -19,6 +19,7 @@ class AddEndpoint:
         endpoints: Endpoints,
         names: Names,
         *,
+        environment: str,
         allow_loopback: bool,
         clock: Clock,
         new_id: Callable[[], UUID],
@@ -26,25 +27,26 @@ class AddEndpoint:
     ) -> None:
         self._endpoints = endpoints
         self._names = names
+        self._environment = environment
         self._allow_loopback = allow_loopback
         self._clock = clock
         self._new_id = new_id
         self._random_bytes = random_bytes
 
     async def __call__(
-        self, *, app_id: UUID, url: str, environment: str, wants_updates: bool
+        self, *, app_id: UUID, url: str, wants_updates: bool
     ) -> tuple[Endpoint, str]:
         """Return the endpoint and its secret, which is never shown again.
 
         :raises UrlRefused: when nothing may be sent there.
         """
-        await self._check(url, is_live=environment == "live")
+        await self._check(url)
         now = self._clock()
         endpoint = Endpoint(
             id=self._new_id(),
             app_id=app_id,
             url=url,
-            environment=environment,
+            environment=self._environment,
             wants_updates=wants_updates,
             created_at=now,
             enabled_from=now,
@@ -57,7 +59,8 @@ class AddEndpoint:
         observe.endpoint_changed(endpoint.id, "added")
         return endpoint, secret
 
-    async def _check(self, url: str, *, is_live: bool) -> None:
+    async def _check(self, url: str) -> None:
+        is_live = self._environment == "live"
         destination = destination_of(url, is_live=is_live, loopback=self._allow_loopback)
         if destination.is_address:
             return
