@@ -105,7 +105,7 @@ class TestConfirmationTiers:
 class TestRoutes:
     def test_the_first_rule_that_covers_a_pair_decides(self) -> None:
         def close_ether(document: Document) -> None:
-            rule = {**document["routes"][0], "source": "*/ETH", "closed": True}
+            rule = {**document["routes"][-1], "source": "*/ETH", "closed": True}
             document["routes"].insert(0, rule)
 
         catalogue = a_catalogue(close_ether)

@@ -137,8 +137,9 @@ CREATE TABLE inventory (
   held_base_units numeric(78,0) NOT NULL DEFAULT 0,
   owed_base_units numeric(78,0) NOT NULL DEFAULT 0,
   version int NOT NULL DEFAULT 0,
-  PRIMARY KEY (network, token),
-  CHECK (owed_base_units <= held_base_units)
+  -- No CHECK that held covers owed: what a reorg or a payment that cannot be made gives back is owed
+  -- whether or not it is still there. Reservations look, under this row's lock.
+  PRIMARY KEY (network, token)
 );
 CREATE TABLE ledger_cursor (network text PRIMARY KEY, number bigint NOT NULL);
 CREATE TABLE balance_snapshot (
@@ -219,7 +220,7 @@ CREATE TABLE intent (
   charged_base_units numeric(78,0) NOT NULL DEFAULT 0 CHECK (charged_base_units >= 0),
   usd_micros bigint NOT NULL DEFAULT 0,
   state text NOT NULL CHECK (state IN
-    ('reserved', 'assigned', 'broadcast', 'mined', 'confirmed', 'reverted', 'dead')),
+    ('reserved', 'assigned', 'broadcast', 'mined', 'confirmed', 'dead')),
   failures int NOT NULL DEFAULT 0,
   goes_alone boolean NOT NULL DEFAULT false, -- it failed in company, or its recipient has code
   due_at timestamptz NOT NULL,

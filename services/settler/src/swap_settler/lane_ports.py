@@ -63,8 +63,12 @@ class LaneStore(Protocol):
 
     async def halt(self, reason: str) -> None: ...
 
-    async def waiting(self, *, limit: int) -> tuple[Sequence[Payment], int]:
-        """Return the payments that are due, oldest first, and how many slots are in flight."""
+    async def waiting(self, *, limit: int) -> Sequence[Payment]:
+        """Return the payments that are due, the longest waiting first."""
+        ...
+
+    async def in_flight(self, *, first: int = 0) -> int:
+        """Return how many slots from a nonce on are in no block as far as we heard."""
         ...
 
     async def assign(self, groups: Sequence[Group], *, epoch: int) -> Sequence[Slot]:
@@ -82,6 +86,8 @@ class LaneStore(Protocol):
 
     async def keep(self, attempts: Sequence[Attempt], *, epoch: int) -> Sequence[Attempt]:
         """Store the attempts whose slot still carries exactly what they were signed for.
+
+        None for a signer that is halted.
 
         :raises LeaseLost: when another lane has taken over.
         """
@@ -106,7 +112,13 @@ class LaneStore(Protocol):
         """
         ...
 
-    async def ledger_balance(self, address: str, token: str, *, upto: int) -> int: ...
+    async def signer_balance(self, token: str) -> int:
+        """Return what the ledger says that this lane's signer holds."""
+        ...
+
+    async def oldest_unpaid(self) -> timedelta:
+        """Return how long the oldest payment of the network waits to be final."""
+        ...
 
 
 class LaneWork(Work, Protocol):
@@ -122,8 +134,18 @@ class LaneWork(Work, Protocol):
         """Return the unpaid intents (with their swaps) on these slots of this lane's signer."""
         ...
 
-    async def failures_of(self, intent_ids: Collection[UUID]) -> Mapping[UUID, int]:
-        """Return how often each intent failed, of those that still wait to be paid."""
+    async def require_epoch(self, epoch: int) -> None:
+        """
+        :raises LeaseLost: when another lane has taken over.
+        """
+        ...
+
+    async def failures_of_unsent(self, intent_ids: Collection[UUID]) -> Mapping[UUID, int]:
+        """Return how often each failed, of those that wait and that nothing signed can pay."""
+        ...
+
+    async def failures_of_dead(self, intent_ids: Collection[UUID]) -> Mapping[UUID, int]:
+        """Return how often each failed, of those whose slot was just proven dead."""
         ...
 
     async def postpone(

@@ -18,6 +18,7 @@ from swap_domain.catalogue import NATIVE, Network
 from swap_runtime.leases import Lease
 from swap_runtime.service import Service
 from swap_runtime.supervision import Beat
+from swap_settler import observe
 from swap_settler.adapters.lane_store import LaneName, PostgresLaneStore
 from swap_settler.adapters.lane_unit_of_work import PostgresLaneUnitOfWork
 from swap_settler.domain.lane import GasUnits, Retries
@@ -90,7 +91,9 @@ def add_lanes(
     }
     for network in networks.values():
         for signer in network.signers:
-            if signer in keys:
+            if signer not in keys:
+                observe.signer_without_key(network.name, signer)
+            else:
                 urls = nodes.get(network.name) or network.public_nodes
                 chain = Chain.of(network, urls, keys[signer], session)
                 _add_lane(service, group, chain, announcer=announcer)
@@ -102,7 +105,6 @@ def _add_lane(service: Service, group: SettlerGroup, chain: Chain, *, announcer:
 
     async def run(beat: Beat, lease: Lease) -> None:
         assert lease.epoch is not None
-        await chain.check()
         # Built anew for every term: what one holder remembers is nothing to the next.
         work = _lane(service, group, chain, lane, announcer=announcer)
         await _until_one_ends(
@@ -166,6 +168,7 @@ def _lane(
         rebroadcast=rebroadcast,
         close_slots=close_slots,
         snapshot=snapshot,
+        check_chain=chain.check,
         poll_interval=group.lane_poll_interval,
         upkeep_interval=group.lane_upkeep_interval,
     )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
 from uuid import UUID
 
 import structlog
 
-from swap_runtime.metrics import counter
+from swap_runtime.metrics import counter, gauge
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.swap import Deposit, DepositState, Method, Swap
 
@@ -21,6 +22,9 @@ LOSSES = counter("settler_losses", "Deposits that a reorg took after they were p
 HALTS = counter("settler_halts", "Times that a network's signers had to stop", ["network"])
 LANE_WAITS = counter(
     "settler_lane_waits", "Times that a chain or the database did not answer a lane", ["network"]
+)
+OLDEST_UNPAID = gauge(
+    "settler_oldest_unpaid_seconds", "Age of the oldest payment that is not final", ["network"]
 )
 PAYMENTS = counter("settler_payments", "What became of payments", ["network", "outcome"])
 SIGNER_SHORT = counter(
@@ -111,6 +115,19 @@ def signer_halted(network: str, signer: str, known: int, nonce: int) -> None:
         "signer used without us", network=network, signer=signer, known_nonce=known, nonce=nonce
     )
     HALTS.labels(network).inc()
+
+
+def payments_untried(network: str, reason: str) -> None:
+    log.warning("node could not try payments", network=network, reason=reason)
+    PAYMENTS.labels(network, "untried").inc()
+
+
+def oldest_unpaid(network: str, age: timedelta) -> None:
+    OLDEST_UNPAID.labels(network).set(age.total_seconds())
+
+
+def signer_without_key(network: str, signer: str) -> None:
+    log.warning("no key for a signer: its lane runs elsewhere", network=network, signer=signer)
 
 
 def lane_waits(network: str, reason: str) -> None:

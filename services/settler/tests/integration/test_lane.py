@@ -2,240 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
+from collections.abc import AsyncIterator, Callable
 from typing import Any
-from uuid import UUID, uuid5
 
 import pytest
-import yaml
 from sqlalchemy import event, text
-from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy.ext.asyncio import create_async_engine
 
+from services.settler.tests.lane_world import (
+    DEPOSITORY,
+    DESTINATION,
+    PAYOUT,
+    REQUESTED,
+    SIGNER,
+    SOURCE,
+    TREASURY,
+    World,
+    a_deposit,
+    a_recipient,
+)
 from swap_chains.errors import ChainUnavailable
-from swap_chains.evm.codec import checksum_address, depository_id
-from swap_chains.fake import FakeChain, FakeReader, FakeSender
-from swap_contracts.deposits import DepositChanged
-from swap_contracts.envelope import Envelope
-from swap_contracts.quoting import AssetRef, PathStep, Quote
-from swap_contracts.swaps import SwapRequested
-from swap_contracts.topics import DEPOSIT_CHANGED, SWAP_REQUESTS
-from swap_domain.catalogue import NATIVE, Catalogue
-from swap_domain.catalogue_document import catalogue_from
+from swap_chains.fake import FakeChain
+from swap_domain.catalogue import NATIVE
 from swap_runtime.leases import Lease, LeaseLost
-from swap_settler.adapters.lane_store import LaneName, PostgresLaneStore
-from swap_settler.adapters.lane_unit_of_work import PostgresLaneUnitOfWork
-from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
-from swap_settler.domain.lane import GasUnits, Retries
+from swap_settler.adapters.lane_store import LaneName
 from swap_settler.usecases import send_payouts
-from swap_settler.usecases.announcing import Announcer
-from swap_settler.usecases.close_slots import CloseSlots
-from swap_settler.usecases.facts import Facts
-from swap_settler.usecases.give_up_payouts import GiveUpPayouts
-from swap_settler.usecases.mark_sent import MarkSent
-from swap_settler.usecases.rebroadcast import Rebroadcast
-from swap_settler.usecases.request_swaps import RequestSwaps
-from swap_settler.usecases.send_payouts import SendPayouts
-from swap_settler.usecases.settle_deposits import SettleDeposits
 
 pytestmark = pytest.mark.connected
-
-SOURCE, DESTINATION = "ETHEREUM_DEVNET", "BASE_DEVNET"
-EXAMPLE = Path(__file__).parents[4] / "docs/catalogue.example.yaml"
-NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
-IDS = UUID("00000000-0000-4000-8000-000000000000")
-TREASURY = "0x0000000000000000000000000000000000000001"
-SIGNER = "0x0000000000000000000000000000000000000003"
-FUNDER = "0x0000000000000000000000000000000000000004"
-DEPOSITORY = "0x0000000000000000000000000000000000000002"
-REQUESTED, PAYOUT = 10**18, 9 * 10**17
-USD = str(3000 * 10**18)
-ETHER = AssetRef(network=SOURCE, token=NATIVE, decimals=18)
-ETHER_THERE = AssetRef(network=DESTINATION, token=NATIVE, decimals=18)
-QUOTE = Quote(
-    source=ETHER,
-    destination=ETHER_THERE,
-    requested_base_units=str(REQUESTED),
-    receive_base_units=str(PAYOUT),
-    min_receive_base_units=str(PAYOUT),
-    blockchain_fee_base_units="0",
-    service_fee_base_units=str(REQUESTED - PAYOUT),
-    total_fee_base_units=str(REQUESTED - PAYOUT),
-    fee_discount_base_units="0",
-    refuel_in_source_base_units=None,
-    refuel_base_units=None,
-    slippage_ppm=0,
-    source_usd_e18=USD,
-    destination_usd_e18=USD,
-    source_native_usd_e18=USD,
-    destination_native_usd_e18=USD,
-    completion_milliseconds=1000,
-    path=(PathStep(provider="SOLVER", order=1),),
-)
 
 
 class Killed(BaseException):
     """Stands for the end of the process."""
-
-
-def a_catalogue() -> Catalogue:
-    document = yaml.safe_load(EXAMPLE.read_text())
-    there = {**document["networks"][0], "name": DESTINATION, "chain_id": 31338}
-    networks = [document["networks"][0], there]
-    return catalogue_from({**document, "networks": networks}, to_address=str)
-
-
-def a_recipient(number: int) -> str:
-    return checksum_address(f"0x{0xA0000000 + number:040x}")
-
-
-@dataclass
-class World:
-    """One lane with its chain and its database."""
-
-    engine: AsyncEngine
-    chain: FakeChain
-    epoch: int
-    statements: list[str] = field(default_factory=list)
-    clock: Callable[[], datetime] = lambda: NOW
-
-    def __post_init__(self) -> None:
-        self.catalogue = a_catalogue()
-        self.announcer = Announcer(self.catalogue)
-        self.lane = LaneName(DESTINATION, SIGNER)
-        self.work = PostgresLaneUnitOfWork(self.engine, consumer="settler", lane=self.lane)
-        self.store = PostgresLaneStore(self.engine, self.lane)
-        self.reader = FakeReader(self.chain)
-        self.sender = FakeSender(self.chain, SIGNER)
-        self.mark_sent = MarkSent(self.work, clock=self.clock, announcer=self.announcer)
-        self.give_up = GiveUpPayouts(
-            self.work,
-            clock=self.clock,
-            announcer=self.announcer,
-            retries=Retries(attempts_max=2, pause=timedelta(0)),
-        )
-
-    def new_process(self) -> SendPayouts:
-        """Return a lane that remembers nothing."""
-        return SendPayouts(
-            chain=self.reader,
-            sender=self.sender,
-            store=self.store,
-            mark_sent=self.mark_sent,
-            give_up=self.give_up,
-            treasury=TREASURY,
-            native=NATIVE,
-            gas=GasUnits(75_000, 95_000),
-            fee_cap=10**12,
-        )
-
-    async def send_everything(self) -> None:
-        send = self.new_process()
-        while await send(epoch=self.epoch):
-            pass
-
-    async def rebroadcast(self) -> int:
-        return await Rebroadcast(
-            sender=self.sender,
-            store=self.store,
-            mark_sent=self.mark_sent,
-            older_than=timedelta(0),
-        )()
-
-    async def close_slots(self) -> None:
-        await CloseSlots(
-            chain=self.reader,
-            signer=SIGNER,
-            native=NATIVE,
-            store=self.store,
-            unit_of_work=self.work,
-            give_up=self.give_up,
-            clock=self.clock,
-            announcer=self.announcer,
-        )()
-
-    async def confirmed_swaps(self, count: int, *, first: int = 1) -> None:
-        """Bring swaps to where their payouts wait for the lane."""
-        numbers = range(first, first + count)
-        request = RequestSwaps(self._settling, clock=self.clock, announcer=self.announcer)
-        await request([a_request(n) for n in numbers])
-        settle = SettleDeposits(
-            self._settling,
-            clock=self.clock,
-            facts=Facts(self.catalogue),
-            announcer=self.announcer,
-        )
-        await settle([a_funding(10**24 + first), *(a_deposit(n) for n in numbers)])
-
-    @property
-    def _settling(self) -> PostgresUnitOfWork:
-        return PostgresUnitOfWork(self.engine, consumer="settler")
-
-    async def rows(self, query: str) -> Sequence[Any]:
-        async with self.engine.connect() as connection:
-            return (await connection.execute(text(query))).all()
-
-    async def intent_states(self) -> list[str]:
-        return [row.state for row in await self.rows("SELECT state FROM intent ORDER BY id")]
-
-    def paid(self, number: int) -> int:
-        return self.chain.world.balances.get((a_recipient(number), NATIVE), 0)
-
-
-def a_request(number: int) -> Envelope[Any]:
-    body = SwapRequested(
-        swap_id=uuid5(IDS, f"swap/{number}"),
-        app_id=IDS,
-        sequence_number=number,
-        reference_id=None,
-        method="depository",
-        source=ETHER,
-        destination=ETHER_THERE,
-        source_address=None,
-        destination_address=a_recipient(number),
-        refund_address=None,
-        created_at=NOW,
-        expires_at=NOW + timedelta(hours=6),
-        quote=QUOTE,
-        quote_expires_at=NOW + timedelta(minutes=5),
-    )
-    return SWAP_REQUESTS.seal(body, version="requested", occurred_at=NOW, trace_id="t")
-
-
-def a_deposit(number: int, **changes: Any) -> Envelope[DepositChanged]:
-    values: dict[str, Any] = {
-        "deposit_id": uuid5(IDS, f"deposit/{number}"),
-        "version": 2,
-        "state": "confirmed",
-        "kind": "deposited",
-        "network": SOURCE,
-        "transaction_hash": f"0x{number:064x}",
-        "block_number": 5,
-        "block_hash": depository_id(5),
-        "block_time": NOW,
-        "from_address": a_recipient(number),
-        "to_address": TREASURY,
-        "token": NATIVE,
-        "base_units": str(REQUESTED),
-        "confirmations_required": 1,
-        "sequence_number": number,
-    }
-    body = DepositChanged(**{**values, **changes})
-    return DEPOSIT_CHANGED.seal(body, version=body.version, occurred_at=NOW, trace_id="t")
-
-
-def a_funding(number: int) -> Envelope[DepositChanged]:
-    return a_deposit(
-        number,
-        deposit_id=uuid5(IDS, f"funding/{number}"),
-        kind="native_received",
-        network=DESTINATION,
-        from_address=FUNDER,
-        base_units=str(10**22),
-        sequence_number=None,
-    )
 
 
 @pytest.fixture
@@ -433,13 +230,7 @@ class TestAPaymentForADepositThatAReorgTook:
     async def test_is_not_tried_again(self, world: World) -> None:
         await world.confirmed_swaps(1)
         await world.send_everything()
-        settle = SettleDeposits(
-            PostgresUnitOfWork(world.engine, consumer="settler"),
-            clock=world.clock,
-            facts=Facts(world.catalogue),
-            announcer=world.announcer,
-        )
-        await settle([a_deposit(1, version=3, state="reverted")])
+        await world.settle(a_deposit(1, version=3, state="reverted"))
         world.chain.refuse(a_recipient(1))
         world.chain.mine(3)
 
@@ -447,6 +238,97 @@ class TestAPaymentForADepositThatAReorgTook:
 
         assert await world.intent_states() == ["dead"]
         assert await world.rows("SELECT status FROM swap") == [("user_transfer_pending",)]
+
+
+class TestASlotThatLostItsPayments:
+    async def test_is_filled_by_the_same_lane_too(self, world: World) -> None:
+        await world.confirmed_swaps(1)
+        send = world.new_process()
+        keep = world.store.keep
+
+        async def after_a_reorg(*arguments: Any, **more: Any) -> Any:
+            world.store.keep = keep  # type: ignore[method-assign]
+            await world.settle(a_deposit(1, version=3, state="reverted"))
+            return await keep(*arguments, **more)
+
+        world.store.keep = after_a_reorg  # type: ignore[method-assign]
+        await send(epoch=world.epoch)
+        await send(epoch=world.epoch)
+
+        cancels = await world.rows("SELECT nonce FROM attempt WHERE is_cancel")
+        assert cancels == [(0,)]
+
+
+class TestSlotsThatReverted:
+    async def test_do_not_count_as_in_flight_until_they_are_final(self, world: World) -> None:
+        await world.confirmed_swaps(17)
+        async with world.engine.begin() as connection:
+            await connection.execute(text("UPDATE intent SET goes_alone = true"))
+        await world.send_everything()
+        for number in range(1, 18):
+            world.chain.refuse(a_recipient(number))
+        world.chain.mine()
+        for number in range(1, 18):
+            world.chain.refuse(a_recipient(number), refuses=False)
+
+        sent = await world.new_process()(epoch=world.epoch)
+
+        assert sent == 1
+
+
+class TestAPaymentThatAnotherLaneSent:
+    async def test_is_not_counted_as_failed(self, world: World) -> None:
+        await world.confirmed_swaps(1)
+        await world.send_everything()
+        intents = {
+            row.id: row.swap_id for row in await world.rows("SELECT id, swap_id FROM intent")
+        }
+
+        await world.give_up(intents, epoch=world.epoch)
+
+        assert await world.rows("SELECT state, failures FROM intent") == [("broadcast", 0)]
+
+
+class TestAGivenUpPayment:
+    async def test_leaves_its_swap_claimable_even_when_its_money_was_paid_out_since(
+        self, world: World
+    ) -> None:
+        await world.confirmed_swaps(1)
+        async with world.engine.begin() as connection:
+            drained = "UPDATE inventory SET held_base_units = 0 WHERE network = :network"
+            await connection.execute(text(drained), {"network": SOURCE})
+        world.chain.refuse(a_recipient(1))
+
+        for _ in range(3):
+            await world.send_everything()
+
+        assert await world.rows("SELECT status FROM swap") == [("failed",)]
+
+
+class TestAFinalPayment:
+    async def test_that_the_chain_took_back_is_sent_again(self, world: World) -> None:
+        await world.confirmed_swaps(1)
+        await world.send_everything()
+        world.chain.mine()
+        attempt = (await world.rows("SELECT transaction_hash FROM attempt"))[0].transaction_hash
+        await world.payout("confirmed", version=2, transaction_hash=attempt)
+        await world.payout("reverted", version=3, transaction_hash=attempt)
+
+        assert await world.intent_states() == ["confirmed"]
+        assert await world.rebroadcast() == 1
+        assert (await world.rows("SELECT halted_reason FROM signer"))[0].halted_reason
+
+
+class TestAHaltedSigner:
+    async def test_stores_nothing_that_it_signs(self, world: World) -> None:
+        await world.confirmed_swaps(1)
+        send = world.new_process()
+        slots = await send._slots(world.epoch)
+        await world.store.halt("a person must look")
+
+        kept = await world.store.keep(await send._sign(slots), epoch=world.epoch)
+
+        assert kept == ()
 
 
 class TestAPause:
@@ -469,13 +351,7 @@ class TestASlotWithoutPayments:
         killed_at(monkeypatch, "settler.after_slot")
         with pytest.raises(Killed):
             await world.send_everything()
-        settle = SettleDeposits(
-            PostgresUnitOfWork(world.engine, consumer="settler"),
-            clock=world.clock,
-            facts=Facts(world.catalogue),
-            announcer=world.announcer,
-        )
-        await settle([a_deposit(1, version=3, state="reverted")])
+        await world.settle(a_deposit(1, version=3, state="reverted"))
         await world.confirmed_swaps(1, first=2)
 
         await world.send_everything()

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import orjson
 import pytest
 
 from services.settler.tests.factories import (
@@ -64,6 +65,21 @@ def test_tells_the_whole_swap_after_its_first_sequence() -> None:
     assert body.method == "depository"
     assert body.transactions == ()
     assert (envelope.trace_id, envelope.occurred_at) == ("asked", NOON + HOUR)
+
+
+@pytest.mark.parametrize("change", [Changes(swap=a_swap(), trace_id="t"), paid_for()])
+def test_has_every_member_of_the_contract_and_writes_it_as_the_contract_does(
+    change: Changes,
+) -> None:
+    [message] = Announcer(a_catalogue()).outgoing([change], at=NOON + HOUR)
+
+    read = SWAP_CHANGED.envelope.model_validate_json(message.payload)
+    assert orjson.loads(message.payload) == orjson.loads(read.model_dump_json())
+    sealed = SWAP_CHANGED.seal(
+        read.body, version=read.body.sequence, occurred_at=NOON, trace_id=read.trace_id
+    )
+    assert (message.message_id, message.key) == (sealed.message_id, sealed.key.encode())
+    assert (read.message_id, read.key, read.type) == (sealed.message_id, sealed.key, sealed.type)
 
 
 def test_one_sequence_is_one_message_id() -> None:

@@ -23,7 +23,7 @@ def _message(inventory: Inventory, trace_id: str) -> Outgoing:
         network=inventory.network,
         token=inventory.token,
         version=inventory.version,
-        available_base_units=str(inventory.available_base_units),
+        available_base_units=str(max(inventory.available_base_units, 0)),
     )
     envelope = INVENTORY_CHANGED.seal(
         body, version=inventory.version, occurred_at=datetime.now(UTC), trace_id=trace_id

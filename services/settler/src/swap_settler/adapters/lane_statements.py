@@ -17,7 +17,8 @@ WHERE (network, signer) = (:network, :signer) AND closed_at IS NULL AND NOT EXIS
     SELECT 1 FROM slot_intent JOIN intent ON intent.id = slot_intent.intent_id
     WHERE (slot_intent.network, slot_intent.signer, slot_intent.nonce)
             = (slot.network, slot.signer, slot.nonce)
-        AND intent.state IN ('mined', 'confirmed'))
+        AND intent.block_number IS NOT NULL)
+    AND nonce >= :first
 """)
 # Intents by id, then the signer, then its slots: the order of all locks.
 LOCK_INTENTS: Final = text("""
@@ -31,6 +32,9 @@ ON CONFLICT DO NOTHING
 LOCK_SIGNER: Final = text("""
 SELECT next_nonce, halted_reason FROM signer
 WHERE (network, address) = (:network, :signer) FOR UPDATE
+""")
+SIGNER: Final = text("""
+SELECT halted_reason FROM signer WHERE (network, address) = (:network, :signer) FOR SHARE
 """)
 HALT_SIGNER: Final = text("""
 UPDATE signer SET halted_reason = :reason
@@ -104,7 +108,7 @@ WHERE (attempt.network, attempt.signer) = (:network, :signer) AND slot.closed_at
         SELECT 1 FROM slot_intent JOIN intent ON intent.id = slot_intent.intent_id
         WHERE (slot_intent.network, slot_intent.signer, slot_intent.nonce)
                 = (slot.network, slot.signer, slot.nonce)
-            AND intent.state IN ('mined', 'confirmed'))
+            AND intent.block_number IS NOT NULL)
 ORDER BY attempt.nonce LIMIT :limit
 """)
 OPEN_SLOTS: Final = text("""
@@ -138,9 +142,17 @@ SELECT :network, :signer, * FROM unnest(CAST(:nonce AS bigint[]),
 ON CONFLICT DO NOTHING
 """)
 # A payment that failed waits for its next try, in a slot of its own.
-FAILURES_OF: Final = text("""
+# Those that nothing signed can pay: another lane may have sent one since it was tried.
+UNSENT_FAILURES: Final = text("""
 SELECT id, failures FROM intent
-WHERE id = ANY(CAST(:ids AS uuid[])) AND state IN ('reserved', 'assigned', 'broadcast')
+WHERE id = ANY(CAST(:ids AS uuid[])) AND state = 'reserved' AND NOT EXISTS (
+    SELECT 1 FROM slot_intent JOIN nonce_slot AS slot USING (network, signer, nonce)
+    WHERE slot_intent.intent_id = intent.id AND slot.closed_at IS NULL)
+ORDER BY id FOR UPDATE
+""")
+DEAD_FAILURES: Final = text("""
+SELECT id, failures FROM intent
+WHERE id = ANY(CAST(:ids AS uuid[])) AND state IN ('assigned', 'broadcast')
 ORDER BY id FOR UPDATE
 """)
 POSTPONE: Final = text("""
@@ -155,12 +167,18 @@ QUEUE: Final = text("""
 UPDATE intent SET due_at = now() + :pause
 WHERE id = ANY(CAST(:ids AS uuid[])) AND state = 'reserved'
 """)
-LEDGER_BALANCE: Final = text("""
-SELECT coalesce(sum(posting.base_units), 0) FROM account
-JOIN posting ON posting.account_id = account.id
-JOIN ledger_transaction ON ledger_transaction.id = posting.transaction_id
-WHERE account.kind = 'custody' AND (account.network, account.address, account.token)
-        = (:network, :address, :token) AND ledger_transaction.effective_block <= :block_number
+# Its only writer is the lane that asks.
+SIGNER_BALANCE: Final = text("""
+SELECT coalesce(sum(balance), 0) FROM account
+WHERE kind = 'custody' AND (network, address, token) = (:network, :address, :token)
+""")
+OLDEST_UNPAID: Final = text("""
+SELECT coalesce(extract(epoch FROM now() - min(created_at)), 0) FROM intent
+WHERE network = :network AND state IN ('reserved', 'assigned', 'broadcast', 'mined')
+""")
+SNAPSHOTS_KEPT: Final = 1000
+DROP_SNAPSHOTS: Final = text("""
+DELETE FROM balance_snapshot WHERE network = :network AND block_number < :block_number
 """)
 ADD_SNAPSHOTS: Final = text("""
 INSERT INTO balance_snapshot (network, address, token, block_number, block_hash, balance)
@@ -169,7 +187,8 @@ FROM unnest(CAST(:address AS text[]), CAST(:token AS text[]), CAST(:balance AS n
      AS new(address, token, balance)
 ON CONFLICT DO NOTHING
 """)
-# The ledger has everything up to the watched final block once every message of it is in the inbox.
+# The ledger has everything up to the watched final block once every message of it is in the inbox,
+# and none of them waits for a person.
 # What is at or below the sweep's watermark is; only the rows after it are looked up.
 LEDGER_PASSED: Final = text("""
 SELECT progress.final_number FROM chain_watcher.progress AS progress
@@ -180,6 +199,8 @@ WHERE progress.network = :network AND NOT EXISTS (
         AND (sent.xid, sent.id) > (coalesce(watermark.xid, '0'), coalesce(watermark.id, 0))
     WHERE sent.id <= progress.last_outbox_id
         AND NOT EXISTS (SELECT 1 FROM inbox WHERE inbox.message_id = sent.message_id))
+    AND NOT EXISTS (SELECT 1 FROM parked WHERE state IN ('parked', 'releasing')
+        AND topic IN ('deposit.changed.v1', 'payout.changed.v1'))
 """)
 MOVE_LEDGER_CURSOR: Final = text("""
 INSERT INTO ledger_cursor (network, number) VALUES (:network, :number)

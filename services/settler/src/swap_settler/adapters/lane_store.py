@@ -52,14 +52,16 @@ class PostgresLaneStore:
         async with transaction(self._engine) as connection:
             await connection.execute(statements.HALT_SIGNER, self._values(reason=reason))
 
-    async def waiting(self, *, limit: int) -> tuple[Sequence[Payment], int]:
+    async def waiting(self, *, limit: int) -> Sequence[Payment]:
         async with reading(self._engine) as connection:
             values = {"network": self._lane.network, "limit": limit}
             rows = (await connection.execute(statements.WAITING, values)).all()
-            if not rows:
-                return (), 0
-            in_flight = await connection.scalar(statements.IN_FLIGHT, self._values())
-        return [_payment(row) for row in rows], int(in_flight or 0)
+        return [_payment(row) for row in rows]
+
+    async def in_flight(self, *, first: int = 0) -> int:
+        async with reading(self._engine) as connection:
+            values = self._values(first=first)
+            return int(await connection.scalar(statements.IN_FLIGHT, values) or 0)
 
     async def assign(self, groups: Sequence[Group], *, epoch: int) -> Sequence[Slot]:
         async with transaction(self._engine) as connection:
@@ -101,6 +103,9 @@ class PostgresLaneStore:
     async def keep(self, attempts: Sequence[Attempt], *, epoch: int) -> Sequence[Attempt]:
         async with transaction(self._engine) as connection:
             await require_epoch(connection, self._lane.lease, epoch)
+            signer = (await connection.execute(statements.SIGNER, self._values())).one()
+            if signer.halted_reason is not None:
+                return ()
             nonces = [attempt.transaction.nonce for attempt in attempts]
             live: dict[int, set[UUID]] = {nonce: set() for nonce in nonces}
             signed = await connection.execute(statements.LOCK_SIGNED, self._values(nonces=nonces))
@@ -138,15 +143,20 @@ class PostgresLaneStore:
                 await connection.execute(statements.MOVE_LEDGER_CURSOR, cursor)
         return None if number is None else int(number)
 
-    async def ledger_balance(self, address: str, token: str, *, upto: int) -> int:
+    async def signer_balance(self, token: str) -> int:
         async with reading(self._engine) as connection:
             values = {
                 "network": self._lane.network,
-                "address": address,
+                "address": self._lane.signer,
                 "token": token,
-                "block_number": upto,
             }
-            return int(await connection.scalar(statements.LEDGER_BALANCE, values) or 0)
+            return int(await connection.scalar(statements.SIGNER_BALANCE, values) or 0)
+
+    async def oldest_unpaid(self) -> timedelta:
+        async with reading(self._engine) as connection:
+            values = {"network": self._lane.network}
+            seconds = await connection.scalar(statements.OLDEST_UNPAID, values)
+        return timedelta(seconds=int(seconds or 0))
 
     def _values(self, **more: Any) -> dict[str, Any]:
         return {**self._lane.values, **more}

@@ -12,6 +12,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 from swap_chains.events import Block
 from swap_runtime.columns import columns
 from swap_runtime.database import transaction
+from swap_runtime.leases import require_epoch
 from swap_settler.adapters import lane_statements as statements
 from swap_settler.adapters.lane_store import LaneName
 from swap_settler.adapters.unit_of_work import PostgresWork
@@ -39,8 +40,17 @@ class PostgresLaneWork(PostgresWork):
         rows = await self._connection.execute(statements.INTENTS_ON, values)
         return {row.id: row.swap_id for row in rows}
 
-    async def failures_of(self, intent_ids: Collection[UUID]) -> Mapping[UUID, int]:
-        rows = await self._connection.execute(statements.FAILURES_OF, {"ids": list(intent_ids)})
+    async def require_epoch(self, epoch: int) -> None:
+        await require_epoch(self._connection, self._lane.lease, epoch)
+
+    async def failures_of_unsent(self, intent_ids: Collection[UUID]) -> Mapping[UUID, int]:
+        values = {"ids": list(intent_ids)}
+        rows = await self._connection.execute(statements.UNSENT_FAILURES, values)
+        return {row.id: row.failures for row in rows}
+
+    async def failures_of_dead(self, intent_ids: Collection[UUID]) -> Mapping[UUID, int]:
+        values = {"ids": list(intent_ids)}
+        rows = await self._connection.execute(statements.DEAD_FAILURES, values)
         return {row.id: row.failures for row in rows}
 
     async def postpone(
@@ -83,6 +93,9 @@ class PostgresLaneWork(PostgresWork):
             **columns(rows),
         }
         await self._connection.execute(statements.ADD_SNAPSHOTS, values)
+        oldest = block.number - statements.SNAPSHOTS_KEPT
+        kept = {"network": self._lane.network, "block_number": oldest}
+        await self._connection.execute(statements.DROP_SNAPSHOTS, kept)
 
 
 class PostgresLaneUnitOfWork:

@@ -28,20 +28,25 @@ LOCK_SWAPS_BY_ID: Final = text(
 )
 # Where the watcher's clock is, on networks of which everything it said up to there was heard.
 LOCK_EXPIRING: Final = text(f"""
-WITH heard AS MATERIALIZED (
-    SELECT progress.network, progress.block_time FROM chain_watcher.progress AS progress
+WITH mark AS MATERIALIZED (
+    SELECT coalesce(max(xid), '0') AS xid, coalesce(max(id), 0) AS id FROM watermark
+    WHERE (consumer, source, topic) = (:consumer, 'chain_watcher', 'deposit.changed.v1')
+), heard AS MATERIALIZED (
+    SELECT progress.network, progress.block_time FROM chain_watcher.progress AS progress, mark
     WHERE NOT EXISTS (
         SELECT 1 FROM chain_watcher.outbox AS said
-        LEFT JOIN watermark AS mark ON (mark.consumer, mark.source, mark.topic)
-            = (:consumer, 'chain_watcher', said.topic)
-        WHERE said.topic = 'deposit.changed.v1' AND said.id <= progress.last_outbox_id
-            AND (said.xid, said.id) > (coalesce(mark.xid, '0'), coalesce(mark.id, 0))
+        WHERE said.topic = 'deposit.changed.v1' AND (said.xid, said.id) > (mark.xid, mark.id)
+            AND said.id <= progress.last_outbox_id
             AND NOT EXISTS (SELECT 1 FROM inbox
                 WHERE (inbox.consumer, inbox.message_id) = (:consumer, said.message_id)))
 )
 {SWAP} JOIN heard ON heard.network = swap.source_network
 WHERE status = 'user_transfer_pending' AND expires_at < :now AND expires_at < heard.block_time
     AND NOT EXISTS (SELECT 1 FROM deposit WHERE swap_id = swap.id AND state = 'seen')
+    -- A deposit whose message waits for a person is heard of, and not yet acted on.
+    AND NOT EXISTS (SELECT 1 FROM parked WHERE consumer = :consumer
+        AND topic = 'deposit.changed.v1' AND state IN ('parked', 'releasing')
+        AND position(convert_to(swap.sequence_number::text, 'UTF8') IN value) > 0)
 ORDER BY id LIMIT :limit FOR UPDATE OF swap SKIP LOCKED
 """)
 DEPOSIT = """

@@ -17,6 +17,7 @@ from swap_settler.domain.settling import (
     take_back,
     unlock_quote,
     waits_again,
+    with_time,
 )
 from swap_settler.domain.swap import Deposit, DepositState, IntentState, Swap
 
@@ -168,7 +169,8 @@ def _credit(
 def _reverted(swap: Swap, deposit: Deposit, known: Deposit | None, at: datetime) -> Settled:
     if known is None or not known.is_booked:
         gone = swap.with_deposit(replace(deposit, state=DepositState.REVERTED))
-        return Settled(unlock_quote(gone) if swap.status is Status.DEPOSIT_PENDING else gone)
+        is_waiting = swap.status is Status.DEPOSIT_PENDING
+        return Settled(with_time(unlock_quote(gone), at) if is_waiting else gone)
     if known.returned_base_units or swap.status is Status.FAILED:
         claim = ledger.claim_reversed(swap, known, version=deposit.version)
         done = take_back(swap, known, version=deposit.version)
@@ -176,7 +178,7 @@ def _reverted(swap: Swap, deposit: Deposit, known: Deposit | None, at: datetime)
     match swap.status:
         case Status.DEPOSIT_PENDING:
             done = take_back(swap, known, version=deposit.version)
-            return replace(done, swap=unlock_quote(done.swap))
+            return replace(done, swap=with_time(unlock_quote(done.swap), at))
         case Status.PAYOUT_PENDING:
             return _reverted_before_payout(swap, deposit, known, at)
         case Status.COMPLETED:

@@ -66,14 +66,16 @@ def with_margin(gas: int) -> int:
 def group_payments(
     payments: Sequence[Payment], *, slots_max: int, payments_max: int
 ) -> tuple[Group, ...]:
-    """Share the payments out over at most `slots_max` calls, oldest first.
+    """Share the payments out over at most `slots_max` calls, the longest waiting first.
 
     Payments of one token are neighbours, because the Treasury charges its outflow limit once for
     neighbours. One that must go alone takes a slot of its own.
     """
     alone = ((payment,) for payment in payments if payment.goes_alone)
     together = [payment for payment in payments if not payment.goes_alone]
+    place = {payment.intent_id: n for n, payment in enumerate(payments)}
     groups = [*_chunks(together, payments_max), *alone]
+    groups.sort(key=lambda group: min(place[payment.intent_id] for payment in group))
     return tuple(groups[:slots_max])
 
 

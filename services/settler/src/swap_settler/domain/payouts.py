@@ -108,12 +108,15 @@ def _unexplained(payout: Payout, treasury: str | None) -> Changes:
 
 
 def _after_the_end(swap: Swap, intent: Intent, payout: Payout, at: datetime) -> Changes:
-    """A final payment stays final for us; that the chain took it back is for a person."""
-    changes = _changed(swap, replace(intent, version=payout.version), at)
+    """A final payment stays final for us; that the chain took it back is for a person.
+
+    Without its block it counts as unmined: the lane sends the same bytes again.
+    """
     if payout.said is not Said.REVERTED:
-        return changes
+        return _changed(swap, _mined(intent, payout, IntentState.CONFIRMED), at)
+    unmined = replace(_unmined(intent, payout), transaction_hash=intent.transaction_hash)
     reason = f"final payment {payout.paid_id} in {payout.transaction_hash} was reverted"
-    return replace(changes, halt=Halt(payout.network, reason))
+    return replace(_changed(swap, unmined, at), halt=Halt(payout.network, reason))
 
 
 def _confirmed(swap: Swap, intent: Intent, at: datetime, treasury: str | None) -> Changes:

@@ -102,8 +102,12 @@ def take_back(swap: Swap, deposit: Deposit, *, version: int) -> Settled:
 
 def waits_again(swap: Swap, at: datetime) -> Swap:
     """Return a swap whose deposit was taken to its beginning, with time to be funded again."""
-    waiting = unlock_quote(swap.after(Trigger.DEPOSIT_REVERTED))
-    return replace(waiting, expires_at=max(swap.expires_at, at + WAITS_AGAIN_FOR))
+    return with_time(unlock_quote(swap.after(Trigger.DEPOSIT_REVERTED)), at)
+
+
+def with_time(swap: Swap, at: datetime) -> Swap:
+    """Return a swap that a reorg left without its deposit, with time to get it again."""
+    return replace(swap, expires_at=max(swap.expires_at, at + WAITS_AGAIN_FOR))
 
 
 def _pay(swap: Swap, at: datetime, paid_id: int) -> Settled:

@@ -44,7 +44,6 @@ class IntentState(StrEnum):
     BROADCAST = "broadcast"
     MINED = "mined"
     CONFIRMED = "confirmed"  # final under the network's policy
-    REVERTED = "reverted"  # it failed on the chain, not yet proven dead
     DEAD = "dead"
 
 
@@ -135,10 +134,9 @@ class Intent:
 
     @property
     def can_be_taken_back(self) -> bool:
-        """Nothing that was signed can pay it: a reserved one has no attempt, or only dead ones."""
-        return self.state is IntentState.RESERVED or (
-            self.state is IntentState.ASSIGNED and not self.has_open_attempt
-        )
+        """Whether nothing that was signed can pay it: it has no attempt, or only dead ones."""
+        unsent = (IntentState.RESERVED, IntentState.ASSIGNED)
+        return self.state in unsent and not self.has_open_attempt
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from typing import Final
 
-from swap_contracts.quoting import AssetRef, Quote
-from swap_contracts.swaps import SwapChanged, SwapTransaction
+import orjson
+
+from swap_contracts.swaps import SwapChanged
 from swap_contracts.topics import SWAP_CHANGED
 from swap_domain.catalogue import Catalogue
 from swap_domain.lifecycle import Status
@@ -23,12 +25,12 @@ from swap_settler.domain.swap import (
     Swap,
 )
 
-SENT = {
+Fields = dict[str, object]
+SENT: Final = {
     IntentState.RESERVED: TransactionStatus.PENDING,
     IntentState.ASSIGNED: TransactionStatus.PENDING,
     IntentState.BROADCAST: TransactionStatus.INITIATED,
     IntentState.MINED: TransactionStatus.INITIATED,
-    IntentState.REVERTED: TransactionStatus.INITIATED,
     IntentState.CONFIRMED: TransactionStatus.COMPLETED,
 }
 
@@ -50,37 +52,50 @@ class Announcer:
     def _message(
         self, swap: Swap, previous_status: Status | None, trace_id: str, at: datetime
     ) -> Outgoing:
-        terms, quote = swap.terms, swap.quote
-        body = SwapChanged(
-            swap_id=swap.id,
-            app_id=terms.app_id,
-            sequence_number=terms.sequence_number,
-            reference_id=terms.reference_id,
-            method=terms.method.value,  # type: ignore[arg-type]  # funding is no swap's
-            source=_asset(terms.source),
-            destination=_asset(terms.destination),
-            source_address=terms.source_address,
-            destination_address=terms.destination_address,
-            refund_address=terms.refund_address,
-            created_at=terms.created_at,
-            expires_at=swap.expires_at,
-            sequence=swap.sequence,
-            status=swap.status.value,
-            previous_status=previous_status and previous_status.value,
-            changed_at=swap.changed_at,
-            closed_at=swap.closed_at,
-            fail_reason=swap.fail_reason and swap.fail_reason.value,
-            quote=Quote.model_validate_json(quote.document),
-            quote_revision=quote.revision,
-            quote_expires_at=quote.expires_at,
-            last_requoted_at=quote.last_requoted_at,
-            quote_locked_at=quote.locked_at,
-            transactions=self._transactions(swap),
-        )
-        envelope = SWAP_CHANGED.seal(body, version=swap.sequence, occurred_at=at, trace_id=trace_id)
-        return Outgoing.of(SWAP_CHANGED, envelope)
+        key = str(swap.id)
+        message_id = SWAP_CHANGED.message_id(key, swap.sequence)
+        envelope = {
+            "message_id": message_id,
+            "type": SwapChanged.__name__,
+            "key": key,
+            "occurred_at": at,
+            "trace_id": trace_id,
+            "body": self._body(swap, previous_status),
+        }
+        payload = orjson.dumps(envelope, option=orjson.OPT_UTC_Z)
+        return Outgoing(message_id, SWAP_CHANGED.name, key.encode(), payload)
 
-    def _transactions(self, swap: Swap) -> tuple[SwapTransaction, ...]:
+    def _body(self, swap: Swap, previous_status: Status | None) -> Fields:
+        """Return a SwapChanged. A test holds them together."""
+        terms, quote = swap.terms, swap.quote
+        return {
+            "swap_id": swap.id,
+            "app_id": terms.app_id,
+            "sequence_number": terms.sequence_number,
+            "reference_id": terms.reference_id,
+            "method": terms.method.value,
+            "source": _asset(terms.source),
+            "destination": _asset(terms.destination),
+            "source_address": terms.source_address,
+            "destination_address": terms.destination_address,
+            "refund_address": terms.refund_address,
+            "created_at": terms.created_at,
+            "expires_at": swap.expires_at,
+            "sequence": swap.sequence,
+            "status": swap.status.value,
+            "previous_status": previous_status and previous_status.value,
+            "changed_at": swap.changed_at,
+            "closed_at": swap.closed_at,
+            "fail_reason": swap.fail_reason and swap.fail_reason.value,
+            "quote": orjson.Fragment(quote.document),
+            "quote_revision": quote.revision,
+            "quote_expires_at": quote.expires_at,
+            "last_requoted_at": quote.last_requoted_at,
+            "quote_locked_at": quote.locked_at,
+            "transactions": self._transactions(swap),
+        }
+
+    def _transactions(self, swap: Swap) -> Sequence[Fields]:
         there = sorted(
             (d for d in swap.deposits.values() if d.is_live), key=lambda d: (d.heard_at, d.id)
         )
@@ -90,44 +105,45 @@ class Announcer:
             for intent in swap.intents.values()
             if intent.kind is IntentKind.OUTPUT
         ]
-        return (*inputs, *outputs)
+        return [*inputs, *outputs]
 
-    def _output(self, swap: Swap, intent: Intent) -> SwapTransaction:
+    def _output(self, swap: Swap, intent: Intent) -> Fields:
         network = self._catalogue.network(intent.network)
-        return SwapTransaction(
-            type="output",
-            status=SENT[intent.state].value,
-            transaction_hash=intent.transaction_hash,
-            from_address=network.contracts.treasury,
-            to_address=intent.to_address,
-            at=intent.block_time or intent.created_at,
-            asset=_asset(swap.terms.destination),
-            base_units=str(intent.base_units),
-            usd_e18=str(swap.quote.destination_usd_e18),
-            block_number=intent.block_number,
-            confirmations_required=max(network.payout_confirmations or network.finality_blocks, 1),
-            fee_base_units=None,
-        )
+        confirmations = network.payout_confirmations or network.finality_blocks
+        return {
+            "type": "output",
+            "status": SENT[intent.state].value,
+            "transaction_hash": intent.transaction_hash,
+            "from_address": network.contracts.treasury,
+            "to_address": intent.to_address,
+            "at": intent.block_time or intent.created_at,
+            "asset": _asset(swap.terms.destination),
+            "base_units": str(intent.base_units),
+            "usd_e18": str(swap.quote.destination_usd_e18),
+            "block_number": intent.block_number,
+            "confirmations_required": max(confirmations, 1),
+            "fee_base_units": None,
+        }
 
 
-def _input(swap: Swap, deposit: Deposit) -> SwapTransaction:
+def _input(swap: Swap, deposit: Deposit) -> Fields:
     is_final = deposit.state is DepositState.CREDITED
     status = TransactionStatus.COMPLETED if is_final else TransactionStatus.INITIATED
-    return SwapTransaction(
-        type="input",
-        status=status.value,
-        transaction_hash=deposit.transaction_hash,
-        from_address=deposit.from_address,
-        to_address=deposit.to_address,
-        at=deposit.block_time,
-        asset=_asset(swap.terms.source),
-        base_units=str(deposit.base_units),
-        usd_e18=str(swap.quote.source_usd_e18),
-        block_number=deposit.block_number,
-        confirmations_required=deposit.confirmations_required,
-        fee_base_units=None,
-    )
+    return {
+        "type": "input",
+        "status": status.value,
+        "transaction_hash": deposit.transaction_hash,
+        "from_address": deposit.from_address,
+        "to_address": deposit.to_address,
+        "at": deposit.block_time,
+        "asset": _asset(swap.terms.source),
+        "base_units": str(deposit.base_units),
+        "usd_e18": str(swap.quote.source_usd_e18),
+        "block_number": deposit.block_number,
+        "confirmations_required": deposit.confirmations_required,
+        "fee_base_units": None,
+    }
 
 
-def _asset(asset: Asset) -> AssetRef:
-    return AssetRef(network=asset.network, token=asset.token, decimals=asset.decimals)
+def _asset(asset: Asset) -> Fields:
+    return {"network": asset.network, "token": asset.token, "decimals": asset.decimals}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from swap_chains.events import Block
 from swap_chains.ports import ChainReader, Holding, Receipt
@@ -20,6 +21,8 @@ from swap_settler.lane_ports import (
 )
 from swap_settler.usecases.announcing import Announcer
 from swap_settler.usecases.give_up_payouts import GiveUpPayouts
+
+ROUNDS_UNEXPLAINED_MAX: Final = 10  # final blocks in a row
 
 
 class CloseSlots:
@@ -51,6 +54,7 @@ class CloseSlots:
         self._clock = clock
         self._announcer = announcer
         self._last_number = -1
+        self._rounds_unexplained = 0
 
     async def __call__(self) -> None:
         """
@@ -65,23 +69,33 @@ class CloseSlots:
         closed = _closed(signed, receipts, final)
         missing = {item.nonce for item in signed} - {slot.nonce for slot in closed}
         if missing:
-            # Nothing is concluded while a consumed nonce has no receipt of ours.
-            observe.slots_unexplained(self._chain.network, self._signer, sorted(missing))
+            await self._wonder(sorted(missing))
         else:
-            await self._account(final, closed)
-            self._last_number = final.number
+            self._rounds_unexplained = 0
+        await self._account(final, closed, is_complete=not missing)
+        self._last_number = final.number
+
+    async def _wonder(self, nonces: Sequence[int]) -> None:
+        """A consumed nonce without a receipt of ours: a lagging node, or the key used elsewhere."""
+        observe.slots_unexplained(self._chain.network, self._signer, nonces)
+        self._rounds_unexplained += 1
+        if self._rounds_unexplained == ROUNDS_UNEXPLAINED_MAX:
+            await self._store.halt(f"nonces {list(nonces)} were used by no transaction of ours")
 
     async def _receipts(self, signed: Sequence[SignedFor]) -> Mapping[str, Receipt]:
         if not signed:
             return {}
         return await self._chain.receipts([item.transaction_hash for item in signed])
 
-    async def _account(self, final: Block, closed: Sequence[ClosedSlot]) -> None:
+    async def _account(
+        self, final: Block, closed: Sequence[ClosedSlot], *, is_complete: bool
+    ) -> None:
         held = Holding(self._signer, self._native)
         balance = (await self._chain.balances([held], at=final))[held]
-        booked = await self._store.ledger_balance(self._signer, self._native, upto=final.number)
+        booked = await self._store.signer_balance(self._native)
         spent = sum(slot.receipt.fee_base_units for slot in closed)
-        rise = balance + spent - booked
+        # What an unexplained nonce spent is not known, and so no rise either.
+        rise = balance + spent - booked if is_complete else 0
         if rise < 0:
             observe.signer_short(self._chain.network, self._signer, -rise)
         if not closed and rise <= 0:
@@ -91,12 +105,13 @@ class CloseSlots:
             await work.flush(changes, self._announcer.outgoing(changes, at=self._clock()))
             if closed:
                 await work.close_slots(closed)
-            await work.add_snapshots([Snapshot(self._signer, self._native, balance)], final)
+            if is_complete:
+                await work.add_snapshots([Snapshot(self._signer, self._native, balance)], final)
 
     async def _dead(self, work: LaneWork, closed: Sequence[ClosedSlot]) -> Sequence[Changes]:
         reverted = [slot.nonce for slot in closed if not slot.receipt.succeeded]
         intents = await work.intents_on(reverted) if reverted else {}
-        return await self._give_up.within(work, intents) if intents else ()
+        return await self._give_up.of_dead_slots(work, intents) if intents else ()
 
     def _booked(self, final: Block, closed: Sequence[ClosedSlot], rise: int) -> Sequence[Changes]:
         signer = {
@@ -112,12 +127,13 @@ class CloseSlots:
                 block_number=slot.receipt.block.number,
             )
             for slot in closed
+            if slot.receipt.fee_base_units
         ]
         if rise > 0:
             entries.append(
                 ledger.signer_topped_up(**signer, base_units=rise, block_number=final.number)
             )
-        return [Changes(ledger=tuple(entries))]
+        return [Changes(ledger=tuple(entries))] if entries else []
 
 
 def _closed(

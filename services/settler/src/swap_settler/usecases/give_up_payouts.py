@@ -9,6 +9,7 @@ from swap_runtime.clock import Clock
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.lane import Retries
 from swap_settler.domain.payouts import gave_up
+from swap_settler.domain.swap import Swap
 from swap_settler.lane_ports import LaneUnitOfWork, LaneWork
 from swap_settler.usecases.announcing import Announcer
 
@@ -32,16 +33,34 @@ class GiveUpPayouts:
         self._announcer = announcer
         self._retries = retries
 
-    async def __call__(self, intents: Mapping[UUID, UUID]) -> None:
-        """Postpone each intent (id to swap id), or end it when it failed too often."""
+    async def __call__(self, intents: Mapping[UUID, UUID], *, epoch: int) -> None:
+        """Postpone each unsent intent (id to swap id), or end it if it failed too often.
+
+        :raises LeaseLost: when another lane has taken over.
+        """
         async with self._unit_of_work() as work:
-            changes = await self.within(work, intents)
+            await work.require_epoch(epoch)
+            swaps = await work.lock_swaps_by_id(set(intents.values()))
+            failures = await work.failures_of_unsent(list(intents))
+            changes = await self._count(work, swaps, intents, failures)
             await work.flush(changes, self._announcer.outgoing(changes, at=self._clock()))
 
-    async def within(self, work: LaneWork, intents: Mapping[UUID, UUID]) -> Sequence[Changes]:
-        """Do the same in a transaction that is open; the caller flushes what is returned."""
+    async def of_dead_slots(
+        self, work: LaneWork, intents: Mapping[UUID, UUID]
+    ) -> Sequence[Changes]:
+        """Do so for what reverted, in the transaction that proves it; the caller flushes."""
         swaps = await work.lock_swaps_by_id(set(intents.values()))
-        failures = {i: n + 1 for i, n in (await work.failures_of(list(intents))).items()}
+        failures = await work.failures_of_dead(list(intents))
+        return await self._count(work, swaps, intents, failures)
+
+    async def _count(
+        self,
+        work: LaneWork,
+        swaps: Mapping[UUID, Swap],
+        intents: Mapping[UUID, UUID],
+        before: Mapping[UUID, int],
+    ) -> Sequence[Changes]:
+        failures = {i: n + 1 for i, n in before.items()}
         again = {
             i: n
             for i, n in failures.items()

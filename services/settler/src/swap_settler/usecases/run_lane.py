@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import TypeVar
 
-from swap_chains.errors import ChainError
+from swap_chains.errors import ChainError, ChainUnavailable
 from swap_chains.ports import ChainReader
 from swap_runtime.errors import Unavailable
 from swap_settler import observe
@@ -33,6 +33,7 @@ class RunLane:
         rebroadcast: Rebroadcast,
         close_slots: CloseSlots,
         snapshot: SnapshotTreasury,
+        check_chain: Callable[[], Awaitable[None]],
         poll_interval: timedelta,
         upkeep_interval: timedelta,
     ) -> None:
@@ -43,11 +44,15 @@ class RunLane:
         self._rebroadcast = rebroadcast
         self._close_slots = close_slots
         self._snapshot = snapshot
+        self._check_chain = check_chain
         self._poll_interval = poll_interval
         self._upkeep_interval = upkeep_interval
 
     async def send(self, wake: Wake, *, epoch: int, beat: Callable[[], None]) -> None:
-        """Send for ever; NOTIFY wakes it, the poll is what makes it certain."""
+        """Send for ever; NOTIFY wakes it, the poll is what makes it certain.
+
+        :raises ChainMismatch: or WrongChain, when signing here would be a mistake.
+        """
         await self._start()
         while True:
             beat()
@@ -62,13 +67,18 @@ class RunLane:
             await self._tried(self._rebroadcast)
             await self._tried(self._close_slots)
             await self._tried(self._snapshot)
+            await self._tried(self._tell_age)
             await asyncio.sleep(self._upkeep_interval.total_seconds())
+
+    async def _tell_age(self) -> None:
+        observe.oldest_unpaid(self._chain.network, await self._store.oldest_unpaid())
 
     async def _start(self) -> None:
         """A chain that is ahead of our slots was used without us: a restored database, or a theft.
 
         Nothing is signed until a person has looked.
         """
+        await self._check()
         nonce = None
         while nonce is None:
             nonce = await self._tried(self._nonce)
@@ -76,6 +86,15 @@ class RunLane:
         if known < nonce:
             await self._store.halt(f"the chain is at nonce {nonce}, the ledger at {known}")
             observe.signer_halted(self._chain.network, self._signer, known, nonce)
+
+    async def _check(self) -> None:
+        while True:
+            try:
+                await self._check_chain()
+                return
+            except ChainUnavailable as error:
+                observe.lane_waits(self._chain.network, str(error))
+                await asyncio.sleep(self._upkeep_interval.total_seconds())
 
     async def _nonce(self) -> int:
         return await self._chain.nonce(self._signer, at=await self._chain.head())

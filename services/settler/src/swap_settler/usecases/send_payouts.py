@@ -84,7 +84,8 @@ class SendPayouts:
         attempts = await self._sign(slots)
         crashpoint("settler.after_sign")
         kept = await self._store.keep(attempts, epoch=epoch)
-        self._has_unsigned_slots = False
+        # A slot whose payments were taken back meanwhile is looked at again: it needs a no-op.
+        self._has_unsigned_slots = len(kept) < len(attempts)
         crashpoint("settler.before_send")
         if kept:
             await self._broadcast(kept)
@@ -96,18 +97,27 @@ class SendPayouts:
             if left_over:
                 return left_over
             self._has_unsigned_slots = False
-        waiting, in_flight = await self._store.waiting(limit=self._slots_max * self._payments_max)
-        free = self._slots_max - in_flight
-        if not waiting or free <= 0:
+        waiting = await self._store.waiting(limit=self._slots_max * self._payments_max)
+        free = await self._free_slots() if waiting else 0
+        if free <= 0:
             return ()
         careful = await self._with_careful_natives(waiting)
         groups = group_payments(careful, slots_max=free, payments_max=self._payments_max)
-        payable = await self._payable(groups)
+        payable = await self._payable(groups, epoch)
         if not payable:
             return ()
         slots = await self._store.assign(payable[:free], epoch=epoch)
         crashpoint("settler.after_slot")
         return slots
+
+    async def _free_slots(self) -> int:
+        free = self._slots_max - await self._store.in_flight()
+        if free > 0:
+            return free
+        # What reverted is mined too, though no log of it was heard.
+        head = await self._chain.head()
+        mined = await self._chain.nonce(self._sender.address, at=head)
+        return self._slots_max - await self._store.in_flight(first=mined)
 
     async def _with_careful_natives(self, payments: Sequence[Payment]) -> Sequence[Payment]:
         """Send native money to an address with code alone: it could use up the gas of a batch."""
@@ -122,7 +132,7 @@ class SendPayouts:
             for p in payments
         ]
 
-    async def _payable(self, groups: Sequence[Group]) -> Sequence[Group]:
+    async def _payable(self, groups: Sequence[Group], epoch: int) -> Sequence[Group]:
         """Return what the Treasury would pay now; of a group that it would not, each alone."""
         good, bad = await self._tried(groups)
         singles = [(payment,) for group, _ in bad if len(group) > 1 for payment in group]
@@ -132,7 +142,7 @@ class SendPayouts:
             good += better
             refused += [(group[0], answer) for group, answer in worse]
         if refused:
-            await self._refused(refused)
+            await self._refused(refused, epoch)
         return good
 
     async def _tried(
@@ -144,9 +154,12 @@ class SendPayouts:
         tried = list(zip(groups, answers, strict=True))
         good = [group for group, answer in tried if answer.succeeded]
         # What the node could not try is neither: it waits for the next round.
+        unknown = [answer.text for _, answer in tried if not (answer.succeeded or answer.is_revert)]
+        for text in unknown:
+            observe.payments_untried(self._chain.network, text)
         return good, [(group, answer) for group, answer in tried if answer.is_revert]
 
-    async def _refused(self, refused: Sequence[tuple[Payment, Simulated]]) -> None:
+    async def _refused(self, refused: Sequence[tuple[Payment, Simulated]], epoch: int) -> None:
         queued = [(p, NOT_NOW[a.data[:4]]) for p, a in refused if a.data[:4] in NOT_NOW]
         failed = [(p, a.text) for p, a in refused if a.data[:4] not in NOT_NOW]
         for payment, reason in queued:
@@ -156,7 +169,7 @@ class SendPayouts:
         for payment, reason in failed:
             observe.payment_refused(payment.swap_id, self._chain.network, reason)
         if failed:
-            await self._give_up({p.intent_id: p.swap_id for p, _ in failed})
+            await self._give_up({p.intent_id: p.swap_id for p, _ in failed}, epoch=epoch)
 
     async def _sign(self, slots: Sequence[Slot]) -> Sequence[Attempt]:
         suggested = await self._chain.fees()

@@ -1,0 +1,257 @@
+"""One lane with its chain in memory and its database, for tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from uuid import UUID, uuid5
+
+import yaml
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from swap_chains.evm.codec import checksum_address, depository_id
+from swap_chains.fake import FakeChain, FakeReader, FakeSender
+from swap_contracts.deposits import DepositChanged
+from swap_contracts.envelope import Envelope
+from swap_contracts.payouts import PayoutChanged
+from swap_contracts.quoting import AssetRef, PathStep, Quote
+from swap_contracts.swaps import SwapRequested
+from swap_contracts.topics import DEPOSIT_CHANGED, PAYOUT_CHANGED, SWAP_REQUESTS
+from swap_domain.catalogue import NATIVE, Catalogue
+from swap_domain.catalogue_document import catalogue_from
+from swap_settler.adapters.lane_store import LaneName, PostgresLaneStore
+from swap_settler.adapters.lane_unit_of_work import PostgresLaneUnitOfWork
+from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
+from swap_settler.domain.lane import GasUnits, Retries
+from swap_settler.usecases.announcing import Announcer
+from swap_settler.usecases.close_slots import CloseSlots
+from swap_settler.usecases.facts import Facts
+from swap_settler.usecases.give_up_payouts import GiveUpPayouts
+from swap_settler.usecases.mark_sent import MarkSent
+from swap_settler.usecases.rebroadcast import Rebroadcast
+from swap_settler.usecases.request_swaps import RequestSwaps
+from swap_settler.usecases.send_payouts import SendPayouts
+from swap_settler.usecases.settle_deposits import SettleDeposits
+from swap_settler.usecases.settle_payouts import SettlePayouts
+
+SOURCE, DESTINATION = "ETHEREUM_DEVNET", "BASE_DEVNET"
+EXAMPLE = Path(__file__).parents[3] / "docs/catalogue.example.yaml"
+NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
+IDS = UUID("00000000-0000-4000-8000-000000000000")
+TREASURY = "0x0000000000000000000000000000000000000001"
+SIGNER = "0x0000000000000000000000000000000000000003"
+FUNDER = "0x0000000000000000000000000000000000000004"
+DEPOSITORY = "0x0000000000000000000000000000000000000002"
+REQUESTED, PAYOUT = 10**18, 9 * 10**17
+USD = str(3000 * 10**18)
+ETHER = AssetRef(network=SOURCE, token=NATIVE, decimals=18)
+ETHER_THERE = AssetRef(network=DESTINATION, token=NATIVE, decimals=18)
+QUOTE = Quote(
+    source=ETHER,
+    destination=ETHER_THERE,
+    requested_base_units=str(REQUESTED),
+    receive_base_units=str(PAYOUT),
+    min_receive_base_units=str(PAYOUT),
+    blockchain_fee_base_units="0",
+    service_fee_base_units=str(REQUESTED - PAYOUT),
+    total_fee_base_units=str(REQUESTED - PAYOUT),
+    fee_discount_base_units="0",
+    refuel_in_source_base_units=None,
+    refuel_base_units=None,
+    slippage_ppm=0,
+    source_usd_e18=USD,
+    destination_usd_e18=USD,
+    source_native_usd_e18=USD,
+    destination_native_usd_e18=USD,
+    completion_milliseconds=1000,
+    path=(PathStep(provider="SOLVER", order=1),),
+)
+
+
+def a_catalogue() -> Catalogue:
+    document = yaml.safe_load(EXAMPLE.read_text())
+    there = {**document["networks"][0], "name": DESTINATION, "chain_id": 31338}
+    networks = [document["networks"][0], there]
+    return catalogue_from({**document, "networks": networks}, to_address=str)
+
+
+def a_recipient(number: int) -> str:
+    return checksum_address(f"0x{0xA0000000 + number:040x}")
+
+
+@dataclass
+class World:
+    """One lane with its chain and its database."""
+
+    engine: AsyncEngine
+    chain: FakeChain
+    epoch: int
+    statements: list[str] = field(default_factory=list)
+    clock: Callable[[], datetime] = lambda: NOW
+
+    def __post_init__(self) -> None:
+        self.catalogue = a_catalogue()
+        self.announcer = Announcer(self.catalogue)
+        self.lane = LaneName(DESTINATION, SIGNER)
+        self.work = PostgresLaneUnitOfWork(self.engine, consumer="settler", lane=self.lane)
+        self.store = PostgresLaneStore(self.engine, self.lane)
+        self.reader = FakeReader(self.chain)
+        self.sender = FakeSender(self.chain, SIGNER)
+        self.mark_sent = MarkSent(self.work, clock=self.clock, announcer=self.announcer)
+        self.give_up = GiveUpPayouts(
+            self.work,
+            clock=self.clock,
+            announcer=self.announcer,
+            retries=Retries(attempts_max=2, pause=timedelta(0)),
+        )
+
+    def new_process(self) -> SendPayouts:
+        """Return a lane that remembers nothing."""
+        return SendPayouts(
+            chain=self.reader,
+            sender=self.sender,
+            store=self.store,
+            mark_sent=self.mark_sent,
+            give_up=self.give_up,
+            treasury=TREASURY,
+            native=NATIVE,
+            gas=GasUnits(75_000, 95_000),
+            fee_cap=10**12,
+        )
+
+    async def send_everything(self) -> None:
+        send = self.new_process()
+        while await send(epoch=self.epoch):
+            pass
+
+    async def rebroadcast(self) -> int:
+        return await Rebroadcast(
+            sender=self.sender,
+            store=self.store,
+            mark_sent=self.mark_sent,
+            older_than=timedelta(0),
+        )()
+
+    async def close_slots(self) -> None:
+        await CloseSlots(
+            chain=self.reader,
+            signer=SIGNER,
+            native=NATIVE,
+            store=self.store,
+            unit_of_work=self.work,
+            give_up=self.give_up,
+            clock=self.clock,
+            announcer=self.announcer,
+        )()
+
+    async def confirmed_swaps(self, count: int, *, first: int = 1) -> None:
+        """Bring swaps to where their payouts wait for the lane."""
+        numbers = range(first, first + count)
+        request = RequestSwaps(self._settling, clock=self.clock, announcer=self.announcer)
+        await request([a_request(n) for n in numbers])
+        await self.settle(a_funding(10**24 + first), *(a_deposit(n) for n in numbers))
+
+    async def settle(self, *messages: Envelope[DepositChanged]) -> None:
+        settle = SettleDeposits(
+            self._settling,
+            clock=self.clock,
+            facts=Facts(self.catalogue),
+            announcer=self.announcer,
+        )
+        await settle(messages)
+
+    async def payout(self, state: str, *, version: int, transaction_hash: str) -> None:
+        """Tell what the watcher would about the first swap's payout."""
+        paid_id = (await self.rows("SELECT paid_id FROM intent"))[0].paid_id
+        body = PayoutChanged(
+            intent_id=str(int(paid_id)),
+            version=version,
+            state=state,
+            network=DESTINATION,
+            transaction_hash=transaction_hash,
+            block_number=1,
+            block_hash=depository_id(1),
+            block_time=NOW,
+            token=NATIVE,
+            to_address=a_recipient(1),
+            base_units=str(PAYOUT),
+        )
+        settle = SettlePayouts(
+            self._settling,
+            clock=self.clock,
+            facts=Facts(self.catalogue),
+            announcer=self.announcer,
+        )
+        await settle([PAYOUT_CHANGED.seal(body, version=version, occurred_at=NOW, trace_id="t")])
+
+    @property
+    def _settling(self) -> PostgresUnitOfWork:
+        return PostgresUnitOfWork(self.engine, consumer="settler")
+
+    async def rows(self, query: str) -> Sequence[Any]:
+        async with self.engine.connect() as connection:
+            return (await connection.execute(text(query))).all()
+
+    async def intent_states(self) -> list[str]:
+        return [row.state for row in await self.rows("SELECT state FROM intent ORDER BY id")]
+
+    def paid(self, number: int) -> int:
+        return self.chain.world.balances.get((a_recipient(number), NATIVE), 0)
+
+
+def a_request(number: int) -> Envelope[Any]:
+    body = SwapRequested(
+        swap_id=uuid5(IDS, f"swap/{number}"),
+        app_id=IDS,
+        sequence_number=number,
+        reference_id=None,
+        method="depository",
+        source=ETHER,
+        destination=ETHER_THERE,
+        source_address=None,
+        destination_address=a_recipient(number),
+        refund_address=None,
+        created_at=NOW,
+        expires_at=NOW + timedelta(hours=6),
+        quote=QUOTE,
+        quote_expires_at=NOW + timedelta(minutes=5),
+    )
+    return SWAP_REQUESTS.seal(body, version="requested", occurred_at=NOW, trace_id="t")
+
+
+def a_deposit(number: int, **changes: Any) -> Envelope[DepositChanged]:
+    values: dict[str, Any] = {
+        "deposit_id": uuid5(IDS, f"deposit/{number}"),
+        "version": 2,
+        "state": "confirmed",
+        "kind": "deposited",
+        "network": SOURCE,
+        "transaction_hash": f"0x{number:064x}",
+        "block_number": 5,
+        "block_hash": depository_id(5),
+        "block_time": NOW,
+        "from_address": a_recipient(number),
+        "to_address": TREASURY,
+        "token": NATIVE,
+        "base_units": str(REQUESTED),
+        "confirmations_required": 1,
+        "sequence_number": number,
+    }
+    body = DepositChanged(**{**values, **changes})
+    return DEPOSIT_CHANGED.seal(body, version=body.version, occurred_at=NOW, trace_id="t")
+
+
+def a_funding(number: int) -> Envelope[DepositChanged]:
+    return a_deposit(
+        number,
+        deposit_id=uuid5(IDS, f"funding/{number}"),
+        kind="native_received",
+        network=DESTINATION,
+        from_address=FUNDER,
+        base_units=str(10**22),
+        sequence_number=None,
+    )
