@@ -64,6 +64,7 @@ def create_engine(
         max_overflow=0,
         pool_timeout=pool_timeout.total_seconds(),
         pool_use_lifo=True,
+        hide_parameters=True,  # errors are logged, and secrets are among parameters
         connect_args={
             "application_name": application_name,
             "options": f"{options} -c timezone=UTC",

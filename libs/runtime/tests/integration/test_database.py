@@ -7,7 +7,7 @@ import psycopg
 import pytest
 from pydantic import SecretStr
 from sqlalchemy import text
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy.exc import IntegrityError, ProgrammingError
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from swap_runtime.database import (
@@ -96,6 +96,18 @@ class TestTransaction:
                 await connection.execute(
                     text("INSERT INTO watermark (consumer, source) VALUES ('a', 'b')")
                 )
+
+    async def test_an_error_does_not_say_what_a_statement_was_given(
+        self, engine: AsyncEngine
+    ) -> None:
+        with pytest.raises(ProgrammingError) as caught:
+            async with transaction(engine) as connection:
+                await connection.execute(
+                    text("INSERT INTO nowhere VALUES (:secret)"), {"secret": "whsec_private"}
+                )
+
+        assert "nowhere" in str(caught.value)
+        assert "whsec_private" not in str(caught.value)
 
     async def test_a_server_that_is_not_there_is_unavailable(self) -> None:
         nowhere = SecretStr("postgresql+psycopg://nobody@127.0.0.1:1/none")
