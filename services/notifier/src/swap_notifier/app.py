@@ -26,6 +26,7 @@ from swap_notifier.settings import NotifierGroup, NotifierSettings
 from swap_notifier.usecases.add_endpoint import AddEndpoint
 from swap_notifier.usecases.create_messages import CreateMessages, Render
 from swap_notifier.usecases.deliver_messages import DeliverMessages
+from swap_notifier.usecases.discard_messages import DiscardMessages
 from swap_notifier.usecases.forget_messages import ForgetMessages
 from swap_notifier.usecases.list_sent import ListSent
 from swap_notifier.usecases.replay_messages import ReplayMessages
@@ -36,6 +37,7 @@ from swap_runtime.public_catalogue import public_catalogue
 from swap_runtime.service import Service, run
 from swap_runtime.wake import Wake
 
+DISCARD_INTERVAL = timedelta(minutes=1)
 FORGET_INTERVAL = timedelta(hours=1)
 
 
@@ -99,6 +101,8 @@ def _administer(service: Service, group: NotifierGroup, *, environment: str) -> 
     endpoints = PostgresEndpoints(service.engine)
     messages = PostgresMessages(service.engine)
     forget_messages = ForgetMessages(messages, keep=group.keep_messages, clock=clock)
+    discard_messages = DiscardMessages(messages, clock=clock)
+    service.every("discard-messages", DISCARD_INTERVAL, discard_messages)
     service.every("forget-messages", FORGET_INTERVAL, forget_messages)
     EndpointRoutes(
         add_endpoint=AddEndpoint(

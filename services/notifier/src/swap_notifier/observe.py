@@ -66,5 +66,9 @@ def replayed(message_id: str) -> None:
     log.info("webhook message replayed", webhook_message_id=message_id)
 
 
+def discarded(number: int) -> None:
+    log.info("webhook messages of disabled endpoints discarded", number=number)
+
+
 def forgotten(number: int) -> None:
     log.info("webhook messages forgotten", number=number)

@@ -90,11 +90,11 @@ class Endpoints(Protocol):
         ...
 
     async def disable(self, endpoint_id: UUID, *, reason: DisabledReason, at: datetime) -> bool:
-        """Stop sending to it; what waits for it is discarded."""
+        """Stop sending to it; what waits for it is discarded, what is under way ends."""
         ...
 
     async def enable(self, endpoint_id: UUID, *, at: datetime) -> bool:
-        """Send to it what happens from now on."""
+        """Send to it what happens from now on; what waited for it meanwhile is discarded."""
         ...
 
 
@@ -105,6 +105,10 @@ class Messages(Protocol):
 
     async def replay(self, message_id: str, *, at: datetime) -> bool:
         """Make it due again if its endpoint is enabled."""
+        ...
+
+    async def discard(self, *, at: datetime) -> int:
+        """End what waits for disabled endpoints and is not under way; return how many."""
         ...
 
     async def forget(self, *, before: datetime, limit: int) -> int:

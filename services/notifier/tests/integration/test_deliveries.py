@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from typing import Any
@@ -27,10 +27,11 @@ from swap_notifier.adapters.messages import PostgresMessages
 from swap_notifier.adapters.tables import METADATA
 from swap_notifier.adapters.unit_of_work import PostgresUnitOfWork
 from swap_notifier.domain.endpoints import Endpoint, to_secret
-from swap_notifier.domain.outcomes import DisabledReason
+from swap_notifier.domain.outcomes import Claimed, DisabledReason
 from swap_notifier.domain.windows import Windows
 from swap_notifier.usecases.create_messages import CreateMessages
 from swap_notifier.usecases.deliver_messages import DeliverMessages
+from swap_notifier.usecases.discard_messages import DiscardMessages
 from swap_notifier.usecases.forget_messages import ForgetMessages
 from swap_notifier.usecases.replay_messages import ReplayMessages
 from swap_notifier.usecases.rotate_secret import RotateSecret
@@ -135,6 +136,17 @@ class Notifier:
                 await cancelled(task)
             await deliver.finish()
             await sender.close()
+
+    async def claim_and_die(self, *, seconds: int) -> Sequence[Claimed]:
+        """Claim what is due, as a process that never says what became of it."""
+        return await PostgresDeliveries(self.engine).claim(
+            at=self.now,
+            until=self.now + timedelta(seconds=seconds),
+            claim=uuid4(),
+            free=9,
+            rooms={},
+            first_room=9,
+        )
 
     async def rows(self) -> list[Any]:
         async with self.engine.connect() as connection:
@@ -298,14 +310,7 @@ class TestDelivering:
     ) -> None:
         endpoint = await notifier.endpoint(sink.at("/hooks"))
         await notifier.tell(a_swap(app_id=endpoint.app_id))
-        lost = await PostgresDeliveries(notifier.engine).claim(
-            at=NOW,
-            until=NOW + timedelta(seconds=30),
-            claim=uuid4(),
-            free=9,
-            rooms={},
-            first_room=9,
-        )
+        lost = await notifier.claim_and_die(seconds=30)
 
         async with notifier.delivering() as deliver:
             assert await deliver.begin_due() == 0
@@ -392,6 +397,65 @@ class TestEndpoints:
             )
             go_on.set()
             await notifier.until("discarded")
+
+    async def test_one_disabled_while_an_attempt_is_out_still_hears_that_it_succeeded(
+        self, notifier: Notifier, sink: Sink
+    ) -> None:
+        go_on = asyncio.Event()
+
+        async def hold(_: web.Request) -> web.StreamResponse:
+            await go_on.wait()
+            return web.Response(status=204)
+
+        endpoint = await notifier.endpoint(sink.at("/hooks", hold))
+
+        async with notifier.delivering():
+            await notifier.tell(a_swap(app_id=endpoint.app_id))
+            await sink.until(1)
+            await notifier.endpoints.disable(
+                endpoint.id, reason=DisabledReason.OPERATOR, at=notifier.now
+            )
+            go_on.set()
+            (row,) = await notifier.until("delivered")
+
+        (shown,) = await notifier.messages.list_of_swap(row.swap_id)
+        assert [entry["http_status"] for entry in shown["log"]] == [204]
+
+    async def test_what_a_dead_process_had_claimed_of_a_disabled_one_is_discarded(
+        self, notifier: Notifier
+    ) -> None:
+        endpoint = await notifier.endpoint("http://a.example")
+        other = await notifier.endpoint("http://b.example")
+        await notifier.tell(*(a_swap(app_id=one.app_id) for one in (endpoint, other)))
+        await notifier.claim_and_die(seconds=30)
+        discard = DiscardMessages(notifier.messages, clock=notifier.clock)
+        await notifier.endpoints.disable(endpoint.id, reason=DisabledReason.OPERATOR, at=NOW)
+
+        await discard()
+        before = await notifier.rows()
+        notifier.now += timedelta(seconds=30)
+        await discard()
+        after = await notifier.rows()
+
+        assert [row.state for row in before] == ["waiting", "waiting"]
+        assert {row.endpoint_id: row.state for row in after} == {
+            endpoint.id: "discarded",
+            other.id: "waiting",
+        }
+
+    async def test_one_enabled_again_is_not_sent_what_a_dead_process_had_claimed(
+        self, notifier: Notifier
+    ) -> None:
+        endpoint = await notifier.endpoint("http://a.example")
+        await notifier.tell(a_swap(app_id=endpoint.app_id))
+        await notifier.claim_and_die(seconds=30)
+        later = NOW + timedelta(seconds=30)
+        await notifier.endpoints.disable(endpoint.id, reason=DisabledReason.OPERATOR, at=NOW)
+
+        await notifier.endpoints.enable(endpoint.id, at=later)
+
+        (row,) = await notifier.rows()
+        assert row.state == "discarded"
 
     async def test_a_rotated_secret_signs_beside_the_old_one_for_a_day(
         self, notifier: Notifier, sink: Sink

@@ -55,4 +55,5 @@ class PostgresDeliveries:
             for reason, endpoint_ids in disabled.items():
                 values = {"ids": sorted(endpoint_ids), "at": at, "reason": reason.value}
                 await connection.execute(statements.DISABLE, values)
-                await connection.execute(statements.DISCARD, {"ids": values["ids"], "at": at})
+            if disabled:
+                await connection.execute(statements.DISCARD, {"at": at})

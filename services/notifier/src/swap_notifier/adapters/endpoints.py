@@ -39,10 +39,11 @@ class PostgresEndpoints:
         async with transaction(self._engine) as connection:
             values = {"ids": [endpoint_id], "reason": reason.value, "at": at}
             found = await connection.scalar(statements.DISABLE, values)
-            await connection.execute(statements.DISCARD, {"ids": [endpoint_id], "at": at})
+            await connection.execute(statements.DISCARD, {"at": at})
             return found is not None
 
     async def enable(self, endpoint_id: UUID, *, at: datetime) -> bool:
         async with transaction(self._engine) as connection:
+            await connection.execute(statements.DISCARD, {"at": at})
             values = {"id": endpoint_id, "at": at}
             return await connection.scalar(statements.ENABLE, values) is not None

@@ -29,6 +29,10 @@ class PostgresMessages:
             await connection.execute(statements.NOTIFY)
             return found is not None
 
+    async def discard(self, *, at: datetime) -> int:
+        async with transaction(self._engine) as connection:
+            return len((await connection.scalars(statements.DISCARD, {"at": at})).all())
+
     async def forget(self, *, before: datetime, limit: int) -> int:
         async with transaction(self._engine) as connection:
             values = {"before": before, "limit": limit}

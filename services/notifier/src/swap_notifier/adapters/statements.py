@@ -121,10 +121,15 @@ UPDATE endpoint SET disabled_at = coalesce(disabled_at, :at),
                     disabled_reason = coalesce(disabled_reason, :reason)
 WHERE id = ANY(:ids) RETURNING id
 """)
-# A message under way keeps its claim and ends by itself.
+# What is under way keeps its claim, and RECORD ends it. A claim that is over is a dead process's.
 DISCARD: Final = text("""
 UPDATE webhook_message SET state = 'discarded', ended_at = :at, claim = NULL
-WHERE endpoint_id = ANY(:ids) AND state = 'waiting'
+WHERE id IN (
+  SELECT m.id FROM endpoint JOIN webhook_message AS m ON m.endpoint_id = endpoint.id
+  WHERE endpoint.disabled_at IS NOT NULL AND m.state = 'waiting'
+    AND (m.claim IS NULL OR m.due_at <= :at)
+  FOR UPDATE OF m SKIP LOCKED
+) RETURNING id
 """)
 ENABLE: Final = text("""
 UPDATE endpoint SET enabled_from = :at, disabled_at = NULL, disabled_reason = NULL,
