@@ -16,6 +16,7 @@ from swap_stack.services import SERVICES
 
 DATABASE = "swap"
 PSYCOPG = "postgresql+psycopg"
+VIEWS = "deploy/postgres/invariants/views.sql"
 
 
 def role_url(postgres: Postgres, role: str, password: str, *, scheme: str = "postgresql") -> str:
@@ -59,6 +60,21 @@ async def migrate(root: Path, urls: Mapping[str, str]) -> None:
 
 def list_migrations(root: Path) -> list[str]:
     return sorted(str(path) for path in root.glob("services/*/migrations"))
+
+
+async def show_to_auditor(
+    postgres: Postgres, root: Path, payout_confirmations: Mapping[str, int | None]
+) -> None:
+    """Make the views that the invariants ask, with each network's policy."""
+    views = await asyncio.to_thread((root / VIEWS).read_text)
+    async with await psycopg.AsyncConnection.connect(
+        postgres.url(DATABASE), autocommit=True
+    ) as admin:
+        await admin.execute(views.encode())
+        cursor = admin.cursor()
+        await cursor.executemany(
+            "INSERT INTO invariant.network VALUES (%s, %s)", list(payout_confirmations.items())
+        )
 
 
 async def followed_blocks(postgres: Postgres) -> dict[str, int]:

@@ -84,8 +84,9 @@ def own_settings(ports: ServicePorts, database_urls: Mapping[str, str]) -> dict[
 def make_plan(
     places: Places, settings: Mapping[str, str], *, without: frozenset[str] = frozenset()
 ) -> SupervisorPlan:
-    """Say what to run. What the caller's environment says wins over what the stack would say."""
-    env = {**settings, **os.environ, "PYTHONUNBUFFERED": "1"}
+    """Say what to run. What the caller's environment says wins, but for the ports."""
+    ports = {name: value for name, value in settings.items() if name.endswith("PORT")}
+    env = {**settings, **os.environ, **ports, "PYTHONUNBUFFERED": "1"}
     return SupervisorPlan(
         tuple(
             ServiceProcess(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +25,13 @@ from swap_stack.catalogue import (
 )
 from swap_stack.contracts import deploy_and_fund, find_deployment
 from swap_stack.daemon import Part, StackError
-from swap_stack.database import followed_blocks, make_roles, migrate, service_urls
+from swap_stack.database import (
+    followed_blocks,
+    make_roles,
+    migrate,
+    service_urls,
+    show_to_auditor,
+)
 from swap_stack.files import read_json
 from swap_stack.infrastructure import Infrastructure, require_nothing_lost
 from swap_stack.keys import development_keys, load_or_make
@@ -52,7 +60,10 @@ class Start:
         self._report = report
         self._ports = Ports(places.ports_file)
         self._registry = Registry(places.processes_file)
-        self._secrets = load_or_make(places.secrets_file)
+        made = load_or_make(places.secrets_file)
+        # The caller's wins in the services, and must be the one that partners are made with.
+        token = os.environ.get("SWAP_OPERATOR__TOKEN", made.operator_token)
+        self._secrets = replace(made, operator_token=token)
         self._keys = development_keys(self._secrets.signer_key)
         self._parts = Infrastructure.of(places, self._ports, self._registry, self._secrets, options)
         self._service_ports = ServicePorts.take(self._ports)
@@ -65,6 +76,12 @@ class Start:
         chains = await self._ground()
         await self._require_nothing_lost()
         catalogue = self._write_catalogue(chains)
+        networks = load_catalogue(catalogue, to_checksum_address).networks
+        await show_to_auditor(
+            self._parts.postgres,
+            self._places.root,
+            {name: network.payout_confirmations for name, network in networks.items()},
+        )
         settings = self._settings(catalogue)
         services = await self._launch(settings)
         partners = await self._partners()

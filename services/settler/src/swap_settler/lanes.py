@@ -15,6 +15,7 @@ from swap_chains.evm.reader import EvmReader
 from swap_chains.evm.rpc import Rpc
 from swap_chains.evm.sender import EvmSender
 from swap_domain.catalogue import NATIVE, Network
+from swap_runtime.database import forbid_open_transaction
 from swap_runtime.leases import Lease
 from swap_runtime.service import Service
 from swap_runtime.supervision import Beat
@@ -49,7 +50,9 @@ class Chain:
     def of(
         cls, network: Network, urls: tuple[str, ...], key: str, session: aiohttp.ClientSession
     ) -> Chain:
-        rpc = Rpc.to_urls(network.name, urls, session)
+        rpc = Rpc.to_urls(
+            network.name, urls, session, before_call=lambda: forbid_open_transaction("rpc")
+        )
         contracts = network.contracts
         reader = EvmReader(
             rpc,
