@@ -23,6 +23,8 @@ BATCH_MAX = 200
 FLUSH_SECONDS = 0.02
 QUIET_SECONDS = 45.0  # without any news for so long, the rest is lost
 ALL = 2**255
+BUSY = 503
+BUSY_PAUSE_SECONDS = 0.2
 
 
 class LoadFailed(RuntimeError):
@@ -123,6 +125,7 @@ class Load:
     received: Received
     made: dict[str, Made] = field(default_factory=dict)
     done: int = 0
+    busy: int = 0  # answers that said to try again
     news_at: float = 0.0
     quotes: list[float] = field(default_factory=list)
     _routes: Any = field(default_factory=lambda: cycle(ROUTES))
@@ -152,6 +155,10 @@ class Load:
         )
         began = time.time()
         status, answer = await self.gateway.post("/api/v2/swaps", body)
+        while status == BUSY:
+            self.busy += 1
+            await asyncio.sleep(BUSY_PAUSE_SECONDS)
+            status, answer = await self.gateway.post("/api/v2/swaps", body)
         ended = time.time()
         if status != 200:
             raise LoadFailed(f"create: {status} {answer[:300]!r}")
@@ -167,6 +174,9 @@ class Load:
         route: Route = next(self._routes)
         began = time.perf_counter()
         status, answer = await self.gateway.get(f"/api/v2/quote?{urlencode(route.parameters)}")
+        if status == BUSY:
+            self.busy += 1
+            return
         if status != 200:
             raise LoadFailed(f"quote: {status} {answer[:300]!r}")
         self.quotes.append(time.perf_counter() - began)

@@ -76,6 +76,8 @@ def show(outcome: Outcome, console: Console) -> list[Target]:
     idle_cpu = sum(_of_services(outcome.idle_used).values()) / outcome.idle_used.wall
     console.print(f"processor of the five services, idle: {100 * idle_cpu:.1f} % of a core")
     _show_disturbance(phases, console)
+    if outcome.busy:
+        console.print(f"answers that said to try again: {outcome.busy}")
     for fault in outcome.faults:
         console.print(f"[red]LOST OR WRONG[/] {fault}")
     found = targets(outcome)
@@ -176,6 +178,7 @@ def _document(outcome: Outcome, moment: datetime) -> dict[str, Any]:
         "phases": {name: _phase_document(p) for name, p in phases.items() if p is not None},
         "memory": {"idle": asdict(outcome.idle), "loaded": asdict(outcome.loaded)},
         "swaps": outcome.swaps,
+        "busy_answers": outcome.busy,
         "faults": outcome.faults,
         "targets": [asdict(target) for target in targets(outcome)],
     }

@@ -56,6 +56,7 @@ class Outcome:
     paced: Phase
     full: Phase | None
     swaps: int
+    busy: int
     faults: list[str]
 
 
@@ -108,6 +109,7 @@ class Run:
             paced=paced,
             full=full,
             swaps=len(self._load.made),
+            busy=self._load.busy,
             faults=faults,
         )
 
