@@ -116,7 +116,7 @@ class Building:
         callers = PostgresCallers(engine, self._hashes, clock=clock)
         idempotency = PostgresIdempotency(engine, clock=clock)
         counters = RedisCounters(
-            self._service.settings.redis.url, clock=clock, fallback=LocalCounters(clock=clock)
+            self._service.settings.redis.url, fallback=LocalCounters(clock=clock)
         )
         list_networks = ListNetworks(self._catalogue, self._pricing, self._rendering)
         errors = Errors(group.docs_url)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Protocol
 from uuid import UUID
 
 from swap_api.domain.keys import Allowances, Caller, Environment, KeyKind
 from swap_api.domain.listing import SwapFilter
-from swap_api.domain.rate_limits import Window
+from swap_api.domain.rate_limits import Count, Quota
 from swap_contracts.quoting import (
     LimitsAnswer,
     PricesAnswer,
@@ -98,23 +98,6 @@ class NewSwap:
     answer: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Count:
-    """Where a counter stands after a request."""
-
-    window: Window
-    used: int
-    reset_after: timedelta
-
-    @property
-    def is_over(self) -> bool:
-        return self.used > self.window.limit
-
-    @property
-    def remaining(self) -> int:
-        return max(self.window.limit - self.used, 0)
-
-
 class SequenceNumberTaken(Exception):
     """Another swap has the number: take a new one."""
 
@@ -133,8 +116,11 @@ class Callers(Protocol):
 
 
 class Counters(Protocol):
-    async def add(self, windows: Sequence[Window], weight: int) -> Sequence[Count]:
-        """Count a request in each window. Never raises, and answers in bounded time."""
+    async def add(self, quotas: Sequence[Quota]) -> Sequence[Count]:
+        """Count a request in all of the quotas, or in none when it is too much for one of them.
+
+        Never raises, and answers in bounded time.
+        """
         ...
 
 

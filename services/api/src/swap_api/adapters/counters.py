@@ -5,25 +5,46 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from time import monotonic
 from typing import Any, Final
 
-from limits.aio.storage import RedisStorage
 from pydantic import SecretStr
-from redis.asyncio import ConnectionPool
+from redis.asyncio import ConnectionPool, Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
 from swap_api import observe
-from swap_api.domain.rate_limits import Window
-from swap_api.ports import Clock, Count, Counters
+from swap_api.domain.rate_limits import Count, Quota, admit
+from swap_api.ports import Clock, Counters
 
 ANSWER_SECONDS: Final = 0.1
 # After a failure Redis is not asked for so long: only one request in a second waits for it.
 AWAY_SECONDS: Final = 1.0
 LOCAL_KEYS_MAX: Final = 10_000
 CONNECTIONS_MAX: Final = 64
+NOTHING: Final = timedelta(0)
+MICROSECOND: Final = timedelta(microseconds=1)
+
+# What `admit` says, in one step for all replicas and by one clock; it returns what was spent.
+# A key holds when its quota is whole again, in microseconds: doubles hold that until the year 2255.
+ADD: Final = """
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local spent, may_pass = {}, true
+for i, key in ipairs(KEYS) do
+  local limit, interval = tonumber(ARGV[2 * i - 1]), tonumber(ARGV[2 * i])
+  spent[i] = math.max(tonumber(redis.call('GET', key) or now) - now, 0)
+  may_pass = may_pass and spent[i] + interval <= limit * interval
+end
+if may_pass then
+  for i, key in ipairs(KEYS) do
+    local after = spent[i] + ARGV[2 * i]
+    redis.call('SET', key, string.format('%.0f', now + after), 'PX', math.ceil(after / 1000))
+  end
+end
+return spent
+"""
 
 
 class LocalCounters:
@@ -32,24 +53,24 @@ class LocalCounters:
     def __init__(self, *, clock: Clock, keys_max: int = LOCAL_KEYS_MAX) -> None:
         self._clock = clock
         self._keys_max = keys_max
-        self._used: OrderedDict[str, int] = OrderedDict()
+        self._whole_at: OrderedDict[str, datetime] = OrderedDict()
 
-    async def add(self, windows: Sequence[Window], weight: int) -> Sequence[Count]:
-        return [self._add(window, weight) for window in windows]
-
-    def _add(self, window: Window, weight: int) -> Count:
-        key, reset_after = _current(window, self._clock)
-        used = self._used.pop(key, 0) + weight
-        self._used[key] = used
-        while len(self._used) > self._keys_max:
-            self._used.popitem(last=False)
-        return Count(window, used, reset_after)
+    async def add(self, quotas: Sequence[Quota]) -> Sequence[Count]:
+        now = self._clock()
+        spent = [max(self._whole_at.get(quota.key, now) - now, NOTHING) for quota in quotas]
+        counts = admit(quotas, spent)
+        for count in counts:
+            self._whole_at[count.quota.key] = now + count.spent
+            self._whole_at.move_to_end(count.quota.key)
+        while len(self._whole_at) > self._keys_max:
+            self._whole_at.popitem(last=False)
+        return counts
 
 
 class RedisCounters:
     """Counters that all replicas share, with short timeouts and no second try."""
 
-    def __init__(self, url: SecretStr, *, clock: Clock, fallback: Counters) -> None:
+    def __init__(self, url: SecretStr, *, fallback: Counters) -> None:
         self._pool = ConnectionPool.from_url(
             url.get_secret_value(),
             socket_timeout=ANSWER_SECONDS,
@@ -58,38 +79,27 @@ class RedisCounters:
             max_connections=CONNECTIONS_MAX,
             protocol=2,
         )
-        shared: Any = {"connection_pool": self._pool}
-        self._storage = RedisStorage(
-            url.get_secret_value(), implementation="redispy", key_prefix="swap-api", **shared
-        )
-        self._clock = clock
+        self._add: Any = Redis(connection_pool=self._pool).register_script(ADD)
         self._fallback = fallback
         self._away_until = float("-inf")
 
-    async def add(self, windows: Sequence[Window], weight: int) -> Sequence[Count]:
+    async def add(self, quotas: Sequence[Quota]) -> Sequence[Count]:
         if monotonic() < self._away_until:
-            return await self._fallback.add(windows, weight)
+            return await self._fallback.add(quotas)
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
-                return await asyncio.gather(*(self._add(window, weight) for window in windows))
+                return await self._add_all(quotas)
         except Exception as error:  # whatever it is, a request is not refused for it
             self._away_until = monotonic() + AWAY_SECONDS
             observe.counters_away(error)
-            return await self._fallback.add(windows, weight)
+            return await self._fallback.add(quotas)
 
     async def close(self) -> None:
         await self._pool.disconnect()
 
-    async def _add(self, window: Window, weight: int) -> Count:
-        key, reset_after = _current(window, self._clock)
-        expiry = int(window.length.total_seconds()) + 1
-        used = await self._storage.incr(key, expiry, amount=weight)
-        return Count(window, used, reset_after)
-
-
-def _current(window: Window, clock: Clock) -> tuple[str, timedelta]:
-    """Return the counter's key in the running window, and when the next one begins."""
-    length = int(window.length.total_seconds())
-    now = clock().timestamp()
-    number = int(now // length)
-    return f"{window.key}/{number}", timedelta(seconds=(number + 1) * length - now)
+    async def _add_all(self, quotas: Sequence[Quota]) -> Sequence[Count]:
+        numbers = [
+            number for quota in quotas for number in (quota.limit, quota.interval // MICROSECOND)
+        ]
+        spent = await self._add(keys=[f"swap-api/{quota.key}" for quota in quotas], args=numbers)
+        return admit(quotas, [number * MICROSECOND for number in spent])

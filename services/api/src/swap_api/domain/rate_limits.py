@@ -1,4 +1,9 @@
-"""How many requests a caller may make."""
+"""How many requests a caller may make.
+
+A quota refills continuously: so much at once, and then one more whenever its interval has passed.
+There is no window whose edge could be used, and who spent everything waits for one request's
+refill and not for a window's.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +28,50 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
-    """One counter of requests."""
+class Quota:
+    """What one counter lets through."""
 
     key: str
-    limit: int
-    length: timedelta
+    limit: int  # at once
+    interval: timedelta  # until one more may come
+
+    @property
+    def whole(self) -> timedelta:
+        """How long nothing has to come until all of it is there again."""
+        return self.limit * self.interval
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """Where a quota stands after a request."""
+
+    quota: Quota
+    spent: timedelta  # how long it takes until all of it is there again
+    is_over: bool
+
+    @property
+    def remaining(self) -> int:
+        return (self.quota.whole - self.spent) // self.quota.interval
+
+    @property
+    def reset_after(self) -> timedelta:
+        """How long until all of it is there again or, where nothing is left, one request."""
+        if self.remaining:
+            return self.spent
+        return self.spent + self.quota.interval - self.quota.whole
+
+
+def admit(quotas: Sequence[Quota], spent: Sequence[timedelta]) -> Sequence[Count]:
+    """Judge one request by what is spent: it counts in all of the quotas, or in none."""
+    judged = [
+        (quota, before, before + quota.interval > quota.whole)
+        for quota, before in zip(quotas, spent, strict=True)
+    ]
+    is_refused = any(is_over for _, _, is_over in judged)
+    return [
+        Count(quota, before if is_refused else before + quota.interval, is_over)
+        for quota, before, is_over in judged
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,18 +95,18 @@ class Rates:
     def ceiling(self, kind: Kind, allowances: Allowances) -> int:
         return self.of(kind, allowances) * (allowances.ceiling_factor or self.ceiling_factor)
 
-    def windows(self, caller: Caller, address: str, kind: Kind) -> Sequence[Window]:
+    def quotas(self, caller: Caller, address: str, kind: Kind) -> Sequence[Quota]:
         """Return what a request counts in, the one it is told about first.
 
         All users of a web page share its publishable key, so they are told apart by their
         addresses; the ceiling keeps the app as a whole in bounds.
         """
         rate = self.of(kind, caller.allowances)
-        ceiling = _window(f"{caller.app_id}/{kind}", self.ceiling(kind, caller.allowances))
+        ceiling = _quota(f"{caller.app_id}/{kind}", self.ceiling(kind, caller.allowances))
         if not caller.is_publishable:
             return (ceiling,)
-        return (_window(f"{caller.app_id}/{kind}/{address}", rate), ceiling)
+        return (_quota(f"{caller.app_id}/{kind}/{address}", rate), ceiling)
 
 
-def _window(key: str, rate: int) -> Window:
-    return Window(key, rate * BURST, MINUTE * BURST)
+def _quota(key: str, rate: int) -> Quota:
+    return Quota(key, rate * BURST, max(MINUTE // rate, timedelta.resolution))

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from math import ceil
 
 from swap_api.domain.keys import Caller
-from swap_api.domain.rate_limits import BURST, MINUTE, Kind, Rates
+from swap_api.domain.rate_limits import BURST, Count, Kind, Rates
 from swap_api.domain.refusals import ApiRefusal
-from swap_api.ports import Count, Counters
+from swap_api.ports import Counters
 from swap_contracts.public.errors import ErrorCode
 
 
@@ -43,8 +43,7 @@ class LimitRequests:
         """
         if self._is_lifted or caller.allowances.is_lifted:
             return _untouched(self._rates.ceiling(kind, caller.allowances) * BURST)
-        windows = self._rates.windows(caller, address, kind)
-        counts = await self._counters.add(windows, 1)
+        counts = await self._counters.add(self._rates.quotas(caller, address, kind))
         tightest = min(counts, key=lambda count: count.remaining)
         over = [count for count in counts if count.is_over]
         if over:
@@ -54,8 +53,8 @@ class LimitRequests:
 
 def _standing(count: Count) -> Standing:
     seconds = max(ceil(count.reset_after.total_seconds()), 1)
-    return Standing(count.window.limit, count.remaining, seconds)
+    return Standing(count.quota.limit, count.remaining, seconds)
 
 
 def _untouched(limit: int) -> Standing:
-    return Standing(limit, limit, int((MINUTE * BURST).total_seconds()))
+    return Standing(limit, limit, 0)

@@ -1,0 +1,99 @@
+"""What counts requests, in Redis and without it: the same for both."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from pydantic import SecretStr
+
+from swap_api.adapters.counters import LocalCounters, RedisCounters
+from swap_api.domain.rate_limits import Count, Quota
+from swap_api.ports import Counters
+from swap_runtime.clock import utc_now
+
+pytestmark = pytest.mark.connected
+
+DAY = timedelta(days=1)
+
+
+class NoFallback:
+    async def add(self, quotas: object) -> Any:
+        raise AssertionError("Redis did not answer")
+
+
+@pytest.fixture(params=["redis", "local"])
+async def counters(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Counters]:
+    if request.param == "local":
+        yield LocalCounters(clock=utc_now)
+        return
+    monkeypatch.setattr("swap_api.adapters.counters.ANSWER_SECONDS", 10)
+    port = request.getfixturevalue("valkey").port
+    shared = RedisCounters(SecretStr(f"redis://127.0.0.1:{port}/0"), fallback=NoFallback())
+    yield shared
+    await shared.close()
+
+
+def a_quota(limit: int, interval: timedelta = DAY) -> Quota:
+    return Quota(str(uuid4()), limit, interval)
+
+
+async def one(counters: Counters, quota: Quota) -> Count:
+    (count,) = await counters.add([quota])
+    return count
+
+
+class TestCounters:
+    async def test_let_the_limit_through_at_once_and_say_what_remains(
+        self, counters: Counters
+    ) -> None:
+        quota = a_quota(3)
+
+        counts = [await one(counters, quota) for _ in range(5)]
+
+        assert [count.is_over for count in counts] == [False, False, False, True, True]
+        assert [count.remaining for count in counts] == [2, 1, 0, 0, 0]
+
+    async def test_say_when_all_is_there_again_or_the_next(self, counters: Counters) -> None:
+        quota = a_quota(2)
+
+        counts = [await one(counters, quota) for _ in range(3)]
+
+        for count in counts:
+            assert DAY - timedelta(minutes=5) < count.reset_after <= DAY
+
+    async def test_let_one_more_through_for_each_interval(self, counters: Counters) -> None:
+        quota = a_quota(2, timedelta(milliseconds=300))
+        began = asyncio.get_running_loop().time()
+        admitted = 0
+
+        async with asyncio.timeout(30):
+            while admitted < 6:
+                count = await one(counters, quota)
+                admitted += not count.is_over
+                if count.is_over:
+                    await asyncio.sleep(count.reset_after.total_seconds())
+
+        assert asyncio.get_running_loop().time() - began >= 4 * 0.3 - 0.05
+
+    async def test_count_in_all_quotas_or_in_none(self, counters: Counters) -> None:
+        client, app = a_quota(1), a_quota(3)
+        counts = [await counters.add([client, app]) for _ in range(4)]
+
+        assert [[count.is_over for count in both] for both in counts] == [
+            [False, False], [True, False], [True, False], [True, False],
+        ]  # fmt: skip
+        assert [both[1].remaining for both in counts] == [2, 2, 2, 2]
+
+    async def test_let_no_more_through_when_all_come_together(self, counters: Counters) -> None:
+        quota = a_quota(5)
+
+        counts = await asyncio.gather(*(one(counters, quota) for _ in range(12)))
+
+        assert sum(not count.is_over for count in counts) == 5
