@@ -8,8 +8,16 @@ import psycopg
 import pytest
 
 from swap_domain.lifecycle import TRANSITIONS, Status
-from tests.plugins.invariants import make_views, violations
+from tests.plugins.invariants import QUERIES, make_views, violations
 from tests.plugins.postgres import SERVICES, Database
+
+WHAT_I_25_READS = (
+    "swap (id int, app_id int)",
+    "swap_transition (swap_id int, seq int, from_status text, to_status text, at timestamptz)",
+    "endpoint (id int, app_id int, enabled_from timestamptz, disabled_at timestamptz,"
+    " wants_updates boolean)",
+    "webhook_message (endpoint_id int, swap_id int, seq int)",
+)
 
 
 @pytest.mark.connected
@@ -24,6 +32,24 @@ class TestInvariants:
 
         auditor = database.url("auditor").replace("+psycopg", "")
         assert violations(auditor) == {}
+
+    def test_miss_no_webhook_message_that_was_deleted_after_its_time(
+        self, database: Database
+    ) -> None:
+        with psycopg.connect(database.superuser_url) as connection:
+            for table in WHAT_I_25_READS:
+                connection.execute(f"CREATE TEMPORARY TABLE {table}".encode())
+            connection.execute("INSERT INTO swap VALUES (1, 7)")
+            connection.execute("INSERT INTO endpoint VALUES (3, 7, '2020-01-01', NULL, false)")
+            connection.execute(
+                "INSERT INTO swap_transition SELECT 1, days, NULL, 'expired', now() - days * "
+                "interval '1 day' FROM unnest(ARRAY[1, 28, 30, 400]) AS days"
+            )
+            connection.execute("INSERT INTO webhook_message VALUES (3, 1, 1)")
+
+            missed = connection.execute(QUERIES["I-25"][1].encode()).fetchall()
+
+        assert missed == [(1, 28, 3)]
 
     def test_allow_exactly_the_edges_of_the_status_table(self, database: Database) -> None:
         with psycopg.connect(database.superuser_url) as connection:

@@ -78,9 +78,9 @@ SELECT t.swap_id, t.seq FROM swap_transition t WHERE t.at>now()-interval '6 days
 SELECT id FROM outbox WHERE published_at IS NULL AND created_at<now()-interval '60 s';
 -- name: I-24 later event of a swap published while an earlier one is not
 SELECT b.id FROM outbox a JOIN outbox b ON a.topic='swap.changed.v1' AND b.topic=a.topic AND b.key=a.key AND b.id>a.id WHERE a.published_at IS NULL AND b.published_at IS NOT NULL;
--- name: I-25 transition with no webhook message for an endpoint that was enabled at that time and wants it
+-- name: I-25 transition with no webhook message for an endpoint that was enabled at that time and wants it (messages are kept for 30 days)
 SELECT t.swap_id, t.seq, e.id FROM swap_transition t JOIN swap s ON s.id=t.swap_id JOIN endpoint e ON e.app_id=s.app_id AND e.enabled_from<=t.at AND (e.disabled_at IS NULL OR e.disabled_at>t.at)
-WHERE (t.from_status IS DISTINCT FROM t.to_status OR e.wants_updates) AND t.at<now()-interval '60 s'
+WHERE (t.from_status IS DISTINCT FROM t.to_status OR e.wants_updates) AND t.at<now()-interval '60 s' AND t.at>now()-interval '29 days'
 AND NOT EXISTS(SELECT 1 FROM webhook_message w WHERE w.endpoint_id=e.id AND w.swap_id=t.swap_id AND w.seq=t.seq);
 -- name: I-26 ledger custody differs from the chain at the last finalized block that watcher and ledger have both passed
 SELECT b.chain_id, b.address, b.token, b.block_number, b.balance onchain, l.bal ledger FROM (SELECT DISTINCT ON(s.chain_id,s.address,s.token) s.* FROM balance_snapshot s
