@@ -27,6 +27,41 @@ def answering(status=200, body=None):
     return reply
 
 
+class TestBeforeCall:
+    async def test_is_asked_before_every_request(self, session, serve):
+        node, asked = await serve(), []
+        urls = [node.url]
+        rpc = Rpc.to_urls(
+            "TESTNET",
+            urls,
+            session,
+            batch_max=2,
+            before_call=lambda: asked.append(node.requests),
+        )
+
+        await rpc.batch([CHAIN_ID] * 3)
+        await rpc.call("eth_chainId")
+
+        assert asked == [0, 1, 2]
+
+    async def test_what_it_raises_is_no_nodes_failure(self, session, serve):
+        def forbid():
+            raise PermissionError
+
+        nodes, heard = [await serve(), await serve()], []
+        rpc = Rpc.to_urls(
+            "TESTNET",
+            [node.url for node in nodes],
+            session,
+            on_failure=heard.append,
+            before_call=forbid,
+        )
+
+        with pytest.raises(PermissionError):
+            await rpc.call("eth_chainId")
+        assert (heard, [node.requests for node in nodes]) == ([], [0, 0])
+
+
 class TestBatch:
     async def test_answers_in_any_order_find_their_questions(self, session, serve):
         node = await serve()

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from swap_chains.evm.codec import checksum_address
-from swap_chains.evm.rpc import Rpc, open_session
-from swap_chains.evm.state import EvmState
+from swap_chains.evm.rpc import open_session
 from swap_domain.catalogue import Catalogue
 from swap_quoter.adapters.chain_gas import ChainGas
 from swap_quoter.adapters.known_market import PostgresKnownMarket
@@ -88,9 +87,8 @@ def _follow(service: Service, group: QuoterGroup, catalogue: Catalogue, market: 
     private = service.settings.node_urls()
     for network in catalogue.networks.values():
         urls = private.get(network.name, network.public_nodes)
-        # One try is enough: the next poll is the next try.
-        rpc = Rpc.to_urls(network.name, urls, session, timeout_seconds=2, rounds=1)
-        follow_gas = FollowGas(ChainGas(EvmState(rpc)), market, clock=service.clock)
+        gas = ChainGas.of_nodes(network.name, urls, session)
+        follow_gas = FollowGas(gas, market, clock=service.clock)
         service.every(f"follow-gas {network.name}", group.gas_poll_interval, follow_gas)
 
     async def knows_the_market() -> None:

@@ -12,17 +12,19 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from services.quoter.tests.factories import ETHEREUM, NOW, POLYGON, USDC, a_market
+from swap_chains.evm.rpc import open_session
 from swap_contracts.envelope import Envelope
 from swap_contracts.quoting import AssetRef, Quote
 from swap_contracts.swaps import InventoryChanged, SwapChanged, SwapTransaction
 from swap_contracts.topics import INVENTORY_CHANGED, SWAP_CHANGED
+from swap_quoter.adapters.chain_gas import ChainGas
 from swap_quoter.adapters.known_market import PostgresKnownMarket
 from swap_quoter.adapters.tables import METADATA
 from swap_quoter.adapters.unit_of_work import PostgresUnitOfWork
 from swap_quoter.usecases.load_market import LoadMarket
 from swap_quoter.usecases.record_completions import RecordCompletions
 from swap_quoter.usecases.record_inventory import RecordInventory
-from swap_runtime.database import create_engine
+from swap_runtime.database import TransactionOpen, create_engine, transaction
 
 pytestmark = pytest.mark.connected
 
@@ -240,3 +242,11 @@ FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid
 WHERE relname = ANY(:tables) AND relnamespace = current_schema()::regnamespace
   AND attnum > 0 AND NOT attisdropped
 """)
+
+
+async def test_asks_no_node_inside_a_transaction(engine: AsyncEngine) -> None:
+    async with open_session() as session:
+        gas = ChainGas.of_nodes(ETHEREUM, ["http://127.0.0.1:1"], session)
+        async with transaction(engine):
+            with pytest.raises(TransactionOpen, match="rpc"):
+                await gas.find_max_fee_per_gas()

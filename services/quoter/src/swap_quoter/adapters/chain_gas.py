@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
+import aiohttp
+
 from swap_chains.errors import ChainError
+from swap_chains.evm.rpc import Rpc
+from swap_chains.evm.state import EvmState
 from swap_chains.ports import Fees
+from swap_runtime.database import forbid_open_transaction
 
 
 class FeeReader(Protocol):
@@ -20,6 +26,21 @@ class FeeReader(Protocol):
 class ChainGas:
     def __init__(self, reader: FeeReader) -> None:
         self._reader = reader
+
+    @classmethod
+    def of_nodes(
+        cls, network: str, urls: Sequence[str], session: aiohttp.ClientSession
+    ) -> ChainGas:
+        """Ask these nodes, once each: the next poll is the next try."""
+        rpc = Rpc.to_urls(
+            network,
+            urls,
+            session,
+            timeout_seconds=2,
+            rounds=1,
+            before_call=lambda: forbid_open_transaction("rpc"),
+        )
+        return cls(EvmState(rpc))
 
     @property
     def network(self) -> str:
