@@ -7,7 +7,7 @@ from contextlib import aclosing
 
 import pytest
 
-from swap_chains.errors import ReorgBeyondFinality
+from swap_chains.errors import BlockDiffers, InconsistentAnswer, ReorgBeyondFinality
 from swap_chains.events import (
     Block,
     BlockAdded,
@@ -218,6 +218,24 @@ class TestNodesThatLie:
         events = await follow_to(reader_of(session, lost, live), 3, after=block(live.chain, 2))
 
         assert numbers(events) == [3]
+
+
+class TestSecondLook:
+    async def test_tells_a_node_with_another_final_block_from_one_that_is_behind(
+        self, session, serve
+    ):
+        behind, other, honest = await serve(), await serve(), await serve()
+        behind.chain.grow(1)
+        other.chain.grow(3, salt="other")
+        honest.chain.grow(3)
+        heard = []
+        urls = [node.url for node in (behind, other, honest)]
+        rpc = Rpc.to_urls("TESTNET", urls, session, timeout_seconds=2, on_failure=heard.append)
+        reader = EvmReader(rpc, depository=DEPOSITORY, treasury=TREASURY, tokens=[TOKEN])
+
+        assert await reader.movements(first=1, last=block(honest.chain, 3)) == []
+
+        assert [type(failure) for failure in heard] == [InconsistentAnswer, BlockDiffers]
 
 
 class TestFinality:

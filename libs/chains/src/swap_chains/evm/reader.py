@@ -9,7 +9,7 @@ from contextlib import aclosing, suppress
 
 import aiohttp
 
-from swap_chains.errors import InconsistentAnswer
+from swap_chains.errors import BlockDiffers, InconsistentAnswer
 from swap_chains.events import Block, BlockAdded, ChainEvent
 from swap_chains.evm import codec, gathering
 from swap_chains.evm.blocks import headers_at
@@ -76,7 +76,7 @@ class EvmReader(EvmState):
     ) -> Sequence[BlockAdded]:
         (end,) = await headers_at(node, [last.number])
         if end != last:
-            raise InconsistentAnswer(node.label, f"block {last.number} is not the one asked about")
+            raise BlockDiffers(node.label, last.number)
         added: list[BlockAdded] = []
         size = self._pace.range_blocks_max
         while first <= last.number:
