@@ -155,6 +155,7 @@ def _look_again(
         policy=Policy(chain.network),
         clock=service.clock,
         blocks_max=group.second_look_blocks_max,
+        has_second_node=chain.has_second_node,
     )
 
     async def look(beat: Beat, _: Lease) -> None:

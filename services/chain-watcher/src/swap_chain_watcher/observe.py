@@ -8,7 +8,7 @@ from datetime import datetime
 import structlog
 
 from swap_chain_watcher.domain.movements import Movement, Quarantine, State
-from swap_chain_watcher.domain.second_look import Missed
+from swap_chain_watcher.domain.second_look import Missed, MovementsDenied
 from swap_chain_watcher.domain.watch import Step
 from swap_runtime.metrics import counter, gauge, histogram
 
@@ -34,6 +34,10 @@ INTERRUPTIONS = counter(
 )
 # Alert: any. A node hid it, or had not indexed it yet.
 MISSED = counter("watch_missed_movements", "Movements only the second look found", ["network"])
+# Alert: any. One of two nodes is wrong about what cannot change any more, or lies.
+CONTRADICTIONS = counter(
+    "watch_contradictions", "Times final blocks, read again, were not as told", ["network"]
+)
 CHECKED_NUMBER = gauge("watch_checked_block", "Last final block that was read twice", ["network"])
 NODE_FAILURES = counter("watch_node_failures", "Answers a node did not give", ["network"])
 # From the block's own time, which has whole seconds: a distribution, not a stop-watch.
@@ -105,6 +109,23 @@ def looked_again(network: str, missed: Missed, *, checked_number: int) -> None:
 
 def second_look_failed(network: str, error: Exception) -> None:
     log.warning("second look failed", network=network, error=f"{type(error).__name__}: {error}")
+
+
+def nodes_differed(network: str, error: Exception) -> None:
+    CONTRADICTIONS.labels(network).inc()
+    log.error("two nodes differ on final block", network=network, error=str(error))
+
+
+def movements_denied(error: MovementsDenied) -> None:
+    CONTRADICTIONS.labels(error.network).inc()
+    for movement in error.denied:
+        log.error(
+            "published movement is not in its final block",
+            network=error.network,
+            movement_id=movement.id,
+            transaction_hash=movement.transaction_hash,
+            block_number=movement.block.number,
+        )
 
 
 def node_failed(network: str, error: Exception) -> None:

@@ -13,7 +13,6 @@ from swap_chain_watcher.domain.movements import Known, Subject
 from swap_chain_watcher.domain.second_look import Missed, Stored
 from swap_chain_watcher.domain.watch import Step, Watch
 from swap_chains.events import Block, BlockAdded
-from swap_runtime.outbox import Outgoing
 
 
 class CursorMoved(Exception):
@@ -68,6 +67,7 @@ class Work(Protocol):
 
         :raises LeaseLost: when the epoch is not the lease's any more.
         :raises CursorMoved: when the cursor is not where the watch was left.
+        :raises NetworkHalted: when the second look has stopped the network meanwhile.
         """
         ...
 
@@ -81,18 +81,27 @@ class Work(Protocol):
         """Return which of the addresses, in lower case, are deposit addresses."""
         ...
 
-    async def advance(self, step: Step, outgoing: Sequence[Outgoing]) -> None:
-        """Save what the step changed, its messages and the cursor: one statement per table."""
+    async def advance(self, step: Step, *, at: datetime) -> None:
+        """Save what the step changed, what it tells and the cursor: one statement per table."""
         ...
 
     async def stored_of(
-        self, network: str, found: Sequence[BlockAdded], movement_ids: Collection[UUID]
+        self,
+        network: str,
+        found: Sequence[BlockAdded],
+        movement_ids: Collection[UUID],
+        *,
+        first: int,
+        last: int,
     ) -> Stored:
-        """Lock the network's cursor; return what is stored of the blocks that were found."""
+        """Lock the network's cursor; return what is stored of the blocks that were found.
+
+        `first` and `last` are the range they were found in.
+        """
         ...
 
     async def add_missed(
-        self, network: str, missed: Missed, outgoing: Sequence[Outgoing], *, checked_number: int
+        self, network: str, missed: Missed, *, at: datetime, checked_number: int
     ) -> None:
         """Save what a second look found, and how far it got."""
         ...

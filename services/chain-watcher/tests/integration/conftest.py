@@ -9,6 +9,7 @@ from pydantic import SecretStr
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 from watch_factories import NETWORK
+from watch_world import World
 
 from swap_chain_watcher.adapters.unit_of_work import lease_name
 from swap_runtime.database import create_engine, transaction
@@ -37,3 +38,8 @@ async def epoch(engine: AsyncEngine) -> int:
     await lease.acquire()
     assert lease.epoch is not None
     return lease.epoch
+
+
+@pytest.fixture
+def world(engine: AsyncEngine, epoch: int) -> World:
+    return World(engine, epoch)

@@ -1,15 +1,33 @@
-"""What a second look at final blocks adds."""
+"""What a second look at final blocks adds, and what it refuses to go past."""
 
 from __future__ import annotations
 
-import pytest
-from watch_factories import NETWORK, a_block, a_deposit, a_log, a_payout, a_policy, a_transfer
+from dataclasses import replace
 
-from swap_chain_watcher.domain.movements import Depth, Known, Subject, movement_id
-from swap_chain_watcher.domain.second_look import Missed, Stored, decide_missed
+import pytest
+from watch_factories import (
+    FOREIGN_TOKEN,
+    NETWORK,
+    a_block,
+    a_deposit,
+    a_log,
+    a_native_receipt,
+    a_payout,
+    a_policy,
+    a_transfer,
+)
+
+from swap_chain_watcher.domain.movements import Depth, Known, Movement, Subject, movement_id
+from swap_chain_watcher.domain.reading import read
+from swap_chain_watcher.domain.second_look import (
+    Missed,
+    MovementsDenied,
+    Stored,
+    decide_missed,
+)
 from swap_chain_watcher.domain.watch import BrokenChain
 from swap_chains import events
-from swap_chains.events import BlockAdded
+from swap_chains.events import Block, BlockAdded
 
 BLOCK = a_block(5)
 
@@ -61,3 +79,53 @@ def test_goes_on_with_the_versions_of_an_intent() -> None:
 def test_believes_nobody_when_two_nodes_differ_on_a_final_block() -> None:
     with pytest.raises(BrokenChain):
         missed(a_deposit("one"), stored=Stored(frozenset(), {5: a_block(5, branch="b").hash}))
+
+
+def published(fact: events.Movement, block: Block = BLOCK) -> Movement:
+    movement = read(block, fact, a_policy(), ())
+    assert movement is not None
+    return movement
+
+
+def stored_as_published(*movements: Movement) -> Stored:
+    return Stored(
+        frozenset(movement.id for movement in movements),
+        {movement.block.number: movement.block.hash for movement in movements},
+        movements,
+    )
+
+
+@pytest.mark.parametrize(
+    "fact",
+    [a_deposit("gone"), a_transfer("gone"), a_native_receipt("gone"), a_payout("gone")],
+    ids=lambda fact: type(fact).__name__,
+)
+def test_refuses_what_is_published_and_not_there(fact: events.Movement) -> None:
+    stored = stored_as_published(published(a_deposit("one")), published(fact))
+
+    with pytest.raises(MovementsDenied, match=a_log("gone").transaction_hash) as denied:
+        missed(a_deposit("one"), stored=stored)
+
+    assert [movement.id for movement in denied.value.denied] == [
+        movement_id(NETWORK, a_log("gone"))
+    ]
+
+
+def test_refuses_what_is_in_another_block_than_published() -> None:
+    elsewhere = stored_as_published(published(a_deposit("one"), a_block(4)))
+
+    with pytest.raises(MovementsDenied):
+        missed(a_deposit("one"), stored=elsewhere)
+
+
+def test_knows_a_receipt_again_that_another_log_speaks_for() -> None:
+    stored = stored_as_published(published(a_transfer("receipt")))
+    receipt = a_transfer("receipt", claimed_by=a_log("deposit"))
+
+    assert missed(receipt, stored=stored) == Missed((), (), ())
+
+
+def test_misses_nothing_that_no_node_is_asked_for_any_more() -> None:
+    former = replace(published(a_transfer("former")), token=FOREIGN_TOKEN)
+
+    assert missed(stored=stored_as_published(former)) == Missed((), (), ())

@@ -8,11 +8,13 @@ from datetime import timedelta
 import aiohttp
 
 from swap_chain_watcher import observe
+from swap_chains.errors import BlockDiffers, ChainError
 from swap_chains.evm.check import check_chain
 from swap_chains.evm.following import Pace
 from swap_chains.evm.reader import EvmReader
 from swap_chains.evm.rpc import Rpc
 from swap_domain.catalogue import NATIVE, Network
+from swap_runtime.database import forbid_open_transaction
 
 
 class EvmChain:
@@ -36,7 +38,8 @@ class EvmChain:
                 nodes,
                 session,
                 timeout_seconds=node_timeout.total_seconds(),
-                on_failure=lambda error: observe.node_failed(network.name, error),
+                on_failure=self._on_failure,
+                before_call=lambda: forbid_open_transaction("rpc"),
             )
 
         pace = Pace(poll_seconds=poll_interval.total_seconds(), range_blocks_max=range_blocks_max)
@@ -44,7 +47,9 @@ class EvmChain:
         self._is_checked = False
         self.reader = _reader(network, self._rpc, pace)
         # Another node where there is one. The same one, later, still tells what it indexed late.
-        self.second_reader = _reader(network, rpc([*urls[1:], *urls[:1]]), pace)
+        others = [url for url in urls if url != urls[0]]
+        self.has_second_node = bool(others)
+        self.second_reader = _reader(network, rpc([*others, *urls[:1]]), pace)
 
     async def check(self) -> None:
         """Hold the chain against the catalogue, once.
@@ -64,6 +69,11 @@ class EvmChain:
             decimals={token.address: token.decimals for token in network.tokens},
         )
         self._is_checked = True
+
+    def _on_failure(self, error: ChainError) -> None:
+        if isinstance(error, BlockDiffers):
+            observe.nodes_differed(self.network.name, error)
+        observe.node_failed(self.network.name, error)
 
 
 def _reader(network: Network, rpc: Rpc, pace: Pace) -> EvmReader:

@@ -18,7 +18,7 @@ ON CONFLICT (network) DO NOTHING
 
 # Whoever holds an old epoch, or an old idea of the cursor, finds no row.
 LOCK_CURSOR: Final = text("""
-SELECT hash FROM watch_cursor WHERE network = :network FOR UPDATE
+SELECT hash, halt_reason FROM watch_cursor WHERE network = :network FOR UPDATE
 """)
 
 CURSOR: Final = text("""
@@ -131,6 +131,14 @@ SELECT id FROM movement JOIN chain_block AS block
   ON block.network = movement.network AND block.hash = movement.block_hash
 WHERE movement.network = :network AND movement.id = ANY(CAST(:ids AS uuid[]))
   AND block.state = 'canonical'
+""")
+PUBLISHED_BETWEEN: Final = text("""
+SELECT movement.*, block.time AS block_time, block.parent_hash
+FROM chain_block AS block JOIN movement
+  ON movement.network = block.network AND movement.block_hash = block.hash
+WHERE block.network = :network AND block.state = 'canonical'
+  AND block.number BETWEEN :first AND :last AND movement.state IS NOT NULL
+ORDER BY block.number, movement.id
 """)
 CANONICAL_HASHES: Final = text("""
 SELECT number, hash FROM chain_block

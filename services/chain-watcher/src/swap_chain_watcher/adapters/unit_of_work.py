@@ -4,29 +4,32 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
+from datetime import datetime
 from uuid import UUID
 
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from swap_chain_watcher.adapters import statements
+from swap_chain_watcher.adapters.messages import to_outgoing
 from swap_chain_watcher.adapters.rows import (
     block_row,
     movement_row,
     state_row,
     target_row,
     to_known,
+    to_tracked,
 )
 from swap_chain_watcher.domain.movements import Known, Subject
 from swap_chain_watcher.domain.second_look import Missed, Stored
 from swap_chain_watcher.domain.watch import Step, Watch
-from swap_chain_watcher.ports import CursorMoved, Target, Work
+from swap_chain_watcher.ports import CursorMoved, NetworkHalted, Target, Work
 from swap_chains.events import BlockAdded
 from swap_runtime.columns import columns
 from swap_runtime.crashpoint import crashpoint
 from swap_runtime.database import transaction
 from swap_runtime.inbox import mark_seen
 from swap_runtime.leases import require_epoch
-from swap_runtime.outbox import Outgoing, add_to_outbox
+from swap_runtime.outbox import add_to_outbox
 
 
 def lease_name(network: str) -> str:
@@ -48,9 +51,12 @@ class PostgresWork:
 
     async def take_turn(self, watch: Watch, *, epoch: int) -> None:
         await require_epoch(self._connection, lease_name(watch.network), epoch)
-        stored = await self._connection.scalar(statements.LOCK_CURSOR, {"network": watch.network})
-        if stored != watch.cursor.hash:
+        locked = await self._connection.execute(statements.LOCK_CURSOR, {"network": watch.network})
+        stored = locked.one_or_none()
+        if stored is None or stored.hash != watch.cursor.hash:
             raise CursorMoved(watch.network)
+        if stored.halt_reason is not None:
+            raise NetworkHalted(stored.halt_reason)
 
     async def known(
         self, network: str, movement_ids: Collection[UUID], paid_ids: Collection[int]
@@ -73,7 +79,7 @@ class PostgresWork:
         asked = {"network": network, "addresses": list(addresses)}
         return frozenset(await self._connection.scalars(statements.TARGETS_AMONG, asked))
 
-    async def advance(self, step: Step, outgoing: Sequence[Outgoing]) -> None:
+    async def advance(self, step: Step, *, at: datetime) -> None:
         network = step.after.network
         await self._save_blocks(step)
         for statement, rows in (
@@ -83,20 +89,26 @@ class PostgresWork:
             if rows:
                 await self._connection.execute(statement, {"network": network, **columns(rows)})
         crashpoint("chain_watcher.after_movements")
-        await add_to_outbox(self._connection, outgoing)
+        await add_to_outbox(self._connection, [to_outgoing(one, at=at) for one in step.told])
         crashpoint("chain_watcher.after_outbox")
         cursor = {
             "network": network,
             **block_row(step.after.cursor),
             "finalized_number": step.after.finalized_number,
             "start_number": step.after.start_number,
-            "has_told": bool(outgoing),
+            "has_told": bool(step.told),
         }
         await self._connection.execute(statements.ADVANCE, cursor)
         crashpoint("chain_watcher.before_commit")
 
     async def stored_of(
-        self, network: str, found: Sequence[BlockAdded], movement_ids: Collection[UUID]
+        self,
+        network: str,
+        found: Sequence[BlockAdded],
+        movement_ids: Collection[UUID],
+        *,
+        first: int,
+        last: int,
     ) -> Stored:
         asked = {"network": network}
         await self._connection.execute(statements.LOCK_CURSOR, asked)
@@ -104,10 +116,16 @@ class PostgresWork:
         hashes = await self._connection.execute(statements.CANONICAL_HASHES, numbers)
         ids = {**asked, "ids": list(movement_ids)}
         stored = await self._connection.scalars(statements.STORED_MOVEMENTS, ids)
-        return Stored(frozenset(stored), {row.number: row.hash for row in hashes})
+        place = {**asked, "first": first, "last": last}
+        published = await self._connection.execute(statements.PUBLISHED_BETWEEN, place)
+        return Stored(
+            frozenset(stored),
+            {row.number: row.hash for row in hashes},
+            tuple(to_tracked(row).movement for row in published),
+        )
 
     async def add_missed(
-        self, network: str, missed: Missed, outgoing: Sequence[Outgoing], *, checked_number: int
+        self, network: str, missed: Missed, *, at: datetime, checked_number: int
     ) -> None:
         place = {"network": network, "finalized_number": checked_number}
         blocks = [{**block_row(block), "state": "canonical"} for block in missed.blocks]
@@ -118,10 +136,10 @@ class PostgresWork:
             await self._connection.execute(
                 statements.SAVE_MOVEMENTS, {"network": network, **columns(movements)}
             )
-        await add_to_outbox(self._connection, outgoing)
+        await add_to_outbox(self._connection, [to_outgoing(one, at=at) for one in missed.told])
         await self._connection.execute(
             statements.CHECKED,
-            {"network": network, "checked_number": checked_number, "has_told": bool(outgoing)},
+            {"network": network, "checked_number": checked_number, "has_told": bool(missed.told)},
         )
 
     async def mark_seen(self, message_ids: Sequence[UUID]) -> frozenset[UUID]:

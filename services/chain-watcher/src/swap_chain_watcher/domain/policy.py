@@ -47,6 +47,23 @@ class Policy:
             and (movement.from_address or "").lower() not in self._funders
         )
 
+    def is_asked_for(self, movement: Movement) -> bool:
+        """Whether a node is asked for the movement's log today, as the catalogue is now."""
+        contracts = self.network.contracts
+        ours = contracts.treasury.lower()
+        match movement.kind:
+            case Kind.DEPOSITED:
+                return contracts.depository is not None
+            case Kind.TOKEN_TRANSFER:
+                is_known = self.quarantine(token=movement.token) is None
+                return is_known and movement.to_address.lower() == ours
+            case Kind.NATIVE_RECEIVED:
+                return movement.to_address.lower() == ours
+            case Kind.PAID:
+                return (movement.from_address or "").lower() == ours
+            case Kind.BALANCE_ROSE:
+                return False  # no log tells it
+
     def deposit_depth(self, token: str, pending_base_units: int) -> Depth:
         """Return the depth a deposit needs, given the not-yet-final inflow with it included."""
         known = self._tokens.get(token.lower())

@@ -10,7 +10,6 @@ from swap_chain_watcher.domain.policy import Policy
 from swap_chain_watcher.domain.reading import senders, subjects
 from swap_chain_watcher.domain.watch import Watch
 from swap_chain_watcher.ports import UnitOfWork
-from swap_chain_watcher.usecases.tell import tell
 from swap_chains.events import ChainEvent
 from swap_runtime.clock import Clock
 
@@ -27,6 +26,7 @@ class AdvanceWatch:
         :raises BrokenChain: when the facts do not follow from the watch.
         :raises ReorgBeyondFinality: when they take back what is final.
         :raises CursorMoved: when the watch is not the stored one.
+        :raises NetworkHalted: when the second look has stopped the network meanwhile.
         :raises LeaseLost: when another follows the network now.
         """
         if not watch.has_news(happened):
@@ -45,6 +45,6 @@ class AdvanceWatch:
                 targets=await work.targets_among(network, senders(happened)),
             )
             now = self._clock()
-            await work.advance(step, [tell(tracked, at=now) for tracked in step.told])
+            await work.advance(step, at=now)
         observe.advanced(step, at=now)
         return step.after

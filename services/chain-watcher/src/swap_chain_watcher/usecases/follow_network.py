@@ -10,7 +10,7 @@ from random import Random
 
 from swap_chain_watcher import observe
 from swap_chain_watcher.domain.watch import BrokenChain, ChainBehind, Watch
-from swap_chain_watcher.ports import CursorMoved, Halt, Watches
+from swap_chain_watcher.ports import CursorMoved, Halt, NetworkHalted, Watches
 from swap_chain_watcher.usecases.advance_watch import AdvanceWatch
 from swap_chain_watcher.usecases.open_watch import OpenWatch
 from swap_chains.errors import ChainError, ReorgBeyondFinality
@@ -74,6 +74,8 @@ class FollowNetwork:
             except (ReorgBeyondFinality, ChainBehind) as error:
                 await self._watches.halt(Halt(network, str(error), self._clock()))
                 observe.halted(network, str(error))
+            except NetworkHalted:
+                continue  # by the second look; the next round waits
             except (ChainError, BrokenChain, CursorMoved) as error:
                 observe.interrupted(network, error)
                 await asyncio.sleep(self._pause_seconds())

@@ -1,14 +1,15 @@
-"""Reads final blocks a second time, from another node, and adds what was missed."""
+"""Reads final blocks a second time, from another node: adds what was missed, halts on a lie."""
 
 from __future__ import annotations
+
+from uuid import UUID
 
 from swap_chain_watcher import observe
 from swap_chain_watcher.domain.policy import Policy
 from swap_chain_watcher.domain.reading import movement_ids, senders, subjects
-from swap_chain_watcher.domain.second_look import decide_missed
+from swap_chain_watcher.domain.second_look import MovementsDenied, decide_missed
 from swap_chain_watcher.domain.watch import BrokenChain
-from swap_chain_watcher.ports import UnitOfWork, Watches
-from swap_chain_watcher.usecases.tell import tell
+from swap_chain_watcher.ports import Halt, UnitOfWork, Watches
 from swap_chains.errors import ChainError
 from swap_chains.events import Block
 from swap_chains.ports import ChainReader
@@ -27,6 +28,7 @@ class LookAgain:
         policy: Policy,
         clock: Clock,
         blocks_max: int,
+        has_second_node: bool,
     ) -> None:
         self._unit_of_work = unit_of_work
         self._watches = watches
@@ -34,9 +36,11 @@ class LookAgain:
         self._policy = policy
         self._clock = clock
         self._blocks_max = blocks_max
+        self._has_second_node = has_second_node
+        self._denied_before: frozenset[UUID] = frozenset()
 
     async def __call__(self) -> bool:
-        """Look at the next final blocks and say whether there were any."""
+        """Look at the next final blocks and say whether they are behind us now."""
         network = self._reader.network
         unchecked = await self._watches.find_unchecked(network)
         if unchecked is None:
@@ -47,17 +51,41 @@ class LookAgain:
             return False
         try:
             await self._look(unchecked.checked_number + 1, last)
-        except (ChainError, BrokenChain) as error:
+        except ChainError as error:
             observe.second_look_failed(network, error)
             return False
+        except BrokenChain as error:
+            observe.nodes_differed(network, error)
+            return False
+        except MovementsDenied as error:
+            await self._doubt(error)
+            return False
+        self._denied_before = frozenset()
         return True
+
+    async def _doubt(self, error: MovementsDenied) -> None:
+        """Halt at once on another node's word; a node alone may only have lost its index."""
+        observe.movements_denied(error)
+        denied = frozenset(movement.id for movement in error.denied)
+        if not self._has_second_node and not denied & self._denied_before:
+            self._denied_before = denied
+            return
+        self._denied_before = frozenset()
+        await self._watches.halt(Halt(error.network, str(error), self._clock()))
+        observe.halted(error.network, str(error))
 
     async def _look(self, first: int, last: Block) -> None:
         network = self._reader.network
         found = await self._reader.movements(first=first, last=last)
         asked = subjects(network, found)
         async with self._unit_of_work() as work:
-            stored = await work.stored_of(network, found, movement_ids(network, found))
+            stored = await work.stored_of(
+                network,
+                found,
+                movement_ids(network, found),
+                first=first,
+                last=last.number,
+            )
             missed = decide_missed(
                 network,
                 found,
@@ -70,11 +98,5 @@ class LookAgain:
                 ),
                 targets=await work.targets_among(network, senders(found)),
             )
-            now = self._clock()
-            await work.add_missed(
-                network,
-                missed,
-                [tell(tracked, at=now) for tracked in missed.told],
-                checked_number=last.number,
-            )
+            await work.add_missed(network, missed, at=self._clock(), checked_number=last.number)
         observe.looked_again(network, missed, checked_number=last.number)

@@ -44,6 +44,8 @@ class ReportNetworks:
         ]
         for report in reports:
             place = report.place
+            if place is not None:  # whichever replica noticed, each shows it
+                (observe.stays_halted if place.halt else observe.is_followed)(report.network)
             if place is not None and report.head is not None:
                 observe.head_seen(
                     report.network,

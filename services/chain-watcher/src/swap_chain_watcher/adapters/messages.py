@@ -22,7 +22,7 @@ _DEPOSIT_KINDS: Final[
 }
 
 
-def tell(tracked: Tracked, *, at: datetime) -> Outgoing:
+def to_outgoing(tracked: Tracked, *, at: datetime) -> Outgoing:
     """Return the message about a movement's last change."""
     # One trace per movement: a deposit's begins here, whichever swap it turns out to be for.
     trace_id = tracked.movement.id.hex

@@ -1,0 +1,202 @@
+"""Reading final blocks again: what was missed, and what was made up."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+from watch_factories import (
+    NETWORK,
+    a_deposit,
+    a_policy,
+)
+from watch_world import NOW, World
+
+from swap_chain_watcher import observe
+from swap_chain_watcher.usecases.look_again import LookAgain
+from swap_chain_watcher.usecases.resume_network import ResumeNetwork
+from swap_chains.events import BlockAdded
+from swap_chains.fake import FakeChain, FakeReader
+
+pytestmark = pytest.mark.connected
+
+
+def contradictions() -> float:
+    return float(observe.CONTRADICTIONS.labels(NETWORK)._value.get())
+
+
+class Hiding(FakeReader):
+    """A node that forgets every log when it is followed, and remembers when it is asked again."""
+
+    async def follow_batches(self, **place: Any) -> Any:
+        async for batch in super().follow_batches(**place):
+            yield [
+                BlockAdded(event.block, ()) if isinstance(event, BlockAdded) else event
+                for event in batch
+            ]
+
+
+class Inventing(FakeReader):
+    """A node that makes up a deposit in block 1 when it is followed, and denies it when asked."""
+
+    async def follow_batches(self, **place: Any) -> Any:
+        async for batch in super().follow_batches(**place):
+            yield [
+                replace(event, movements=(*event.movements, a_deposit("invented")))
+                if isinstance(event, BlockAdded) and event.block.number == 1
+                else event
+                for event in batch
+            ]
+
+
+class Forgetful(FakeReader):
+    """A node that was followed honestly, and has lost its index of logs for a while."""
+
+    has_index = False
+
+    async def movements(self, **place: Any) -> Any:
+        found = await super().movements(**place)
+        return found if self.has_index else []
+
+
+class OfAnotherBranch(FakeReader):
+    """A node whose blocks have other hashes."""
+
+    async def movements(self, **place: Any) -> Any:
+        found = await super().movements(**place)
+        return [replace(added, block=replace(added.block, hash="0xother")) for added in found]
+
+
+class TestLookAgain:
+    def look_again(
+        self,
+        world: World,
+        chain: FakeChain | None = None,
+        *,
+        reader: FakeReader | None = None,
+        has_second_node: bool = True,
+    ) -> LookAgain:
+        return LookAgain(
+            world.work,
+            world.watches,
+            reader or FakeReader(chain or world.chain),
+            policy=a_policy(),
+            clock=lambda: NOW,
+            blocks_max=1000,
+            has_second_node=has_second_node,
+        )
+
+    async def test_halts_at_once_when_another_node_denies_what_was_published(
+        self, world: World
+    ) -> None:
+        contradicted = contradictions()
+        async with world.followed(Inventing(world.chain)):
+            world.chain.mine(9)
+            await world.is_at_head()
+
+            assert not await self.look_again(world)()
+
+            assert "lack 1 of the movements" in await world.is_halted()
+        assert contradictions() == contradicted + 1
+        assert observe.HALTED.labels(NETWORK)._value.get() == 1
+        assert await world.watches.find_unchecked(NETWORK) is None
+
+    async def test_halts_again_after_a_resume_that_changed_nothing(self, world: World) -> None:
+        async with world.followed(Inventing(world.chain)):
+            world.chain.mine(9)
+            await world.is_at_head()
+        look_again = self.look_again(world)
+        await look_again()
+        await ResumeNetwork(world.watches, networks=[NETWORK])(NETWORK)
+
+        assert not await look_again()
+        assert await world.watches.find_halt(NETWORK) is not None
+
+    async def test_asks_a_node_that_is_alone_twice_before_it_halts(self, world: World) -> None:
+        async with world.followed(Inventing(world.chain)):
+            world.chain.mine(9)
+            await world.is_at_head()
+        look_again = self.look_again(world, has_second_node=False)
+
+        assert not await look_again()
+        assert await world.watches.find_halt(NETWORK) is None
+        assert not await look_again()
+        assert await world.watches.find_halt(NETWORK) is not None
+
+    async def test_forgives_a_node_that_is_alone_and_finds_its_logs_again(
+        self, world: World
+    ) -> None:
+        async with world.followed():
+            await world.deposits(7)
+            world.chain.mine(9)
+            await world.is_at_head()
+        node = Forgetful(world.chain)
+        look_again = self.look_again(world, reader=node, has_second_node=False)
+
+        assert not await look_again()
+        node.has_index = True
+        assert await look_again()
+        assert await world.watches.find_halt(NETWORK) is None
+
+    async def test_counts_two_nodes_that_differ_on_a_final_block(self, world: World) -> None:
+        async with world.followed():
+            await world.deposits(7)
+            world.chain.mine(9)
+            await world.is_at_head()
+        contradicted = contradictions()
+
+        assert not await self.look_again(world, reader=OfAnotherBranch(world.chain))()
+
+        assert contradictions() == contradicted + 1
+        assert await world.watches.find_halt(NETWORK) is None
+
+    async def test_adds_what_a_node_hid(self, world: World) -> None:
+        look_again = self.look_again(world)
+        async with world.followed(Hiding(world.chain)):
+            await world.deposits(7)
+            world.chain.mine(9)
+            await world.is_at_head()
+            assert await world.said() == []
+
+            assert await look_again()
+            assert await world.said() == [("seen", 1), ("confirmed", 2)]
+            assert not await look_again()
+            world.chain.mine()
+            await world.is_at_head()
+
+        assert (await world.messages())[0]["sequence_number"] == 7
+        async with world.engine.connect() as connection:
+            last = await connection.scalar(text("SELECT max(id) FROM outbox"))
+            progress = (await connection.execute(text("SELECT * FROM progress"))).one()
+        assert progress.last_outbox_id == last
+
+    async def test_adds_nothing_that_is_known(self, world: World) -> None:
+        async with world.followed():
+            await world.deposits(7)
+            world.chain.mine(9)
+            await world.is_at_head()
+        before = await world.said()
+
+        assert await self.look_again(world)()
+        assert await world.said() == before
+
+    async def test_leaves_alone_what_can_still_change(self, world: World) -> None:
+        async with world.followed(Hiding(world.chain)):
+            await world.deposits(7)
+            world.chain.mine(3)
+            await world.is_at_head()
+
+            assert not await self.look_again(world)()
+            assert await world.said() == []
+
+    async def test_concludes_nothing_from_a_node_of_another_chain(self, world: World) -> None:
+        async with world.followed():
+            world.chain.mine(9)
+            await world.is_at_head()
+
+        assert not await self.look_again(world, world.another_chain(blocks=9))()
+        unchecked = await world.watches.find_unchecked(NETWORK)
+        assert unchecked is not None
+        assert unchecked.checked_number == 0
