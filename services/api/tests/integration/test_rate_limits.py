@@ -6,7 +6,6 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from time import monotonic
 
 import pytest
 from api_factories import a_body
@@ -106,12 +105,10 @@ class TestWithoutRedis:
         api = api_without_redis
         app = await api.an_app(is_lifted=False)
 
-        began = monotonic()
-        answers = await asyncio.gather(*(api.get(app, "/health") for _ in range(50)))
-        took = monotonic() - began
+        async with asyncio.timeout(20):  # one call to a black hole takes three times as long
+            answers = await asyncio.gather(*(api.get(app, "/health") for _ in range(50)))
 
         assert {answer.status_code for answer in answers} == {200}
-        assert took < 1.5
 
     async def test_this_process_counts_by_itself(self, api_without_redis: Harness) -> None:
         api = api_without_redis
