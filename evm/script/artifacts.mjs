@@ -1,33 +1,45 @@
-// Writes artifacts/<contract>.json for those who deploy and call the contracts; --check fails when one is not
-// what the sources compile to.
+// Writes artifacts/<contract>.json for those who deploy and call the contracts, and for the real USDC on local chains;
+// --check fails when one is not what the sources compile to.
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { compileFiatToken } from "./fiat-token.mjs";
 import { forge, root } from "./forge.mjs";
 import { checking, finish, read, render, write } from "./generated.mjs";
 
-const CONTRACTS = ["Depository", "Treasury", "DevToken"];
+const CONTRACTS = ["Depository", "Treasury", "DepositAddressFactory", "DepositAddress", "Paymaster", "DevToken"];
 const OUT = "out/artifacts";
 
 forge("build", "src", "--force", "--out", OUT, "--cache-path", "cache/artifacts");
 
+const compiled = [
+  ...CONTRACTS.map((name) => [name, forgeOutputOf(name)]),
+  ...compileFiatToken().map(([name, { abi, metadata, evm }]) => [
+    name,
+    { abi, metadata: JSON.parse(metadata), bytecode: `0x${evm.bytecode.object}` },
+  ]),
+];
 const problems = [];
-for (const contractName of CONTRACTS) {
+for (const [contractName, output] of compiled) {
   const path = `artifacts/${contractName}.json`;
-  const artifact = artifactOf(contractName);
+  const artifact = artifactOf(contractName, output);
   if (!checking) write(path, artifact);
   else if (read(path) === render(artifact)) console.log(`${path} is current`);
   else problems.push(`${path} is not what the sources compile to`);
 }
 finish(problems, "npm run artifacts");
 
-function artifactOf(contractName) {
+function forgeOutputOf(contractName) {
   const output = JSON.parse(readFileSync(`${root}${OUT}/${contractName}.sol/${contractName}.json`, "utf8"));
-  const { compiler, settings, sources } = output.metadata;
+  return { abi: output.abi, metadata: output.metadata, bytecode: output.bytecode.object };
+}
+
+function artifactOf(contractName, { abi, metadata, bytecode }) {
+  const { compiler, settings, sources } = metadata;
   return {
     contractName,
     sourceName: Object.keys(settings.compilationTarget)[0],
-    abi: output.abi,
-    bytecode: output.bytecode.object,
+    abi,
+    bytecode,
     sourceHash: hashOf(sources),
     compiler: {
       version: compiler.version,

@@ -19,6 +19,13 @@ const gas = {
   payBatchErc20: line("payBatchErc20"),
   depositNative: units("depositNative"),
   depositERC20: units("depositERC20"),
+  depositWithAuthorization: units("depositWithAuthorization"),
+  depositWithWalletAuthorization: units("depositWithWalletAuthorization"),
+  depositWithPermit: units("depositWithPermit"),
+  sweepNative: line("sweepNative"),
+  sweepErc20: line("sweepErc20"),
+  sweepNativeAgain: line("sweepNativeAgain"),
+  sweepErc20Again: line("sweepErc20Again"),
 };
 
 if (!checking) write(PATH, gas);

@@ -5,22 +5,37 @@ import { readFileSync, readdirSync } from "node:fs";
 import { root } from "./forge.mjs";
 import { finish } from "./generated.mjs";
 
-const CONTRACTS = { depository: "Depository", treasury: "Treasury" };
+const CONTRACTS = {
+  depositAddress: "DepositAddress",
+  depositAddressFactory: "DepositAddressFactory",
+  depository: "Depository",
+  paymaster: "Paymaster",
+  treasury: "Treasury",
+};
+// Its tests are run for every contract that inherits what they test.
+const SHARED = "operators";
 // Inherited as they are (the Treasury, which changes renounceOwnership, has a tree for it all the same).
 const WITHOUT_TREE = new Set(["owner", "paused", "pendingOwner", "renounceOwnership"]);
 
 const problems = [];
 let conditions = 0;
+const shared = treesOf(SHARED);
 for (const [room, contractName] of Object.entries(CONTRACTS)) {
-  const folders = readdirSync(`${root}test/${room}`, { withFileTypes: true }).filter((entry) => entry.isDirectory());
-  const covered = new Set(folders.map((folder) => folder.name));
+  const covered = new Set([...treesOf(room), ...shared, ...WITHOUT_TREE]);
   for (const name of entryPoints(contractName)) {
-    if (!covered.has(name) && !WITHOUT_TREE.has(name)) problems.push(`${contractName}.${name} has no tree`);
+    if (!covered.has(name)) problems.push(`${contractName}.${name} has no tree`);
   }
-  for (const name of covered) compare(`test/${room}/${name}/${name}`);
+}
+for (const room of [...Object.keys(CONTRACTS), SHARED]) {
+  for (const name of treesOf(room)) compare(`test/${room}/${name}/${name}`);
 }
 if (problems.length === 0) console.log(`${conditions} conditions are tested under their own names`);
 finish(problems, "rename the test or the condition");
+
+function treesOf(room) {
+  const entries = readdirSync(`${root}test/${room}`, { withFileTypes: true });
+  return entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
+}
 
 function entryPoints(contractName) {
   const { abi } = JSON.parse(readFileSync(`${root}artifacts/${contractName}.json`, "utf8"));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.24;
 
+import {IOperators} from "./IOperators.sol";
+
 /// @title ITreasury
 /// @notice Holds the inventory of one network, receives deposits and makes payments.
 /// @dev Three roles. The owner sets every rule and may withdraw; operators pay; the guardian can only pause.
@@ -11,7 +13,7 @@ pragma solidity ^0.8.24;
 /// payment and refills at L / W per second, rounded down, up to L. A token without a limit cannot be paid at all.
 ///
 /// Native value that arrives without a call (a block reward, a destroyed contract) emits no event.
-interface ITreasury {
+interface ITreasury is IOperators {
     /// @notice One payment of a batch.
     /// @param intentId Why it is paid, assigned off-chain; used once, for ever.
     /// @param token The token paid, or the zero address for the native token.
@@ -40,23 +42,11 @@ interface ITreasury {
     /// @param window Seconds in which a used up allowance refills.
     event OutflowLimitSet(address indexed token, uint256 limit, uint64 window);
 
-    /// @notice Emitted when an address becomes an operator.
-    event OperatorAdded(address indexed operator);
-
-    /// @notice Emitted when an address stops being an operator.
-    event OperatorRemoved(address indexed operator);
-
     /// @notice Emitted when the guardian changes; zero means that there is none.
     event GuardianSet(address indexed guardian);
 
-    /// @notice The caller is not an operator.
-    error NotOperator(address caller);
-
     /// @notice The caller is neither the owner nor the guardian.
     error NotGuardian(address caller);
-
-    /// @notice The address cannot be made an operator: it is zero, or one already.
-    error InvalidOperator(address operator);
 
     /// @notice The intent was paid before, or appears twice in a batch.
     error AlreadyPaid(uint256 intentId);
@@ -109,12 +99,6 @@ interface ITreasury {
     /// limit; below 2^48.
     function setOutflowLimit(address token, uint256 limit, uint64 window) external;
 
-    /// @notice Lets `operator` pay. Owner only.
-    function addOperator(address operator) external;
-
-    /// @notice Stops `operator` from paying. Owner only.
-    function removeOperator(address operator) external;
-
     /// @notice Names who may pause besides the owner; zero for nobody. Owner only.
     function setGuardian(address newGuardian) external;
 
@@ -127,12 +111,6 @@ interface ITreasury {
 
     /// @notice Whether the intent was paid.
     function isPaid(uint256 intentId) external view returns (bool);
-
-    /// @notice Whether `account` may pay.
-    function isOperator(address account) external view returns (bool);
-
-    /// @notice Every operator, in no particular order.
-    function getOperators() external view returns (address[] memory);
 
     /// @notice Who may pause besides the owner.
     function guardian() external view returns (address);

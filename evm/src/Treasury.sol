@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-import {Ownable, Ownable2Step} from "@openzeppelin/contracts/access/Ownable2Step.sol";
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol";
 import {LowLevelCall} from "@openzeppelin/contracts/utils/LowLevelCall.sol";
@@ -9,14 +8,13 @@ import {Pausable} from "@openzeppelin/contracts/utils/Pausable.sol";
 import {RateLimiter} from "@openzeppelin/contracts/utils/RateLimiter.sol";
 import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/ReentrancyGuardTransient.sol";
 import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
-import {EnumerableSet} from "@openzeppelin/contracts/utils/structs/EnumerableSet.sol";
 
 import {ITreasury} from "./ITreasury.sol";
+import {Operators} from "./Operators.sol";
 
 /// @title Treasury
 /// @notice The inventory of one network; see ITreasury.
-contract Treasury is ITreasury, Ownable2Step, Pausable, ReentrancyGuardTransient {
-    using EnumerableSet for EnumerableSet.AddressSet;
+contract Treasury is ITreasury, Operators, Pausable, ReentrancyGuardTransient {
     using RateLimiter for RateLimiter.RefillingBucket;
     using SafeERC20 for IERC20;
 
@@ -32,8 +30,6 @@ contract Treasury is ITreasury, Ownable2Step, Pausable, ReentrancyGuardTransient
 
     mapping(address token => RateLimiter.RefillingBucket outflow) private _outflows;
 
-    EnumerableSet.AddressSet private _operators;
-
     /// @inheritdoc ITreasury
     address public guardian;
 
@@ -41,11 +37,7 @@ contract Treasury is ITreasury, Ownable2Step, Pausable, ReentrancyGuardTransient
 
     /// @param owner_ Who sets the rules and may withdraw.
     /// @param operators Who may pay from the start; may be empty.
-    constructor(address owner_, address[] memory operators) Ownable(owner_) {
-        for (uint256 i; i < operators.length; ++i) {
-            _addOperator(operators[i]);
-        }
-    }
+    constructor(address owner_, address[] memory operators) Operators(owner_, operators) {}
 
     /* RECEIVING */
 
@@ -61,11 +53,6 @@ contract Treasury is ITreasury, Ownable2Step, Pausable, ReentrancyGuardTransient
     }
 
     /* PAYMENTS */
-
-    modifier onlyOperator() {
-        if (!_operators.contains(msg.sender)) revert NotOperator(msg.sender);
-        _;
-    }
 
     /// @inheritdoc ITreasury
     function pay(uint256 intentId, address token, address to, uint256 amount)
@@ -122,17 +109,6 @@ contract Treasury is ITreasury, Ownable2Step, Pausable, ReentrancyGuardTransient
     }
 
     /// @inheritdoc ITreasury
-    function addOperator(address operator) external onlyOwner {
-        _addOperator(operator);
-    }
-
-    /// @inheritdoc ITreasury
-    function removeOperator(address operator) external onlyOwner {
-        if (!_operators.remove(operator)) revert NotOperator(operator);
-        emit OperatorRemoved(operator);
-    }
-
-    /// @inheritdoc ITreasury
     function setGuardian(address newGuardian) external onlyOwner {
         guardian = newGuardian;
         emit GuardianSet(newGuardian);
@@ -159,16 +135,6 @@ contract Treasury is ITreasury, Ownable2Step, Pausable, ReentrancyGuardTransient
     /// @inheritdoc ITreasury
     function isPaid(uint256 intentId) external view returns (bool) {
         return _paid[intentId];
-    }
-
-    /// @inheritdoc ITreasury
-    function isOperator(address account) external view returns (bool) {
-        return _operators.contains(account);
-    }
-
-    /// @inheritdoc ITreasury
-    function getOperators() external view returns (address[] memory) {
-        return _operators.values();
     }
 
     /// @inheritdoc ITreasury
@@ -214,10 +180,5 @@ contract Treasury is ITreasury, Ownable2Step, Pausable, ReentrancyGuardTransient
 
     function _goesNowhere(address to, uint256 amount) private view returns (bool) {
         return to == address(0) || to == address(this) || amount == 0;
-    }
-
-    function _addOperator(address operator) private {
-        if (operator == address(0) || !_operators.add(operator)) revert InvalidOperator(operator);
-        emit OperatorAdded(operator);
     }
 }

@@ -11,6 +11,7 @@ interface Vm {
 
     function prank(address sender) external;
     function deal(address account, uint256 balance) external;
+    function etch(address account, bytes calldata code) external;
     function warp(uint256 timestamp) external;
     function chainId(uint256 id) external;
     function expectRevert() external;
@@ -22,5 +23,7 @@ interface Vm {
     function getRecordedLogs() external returns (Log[] memory);
     function sign(uint256 privateKey, bytes32 digest) external pure returns (uint8 v, bytes32 r, bytes32 s);
     function addr(uint256 privateKey) external pure returns (address);
+    function readFile(string calldata path) external view returns (string memory);
+    function parseJsonBytes(string calldata json, string calldata key) external pure returns (bytes memory);
     function snapshotGasLastCall(string calldata name) external returns (uint256);
 }

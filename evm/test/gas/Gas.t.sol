@@ -1,19 +1,26 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
+import {DepositAddressFactory} from "../../src/DepositAddressFactory.sol";
 import {Depository} from "../../src/Depository.sol";
+import {IDepositAddressFactory} from "../../src/IDepositAddressFactory.sol";
+import {IPaymaster} from "../../src/IPaymaster.sol";
 import {ITreasury} from "../../src/ITreasury.sol";
+import {Paymaster} from "../../src/Paymaster.sol";
 import {Treasury} from "../../src/Treasury.sol";
 import {DevToken} from "../../src/dev/DevToken.sol";
-import {Test} from "../Test.sol";
+import {Signer} from "../Signer.sol";
+import {IFiatToken, WithFiatToken} from "../tokens/FiatToken.sol";
 
 /// @notice Measures what one transaction costs, for script/gas.mjs: run with --isolate, each measured call is a
 /// transaction of its own, with its 21000, its call data and nothing warm.
 /// @dev The dear but usual case: recipients that never held the asset, a Treasury with inventory, an outflow limit
-/// that is partly used, amounts and intent ids without zero bytes to save. No gas is given back in any of them.
-contract GasTest is Test {
+/// that is partly used, amounts and intent ids without zero bytes to save. No gas is given back in any of them. What
+/// is deposited without gas is the real USDC, by a user who never signed before.
+contract GasTest is Signer, WithFiatToken {
     address private constant NATIVE = address(0);
     uint256 private constant AMOUNT = 123_456_789;
+    uint256 private constant KEY = 0xA11CE;
 
     address private immutable owner = named("owner");
     address private immutable operator = named("operator");
@@ -21,14 +28,23 @@ contract GasTest is Test {
 
     Treasury private treasury;
     Depository private depository;
+    DepositAddressFactory private factory;
+    Paymaster private paymaster;
     DevToken private token;
+    IFiatToken private usdc;
     uint256 private payments;
+    uint256 private salts;
 
     function setUp() external {
         treasury = new Treasury(owner, _one(operator));
         depository = new Depository(owner, _one(address(treasury)));
+        factory = new DepositAddressFactory(address(treasury));
+        paymaster = new Paymaster(owner, address(depository), _one(operator));
         token = new DevToken("USD Coin", "USDC", 6, address(treasury), 1e15);
         token.mint(user, 1e15);
+        usdc = _newFiatToken();
+        usdc.mint(address(treasury), 1e15);
+        usdc.mint(vm.addr(KEY), 1e15);
         vm.deal(address(treasury), 1000 ether);
         vm.deal(operator, 1000 ether);
         vm.deal(user, 1000 ether);
@@ -84,6 +100,111 @@ contract GasTest is Test {
         vm.prank(user);
         depository.depositERC20(_id(), address(token), address(treasury), AMOUNT);
         vm.snapshotGasLastCall("depositERC20");
+    }
+
+    function test_depositWithAuthorization() external {
+        IPaymaster.Deposit memory deposit = _deposit();
+        Signature memory signed = _authorize(deposit);
+        vm.prank(operator);
+        paymaster.depositWithAuthorization(deposit, 0, type(uint256).max, signed.v, signed.r, signed.s);
+        vm.snapshotGasLastCall("depositWithAuthorization");
+    }
+
+    function test_depositWithWalletAuthorization() external {
+        IPaymaster.Deposit memory deposit = _deposit();
+        bytes memory signature = _pack(_authorize(deposit));
+        vm.prank(operator);
+        paymaster.depositWithWalletAuthorization(deposit, 0, type(uint256).max, signature);
+        vm.snapshotGasLastCall("depositWithWalletAuthorization");
+    }
+
+    function test_depositWithPermit() external {
+        IPaymaster.Deposit memory deposit = _deposit();
+        Signature memory signed = _signPermit(KEY, address(paymaster), deposit, 0);
+        vm.prank(operator);
+        paymaster.depositWithPermit(deposit, 0, type(uint256).max, signed.v, signed.r, signed.s);
+        vm.snapshotGasLastCall("depositWithPermit");
+    }
+
+    function test_sweepErc20() external {
+        _sweep(_newAddresses(1), address(token));
+        vm.snapshotGasLastCall("sweepErc20Of1");
+        _sweep(_newAddresses(50), address(token));
+        vm.snapshotGasLastCall("sweepErc20Of50");
+        _sweep(_newAddresses(100), address(token));
+        vm.snapshotGasLastCall("sweepErc20Of100");
+    }
+
+    function test_sweepNative() external {
+        _sweep(_newAddresses(1), NATIVE);
+        vm.snapshotGasLastCall("sweepNativeOf1");
+        _sweep(_newAddresses(50), NATIVE);
+        vm.snapshotGasLastCall("sweepNativeOf50");
+        _sweep(_newAddresses(100), NATIVE);
+        vm.snapshotGasLastCall("sweepNativeOf100");
+    }
+
+    function test_sweepErc20Again() external {
+        IDepositAddressFactory.Sweep[] memory deployed = _newAddresses(100);
+        _sweep(deployed, address(token));
+        _sweep(_first(deployed, 1), address(token));
+        vm.snapshotGasLastCall("sweepErc20AgainOf1");
+        _sweep(_first(deployed, 50), address(token));
+        vm.snapshotGasLastCall("sweepErc20AgainOf50");
+        _sweep(deployed, address(token));
+        vm.snapshotGasLastCall("sweepErc20AgainOf100");
+    }
+
+    function test_sweepNativeAgain() external {
+        IDepositAddressFactory.Sweep[] memory deployed = _newAddresses(100);
+        _sweep(deployed, NATIVE);
+        _sweep(_first(deployed, 1), NATIVE);
+        vm.snapshotGasLastCall("sweepNativeAgainOf1");
+        _sweep(_first(deployed, 50), NATIVE);
+        vm.snapshotGasLastCall("sweepNativeAgainOf50");
+        _sweep(deployed, NATIVE);
+        vm.snapshotGasLastCall("sweepNativeAgainOf100");
+    }
+
+    function _deposit() private view returns (IPaymaster.Deposit memory) {
+        return IPaymaster.Deposit({
+            id: _id(), token: address(usdc), receiver: address(treasury), from: vm.addr(KEY), amount: AMOUNT
+        });
+    }
+
+    function _authorize(IPaymaster.Deposit memory deposit) private view returns (Signature memory) {
+        bytes32 nonce = paymaster.authorizationNonce(deposit.id, deposit.receiver, deposit.token);
+        return _signAuthorization(KEY, address(paymaster), deposit, nonce);
+    }
+
+    /// @dev Puts something at each of the addresses and sweeps it.
+    function _sweep(IDepositAddressFactory.Sweep[] memory sweeps, address token_) private {
+        for (uint256 i; i < sweeps.length; ++i) {
+            sweeps[i].token = token_;
+            address depositAddress = factory.addressOf(sweeps[i].salt);
+            if (token_ == NATIVE) vm.deal(depositAddress, AMOUNT);
+            else token.mint(depositAddress, AMOUNT);
+        }
+        vm.prank(operator);
+        factory.sweep(sweeps);
+    }
+
+    function _newAddresses(uint256 length) private returns (IDepositAddressFactory.Sweep[] memory sweeps) {
+        sweeps = new IDepositAddressFactory.Sweep[](length);
+        for (uint256 i; i < length; ++i) {
+            sweeps[i].salt = bytes32(uint256(_id()) - ++salts);
+        }
+    }
+
+    function _first(IDepositAddressFactory.Sweep[] memory sweeps, uint256 length)
+        private
+        pure
+        returns (IDepositAddressFactory.Sweep[] memory first)
+    {
+        first = new IDepositAddressFactory.Sweep[](length);
+        for (uint256 i; i < length; ++i) {
+            first[i] = sweeps[i];
+        }
     }
 
     function _pay(address token_) private {

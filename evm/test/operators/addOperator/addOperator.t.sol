@@ -1,39 +1,43 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-import {ITreasury} from "../../../src/ITreasury.sol";
-import {TreasuryTest} from "../TreasuryTest.sol";
+import {IOperators} from "../../../src/IOperators.sol";
+import {OperatorsTest, PaymasterOperators, TreasuryOperators} from "../OperatorsTest.sol";
 
-contract AddOperatorTest is TreasuryTest {
+abstract contract AddOperatorTest is OperatorsTest {
     function testFuzz_RevertWhen_TheCallerIsNotTheOwner(address caller) external {
         if (caller == owner) caller = operator;
         expectNotOwner(caller);
         vm.prank(caller);
-        treasury.addOperator(stranger);
+        operated.addOperator(stranger);
     }
 
     function test_RevertWhen_TheOperatorIsZero() external {
-        vm.expectRevert(abi.encodeWithSelector(ITreasury.InvalidOperator.selector, address(0)));
+        vm.expectRevert(abi.encodeWithSelector(IOperators.InvalidOperator.selector, address(0)));
         _add(address(0));
     }
 
     function test_RevertGiven_TheAccountIsAnOperator() external {
-        vm.expectRevert(abi.encodeWithSelector(ITreasury.InvalidOperator.selector, operator));
+        vm.expectRevert(abi.encodeWithSelector(IOperators.InvalidOperator.selector, operator));
         _add(operator);
     }
 
     function test_GivenTheAccountIsNotAnOperator() external {
-        vm.expectEmit(address(treasury));
-        emit ITreasury.OperatorAdded(stranger);
+        assertTrue(!_mayAct(stranger), "not yet");
+
+        vm.expectEmit(address(operated));
+        emit IOperators.OperatorAdded(stranger);
         _add(stranger);
 
-        vm.prank(stranger);
-        treasury.pay(INTENT, address(token), recipient, 1);
-        assertEq(token.balanceOf(recipient), 1);
+        assertTrue(_mayAct(stranger), "now");
     }
 
     function _add(address account) private {
         vm.prank(owner);
-        treasury.addOperator(account);
+        operated.addOperator(account);
     }
 }
+
+contract TreasuryAddOperatorTest is AddOperatorTest, TreasuryOperators {}
+
+contract PaymasterAddOperatorTest is AddOperatorTest, PaymasterOperators {}

@@ -1,21 +1,25 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-import {TreasuryTest} from "../TreasuryTest.sol";
+import {OperatorsTest, PaymasterOperators, TreasuryOperators} from "../OperatorsTest.sol";
 
-contract GetOperatorsTest is TreasuryTest {
+abstract contract GetOperatorsTest is OperatorsTest {
     function test_GivenThereIsNoOperator() external {
         vm.prank(owner);
-        treasury.removeOperator(operator);
-        assertEq(treasury.getOperators().length, 0);
+        operated.removeOperator(operator);
+        assertEq(operated.getOperators().length, 0);
     }
 
     function test_GivenThereAreOperators() external {
         vm.prank(owner);
-        treasury.addOperator(stranger);
-        address[] memory operators = treasury.getOperators();
+        operated.addOperator(stranger);
+        address[] memory operators = operated.getOperators();
         assertEq(operators.length, 2);
         assertEq(operators[0], operator);
         assertEq(operators[1], stranger);
     }
 }
+
+contract TreasuryGetOperatorsTest is GetOperatorsTest, TreasuryOperators {}
+
+contract PaymasterGetOperatorsTest is GetOperatorsTest, PaymasterOperators {}

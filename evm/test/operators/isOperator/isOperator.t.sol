@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-import {TreasuryTest} from "../TreasuryTest.sol";
+import {OperatorsTest, PaymasterOperators, TreasuryOperators} from "../OperatorsTest.sol";
 
-contract IsOperatorTest is TreasuryTest {
+abstract contract IsOperatorTest is OperatorsTest {
     function test_GivenTheAccountIsAnOperator() external view {
-        assertTrue(treasury.isOperator(operator), "operator");
+        assertTrue(operated.isOperator(operator), "operator");
     }
 
     function testFuzz_GivenTheAccountIsNotAnOperator(address account) external view {
         if (account == operator) account = owner;
-        assertTrue(!treasury.isOperator(account), "not an operator");
+        assertTrue(!operated.isOperator(account), "not an operator");
     }
 }
+
+contract TreasuryIsOperatorTest is IsOperatorTest, TreasuryOperators {}
+
+contract PaymasterIsOperatorTest is IsOperatorTest, PaymasterOperators {}

@@ -1,33 +1,38 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-import {ITreasury} from "../../../src/ITreasury.sol";
-import {TreasuryTest} from "../TreasuryTest.sol";
+import {IOperators} from "../../../src/IOperators.sol";
+import {OperatorsTest, PaymasterOperators, TreasuryOperators} from "../OperatorsTest.sol";
 
-contract RemoveOperatorTest is TreasuryTest {
+abstract contract RemoveOperatorTest is OperatorsTest {
     function testFuzz_RevertWhen_TheCallerIsNotTheOwner(address caller) external {
         if (caller == owner) caller = operator;
         expectNotOwner(caller);
         vm.prank(caller);
-        treasury.removeOperator(operator);
+        operated.removeOperator(operator);
     }
 
     function test_RevertGiven_TheAccountIsNotAnOperator() external {
-        vm.expectRevert(abi.encodeWithSelector(ITreasury.NotOperator.selector, stranger));
+        vm.expectRevert(abi.encodeWithSelector(IOperators.NotOperator.selector, stranger));
         _remove(stranger);
     }
 
     function test_GivenTheAccountIsAnOperator() external {
-        vm.expectEmit(address(treasury));
-        emit ITreasury.OperatorRemoved(operator);
+        assertTrue(_mayAct(operator), "until now");
+
+        vm.expectEmit(address(operated));
+        emit IOperators.OperatorRemoved(operator);
         _remove(operator);
 
-        vm.expectRevert(abi.encodeWithSelector(ITreasury.NotOperator.selector, operator));
-        _pay(INTENT, address(token), recipient, 1);
+        assertTrue(!_mayAct(operator), "no more");
     }
 
     function _remove(address account) private {
         vm.prank(owner);
-        treasury.removeOperator(account);
+        operated.removeOperator(account);
     }
 }
+
+contract TreasuryRemoveOperatorTest is RemoveOperatorTest, TreasuryOperators {}
+
+contract PaymasterRemoveOperatorTest is RemoveOperatorTest, PaymasterOperators {}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-import {ITreasury} from "../../../src/ITreasury.sol";
+import {IOperators} from "../../../src/IOperators.sol";
 import {Treasury} from "../../../src/Treasury.sol";
 import {TreasuryTest} from "../TreasuryTest.sol";
 
@@ -12,14 +12,14 @@ contract TreasuryConstructorTest is TreasuryTest {
     }
 
     function test_RevertWhen_AnOperatorIsZero() external {
-        vm.expectRevert(abi.encodeWithSelector(ITreasury.InvalidOperator.selector, address(0)));
+        vm.expectRevert(abi.encodeWithSelector(IOperators.InvalidOperator.selector, address(0)));
         new Treasury(owner, new address[](1));
     }
 
     function test_RevertWhen_AnOperatorIsGivenTwice() external {
         address[] memory operators = new address[](2);
         (operators[0], operators[1]) = (operator, operator);
-        vm.expectRevert(abi.encodeWithSelector(ITreasury.InvalidOperator.selector, operator));
+        vm.expectRevert(abi.encodeWithSelector(IOperators.InvalidOperator.selector, operator));
         new Treasury(owner, operators);
     }
 
@@ -27,9 +27,9 @@ contract TreasuryConstructorTest is TreasuryTest {
         address[] memory operators = new address[](2);
         (operators[0], operators[1]) = (operator, stranger);
         vm.expectEmit();
-        emit ITreasury.OperatorAdded(operator);
+        emit IOperators.OperatorAdded(operator);
         vm.expectEmit();
-        emit ITreasury.OperatorAdded(stranger);
+        emit IOperators.OperatorAdded(stranger);
         Treasury two = new Treasury(owner, operators);
 
         assertTrue(two.isOperator(operator) && two.isOperator(stranger), "both may pay");

@@ -4,6 +4,7 @@ pragma solidity 0.8.37;
 import {Pausable} from "@openzeppelin/contracts/utils/Pausable.sol";
 import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/ReentrancyGuardTransient.sol";
 
+import {IOperators} from "../../../src/IOperators.sol";
 import {ITreasury} from "../../../src/ITreasury.sol";
 import {GasBurner, LongAnswerer, Refuser} from "../../actors/Receivers.sol";
 import {Reenterer} from "../../actors/Reenterer.sol";
@@ -17,7 +18,7 @@ import {TreasuryTest} from "../TreasuryTest.sol";
 contract PayTest is TreasuryTest {
     function testFuzz_RevertWhen_TheCallerIsNotAnOperator(address caller) external {
         if (caller == operator) caller = owner;
-        vm.expectRevert(abi.encodeWithSelector(ITreasury.NotOperator.selector, caller));
+        vm.expectRevert(abi.encodeWithSelector(IOperators.NotOperator.selector, caller));
         vm.prank(caller);
         treasury.pay(INTENT, address(token), recipient, 1);
     }

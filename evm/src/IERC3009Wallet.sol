@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+pragma solidity ^0.8.24;
+
+/// @title IERC3009Wallet
+/// @notice What tokens add to EIP-3009 for wallets with code: a signature of any length, which they check by EIP-1271.
+interface IERC3009Wallet {
+    /// @notice Moves `value` from `from` to `to`, who must be the caller.
+    function receiveWithAuthorization(
+        address from,
+        address to,
+        uint256 value,
+        uint256 validAfter,
+        uint256 validBefore,
+        bytes32 nonce,
+        bytes calldata signature
+    ) external;
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.37;
+
+import {HookToken, ITransferHook} from "../tokens/HookToken.sol";
+
+/// @notice Sends one unit of whatever it is given to somebody.
+contract GiverBack is ITransferHook {
+    address private immutable _to;
+
+    constructor(address to) {
+        _to = to;
+    }
+
+    function onTransfer(address, address to, uint256) external {
+        if (to == address(this)) require(HookToken(msg.sender).transfer(_to, 1), "refused");
+    }
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.37;
+
+import {Pausable} from "@openzeppelin/contracts/utils/Pausable.sol";
+
+import {PaymasterTest} from "../PaymasterTest.sol";
+
+contract PaymasterPauseTest is PaymasterTest {
+    function testFuzz_RevertWhen_TheCallerIsNotTheOwner(address caller) external {
+        if (caller == owner) caller = stranger;
+        expectNotOwner(caller);
+        vm.prank(caller);
+        paymaster.pause();
+    }
+
+    function test_RevertGiven_ItIsPaused() external {
+        _pause();
+        vm.expectRevert(Pausable.EnforcedPause.selector);
+        _pause();
+    }
+
+    function test_GivenItIsNotPaused() external {
+        vm.expectEmit(address(paymaster));
+        emit Pausable.Paused(owner);
+        _pause();
+        assertTrue(paymaster.paused(), "paused");
+    }
+}
