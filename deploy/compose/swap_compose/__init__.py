@@ -1,0 +1,1 @@
+"""The one-shot jobs of `docker compose up`, and what they leave behind."""

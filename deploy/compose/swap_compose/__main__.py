@@ -1,0 +1,46 @@
+"""The jobs of docker-compose.yml.
+
+python -m swap_compose secrets|host-files|migrations|topics|chains|partners|receiver|stack-file
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import sys
+from collections.abc import Callable
+
+import structlog
+
+from swap_compose.ground import make_topics, migrate_all, prepare_chains
+from swap_compose.host import keep_stack_file, prepare_host_files
+from swap_compose.places import HostPorts
+from swap_compose.secrets import make_secrets
+from swap_compose.webhooks import make_partners, receive
+from swap_stack.daemon import StackError
+
+JOBS: dict[str, Callable[[], None]] = {
+    "secrets": make_secrets,
+    "host-files": prepare_host_files,
+    "migrations": migrate_all,
+    "topics": lambda: asyncio.run(make_topics(os.environ)),
+    "chains": lambda: asyncio.run(prepare_chains(HostPorts.from_environment())),
+    "partners": make_partners,
+    "receiver": receive,
+    "stack-file": lambda: asyncio.run(keep_stack_file(HostPorts.from_environment())),
+}
+
+
+def main(arguments: list[str]) -> None:
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
+    if len(arguments) != 1 or arguments[0] not in JOBS:
+        sys.exit(__doc__)
+    try:
+        JOBS[arguments[0]]()
+    except StackError as error:
+        sys.exit(str(error))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,77 @@
+"""What the services stand on: tables, topics, contracts with money in them, a catalogue."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+
+import orjson
+from aiokafka.errors import KafkaError  # type: ignore[import-untyped]
+
+from swap_compose.places import APP, NODE_URLS, STACK, HostPorts
+from swap_compose.secrets import database_url
+from swap_runtime.migrate import migrate
+from swap_runtime.settings import KafkaSettings
+from swap_runtime.topics import ensure_topics
+from swap_stack.catalogue import (
+    PRICES,
+    RunningChain,
+    make_catalogue,
+    measured_gas,
+    write_catalogue,
+    write_text,
+)
+from swap_stack.contracts import deploy_and_fund, find_deployment
+from swap_stack.keys import DevelopmentKeys, development_keys, load_or_make
+from swap_stack.node import Node
+from swap_stack.parts.anvil import CHAINS, DevelopmentChain
+
+TOPICS_SECONDS = 60
+POLL_SECONDS = 0.5
+
+
+def migrate_all() -> None:
+    """Bring every service's schema up to date."""
+    secrets = load_or_make(STACK.secrets_file)
+    for migrations in sorted(APP.glob("services/*/migrations")):
+        service = migrations.parent.name.replace("-", "_")
+        migrate(migrations, database_url(service, secrets))
+
+
+async def make_topics(environ: Mapping[str, str]) -> None:
+    """Make the topics that are missing; a broker that listens may not be ready yet.
+
+    :raises KafkaError, OSError, TimeoutError: what the broker said last, after a minute.
+    """
+    kafka = KafkaSettings(bootstrap_servers=environ["SWAP_KAFKA__BOOTSTRAP_SERVERS"])
+    deadline = asyncio.get_running_loop().time() + TOPICS_SECONDS
+    while True:
+        try:
+            return await ensure_topics(kafka)
+        except (KafkaError, OSError, TimeoutError):
+            if asyncio.get_running_loop().time() > deadline:
+                raise
+        await asyncio.sleep(POLL_SECONDS)
+
+
+async def prepare_chains(ports: HostPorts) -> None:
+    """Deploy and fund what is missing, and write the catalogue and the first prices."""
+    keys = development_keys(load_or_make(STACK.secrets_file).signer_key)
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(_prepare(chain, keys, ports)) for chain in CHAINS]
+    chains = tuple(task.result() for task in tasks)
+    if not STACK.prices_file.exists():
+        # Whoever changed a price by hand keeps it.
+        write_text(STACK.prices_file, orjson.dumps(PRICES).decode())
+    write_catalogue(STACK.catalogue_file, make_catalogue(chains, keys, measured_gas(APP)))
+
+
+async def _prepare(
+    chain: DevelopmentChain, keys: DevelopmentKeys, ports: HostPorts
+) -> RunningChain:
+    node, file = Node(NODE_URLS[chain.network]), STACK.deployment_file
+    deployment = await find_deployment(file, chain, node)
+    if deployment is None:
+        deployment = await deploy_and_fund(file, APP, chain, node, keys)
+    # What the catalogue tells the world is where a client finds the node.
+    return RunningChain(chain, ports.node_url(chain.network), deployment)

@@ -1,0 +1,139 @@
+"""What is left on the host: var/stack.json while the stack runs, and the webhooks received."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+from eth_utils.address import to_checksum_address
+
+from swap_compose.places import CHECKOUT, GATEWAY_URL, HOST, STACK, HostPorts, InsidePorts
+from swap_compose.secrets import DATABASE
+from swap_domain.catalogue import Catalogue
+from swap_runtime.catalogue import load_catalogue
+from swap_stack.daemon import StackError
+from swap_stack.files import read_json, write_json
+from swap_stack.keys import Secrets, development_keys, load_or_make
+from swap_stack.liquidity import wait_until_quoted
+from swap_stack.services import SERVICES
+from swap_stack.stack_file import VERSION, describe_network
+
+STACK_FILE = HOST / "stack.json"
+WEBHOOKS = HOST / "webhooks"
+OWN_USER = 10001  # who the receiver is
+READABLE_BY_GROUP = 0o660
+READY_SECONDS = 120.0
+POLL_SECONDS = 0.2
+TIMEOUT = aiohttp.ClientTimeout(total=2)
+
+
+def prepare_host_files() -> None:
+    """Make what containers without rights write into, owned by whoever owns the checkout.
+
+    :raises StackError: when another kind of stack is described there already.
+    """
+    told = read_json(STACK_FILE)
+    if told is not None and not told.get("containers"):
+        raise StackError("var/stack.json describes a stack of `make up`: `make down` first.")
+    STACK_FILE.unlink(missing_ok=True)
+    WEBHOOKS.mkdir(exist_ok=True)
+    received = WEBHOOKS / "demo.jsonl"
+    received.touch()
+    _give(HOST)
+    _give(WEBHOOKS)
+    os.chown(received, OWN_USER, CHECKOUT.stat().st_gid)
+    received.chmod(READABLE_BY_GROUP)
+
+
+async def keep_stack_file(ports: HostPorts) -> None:
+    """Write var/stack.json once everything is ready; take it away when told to stop.
+
+    :raises StackError: when something is not ready in time.
+    """
+    stopped = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stopped.set)
+    description = describe(
+        ports=ports,
+        secrets=load_or_make(STACK.secrets_file),
+        catalogue=load_catalogue(STACK.catalogue_file, to_checksum_address),
+        partners=read_json(STACK.partners_file),
+    )
+    for service in SERVICES:
+        await _wait_until_ready(service)
+    # Here the gateway has another name than for whoever reads the file.
+    await wait_until_quoted({**description, "gateway": {"url": GATEWAY_URL}})
+    write_json(STACK_FILE, description)
+    _give(STACK_FILE)
+    try:
+        await stopped.wait()
+    finally:
+        STACK_FILE.unlink(missing_ok=True)
+
+
+def describe(
+    *, ports: HostPorts, secrets: Secrets, catalogue: Catalogue, partners: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """Return the same as the embedded stack's description, with addresses of the host."""
+    keys = development_keys(secrets.signer_key)
+
+    def postgres_url(role: str, password: str) -> str:
+        return f"postgresql://{role}:{password}@127.0.0.1:{ports.postgres}/{DATABASE}"
+
+    urls = {role: postgres_url(role, word) for role, word in secrets.role_passwords.items()}
+    return {
+        "version": VERSION,
+        "about": "A development stack: every key, password and secret in this file is for this "
+        "machine only.",
+        "containers": True,
+        "broker": "kafka",
+        "gateway": {"url": ports.services.public_url("api")},
+        "dashboard": None,
+        "partners": partners,
+        "networks": [describe_network(network, keys) for network in catalogue.networks.values()],
+        "services": [
+            {
+                "name": name,
+                "replica": 0,
+                "pid": None,  # the containers have their own
+                "internal_url": ports.services.internal_url(name),
+                "log": f"docker compose logs {name.replace('_', '-')}",
+            }
+            for name in SERVICES
+        ],
+        "postgres": {
+            "url": postgres_url("postgres", secrets.postgres_password),
+            "auditor_url": urls.pop("auditor"),
+            "service_urls": urls,
+        },
+        "kafka": {"bootstrap_servers": f"127.0.0.1:{ports.kafka}"},
+        "redis": {"url": f"redis://127.0.0.1:{ports.valkey}/0"},
+        "operator": {"token": secrets.operator_token},
+    }
+
+
+async def _wait_until_ready(service: str) -> None:
+    url = f"{InsidePorts.all().internal_url(service)}/readyz"
+    deadline = asyncio.get_running_loop().time() + READY_SECONDS
+    async with aiohttp.ClientSession(timeout=TIMEOUT) as session:
+        while problems := await _problems(session, url):
+            if asyncio.get_running_loop().time() > deadline:
+                raise StackError(f"{service} is not ready: {problems}")
+            await asyncio.sleep(POLL_SECONDS)
+
+
+async def _problems(session: aiohttp.ClientSession, url: str) -> str | None:
+    try:
+        async with session.get(url) as answer:
+            return None if answer.ok else await answer.text()
+    except (aiohttp.ClientError, OSError, TimeoutError) as error:
+        return repr(error)
+
+
+def _give(path: Path) -> None:
+    owner = CHECKOUT.stat()
+    os.chown(path, owner.st_uid, owner.st_gid)

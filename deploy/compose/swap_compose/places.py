@@ -1,0 +1,69 @@
+"""Where things are inside a container, and where they are for those outside."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from swap_stack.places import Places
+from swap_stack.services import SERVICES, ServicePorts
+
+APP = Path(__file__).resolve().parents[3]
+STACK = Places(Path("/stack"), APP)  # the volume that jobs write and services read
+SERVICE_SECRETS = STACK.var / "services"  # `run.py` reads them
+POSTGRES_PASSWORD = Path("/postgres-password/password")
+HOST = Path("/host")  # the checkout's var/
+CHECKOUT = Path("/checkout")  # a file of the checkout: its owner owns what is left on the host
+RECEIVED = Path("/received/demo.jsonl")
+INTERNAL_PORT = 8081
+RECEIVER_PORT = 8090
+# The notifier and the receiver share one network: see docker-compose.yml.
+RECEIVER_URL = f"http://127.0.0.1:{RECEIVER_PORT}/hooks"
+GATEWAY_URL = "http://api:8080"
+NODE_URLS = {
+    "ETHEREUM_DEVNET": "http://anvil-ethereum:8545",
+    "BASE_DEVNET": "http://anvil-base:8545",
+    "POLYGON_DEVNET": "http://anvil-polygon:8545",
+}
+
+
+class InsidePorts(ServicePorts):
+    """Where the services are for one another."""
+
+    @classmethod
+    def all(cls) -> InsidePorts:
+        return cls(dict.fromkeys(SERVICES, INTERNAL_PORT), {})
+
+    def internal_url(self, service: str) -> str:
+        return f"http://{service.replace('_', '-')}:{self.internal[service]}"
+
+
+@dataclass(frozen=True, slots=True)
+class HostPorts:
+    """Where everything is for a client on the host."""
+
+    services: ServicePorts
+    chains: Mapping[str, int]
+    postgres: int
+    kafka: int
+    valkey: int
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str] = os.environ) -> HostPorts:
+        def port(name: str) -> int:
+            return int(environ[f"PORT_{name.upper()}"])
+
+        return cls(
+            services=ServicePorts(
+                {name: port(name) for name in SERVICES}, {"api": port("gateway")}
+            ),
+            chains={name: port(name.removesuffix("_DEVNET")) for name in NODE_URLS},
+            postgres=port("postgres"),
+            kafka=port("kafka"),
+            valkey=port("valkey"),
+        )
+
+    def node_url(self, network: str) -> str:
+        return f"http://127.0.0.1:{self.chains[network]}"

@@ -1,0 +1,61 @@
+"""Everything nobody else may know, made once and kept in volumes."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import orjson
+
+from swap_compose.places import POSTGRES_PASSWORD, SERVICE_SECRETS, STACK
+from swap_stack.files import PRIVATE, write_json
+from swap_stack.keys import Secrets, key_of, load_or_make
+from swap_stack.services import SERVICES
+
+DATABASE = "swap"
+ROLES = Path("/roles.sql")
+
+
+def make_secrets() -> None:
+    """Make what is missing, and give each reader a file of its own form."""
+    secrets = load_or_make(STACK.secrets_file)
+    write_private(POSTGRES_PASSWORD, secrets.postgres_password)
+    write_private(STACK.var / "pgpass", f"*:*:*:postgres:{secrets.postgres_password}\n")
+    write_private(STACK.var / "roles.psql", roles_script(secrets))
+    for name in SERVICES:
+        write_json(SERVICE_SECRETS / f"{name}.json", service_secrets(name, secrets))
+
+
+def roles_script(secrets: Secrets) -> str:
+    """Return what psql runs. Passwords as arguments could be read in a list of processes."""
+    lines = [f"\\set {role}_password {word}" for role, word in secrets.role_passwords.items()]
+    return "\n".join(["\\set ON_ERROR_STOP on", *lines, f"\\i {ROLES}", ""])
+
+
+def service_secrets(name: str, secrets: Secrets) -> dict[str, str]:
+    """Return the settings of a service that may not stand in docker-compose.yml."""
+    told = {
+        "SWAP_OPERATOR__TOKEN": secrets.operator_token,
+        f"SWAP_{name.upper()}__DATABASE_URL": database_url(name, secrets),
+    }
+    if name == "api":
+        told["SWAP_API__KEY_PEPPER"] = secrets.key_pepper
+    if name == "settler":
+        signer = key_of(secrets.signer_key)
+        keys = orjson.dumps({signer.address: signer.private_key}).decode()
+        told["SWAP_SETTLER__SIGNER_KEYS"] = keys
+    return told
+
+
+def database_url(role: str, secrets: Secrets) -> str:
+    password = secrets.role_passwords[role]
+    return f"postgresql+psycopg://{role}:{password}@postgres:5432/{DATABASE}"
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a file that its owner alone may read."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_name(f".{path.name}.new")
+    with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, PRIVATE), "w") as file:
+        file.write(text)
+    fresh.replace(path)

@@ -1,0 +1,63 @@
+"""What a test may do to a development chain: stop it, mine, take blocks back."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx
+
+BLOCK_SECONDS = 1
+
+
+class Chain:
+    """The control side of one anvil."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+
+    @classmethod
+    def of(cls, stack: Mapping[str, Any], network: str) -> Chain:
+        [told] = [one for one in stack["networks"] if one["name"] == network]
+        return cls(told["rpc_urls"][0])
+
+    async def call(self, method: str, *params: object) -> Any:
+        request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        # A development chain has no certificate to verify, and loading the roots takes a while.
+        async with httpx.AsyncClient(timeout=10, verify=False) as client:
+            told = (await client.post(self._url, json=request)).json()
+        assert "error" not in told, f"{method}: {told}"
+        return told["result"]
+
+    async def head(self) -> int:
+        return int(await self.call("eth_blockNumber"), 16)
+
+    async def mine(self, blocks: int = 1) -> None:
+        for _ in range(blocks):
+            await self.call("evm_mine")
+
+    async def reorg(self, depth: int, *, keep: Sequence[tuple[str, int]] = ()) -> None:
+        """Replace the last blocks by as many new ones.
+
+        :param keep: raw transactions, each with the new block (from 0) that has it; what is not
+            named is in no block and no pool any more.
+        """
+        await self.call("anvil_reorg", depth, [list(kept) for kept in keep])
+
+    async def block_of(self, transaction_hash: str) -> int | None:
+        """Return the number of the block that has the transaction now."""
+        receipt = await self.call("eth_getTransactionReceipt", transaction_hash)
+        return None if receipt is None else int(receipt["blockNumber"], 16)
+
+    async def raw(self, transaction_hash: str) -> str:
+        return str(await self.call("eth_getRawTransactionByHash", transaction_hash))
+
+    @asynccontextmanager
+    async def stopped(self) -> AsyncIterator[None]:
+        """Let no block be made for the while but those that are asked for."""
+        await self.call("evm_setIntervalMining", 0)
+        try:
+            yield
+        finally:
+            await self.call("evm_setIntervalMining", BLOCK_SECONDS)

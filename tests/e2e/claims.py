@@ -1,0 +1,22 @@
+"""What the ledger holds for somebody because it could not be sent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tests.e2e.waiting import until
+from tests.plugins.stack import Stack
+
+
+async def claims_of(stack: Stack, swap_id: str) -> list[Mapping[str, Any]]:
+    told = await stack.admin("settler", "/claimable")
+    return [row for row in told["claimable"] if row["swap_id"] == swap_id]
+
+
+async def claim_of(stack: Stack, swap_id: str) -> Mapping[str, Any]:
+    """Wait for the one claim that a swap leaves."""
+    [claim] = await until(
+        lambda: claims_of(stack, swap_id), what=f"a claim of {swap_id}", within=20
+    )
+    return claim

@@ -1,0 +1,75 @@
+"""Kafka is a fast path: without it swaps are slower and nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from aiokafka.admin import AIOKafkaAdminClient  # type: ignore[import-untyped]
+
+from swap_runtime.topics import SOURCES
+from tests.e2e.outside import Outside, Route, new_address
+from tests.plugins.stack import Stack
+
+ROUTES = (
+    Route("ETHEREUM_DEVNET", "ETH", "BASE_DEVNET", "ETH", "0.05"),
+    Route("BASE_DEVNET", "USDC", "ETHEREUM_DEVNET", "USDC", "12"),
+)
+
+
+async def complete_all(stack: Stack) -> None:
+    async with Outside(stack.description) as outside:
+        done = await asyncio.gather(*(outside.swap(r, user=n) for n, r in enumerate(ROUTES)))
+    assert [one.status for one in done] == ["completed"] * len(ROUTES)
+
+
+@asynccontextmanager
+async def without_kafka(stack: Stack) -> AsyncIterator[None]:
+    """Take away every topic; the embedded broker, which would forget them anyway, altogether."""
+    if stack.broker_kind == "embedded":
+        stack.send_broker(signal.SIGKILL)
+    else:
+        admin = AIOKafkaAdminClient(bootstrap_servers=stack.kafka.bootstrap_servers)
+        await admin.start()
+        await admin.delete_topics(list(SOURCES))
+        await admin.close()
+    try:
+        yield
+    finally:
+        await stack.start_broker()
+        await stack.ready()
+
+
+class TestLostTopics:
+    async def test_do_not_keep_a_swap_from_its_end(self, stack: Stack) -> None:
+        async with without_kafka(stack):
+            await complete_all(stack)
+
+        await complete_all(stack)
+
+
+class TestBrokerThatStandsStill:
+    async def test_keeps_nobody_from_creating_and_swaps_end_when_it_goes_on(
+        self, stack: Stack
+    ) -> None:
+        stack.send_broker(signal.SIGSTOP)
+        try:
+            async with Outside(stack.description) as outside:
+                created = [await outside.partner().create(r, new_address()) for r in ROUTES]
+                for prepared, route in zip(created, ROUTES, strict=True):
+                    await outside.fund(prepared, route)
+        finally:
+            stack.send_broker(signal.SIGCONT)
+
+        async with Outside(stack.description) as outside:
+            ends = [await outside.follow(prepared["swap"]["id"]) for prepared in created]
+        assert [seen[-1]["swap"]["status"] for seen in ends] == ["completed"] * len(ROUTES)
+
+    async def test_is_not_needed_for_a_swap_to_end(self, stack: Stack) -> None:
+        stack.send_broker(signal.SIGSTOP)
+        try:
+            await complete_all(stack)
+        finally:
+            stack.send_broker(signal.SIGCONT)

@@ -1,0 +1,37 @@
+"""A service dies around publishing: what it had to say is said again and counts once."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from tests.e2e.journey import STATUSES
+from tests.e2e.outside import Outside, Route
+from tests.e2e.webhooks import deliveries_upto
+from tests.plugins.stack import Stack
+
+SPEAKERS = ("api", "chain_watcher", "settler")
+ROUTES = (
+    Route("ETHEREUM_DEVNET", "ETH", "BASE_DEVNET", "ETH", "0.05"),
+    Route("BASE_DEVNET", "USDC", "POLYGON_DEVNET", "USDC", "12"),
+)
+PATIENCE = 60.0
+
+
+class TestCrash:
+    @pytest.mark.parametrize("point", ["before_publish", "after_publish"])
+    async def test_around_publishing_loses_nothing_and_doubles_nothing(
+        self, stack: Stack, point: str
+    ) -> None:
+        crash = f"relay.{point}:1"
+        await asyncio.gather(*(stack.restart_to_crash(service, crash) for service in SPEAKERS))
+
+        async with Outside(stack.description, patience=PATIENCE) as outside:
+            done = await asyncio.gather(*(outside.swap(r, user=n) for n, r in enumerate(ROUTES)))
+
+        assert [one.status for one in done] == ["completed"] * len(ROUTES)
+        assert [stack.has_crashed(service, crash) for service in SPEAKERS] == [True] * 3
+        for one in done:
+            told = await deliveries_upto(stack.received(), one.id, STATUSES)
+            assert [delivery.payload["swap"]["status"] for delivery in told] == STATUSES

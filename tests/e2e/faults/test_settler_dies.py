@@ -1,0 +1,82 @@
+"""The settler dies between any two steps of a payment; the next one finishes it, once."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.e2e import oracle
+from tests.e2e.outside import Outside, Route, new_address
+from tests.e2e.waiting import until
+from tests.plugins.stack import Stack
+
+# Two on one network may share a transaction; the third is on another lane.
+ROUTES = (
+    Route("ETHEREUM_DEVNET", "ETH", "BASE_DEVNET", "ETH", "0.05"),
+    Route("ETHEREUM_DEVNET", "USDC", "BASE_DEVNET", "USDC", "12"),
+    Route("BASE_DEVNET", "ETH", "ETHEREUM_DEVNET", "ETH", "0.06"),
+)
+
+
+async def sending_of(stack: Stack, swap_id: str) -> Mapping[str, Any]:
+    """Return what the settler keeps of a swap's payment."""
+    told: Mapping[str, Any] = await stack.admin("settler", f"/swaps/{swap_id}")
+    return told
+
+
+async def paid_once(stack: Stack, swap_id: str) -> None:
+    """Find one payment on the chains, one intent and one nonce that carries it."""
+    assert await oracle.payments_of(stack.description, swap_id) == [1]
+    told = await sending_of(stack, swap_id)
+    assert [intent["state"] for intent in told["intents"]] == ["confirmed"]
+    assert len({attempt["nonce"] for attempt in told["attempts"]}) == 1
+
+
+class TestCrash:
+    @pytest.mark.parametrize("point", ["after_slot", "after_sign", "before_send", "after_send"])
+    async def test_between_two_steps_pays_once(self, stack: Stack, point: str) -> None:
+        await stack.restart_to_crash("settler", f"settler.{point}:1")
+
+        async with Outside(stack.description) as outside:
+            done = await asyncio.gather(*(outside.swap(r, user=n) for n, r in enumerate(ROUTES)))
+
+        assert stack.has_crashed("settler", f"settler.{point}:1")
+        assert [one.status for one in done] == ["completed"] * len(ROUTES)
+        for one in done:
+            await paid_once(stack, one.id)
+
+    async def test_before_it_has_a_nonce_pays_once(self, stack: Stack) -> None:
+        async with Outside(stack.description) as outside:
+            prepared = await outside.partner().create(ROUTES[0], new_address())
+            swap_id = prepared["swap"]["id"]
+            async with no_nonces(stack, ROUTES[0].destination_network):
+                await outside.fund(prepared, ROUTES[0])
+                await until(lambda: is_reserved(stack, swap_id), what="the payment is reserved")
+                stack.send("settler", signal.SIGKILL)
+            seen = await outside.follow(swap_id)
+
+        assert seen[-1]["swap"]["status"] == "completed"
+        await paid_once(stack, swap_id)
+
+
+@asynccontextmanager
+async def no_nonces(stack: Stack, network: str) -> AsyncIterator[None]:
+    """Keep the row under which a network's nonces are handed out locked."""
+    async with await psycopg.AsyncConnection.connect(stack.superuser_url) as connection:
+        lock = "SELECT FROM settler.signer WHERE network = %s FOR UPDATE"
+        await connection.execute(lock, [network])
+        yield
+        await connection.rollback()
+
+
+async def is_reserved(stack: Stack, swap_id: str) -> bool:
+    async with await psycopg.AsyncConnection.connect(stack.auditor_url) as connection:
+        asked = "SELECT state FROM settler.intent WHERE swap_id = %s"
+        found = await connection.execute(asked, [swap_id])
+        return await found.fetchall() == [("reserved",)]

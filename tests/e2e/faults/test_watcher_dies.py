@@ -1,0 +1,67 @@
+"""The chain-watcher dies: no movement is lost, none is told twice, a reorg meanwhile is found."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+
+import pytest
+
+from tests.e2e.chains import Chain
+from tests.e2e.outside import Outside
+from tests.e2e.test_reorgs import (
+    AT_ONCE,
+    approve_for_good,
+    deposit_in_a_block,
+    shows_inputs,
+)
+from tests.e2e.test_reorgs import ROUTE as LATE
+from tests.e2e.waiting import until_here
+from tests.plugins.stack import Stack
+
+
+class TestCrash:
+    @pytest.mark.parametrize("point", ["after_movements", "after_outbox", "before_commit"])
+    async def test_within_a_block_tells_it_whole_afterwards(
+        self, stack: Stack, outside: Outside, point: str
+    ) -> None:
+        crash = f"chain_watcher.{point}:1"
+        async with AsyncExitStack() as stopped:
+            for network in outside.networks:
+                chain = Chain.of(stack.description, network)
+                await stopped.enter_async_context(chain.stopped())
+            await stack.restart_to_crash("chain_watcher", crash)
+            assert not stack.has_crashed("chain_watcher", crash)
+
+            # The first block that it takes up is the one with the deposit.
+            chain = Chain.of(stack.description, AT_ONCE.source_network)
+            swap_id, sent = await deposit_in_a_block(outside, chain, AT_ONCE)
+            await until_here(
+                lambda: stack.has_crashed("chain_watcher", crash), what="the watcher dies"
+            )
+        seen = await outside.follow(swap_id)
+
+        swap = seen[-1]["swap"]
+        assert swap["status"] == "completed"
+        inputs = [t["transaction_hash"] for t in swap["transactions"] if t["type"] == "input"]
+        assert inputs == [sent]
+
+
+class TestReorgWhileItIsAway:
+    async def test_is_found_when_it_comes_back(self, stack: Stack, outside: Outside) -> None:
+        chain = Chain.of(stack.description, LATE.source_network)
+        async with chain.stopped():
+            await approve_for_good(outside, chain)
+            swap_id, sent = await deposit_in_a_block(outside, chain, LATE)
+            await shows_inputs(outside, swap_id, sent)
+
+            async with stack.held("chain_watcher"):
+                raw = await chain.raw(sent)
+                await chain.reorg(1)
+                await chain.mine()
+            await shows_inputs(outside, swap_id)
+
+            await chain.call("eth_sendRawTransaction", raw)
+            await chain.mine()
+        seen = await outside.follow(swap_id)
+
+        assert seen[-1]["swap"]["status"] == "completed"

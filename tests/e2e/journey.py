@@ -1,0 +1,102 @@
+"""A swap that goes well, told once and looked at from every side.
+
+A journey's file names its route and inherits what holds for all of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from tests.e2e.outside import Finished, Outside, Route
+from tests.e2e.webhooks import Delivery, deliveries_upto
+from tests.plugins.stack import Stack
+
+STATUSES = ["user_transfer_pending", "ls_transfer_pending", "completed"]
+
+
+def travel(stack: Stack, route: Route) -> Finished:
+    """Send one swap through the stack and return once nothing more is to come of it."""
+
+    async def there() -> Finished:
+        async with Outside(stack.description) as outside:
+            done = await outside.swap(route)
+            await deliveries_upto(stack.received(), done.id, STATUSES)
+            return done
+
+    return asyncio.run(there())
+
+
+class CompletedJourney:
+    """What holds for every swap that is completed."""
+
+    route: Route
+
+    def test_shows_three_statuses_in_order(self, done: Finished) -> None:
+        assert done.statuses == STATUSES
+
+    def test_is_never_completed_without_its_payout(self, done: Finished) -> None:
+        for answer in done.seen:
+            if answer["swap"]["status"] == "completed":
+                [output] = [t for t in answer["swap"]["transactions"] if t["type"] == "output"]
+                assert output["transaction_hash"] is not None
+                assert output["status"] == "completed"
+
+    def test_shows_the_deposit_that_the_user_sent(self, done: Finished) -> None:
+        deposit = done.transaction("input")
+
+        assert deposit["transaction_hash"] == done.sent[-1]
+        assert deposit["amount"] == float(self.route.amount)
+        assert deposit["confirmations"] == deposit["max_confirmations"] > 0
+
+    async def test_pays_the_recipient_what_was_quoted(
+        self, done: Finished, outside: Outside
+    ) -> None:
+        network, symbol = self.route.destination_network, self.route.destination_token
+        token = done.last["swap"]["destination_token"]
+
+        got = await outside.balance(network, symbol, done.recipient)
+
+        # What is shown is cut off at the token's precision; what is paid is exact.
+        unit = 10 ** (token["decimals"] - int(token["precision"]))
+        shown = round(done.prepared["quote"]["receive_amount"] * 10 ** int(token["precision"]))
+        assert shown * unit <= got < (shown + 1) * unit
+        assert done.transaction("output")["amount"] == done.prepared["quote"]["receive_amount"]
+        assert done.transaction("output")["to"] == done.recipient
+
+    def test_sends_a_webhook_for_each_status_that_two_libraries_verify(
+        self, done: Finished, stack: Stack
+    ) -> None:
+        deliveries = self._deliveries(stack, done)
+
+        assert [one.event_type for one in deliveries] == [f"swap.{status}" for status in STATUSES]
+        assert [one.payload["swap"]["status"] for one in deliveries] == STATUSES
+        for one in deliveries:
+            one.verify(_secret(stack))
+            assert set(one.payload) == {"swap", "quote", "deposit_actions"}
+            assert one.payload["deposit_actions"] == []
+            assert one.payload["quote"]["receive_amount"] > 0
+
+    async def test_is_found_by_the_hash_of_its_deposit_and_of_its_payout(
+        self, done: Finished, outside: Outside
+    ) -> None:
+        for kind in ("input", "output"):
+            transaction_hash = done.transaction(kind)["transaction_hash"]
+            for asked in (transaction_hash, transaction_hash.upper().replace("0X", "0x")):
+                found = await outside.partner().get(f"/swaps/by_transaction_hash/{asked}")
+                assert found["swap"] == done.last["swap"]
+
+    async def test_is_listed_under_its_recipient(self, done: Finished, outside: Outside) -> None:
+        for address in (done.recipient, done.recipient.lower()):
+            [found] = await outside.partner().get("/swaps", address=address)
+            assert found["swap"] == done.last["swap"]
+            assert found["deposit_actions"] == []
+
+    def _deliveries(self, stack: Stack, done: Finished) -> list[Delivery]:
+        return asyncio.run(deliveries_upto(stack.received(), done.id, STATUSES))
+
+
+def _secret(stack: Stack) -> str:
+    webhook: Mapping[str, Any] = stack.description["partners"][0]["webhook"]
+    return str(webhook["secret"])

@@ -1,0 +1,185 @@
+"""An independent look at the money: what the chains alone say, beside what the ledger says.
+
+It shares no code with the services. From the logs of every block it sums, per swap, what entered
+the Treasury and what left it; then it asks the ledger for the same sums.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, LiteralString
+from uuid import UUID
+
+import psycopg
+from eth_abi.abi import decode
+from eth_utils.address import to_checksum_address
+from eth_utils.crypto import keccak
+from web3 import AsyncHTTPProvider, AsyncWeb3
+from web3.types import LogReceipt
+
+NATIVE = "0x0000000000000000000000000000000000000000"
+DEPOSITED = keccak(text="Deposited(bytes32,address,address,uint256)")
+PAID = keccak(text="Paid(uint256,address,address,uint256)")
+RECEIVED = keccak(text="NativeReceived(address,uint256,bytes)")
+TRANSFER = keccak(text="Transfer(address,address,uint256)")
+
+SWAPS: LiteralString = "SELECT id, sequence_number FROM settler.swap"
+# What the ledger says that custody of a swap's assets gained and lost because of it.
+CUSTODY: LiteralString = """
+SELECT entry.swap_id, account.network, account.token, entry.kind = 'payout_final',
+       sum(posting.base_units)
+FROM settler.ledger_transaction AS entry
+JOIN settler.posting ON posting.transaction_id = entry.id
+JOIN settler.account ON account.id = posting.account_id
+WHERE account.kind = 'custody' AND entry.swap_id IS NOT NULL
+GROUP BY 1, 2, 3, 4
+"""
+HELD: LiteralString = """
+SELECT network, token, sum(balance) FROM settler.account
+WHERE kind = 'custody' AND holder = 'treasury' GROUP BY 1, 2
+"""
+
+Asset = tuple[str, str]
+
+
+@dataclass
+class Seen:
+    """What the chains say."""
+
+    deposited: Counter[tuple[int, Asset]] = field(default_factory=Counter)  # by sequence number
+    paid: Counter[tuple[int, Asset]] = field(default_factory=Counter)  # by intent
+    payments: Counter[int] = field(default_factory=Counter)  # Paid logs of an intent
+    came: Counter[Asset] = field(default_factory=Counter)
+    balances: dict[Asset, int] = field(default_factory=dict)
+
+
+async def differences(stack: Mapping[str, Any]) -> list[str]:
+    """Return every difference between the chains and the ledger; none is what is right."""
+    seen = Seen()
+    for network in stack["networks"]:
+        await _read(network, seen)
+    async with await psycopg.AsyncConnection.connect(
+        stack["postgres"]["auditor_url"], autocommit=True
+    ) as connection:
+        swaps = await (await connection.execute(SWAPS)).fetchall()
+        booked = await (await connection.execute(CUSTODY)).fetchall()
+        held = await (await connection.execute(HELD)).fetchall()
+    gained, left = _booked(booked)
+    return [
+        *_of_swaps(seen, swaps, gained, left),
+        *_of_nobody(seen, swaps),
+        *_of_treasuries(seen, {(network, token): int(sum_) for network, token, sum_ in held}),
+    ]
+
+
+async def payments_of(stack: Mapping[str, Any], *swap_ids: str) -> list[int]:
+    """Return how many Paid logs the chains have for the payout of each swap."""
+    seen = Seen()
+    for network in stack["networks"]:
+        await _read(network, seen)
+    return [seen.payments[_intent_of(UUID(swap_id))] for swap_id in swap_ids]
+
+
+def _intent_of(swap_id: UUID) -> int:
+    return int.from_bytes(keccak(swap_id.bytes + b"output\0main"), "big")
+
+
+async def _read(network: Mapping[str, Any], seen: Seen) -> None:
+    provider = AsyncHTTPProvider(network["rpc_urls"][0], exception_retry_configuration=None)
+    chain = AsyncWeb3(provider)
+    treasury = to_checksum_address(network["contracts"]["treasury"])
+    depository = to_checksum_address(network["contracts"]["depository"])
+    tokens = [to_checksum_address(t["contract"]) for t in network["tokens"] if t["contract"]]
+    try:
+        # One block for logs and balances: the chain goes on meanwhile.
+        head = await chain.eth.block_number
+        logs = await chain.eth.get_logs(
+            {"fromBlock": 0, "toBlock": head, "address": [treasury, depository, *tokens]}
+        )
+        for log in logs:
+            _take(network["name"], treasury, log, seen)
+        native = network["name"], NATIVE
+        seen.balances[native] = await chain.eth.get_balance(treasury, head)
+        for token in tokens:
+            data = keccak(text="balanceOf(address)")[:4] + bytes(12) + bytes.fromhex(treasury[2:])
+            answer = await chain.eth.call({"to": token, "data": data}, head)
+            seen.balances[network["name"], token] = int.from_bytes(answer, "big")
+    finally:
+        await provider.disconnect()
+
+
+def _take(network: str, treasury: str, log: LogReceipt, seen: Seen) -> None:
+    topics, data = [bytes(topic) for topic in log["topics"]], bytes(log["data"])
+    match topics[0]:
+        case kind if kind == DEPOSITED:
+            [amount] = decode(["uint256"], data)
+            asset = network, _address(topics[2])
+            seen.deposited[int.from_bytes(topics[1], "big"), asset] += amount
+        case kind if kind == PAID:
+            [amount] = decode(["uint256"], data)
+            asset, intent = (network, _address(topics[2])), int.from_bytes(topics[1], "big")
+            seen.paid[intent, asset] += amount
+            seen.payments[intent] += 1
+        case kind if kind == RECEIVED:
+            amount, _ = decode(["uint256", "bytes"], data)
+            seen.came[network, NATIVE] += amount
+        case kind if kind == TRANSFER and _address(topics[2]) == treasury:
+            [amount] = decode(["uint256"], data)
+            seen.came[network, log["address"]] += amount
+
+
+def _address(topic: bytes) -> str:
+    return to_checksum_address(topic[-20:])
+
+
+def _booked(
+    rows: Iterable[tuple[Any, ...]],
+) -> tuple[Mapping[UUID, Counter[Asset]], Mapping[UUID, Counter[Asset]]]:
+    gained: dict[UUID, Counter[Asset]] = defaultdict(Counter)
+    left: dict[UUID, Counter[Asset]] = defaultdict(Counter)
+    for swap_id, network, token, is_payout, sum_ in rows:
+        if is_payout:
+            left[swap_id][network, token] -= int(sum_)
+        else:
+            gained[swap_id][network, token] += int(sum_)
+    return gained, left
+
+
+def _of_swaps(
+    seen: Seen,
+    swaps: Iterable[tuple[Any, ...]],
+    gained: Mapping[UUID, Counter[Asset]],
+    left: Mapping[UUID, Counter[Asset]],
+) -> Iterable[str]:
+    nothing: Counter[Asset] = Counter()
+    for swap_id, sequence_number in swaps:
+        on_chain = _under(seen.deposited, sequence_number)
+        if on_chain != +gained.get(swap_id, nothing):
+            yield f"{swap_id}: {on_chain} came, the ledger says {gained.get(swap_id)}"
+        paid = _under(seen.paid, _intent_of(swap_id))
+        if paid != +left.get(swap_id, nothing):
+            yield f"{swap_id}: {paid} left, the ledger says {left.get(swap_id)}"
+        if seen.payments[_intent_of(swap_id)] > 1:
+            yield f"{swap_id}: paid more than once"
+
+
+def _of_nobody(seen: Seen, swaps: Iterable[tuple[Any, ...]]) -> Iterable[str]:
+    known = {_intent_of(swap_id) for swap_id, _ in swaps}
+    yield from (f"payment {intent} is no swap's" for intent in seen.payments.keys() - known)
+
+
+def _of_treasuries(seen: Seen, held: Mapping[Asset, int]) -> Iterable[str]:
+    went: Counter[Asset] = Counter()
+    for (_, asset), amount in seen.paid.items():
+        went[asset] += amount
+    for asset, balance in seen.balances.items():
+        if seen.came[asset] - went[asset] != balance:
+            yield f"{asset}: the Treasury has {balance}, its logs say otherwise"
+        if held.get(asset, 0) != balance:
+            yield f"{asset}: the Treasury has {balance}, the ledger {held.get(asset, 0)}"
+
+
+def _under(sums: Mapping[tuple[int, Asset], int], key: int) -> Counter[Asset]:
+    return Counter({asset: amount for (about, asset), amount in sums.items() if about == key})

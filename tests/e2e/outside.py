@@ -1,0 +1,342 @@
+"""An outside client: it knows var/stack.json and the public specification, and nothing else.
+
+A partner speaks HTTP with an API key; a user signs and sends exactly what a deposit action says.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any
+
+import httpx
+from eth_abi.abi import encode
+from eth_account import Account
+from eth_typing import HexStr
+from eth_utils.abi import function_signature_to_4byte_selector
+from eth_utils.address import to_checksum_address
+from web3 import AsyncHTTPProvider, AsyncWeb3
+from web3.types import TxParams
+
+from tests.e2e.waiting import until
+
+FINAL = ("completed", "failed", "expired", "refunded")
+TIP = 10**9
+GAS_APPROVE = 80_000
+AMOUNT_ARGUMENT = 3  # of depositERC20(id, token, receiver, amount)
+POLL_SECONDS = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """What a user wants; the amount is whole coins or tokens, as a person writes it."""
+
+    source_network: str
+    source_token: str
+    destination_network: str
+    destination_token: str
+    amount: str
+
+    def back(self, amount: str) -> Route:
+        return Route(
+            self.destination_network,
+            self.destination_token,
+            self.source_network,
+            self.source_token,
+            amount,
+        )
+
+
+class Refused(AssertionError):
+    """The service answered with an error where none was expected."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A swap from its creation to its end, as its partner saw it."""
+
+    prepared: Mapping[str, Any]
+    recipient: str
+    sent: Sequence[str]  # hashes; the last one is the deposit
+    seen: Sequence[Mapping[str, Any]]  # every different state of the swap that a read showed
+
+    @property
+    def id(self) -> str:
+        return str(self.prepared["swap"]["id"])
+
+    @property
+    def last(self) -> Mapping[str, Any]:
+        return self.seen[-1]
+
+    @property
+    def status(self) -> str:
+        return str(self.last["swap"]["status"])
+
+    @property
+    def statuses(self) -> list[str]:
+        """Return the statuses in the order in which they were seen, each change once."""
+        told = [answer["swap"]["status"] for answer in self.seen]
+        return [s for n, s in enumerate(told) if n == 0 or told[n - 1] != s]
+
+    def transaction(self, kind: str) -> Mapping[str, Any]:
+        [found] = [t for t in self.last["swap"]["transactions"] if t["type"] == kind]
+        return dict(found)
+
+
+class Partner:
+    """One API key against one gateway."""
+
+    def __init__(self, http: httpx.AsyncClient, api_key: str | None, *, patience: float) -> None:
+        self._http = http
+        self._headers = {} if api_key is None else {"X-SVC-APIKEY": api_key}
+        self._patience = patience
+
+    async def ask(
+        self, method: str, path: str, *, headers: Mapping[str, str] | None = None, **options: Any
+    ) -> httpx.Response:
+        """Send one request and return whatever the answer is."""
+        told = {**self._headers, **(headers or {})}
+        return await self._http.request(method, f"/api/v2{path}", headers=told, **options)
+
+    async def get(self, path: str, **query: Any) -> Any:
+        """
+        :raises Refused: with the whole answer.
+        """
+        return await self._data("GET", path, params=query)
+
+    async def create(self, route: Route, recipient: str, **more: object) -> Mapping[str, Any]:
+        """Create a swap that is funded through the Depository.
+
+        :raises Refused: with the whole answer.
+        """
+        body = {
+            "source_network": route.source_network,
+            "source_token": route.source_token,
+            "destination_network": route.destination_network,
+            "destination_token": route.destination_token,
+            "destination_address": recipient,
+            "amount": route.amount,
+            "use_depository": True,
+            **more,
+        }
+        # Whatever happens on the way, the same request never makes a second swap.
+        headers = {"Idempotency-Key": f"for-{recipient}"} if self._patience else {}
+        created: Mapping[str, Any] = await self._data("POST", "/swaps", json=body, headers=headers)
+        return created
+
+    async def read(self, swap_id: str) -> Mapping[str, Any]:
+        answer: Mapping[str, Any] = await self.get(f"/swaps/{swap_id}")
+        return answer
+
+    async def _data(self, method: str, path: str, **options: Any) -> Any:
+        if not self._patience:
+            return _data_of(await self.ask(method, path, **options))
+        answer = await until(
+            lambda: self._tried(method, path, **options),
+            what=f"{method} {path}",
+            within=self._patience,
+        )
+        return _data_of(answer)
+
+    async def _tried(self, method: str, path: str, **options: Any) -> httpx.Response | None:
+        """Return nothing where asking again later is what a client does."""
+        try:
+            answer = await self.ask(method, path, **options)
+        except httpx.TransportError:
+            return None
+        in_progress = "IDEMPOTENCY_KEY_IN_PROGRESS" in answer.text
+        is_away = answer.status_code == httpx.codes.SERVICE_UNAVAILABLE
+        return None if is_away or in_progress else answer
+
+
+def _data_of(answer: httpx.Response) -> Any:
+    told = answer.json()
+    if answer.status_code != httpx.codes.OK or told["error"] is not None:
+        raise Refused(f"{answer.request.method} {answer.request.url}: {answer.text}")
+    return told["data"]
+
+
+@dataclass
+class User:
+    """One key on one network. What is sent at the same time gets nonces one after another."""
+
+    chain: AsyncWeb3[AsyncHTTPProvider]
+    address: str
+    private_key: str
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def fund(self, action: Mapping[str, Any], *, value: int | None = None) -> list[str]:
+        """Send what the action says, after an approval where a token needs one.
+
+        :param value: another amount of the chain's own coin than the action asks for.
+        """
+        asked = int(action["amount_in_base_units"])
+        deposit: TxParams = {
+            "to": to_checksum_address(action["to_address"]),
+            "value": asked if value is None else value,  # type: ignore[typeddict-item]
+            "data": HexStr(action["call_data"] or "0x"),
+            "gas": int(action["gas_limit"] or 200_000),
+        }
+        token = action["token"]["contract"]
+        if token is None:
+            return await self.send(deposit)
+        amount = int(action["encoded_args"][AMOUNT_ARGUMENT])
+        approval: TxParams = {
+            "to": to_checksum_address(token),
+            "value": 0,  # type: ignore[typeddict-item]
+            "data": call_data("approve(address,uint256)", action["to_address"], amount),
+            "gas": GAS_APPROVE,
+        }
+        return await self.send(approval, deposit)
+
+    async def send(self, *transactions: TxParams) -> list[str]:
+        """Return the hashes of what the node has taken."""
+        async with self.turn:
+            raw = await self.sign(*transactions)
+            sent = [await self.chain.eth.send_raw_transaction(one) for one in raw]
+        return [one.to_0x_hex() for one in sent]
+
+    async def sign(self, *transactions: TxParams) -> list[bytes]:
+        """Return the bytes of transactions with the next nonces."""
+        eth = self.chain.eth
+        address = to_checksum_address(self.address)
+        nonce = await eth.get_transaction_count(address, "pending")
+        common = {
+            "type": 2,
+            "chainId": await eth.chain_id,
+            "maxFeePerGas": 2 * await eth.gas_price + TIP,
+            "maxPriorityFeePerGas": TIP,
+        }
+        return [
+            bytes(
+                Account.sign_transaction(
+                    {**common, **transaction, "nonce": nonce + n}, self.private_key
+                ).raw_transaction
+            )
+            for n, transaction in enumerate(transactions)
+        ]
+
+
+class Outside:
+    """Partners and users of one stack, for as long as the context is open.
+
+    :param patience: how many seconds a request is tried again while the service is away. Without
+        it whatever goes wrong is shown.
+    """
+
+    def __init__(self, stack: Mapping[str, Any], *, patience: float = 0) -> None:
+        self._stack = stack
+        self._patience = patience
+        self._open = AsyncExitStack()
+        self._chains: dict[str, AsyncWeb3[AsyncHTTPProvider]] = {}
+        self._users: dict[tuple[str, int], User] = {}
+        self._partners: dict[str | None, Partner] = {}
+
+    async def __aenter__(self) -> Outside:
+        gateway = self._stack["gateway"]["url"]
+        http = httpx.AsyncClient(base_url=gateway, timeout=10)
+        await self._open.enter_async_context(http)
+        keys: dict[str | None, str | None] = {
+            p["name"]: p["api_key"] for p in self._stack["partners"]
+        }
+        self._partners = {
+            name: Partner(http, key, patience=self._patience)
+            for name, key in {**keys, None: None}.items()
+        }
+        for network in self._stack["networks"]:
+            provider = AsyncHTTPProvider(network["rpc_urls"][0], exception_retry_configuration=None)
+            self._open.push_async_callback(provider.disconnect)
+            self._chains[network["name"]] = AsyncWeb3(provider)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self._open.aclose()
+
+    @property
+    def networks(self) -> Mapping[str, Mapping[str, Any]]:
+        return {network["name"]: network for network in self._stack["networks"]}
+
+    def partner(self, name: str | None = "demo") -> Partner:
+        """Return a partner; the one without a name has no key."""
+        return self._partners[name]
+
+    def chain(self, network: str) -> AsyncWeb3[AsyncHTTPProvider]:
+        return self._chains[network]
+
+    def user(self, network: str, number: int = 0) -> User:
+        """Return one of the users that have money; numbers beyond them begin anew."""
+        told = self.networks[network]["users"]
+        chosen = number % len(told)
+        if (network, chosen) not in self._users:
+            key = told[chosen]
+            user = User(self._chains[network], key["address"], key["private_key"])
+            self._users[network, chosen] = user
+        return self._users[network, chosen]
+
+    def token(self, network: str, symbol: str) -> Mapping[str, Any]:
+        tokens = self.networks[network]["tokens"]
+        return next(dict(token) for token in tokens if token["symbol"] == symbol)
+
+    async def balance(self, network: str, symbol: str, address: str) -> int:
+        chain, contract = self._chains[network], self.token(network, symbol)["contract"]
+        owner = to_checksum_address(address)
+        if contract is None:
+            return await chain.eth.get_balance(owner)
+        data = call_data("balanceOf(address)", owner)
+        answer = await chain.eth.call({"to": to_checksum_address(contract), "data": data})
+        return int.from_bytes(answer, "big")
+
+    async def swap(
+        self, route: Route, *, user: int = 0, within: float = 60, every: float = POLL_SECONDS
+    ) -> Finished:
+        """Create a swap, fund it as told, and follow it to its end."""
+        recipient = new_address()
+        prepared = await self.partner().create(route, recipient)
+        sent = await self.fund(prepared, route, user=user)
+        seen = await self.follow(prepared["swap"]["id"], within=within, every=every)
+        return Finished(prepared, recipient, sent, seen)
+
+    async def fund(
+        self, prepared: Mapping[str, Any], route: Route, *, user: int = 0, value: int | None = None
+    ) -> list[str]:
+        [action] = prepared["deposit_actions"]
+        return await self.user(route.source_network, user).fund(action, value=value)
+
+    async def follow(
+        self,
+        swap_id: str,
+        *,
+        to: Sequence[str] = FINAL,
+        within: float = 60,
+        every: float = POLL_SECONDS,
+    ) -> list[Mapping[str, Any]]:
+        """Read until the swap has one of the statuses; return every different answer."""
+        seen: list[Mapping[str, Any]] = []
+
+        async def has_ended() -> bool:
+            answer = await self.partner().read(swap_id)
+            if not seen or answer["swap"] != seen[-1]["swap"]:
+                seen.append(answer)
+            return answer["swap"]["status"] in to
+
+        await until(has_ended, what=f"{swap_id} is one of {to}", within=within, every=every)
+        return seen
+
+
+def new_address() -> str:
+    return str(Account.create().address)
+
+
+def call_data(signature: str, *arguments: object) -> HexStr:
+    """Return an encoded contract call: `call_data("balanceOf(address)", owner)`."""
+    types = signature[signature.index("(") + 1 : -1].split(",")
+    encoded = encode([kind for kind in types if kind], arguments)
+    return HexStr("0x" + (function_signature_to_4byte_selector(signature) + encoded).hex())

@@ -1,0 +1,35 @@
+"""A coin for another coin of another price, on a network whose payouts are final late."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.e2e.journey import CompletedJourney, travel
+from tests.e2e.outside import Finished, Route
+from tests.plugins.stack import Stack
+
+ROUTE = Route("ETHEREUM_DEVNET", "ETH", "POLYGON_DEVNET", "POL", "0.1")
+
+
+@pytest.fixture(scope="module")
+def done(stack: Stack) -> Finished:
+    return travel(stack, ROUTE)
+
+
+class TestCoinToOtherCoin(CompletedJourney):
+    route = ROUTE
+
+    def test_shows_the_payout_with_its_hash_before_it_is_completed(self, done: Finished) -> None:
+        shown = [
+            output
+            for answer in done.seen
+            if answer["swap"]["status"] == "ls_transfer_pending"
+            for output in answer["swap"]["transactions"]
+            if output["type"] == "output" and output["transaction_hash"] is not None
+        ]
+
+        assert shown
+        for output in shown:
+            assert output["transaction_hash"] == done.transaction("output")["transaction_hash"]
+            assert output["status"] == "initiated"
+            assert 1 <= output["confirmations"] <= output["max_confirmations"] == 3

@@ -1,0 +1,20 @@
+"""A coin of one network for the same coin on another."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.e2e.journey import CompletedJourney, travel
+from tests.e2e.outside import Finished, Route
+from tests.plugins.stack import Stack
+
+ROUTE = Route("ETHEREUM_DEVNET", "ETH", "BASE_DEVNET", "ETH", "0.5")
+
+
+@pytest.fixture(scope="module")
+def done(stack: Stack) -> Finished:
+    return travel(stack, ROUTE)
+
+
+class TestNativeToNative(CompletedJourney):
+    route = ROUTE

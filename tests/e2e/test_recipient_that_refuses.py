@@ -1,0 +1,45 @@
+"""A recipient that takes no money: its swap ends with a reason, and nobody waits for it."""
+
+from __future__ import annotations
+
+import asyncio
+
+from eth_typing import HexStr
+from eth_utils.address import to_checksum_address
+
+from tests.e2e.claims import claim_of
+from tests.e2e.outside import Outside, Route
+from tests.plugins.stack import Stack
+
+ROUTE = Route("ETHEREUM_DEVNET", "ETH", "BASE_DEVNET", "ETH", "0.2")
+# Reverts whatever it is asked: PUSH1 0, PUSH1 0, REVERT.
+REFUSES = HexStr("0x6005600c60003960056000f360006000fd")
+
+
+async def contract_that_refuses(outside: Outside, network: str) -> str:
+    user = outside.user(network, 4)
+    [sent] = await user.send({"data": REFUSES, "value": 0, "gas": 200_000})  # type: ignore[typeddict-item]
+    receipt = await outside.chain(network).eth.wait_for_transaction_receipt(HexStr(sent))
+    assert receipt["contractAddress"] is not None
+    return to_checksum_address(receipt["contractAddress"])
+
+
+class TestRecipientThatRefuses:
+    async def test_fails_with_the_money_claimable_while_other_swaps_go_on(
+        self, stack: Stack, outside: Outside
+    ) -> None:
+        recipient = await contract_that_refuses(outside, "BASE_DEVNET")
+        refused = await outside.partner().create(ROUTE, recipient)
+        swap_id = refused["swap"]["id"]
+
+        await outside.fund(refused, ROUTE, user=0)
+        others = await asyncio.gather(*(outside.swap(ROUTE, user=n) for n in (1, 2, 3)))
+        seen = await outside.follow(swap_id)
+
+        assert [other.status for other in others] == ["completed"] * 3
+        swap = seen[-1]["swap"]
+        assert (swap["status"], swap["fail_reason"]) == ("failed", "destination_unavailable")
+        assert [t["type"] for t in swap["transactions"]] == ["input"]
+        claim = await claim_of(stack, swap_id)
+        assert (claim["network"], claim["base_units"]) == ("ETHEREUM_DEVNET", str(2 * 10**17))
+        assert await outside.balance("BASE_DEVNET", "ETH", recipient) == 0

@@ -1,0 +1,45 @@
+"""What belongs to one partner is not there for another."""
+
+from __future__ import annotations
+
+import pytest
+
+from swap_contracts.public.errors import ErrorCode
+from tests.e2e.journey import travel
+from tests.e2e.outside import Finished, Outside, Route
+from tests.e2e.test_refusals import NOBODYS_SWAP, refusal
+from tests.plugins.stack import Stack
+
+
+@pytest.fixture(scope="module")
+def done(stack: Stack) -> Finished:
+    return travel(stack, Route("POLYGON_DEVNET", "USDC", "BASE_DEVNET", "USDC", "25"))
+
+
+class TestAnotherPartner:
+    async def test_is_told_the_same_as_of_a_swap_that_does_not_exist(
+        self, done: Finished, outside: Outside
+    ) -> None:
+        for path in ("", "/deposit_actions"):
+            theirs = await outside.partner("other").ask("GET", f"/swaps/{done.id}{path}")
+            nobodys = await outside.partner("other").ask("GET", f"/swaps/{NOBODYS_SWAP}{path}")
+
+            told = refusal(theirs, ErrorCode.NOT_FOUND)
+            assert told.message == refusal(nobodys, ErrorCode.NOT_FOUND).message
+
+    async def test_does_not_find_it_by_its_transactions(
+        self, done: Finished, outside: Outside
+    ) -> None:
+        for transaction in done.last["swap"]["transactions"]:
+            path = f"/swaps/by_transaction_hash/{transaction['transaction_hash']}"
+            refusal(await outside.partner("other").ask("GET", path), ErrorCode.NOT_FOUND)
+
+    async def test_does_not_see_it_in_lists(self, done: Finished, outside: Outside) -> None:
+        partner = outside.partner("other")
+        assert await partner.get("/swaps", address=done.recipient) == []
+        assert await partner.get("/swaps", page_size=100) == []
+
+    async def test_gets_no_webhooks_of_it(self, done: Finished, stack: Stack) -> None:
+        endpoints = (await stack.admin("notifier", "/endpoints"))["endpoints"]
+        [demo, _] = stack.description["partners"]
+        assert {endpoint["app_id"] for endpoint in endpoints} == {demo["app_id"]}

@@ -1,0 +1,41 @@
+"""Waiting for a condition: the only way a test waits."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+POLL_SECONDS = 0.05
+T = TypeVar("T")
+
+
+async def until(
+    condition: Callable[[], Awaitable[T | None]],
+    *,
+    what: str,
+    within: float = 30.0,
+    every: float = POLL_SECONDS,
+) -> T:
+    """Return the first answer that is true.
+
+    :raises AssertionError: when there is none in time, with the last one.
+    """
+    loop = asyncio.get_running_loop()
+    ends_at = loop.time() + within
+    while True:
+        answer = await condition()
+        if answer:
+            return answer
+        if loop.time() > ends_at:
+            raise AssertionError(f"{what}: not in {within:.0f} s (last: {answer!r})")
+        await asyncio.sleep(every)
+
+
+async def until_here(condition: Callable[[], T | None], *, what: str, within: float = 30.0) -> T:
+    """Return the first answer that is true, of a condition that asks nobody else."""
+
+    async def asked() -> T | None:
+        return condition()
+
+    return await until(asked, what=what, within=within)

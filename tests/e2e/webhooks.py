@@ -1,0 +1,73 @@
+"""What the sample receiver was sent, with every signature checked again by two libraries."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import standardwebhooks
+import svix.webhooks
+
+from tests.e2e.waiting import until_here
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One webhook as it arrived."""
+
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def payload(self) -> Mapping[str, Any]:
+        told: Mapping[str, Any] = json.loads(self.body)
+        return told
+
+    @property
+    def message_id(self) -> str:
+        return self.headers["webhook-id"]
+
+    @property
+    def event_type(self) -> str:
+        return self.headers["webhook-event-type"]
+
+    @property
+    def swap_id(self) -> str:
+        return str(self.payload["swap"]["id"])
+
+    @property
+    def sequence(self) -> int:
+        """Return the swap's event number, by which a receiver puts deliveries in order."""
+        return int(self.payload["swap"]["metadata"]["sequence"])
+
+    def verify(self, secret: str) -> None:
+        """
+        :raises Exception: of the library that finds the signature wrong.
+        """
+        svix.webhooks.Webhook(secret).verify(self.body, dict(self.headers))
+        standardwebhooks.Webhook(secret).verify(self.body, dict(self.headers))
+
+
+def read_deliveries(received: Path, swap_id: str) -> list[Delivery]:
+    """Return what was delivered about a swap, each message once, in the order of its events."""
+    lines = received.read_text().splitlines() if received.exists() else []
+    rows = [json.loads(line) for line in lines]
+    told = [Delivery(row["headers"], base64.b64decode(row["body"])) for row in rows]
+    mine = {one.message_id: one for one in told if one.swap_id == swap_id}
+    return sorted(mine.values(), key=lambda one: one.sequence)
+
+
+async def deliveries_upto(
+    received: Path, swap_id: str, statuses: Sequence[str], *, within: float = 20
+) -> list[Delivery]:
+    """Wait for one delivery per status and return all there are."""
+
+    def those() -> list[Delivery]:
+        told = read_deliveries(received, swap_id)
+        return told if len(told) >= len(statuses) else []
+
+    return await until_here(those, what=f"webhooks of {swap_id}: {statuses}", within=within)
