@@ -1,0 +1,106 @@
+"""var/stack.json has one form, whatever the stack runs in."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from pathlib import Path
+
+import pytest
+from eth_utils.address import to_checksum_address
+from swap_compose import host
+from swap_compose.places import HostPorts
+from swap_compose.secrets import roles_script, service_secrets
+
+from swap_domain.catalogue import Catalogue
+from swap_runtime.catalogue import load_catalogue
+from swap_stack import stack_file
+from swap_stack.daemon import StackError
+from swap_stack.files import read_json, write_json
+from swap_stack.keys import LOGIN_ROLES, Secrets, load_or_make
+
+ROOT = Path(__file__).parents[4]
+ADDED = {"containers", "services"}  # the embedded stack adds its services later
+
+
+@pytest.fixture
+def secrets(tmp_path: Path) -> Secrets:
+    return load_or_make(tmp_path / "secrets.json")
+
+
+@pytest.fixture
+def catalogue() -> Catalogue:
+    return load_catalogue(ROOT / "docs/catalogue.example.yaml", to_checksum_address)
+
+
+@pytest.fixture
+def ports() -> HostPorts:
+    names = ("GATEWAY", "API", "QUOTER", "CHAIN_WATCHER", "SETTLER", "NOTIFIER", "ETHEREUM")
+    names += ("BASE", "POLYGON", "POSTGRES", "KAFKA", "VALKEY")
+    return HostPorts.from_environment({f"PORT_{n}": str(p) for p, n in enumerate(names, 28_000)})
+
+
+def members(function: object) -> set[str]:
+    """Return the members of the dictionary that a function returns."""
+    tree = ast.parse(inspect.getsource(function))  # type: ignore[arg-type]
+    returned = [node.value for node in ast.walk(tree) if isinstance(node, ast.Return)]
+    (members,) = (one for one in returned if isinstance(one, ast.Dict))
+    return {key.value for key in members.keys if isinstance(key, ast.Constant)}
+
+
+def test_has_what_the_embedded_stack_says(
+    secrets: Secrets, catalogue: Catalogue, ports: HostPorts
+) -> None:
+    told = host.describe(ports=ports, secrets=secrets, catalogue=catalogue, partners=[])
+
+    assert set(told) == members(stack_file.describe) | ADDED
+    assert told["gateway"] == {"url": "http://127.0.0.1:28000"}
+    assert told["services"][2]["internal_url"] == "http://127.0.0.1:28003"
+    assert told["services"][2]["log"] == "docker compose logs chain-watcher"
+    assert "auditor" not in told["postgres"]["service_urls"]
+    assert ":28009/swap" in told["postgres"]["auditor_url"]
+
+
+class TestPrepareHostFiles:
+    @pytest.fixture(autouse=True)
+    def var(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+        (tmp_path / "checkout").touch()
+        monkeypatch.setattr(host, "CHECKOUT", tmp_path / "checkout")
+        monkeypatch.setattr(host, "HOST", tmp_path)
+        monkeypatch.setattr(host, "STACK_FILE", tmp_path / "stack.json")
+        monkeypatch.setattr(host, "WEBHOOKS", tmp_path / "webhooks")
+        monkeypatch.setattr("os.chown", lambda *_: None)
+        return tmp_path
+
+    def test_takes_away_what_an_earlier_stack_of_containers_left(self, var: Path) -> None:
+        write_json(var / "stack.json", {"containers": True})
+
+        host.prepare_host_files()
+
+        assert not (var / "stack.json").exists()
+        assert (var / "webhooks/demo.jsonl").is_file()
+
+    def test_leaves_the_file_of_an_embedded_stack_alone(self, var: Path) -> None:
+        write_json(var / "stack.json", {"version": 1})
+
+        with pytest.raises(StackError, match="make down"):
+            host.prepare_host_files()
+
+        assert read_json(var / "stack.json") == {"version": 1}
+
+
+class TestSecrets:
+    def test_no_service_knows_what_another_one_logs_in_with(self, secrets: Secrets) -> None:
+        settler = str(service_secrets("settler", secrets))
+
+        assert secrets.role_passwords["settler"] in settler
+        assert secrets.signer_key in settler
+        assert secrets.role_passwords["api"] not in settler
+        assert secrets.signer_key not in str(service_secrets("api", secrets))
+
+    def test_every_role_is_given_its_password(self, secrets: Secrets) -> None:
+        script = roles_script(secrets)
+
+        for role in LOGIN_ROLES:
+            assert f"\\set {role}_password {secrets.role_passwords[role]}\n" in script
+        assert script.endswith("\\i /roles.sql\n")
