@@ -22,6 +22,7 @@ Work = Callable[[], Awaitable[object]]
 PAUSES: Final = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
 # A task that worked for so long before it failed begins to count anew.
 CALM_SECONDS: Final = 60.0
+BEAT_INTERVAL: Final = timedelta(seconds=5)
 
 TASK_FAILURES: Final = counter("task_failures", "Background tasks that raised", ["task"])
 log = structlog.get_logger()
@@ -92,8 +93,17 @@ class Rounds:
         """Work round after round; a round that did something is followed by the next at once."""
         while not self._stopping:
             if not await self._work():
-                await self._wake.wait(self._interval)
+                await self._wait(beat)
             beat()
+
+    async def _wait(self, beat: Beat) -> None:
+        """Wait for the next round, and say meanwhile that waiting is all there is to do."""
+        left = self._interval
+        while left > timedelta(0) and not self._stopping:
+            beat()
+            if await self._wake.wait(min(left, BEAT_INTERVAL)):
+                return
+            left -= BEAT_INTERVAL
 
     def stop(self) -> None:
         """Let the running round end, and begin no other."""

@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+import asyncio
+from datetime import timedelta
+
 import pytest
 
+from swap_runtime import supervision
 from swap_runtime.errors import Unavailable
-from swap_runtime.supervision import Beat, Supervised, TaskGaveUp
+from swap_runtime.supervision import Beat, Rounds, Supervised, TaskGaveUp
 
 
 @pytest.fixture(autouse=True)
@@ -36,3 +40,27 @@ class TestSupervised:
         task = Supervised("x", Failing(*[Unavailable("postgres")] * 50), failures_max=3)
 
         await task.keep_running()
+
+
+class TestRoundsThatWaitLong:
+    async def test_say_all_the_while_that_they_are_well(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(supervision, "BEAT_INTERVAL", timedelta(milliseconds=5))
+        beats, third = 0, asyncio.Event()
+
+        def beat() -> None:
+            nonlocal beats
+            beats += 1
+            if beats == 3:
+                third.set()
+
+        async def nothing_to_do() -> None:
+            return None
+
+        rounds = Rounds(timedelta(hours=1), nothing_to_do, wake=None)
+        running = asyncio.create_task(rounds(beat))
+        async with asyncio.timeout(20):
+            await third.wait()
+        rounds.stop()
+        await running

@@ -46,4 +46,5 @@ def ratio(numerator: int, denominator: int) -> float:
 
 
 def _double(units: int, decimals: int) -> float:
-    return units / 10**decimals
+    unit: int = 10**decimals
+    return units / unit
