@@ -62,6 +62,9 @@ test-e2e: install  ## The whole system: journeys (BROKER=kafka|embedded)
 test-faults: install  ## The whole system while parts of it die; slow, and wants a quiet machine
 	$(PYTEST) tests/e2e deploy/embedded -m e2e
 
+test-kill: install  ## Fifty swaps while services are killed for a minute (KILL_SECONDS, KILL_SEED)
+	KILL_SECONDS=$(or $(KILL_SECONDS),60) $(PYTEST) -rP tests/e2e/faults/test_kill.py
+
 test-evm: install-evm  ## The contracts: units, fuzz, invariants, artifacts, gas
 	cd evm && npm run --silent artifacts:check && npm test --silent && npm run --silent gas:check && npm run --silent trees && npm run --silent format:check
 
@@ -109,4 +112,4 @@ lock:  ## Rewrite requirements.lock
 	$(BIN)/uv lock
 	$(BIN)/uv export --quiet --all-packages --all-groups --no-emit-workspace --format requirements-txt -o requirements.lock
 
-.PHONY: help demo up down swap clean test test-unit test-integration test-e2e test-faults test-evm bench check lint types layers words generated generate install install-python install-evm lock
+.PHONY: help demo up down swap clean test test-unit test-integration test-e2e test-faults test-kill test-evm bench check lint types layers words generated generate install install-python install-evm lock
