@@ -15,8 +15,8 @@ from swap_quoter.domain.routes import Route, Routes
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 GWEI = 10**9
 ETHEREUM, POLYGON = "ETHEREUM_DEVNET", "POLYGON_DEVNET"
-USDC = {ETHEREUM: "0x" + "a1" * 20, POLYGON: "0x" + "b1" * 20}
-DAI = {ETHEREUM: "0x" + "a2" * 20, POLYGON: "0x" + "b2" * 20}
+USDC = {ETHEREUM: "0x" + "41" * 20, POLYGON: "0x" + "51" * 20}
+DAI = {ETHEREUM: "0x" + "42" * 20, POLYGON: "0x" + "52" * 20}
 PRICES = {"ETH": "3000.00", "POL": "0.25", "USDC": "1", "DAI": "0.999"}
 PLENTY = 10**36
 
