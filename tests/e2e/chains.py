@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from typing import Any
 
 import httpx
@@ -32,6 +33,11 @@ class Chain:
 
     async def head(self) -> int:
         return int(await self.call("eth_blockNumber"), 16)
+
+    async def now(self) -> datetime:
+        """Return the time of the newest block: whatever is mined from here on is not older."""
+        block = await self.call("eth_getBlockByNumber", "latest", False)
+        return datetime.fromtimestamp(int(block["timestamp"], 16), UTC)
 
     async def mine(self, blocks: int = 1) -> None:
         for _ in range(blocks):
