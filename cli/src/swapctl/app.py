@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from swapctl.commands import invariants, networks, parked, partners, trail, webhooks
+from swapctl.commands import invariants, networks, parked, partners, signers, trail, webhooks
 from swapctl.internal import Failed
 from swapctl.places import (
     AUDITOR_VARIABLE,
@@ -23,13 +23,14 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    help="Operate a swap service: partners, keys, webhooks, parked messages, audits.",
+    help="Operate a swap service: partners, keys, webhooks, signers, parked messages, audits.",
 )
 app.add_typer(partners.partner, name="partner")
 app.add_typer(partners.app, name="app")
 app.add_typer(partners.key, name="key")
 app.add_typer(webhooks.webhook, name="webhook")
 app.add_typer(networks.network, name="network")
+app.add_typer(signers.signer, name="signer")
 app.add_typer(parked.parked, name="parked")
 app.command("trail")(trail.show_trail)
 app.command("invariants")(invariants.check_invariants)

@@ -146,6 +146,33 @@ class TestNetworkCommands:
         assert port.asked[-1][:2] == ("POST", "/admin/networks/A_DEVNET/resume")
 
 
+class TestSignerCommands:
+    def test_list_what_the_settler_says(self, port: Port, stack: Path) -> None:
+        port.answers["GET", "/admin/signers"] = (200, {"signers": [{"network": "A_DEVNET"}]})
+
+        assert run(stack, "signer", "list") == [{"network": "A_DEVNET"}]
+
+    def test_say_who_resumes_and_why(self, port: Port, stack: Path) -> None:
+        run(stack, "signer", "resume", "A_DEVNET", "--reason", "a test payment", "--by", "ann")
+
+        assert port.asked[-1][:3] == (
+            "POST",
+            "/admin/signers/A_DEVNET/resume",
+            {"by": "ann", "reason": "a test payment", "address": None},
+        )
+
+    def test_ask_for_the_reason_and_take_the_name_of_who_runs_them(
+        self, port: Port, stack: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("LOGNAME", "ben")
+        arguments = ["--stack", str(stack), "signer", "resume", "A_DEVNET", "--json"]
+
+        told = CliRunner().invoke(app, arguments, input="it was us\n")
+
+        assert told.exit_code == 0
+        assert port.asked[-1][2] == {"by": "ben", "reason": "it was us", "address": None}
+
+
 class TestParkedCommands:
     def test_list_every_service_s(self, port: Port, stack: Path) -> None:
         port.answers["GET", "/admin/parked"] = (200, {"parked": [{"id": 7}]})

@@ -137,7 +137,11 @@ class World:
         )()
 
     async def close_slots(self) -> None:
-        await CloseSlots(
+        await self.closing()()
+
+    def closing(self) -> CloseSlots:
+        """Return what remembers the final blocks it has seen."""
+        return CloseSlots(
             chain=self.reader,
             signer=SIGNER,
             native=NATIVE,
@@ -146,7 +150,7 @@ class World:
             give_up=self.give_up,
             clock=self.clock,
             announcer=self.announcer,
-        )()
+        )
 
     async def confirmed_swaps(self, count: int, *, first: int = 1) -> None:
         """Bring swaps to where their payouts wait for the lane."""

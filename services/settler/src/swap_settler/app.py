@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import aiohttp
+
 from swap_chains.evm.codec import checksum_address
 from swap_chains.evm.rpc import open_session
 from swap_domain.catalogue import Catalogue
 from swap_runtime.catalogue import load_catalogue
 from swap_runtime.service import Service, run
 from swap_settler.adapters.records import PostgresRecords
+from swap_settler.adapters.signers import PostgresSigners
 from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
 from swap_settler.handlers import deposits, payouts, requests
 from swap_settler.http.admin import Admin
-from swap_settler.lanes import add_lanes
+from swap_settler.http.signers import SignerAdmin
+from swap_settler.lanes import add_lanes, open_reader, open_rpc
 from swap_settler.settings import SettlerGroup, SettlerSettings
 from swap_settler.usecases.announcing import Announcer
 from swap_settler.usecases.expire_swaps import ExpireSwaps
 from swap_settler.usecases.facts import Facts
 from swap_settler.usecases.inspect_swaps import InspectSwaps
 from swap_settler.usecases.list_claimable import ListClaimable
+from swap_settler.usecases.list_signers import ListSigners
 from swap_settler.usecases.request_swaps import RequestSwaps
+from swap_settler.usecases.resume_signers import ResumeSigners
 from swap_settler.usecases.settle_deposits import SettleDeposits
 from swap_settler.usecases.settle_payouts import SettlePayouts
 
@@ -35,9 +41,18 @@ async def build(service: Service) -> None:
     assert isinstance(group, SettlerGroup)
     catalogue = load_catalogue(service.settings.catalogue, checksum_address)
     announcer = Announcer(catalogue)
+    session = open_session()
+    service.on_stop(session.close)
     _settle(service, group, catalogue, announcer)
-    _send(service, group, catalogue, announcer)
-    _serve_operators(service)
+    add_lanes(
+        service,
+        group,
+        networks=catalogue.networks,
+        nodes=service.settings.node_urls(),
+        session=session,
+        announcer=announcer,
+    )
+    _serve_operators(service, group, catalogue, session)
 
 
 def _settle(
@@ -62,23 +77,24 @@ def _settle(
     service.every("expire-swaps", group.expiry_interval, expire_swaps)
 
 
-def _send(
-    service: Service, group: SettlerGroup, catalogue: Catalogue, announcer: Announcer
+def _serve_operators(
+    service: Service, group: SettlerGroup, catalogue: Catalogue, session: aiohttp.ClientSession
 ) -> None:
-    session = open_session()
-    service.on_stop(session.close)
-    add_lanes(
-        service,
-        group,
-        networks=catalogue.networks,
-        nodes=service.settings.node_urls(),
-        session=session,
-        announcer=announcer,
-    )
-
-
-def _serve_operators(service: Service) -> None:
-    records = PostgresRecords(service.engine)
+    records, signers = PostgresRecords(service.engine), PostgresSigners(service.engine)
+    nodes = service.settings.node_urls()
+    chains = {
+        network.name: open_reader(network, open_rpc(network, nodes.get(network.name, ()), session))
+        for network in catalogue.networks.values()
+    }
+    list_signers = ListSigners(signers)
+    service.every("report-signers", group.signer_report_interval, list_signers)
     admin = Admin(inspect_swaps=InspectSwaps(records), list_claimable=ListClaimable(records))
     service.admin("GET", "/swaps/{id}", admin.swap)
     service.admin("GET", "/claimable", admin.claimable)
+    of_signers = SignerAdmin(
+        list_signers=list_signers,
+        resume_signers=ResumeSigners(signers, chains=chains),
+        clock=service.clock,
+    )
+    service.admin("GET", "/signers", of_signers.list_all)
+    service.admin("POST", "/signers/{network}/resume", of_signers.resume)

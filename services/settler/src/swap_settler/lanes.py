@@ -50,18 +50,9 @@ class Chain:
     def of(
         cls, network: Network, urls: tuple[str, ...], key: str, session: aiohttp.ClientSession
     ) -> Chain:
-        rpc = Rpc.to_urls(
-            network.name, urls, session, before_call=lambda: forbid_open_transaction("rpc")
-        )
-        contracts = network.contracts
-        reader = EvmReader(
-            rpc,
-            depository=contracts.depository or contracts.treasury,
-            treasury=contracts.treasury,
-            tokens=[token.address for token in network.tokens],
-        )
+        rpc = open_rpc(network, urls, session)
         sender = EvmSender(rpc, chain_id=network.chain_id, private_key=key)
-        return cls(network, rpc, reader, sender)
+        return cls(network, rpc, open_reader(network, rpc), sender)
 
     async def check(self) -> None:
         """
@@ -76,6 +67,26 @@ class Chain:
             decimals={token.address: token.decimals for token in self.network.tokens},
             operator=self.sender.address,
         )
+
+
+def open_rpc(network: Network, urls: tuple[str, ...], session: aiohttp.ClientSession) -> Rpc:
+    """Return what asks a network's nodes: the private ones, where some are set."""
+    return Rpc.to_urls(
+        network.name,
+        urls or network.public_nodes,
+        session,
+        before_call=lambda: forbid_open_transaction("rpc"),
+    )
+
+
+def open_reader(network: Network, rpc: Rpc) -> EvmReader:
+    contracts = network.contracts
+    return EvmReader(
+        rpc,
+        depository=contracts.depository or contracts.treasury,
+        treasury=contracts.treasury,
+        tokens=[token.address for token in network.tokens],
+    )
 
 
 def add_lanes(
@@ -97,8 +108,7 @@ def add_lanes(
             if signer not in keys:
                 observe.signer_without_key(network.name, signer)
             else:
-                urls = nodes.get(network.name) or network.public_nodes
-                chain = Chain.of(network, urls, keys[signer], session)
+                chain = Chain.of(network, nodes.get(network.name, ()), keys[signer], session)
                 _add_lane(service, group, chain, announcer=announcer)
 
 

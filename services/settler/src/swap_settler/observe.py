@@ -10,6 +10,7 @@ import structlog
 
 from swap_runtime.metrics import counter, gauge
 from swap_settler.domain.changes import Changes
+from swap_settler.domain.signer import Signer
 from swap_settler.domain.swap import Deposit, DepositState, Method, Swap
 
 log = structlog.get_logger()
@@ -20,6 +21,7 @@ DEPOSITS = counter("settler_deposits", "Facts about deposits that were applied",
 NOBODYS = counter("settler_deposits_without_swap", "Movements no swap asks for", ["network"])
 LOSSES = counter("settler_losses", "Deposits that a reorg took after they were paid for")
 HALTS = counter("settler_halts", "Times that a network's signers had to stop", ["network"])
+HALTED = gauge("settler_signer_halted", "Signers that stand still until a person acts", ["network"])
 LANE_WAITS = counter(
     "settler_lane_waits", "Times that a chain or the database did not answer a lane", ["network"]
 )
@@ -115,6 +117,21 @@ def signer_halted(network: str, signer: str, known: int, nonce: int) -> None:
         "signer used without us", network=network, signer=signer, known_nonce=known, nonce=nonce
     )
     HALTS.labels(network).inc()
+
+
+def signers_halted(network: str, count: int) -> None:
+    HALTED.labels(network).set(count)
+
+
+def signer_resumed(signer: Signer, *, by: str, reason: str) -> None:
+    log.warning(
+        "signer resumed",
+        network=signer.network,
+        signer=signer.address,
+        halted_reason=signer.halted and signer.halted.reason,
+        by=by,
+        reason=reason,
+    )
 
 
 def payments_untried(network: str, reason: str) -> None:

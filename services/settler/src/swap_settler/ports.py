@@ -11,6 +11,7 @@ from uuid import UUID
 from swap_runtime.outbox import Outgoing
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.inventory import AssetKey, Inventory
+from swap_settler.domain.signer import Signer
 from swap_settler.domain.swap import Deposit, Swap
 
 PaymentKey = tuple[str, int]  # network, paid_id
@@ -94,4 +95,17 @@ class Records(Protocol):
 
     async def list_claimable(self, *, limit: int) -> Sequence[Record]:
         """Return the balances that wait for their owners, and those in suspense; oldest first."""
+        ...
+
+
+class Signers(Protocol):
+    """The signers of all lanes, as an operator looks after them."""
+
+    async def list_signers(self) -> Sequence[Signer]: ...
+
+    async def resume(self, halted: Sequence[Signer], *, by: str, reason: str) -> frozenset[str]:
+        """Let signers go on that are halted still, for the reason they were listed with.
+
+        Keep who did it and why, and return the addresses of those that go on.
+        """
         ...

@@ -36,6 +36,9 @@ class SettlerGroup(ServiceGroup):
     lane_upkeep_interval: timedelta = Field(
         timedelta(seconds=1), description="How often a lane looks after what it has sent"
     )
+    signer_report_interval: timedelta = Field(
+        timedelta(seconds=5), description="How often halted signers are counted for the metrics"
+    )
 
 
 class SettlerSettings(SharedSettings):

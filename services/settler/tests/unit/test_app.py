@@ -49,8 +49,13 @@ async def test_consumes_its_topics_at_least_once_from_the_start(service: Service
 
 
 async def test_looks_at_deadlines_and_answers_operators(service: Service) -> None:
-    assert "expire-swaps" in {task.name for task in service.tasks}
-    assert {route.path for route in service.admin_routes} >= {"/swaps/{id}", "/claimable"}
+    assert {"expire-swaps", "report-signers"} <= {task.name for task in service.tasks}
+    assert {(route.method, route.path) for route in service.admin_routes} == {
+        ("GET", "/swaps/{id}"),
+        ("GET", "/claimable"),
+        ("GET", "/signers"),
+        ("POST", "/signers/{network}/resume"),
+    }
     for close in service.closers:
         await close()
 

@@ -37,7 +37,7 @@ SIGNER: Final = text("""
 SELECT halted_reason FROM signer WHERE (network, address) = (:network, :signer) FOR SHARE
 """)
 HALT_SIGNER: Final = text("""
-UPDATE signer SET halted_reason = :reason
+UPDATE signer SET halted_reason = :reason, halted_at = now()
 WHERE (network, address) = (:network, :signer) AND halted_reason IS NULL
 """)
 TAKE_NONCES: Final = text("""

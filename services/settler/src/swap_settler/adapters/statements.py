@@ -221,7 +221,7 @@ WHERE (inventory.network, inventory.token) = (new.network, new.token)
 """)
 # The first reason stays; a person lifts it.
 HALT_SIGNERS: Final = text("""
-UPDATE signer SET halted_reason = new.reason
+UPDATE signer SET halted_reason = new.reason, halted_at = now()
 FROM unnest(CAST(:network AS text[]), CAST(:reason AS text[])) AS new(network, reason)
 WHERE signer.network = new.network AND signer.halted_reason IS NULL
 """)

@@ -242,6 +242,10 @@ class SignerRow(Table, table=True):
     address: str = _text(key=True)
     next_nonce: int = _bigint()
     halted_reason: str | None = _text(null=True)
+    halted_at: datetime | None = _at(null=True)
+    resumed_at: datetime | None = _at(null=True)
+    resumed_by: str | None = _text(null=True)
+    resumed_reason: str | None = _text(null=True)
 
 
 class NonceSlotRow(Table, table=True):

@@ -79,7 +79,8 @@ class CloseSlots:
         """A consumed nonce without a receipt of ours: a lagging node, or the key used elsewhere."""
         observe.slots_unexplained(self._chain.network, self._signer, nonces)
         self._rounds_unexplained += 1
-        if self._rounds_unexplained == ROUNDS_UNEXPLAINED_MAX:
+        # Also one that a person resumed meanwhile: it is not explained yet.
+        if self._rounds_unexplained >= ROUNDS_UNEXPLAINED_MAX:
             await self._store.halt(f"nonces {list(nonces)} were used by no transaction of ours")
 
     async def _receipts(self, signed: Sequence[SignedFor]) -> Mapping[str, Receipt]:

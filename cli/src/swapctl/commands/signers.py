@@ -1,0 +1,47 @@
+"""The hot keys that payments are signed with."""
+
+from __future__ import annotations
+
+import getpass
+from typing import Annotated
+
+import typer
+
+from swapctl.context import internal
+from swapctl.output import Json, show, show_all
+from swapctl.places import ServiceName
+
+signer = typer.Typer(no_args_is_help=True, help="The keys that sign payments.")
+COLUMNS = (
+    "network", "address", "next_nonce", "open_slots", "oldest_slot_seconds", "halted", "means",
+    "act",
+)  # fmt: skip
+
+
+@signer.command("list")
+def list_signers(context: typer.Context, *, as_json: Json = False) -> None:
+    """List each signer: what it has out, whether it is halted, and what is to be done then."""
+    signers = internal(context, ServiceName.SETTLER).get("/signers")["signers"]
+    show_all(signers, as_json=as_json, columns=COLUMNS)
+
+
+@signer.command("resume")
+def resume_signers(
+    context: typer.Context,
+    network: str,
+    *,
+    reason: Annotated[
+        str, typer.Option(prompt="Why is it right to go on", help="Kept with the signer.")
+    ],
+    by: Annotated[
+        str, typer.Option(default_factory=getpass.getuser, help="Who says so.", show_default=False)
+    ],
+    address: Annotated[
+        str | None, typer.Option("--signer", help="Only this one of the network's.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Let a network's halted signers sign again, once their reason is understood."""
+    body = {"by": by, "reason": reason, "address": address}
+    told = internal(context, ServiceName.SETTLER).post(f"/signers/{network}/resume", body)
+    show(told, as_json=as_json)

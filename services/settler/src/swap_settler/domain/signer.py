@@ -1,0 +1,32 @@
+"""A hot key on one network, as an operator looks at it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Halted:
+    reason: str
+    at: datetime | None  # None: halted before the time was kept
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    at: datetime
+    by: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Signer:
+    """What its lane has handed out and not closed, and whether it may hand out more."""
+
+    network: str
+    address: str
+    next_nonce: int
+    open_slots: int
+    oldest_slot_at: datetime | None
+    halted: Halted | None
+    resumed: Resumed | None  # the last time

@@ -1,0 +1,76 @@
+"""What an operator asks and does about signers, below `/admin` on the internal port."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from aiohttp import web
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from swap_runtime.clock import Clock
+from swap_settler.domain.signer import Signer
+from swap_settler.usecases.list_signers import ListSigners
+from swap_settler.usecases.resume_signers import ResumeSigners
+
+SENDS: Final = {"means": "it signs and sends what is due", "act": "nobody needs to act"}
+HALTED: Final = {
+    "means": "it signs nothing new, and what waits for it waits; what it has signed is sent until "
+    "it is mined, and every chain is watched as before",
+    "act": "an operator finds out how the reason came about, and resumes it only when no payment "
+    "can be made that was not ordered: swapctl signer resume NETWORK",
+}
+
+
+class Resume(BaseModel):
+    """Who lets a signer go on, and why that is right."""
+
+    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
+
+    by: str = Field(min_length=1, max_length=200)
+    reason: str = Field(min_length=1, max_length=2000)
+    address: str | None = None  # None: every halted signer of the network
+
+
+class SignerAdmin:
+    def __init__(
+        self, *, list_signers: ListSigners, resume_signers: ResumeSigners, clock: Clock
+    ) -> None:
+        self._list_signers = list_signers
+        self._resume_signers = resume_signers
+        self._clock = clock
+
+    async def list_all(self, _: web.Request) -> web.Response:
+        """Answer `GET /admin/signers`."""
+        signers = [self._shown(signer) for signer in await self._list_signers()]
+        return web.json_response({"signers": signers})
+
+    async def resume(self, request: web.Request) -> web.Response:
+        """Answer `POST /admin/signers/{network}/resume`."""
+        try:
+            asked = Resume.model_validate_json(await request.read())
+        except ValidationError as error:
+            fault = error.errors()[0]
+            where = ".".join(map(str, fault["loc"])) or "body"
+            return web.json_response({"error": f"{where}: {fault['msg']}"}, status=400)
+        network = request.match_info["network"]
+        resumed = await self._resume_signers(
+            network, address=asked.address, by=asked.by, reason=asked.reason
+        )
+        return web.json_response(
+            {"network": network, "resumed": [signer.address for signer in resumed]}
+        )
+
+    def _shown(self, signer: Signer) -> dict[str, Any]:
+        halted, resumed, oldest = signer.halted, signer.resumed, signer.oldest_slot_at
+        return {
+            "network": signer.network,
+            "address": signer.address,
+            "next_nonce": signer.next_nonce,
+            "open_slots": signer.open_slots,
+            "oldest_slot_seconds": oldest and int((self._clock() - oldest).total_seconds()),
+            "halted": halted
+            and {"reason": halted.reason, "at": halted.at and halted.at.isoformat()},
+            "resumed": resumed
+            and {"at": resumed.at.isoformat(), "by": resumed.by, "reason": resumed.reason},
+            **(HALTED if halted else SENDS),
+        }

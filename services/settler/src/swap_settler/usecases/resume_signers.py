@@ -1,0 +1,63 @@
+"""Lets halted signers go on, when a person has understood why they stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from swap_chains.errors import ChainError
+from swap_chains.ports import ChainReader
+from swap_runtime.errors import Refused, Unavailable
+from swap_settler import observe
+from swap_settler.domain.signer import Signer
+from swap_settler.ports import Signers
+
+
+class ResumeSigners:
+    """Clear the marks of a network's halted signers, or of one of them.
+
+    A signer whose key the chain saw used without us stays halted: every nonce we would hand out
+    is consumed already, and payments on it could neither be made nor be proven dead.
+    """
+
+    def __init__(self, signers: Signers, *, chains: Mapping[str, ChainReader]) -> None:
+        self._signers = signers
+        self._chains = chains
+
+    async def __call__(
+        self, network: str, *, address: str | None = None, by: str, reason: str
+    ) -> Sequence[Signer]:
+        """Return those that go on.
+
+        :raises Refused: when none is halted, the chain contradicts the ledger, or a halt changed.
+        :raises Unavailable: when no node tells where the chain is.
+        """
+        halted = [
+            signer
+            for signer in await self._signers.list_signers()
+            if signer.halted and signer.network == network and address in (None, signer.address)
+        ]
+        if not halted:
+            raise Refused(f"no halted signer of {network}" + (f" is {address}" if address else ""))
+        for signer in halted:
+            await self._compare(signer)
+        resumed = await self._signers.resume(halted, by=by, reason=reason)
+        for signer in halted:
+            if signer.address in resumed:
+                observe.signer_resumed(signer, by=by, reason=reason)
+        if len(resumed) < len(halted):
+            raise Refused("a halt changed meanwhile: list the signers again")
+        return halted
+
+    async def _compare(self, signer: Signer) -> None:
+        chain = self._chains.get(signer.network)
+        if chain is None:
+            raise Refused(f"{signer.network} is not a network of the catalogue")
+        try:
+            nonce = await chain.nonce(signer.address, at=await chain.head())
+        except ChainError as error:
+            raise Unavailable(str(error)) from error
+        if nonce > signer.next_nonce:
+            raise Refused(
+                f"the chain is at nonce {nonce} of {signer.address}, the ledger at "
+                f"{signer.next_nonce}: its key was used without us, name another signer instead"
+            )

@@ -1,0 +1,251 @@
+"""What an operator sees of the signers, and how a halted one goes on."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from typing import Any
+
+import aiohttp
+import pytest
+from pydantic import SecretStr
+from sqlalchemy import text
+from sqlalchemy.ext.asyncio import AsyncEngine
+
+from services.settler.tests.lane_world import (
+    DEPOSITORY,
+    DESTINATION,
+    PAYOUT,
+    SIGNER,
+    TREASURY,
+    World,
+    a_recipient,
+)
+from swap_chains.fake import FakeChain
+from swap_domain.catalogue import NATIVE
+from swap_runtime.internal import AdminRoute, Internal
+from swap_runtime.leases import Lease
+from swap_runtime.metrics import REGISTRY
+from swap_settler.adapters.lane_store import LaneName
+from swap_settler.adapters.signers import PostgresSigners
+from swap_settler.http.signers import SignerAdmin
+from swap_settler.usecases.close_slots import ROUNDS_UNEXPLAINED_MAX
+from swap_settler.usecases.list_signers import ListSigners
+from swap_settler.usecases.resume_signers import ResumeSigners
+
+pytestmark = pytest.mark.connected
+TOKEN = "operator"
+RESUME = f"/admin/signers/{DESTINATION}/resume"
+SAID = {"by": "ann", "reason": "a payment made by hand"}
+OTHER = a_recipient(99)
+
+Answer = tuple[int, Any]
+
+
+class Port:
+    """The settler's internal port, as far as it is about signers."""
+
+    def __init__(self, url: str, http: aiohttp.ClientSession) -> None:
+        self._url = url
+        self._http = http
+
+    async def get(self, path: str) -> Answer:
+        async with self._http.get(f"{self._url}{path}") as answer:
+            return answer.status, await answer.json()
+
+    async def post(self, path: str, body: dict[str, str]) -> Answer:
+        async with self._http.post(f"{self._url}{path}", json=body) as answer:
+            return answer.status, await answer.json()
+
+    async def signers(self) -> list[dict[str, Any]]:
+        status, told = await self.get("/admin/signers")
+        assert status == 200
+        signers: list[dict[str, Any]] = told["signers"]
+        return signers
+
+
+@pytest.fixture
+async def world(engine: AsyncEngine) -> World:
+    async with engine.begin() as connection:
+        await connection.execute(text("TRUNCATE deposit, lease CASCADE"))
+    chain = FakeChain(DESTINATION, depository=DEPOSITORY, treasury=TREASURY, decimals={NATIVE: 18})
+    chain.give(TREASURY, NATIVE, 10**22)
+    chain.authorize(SIGNER)
+    lease = Lease(engine, LaneName(DESTINATION, SIGNER).lease, holder="this")
+    assert await lease.acquire()
+    assert lease.epoch is not None
+    world = World(engine, chain, lease.epoch)
+    await world.store.open_signer(0)
+    return world
+
+
+@pytest.fixture
+async def port(world: World) -> AsyncIterator[Port]:
+    signers = PostgresSigners(world.engine)
+    admin = SignerAdmin(
+        list_signers=ListSigners(signers),
+        resume_signers=ResumeSigners(signers, chains={DESTINATION: world.reader}),
+        clock=lambda: datetime.now(UTC),
+    )
+
+    async def nothing() -> dict[str, str]:
+        return {}
+
+    internal = Internal(
+        token=SecretStr(TOKEN),
+        alive=dict,
+        ready=nothing,
+        notes=dict,
+        admin=[
+            AdminRoute("GET", "/signers", admin.list_all),
+            AdminRoute("POST", "/signers/{network}/resume", admin.resume),
+        ],
+    )
+    number = await internal.start("127.0.0.1", 0)
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    async with aiohttp.ClientSession(headers=headers) as http:
+        yield Port(f"http://127.0.0.1:{number}", http)
+    await internal.stop()
+
+
+def halted_gauge() -> float | None:
+    return REGISTRY.get_sample_value("swap_settler_signer_halted", {"network": DESTINATION})
+
+
+class TestListing:
+    async def test_shows_what_a_signer_has_out(self, world: World, port: Port) -> None:
+        await world.confirmed_swaps(2)
+        await world.send_everything()
+
+        (signer,) = await port.signers()
+
+        assert (signer["network"], signer["address"]) == (DESTINATION, SIGNER)
+        assert (signer["next_nonce"], signer["open_slots"]) == (1, 1)
+        assert 0 <= signer["oldest_slot_seconds"] < 60
+        assert (signer["halted"], signer["resumed"]) == (None, None)
+        assert signer["act"] == "nobody needs to act"
+        assert halted_gauge() == 0
+
+    async def test_says_why_a_signer_is_halted_since_when_and_who_must_act(
+        self, world: World, port: Port
+    ) -> None:
+        await world.store.halt("a person must look")
+        await world.store.halt("something later")
+
+        (signer,) = await port.signers()
+
+        assert signer["halted"]["reason"] == "a person must look"
+        since = datetime.fromisoformat(signer["halted"]["at"])
+        assert abs((datetime.now(UTC) - since).total_seconds()) < 60
+        assert signer["means"].startswith("it signs nothing new")
+        assert signer["act"].startswith("an operator")
+        assert (signer["open_slots"], signer["oldest_slot_seconds"]) == (0, None)
+        assert halted_gauge() == 1
+
+
+class TestResuming:
+    async def test_lets_it_pay_again_and_keeps_who_did_it_and_why(
+        self, world: World, port: Port
+    ) -> None:
+        await world.confirmed_swaps(1)
+        await world.store.halt("a person must look")
+        await world.send_everything()
+        assert await world.intent_states() == ["reserved"]
+
+        told = await port.post(RESUME, SAID)
+
+        assert told == (200, {"network": DESTINATION, "resumed": [SIGNER]})
+        (signer,) = await port.signers()
+        assert signer["halted"] is None
+        assert {name: signer["resumed"][name] for name in SAID} == SAID
+        await world.send_everything()
+        world.chain.mine()
+        assert world.paid(1) == PAYOUT
+
+    async def test_is_refused_where_nothing_is_halted(self, port: Port) -> None:
+        assert await port.post(RESUME, SAID) == (
+            409,
+            {"error": f"no halted signer of {DESTINATION}"},
+        )
+
+    @pytest.mark.parametrize("missing", ["by", "reason"])
+    async def test_wants_to_know_who_and_why(self, world: World, port: Port, missing: str) -> None:
+        await world.store.halt("a person must look")
+
+        status, told = await port.post(RESUME, {**SAID, missing: " "})
+
+        assert status == 400
+        assert told["error"].startswith(missing)
+        assert (await port.signers())[0]["halted"] is not None
+
+    async def test_is_refused_while_the_chain_is_ahead_of_the_ledger(
+        self, world: World, port: Port
+    ) -> None:
+        world.chain.world.nonces[SIGNER] = 3
+        await world.store.halt("the chain is at nonce 3, the ledger at 0")
+
+        status, told = await port.post(RESUME, SAID)
+
+        assert status == 409
+        assert "nonce 3" in told["error"]
+        assert (await port.signers())[0]["halted"] is not None
+
+    async def test_is_refused_while_no_node_tells_where_the_chain_is(
+        self, world: World, port: Port
+    ) -> None:
+        await world.store.halt("a person must look")
+        world.chain.go_down()
+
+        assert (await port.post(RESUME, SAID))[0] == 409
+        assert (await port.signers())[0]["halted"] is not None
+
+    async def test_may_be_of_one_signer_of_the_network(self, world: World, port: Port) -> None:
+        await world.store.halt("a person must look")
+        async with world.engine.begin() as connection:
+            await connection.execute(
+                text(
+                    "INSERT INTO signer (network, address, next_nonce, halted_reason)"
+                    " VALUES (:network, :address, 0, 'halted by the release before')"
+                ),
+                {"network": DESTINATION, "address": OTHER},
+            )
+
+        told = await port.post(RESUME, {**SAID, "address": SIGNER})
+
+        assert told == (200, {"network": DESTINATION, "resumed": [SIGNER]})
+        halts = {signer["address"]: signer["halted"] for signer in await port.signers()}
+        assert halts == {
+            SIGNER: None,
+            OTHER: {"reason": "halted by the release before", "at": None},
+        }
+
+    async def test_leaves_a_halt_alone_that_came_after_it_looked(self, world: World) -> None:
+        signers = PostgresSigners(world.engine)
+        await world.store.halt("the first")
+        looked = await signers.list_signers()
+        await signers.resume(looked, by="ben", reason="the same")
+        await world.store.halt("the second")
+
+        assert await signers.resume(looked, by="ann", reason="the first was understood") == set()
+        (signer,) = await signers.list_signers()
+        assert signer.halted is not None
+        assert signer.halted.reason == "the second"
+
+    async def test_does_not_last_while_a_nonce_stays_unexplained(
+        self, world: World, port: Port
+    ) -> None:
+        await world.confirmed_swaps(1)
+        await world.send_everything()
+        world.chain.pool.clear()
+        world.chain.world.nonces[SIGNER] = 1
+        close_slots = world.closing()
+        for _ in range(ROUNDS_UNEXPLAINED_MAX + 2):
+            world.chain.mine()
+            await close_slots()
+        assert (await port.signers())[0]["halted"] is not None
+
+        assert (await port.post(RESUME, SAID))[0] == 200
+        world.chain.mine()
+        await close_slots()
+
+        assert (await port.signers())[0]["halted"] is not None
