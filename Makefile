@@ -10,7 +10,7 @@ BOOTSTRAP := $(PYTHON) tools/bootstrap
 
 MONEY := libs/domain/src libs/contracts/src $(wildcard services/*/src/*/domain)
 PACKAGES := swap_contracts swap_domain swap_chains swap_runtime swap_api swap_quoter \
-	swap_chain_watcher swap_settler swap_notifier swapctl swap_stack
+	swap_chain_watcher swap_settler swap_notifier swapctl swap_stack swap_compose
 GENERATORS := tools/generate_states.py tools/generate_messages.py tools/generate_env_example.py
 
 PYTEST := $(BIN)/python -m pytest --quiet
