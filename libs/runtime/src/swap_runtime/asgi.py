@@ -32,6 +32,7 @@ class AsgiServer:
                 host=host,
                 port=port,
                 http=BoundedHttp,
+                ws="none",  # nobody speaks it, and it would be read by what bounds nothing
                 log_config=None,
                 access_log=False,
                 server_header=False,

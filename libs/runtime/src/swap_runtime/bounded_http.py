@@ -1,21 +1,23 @@
-"""HTTP for a public port: httptools, with an end to what may come around a body.
+"""HTTP for a public port: httptools, with an end to what may come around a body, and to waiting.
 
-httptools keeps a URL, headers and trailers however long they are, before anybody is asked.
+httptools keeps a URL, headers and trailers however long they are, before anybody is asked. And
+nobody asks how slowly they come, or how slowly an answer is taken.
 """
 
 from __future__ import annotations
 
+import asyncio
 from typing import Final
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 HEAD_BYTES_MAX: Final = 64 * 1024
-REFUSAL: Final = (
-    b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
-    b"content-length: 0\r\n"
-    b"connection: close\r\n"
-    b"\r\n"
-)
+# From the first byte of a request, or the opening of a connection, to the last byte of the answer.
+EXCHANGE_SECONDS_MAX: Final = 60.0
+EMPTY: Final = b"content-length: 0\r\nconnection: close\r\n\r\n"
+TOO_LARGE: Final = b"HTTP/1.1 431 Request Header Fields Too Large\r\n" + EMPTY
+TOO_SLOW: Final = b"HTTP/1.1 408 Request Timeout\r\n" + EMPTY
+TOO_BUSY: Final = b"HTTP/1.1 503 Service Unavailable\r\n" + EMPTY
 
 
 class _HeadTooLarge(Exception):
@@ -23,17 +25,40 @@ class _HeadTooLarge(Exception):
 
 
 class BoundedHttp(HttpToolsProtocol):
-    """Closes a connection whose next piece of body, or end of a request, is too far away."""
+    """Closes a connection whose next piece of body, or end of a request, is too far away.
+
+    Far in bytes; and in time, whoever is slow: who sends, who answers, or who takes the answer.
+    """
 
     # Bytes since the read in which headers, a piece of body or a request last ended.
     _pending = 0
     _is_too_large = False
+    _is_receiving = False  # a request has begun and not ended
+    _is_idle = False  # the last answer was given, and nothing came since
+    _began_at = 0.0
+    # One for many requests: it looks when the one that set it would be late, and sets itself anew.
+    _clock: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._begin()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._clock is not None:
+            self._clock.cancel()
+        super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
+        if self._is_idle:
+            self._begin()
         self._pending += len(data)
         super().data_received(data)
         if self._pending > HEAD_BYTES_MAX and not self.transport.is_closing():
-            self._refuse()
+            self._end(TOO_LARGE)
+
+    def on_message_begin(self) -> None:
+        self._is_receiving = True
+        super().on_message_begin()
 
     def on_headers_complete(self) -> None:
         self._pending = 0
@@ -49,15 +74,57 @@ class BoundedHttp(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         self._pending = 0
+        self._is_receiving = False
         super().on_message_complete()
+        self._is_idle = self._is_answered
+
+    def on_response_complete(self) -> None:
+        if self.pipeline:  # what came meanwhile is the next exchange
+            self._began_at = self.loop.time()
+        super().on_response_complete()
+        self._is_idle = self._is_answered and not self._is_receiving
 
     def send_400_response(self, msg: str) -> None:
         """Say what is wrong when the parser was stopped by us."""
         if self._is_too_large:
-            self._refuse()
+            self._end(TOO_LARGE)
         else:
             super().send_400_response(msg)
 
-    def _refuse(self) -> None:
-        self.transport.write(REFUSAL)
+    @property
+    def _is_answered(self) -> bool:
+        return self.cycle is not None and self.cycle.response_complete
+
+    def _begin(self) -> None:
+        self._is_idle = False
+        self._began_at = self.loop.time()
+        if self._clock is None:
+            self._clock = self.loop.call_later(EXCHANGE_SECONDS_MAX, self._look_at_clock)
+
+    def _look_at_clock(self) -> None:
+        self._clock = None
+        # An answer that waits to be taken is not over, though the application is done with it.
+        if self._is_idle and not self.transport.get_write_buffer_size():
+            return
+        left = self._began_at + EXCHANGE_SECONDS_MAX - self.loop.time()
+        if left > 0:
+            self._clock = self.loop.call_later(left, self._look_at_clock)
+        else:
+            self._end(self._last_words())
+
+    def _last_words(self) -> bytes:
+        """Return what can still be said; nothing within an answer, or to who never spoke."""
+        cycle = self.cycle
+        is_answering = cycle is not None and cycle.response_started and not self._is_answered
+        if is_answering or self.pipeline:
+            return b""
+        if self._is_receiving:
+            return TOO_SLOW
+        return b"" if cycle is None or self._is_answered else TOO_BUSY
+
+    def _end(self, words: bytes) -> None:
+        if not self.transport.get_write_buffer_size():
+            self.transport.write(words)
         self.transport.close()
+        if self.transport.get_write_buffer_size():
+            self.transport.abort()  # who takes nothing would keep it open

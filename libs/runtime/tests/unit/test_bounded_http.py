@@ -1,15 +1,17 @@
-"""How much of a request may come before its body, over real sockets."""
+"""How much may come before a body, and how long an exchange may take, over real sockets."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import pytest
 import uvicorn
 from uvicorn.server import ServerState
 
+from swap_runtime import bounded_http
 from swap_runtime.asgi import AsgiServer
 from swap_runtime.bounded_http import HEAD_BYTES_MAX, BoundedHttp
 
@@ -35,11 +37,17 @@ async def count_body(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.body", "body": body})
 
 
-@pytest.fixture
-async def port() -> AsyncIterator[int]:
-    server = AsgiServer(count_body, "127.0.0.1", 0)
+@asynccontextmanager
+async def serving(app: Any) -> AsyncIterator[int]:
+    server = AsgiServer(app, "127.0.0.1", 0)
     yield await server.start()
     await server.stop()
+
+
+@pytest.fixture
+async def port() -> AsyncIterator[int]:
+    async with serving(count_body) as port:
+        yield port
 
 
 async def ask(
@@ -110,6 +118,84 @@ class TestRefuses:
         assert protocol.cycle is None
 
 
+class TestEndsInTime:
+    @pytest.fixture(autouse=True)
+    def soon(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(bounded_http, "EXCHANGE_SECONDS_MAX", 0.2)
+
+    async def test_a_connection_on_which_nothing_comes(self, port: int) -> None:
+        assert await ask(port) == b""
+
+    @pytest.mark.parametrize(
+        "begin", [b"G", b"GET / HTTP/1.1\r\nhost: a", CHUNKED, CHUNKED + b"1\r\na\r\n"]
+    )
+    async def test_a_request_that_stops(self, port: int, begin: bytes) -> None:
+        assert (await ask(port, begin)).startswith(b"HTTP/1.1 408 ")
+
+    @pytest.mark.parametrize("first", [b"", b"GET / HTTP/1.1\r\nhost: a\r\n\r\n"])
+    @pytest.mark.parametrize(
+        ("begin", "drop"),
+        [
+            (b"", b"\r\n"),
+            (b"GET / HTTP/1.1\r\nhost: a", b"a"),
+            (CHUNKED, b"1\r\na\r\n"),
+        ],
+    )
+    async def test_a_request_that_comes_drop_by_drop(
+        self, port: int, first: bytes, begin: bytes, drop: bytes
+    ) -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(first + begin)
+
+        async with asyncio.timeout(WITHIN_SECONDS):
+            while not reader.at_eof():
+                writer.write(drop)
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(reader.read(1000), 0.02)
+
+        writer.close()
+
+    async def test_an_answer_that_nobody_takes(self) -> None:
+        ended = asyncio.Event()
+
+        async def say_much(scope: Any, receive: Any, send: Any) -> None:
+            if scope["type"] == "http":
+                await send({"type": "http.response.start", "status": 200, "headers": []})
+                for _ in range(1000):
+                    body = {"type": "http.response.body", "body": b"x" * 2**16, "more_body": True}
+                    await send(body)
+                await receive()
+                await receive()
+                ended.set()
+
+        async with serving(say_much) as port:
+            _, writer = await asyncio.open_connection("127.0.0.1", port, limit=1)
+            writer.write(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n")
+            await asyncio.wait_for(ended.wait(), WITHIN_SECONDS)
+            writer.close()
+
+    async def test_an_answer_that_never_comes(self) -> None:
+        async def wait_for_the_end(scope: Any, receive: Any, send: Any) -> None:
+            while scope["type"] == "http" and (await receive())["type"] == "http.request":
+                pass
+
+        async with serving(wait_for_the_end) as port:
+            answer = await ask(port, b"GET / HTTP/1.1\r\nhost: a\r\n\r\n")
+
+        assert answer.startswith(b"HTTP/1.1 503 ")
+
+    async def test_no_connection_that_is_used_again_and_again(self, port: int) -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+
+        async with asyncio.timeout(WITHIN_SECONDS):
+            until = asyncio.get_running_loop().time() + 0.5
+            while asyncio.get_running_loop().time() < until:
+                writer.write(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n")
+                assert (await reader.readuntil(b"\r\n\r\n0")).startswith(b"HTTP/1.1 200 ")
+
+        writer.close()
+
+
 class TestLetsPass:
     async def test_a_head_that_is_large(self, port: int) -> None:
         head = filled(b"GET / HTTP/1.1\r\nhost: ", HEAD_BYTES_MAX - 4) + b"\r\n\r\n"
@@ -147,6 +233,9 @@ class Transport(asyncio.Transport):
 
     def close(self) -> None:
         self.is_closed = True
+
+    def get_write_buffer_size(self) -> int:
+        return 0
 
     def is_closing(self) -> bool:
         return self.is_closed
