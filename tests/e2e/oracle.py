@@ -26,14 +26,15 @@ RECEIVED = keccak(text="NativeReceived(address,uint256,bytes)")
 TRANSFER = keccak(text="Transfer(address,address,uint256)")
 
 SWAPS: LiteralString = "SELECT id, sequence_number FROM settler.swap"
-# What the ledger says that custody of a swap's assets gained and lost because of it.
+# What the ledger says that custody of a swap's assets gained and lost because of it. What came
+# before its swap was custody's gain under suspense, and is the swap's since it left suspense.
 CUSTODY: LiteralString = """
 SELECT entry.swap_id, account.network, account.token, entry.kind = 'payout_final',
        sum(posting.base_units)
 FROM settler.ledger_transaction AS entry
 JOIN settler.posting ON posting.transaction_id = entry.id
 JOIN settler.account ON account.id = posting.account_id
-WHERE account.kind = 'custody' AND entry.swap_id IS NOT NULL
+WHERE account.kind IN ('custody', 'suspense') AND entry.swap_id IS NOT NULL
 GROUP BY 1, 2, 3, 4
 """
 HELD: LiteralString = """
