@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 import psycopg
+
+from tests.plugins.postgres import SERVICES, Database
 
 FOLDER = Path(__file__).parents[2] / "deploy/postgres/invariants"
 QUERY = re.compile(r"-- name: (I-\d\d) (.*?)\n(.*?)(?=\n-- name:|\Z)", re.S)
@@ -17,9 +19,10 @@ QUERIES: Mapping[str, tuple[str, str]] = {
 }
 # What one service's tables can answer alone, without a watcher, a relay or a notifier behind them.
 OF_THE_SETTLER = (
-    "I-01", "I-02", "I-03", "I-04", "I-05", "I-07", "I-13", "I-16", "I-20", "I-21", "I-22",
-    "I-24", "I-27", "I-28", "I-30", "I-31", "I-32",
+    "I-01", "I-02", "I-03", "I-04", "I-05", "I-07", "I-13", "I-14", "I-15", "I-16", "I-18", "I-19",
+    "I-20", "I-21", "I-22", "I-24", "I-27", "I-28", "I-30", "I-31", "I-32",
 )  # fmt: skip
+OF_THE_WATCHER = ("I-11", "I-12")
 
 
 def make_views(superuser_url: str, payout_confirmations: Mapping[str, int | None]) -> None:
@@ -29,6 +32,31 @@ def make_views(superuser_url: str, payout_confirmations: Mapping[str, int | None
         connection.cursor().executemany(
             "INSERT INTO invariant.network VALUES (%s, %s)", list(payout_confirmations.items())
         )
+
+
+class Audit:
+    """Asks a service's invariants at the end of each of its tests that used its database."""
+
+    def __init__(self, only: Collection[str]) -> None:
+        self._only = only
+        self._url: str | None = None
+
+    def begin(self, database: Database, migrated: Callable[[str], str]) -> None:
+        """Make the views of a module's database; every service has tables in them."""
+        if self._url is None:
+            for service in SERVICES:
+                migrated(service)
+            make_views(database.superuser_url, {})
+            self._url = database.url("auditor").replace("+psycopg", "")
+
+    def check(self, *, excused: Collection[str] = ()) -> None:
+        """
+        :raises AssertionError: with the rows that break an invariant.
+        """
+        if self._url is not None:
+            only = [number for number in self._only if number not in excused]
+            found = violations(self._url, only)
+            assert not found, found
 
 
 def violations(

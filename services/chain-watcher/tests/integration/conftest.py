@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 
 import pytest
 from pydantic import SecretStr
@@ -14,12 +14,27 @@ from watch_world import World
 from swap_chain_watcher.adapters.unit_of_work import lease_name
 from swap_runtime.database import create_engine, transaction
 from swap_runtime.leases import Lease
+from tests.plugins.invariants import OF_THE_WATCHER, Audit
+from tests.plugins.postgres import Database
 
 TABLES = "movement, chain_block, watch_cursor, deposit_target, outbox, inbox, lease"
 
 
+@pytest.fixture(scope="module")
+def audit() -> Audit:
+    return Audit(OF_THE_WATCHER)
+
+
+@pytest.fixture(autouse=True)
+def _no_invariant_is_broken(audit: Audit, request: pytest.FixtureRequest) -> Iterator[None]:
+    yield
+    excused = request.node.get_closest_marker("breaks_invariants")
+    audit.check(excused=excused.args if excused else ())
+
+
 @pytest.fixture
-def database_url(migrated: Callable[[str], str]) -> str:
+def database_url(audit: Audit, database: Database, migrated: Callable[[str], str]) -> str:
+    audit.begin(database, migrated)
     return migrated("chain_watcher")
 
 

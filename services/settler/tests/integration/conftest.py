@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 
 import pytest
 from pydantic import SecretStr
@@ -8,6 +8,36 @@ from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncEngine
 
 from swap_runtime.database import create_engine
+from tests.plugins.invariants import OF_THE_SETTLER, Audit
+from tests.plugins.postgres import Database
+
+TABLES = """
+swap, deposit, intent, account, ledger_transaction, inventory, ledger_cursor, balance_snapshot,
+signer, nonce_slot, attempt, receipt, signer_transaction, inbox, outbox, watermark, parked, lease
+"""
+
+
+@pytest.fixture(scope="module")
+def audit() -> Audit:
+    return Audit(OF_THE_SETTLER)
+
+
+@pytest.fixture(scope="module")
+def migrated(
+    audit: Audit, database: Database, migrated: Callable[[str], str]
+) -> Callable[[str], str]:
+    """Migrate every service: the invariants ask through views of them all."""
+    audit.begin(database, migrated)
+    return migrated
+
+
+@pytest.fixture(autouse=True)
+def _no_invariant_is_broken(audit: Audit, request: pytest.FixtureRequest) -> Iterator[None]:
+    yield
+    if request.node.get_closest_marker("connected") is None:
+        return
+    excused = request.node.get_closest_marker("breaks_invariants")
+    audit.check(excused=excused.args if excused else ())
 
 
 @pytest.fixture
@@ -26,8 +56,6 @@ async def engine(
 ) -> AsyncIterator[AsyncEngine]:
     engine = create_engine(SecretStr(migrated("settler")), application_name="test", pool_size=10)
     async with engine.begin() as connection:
-        tables = "swap, ledger_transaction, account, inventory, inbox, outbox, watermark, signer"
-        tables += ", nonce_slot, parked"
-        await connection.execute(text(f"TRUNCATE {tables} CASCADE"))
+        await connection.execute(text(f"TRUNCATE {TABLES} CASCADE"))
     yield engine
     await engine.dispose()

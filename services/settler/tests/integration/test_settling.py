@@ -326,6 +326,8 @@ class TestMovements:
 
 
 class TestPayouts:
+    # A reorg took the deposit of a payment that is out: it stays so until that is paid, or dead.
+    @pytest.mark.breaks_invariants("I-07")
     async def test_an_attempt_committed_while_the_batch_waited_for_the_intent_is_seen(
         self, engine: AsyncEngine
     ) -> None:
