@@ -361,6 +361,16 @@ class TestState:
         assert all(r.block == head for r in receipts.values())
         assert all(r.fee_base_units >= r.gas_used > 0 for r in receipts.values())
 
+    async def test_each_node_says_what_became_of_a_transaction(self, chain):
+        (sent,) = await chain.send_and_mine(chain.user, chain.send_native(3))
+        unknown = "0x" + "cd" * 32
+
+        told = await chain.reader.receipts_of_each_node([sent.transaction_hash, unknown])
+
+        receipts = await chain.reader.receipts([sent.transaction_hash])
+        assert [t.receipt for t in told[sent.transaction_hash]] == list(receipts.values())
+        assert [(t.has_answered, t.receipt) for t in told[unknown]] == [(True, None)]
+
     async def test_a_transaction_is_found_waiting_and_mined(self, chain):
         (sent,) = await chain.send(chain.user, chain.send_native(3, b"memo"))
         h = sent.transaction_hash

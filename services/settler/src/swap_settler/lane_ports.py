@@ -12,6 +12,7 @@ from uuid import UUID
 from swap_chains.events import Block
 from swap_chains.ports import Fees, Receipt, SignedTransaction
 from swap_settler.domain.lane import Group, Payment, Slot
+from swap_settler.domain.witnesses import Witnesses
 from swap_settler.ports import Work
 
 
@@ -45,6 +46,7 @@ class ClosedSlot:
     transaction_hash: str
     is_cancel: bool
     receipt: Receipt
+    witnesses: Witnesses | None = None  # of what did not succeed
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +156,12 @@ class LaneWork(Work, Protocol):
         """Let payments wait for their next try, in a slot of their own."""
         ...
 
-    async def close_slots(self, closed: Sequence[ClosedSlot]) -> None: ...
+    async def close_slots(self, closed: Sequence[ClosedSlot], final: Block) -> None:
+        """Keep what consumed each nonce, seen at a final block: the proof of what died with it.
+
+        Before the flush of what follows from it, which keeps the proof with the intents.
+        """
+        ...
 
     async def add_snapshots(self, snapshots: Sequence[Snapshot], block: Block) -> None: ...
 

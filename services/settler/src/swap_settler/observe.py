@@ -32,6 +32,9 @@ PAYMENTS = counter("settler_payments", "What became of payments", ["network", "o
 SIGNER_SHORT = counter(
     "settler_signer_short", "Checks that found a signer with less than the ledger says", ["network"]
 )
+NODES_DIFFER = counter(
+    "settler_nodes_differ", "Failed transactions that other nodes tell otherwise", ["network"]
+)
 UNEXPLAINED = counter(
     "settler_slots_unexplained", "Nonces consumed by no attempt of ours", ["network"]
 )
@@ -105,6 +108,19 @@ def slots_unexplained(network: str, signer: str, nonces: Sequence[int]) -> None:
         "nonces consumed by no attempt of ours", network=network, signer=signer, nonces=nonces
     )
     UNEXPLAINED.labels(network).inc()
+
+
+def nodes_differ(
+    network: str, transaction_hash: str, *, agree: Sequence[str], deny: Sequence[str]
+) -> None:
+    log.error(
+        "nodes differ on a transaction that failed",
+        network=network,
+        transaction_hash=transaction_hash,
+        agree=agree,
+        deny=deny,
+    )
+    NODES_DIFFER.labels(network).inc()
 
 
 def signer_short(network: str, signer: str, base_units: int) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -23,6 +24,8 @@ from services.settler.tests.lane_world import (
 )
 from swap_chains.errors import ChainUnavailable
 from swap_chains.fake import FakeChain
+from swap_chains.fake.chain import NODE
+from swap_chains.ports import NodeReceipt
 from swap_domain.catalogue import NATIVE
 from swap_runtime.leases import Lease, LeaseLost
 from swap_settler.adapters.lane_store import LaneName
@@ -226,6 +229,92 @@ class TestARecipientThatRefuses:
         ]
 
 
+class TestADeathProof:
+    async def test_says_what_consumed_each_nonce_and_which_nodes_saw_it(self, world: World) -> None:
+        await world.confirmed_swaps(1)
+        await world.send_everything()
+        world.chain.refuse(a_recipient(1))
+        world.chain.mine(3)
+        await world.close_slots()
+        final = world.chain.blocks[world.chain.finalized_number]
+        mined = world.chain.blocks[1]
+
+        await world.send_everything()
+
+        [(proof,)] = await world.rows("SELECT dead_proof FROM intent")
+        [(sent,)] = await world.rows("SELECT transaction_hash FROM attempt")
+        assert proof["because"].startswith("refused: execution reverted 0x")
+        assert (proof["attempts"], proof["failures"]) == (1, 2)
+        assert proof["slots"] == [
+            {
+                "signer": SIGNER,
+                "nonce": 0,
+                "attempts": [sent],
+                "consumed_by": sent,
+                "succeeded": False,
+                "block_number": mined.number,
+                "block_hash": mined.hash,
+                "final_number": final.number,
+                "final_hash": final.hash,
+                "witnesses": {"agree": [NODE], "unknown": [], "silent": [], "deny": []},
+            }
+        ]
+
+    async def test_covers_the_slot_that_was_proven_dead_last(self, world: World) -> None:
+        await world.confirmed_swaps(1)
+        for nonce in range(2):
+            world.chain.refuse(a_recipient(1), refuses=False)
+            await world.send_everything()
+            world.chain.refuse(a_recipient(1))
+            world.chain.mine(3)
+            await world.close_slots()
+            assert (await world.intent_states()) == [("reserved", "dead")[nonce]]
+
+        [(proof,)] = await world.rows("SELECT dead_proof FROM intent")
+        assert proof["because"] == "its last transaction reverted"
+        assert [slot["nonce"] for slot in proof["slots"]] == [0, 1]
+        assert all(slot["succeeded"] is False for slot in proof["slots"])
+
+    async def test_is_that_nothing_was_signed(self, world: World) -> None:
+        await world.confirmed_swaps(1)
+
+        await world.settle(a_deposit(1, version=3, state="reverted"))
+
+        [(proof,)] = await world.rows("SELECT dead_proof FROM intent")
+        assert (proof["attempts"], proof["slots"]) == (0, [])
+
+    @pytest.mark.parametrize("succeeded", [True, False])
+    async def test_is_none_while_another_node_tells_it_otherwise(
+        self, world: World, monkeypatch: pytest.MonkeyPatch, *, succeeded: bool
+    ) -> None:
+        await world.confirmed_swaps(1)
+        await world.send_everything()
+        world.chain.refuse(a_recipient(1))
+        world.chain.mine(3)
+        of_one = world.reader.receipts_of_each_node
+
+        async def of_two(hashes: Collection[str]) -> Mapping[str, Sequence[NodeReceipt]]:
+            told = await of_one(hashes)
+            return {h: (*words, _otherwise(words[0], succeeded)) for h, words in told.items()}
+
+        monkeypatch.setattr(world.reader, "receipts_of_each_node", of_two)
+        await world.close_slots()
+        assert await world.intent_states() == ["broadcast"]
+
+        monkeypatch.undo()
+        await world.close_slots()
+        assert await world.intent_states() == ["reserved"]
+
+
+def _otherwise(said: NodeReceipt, succeeded: bool) -> NodeReceipt:
+    """Return another node's word: it succeeded, or failed in another block."""
+    receipt = said.receipt
+    assert receipt is not None
+    block = receipt.block if succeeded else replace(receipt.block, hash="0x" + "ee" * 32)
+    told = replace(receipt, succeeded=succeeded, block=block)
+    return NodeReceipt("1:other", has_answered=True, receipt=told)
+
+
 class TestAPaymentForADepositThatAReorgTook:
     async def test_is_not_tried_again(self, world: World) -> None:
         await world.confirmed_swaps(1)
@@ -284,7 +373,7 @@ class TestAPaymentThatAnotherLaneSent:
             row.id: row.swap_id for row in await world.rows("SELECT id, swap_id FROM intent")
         }
 
-        await world.give_up(intents, epoch=world.epoch)
+        await world.give_up(intents, refusals=dict.fromkeys(intents, "no"), epoch=world.epoch)
 
         assert await world.rows("SELECT state, failures FROM intent") == [("broadcast", 0)]
 

@@ -126,7 +126,7 @@ class AnyOrder(RuleBasedStateMachine):
         output = self.output(number)
         if output is not None and output.state in (IntentState.RESERVED, IntentState.BROADCAST):
             swap = self.work.swap(swap_id(number))
-            change = payouts.gave_up(swap, output.id, at=self.settler.now, proof={})
+            change = payouts.gave_up(swap, output.id, at=self.settler.now, because="", failures=1)
             self.run_now(self.flush(change))
 
     @rule(number=numbers, state=st.sampled_from(("seen", "confirmed", "reverted")))

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -184,13 +185,14 @@ class TestGaveUp:
     def test_fails_with_the_money_claimable(self) -> None:
         swap = out()
 
-        change = gave_up(swap, output(swap).id, at=NOON, proof={"failures": 5})
+        change = gave_up(swap, output(swap).id, at=NOON, because="it reverted", failures=5)
 
         assert change.swap is not None
         assert change.swap.status is Status.FAILED
         assert change.swap.fail_reason is FailReason.DESTINATION_UNAVAILABLE
         assert change.swap.output is None
-        assert change.intents[0].dead_proof == '{"failures": 5}'
+        proof = {"because": "it reverted", "attempts": 2, "failures": 5}
+        assert json.loads(change.intents[0].dead_proof or "") == proof
         assert [e.kind for e in change.ledger] == [
             "payout_released",
             "quote_reversed",
@@ -202,7 +204,7 @@ class TestGaveUp:
     def test_is_nothing_for_a_payment_on_the_chain(self, state: IntentState) -> None:
         swap = out(state)
 
-        assert gave_up(swap, output(swap).id, at=NOON, proof={}) is NOTHING
+        assert gave_up(swap, output(swap).id, at=NOON, because="", failures=1) is NOTHING
 
     def test_waits_again_when_a_reorg_had_taken_the_deposit(self) -> None:
         change = deposits.decide(
@@ -210,7 +212,7 @@ class TestGaveUp:
         )
         assert change.swap is not None
 
-        end = gave_up(change.swap, output(change.swap).id, at=NOON, proof={})
+        end = gave_up(change.swap, output(change.swap).id, at=NOON, because="", failures=1)
 
         assert end.swap is not None
         assert end.swap.status is Status.DEPOSIT_PENDING

@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
-from swap_chains.errors import BlockUnknown, ChainUnavailable, InconsistentAnswer, NodeRefused
+from swap_chains.errors import (
+    BlockUnknown,
+    ChainError,
+    ChainUnavailable,
+    InconsistentAnswer,
+    NodeRefused,
+)
 from swap_chains.events import Block
 from swap_chains.evm import codec
 from swap_chains.evm.blocks import find_header, header_at, headers_at
 from swap_chains.evm.rpc import Node, Request, Rpc, as_revert
-from swap_chains.ports import Call, Fees, FoundTransaction, Holding, Receipt, Simulated
+from swap_chains.ports import (
+    Call,
+    Fees,
+    FoundTransaction,
+    Holding,
+    NodeReceipt,
+    Receipt,
+    Simulated,
+)
 
 T = TypeVar("T")
 
@@ -93,20 +108,23 @@ class EvmState:
 
     async def receipts(self, transaction_hashes: Collection[str]) -> Mapping[str, Receipt]:
         hashes = list(dict.fromkeys(transaction_hashes))
+        return await self._on_one_node(lambda node: _receipts(node, hashes))
 
-        async def read(node: Node) -> Mapping[str, Receipt]:
-            requests = [Request("eth_getTransactionReceipt", (h,)) for h in hashes]
-            answers = [a for a in await node.batch(requests) if isinstance(a, Mapping)]
-            numbers = sorted({codec.from_quantity(a["blockNumber"]) for a in answers})
-            blocks = {block.hash: block for block in await headers_at(node, numbers)}
-            return {
-                a["transactionHash"].lower(): _receipt(a, blocks[a["blockHash"].lower()])
-                for a in answers
-                # A receipt of a block that was replaced meanwhile is no receipt any more.
-                if a["blockHash"].lower() in blocks
-            }
-
-        return await self._on_one_node(read)
+    async def receipts_of_each_node(
+        self, transaction_hashes: Collection[str]
+    ) -> Mapping[str, Sequence[NodeReceipt]]:
+        hashes = list(dict.fromkeys(transaction_hashes))
+        nodes = self._rpc.nodes
+        told = await asyncio.gather(*(_receipts_or_nothing(node, hashes) for node in nodes))
+        if all(receipts is None for receipts in told):
+            raise ChainUnavailable(self.network, [f"{node.label}: no answer" for node in nodes])
+        return {
+            h: tuple(
+                NodeReceipt(node.label, receipts is not None, (receipts or {}).get(h))
+                for node, receipts in zip(nodes, told, strict=True)
+            )
+            for h in hashes
+        }
 
     async def transactions(
         self, transaction_hashes: Collection[str]
@@ -138,16 +156,17 @@ class EvmState:
         return codec.from_quantity(await self._on_one_node(lambda node: node.call(method, *params)))
 
     async def _on_one_node(self, work: Callable[[Node], Awaitable[T]]) -> T:
-        async def checked(node: Node) -> T:
-            try:
-                return await work(node)
-            except (KeyError, ValueError, AttributeError, TypeError) as error:
-                raise InconsistentAnswer(node.label, f"a broken answer: {error!r}") from error
-
         try:
-            return await self._rpc.on_one_node(checked)
+            return await self._rpc.on_one_node(lambda node: _checked(node, work))
         except NodeRefused as refusal:
             raise ChainUnavailable(self.network, [str(refusal)]) from refusal
+
+
+async def _checked(node: Node, work: Callable[[Node], Awaitable[T]]) -> T:
+    try:
+        return await work(node)
+    except (KeyError, ValueError, AttributeError, TypeError) as error:
+        raise InconsistentAnswer(node.label, f"a broken answer: {error!r}") from error
 
 
 async def _tagged(node: Node, tag: str) -> Block:
@@ -206,6 +225,26 @@ def _simulated(node: Node, answer: Any) -> Simulated:
 def _bytes(answer: Any) -> bytes:
     digits = answer[2:]
     return codec.from_hex(answer if len(digits) % 2 == 0 else "0x0" + digits)
+
+
+async def _receipts(node: Node, hashes: Sequence[str]) -> Mapping[str, Receipt]:
+    requests = [Request("eth_getTransactionReceipt", (h,)) for h in hashes]
+    answers = [a for a in await node.batch(requests) if isinstance(a, Mapping)]
+    numbers = sorted({codec.from_quantity(a["blockNumber"]) for a in answers})
+    blocks = {block.hash: block for block in await headers_at(node, numbers)}
+    return {
+        a["transactionHash"].lower(): _receipt(a, blocks[a["blockHash"].lower()])
+        for a in answers
+        # A receipt of a block that was replaced meanwhile is no receipt any more.
+        if a["blockHash"].lower() in blocks
+    }
+
+
+async def _receipts_or_nothing(node: Node, hashes: Sequence[str]) -> Mapping[str, Receipt] | None:
+    try:
+        return await _checked(node, lambda node: _receipts(node, hashes))
+    except ChainError:
+        return None
 
 
 def _receipt(answer: Mapping[str, Any], block: Block) -> Receipt:

@@ -19,7 +19,15 @@ from swap_chains.events import (
 from swap_chains.evm.movements import Followed, Log, to_movements
 from swap_chains.fake.chain import NODE, PRIORITY_FEE, FakeChain
 from swap_chains.fake.execution import Outcome, World, execute
-from swap_chains.ports import Call, Fees, FoundTransaction, Holding, Receipt, Simulated
+from swap_chains.ports import (
+    Call,
+    Fees,
+    FoundTransaction,
+    Holding,
+    NodeReceipt,
+    Receipt,
+    Simulated,
+)
 
 
 class FakeReader:
@@ -198,6 +206,15 @@ class FakeReader:
             )
             for h, place in found.items()
             if place is not None
+        }
+
+    async def receipts_of_each_node(
+        self, transaction_hashes: Collection[str]
+    ) -> Mapping[str, Sequence[NodeReceipt]]:
+        receipts = await self.receipts(transaction_hashes)
+        return {
+            h: (NodeReceipt(NODE, has_answered=True, receipt=receipts.get(h)),)
+            for h in transaction_hashes
         }
 
     async def transactions(

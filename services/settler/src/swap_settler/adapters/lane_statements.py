@@ -126,8 +126,10 @@ WHERE (slot_intent.network, slot_intent.signer) = (:network, :signer)
     AND intent.state IN ('assigned', 'broadcast')
 """)
 CLOSE_SLOTS: Final = text("""
-UPDATE nonce_slot SET closed_at = now()
-WHERE (network, signer) = (:network, :signer) AND nonce = ANY(CAST(:nonces AS bigint[]))
+UPDATE nonce_slot SET closed_at = now(), final_number = :final_number, final_hash = :final_hash,
+    witnesses = new.witnesses
+FROM unnest(CAST(:nonces AS bigint[]), CAST(:witnesses AS jsonb[])) AS new(nonce, witnesses)
+WHERE (network, signer) = (:network, :signer) AND nonce_slot.nonce = new.nonce
 """)
 ADD_RECEIPTS: Final = text("""
 INSERT INTO receipt (network, transaction_hash, block_hash, block_number, status, fee_base_units)

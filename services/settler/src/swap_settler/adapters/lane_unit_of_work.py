@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import asdict
 from datetime import timedelta
 from uuid import UUID
 
@@ -61,7 +63,7 @@ class PostgresLaneWork(PostgresWork):
         ]
         await self._connection.execute(statements.POSTPONE, columns(rows))
 
-    async def close_slots(self, closed: Sequence[ClosedSlot]) -> None:
+    async def close_slots(self, closed: Sequence[ClosedSlot], final: Block) -> None:
         rows = [
             {
                 "nonce": slot.nonce,
@@ -70,16 +72,18 @@ class PostgresLaneWork(PostgresWork):
                 "block_number": slot.receipt.block.number,
                 "status": int(slot.receipt.succeeded),
                 "fee_base_units": str(slot.receipt.fee_base_units),
+                "witnesses": slot.witnesses and json.dumps(asdict(slot.witnesses)),
             }
             for slot in closed
         ]
         arrays = columns(rows)
-        nonces = arrays.pop("nonce")
+        nonces, witnesses = arrays.pop("nonce"), arrays.pop("witnesses")
         lane, execute = self._lane.values, self._connection.execute
         await execute(statements.ADD_RECEIPTS, {"network": self._lane.network, **arrays})
         sent = {"nonce": nonces, "transaction_hash": arrays["transaction_hash"]}
         await execute(statements.ADD_SIGNER_TRANSACTIONS, {**lane, **sent})
-        await execute(statements.CLOSE_SLOTS, {**lane, "nonces": nonces})
+        seen = {"final_number": final.number, "final_hash": final.hash, "witnesses": witnesses}
+        await execute(statements.CLOSE_SLOTS, {**lane, "nonces": nonces, **seen})
 
     async def add_snapshots(self, snapshots: Sequence[Snapshot], block: Block) -> None:
         rows = [

@@ -181,6 +181,26 @@ ON CONFLICT (id) DO UPDATE SET
     block_time = excluded.block_time, version = excluded.version,
     confirmed_at = excluded.confirmed_at, dead_proof = excluded.dead_proof
 """)
+# What an intent died of is looked up by whoever asks where money went: it is kept whole.
+PROVE_DEAD: Final = text("""
+UPDATE intent SET dead_proof = dead_proof || jsonb_build_object('slots', coalesce((
+    SELECT jsonb_agg(jsonb_build_object(
+        'signer', slot.signer, 'nonce', slot.nonce,
+        'attempts', (SELECT coalesce(jsonb_agg(transaction_hash ORDER BY signed_at), '[]')
+            FROM attempt WHERE (attempt.network, attempt.signer, attempt.nonce)
+                = (slot.network, slot.signer, slot.nonce)),
+        'consumed_by', consumed.transaction_hash, 'succeeded', receipt.status = 1,
+        'block_number', receipt.block_number, 'block_hash', receipt.block_hash,
+        'final_number', slot.final_number, 'final_hash', slot.final_hash,
+        'witnesses', slot.witnesses) ORDER BY slot.signer, slot.nonce)
+    FROM slot_intent
+    JOIN nonce_slot AS slot USING (network, signer, nonce)
+    LEFT JOIN signer_transaction AS consumed USING (network, signer, nonce)
+    LEFT JOIN receipt ON (receipt.network, receipt.transaction_hash)
+        = (slot.network, consumed.transaction_hash)
+    WHERE slot_intent.intent_id = intent.id), '[]'))
+WHERE id = ANY(CAST(:ids AS uuid[]))
+""")
 # Made or found, and locked, in the order of what they are; the balance moves in the next
 # statement, because a row to be inserted is checked before the conflict is seen.
 LOCK_ACCOUNTS: Final = text("""

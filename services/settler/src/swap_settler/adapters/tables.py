@@ -256,6 +256,9 @@ class NonceSlotRow(Table, table=True):
     nonce: int = _bigint(key=True)
     assigned_at: datetime = _at()
     closed_at: datetime | None = _at(null=True)
+    final_number: int | None = _bigint(null=True)
+    final_hash: str | None = _text(null=True)
+    witnesses: dict[str, Any] | None = _column(JSONB, key=False, null=True)
 
 
 class SlotIntentRow(Table, table=True):

@@ -107,6 +107,9 @@ class PostgresWork:
         # The dead first: the same payment lives once.
         in_order = sorted(intents.values(), key=lambda row: row["state"] != "dead")
         await self._save(statements.UPSERT_INTENTS, in_order)
+        dead = [row["id"] for row in in_order if row["state"] == "dead"]
+        if dead:
+            await self._connection.execute(statements.PROVE_DEAD, {"ids": dead})
         news = await self._book(changes)
         await self._save(
             statements.HALT_SIGNERS, [{"network": n, "reason": r} for n, r in halts.items()]

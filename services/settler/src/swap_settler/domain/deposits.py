@@ -19,7 +19,7 @@ from swap_settler.domain.settling import (
     waits_again,
     with_time,
 )
-from swap_settler.domain.swap import Deposit, DepositState, IntentState, Swap
+from swap_settler.domain.swap import Deposit, DepositState, Swap
 
 
 class NotReversible(Exception):
@@ -195,7 +195,7 @@ def _reverted_before_payout(swap: Swap, deposit: Deposit, known: Deposit, at: da
     if output is None or not output.can_be_taken_back:
         # Signed bytes are out: the end of the payment decides what this was.
         return Settled(swap.with_deposit(replace(deposit, state=DepositState.REVERTED)))
-    dead = replace(output, state=IntentState.DEAD, dead_proof='{"attempts": 0}')
+    dead = output.died("a reorg took the deposit before anything could pay for it")
     freed = swap.with_intent(dead)
     done = take_back(freed, known, version=deposit.version)
     entries = (ledger.payout_released(swap, dead), ledger.quote_reversed(swap, dead))

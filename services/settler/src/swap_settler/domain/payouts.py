@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
@@ -45,15 +43,12 @@ def sent(swap: Swap, intent_id: UUID, *, at: datetime) -> Changes:
     return _changed(swap, replace(intent, state=IntentState.BROADCAST), at)
 
 
-def gave_up(swap: Swap, intent_id: UUID, *, at: datetime, proof: Mapping[str, object]) -> Changes:
-    """Return what it changes that the payment is proven dead and is not tried again.
-
-    :param proof: kept with the intent, for whoever asks why.
-    """
+def gave_up(swap: Swap, intent_id: UUID, *, at: datetime, because: str, failures: int) -> Changes:
+    """Return what it changes that the payment is proven dead and is not tried again."""
     intent = swap.intents.get(intent_id)
     if intent is None or intent.state in (IntentState.MINED, IntentState.CONFIRMED):
         return NOTHING
-    dead = replace(intent, state=IntentState.DEAD, dead_proof=json.dumps(dict(proof)))
+    dead = intent.died(because, failures=failures)
     freed = swap.on(at).with_intent(dead)
     entries = [ledger.payout_released(freed, dead), ledger.quote_reversed(freed, dead)]
     gone = swap.taken

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -122,7 +123,7 @@ class Intent:
     block_time: datetime | None = None
     version: int = 0
     confirmed_at: datetime | None = None
-    dead_proof: str | None = None  # JSON
+    dead_proof: str | None = None  # JSON; what is stored adds every slot, and what consumed it
     # Hashes of the value-moving transactions signed for it, on any slot that carries it. Loaded
     # under the intent's lock and never saved: the sender lane writes them.
     attempts: frozenset[str] = frozenset()
@@ -137,6 +138,13 @@ class Intent:
         """Whether nothing that was signed can pay it: it has no attempt, or only dead ones."""
         unsent = (IntentState.RESERVED, IntentState.ASSIGNED)
         return self.state in unsent and not self.has_open_attempt
+
+    def died(self, because: str, *, failures: int | None = None) -> Intent:
+        """Return it given up, with the counts that somebody who asks why wants first."""
+        counts = {"attempts": len(self.attempts), "failures": failures}
+        told = {name: count for name, count in counts.items() if count is not None}
+        proof = json.dumps({"because": because, **told})
+        return replace(self, state=IntentState.DEAD, dead_proof=proof)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from swap_chains.events import Block
-from swap_chains.ports import ChainReader, Holding, Receipt
+from swap_chains.ports import ChainReader, Holding, NodeReceipt, Receipt
 from swap_runtime.clock import Clock
 from swap_settler import observe
 from swap_settler.domain import ledger
 from swap_settler.domain.changes import Changes
+from swap_settler.domain.witnesses import Word, weigh
 from swap_settler.lane_ports import (
     ClosedSlot,
     LaneStore,
@@ -28,9 +30,9 @@ ROUNDS_UNEXPLAINED_MAX: Final = 10  # final blocks in a row
 class CloseSlots:
     """Account for one signer at a finalized block.
 
-    A slot that reverted there is the death proof of its attempts: the payments on it are free to
-    be tried on another slot, or to be given up. A rise of the signer's balance that no transaction
-    of ours explains is its owner's top-up.
+    A slot that reverted there, and of which no node says otherwise, is the death proof of its
+    attempts: the payments on it are free to be tried on another slot, or to be given up. A rise of
+    the signer's balance that no transaction of ours explains is its owner's top-up.
     """
 
     def __init__(
@@ -66,7 +68,7 @@ class CloseSlots:
         nonce = await self._chain.nonce(self._signer, at=final)
         signed = await self._store.signed_for(below=nonce)
         receipts = await self._receipts(signed)
-        closed = _closed(signed, receipts, final)
+        closed = await self._witnessed(_closed(signed, receipts, final))
         missing = {item.nonce for item in signed} - {slot.nonce for slot in closed}
         if missing:
             await self._wonder(sorted(missing))
@@ -76,17 +78,39 @@ class CloseSlots:
         self._last_number = final.number
 
     async def _wonder(self, nonces: Sequence[int]) -> None:
-        """A consumed nonce without a receipt of ours: a lagging node, or the key used elsewhere."""
+        """A consumed nonce without a receipt of ours, or with several: nodes that lag or lie, or
+        the key used elsewhere.
+        """
         observe.slots_unexplained(self._chain.network, self._signer, nonces)
         self._rounds_unexplained += 1
         # Also one that a person resumed meanwhile: it is not explained yet.
         if self._rounds_unexplained >= ROUNDS_UNEXPLAINED_MAX:
-            await self._store.halt(f"nonces {list(nonces)} were used by no transaction of ours")
+            told = "were used by no transaction of ours, as far as all nodes agree"
+            await self._store.halt(f"nonces {list(nonces)} {told}")
 
     async def _receipts(self, signed: Sequence[SignedFor]) -> Mapping[str, Receipt]:
         if not signed:
             return {}
         return await self._chain.receipts([item.transaction_hash for item in signed])
+
+    async def _witnessed(self, closed: Sequence[ClosedSlot]) -> Sequence[ClosedSlot]:
+        """Leave out what only some nodes saw fail: a payment is not tried again on one's word."""
+        reverted = [slot for slot in closed if not slot.receipt.succeeded]
+        if not reverted:
+            return closed
+        told = await self._chain.receipts_of_each_node([slot.transaction_hash for slot in reverted])
+        kept = [slot for slot in closed if slot.receipt.succeeded]
+        for slot in reverted:
+            words = [_word(said) for said in told[slot.transaction_hash]]
+            witnesses = weigh(words, block_hash=slot.receipt.block.hash)
+            if witnesses.have_proven:
+                kept.append(replace(slot, witnesses=witnesses))
+            elif witnesses.deny:
+                agree, deny = witnesses.agree, witnesses.deny
+                observe.nodes_differ(
+                    self._chain.network, slot.transaction_hash, agree=agree, deny=deny
+                )
+        return kept
 
     async def _account(
         self, final: Block, closed: Sequence[ClosedSlot], *, is_complete: bool
@@ -103,9 +127,9 @@ class CloseSlots:
             return
         async with self._unit_of_work() as work:
             changes = [*await self._dead(work, closed), *self._booked(final, closed, rise)]
-            await work.flush(changes, self._announcer.outgoing(changes, at=self._clock()))
             if closed:
-                await work.close_slots(closed)
+                await work.close_slots(closed, final)
+            await work.flush(changes, self._announcer.outgoing(changes, at=self._clock()))
             if is_complete:
                 await work.add_snapshots([Snapshot(self._signer, self._native, balance)], final)
 
@@ -146,3 +170,9 @@ def _closed(
         if (receipt := receipts.get(item.transaction_hash)) is not None
         and receipt.block.number <= final.number
     ]
+
+
+def _word(said: NodeReceipt) -> Word:
+    if said.receipt is None:
+        return Word(said.node, said.has_answered)
+    return Word(said.node, said.has_answered, said.receipt.block.hash, said.receipt.succeeded)

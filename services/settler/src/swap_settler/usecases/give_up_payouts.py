@@ -33,16 +33,20 @@ class GiveUpPayouts:
         self._announcer = announcer
         self._retries = retries
 
-    async def __call__(self, intents: Mapping[UUID, UUID], *, epoch: int) -> None:
+    async def __call__(
+        self, intents: Mapping[UUID, UUID], *, refusals: Mapping[UUID, str], epoch: int
+    ) -> None:
         """Postpone each unsent intent (id to swap id), or end it if it failed too often.
 
+        :param refusals: what the Treasury said when each was tried.
         :raises LeaseLost: when another lane has taken over.
         """
         async with self._unit_of_work() as work:
             await work.require_epoch(epoch)
             swaps = await work.lock_swaps_by_id(set(intents.values()))
             failures = await work.failures_of_unsent(list(intents))
-            changes = await self._count(work, swaps, intents, failures)
+            because = {id: f"refused: {words}" for id, words in refusals.items()}
+            changes = await self._count(work, swaps, intents, failures, because)
             await work.flush(changes, self._announcer.outgoing(changes, at=self._clock()))
 
     async def of_dead_slots(
@@ -51,7 +55,8 @@ class GiveUpPayouts:
         """Do so for what reverted, in the transaction that proves it; the caller flushes."""
         swaps = await work.lock_swaps_by_id(set(intents.values()))
         failures = await work.failures_of_dead(list(intents))
-        return await self._count(work, swaps, intents, failures)
+        because = dict.fromkeys(intents, "its last transaction reverted")
+        return await self._count(work, swaps, intents, failures, because)
 
     async def _count(
         self,
@@ -59,6 +64,7 @@ class GiveUpPayouts:
         swaps: Mapping[UUID, Swap],
         intents: Mapping[UUID, UUID],
         before: Mapping[UUID, int],
+        because: Mapping[UUID, str],
     ) -> Sequence[Changes]:
         failures = {i: n + 1 for i, n in before.items()}
         again = {
@@ -71,7 +77,7 @@ class GiveUpPayouts:
             pauses = {i: self._retries.pause_after(n) for i, n in again.items()}
             await work.postpone(again, pauses)
         return [
-            gave_up(swaps[intents[i]], i, at=self._clock(), proof={"failures": n})
+            gave_up(swaps[intents[i]], i, at=self._clock(), because=because[i], failures=n)
             for i, n in failures.items()
             if i not in again
         ]

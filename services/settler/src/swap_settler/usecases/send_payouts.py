@@ -38,6 +38,7 @@ NOT_NOW: Final = {
     selector("AlreadyPaid(uint256)"): "intent already paid on chain",
 }
 QUEUE_PAUSE: Final = timedelta(seconds=5)
+REFUSAL_BYTES_MAX: Final = 4 + 4 * 32  # the longest error of the Treasury
 
 
 class SendPayouts:
@@ -161,7 +162,7 @@ class SendPayouts:
 
     async def _refused(self, refused: Sequence[tuple[Payment, Simulated]], epoch: int) -> None:
         queued = [(p, NOT_NOW[a.data[:4]]) for p, a in refused if a.data[:4] in NOT_NOW]
-        failed = [(p, a.text) for p, a in refused if a.data[:4] not in NOT_NOW]
+        failed = [(p, _words(a)) for p, a in refused if a.data[:4] not in NOT_NOW]
         for payment, reason in queued:
             observe.payment_queued(payment.swap_id, self._chain.network, reason)
         if queued:
@@ -169,7 +170,11 @@ class SendPayouts:
         for payment, reason in failed:
             observe.payment_refused(payment.swap_id, self._chain.network, reason)
         if failed:
-            await self._give_up({p.intent_id: p.swap_id for p, _ in failed}, epoch=epoch)
+            await self._give_up(
+                {p.intent_id: p.swap_id for p, _ in failed},
+                refusals={p.intent_id: words for p, words in failed},
+                epoch=epoch,
+            )
 
     async def _sign(self, slots: Sequence[Slot]) -> Sequence[Attempt]:
         suggested = await self._chain.fees()
@@ -206,3 +211,8 @@ class SendPayouts:
     def _no_op(self) -> Call:
         """A payment of nothing to ourselves: it only moves the nonce on."""
         return Call(to=self._sender.address, value=0, data=b"", gas_limit=NO_OP_GAS)
+
+
+def _words(refusal: Simulated) -> str:
+    """Return a node's words with the contract's own, as far as somebody may want to read them."""
+    return f"{refusal.text} 0x{refusal.data[:REFUSAL_BYTES_MAX].hex()}".strip()
