@@ -13,7 +13,16 @@ from pathlib import Path
 def profiled(pids: Mapping[str, int], folder: Path, seconds: int) -> Iterator[None]:
     """Let `py-spy`, or what PROFILER names, record processes: a file of stacks for each."""
     program = os.environ.get("PROFILER", "py-spy")
-    options = ["--format", "raw", "--rate", "99", "--duration", str(seconds)]
+    options = [
+        "--gil",
+        "--format",
+        "raw",
+        "--rate",
+        "40",
+        "--nonblocking",
+        "--duration",
+        str(seconds),
+    ]
     with ExitStack() as recording:
         for name, pid in pids.items():
             written = str(folder / f"profile-{name}.txt")

@@ -13,12 +13,10 @@ import psycopg
 import pytest
 import redis
 from pydantic import SecretStr
-from sqlalchemy import text
-from sqlalchemy.ext.asyncio import AsyncEngine
 
 from swap_contracts.envelope import Envelope, Message, Topic
 from swap_runtime.consuming import consume
-from swap_runtime.database import reading, transaction
+from swap_runtime.database import Engine, reading, transaction
 from swap_runtime.inbox import mark_seen
 from swap_runtime.outbox import Outgoing, add_to_outbox
 from swap_runtime.running import Running
@@ -31,6 +29,7 @@ from swap_runtime.settings import (
     SharedSettings,
     SweepSettings,
 )
+from swap_runtime.sql import sql
 from tests.plugins.broker import Broker
 from tests.plugins.postgres import SERVICES, Database
 
@@ -45,14 +44,14 @@ class Note(Message):
 
 
 HINTED = Topic("deposit.hinted.v1", Envelope[Note], lambda note: note.thing)  # the api's
-MARKED = text("SELECT count(*) FROM inbox WHERE consumer = 'settler'")
-PUBLISHED = text("SELECT count(*) FROM outbox WHERE published_at IS NOT NULL")
+MARKED = sql("SELECT count(*) FROM inbox WHERE consumer = 'settler'")
+PUBLISHED = sql("SELECT count(*) FROM outbox WHERE published_at IS NOT NULL")
 
 
 class Remember:
     """A use case: marks the inbox and keeps what was new, in one transaction."""
 
-    def __init__(self, engine: AsyncEngine) -> None:
+    def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self.things: list[str] = []
 
@@ -94,7 +93,7 @@ async def until(is_so: Callable[[], Awaitable[bool]]) -> None:
             await asyncio.sleep(0.05)
 
 
-async def count(engine: AsyncEngine, question: Any) -> int:
+async def count(engine: Engine, question: Any) -> int:
     async with reading(engine) as connection:
         return int(await connection.scalar(question) or 0)
 

@@ -7,15 +7,14 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 import psycopg
-from sqlalchemy import text
-from sqlalchemy.ext.asyncio import AsyncEngine
 
 from swap_contracts.envelope import Envelope, Message, Topic
-from swap_runtime.database import transaction
+from swap_runtime.database import Engine, transaction
 from swap_runtime.inbox import mark_seen
 from swap_runtime.outbox import Outgoing, add_to_outbox
 from swap_runtime.parking import Record
 from swap_runtime.schema import create_runtime_tables
+from swap_runtime.sql import sql
 
 NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
 
@@ -59,7 +58,7 @@ class FakeParking:
 class KeepNotes:
     """A use case as a service has it: marks, effects, one transaction."""
 
-    def __init__(self, engine: AsyncEngine, *, consumer: str = "test") -> None:
+    def __init__(self, engine: Engine, *, consumer: str = "test") -> None:
         self._engine = engine
         self._consumer = consumer
         self.poison: set[str] = set()
@@ -83,11 +82,11 @@ class KeepNotes:
             return [tuple(row) for row in await connection.execute(KEPT)]
 
 
-KEEP = text("INSERT INTO note (thing, version) VALUES (:thing, :version)")
-KEPT = text("SELECT thing, version FROM note ORDER BY n")
+KEEP = sql("INSERT INTO note (thing, version) VALUES (:thing, :version)")
+KEPT = sql("SELECT thing, version FROM note ORDER BY n")
 
 
-async def decide(engine: AsyncEngine, *messages: Outgoing) -> None:
+async def decide(engine: Engine, *messages: Outgoing) -> None:
     """Commit messages to the outbox, as a use case does."""
     async with transaction(engine) as connection:
         await add_to_outbox(connection, messages)

@@ -11,7 +11,6 @@ from uuid import UUID
 
 import httpx
 from fake_pricing import FakePricing
-from sqlalchemy import event, text
 
 from swap_api.app import Building, Parts
 from swap_api.domain.keys import Allowances, Environment, KeyKind
@@ -19,6 +18,7 @@ from swap_api.settings import ApiSettings
 from swap_runtime.catalogue import load_catalogue
 from swap_runtime.database import reading
 from swap_runtime.service import Service
+from swap_runtime.sql import sql
 
 PEPPER = "a pepper for tests"
 
@@ -89,26 +89,29 @@ class Harness:
 
     async def rows(self, statement: str, **values: Any) -> list[Any]:
         async with reading(self.service.engine) as connection:
-            return list((await connection.execute(text(statement), values)).all())
+            return await connection.execute(sql(statement), values)
+
+    async def plan(self, statement: str) -> list[str]:
+        """Return how Postgres would run a statement, whatever values it is given."""
+        async with reading(self.service.engine) as connection:
+            return await connection.scalars(f"EXPLAIN (GENERIC_PLAN) {statement}")
 
     @contextmanager
     def statements(self) -> Iterator[Statements]:
         """Collect what goes to the database meanwhile."""
-        seen, engine = Statements(), self.service.engine.sync_engine
+        seen, engine = Statements(), self.service.engine
 
-        def on_execute(_c: object, _k: object, statement: str, *_: object) -> None:
-            seen.texts.append(statement)
+        def heard(statement: str) -> None:
+            if statement == "COMMIT":
+                seen.commits += 1
+            else:
+                seen.texts.append(statement)
 
-        def on_commit(_: object) -> None:
-            seen.commits += 1
-
-        event.listen(engine, "before_cursor_execute", on_execute)
-        event.listen(engine, "commit", on_commit)
+        engine.heard = heard
         try:
             yield seen
         finally:
-            event.remove(engine, "before_cursor_execute", on_execute)
-            event.remove(engine, "commit", on_commit)
+            engine.heard = None
 
     async def stop(self) -> None:
         await self.client.aclose()

@@ -10,8 +10,6 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
 
-from sqlalchemy import text
-from sqlalchemy.ext.asyncio import AsyncEngine
 from watch_factories import (
     DEPOSITORY,
     NETWORK,
@@ -31,6 +29,8 @@ from swap_chain_watcher.usecases.open_watch import OpenWatch
 from swap_chains.evm.codec import encode_deposit_erc20
 from swap_chains.fake import FakeChain, FakeReader, FakeSender
 from swap_chains.ports import Call, SignedTransaction
+from swap_runtime.database import Engine
+from swap_runtime.sql import sql
 from swap_runtime.wake import Wake
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -51,7 +51,7 @@ async def checked() -> None:
 class World:
     """A chain, somebody who deposits on it, and the watcher's database."""
 
-    def __init__(self, engine: AsyncEngine, epoch: int) -> None:
+    def __init__(self, engine: Engine, epoch: int) -> None:
         self.engine = engine
         self.epoch = epoch
         self.watches = PostgresWatches(engine)
@@ -131,7 +131,7 @@ class World:
 
     async def messages(self) -> list[dict[str, Any]]:
         async with self.engine.connect() as connection:
-            payloads = await connection.scalars(text("SELECT payload FROM outbox ORDER BY id"))
+            payloads = await connection.scalars(sql("SELECT payload FROM outbox ORDER BY id"))
             return [json.loads(payload)["body"] for payload in payloads]
 
     async def says(self, *expected: tuple[str, int]) -> None:

@@ -10,8 +10,6 @@ from typing import Any
 from uuid import UUID, uuid5
 
 import yaml
-from sqlalchemy import text
-from sqlalchemy.ext.asyncio import AsyncEngine
 
 from swap_chains.evm.codec import checksum_address, depository_id
 from swap_chains.fake import FakeChain, FakeReader, FakeSender
@@ -23,6 +21,8 @@ from swap_contracts.swaps import SwapRequested
 from swap_contracts.topics import DEPOSIT_CHANGED, PAYOUT_CHANGED, SWAP_REQUESTS
 from swap_domain.catalogue import NATIVE, Catalogue
 from swap_domain.catalogue_document import catalogue_from
+from swap_runtime.database import Engine
+from swap_runtime.sql import sql
 from swap_settler.adapters.lane_store import LaneName, PostgresLaneStore
 from swap_settler.adapters.lane_unit_of_work import PostgresLaneUnitOfWork
 from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
@@ -87,7 +87,7 @@ def a_recipient(number: int) -> str:
 class World:
     """One lane with its chain and its database."""
 
-    engine: AsyncEngine
+    engine: Engine
     chain: FakeChain
     epoch: int
     statements: list[str] = field(default_factory=list)
@@ -198,7 +198,7 @@ class World:
 
     async def rows(self, query: str) -> Sequence[Any]:
         async with self.engine.connect() as connection:
-            return (await connection.execute(text(query))).all()
+            return await connection.execute(sql(query))
 
     async def intent_states(self) -> list[str]:
         return [row.state for row in await self.rows("SELECT state FROM intent ORDER BY id")]

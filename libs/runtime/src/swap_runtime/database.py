@@ -1,4 +1,4 @@
-"""The door to Postgres: one engine per process, one way to open a transaction.
+"""The door to Postgres: one pool per process, one way to open a transaction.
 
 Nothing may call out (RPC, HTTP, Kafka) while a transaction is open: it would hold locks for as
 long as somebody else likes. Kafka and HTTP clients ask `forbid_open_transaction` first; the chains'
@@ -7,25 +7,33 @@ JSON-RPC, which does not know this package, is handed it as `before_call`.
 
 from __future__ import annotations
 
-import select
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from datetime import timedelta
 from typing import Any, Final
 
+import psycopg
+from psycopg.rows import namedtuple_row
 from psycopg.types.array import ListBinaryDumper
 from pydantic import SecretStr
-from sqlalchemy import event
-from sqlalchemy.exc import DBAPIError, DisconnectionError, InterfaceError, OperationalError
-from sqlalchemy.exc import TimeoutError as PoolTimeout
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from swap_runtime.errors import Unavailable
+from swap_runtime.pool import Pool, PoolExhausted, Raw
+from swap_runtime.sql import Rows, Statement
 
 # Classes of SQLSTATE that are the server's state and not the statement's fault: connection,
 # read-only after a failover, rollback, resources, wrong state, operator, system.
 SERVER_STATES: Final = frozenset({"08", "25", "40", "53", "55", "57", "58"})
+# Every statement here finds its rows by key, and a prepared statement keeps its plan for as long as
+# its connection lives: one made while a table was new would read the whole of it ever after.
+STABLE_PLANS: Final = (
+    "enable_seqscan",
+    "enable_hashjoin",
+    "enable_mergejoin",
+    "enable_material",
+    "jit",
+)
 
 
 class TransactionOpen(Exception):
@@ -40,6 +48,78 @@ class _Open:
 
 
 _open: ContextVar[_Open | None] = ContextVar("open_transaction", default=None)
+Heard = Callable[[str], None]
+
+
+class Connection:
+    """One connection for as long as it is lent."""
+
+    def __init__(self, raw: Raw, heard: Heard | None) -> None:
+        self._raw = raw
+        self._heard = heard
+
+    async def execute(
+        self, statement: Statement | str, values: Mapping[str, Any] | None = None
+    ) -> Rows:
+        """Run one statement and return all of its rows.
+
+        :raises psycopg.Error: what Postgres says.
+        """
+        text, parameters = statement, None
+        if isinstance(statement, Statement):
+            text, parameters = statement.text, statement.ordered(values or {})
+        if self._heard is not None:
+            self._heard(str(text))
+        cursor = self._raw.cursor()
+        await cursor.execute(text, parameters)  # type: ignore[arg-type]  # not a literal
+        rows = await cursor.fetchall() if cursor.description else []
+        return Rows(rows, cursor.rowcount)
+
+    async def scalars(
+        self, statement: Statement | str, values: Mapping[str, Any] | None = None
+    ) -> list[Any]:
+        """Return the first column."""
+        return [row[0] for row in await self.execute(statement, values)]
+
+    async def scalar(
+        self, statement: Statement | str, values: Mapping[str, Any] | None = None
+    ) -> Any:
+        """Return the first column of the first row, None where there is no row."""
+        rows = await self.execute(statement, values)
+        return rows[0][0] if rows else None
+
+
+class Engine:
+    """A process's connections to Postgres."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self.heard: Heard | None = None  # told every statement, and each end of a transaction
+
+    @asynccontextmanager
+    async def connect(self) -> AsyncIterator[Connection]:
+        """Lend a connection; each statement is a transaction of its own."""
+        raw = await self._pool.take()
+        try:
+            yield Connection(raw, self.heard)
+        finally:
+            await self._pool.give_back(raw)
+
+    @asynccontextmanager
+    async def begin(self) -> AsyncIterator[Connection]:
+        """Lend a connection for one transaction: committed at the end, or rolled back."""
+        raw = await self._pool.take()
+        try:
+            async with raw.transaction():
+                yield Connection(raw, self.heard)
+            if self.heard is not None:
+                self.heard("COMMIT")
+        finally:
+            await self._pool.give_back(raw)
+
+    async def dispose(self) -> None:
+        """Close every connection."""
+        await self._pool.close()
 
 
 def create_engine(
@@ -50,38 +130,40 @@ def create_engine(
     statement_timeout: timedelta = timedelta(seconds=15),
     lock_timeout: timedelta = timedelta(seconds=5),
     pool_timeout: timedelta = timedelta(seconds=5),
-) -> AsyncEngine:
-    """Return the process's engine. It connects when it is first used."""
+) -> Engine:
+    """Return the process's connections. The first is made when it is first used."""
     timeouts = {
         "statement_timeout": statement_timeout,
         "lock_timeout": lock_timeout,
         "idle_in_transaction_session_timeout": statement_timeout,
     }
-    options = " ".join(f"-c {name}={_milliseconds(value)}" for name, value in timeouts.items())
-    engine = create_async_engine(
-        url.get_secret_value(),
-        pool_size=pool_size,
-        max_overflow=0,
-        pool_timeout=pool_timeout.total_seconds(),
-        pool_use_lifo=True,
-        hide_parameters=True,  # errors are logged, and secrets are among parameters
-        connect_args={
-            "application_name": application_name,
-            "options": f"{options} -c timezone=UTC",
-            "connect_timeout": 5,
-            "keepalives_idle": 10,
-            "keepalives_interval": 5,
-            "keepalives_count": 3,
-            "tcp_user_timeout": 20_000,
-        },
-    )
-    event.listen(engine.sync_engine, "connect", _send_arrays_in_binary)
-    event.listen(engine.sync_engine, "checkout", _refuse_closed)
-    return engine
+    options = [f"-c {name}={_milliseconds(value)}" for name, value in timeouts.items()]
+    options += [f"-c {name}=off" for name in STABLE_PLANS]
+
+    async def connect() -> Raw:
+        raw = await psycopg.AsyncConnection.connect(
+            url.get_secret_value().replace("+psycopg", "", 1),
+            autocommit=True,
+            cursor_factory=psycopg.AsyncRawCursor,
+            row_factory=namedtuple_row,
+            application_name=application_name,
+            options=" ".join((*options, "-c timezone=UTC")),
+            connect_timeout=5,
+            keepalives_idle=10,
+            keepalives_interval=5,
+            keepalives_count=3,
+            tcp_user_timeout=20_000,
+        )
+        # As text every byte of a document would be looked at twice, by us and by the server.
+        # Of two dumpers that would do, the one registered last is taken.
+        raw.adapters.register_dumper(list, ListBinaryDumper)
+        return raw
+
+    return Engine(Pool(connect, size=pool_size, timeout=pool_timeout))
 
 
 @asynccontextmanager
-async def transaction(engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
+async def transaction(engine: Engine) -> AsyncIterator[Connection]:
     """Commit what is done inside, or nothing of it.
 
     :raises Unavailable: when Postgres is away or the transaction lost a race; the whole of it
@@ -94,14 +176,14 @@ async def transaction(engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
 
 
 @asynccontextmanager
-async def reading(engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
+async def reading(engine: Engine) -> AsyncIterator[Connection]:
     """Lend a connection for single statements that only read, without BEGIN and COMMIT.
 
     :raises Unavailable: when Postgres is away.
     """
     with _unavailable(), _marked_open():
         async with engine.connect() as connection:
-            yield await connection.execution_options(isolation_level="AUTOCOMMIT")
+            yield connection
 
 
 def forbid_open_transaction(what: str) -> None:
@@ -114,21 +196,18 @@ def forbid_open_transaction(what: str) -> None:
         raise TransactionOpen(what)
 
 
-async def ping(engine: AsyncEngine) -> None:
+async def ping(engine: Engine) -> None:
     """
     :raises Unavailable: when Postgres does not answer.
     """
     async with reading(engine) as connection:
-        await connection.exec_driver_sql("SELECT 1")
+        await connection.execute("SELECT 1")
 
 
-def is_unavailable(error: DBAPIError) -> bool:
+def is_unavailable(error: psycopg.Error) -> bool:
     """Tell a server that cannot now from a statement that never will."""
-    state = getattr(error.orig, "sqlstate", None) or ""
-    return (
-        error.connection_invalidated
-        or state[:2] in SERVER_STATES
-        or (isinstance(error, OperationalError | InterfaceError))
+    return (error.sqlstate or "")[:2] in SERVER_STATES or isinstance(
+        error, psycopg.OperationalError | psycopg.InterfaceError
     )
 
 
@@ -136,9 +215,9 @@ def is_unavailable(error: DBAPIError) -> bool:
 def _unavailable() -> Iterator[None]:
     try:
         yield
-    except PoolTimeout as error:
+    except PoolExhausted as error:
         raise Unavailable("postgres: no free connection") from error
-    except DBAPIError as error:
+    except psycopg.Error as error:
         if is_unavailable(error):
             raise Unavailable("postgres") from error
         raise
@@ -153,23 +232,6 @@ def _marked_open() -> Iterator[None]:
     finally:
         state.is_open = False
         _open.set(before)
-
-
-def _send_arrays_in_binary(dbapi_connection: Any, record: object) -> None:
-    """As text every byte of a document would be looked at twice, by us and by the server."""
-    # Of two dumpers that would do, the one registered last is taken.
-    dbapi_connection.driver_connection.adapters.register_dumper(list, ListBinaryDumper)
-
-
-def _refuse_closed(dbapi_connection: Any, record: object, proxy: object) -> None:
-    """Notice, without a round trip, that the server closed a connection while it was idle.
-
-    Nothing is under way on an idle connection, so bytes to read mean its end.
-    """
-    poll = select.poll()
-    poll.register(dbapi_connection.driver_connection.fileno(), select.POLLIN)
-    if poll.poll(0):
-        raise DisconnectionError("closed by the server")
 
 
 def _milliseconds(value: timedelta) -> int:

@@ -12,15 +12,13 @@ from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from typing import Final
 
-from sqlalchemy import text
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
-
-from swap_runtime.database import transaction
+from swap_runtime.database import Connection, Engine, transaction
 from swap_runtime.errors import Unavailable
+from swap_runtime.sql import sql
 
 TERM: Final = timedelta(seconds=10)
 
-HOLD: Final = text("""
+HOLD: Final = sql("""
 INSERT INTO lease AS held (name, holder, epoch, expires_at)
 VALUES (:name, :holder, 1, now() + :term)
 ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at,
@@ -30,10 +28,10 @@ RETURNING epoch
 """)
 # Kept, with its epoch: the next holder's must be higher. No holder: the same one must not
 # come back under the epoch it gave up.
-RELEASE: Final = text("""
+RELEASE: Final = sql("""
 UPDATE lease SET holder = '', expires_at = '-infinity' WHERE name = :name AND holder = :holder
 """)
-EPOCH: Final = text("SELECT epoch FROM lease WHERE name = :name FOR SHARE")
+EPOCH: Final = sql("SELECT epoch FROM lease WHERE name = :name FOR SHARE")
 
 
 class LeaseLost(Exception):
@@ -43,9 +41,7 @@ class LeaseLost(Exception):
 class Lease:
     """One holder's view of one lease."""
 
-    def __init__(
-        self, engine: AsyncEngine, name: str, *, holder: str, term: timedelta = TERM
-    ) -> None:
+    def __init__(self, engine: Engine, name: str, *, holder: str, term: timedelta = TERM) -> None:
         self._engine = engine
         self.name = name
         self.holder = holder
@@ -59,7 +55,7 @@ class Lease:
         return self.epoch is not None and asyncio.get_running_loop().time() < self._held_until
 
     @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[tuple[AsyncConnection, bool]]:
+    async def transaction(self) -> AsyncIterator[tuple[Connection, bool]]:
         """Open a transaction that takes or renews the lease; say whether it is held.
 
         A renewal in the first third of the term writes nothing.
@@ -73,7 +69,7 @@ class Lease:
             self.epoch = None  # nobody knows what was committed
             raise
 
-    async def _hold(self, connection: AsyncConnection) -> int | None:
+    async def _hold(self, connection: Connection) -> int | None:
         asked_at = asyncio.get_running_loop().time()
         term = self.term.total_seconds()
         if self.epoch is not None and self._held_until - asked_at > term * 2 / 3:
@@ -99,7 +95,7 @@ class Lease:
                 await connection.execute(RELEASE, {"name": self.name, "holder": self.holder})
 
 
-async def require_epoch(connection: AsyncConnection, name: str, epoch: int) -> None:
+async def require_epoch(connection: Connection, name: str, epoch: int) -> None:
     """Refuse to write for a holder whose time has passed; holds the lease row until commit.
 
     :raises LeaseLost: when the lease has changed hands since `epoch`.
@@ -110,7 +106,7 @@ async def require_epoch(connection: AsyncConnection, name: str, epoch: int) -> N
 
 @asynccontextmanager
 async def held(
-    engine: AsyncEngine,
+    engine: Engine,
     name: str,
     *,
     holder: str,
@@ -139,7 +135,7 @@ async def held(
 
 
 async def work_while_held(
-    engine: AsyncEngine,
+    engine: Engine,
     name: str,
     work: Callable[[Lease], Awaitable[None]],
     *,

@@ -7,21 +7,20 @@ from datetime import datetime, timedelta
 from typing import Final
 
 import structlog
-from sqlalchemy import text
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
-from swap_runtime.database import reading, transaction
+from swap_runtime.database import Connection, Engine, reading, transaction
 from swap_runtime.errors import Unavailable
 from swap_runtime.metrics import gauge
 from swap_runtime.schema import DAYS_AHEAD
+from swap_runtime.sql import sql
 
 KEPT: Final = timedelta(days=7)
 # One replica at a time; the lock goes with the transaction.
-ALONE: Final = text("SELECT pg_try_advisory_xact_lock(hashtextextended(current_schema(), 2))")
+ALONE: Final = sql("SELECT pg_try_advisory_xact_lock(hashtextextended(current_schema(), 2))")
 # Shorter than any use case waits: maintenance gives way and comes again.
-GIVE_WAY: Final = text("SET LOCAL lock_timeout = '500ms'")
+GIVE_WAY: Final = sql("SET LOCAL lock_timeout = '500ms'")
 
-DAYS_WANTED: Final = text("""
+DAYS_WANTED: Final = sql("""
 SELECT DISTINCT day FROM (
   SELECT CAST(generate_series(today, today + :ahead, interval '1 day') AS date) AS day
   FROM (SELECT CAST(now() AT TIME ZONE 'UTC' AS date) AS today) AS calendar
@@ -30,16 +29,16 @@ SELECT DISTINCT day FROM (
 WHERE to_regclass(current_schema() || '.outbox_' || to_char(day, 'YYYYMMDD')) IS NULL
 ORDER BY day
 """)
-MAKE_DAY: Final = text("SELECT make_outbox_partition(:day)")
+MAKE_DAY: Final = sql("SELECT make_outbox_partition(:day)")
 
-OLD_DAYS: Final = text("""
+OLD_DAYS: Final = sql("""
 SELECT child.relname AS name FROM pg_inherits
 JOIN pg_class child ON child.oid = inhrelid
 WHERE inhparent = to_regclass('outbox') AND child.relname ~ '^outbox_[0-9]{8}$'
   AND to_date(right(child.relname, 8), 'YYYYMMDD') < CAST(:before AS date)
 ORDER BY name
 """)
-READERS: Final = text("""
+READERS: Final = sql("""
 SELECT quote_ident(nspname) FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
 WHERE relname = 'watermark' AND has_schema_privilege(nspname, 'USAGE')
   AND has_table_privilege(pg_class.oid, 'SELECT')
@@ -65,14 +64,14 @@ SELECT EXISTS (
 )
 """
 
-WATERMARKS: Final = text("""
+WATERMARKS: Final = sql("""
 SELECT source, topic, CAST(xid AS text) AS xid, id FROM watermark WHERE consumer = :consumer
 """)
 OLDEST_UNREAD: Final = """
 SELECT min(created_at) FROM {source}.outbox
 WHERE topic = :topic AND (xid, id) > (CAST(:xid AS xid8), :id)
 """
-PRUNE: Final = text("""
+PRUNE: Final = sql("""
 DELETE FROM inbox WHERE ctid = ANY(ARRAY(
   SELECT ctid FROM inbox
   WHERE consumer = :consumer AND at < :before AND state = 'done' LIMIT 10000))
@@ -81,14 +80,14 @@ DELETE FROM inbox WHERE ctid = ANY(ARRAY(
 # A dump that was restored elsewhere brings transaction ids which are still to come there.
 # What is visible was committed, so its own id is smaller than the next one.
 FORGET_FOREIGN_XIDS: Final = (
-    text("UPDATE outbox SET xid = '3' WHERE xid >= pg_snapshot_xmax(pg_current_snapshot())"),
-    text(
+    sql("UPDATE outbox SET xid = '3' WHERE xid >= pg_snapshot_xmax(pg_current_snapshot())"),
+    sql(
         "UPDATE watermark SET xid = '0', id = 0 "
         "WHERE xid >= pg_snapshot_xmax(pg_current_snapshot())"
     ),
 )
 
-STATE: Final = text("""
+STATE: Final = sql("""
 SELECT (SELECT coalesce(extract(epoch FROM now() - min(created_at)), 0) FROM outbox
         WHERE published_at IS NULL) AS oldest,
        (SELECT count(*) FROM parked WHERE state IN ('parked', 'releasing')) AS parked,
@@ -105,7 +104,7 @@ log = structlog.get_logger()
 class Maintenance:
     """One service's housekeeping. Every part may run at any time, on any replica."""
 
-    def __init__(self, engine: AsyncEngine, *, consumers: Collection[str]) -> None:
+    def __init__(self, engine: Engine, *, consumers: Collection[str]) -> None:
         self._engine = engine
         self._consumers = sorted(set(consumers))
 
@@ -134,7 +133,7 @@ class Maintenance:
         """Begin the order of commits anew where the database came from a dump."""
         async with transaction(self._engine) as connection:
             for statement in FORGET_FOREIGN_XIDS:
-                changed = (await connection.execute(statement)).rowcount
+                changed = (await connection.execute(statement)).changed
                 if changed:
                     log.warning("restored from a dump", rows=changed)
 
@@ -144,7 +143,7 @@ class Maintenance:
             if not await connection.scalar(ALONE):
                 return
             await connection.execute(GIVE_WAY)
-            days = (await connection.scalars(DAYS_WANTED, {"ahead": DAYS_AHEAD})).all()
+            days = await connection.scalars(DAYS_WANTED, {"ahead": DAYS_AHEAD})
             for day in days:
                 await connection.execute(MAKE_DAY, {"day": day})
                 log.info("outbox day made", day=str(day))
@@ -152,8 +151,8 @@ class Maintenance:
     async def drop_read_days(self, *, kept: timedelta = KEPT) -> None:
         """Drop the days that are older than `kept` and that every reader has passed."""
         async with transaction(self._engine) as connection:
-            before = await connection.scalar(text("SELECT now() - :kept"), {"kept": kept})
-            days = (await connection.scalars(OLD_DAYS, {"before": before})).all()
+            before = await connection.scalar(sql("SELECT now() - :kept"), {"kept": kept})
+            days = await connection.scalars(OLD_DAYS, {"before": before})
         for day in days:
             try:
                 await self._drop(day)
@@ -169,15 +168,15 @@ class Maintenance:
                 log.warning("outbox day is not read by everybody", day=day)
                 return
             await connection.execute(GIVE_WAY)
-            await connection.execute(text(f"DROP TABLE {day}"))
+            await connection.execute(sql(f"DROP TABLE {day}"))
             log.info("outbox day dropped", day=day)
 
-    async def _is_unread(self, connection: AsyncConnection, day: str) -> bool:
+    async def _is_unread(self, connection: Connection, day: str) -> bool:
         marks = " UNION ALL ".join(
             f"SELECT topic, xid, id FROM {schema}.watermark WHERE source = current_schema()"
             for schema in await connection.scalars(READERS)
         )
-        return bool(await connection.scalar(text(IS_UNREAD.format(marks=marks, day=day))))
+        return bool(await connection.scalar(sql(IS_UNREAD.format(marks=marks, day=day))))
 
     async def prune_inbox(self, *, kept: timedelta = KEPT + timedelta(days=1)) -> None:
         """Delete marks of messages that the watermarks have passed and whose days are gone."""
@@ -186,16 +185,16 @@ class Maintenance:
             while before is not None:
                 async with transaction(self._engine) as connection:
                     values = {"consumer": consumer, "before": before}
-                    if not (await connection.execute(PRUNE, values)).rowcount:
+                    if not (await connection.execute(PRUNE, values)).changed:
                         break
 
     async def _prunable_before(self, consumer: str, kept: timedelta) -> datetime | None:
         """A mark is younger than its message: what is older than all unread ones is passed."""
         async with reading(self._engine) as connection:
-            before: datetime = await connection.scalar(text("SELECT now() - :kept"), {"kept": kept})
-            marks = (await connection.execute(WATERMARKS, {"consumer": consumer})).all()
+            before: datetime = await connection.scalar(sql("SELECT now() - :kept"), {"kept": kept})
+            marks = await connection.execute(WATERMARKS, {"consumer": consumer})
             for mark in marks:
-                statement = text(OLDEST_UNREAD.format(source=mark.source))
+                statement = sql(OLDEST_UNREAD.format(source=mark.source))
                 values = {"topic": mark.topic, "xid": mark.xid, "id": mark.id}
                 oldest: datetime | None = await connection.scalar(statement, values)
                 before = min(before, oldest or before)

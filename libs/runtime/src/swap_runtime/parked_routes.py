@@ -6,13 +6,12 @@ from typing import Any, Final
 
 import structlog
 from aiohttp import web
-from sqlalchemy import Row, text
-from sqlalchemy.ext.asyncio import AsyncEngine
 
-from swap_runtime.database import reading, transaction
+from swap_runtime.database import Engine, reading, transaction
 from swap_runtime.internal import AdminRoute
+from swap_runtime.sql import Row, sql
 
-LIST: Final = text("""
+LIST: Final = sql("""
 SELECT id, consumer, topic, key, value, partition, "offset", message_id, reason, is_behind, state,
        parked_at, ended_at
 FROM parked
@@ -22,10 +21,10 @@ WHERE (CAST(:state AS text) IS NULL OR state = :state)
 ORDER BY id LIMIT :limit
 """)
 # The sweep's leader runs it; whatever waits behind it follows by itself.
-RELEASE: Final = text(
+RELEASE: Final = sql(
     "UPDATE parked SET state = 'releasing' WHERE id = :id AND state = 'parked' RETURNING id"
 )
-DROP: Final = text("""
+DROP: Final = sql("""
 UPDATE parked SET state = 'dropped', ended_at = now() WHERE id = :id AND state = 'parked'
 RETURNING id
 """)
@@ -36,7 +35,7 @@ log = structlog.get_logger()
 class ParkedRoutes:
     """`GET /admin/parked`, `POST /admin/parked/{id}/release` and `…/drop`."""
 
-    def __init__(self, engine: AsyncEngine) -> None:
+    def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     def routes(self) -> tuple[AdminRoute, ...]:
@@ -90,7 +89,7 @@ def _told(is_done: bool) -> web.Response:  # noqa: FBT001
     return web.json_response({"error": "no such parked message"}, status=404)
 
 
-def _shown(row: Row[Any]) -> dict[str, object]:
+def _shown(row: Row) -> dict[str, object]:
     return {
         "id": row.id,
         "consumer": row.consumer,

@@ -10,10 +10,8 @@ from functools import cached_property
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy.ext.asyncio import AsyncEngine
-
 from swap_runtime.clock import Clock, utc_now
-from swap_runtime.database import create_engine
+from swap_runtime.database import Engine, create_engine
 from swap_runtime.internal import AdminRoute, Check, Handler
 from swap_runtime.leases import TERM, Lease, work_while_held
 from swap_runtime.parking import PostgresParking
@@ -47,7 +45,7 @@ class Service:
         self.publishes = publishes
         self.clock = clock
         self.holder = f"{socket.gethostname()}/{os.getpid()}/{token_hex(4)}"
-        self.engine: AsyncEngine = create_engine(
+        self.engine: Engine = create_engine(
             group.database_url, application_name=name, pool_size=group.database_pool_size
         )
         self.wakes = Wakes(group.database_url, application_name=name)

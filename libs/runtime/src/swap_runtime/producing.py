@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Sequence
+from collections import defaultdict
+from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Final
+from zlib import crc32
 
 from aiokafka import AIOKafkaProducer  # type: ignore[import-untyped]
+from aiokafka.errors import MessageSizeTooLargeError  # type: ignore[import-untyped]
 
 from swap_runtime.database import forbid_open_transaction
+from swap_runtime.relay import Outbound
 from swap_runtime.settings import KafkaSettings
 from swap_runtime.topics import ensure_topics
 
 REQUEST_TIMEOUT_MS: Final = 3000
+
+
+# Of one partition in one request. A broker takes about a megabyte by default.
+BATCH_BYTES_MAX: Final = 512 * 1024
+Place = tuple[str, int]  # topic and partition
 
 
 class KafkaProducer:
@@ -21,26 +30,54 @@ class KafkaProducer:
 
     Not idempotent: that mode waits for ever for a broker that is away and stops for good after
     some errors. One batch of a partition is in flight at a time anyway, which keeps the order,
-    and inboxes drop copies.
+    and inboxes drop copies. Batches are filled here: sent one by one, each message would cost
+    aiokafka a future and a turn of the event loop.
     """
 
     def __init__(self, kafka: KafkaSettings) -> None:
         self._kafka = kafka
         self._producer: AIOKafkaProducer | None = None
 
-    async def send(
-        self, topic: str, value: bytes, key: bytes, headers: Sequence[tuple[str, bytes]]
-    ) -> Awaitable[object]:
+    async def publish(self, messages: Sequence[Outbound]) -> Sequence[Outbound]:
         if self._producer is None:
             self._producer = await self._started()
-        sent: Awaitable[object] = await self._producer.send(
-            topic, value, key=key, headers=list(headers)
-        )
-        return sent
+        packed = [
+            (place, batch)
+            for place, waiting in (await self._placed(messages)).items()
+            for batch in _packed(waiting)
+        ]
+        return await self._delivered(self._producer, packed)
 
-    async def flush(self) -> None:
-        if self._producer is not None:
-            await self._producer.flush()
+    async def _placed(self, messages: Sequence[Outbound]) -> Mapping[Place, list[Outbound]]:
+        """Sort messages by partition. What must stay ordered shares a key, and so a partition."""
+        assert self._producer is not None
+        counts: dict[str, int] = {}
+        placed: dict[Place, list[Outbound]] = defaultdict(list)
+        for message in messages:
+            topic = message.topic
+            if topic not in counts:
+                counts[topic] = len(await self._producer.partitions_for(topic))
+            placed[topic, crc32(message.key) % counts[topic]].append(message)
+        return placed
+
+    async def _delivered(
+        self, producer: AIOKafkaProducer, packed: Sequence[tuple[Place, Sequence[Outbound]]]
+    ) -> Sequence[Outbound]:
+        """Send batches and wait for them. One that is refused for its size goes message by message.
+
+        :raises KafkaError: when one was not delivered; then nobody knows which were.
+        """
+        sent = [await _sent(producer, place, batch) for place, batch in packed]
+        results = await asyncio.gather(*sent, return_exceptions=True)
+        too_large: list[Outbound] = []
+        for (place, batch), result in zip(packed, results, strict=True):
+            if isinstance(result, MessageSizeTooLargeError):
+                alone = [(place, (message,)) for message in batch]
+                again = len(batch) > 1
+                too_large += await self._delivered(producer, alone) if again else batch
+            elif isinstance(result, BaseException):
+                raise result
+        return too_large
 
     async def discard(self) -> None:
         """Forget the connection and whatever is queued on it."""
@@ -56,7 +93,7 @@ class KafkaProducer:
             bootstrap_servers=self._kafka.bootstrap_servers.split(","),
             acks="all",
             enable_idempotence=False,
-            linger_ms=0,
+            max_batch_size=BATCH_BYTES_MAX,
             request_timeout_ms=REQUEST_TIMEOUT_MS,
         )
         try:
@@ -65,6 +102,33 @@ class KafkaProducer:
             await _stopped(producer)
             raise
         return producer
+
+
+def _packed(messages: Sequence[Outbound]) -> Iterator[Sequence[Outbound]]:
+    """Cut the messages of one partition where a batch would become too large."""
+    batch: list[Outbound] = []
+    size = 0
+    for message in messages:
+        if batch and size + message.size > BATCH_BYTES_MAX:
+            yield batch
+            batch, size = [], 0
+        batch.append(message)
+        size += message.size
+    yield batch
+
+
+async def _sent(
+    producer: AIOKafkaProducer, place: Place, messages: Sequence[Outbound]
+) -> Awaitable[object]:
+    batch = producer.create_batch()
+    for message in messages:
+        added = batch.append(
+            key=message.key, value=message.value, timestamp=None, headers=list(message.headers)
+        )
+        assert added is not None
+    topic, partition = place
+    delivery: Awaitable[object] = await producer.send_batch(batch, topic, partition=partition)
+    return delivery
 
 
 async def _stopped(producer: AIOKafkaProducer) -> None:

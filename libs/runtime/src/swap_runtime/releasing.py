@@ -5,16 +5,15 @@ from __future__ import annotations
 from typing import Any, Final
 
 import structlog
-from sqlalchemy import Row, text
-from sqlalchemy.ext.asyncio import AsyncEngine
 
 from swap_runtime.consumer import Consumer
-from swap_runtime.database import transaction
+from swap_runtime.database import Engine, transaction
 from swap_runtime.errors import Unavailable
+from swap_runtime.sql import Row, sql
 
 # The first of each key that still stands: it may run when a person released it, or when it only
 # waited behind one that has gone.
-RUNNABLE: Final = text("""
+RUNNABLE: Final = sql("""
 WITH first AS (
   SELECT DISTINCT ON (key) id, key, state, is_behind FROM parked
   WHERE consumer = :consumer AND topic = :topic AND state IN ('parked', 'releasing')
@@ -30,14 +29,14 @@ WITH first AS (
 SELECT id, message_id, value FROM taken ORDER BY id
 """)
 # The use case has marked it done by now, unless it had nothing to do with the message.
-END: Final = text("""
+END: Final = sql("""
 WITH ended AS (
   UPDATE parked SET state = 'released', ended_at = now() WHERE id = :id RETURNING message_id
 )
 UPDATE inbox i SET state = 'done' FROM ended
 WHERE i.consumer = :consumer AND i.message_id = ended.message_id AND i.state = 'released'
 """)
-PARK_AGAIN: Final = text("""
+PARK_AGAIN: Final = sql("""
 WITH again AS (
   UPDATE parked SET state = 'parked', is_behind = false, reason = :reason
   WHERE id = :id RETURNING message_id
@@ -51,7 +50,7 @@ log = structlog.get_logger()
 class Releasing:
     """The way back from the parking of one consumer. The sweep's leader goes it."""
 
-    def __init__(self, engine: AsyncEngine, consumer: Consumer[Any]) -> None:
+    def __init__(self, engine: Engine, consumer: Consumer[Any]) -> None:
         self._engine = engine
         self._consumer = consumer
         self._values = {"consumer": consumer.group, "topic": consumer.topic.name}
@@ -62,12 +61,12 @@ class Releasing:
         :raises Unavailable: when it could not be tried; it stays released and is tried again.
         """
         async with transaction(self._engine) as connection:
-            rows = (await connection.execute(RUNNABLE, self._values)).all()
+            rows = await connection.execute(RUNNABLE, self._values)
         for row in rows:
             await self._run(row)
         return bool(rows)
 
-    async def _run(self, row: Row[Any]) -> None:
+    async def _run(self, row: Row) -> None:
         values: dict[str, object] = {"consumer": self._consumer.group, "id": row.id}
         statement = END
         try:

@@ -12,23 +12,23 @@ from time import monotonic
 from typing import Any, Final
 
 import structlog
-from sqlalchemy import TextClause, text
-from sqlalchemy.exc import ProgrammingError
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+from psycopg.errors import InsufficientPrivilege, InvalidSchemaName, UndefinedTable
 
 from swap_runtime.consumer import Consumer
+from swap_runtime.database import Connection, Engine
 from swap_runtime.errors import Unavailable
 from swap_runtime.leases import Lease
 from swap_runtime.metrics import counter
 from swap_runtime.parking import Position, Record
 from swap_runtime.releasing import Releasing
 from swap_runtime.settings import SweepSettings
+from swap_runtime.sql import Statement, sql
 
-FIND_WATERMARK: Final = text("""
+FIND_WATERMARK: Final = sql("""
 SELECT CAST(CAST(xid AS text) AS bigint) AS xid, id FROM watermark
 WHERE consumer = :consumer AND source = :source AND topic = :topic
 """)
-ADD_WATERMARK: Final = text("""
+ADD_WATERMARK: Final = sql("""
 INSERT INTO watermark (consumer, source, topic) VALUES (:consumer, :source, :topic)
 ON CONFLICT DO NOTHING
 """)
@@ -67,7 +67,7 @@ MISSING: Final = (
 
 ADVANCE_LIMIT: Final = 5000
 BATCH_SIZE: Final = 500
-NOT_THERE: Final = frozenset({"3F000", "42P01", "42501"})  # schema, table, right to read it
+NOT_THERE: Final = (InvalidSchemaName, UndefinedTable, InsufficientPrivilege)
 
 SWEPT: Final = counter("swept_messages", "Messages that came without Kafka", ["consumer", "topic"])
 log = structlog.get_logger()
@@ -78,7 +78,7 @@ class Sweep:
 
     def __init__(
         self,
-        engine: AsyncEngine,
+        engine: Engine,
         consumer: Consumer[Any],
         *,
         source: str,
@@ -104,10 +104,8 @@ class Sweep:
             return False
         try:
             is_leader, records = await self._look()
-        except ProgrammingError as error:
-            if getattr(error.orig, "sqlstate", None) in NOT_THERE:
-                raise Unavailable(f"the outbox of {self._source} is not there yet") from error
-            raise
+        except NOT_THERE as error:
+            raise Unavailable(f"the outbox of {self._source} is not there yet") from error
         released = await self._releasing() if is_leader else False
         if records:
             await self._consumer.handle(records)
@@ -132,14 +130,14 @@ class Sweep:
             rows = await connection.execute(self._missing, values)
             return True, [self._record(row) for row in rows]
 
-    async def _position(self, connection: AsyncConnection) -> Position:
+    async def _position(self, connection: Connection) -> Position:
         row = (await connection.execute(FIND_WATERMARK, self._key)).one_or_none()
         if row is None:
             await connection.execute(ADD_WATERMARK, self._key)
             return Position(self._source, 0, 0)
         return Position(self._source, row.xid, row.id)
 
-    async def _advanced(self, connection: AsyncConnection, position: Position) -> Position:
+    async def _advanced(self, connection: Connection, position: Position) -> Position:
         while True:
             values = self._values(position) | {"source": self._source, "limit": ADVANCE_LIMIT}
             row = (await connection.execute(self._advance, values)).one_or_none()
@@ -147,7 +145,7 @@ class Sweep:
                 return position
             position = Position(self._source, row.xid, row.id)
 
-    async def _is_due(self, connection: AsyncConnection, position: Position) -> bool:
+    async def _is_due(self, connection: Connection, position: Position) -> bool:
         if monotonic() - self._consumer.heard_at >= self._settings.idle_after.total_seconds():
             return True
         values = self._values(position) | {"overdue": self._settings.overdue_after}
@@ -166,7 +164,7 @@ class Sweep:
         topic = self._consumer.topic.name
         return Record(topic, -1, row.id, row.key, row.payload, row.message_id, position)
 
-    def _statement(self, template: str) -> TextClause:
+    def _statement(self, template: str) -> Statement:
         if not self._source.isidentifier():
             raise ValueError(f"not a schema: {self._source}")
-        return text(template.format(source=self._source))
+        return sql(template.format(source=self._source))

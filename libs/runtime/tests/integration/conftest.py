@@ -4,10 +4,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 from pydantic import SecretStr
-from sqlalchemy.ext.asyncio import AsyncEngine
 
 from libs.runtime.tests.fakes import make_tables
-from swap_runtime.database import create_engine
+from swap_runtime.database import Engine, create_engine
 from tests.plugins.postgres import Database
 
 
@@ -20,14 +19,14 @@ def url(database: Database) -> str:
 
 
 @pytest.fixture
-async def engine(url: str) -> AsyncIterator[AsyncEngine]:
+async def engine(url: str) -> AsyncIterator[Engine]:
     engine = create_engine(SecretStr(url), application_name="test", pool_size=10)
     yield engine
     await engine.dispose()
 
 
 @pytest.fixture
-async def reader(engine: AsyncEngine, database: Database) -> AsyncIterator[AsyncEngine]:
+async def reader(engine: Engine, database: Database) -> AsyncIterator[Engine]:
     """Another service, which reads the settler's outbox."""
     make_tables(database.url("api"))
     reader = create_engine(SecretStr(database.url("api")), application_name="test", pool_size=10)

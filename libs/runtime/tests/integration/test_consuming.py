@@ -10,7 +10,6 @@ from uuid import uuid4
 
 import pytest
 from faststream import AckPolicy
-from sqlalchemy.ext.asyncio import AsyncEngine
 
 from libs.runtime.tests.fakes import (
     FakeParking,
@@ -23,11 +22,12 @@ from libs.runtime.tests.fakes import (
 from swap_contracts.envelope import Envelope, Topic
 from swap_runtime.batches import UseCase
 from swap_runtime.consuming import Subscriptions, consume
+from swap_runtime.database import Engine
 from swap_runtime.errors import Unavailable
 from swap_runtime.outbox import Outgoing
 from swap_runtime.parking import Parking, PostgresParking
 from swap_runtime.producing import KafkaProducer
-from swap_runtime.relay import Relay
+from swap_runtime.relay import Outbound, Relay
 from swap_runtime.settings import KafkaSettings
 from swap_runtime.topics import ensure_topics, has_topic
 from tests.plugins.broker import Broker
@@ -65,9 +65,7 @@ async def until(is_so: Callable[[], Awaitable[bool]]) -> None:
 
 async def publish(kafka: KafkaSettings, topic: Topic[Note], *values: bytes) -> None:
     producer = KafkaProducer(kafka)
-    for value in values:
-        await producer.send(topic.name, value, b"k", ())
-    await producer.flush()
+    await producer.publish([Outbound(topic.name, b"k", value, ()) for value in values])
     await producer.discard()
 
 
@@ -94,7 +92,7 @@ class TestConsume:
         assert arguments["session_timeout_ms"] == broker.settings.session_timeout_ms
 
     async def test_what_the_relay_publishes_reaches_the_use_case(
-        self, broker: Broker, engine: AsyncEngine, topic: Topic[Note]
+        self, broker: Broker, engine: Engine, topic: Topic[Note]
     ) -> None:
         notes = KeepNotes(engine)
         relay = Relay(engine, KafkaProducer(broker.settings), holder="a")
@@ -111,7 +109,7 @@ class TestConsume:
         assert await notes.kept() == [("a", n) for n in range(1, 51)]
 
     async def test_k7_garbage_is_parked_and_the_next_message_works(
-        self, broker: Broker, engine: AsyncEngine, topic: Topic[Note]
+        self, broker: Broker, engine: Engine, topic: Topic[Note]
     ) -> None:
         notes, parking = KeepNotes(engine), FakeParking()
         await publish(broker.settings, topic, b"\xff{")
@@ -123,7 +121,7 @@ class TestConsume:
         assert {value for value, _ in parking.parked} >= {b"\xff{"}
 
     async def test_k9_a_batch_that_is_delivered_again_acts_once(
-        self, broker: Broker, engine: AsyncEngine, topic: Topic[Note]
+        self, broker: Broker, engine: Engine, topic: Topic[Note]
     ) -> None:
         notes = KeepNotes(engine)
         answers_lost = 2
@@ -142,7 +140,7 @@ class TestConsume:
         assert await notes.kept() == [("a", 1), ("a", 2)]
 
     async def test_k10_a_second_consumer_joins_while_a_handler_runs(
-        self, broker: Broker, engine: AsyncEngine, topic: Topic[Note]
+        self, broker: Broker, engine: Engine, topic: Topic[Note]
     ) -> None:
         notes, may_end, runs = KeepNotes(engine), asyncio.Event(), asyncio.Event()
 
@@ -176,7 +174,7 @@ class TestTopics:
 
 
 class TestRelayWithoutItsBroker:
-    async def test_k13_rows_wait_while_nothing_answers(self, engine: AsyncEngine) -> None:
+    async def test_k13_rows_wait_while_nothing_answers(self, engine: Engine) -> None:
         nowhere = KafkaSettings(bootstrap_servers="127.0.0.1:1")
         await decide(engine, outgoing())
 

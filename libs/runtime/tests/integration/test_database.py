@@ -5,12 +5,11 @@ from datetime import timedelta
 
 import psycopg
 import pytest
+from psycopg.errors import IntegrityError, ProgrammingError
 from pydantic import SecretStr
-from sqlalchemy import text
-from sqlalchemy.exc import IntegrityError, ProgrammingError
-from sqlalchemy.ext.asyncio import AsyncEngine
 
 from swap_runtime.database import (
+    Engine,
     TransactionOpen,
     create_engine,
     forbid_open_transaction,
@@ -19,12 +18,13 @@ from swap_runtime.database import (
     transaction,
 )
 from swap_runtime.errors import Unavailable
+from swap_runtime.sql import sql
 from swap_runtime.wake import Wakes
 from tests.plugins.postgres import Database
 
 pytestmark = pytest.mark.connected
 END_ALL_OTHERS = """
-SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
 WHERE usename = 'settler' AND pid <> pg_backend_pid()
 """
 
@@ -35,43 +35,43 @@ def end_connections(database: Database) -> None:
 
 
 class TestTransaction:
-    async def test_is_all_or_nothing(self, engine: AsyncEngine) -> None:
+    async def test_is_all_or_nothing(self, engine: Engine) -> None:
         async def fail() -> None:
             async with transaction(engine) as connection:
-                await connection.execute(text("INSERT INTO note (thing) VALUES ('x')"))
+                await connection.execute(sql("INSERT INTO note (thing) VALUES ('x')"))
                 raise ZeroDivisionError
 
         with pytest.raises(ZeroDivisionError):
             await fail()
 
         async with reading(engine) as connection:
-            assert await connection.scalar(text("SELECT count(*) FROM note")) == 0
+            assert await connection.scalar(sql("SELECT count(*) FROM note")) == 0
 
     async def test_k9_a_connection_lost_inside_is_unavailable(
-        self, engine: AsyncEngine, database: Database
+        self, engine: Engine, database: Database
     ) -> None:
         async def lose_it() -> None:
             async with transaction(engine) as connection:
-                await connection.execute(text("SELECT 1"))
+                await connection.execute(sql("SELECT 1"))
                 end_connections(database)
-                await connection.execute(text("SELECT 1"))
+                await connection.execute(sql("SELECT 1"))
 
         with pytest.raises(Unavailable):
             await lose_it()
 
     async def test_a_connection_closed_while_idle_is_not_noticed_by_anybody(
-        self, engine: AsyncEngine, database: Database
+        self, engine: Engine, database: Database
     ) -> None:
         await ping(engine)
         end_connections(database)
 
         await ping(engine)
 
-    async def test_p4_a_deadlock_is_unavailable(self, engine: AsyncEngine) -> None:
+    async def test_p4_a_deadlock_is_unavailable(self, engine: Engine) -> None:
         async def lock(*keys: int) -> None:
             async with transaction(engine) as connection:
                 for key in keys:
-                    await connection.execute(text(f"SELECT pg_advisory_xact_lock({key})"))
+                    await connection.execute(sql(f"SELECT pg_advisory_xact_lock({key})"))
                     await asyncio.sleep(0.2)
 
         results = await asyncio.gather(lock(1, 2), lock(2, 1), return_exceptions=True)
@@ -90,20 +90,18 @@ class TestTransaction:
                 await ping(engine)
         await engine.dispose()
 
-    async def test_what_the_statement_itself_did_wrong_is_not(self, engine: AsyncEngine) -> None:
+    async def test_what_the_statement_itself_did_wrong_is_not(self, engine: Engine) -> None:
         with pytest.raises(IntegrityError):
             async with transaction(engine) as connection:
                 await connection.execute(
-                    text("INSERT INTO watermark (consumer, source) VALUES ('a', 'b')")
+                    sql("INSERT INTO watermark (consumer, source) VALUES ('a', 'b')")
                 )
 
-    async def test_an_error_does_not_say_what_a_statement_was_given(
-        self, engine: AsyncEngine
-    ) -> None:
+    async def test_an_error_does_not_say_what_a_statement_was_given(self, engine: Engine) -> None:
         with pytest.raises(ProgrammingError) as caught:
             async with transaction(engine) as connection:
                 await connection.execute(
-                    text("INSERT INTO nowhere VALUES (:secret)"), {"secret": "whsec_private"}
+                    sql("INSERT INTO nowhere VALUES (:secret)"), {"secret": "whsec_private"}
                 )
 
         assert "nowhere" in str(caught.value)
@@ -119,21 +117,21 @@ class TestTransaction:
         engine = create_engine(SecretStr(url), application_name="test", pool_size=1)
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.2), transaction(engine) as connection:
-                await connection.execute(text("SELECT pg_sleep(10)"))
+                await connection.execute(sql("SELECT pg_sleep(10)"))
 
         await ping(engine)
         await engine.dispose()
 
 
 class TestForbidOpenTransaction:
-    async def test_p10_refuses_to_call_out_inside_a_transaction(self, engine: AsyncEngine) -> None:
+    async def test_p10_refuses_to_call_out_inside_a_transaction(self, engine: Engine) -> None:
         async with transaction(engine):
             with pytest.raises(TransactionOpen, match="rpc"):
                 forbid_open_transaction("rpc")
 
         forbid_open_transaction("rpc")
 
-    async def test_a_task_started_inside_may_call_out_afterwards(self, engine: AsyncEngine) -> None:
+    async def test_a_task_started_inside_may_call_out_afterwards(self, engine: Engine) -> None:
         ended = asyncio.Event()
 
         async def call_out() -> None:
@@ -149,7 +147,7 @@ class TestForbidOpenTransaction:
 
 class TestWakes:
     async def test_k5_wakes_on_a_notification_and_after_a_lost_connection(
-        self, engine: AsyncEngine, url: str, database: Database, monkeypatch: pytest.MonkeyPatch
+        self, engine: Engine, url: str, database: Database, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("swap_runtime.wake.RECONNECT_PAUSE_SECONDS", 0.1)
         wakes = Wakes(SecretStr(url), application_name="test")
@@ -158,7 +156,7 @@ class TestWakes:
         assert await wake.wait(timedelta(seconds=10))  # connected: something may have been missed
 
         async with transaction(engine) as connection:
-            await connection.execute(text("NOTIFY outbox_settler"))
+            await connection.execute(sql("NOTIFY outbox_settler"))
         assert await wake.wait(timedelta(seconds=10))
 
         assert not await wake.wait(timedelta(milliseconds=50))
@@ -168,7 +166,7 @@ class TestWakes:
 
 
 class TestArrays:
-    async def test_arrive_as_they_were_whatever_is_in_them(self, engine: AsyncEngine) -> None:
+    async def test_arrive_as_they_were_whatever_is_in_them(self, engine: Engine) -> None:
         given = {
             "words": ['a "quoted" \\ word', "", "NULL", "{,}", None],
             "bodies": [b"\x00\xff", b"", None],
@@ -178,7 +176,7 @@ class TestArrays:
                 "115792089237316195423570985008687907853269984665640564039457584007913129639935"
             ],
         }
-        statement = text("""
+        statement = sql("""
 SELECT CAST(:words AS text[]), CAST(:bodies AS bytea[]), CAST(:numbers AS bigint[]),
        CAST(:nothing AS timestamptz[]), CAST(:digits AS numeric[])
 """)

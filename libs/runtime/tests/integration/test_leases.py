@@ -4,31 +4,30 @@ import asyncio
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import text
-from sqlalchemy.ext.asyncio import AsyncEngine
 
-from swap_runtime.database import transaction
+from swap_runtime.database import Engine, transaction
 from swap_runtime.leases import Lease, LeaseLost, held, require_epoch, work_while_held
+from swap_runtime.sql import sql
 
 pytestmark = pytest.mark.connected
 SHORT = timedelta(milliseconds=500)
-STEAL = text("UPDATE lease SET holder = 'thief', epoch = epoch + 1, expires_at = now() + '1 hour'")
-END = text("UPDATE lease SET expires_at = '-infinity'")
+STEAL = sql("UPDATE lease SET holder = 'thief', epoch = epoch + 1, expires_at = now() + '1 hour'")
+END = sql("UPDATE lease SET expires_at = '-infinity'")
 
 
-async def execute(engine: AsyncEngine, statement: object) -> None:
+async def execute(engine: Engine, statement: object) -> None:
     async with transaction(engine) as connection:
         await connection.execute(statement)  # type: ignore[call-overload]
 
 
 class TestLease:
-    async def test_is_held_by_one(self, engine: AsyncEngine) -> None:
+    async def test_is_held_by_one(self, engine: Engine) -> None:
         mine, theirs = (Lease(engine, "x", holder=holder) for holder in ("a", "b"))
 
         assert await mine.acquire()
         assert not await theirs.acquire()
 
-    async def test_its_epoch_grows_with_every_change_of_hands(self, engine: AsyncEngine) -> None:
+    async def test_its_epoch_grows_with_every_change_of_hands(self, engine: Engine) -> None:
         mine, theirs = (Lease(engine, "x", holder=holder) for holder in ("a", "b"))
         await mine.acquire()
         await mine.release()
@@ -38,14 +37,14 @@ class TestLease:
 
         assert mine.epoch == 3
 
-    async def test_renewing_keeps_the_epoch(self, engine: AsyncEngine) -> None:
+    async def test_renewing_keeps_the_epoch(self, engine: Engine) -> None:
         lease = Lease(engine, "x", holder="a", term=timedelta(0))
         await lease.acquire()
         await lease.acquire()
 
         assert lease.epoch == 1
 
-    async def test_knows_nothing_after_its_transaction_failed(self, engine: AsyncEngine) -> None:
+    async def test_knows_nothing_after_its_transaction_failed(self, engine: Engine) -> None:
         lease = Lease(engine, "x", holder="a")
         with pytest.raises(ZeroDivisionError):
             async with lease.transaction():
@@ -57,7 +56,7 @@ class TestLease:
 
 class TestRequireEpoch:
     async def test_s8_refuses_the_write_of_a_holder_whose_time_has_passed(
-        self, engine: AsyncEngine
+        self, engine: Engine
     ) -> None:
         lease = Lease(engine, "x", holder="a")
         await lease.acquire()
@@ -72,7 +71,7 @@ class TestRequireEpoch:
 
 
 class TestHeld:
-    async def test_cancels_the_work_when_the_lease_is_lost(self, engine: AsyncEngine) -> None:
+    async def test_cancels_the_work_when_the_lease_is_lost(self, engine: Engine) -> None:
         async def work() -> None:
             async with asyncio.timeout(10), held(engine, "x", holder="a", term=SHORT):
                 await execute(engine, STEAL)
@@ -81,13 +80,13 @@ class TestHeld:
         with pytest.raises(LeaseLost):
             await work()
 
-    async def test_keeps_it_for_as_long_as_the_work_takes(self, engine: AsyncEngine) -> None:
+    async def test_keeps_it_for_as_long_as_the_work_takes(self, engine: Engine) -> None:
         async with held(engine, "x", holder="a", term=SHORT) as lease:
             await asyncio.sleep(SHORT.total_seconds() * 2)  # two terms: only renewal bridges them
             assert lease.is_held
             assert not await Lease(engine, "x", holder="b").acquire()
 
-    async def test_passes_on_a_cancellation_from_outside(self, engine: AsyncEngine) -> None:
+    async def test_passes_on_a_cancellation_from_outside(self, engine: Engine) -> None:
         async def work() -> None:
             async with held(engine, "x", holder="a", term=SHORT):
                 running.set()
@@ -102,7 +101,7 @@ class TestHeld:
             await task
         assert await Lease(engine, "x", holder="b").acquire()
 
-    async def test_begins_again_when_it_is_its_turn_again(self, engine: AsyncEngine) -> None:
+    async def test_begins_again_when_it_is_its_turn_again(self, engine: Engine) -> None:
         epochs: list[int | None] = []
 
         async def work(lease: Lease) -> None:

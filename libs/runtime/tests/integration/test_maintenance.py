@@ -4,16 +4,15 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import text
-from sqlalchemy.ext.asyncio import AsyncEngine
 
 from libs.runtime.tests.fakes import NOTES, KeepNotes, decide, outgoing
 from swap_runtime.batches import Batches
 from swap_runtime.consumer import Consumer
-from swap_runtime.database import transaction
+from swap_runtime.database import Engine, transaction
 from swap_runtime.maintenance import IS_UNREAD, Maintenance
 from swap_runtime.parking import PostgresParking
 from swap_runtime.settings import SweepSettings
+from swap_runtime.sql import sql
 from swap_runtime.sweep import Sweep
 
 pytestmark = pytest.mark.connected
@@ -45,28 +44,28 @@ def looked_at(plan: dict[str, Any]) -> int:
     return here + sum(looked_at(child) for child in plan.get("Plans", ()))
 
 
-async def scalar(engine: AsyncEngine, statement: str) -> object:
+async def scalar(engine: Engine, statement: str) -> object:
     async with transaction(engine) as connection:
-        return await connection.scalar(text(statement))
+        return await connection.scalar(sql(statement))
 
 
-async def execute(engine: AsyncEngine, statement: str) -> None:
+async def execute(engine: Engine, statement: str) -> None:
     async with transaction(engine) as connection:
-        await connection.execute(text(statement))
+        await connection.execute(sql(statement))
 
 
 @pytest.fixture
-def maintenance(engine: AsyncEngine) -> Maintenance:
+def maintenance(engine: Engine) -> Maintenance:
     return Maintenance(engine, consumers=())
 
 
 @pytest.fixture
-def notes(reader: AsyncEngine) -> KeepNotes:
+def notes(reader: Engine) -> KeepNotes:
     return KeepNotes(reader)
 
 
 @pytest.fixture
-def sweep(reader: AsyncEngine, notes: KeepNotes) -> Sweep:
+def sweep(reader: Engine, notes: KeepNotes) -> Sweep:
     parking = PostgresParking(reader, consumer="test")
     consumer = Consumer(NOTES, "test", Batches(NOTES, notes, parking))
     settings = SweepSettings(idle_after=timedelta(0))
@@ -75,7 +74,7 @@ def sweep(reader: AsyncEngine, notes: KeepNotes) -> Sweep:
 
 class TestMakeDays:
     async def test_makes_the_days_that_are_missing(
-        self, engine: AsyncEngine, maintenance: Maintenance
+        self, engine: Engine, maintenance: Maintenance
     ) -> None:
         before = await scalar(engine, DAYS)
         await execute(
@@ -89,7 +88,7 @@ class TestMakeDays:
         assert await scalar(engine, DAYS) == before
 
     async def test_gives_rows_of_a_day_without_partition_a_home(
-        self, engine: AsyncEngine, maintenance: Maintenance
+        self, engine: Engine, maintenance: Maintenance
     ) -> None:
         await decide(engine, outgoing())
         await execute(engine, "UPDATE outbox SET created_at = now() + interval '30 days'")
@@ -102,7 +101,7 @@ class TestMakeDays:
         assert await scalar(engine, "SELECT count(*) FROM outbox") == 1
 
     async def test_the_numbering_goes_on_in_a_new_day(
-        self, engine: AsyncEngine, maintenance: Maintenance
+        self, engine: Engine, maintenance: Maintenance
     ) -> None:
         await decide(engine, outgoing(version=1))
         await maintenance.make_days()
@@ -113,7 +112,7 @@ class TestMakeDays:
 
 class TestDropReadDays:
     async def test_keeps_what_nobody_has_read_yet(
-        self, engine: AsyncEngine, maintenance: Maintenance
+        self, engine: Engine, maintenance: Maintenance
     ) -> None:
         await decide(engine, outgoing())
         await execute(engine, TO_YESTERDAY)
@@ -123,7 +122,7 @@ class TestDropReadDays:
         assert await scalar(engine, "SELECT count(*) FROM outbox") == 1
 
     async def test_drops_what_every_watermark_has_passed(
-        self, engine: AsyncEngine, maintenance: Maintenance, sweep: Sweep
+        self, engine: Engine, maintenance: Maintenance, sweep: Sweep
     ) -> None:
         await decide(engine, outgoing())
         await execute(engine, TO_YESTERDAY)
@@ -137,7 +136,7 @@ class TestDropReadDays:
         assert await scalar(engine, "SELECT count(*) FROM outbox WHERE id = 1") == 0
 
     async def test_keeps_a_day_of_which_one_topic_is_not_read(
-        self, engine: AsyncEngine, maintenance: Maintenance, sweep: Sweep
+        self, engine: Engine, maintenance: Maintenance, sweep: Sweep
     ) -> None:
         await decide(engine, outgoing(), outgoing(version=2))
         await execute(engine, TO_YESTERDAY)
@@ -149,9 +148,9 @@ class TestDropReadDays:
 
         assert await scalar(engine, "SELECT count(*) FROM outbox") == 2
 
-    async def test_looks_at_few_rows_however_many_a_day_has(self, engine: AsyncEngine) -> None:
+    async def test_looks_at_few_rows_however_many_a_day_has(self, engine: Engine) -> None:
         async with transaction(engine) as connection:
-            await connection.execute(text(MANY_ROWS))
+            await connection.execute(sql(MANY_ROWS))
         await execute(engine, "ANALYZE outbox")
         day = await scalar(engine, "SELECT min(tableoid::regclass::text) FROM outbox")
         marks = "SELECT topic, xid, id FROM watermark"
@@ -159,12 +158,12 @@ class TestDropReadDays:
         async with transaction(engine) as connection:
             statement = IS_UNREAD.format(marks=marks, day=day)
             plan: Any = await connection.scalar(
-                text(f"EXPLAIN (ANALYZE, TIMING off, FORMAT json) {statement}")
+                sql(f"EXPLAIN (ANALYZE, TIMING off, FORMAT json) {statement}")
             )
 
         assert 0 < looked_at(plan[0]["Plan"]) < 20
 
-    async def test_keeps_recent_days(self, engine: AsyncEngine, maintenance: Maintenance) -> None:
+    async def test_keeps_recent_days(self, engine: Engine, maintenance: Maintenance) -> None:
         before = await scalar(engine, DAYS)
 
         await maintenance.drop_read_days()
@@ -174,7 +173,7 @@ class TestDropReadDays:
 
 class TestPruneInbox:
     async def test_deletes_marks_that_the_watermark_has_passed(
-        self, engine: AsyncEngine, reader: AsyncEngine, sweep: Sweep
+        self, engine: Engine, reader: Engine, sweep: Sweep
     ) -> None:
         await decide(engine, outgoing(version=1))
         await sweep()
@@ -186,7 +185,7 @@ class TestPruneInbox:
         assert await scalar(reader, "SELECT count(*) FROM inbox") == 0
 
     async def test_keeps_the_marks_of_unread_days(
-        self, engine: AsyncEngine, reader: AsyncEngine, sweep: Sweep
+        self, engine: Engine, reader: Engine, sweep: Sweep
     ) -> None:
         await decide(engine, outgoing())
         await sweep()  # marked, and the watermark moves with the next round
@@ -199,8 +198,8 @@ class TestPruneInbox:
 class TestForgetForeignXids:
     async def test_p6_messages_arrive_after_a_dump_was_restored_elsewhere(
         self,
-        engine: AsyncEngine,
-        reader: AsyncEngine,
+        engine: Engine,
+        reader: Engine,
         maintenance: Maintenance,
         sweep: Sweep,
         notes: KeepNotes,

@@ -3,21 +3,21 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from sqlalchemy import text
-from sqlalchemy.ext.asyncio import AsyncEngine
 
 from libs.runtime.tests.fakes import NOTES, KeepNotes, a_record
 from swap_runtime.batches import Batches
 from swap_runtime.consumer import Consumer
+from swap_runtime.database import Engine
 from swap_runtime.parked_routes import ParkedRoutes
 from swap_runtime.parking import PostgresParking
 from swap_runtime.releasing import Releasing
+from swap_runtime.sql import sql
 
 pytestmark = pytest.mark.connected
 
 
 class Room:
-    def __init__(self, engine: AsyncEngine) -> None:
+    def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self.notes = KeepNotes(engine)
         self.parking = PostgresParking(engine, consumer="test")
@@ -34,11 +34,11 @@ class Room:
 
     async def inbox(self) -> list[str]:
         async with self._engine.connect() as connection:
-            return list(await connection.scalars(text("SELECT state FROM inbox ORDER BY state")))
+            return list(await connection.scalars(sql("SELECT state FROM inbox ORDER BY state")))
 
 
 @pytest.fixture
-async def room(engine: AsyncEngine) -> Room:
+async def room(engine: Engine) -> Room:
     """Version 1 of a thing is parked; versions 2 and 3 wait behind it."""
     room = Room(engine)
     room.notes.poison = {"a"}

@@ -4,90 +4,58 @@ import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import Awaitable, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from aiokafka.errors import MessageSizeTooLargeError  # type: ignore[import-untyped]
-from sqlalchemy import text
-from sqlalchemy.ext.asyncio import AsyncEngine
 
 from libs.runtime.tests.fakes import decide, outgoing
 from swap_runtime.crashpoint import KILLED
-from swap_runtime.database import forbid_open_transaction
+from swap_runtime.database import Engine, forbid_open_transaction
 from swap_runtime.outbox import add_to_outbox
-from swap_runtime.relay import TOO_LARGE, Relay
+from swap_runtime.relay import TOO_LARGE, Outbound, Relay
+from swap_runtime.sql import sql
 
 pytestmark = pytest.mark.connected
-WAITING = text("SELECT count(*) FROM outbox WHERE published_at IS NULL")
+WAITING = sql("SELECT count(*) FROM outbox WHERE published_at IS NULL")
 
 
 class FakeProducer:
-    """Queues like aiokafka: nothing is delivered before `flush`."""
-
-    def __init__(self, *, lost: bytes | None = None) -> None:
+    def __init__(self, *, lost: bytes | None = None, too_large: bytes | None = None) -> None:
         self._lost = lost
-        self._queue: list[tuple[bytes, asyncio.Future[None]]] = []
+        self._too_large = too_large
         self.delivered: list[bytes] = []
         self.headers: list[dict[str, bytes]] = []
         self.discarded = 0
 
-    async def send(
-        self, topic: str, value: bytes, key: bytes, headers: Sequence[tuple[str, bytes]]
-    ) -> Awaitable[object]:
+    async def publish(self, messages: Sequence[Outbound]) -> Sequence[Outbound]:
         forbid_open_transaction("producer")
-        future = asyncio.get_running_loop().create_future()
-        self._queue.append((key, future))
-        self.headers.append(dict(headers))
-        return future
-
-    async def flush(self) -> None:
-        for value, future in self._queue:
-            if value == self._lost:
-                future.set_exception(ConnectionError())
-            else:
-                self.delivered.append(value)
-                future.set_result(None)
-        self._queue.clear()
-        self._lost = None
+        self.headers += [dict(message.headers) for message in messages]
+        keys = [message.key for message in messages]
+        self.delivered += [key for key in keys if key not in (self._lost, self._too_large)]
+        if self._lost in keys:
+            self._lost = None
+            raise ConnectionError
+        return [message for message in messages if message.key == self._too_large]
 
     async def discard(self) -> None:
         self.discarded += 1
 
 
-class NarrowProducer(FakeProducer):
-    """Takes no row of that key: by itself, or because the broker says so."""
-
-    def __init__(self, *, too_large: bytes, says: str) -> None:
-        super().__init__()
-        self._too_large = too_large
-        self._says = says
-
-    async def send(
-        self, topic: str, value: bytes, key: bytes, headers: Sequence[tuple[str, bytes]]
-    ) -> Awaitable[object]:
-        if key != self._too_large:
-            return await super().send(topic, value, key, headers)
-        if self._says == "producer":
-            raise MessageSizeTooLargeError
-        refused = asyncio.get_running_loop().create_future()
-        refused.set_exception(MessageSizeTooLargeError())
-        return refused
-
-
 class HangingProducer(FakeProducer):
-    async def flush(self) -> None:
+    async def publish(self, messages: Sequence[Outbound]) -> Sequence[Outbound]:
         await asyncio.Event().wait()
+        return ()
 
 
-async def waiting(engine: AsyncEngine) -> int:
+async def waiting(engine: Engine) -> int:
     async with engine.connect() as connection:
         return int(await connection.scalar(WAITING) or 0)
 
 
 class TestPublishBatch:
-    async def test_publishes_in_order_and_once(self, engine: AsyncEngine) -> None:
+    async def test_publishes_in_order_and_once(self, engine: Engine) -> None:
         producer = FakeProducer()
         relay = Relay(engine, producer, holder="a", batch_size=3)
         await decide(engine, *(outgoing(f"{n}") for n in range(5)))
@@ -96,7 +64,7 @@ class TestPublishBatch:
         assert producer.delivered == [b"0", b"1", b"2", b"3", b"4"]
 
     async def test_says_in_headers_who_a_message_is_and_where_it_stands(
-        self, engine: AsyncEngine
+        self, engine: Engine
     ) -> None:
         producer, message = FakeProducer(), outgoing()
         await decide(engine, message)
@@ -108,9 +76,7 @@ class TestPublishBatch:
         assert (source, row_id) == ("settler", "1")
         assert int(xid) > 2
 
-    async def test_sends_the_whole_batch_again_when_one_row_failed(
-        self, engine: AsyncEngine
-    ) -> None:
+    async def test_sends_the_whole_batch_again_when_one_row_failed(self, engine: Engine) -> None:
         producer = FakeProducer(lost=b"x")
         relay = Relay(engine, producer, holder="a")
         await decide(engine, outgoing("w"), outgoing("x"))
@@ -121,11 +87,10 @@ class TestPublishBatch:
         assert await relay.publish_batch() == 2
         assert producer.delivered == [b"w", b"w", b"x"]
 
-    @pytest.mark.parametrize("says", ["producer", "broker"])
     async def test_leaves_a_row_that_is_too_large_to_the_sweep_and_goes_on(
-        self, engine: AsyncEngine, says: str
+        self, engine: Engine
     ) -> None:
-        producer = NarrowProducer(too_large=b"b", says=says)
+        producer = FakeProducer(too_large=b"b")
         relay = Relay(engine, producer, holder="a")
         await decide(engine, outgoing("a"), outgoing("b"), outgoing("c"))
         counted = TOO_LARGE._value.get()
@@ -136,21 +101,18 @@ class TestPublishBatch:
         assert await waiting(engine) == 0
         assert TOO_LARGE._value.get() == counted + 1
 
-    async def test_k3_does_not_lose_a_lower_id_that_commits_late(self, engine: AsyncEngine) -> None:
+    async def test_k3_does_not_lose_a_lower_id_that_commits_late(self, engine: Engine) -> None:
         producer = FakeProducer()
         relay = Relay(engine, producer, holder="a")
-        async with engine.connect() as slow:
+        async with engine.begin() as slow:
             await add_to_outbox(slow, [outgoing("low")])
             await decide(engine, outgoing("high"))
             assert await relay.publish_batch() == 1
-            await slow.commit()
 
         assert await relay.publish_batch() == 1
         assert producer.delivered == [b"high", b"low"]
 
-    async def test_k4_stands_by_until_the_lease_of_another_runs_out(
-        self, engine: AsyncEngine
-    ) -> None:
+    async def test_k4_stands_by_until_the_lease_of_another_runs_out(self, engine: Engine) -> None:
         producer = FakeProducer()
         gone = Relay(engine, producer, holder="a", term=timedelta(milliseconds=300))
         standby = Relay(engine, producer, holder="b")
@@ -166,10 +128,10 @@ class TestPublishBatch:
         assert producer.delivered == [b"1", b"2"]
         assert await gone.publish_batch() == 0
         async with engine.connect() as connection:
-            assert await connection.scalar(text("SELECT epoch FROM lease")) == 2
+            assert await connection.scalar(sql("SELECT epoch FROM lease")) == 2
 
     async def test_marks_nothing_when_it_is_cancelled_while_publishing(
-        self, engine: AsyncEngine
+        self, engine: Engine
     ) -> None:
         relay = Relay(engine, HangingProducer(), holder="a")
         await decide(engine, outgoing())
@@ -182,7 +144,7 @@ class TestPublishBatch:
 
 class TestRelay:
     async def test_k13_keeps_rows_and_begins_anew_when_the_broker_fails(
-        self, engine: AsyncEngine, monkeypatch: pytest.MonkeyPatch
+        self, engine: Engine, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("swap_runtime.relay.PAUSE_SECONDS", 0)
         producer = FakeProducer(lost=b"a")
@@ -196,7 +158,7 @@ class TestRelay:
         await relay()
         assert producer.delivered == [b"a"]
 
-    async def test_lets_another_begin_when_it_stops(self, engine: AsyncEngine) -> None:
+    async def test_lets_another_begin_when_it_stops(self, engine: Engine) -> None:
         producer = FakeProducer()
         stopped, standby = (Relay(engine, producer, holder=holder) for holder in ("a", "b"))
         await decide(engine, outgoing("1"))
@@ -216,13 +178,11 @@ from swap_runtime.database import create_engine
 from swap_runtime.relay import Relay
 
 class Producer:
-    async def send(self, topic, value, key, headers):
+    async def publish(self, messages):
         with open(sys.argv[2], "ab") as delivered:
-            delivered.write(dict(headers)["message_id"] + b"\\n")
-        future = asyncio.get_running_loop().create_future()
-        future.set_result(None)
-        return future
-    async def flush(self): ...
+            for message in messages:
+                delivered.write(dict(message.headers)["message_id"] + b"\\n")
+        return ()
     async def discard(self): ...
 
 async def main():
@@ -243,7 +203,7 @@ class TestCrash:
         ],
     )
     async def test_a_message_survives_a_crash(
-        self, engine: AsyncEngine, url: str, tmp_path: Path, point: str, deliveries: int
+        self, engine: Engine, url: str, tmp_path: Path, point: str, deliveries: int
     ) -> None:
         message, delivered = outgoing(), tmp_path / "delivered"
         await decide(engine, message)

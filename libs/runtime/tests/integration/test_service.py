@@ -17,13 +17,11 @@ import aiohttp
 import pytest
 from aiohttp import web
 from pydantic import SecretStr
-from sqlalchemy import text
-from sqlalchemy.ext.asyncio import AsyncEngine
 
 from libs.runtime.tests.fakes import KeepNotes, Note, a_note, decide, make_tables
 from swap_contracts.envelope import Envelope, Topic
 from swap_runtime.consuming import consume
-from swap_runtime.database import reading
+from swap_runtime.database import Engine, reading
 from swap_runtime.outbox import Outgoing
 from swap_runtime.running import Running
 from swap_runtime.service import Service
@@ -36,6 +34,7 @@ from swap_runtime.settings import (
     SweepSettings,
     WatchdogSettings,
 )
+from swap_runtime.sql import sql
 from swap_runtime.supervision import Beat
 from tests.plugins.broker import Broker
 from tests.plugins.postgres import Database
@@ -111,7 +110,7 @@ def api_url(database: Database) -> str:
 
 class TestWithoutKafka:
     async def test_k14_is_ready_and_every_message_arrives(
-        self, url: str, api_url: str, engine: AsyncEngine
+        self, url: str, api_url: str, engine: Engine
     ) -> None:
         api, settler = a_service("api", api_url), a_service("settler", url)
         notes = KeepNotes(settler.engine)
@@ -138,7 +137,7 @@ class TestWithoutKafka:
 
 class TestWithKafka:
     async def test_k13_messages_take_the_fast_path_when_kafka_comes_later(
-        self, url: str, api_url: str, broker: Broker, engine: AsyncEngine
+        self, url: str, api_url: str, broker: Broker, engine: Engine
     ) -> None:
         api = a_service("api", api_url, broker.settings)
         settler = a_service("settler", url, broker.settings)
@@ -329,13 +328,13 @@ async def kept(notes: KeepNotes, number: int) -> bool:
     return len(await notes.kept()) >= number
 
 
-async def notes_of(engine: AsyncEngine) -> Sequence[tuple[str, int]]:
+async def notes_of(engine: Engine) -> Sequence[tuple[str, int]]:
     return await KeepNotes(engine).kept()
 
 
-async def published(engine: AsyncEngine) -> bool:
+async def published(engine: Engine) -> bool:
     async with reading(engine) as connection:
         waiting = await connection.scalar(
-            text("SELECT count(*) FROM outbox WHERE published_at IS NULL")
+            sql("SELECT count(*) FROM outbox WHERE published_at IS NULL")
         )
     return not waiting

@@ -5,17 +5,16 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import text
-from sqlalchemy.ext.asyncio import AsyncEngine
 
 from libs.runtime.tests.fakes import NOTES, KeepNotes, a_note, decide, outgoing
 from swap_runtime.batches import Batches
 from swap_runtime.consumer import Consumer
-from swap_runtime.database import transaction
+from swap_runtime.database import Engine, transaction
 from swap_runtime.errors import Unavailable
 from swap_runtime.outbox import add_to_outbox
 from swap_runtime.parking import Position, PostgresParking, Record
 from swap_runtime.settings import SweepSettings
+from swap_runtime.sql import sql
 from swap_runtime.sweep import Sweep
 
 pytestmark = pytest.mark.connected
@@ -27,7 +26,7 @@ WHEN_OVERDUE = SweepSettings(idle_after=timedelta(hours=1), overdue_after=timede
 class Room:
     """A consumer in the reader's schema, which sweeps the settler's outbox."""
 
-    def __init__(self, reader: AsyncEngine, settings: SweepSettings = AT_ONCE) -> None:
+    def __init__(self, reader: Engine, settings: SweepSettings = AT_ONCE) -> None:
         self.notes = KeepNotes(reader)
         batches = Batches(NOTES, self.notes, PostgresParking(reader, consumer="test"))
         self.consumer = Consumer(NOTES, "test", batches)
@@ -40,13 +39,13 @@ class Room:
 
 
 @pytest.fixture
-def room(reader: AsyncEngine) -> Room:
+def room(reader: Engine) -> Room:
     return Room(reader)
 
 
 class TestSweep:
     async def test_k14_delivers_without_kafka_in_order_and_once(
-        self, room: Room, engine: AsyncEngine
+        self, room: Room, engine: Engine
     ) -> None:
         await decide(engine, *(outgoing(version=n) for n in range(1, 6)))
 
@@ -57,7 +56,7 @@ class TestSweep:
         assert await room.watermark() == 5
 
     async def test_k9_what_kafka_brought_already_acts_once(
-        self, room: Room, engine: AsyncEngine
+        self, room: Room, engine: Engine
     ) -> None:
         await decide(engine, outgoing(version=1), outgoing(version=2))
         await room.notes([a_note(version=1)])
@@ -67,7 +66,7 @@ class TestSweep:
         assert await room.notes.kept() == [("a", 1), ("a", 2)]
 
     async def test_leaves_the_work_to_kafka_while_it_brings_messages(
-        self, reader: AsyncEngine, engine: AsyncEngine
+        self, reader: Engine, engine: Engine
     ) -> None:
         room = Room(reader, WHEN_OVERDUE)
         await decide(engine, outgoing())
@@ -77,27 +76,26 @@ class TestSweep:
         assert await room.notes.kept() == []
 
     async def test_takes_what_is_overdue_even_while_kafka_is_busy(
-        self, reader: AsyncEngine, engine: AsyncEngine
+        self, reader: Engine, engine: Engine
     ) -> None:
         room = Room(reader, WHEN_OVERDUE)
         await decide(engine, outgoing())
         async with transaction(engine) as connection:
-            await connection.execute(text("UPDATE outbox SET created_at = now() - interval '61 s'"))
+            await connection.execute(sql("UPDATE outbox SET created_at = now() - interval '61 s'"))
 
         await room.sweep()
 
         assert await room.notes.kept() == [("a", 1)]
 
     async def test_k3_the_watermark_waits_for_a_transaction_that_may_still_commit(
-        self, room: Room, engine: AsyncEngine
+        self, room: Room, engine: Engine
     ) -> None:
-        async with engine.connect() as slow:
+        async with engine.begin() as slow:
             await add_to_outbox(slow, [outgoing("low")])
             await decide(engine, outgoing("high"))
             await room.sweep()
             assert await room.notes.kept() == [("high", 1)]
             assert await room.watermark() == 0
-            await slow.commit()
 
         await room.sweep()
 
@@ -105,7 +103,7 @@ class TestSweep:
         assert await room.watermark() == 2
 
     async def test_a_second_replica_stands_by(
-        self, room: Room, reader: AsyncEngine, engine: AsyncEngine
+        self, room: Room, reader: Engine, engine: Engine
     ) -> None:
         await room.sweep()
         standby = Sweep(reader, room.consumer, source="settler", holder="b", settings=AT_ONCE)
@@ -118,7 +116,7 @@ class TestSweep:
         await standby()
         assert await room.notes.kept() == [("a", 1)]
 
-    async def test_moves_over_parked_messages(self, room: Room, engine: AsyncEngine) -> None:
+    async def test_moves_over_parked_messages(self, room: Room, engine: Engine) -> None:
         room.notes.poison = {"bad"}
         await decide(engine, outgoing("bad"), outgoing("good"))
 
@@ -128,7 +126,7 @@ class TestSweep:
         assert await room.watermark() == 2
 
     async def test_waits_for_a_source_that_has_no_tables_yet(
-        self, room: Room, reader: AsyncEngine
+        self, room: Room, reader: Engine
     ) -> None:
         sweep = Sweep(reader, room.consumer, source="notifier", holder="a", settings=AT_ONCE)
 
@@ -138,7 +136,7 @@ class TestSweep:
 
 class TestWatermark:
     async def test_a_message_from_kafka_below_it_is_a_duplicate_without_being_looked_up(
-        self, room: Room, engine: AsyncEngine, reader: AsyncEngine
+        self, room: Room, engine: Engine, reader: Engine
     ) -> None:
         await decide(engine, outgoing())
         await room.sweep()
@@ -146,7 +144,7 @@ class TestWatermark:
         mark = room.consumer.watermark
         assert mark is not None
         async with transaction(reader) as connection:
-            await connection.execute(text("DELETE FROM inbox"))  # as pruning does
+            await connection.execute(sql("DELETE FROM inbox"))  # as pruning does
 
         for position in (mark, Position(mark.source, mark.xid - 1, mark.id + 9)):
             message = outgoing()

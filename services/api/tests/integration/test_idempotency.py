@@ -82,7 +82,7 @@ class TestIdempotencyKey:
         app = await api.an_app()
         first = await api.create(app, a_body(), key="k-1")
         async with api.service.engine.begin() as connection:
-            await connection.exec_driver_sql(
+            await connection.execute(
                 "UPDATE idempotency SET created_at = created_at - interval '25 hours'"
             )
 
@@ -95,7 +95,7 @@ class TestIdempotencyKey:
         app = await api.an_app()
         await api.create(app, a_body(), key="old")
         async with api.service.engine.begin() as connection:
-            await connection.exec_driver_sql(
+            await connection.execute(
                 "UPDATE idempotency SET created_at = created_at - interval '25 hours'"
             )
         await api.create(app, a_body(), key="new")
@@ -125,7 +125,7 @@ class TestAfterACrash:
 
         early = await api.create(app, a_body(), key="k-1")
         async with api.service.engine.begin() as connection:
-            await connection.exec_driver_sql(
+            await connection.execute(
                 "UPDATE idempotency SET claimed_until = now() - interval '1 second'"
             )
         late = await api.create(app, a_body(), key="k-1")
@@ -143,7 +143,7 @@ class TestAfterACrash:
 
         async def steal_and_commit(self: object, batch: object) -> object:
             async with api.service.engine.begin() as connection:
-                await connection.exec_driver_sql("UPDATE idempotency SET claim = uuidv7()")
+                await connection.execute("UPDATE idempotency SET claim = uuidv7()")
             return await commit(self, batch)  # type: ignore[arg-type]
 
         monkeypatch.setattr(PostgresCreations, "_commit", steal_and_commit)
@@ -156,7 +156,7 @@ class TestAfterACrash:
 
 async def _claim_and_die(api: Harness, app_id: object) -> None:
     async with api.service.engine.begin() as connection:
-        await connection.exec_driver_sql(
+        await connection.execute(
             "INSERT INTO idempotency (app_id, key, body_hash, claim, claimed_until, created_at)"
             f" VALUES ('{app_id}', 'k-1', 'x', uuidv7(), now() + interval '15 seconds', now())"
         )

@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from api_factories import ALICE, AT, BOB, HASH, a_body, a_message, a_swap, an_input
 from api_harness import App, Harness
-from sqlalchemy import text
 
 from swap_contracts.swaps import SwapChanged
+from swap_runtime.sql import sql
 
 pytestmark = pytest.mark.connected
 
@@ -227,18 +227,18 @@ class TestList:
     async def test_never_scans_history(self, api: Harness) -> None:
         app = await api.an_app()
         async with api.service.engine.begin() as connection:
-            await connection.execute(text(A_LONG_HISTORY), {"app_id": app.id})
-            await connection.exec_driver_sql("ANALYZE swap")
+            await connection.execute(sql(A_LONG_HISTORY), {"app_id": app.id})
+            await connection.execute("ANALYZE swap")
 
         with api.statements() as seen:
             await api.get(app, "/swaps")
             await api.get(app, f"/swaps?address={ALICE}")
 
         plans = [
-            row[0]
+            line
             for statement in seen.texts
             if "FROM swap" in statement
-            for row in await api.rows("EXPLAIN " + _with_values(statement, app), **{})
+            for line in await api.plan(statement)
         ]
         assert plans
         assert not any("Seq Scan on swap" in line for line in plans)
@@ -252,20 +252,6 @@ SELECT uuidv7(), CASE WHEN n % 50 = 0 THEN CAST(:app_id AS uuid) ELSE uuidv7() E
   'completed'
 FROM generate_series(1, 20000) AS n
 """
-
-
-def _with_values(statement: str, app: App) -> str:
-    values = {
-        "app_id": f"'{app.id}'",
-        "addresses": f"ARRAY['{ALICE.lower()}']",
-        "expired": "'expired'",
-        "reach": "21",
-        "offset": "0",
-        "limit": "21",
-    }
-    for name, value in values.items():
-        statement = statement.replace(f"%({name})s::UUID", value).replace(f"%({name})s", value)
-    return statement.replace("::VARCHAR[]", "").replace("::VARCHAR", "").replace("::INTEGER", "")
 
 
 async def _watch(database: object, *, head: int) -> None:

@@ -6,14 +6,13 @@ from collections.abc import AsyncIterator, Callable, Iterator
 
 import pytest
 from pydantic import SecretStr
-from sqlalchemy import text
-from sqlalchemy.ext.asyncio import AsyncEngine
 from watch_factories import NETWORK
 from watch_world import World
 
 from swap_chain_watcher.adapters.unit_of_work import lease_name
-from swap_runtime.database import create_engine, transaction
+from swap_runtime.database import Engine, create_engine, transaction
 from swap_runtime.leases import Lease
+from swap_runtime.sql import sql
 from tests.plugins.invariants import OF_THE_WATCHER, Audit
 from tests.plugins.postgres import Database
 
@@ -39,16 +38,16 @@ def database_url(audit: Audit, database: Database, migrated: Callable[[str], str
 
 
 @pytest.fixture
-async def engine(database_url: str) -> AsyncIterator[AsyncEngine]:
+async def engine(database_url: str) -> AsyncIterator[Engine]:
     engine = create_engine(SecretStr(database_url), application_name="test")
     async with transaction(engine) as connection:
-        await connection.execute(text(f"TRUNCATE {TABLES} CASCADE"))
+        await connection.execute(sql(f"TRUNCATE {TABLES} CASCADE"))
     yield engine
     await engine.dispose()
 
 
 @pytest.fixture
-async def epoch(engine: AsyncEngine) -> int:
+async def epoch(engine: Engine) -> int:
     lease = Lease(engine, lease_name(NETWORK), holder="test")
     await lease.acquire()
     assert lease.epoch is not None
@@ -56,5 +55,5 @@ async def epoch(engine: AsyncEngine) -> int:
 
 
 @pytest.fixture
-def world(engine: AsyncEngine, epoch: int) -> World:
+def world(engine: Engine, epoch: int) -> World:
     return World(engine, epoch)

@@ -14,8 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Row, event, text
-from sqlalchemy.ext.asyncio import AsyncEngine
 from watch_factories import (
     DEPOSIT_ADDRESS,
     NETWORK,
@@ -35,7 +33,9 @@ from swap_chain_watcher.ports import CursorMoved, Target
 from swap_chain_watcher.usecases.advance_watch import AdvanceWatch
 from swap_chains import events
 from swap_chains.events import Block, BlockAdded, BlocksFinalized, BlocksReverted, ChainEvent
+from swap_runtime.database import Engine
 from swap_runtime.leases import Lease, LeaseLost
+from swap_runtime.sql import Row, sql
 
 pytestmark = pytest.mark.connected
 
@@ -47,7 +47,7 @@ UINT256_MAX = 2**256 - 1
 class Database:
     """The use case on Postgres, and what it left there."""
 
-    def __init__(self, engine: AsyncEngine, epoch: int, **policy: object) -> None:
+    def __init__(self, engine: Engine, epoch: int, **policy: object) -> None:
         self.engine = engine
         self.epoch = epoch
         self.work = PostgresUnitOfWork(engine, consumer="chain_watcher")
@@ -80,9 +80,9 @@ class Database:
         gone = tuple(block for block in recent if block.number > ancestor.number)
         await self.hears(BlocksReverted(ancestor, gone))
 
-    async def rows(self, statement: str) -> Sequence[Row[Any]]:
+    async def rows(self, statement: str) -> Sequence[Row]:
         async with self.engine.connect() as connection:
-            return (await connection.execute(text(statement))).all()
+            return await connection.execute(sql(statement))
 
     async def messages(self) -> list[dict[str, Any]]:
         rows = await self.rows("SELECT payload FROM outbox ORDER BY id")
@@ -96,7 +96,7 @@ class Database:
 
 
 @pytest.fixture
-async def database_(engine: AsyncEngine, epoch: int) -> Database:
+async def database_(engine: Engine, epoch: int) -> Database:
     database = Database(engine, epoch)
     await database.begun()
     return database
@@ -328,19 +328,17 @@ class TestMovements:
 
 
 @contextmanager
-def statements_of(engine: AsyncEngine) -> Iterator[dict[str, Any]]:
+def statements_of(engine: Engine) -> Iterator[dict[str, Any]]:
     seen: dict[str, Any] = {"statements": [], "commits": 0}
 
-    def executed(*args: Any) -> None:
-        seen["statements"].append(args[2])
+    def heard(statement: str) -> None:
+        if statement == "COMMIT":
+            seen["commits"] += 1
+        else:
+            seen["statements"].append(statement)
 
-    def committed(_: object) -> None:
-        seen["commits"] += 1
-
-    event.listen(engine.sync_engine, "before_cursor_execute", executed)
-    event.listen(engine.sync_engine, "commit", committed)
+    engine.heard = heard
     try:
         yield seen
     finally:
-        event.remove(engine.sync_engine, "before_cursor_execute", executed)
-        event.remove(engine.sync_engine, "commit", committed)
+        engine.heard = None

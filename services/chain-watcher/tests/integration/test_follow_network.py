@@ -8,8 +8,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from sqlalchemy import text
-from sqlalchemy.ext.asyncio import AsyncEngine
+from psycopg import AsyncConnection
 from watch_factories import (
     NETWORK,
     TREASURY,
@@ -28,7 +27,9 @@ from swap_chains.errors import ChainMismatch
 from swap_chains.fake import FakeReader
 from swap_contracts.deposits import DepositHinted, DepositTargetAssigned
 from swap_contracts.topics import DEPOSIT_HINTED, DEPOSIT_TARGET_ASSIGNED
+from swap_runtime.database import Engine
 from swap_runtime.errors import Refused
+from swap_runtime.sql import sql
 
 pytestmark = pytest.mark.connected
 
@@ -98,7 +99,7 @@ class TestFollowNetwork:
 
         async with world.engine.connect() as connection:
             broken = await connection.scalar(
-                text(
+                sql(
                     "SELECT count(*) FROM chain_block b JOIN watch_cursor c USING (network)"
                     " LEFT JOIN chain_block p ON p.network = b.network AND p.state = 'canonical'"
                     " AND p.number = b.number - 1 WHERE b.state = 'canonical'"
@@ -106,13 +107,13 @@ class TestFollowNetwork:
                 )
             )
             told = await connection.execute(
-                text(
+                sql(
                     "SELECT key, count(*) AS messages, count(DISTINCT message_id) AS ids"
                     " FROM outbox GROUP BY key"
                 )
             )
             last = await connection.execute(
-                text(
+                sql(
                     "SELECT DISTINCT ON (id) state, block_number FROM movement"
                     " WHERE state IS NOT NULL ORDER BY id, version DESC"
                 )
@@ -241,7 +242,7 @@ class TestHints:
             await world.says(("seen", 1))
 
     async def test_reach_the_follower_through_postgres_and_only_once(
-        self, world: World, engine: AsyncEngine
+        self, world: World, database_url: str
     ) -> None:
         envelope = DEPOSIT_HINTED.seal(
             DepositHinted(network=NETWORK, transaction_hash="0xabc"),
@@ -251,14 +252,12 @@ class TestHints:
         )
         take_hints = TakeHints(world.work, networks=[NETWORK])
         heard: list[str] = []
-        async with engine.connect() as connection:
-            await connection.execution_options(isolation_level="AUTOCOMMIT")
-            await connection.execute(text(f'LISTEN "{hint_channel(NETWORK)}"'))
+        url = database_url.replace("+psycopg", "")
+        async with await AsyncConnection.connect(url, autocommit=True) as connection:
+            await connection.execute(f'LISTEN "{hint_channel(NETWORK)}"')
             await take_hints([envelope])
             await take_hints([envelope])
-            raw = (await connection.get_raw_connection()).driver_connection
-            assert raw is not None
-            async for notification in raw.notifies(timeout=0.5):
+            async for notification in connection.notifies(timeout=0.5):
                 heard.append(notification.channel)
 
         assert heard == [hint_channel(NETWORK)]
@@ -270,7 +269,7 @@ class TestHints:
 
 
 class TestTargets:
-    async def test_are_kept_once(self, world: World, engine: AsyncEngine) -> None:
+    async def test_are_kept_once(self, world: World, engine: Engine) -> None:
         envelopes = [
             DEPOSIT_TARGET_ASSIGNED.seal(
                 DepositTargetAssigned(network=NETWORK, address=USER, since=NOW),
@@ -284,7 +283,7 @@ class TestTargets:
         await AssignTargets(world.work)(envelopes)
 
         async with engine.connect() as connection:
-            rows = (await connection.execute(text("SELECT * FROM deposit_target"))).all()
+            rows = await connection.execute(sql("SELECT * FROM deposit_target"))
         assert [(row.network, row.address, row.since) for row in rows] == [(NETWORK, USER, NOW)]
 
 

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from sqlalchemy import text
 from watch_factories import (
     NETWORK,
     a_deposit,
@@ -19,6 +18,7 @@ from swap_chain_watcher.usecases.look_again import LookAgain
 from swap_chain_watcher.usecases.resume_network import ResumeNetwork
 from swap_chains.events import BlockAdded
 from swap_chains.fake import FakeChain, FakeReader
+from swap_runtime.sql import sql
 
 pytestmark = pytest.mark.connected
 
@@ -168,8 +168,8 @@ class TestLookAgain:
 
         assert (await world.messages())[0]["sequence_number"] == 7
         async with world.engine.connect() as connection:
-            last = await connection.scalar(text("SELECT max(id) FROM outbox"))
-            progress = (await connection.execute(text("SELECT * FROM progress"))).one()
+            last = await connection.scalar(sql("SELECT max(id) FROM outbox"))
+            progress = (await connection.execute(sql("SELECT * FROM progress"))).one()
         assert progress.last_outbox_id == last
 
     async def test_adds_nothing_that_is_known(self, world: World) -> None:

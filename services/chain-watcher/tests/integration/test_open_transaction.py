@@ -5,17 +5,16 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from sqlalchemy.ext.asyncio import AsyncEngine
 from watch_factories import a_network
 
 from swap_chain_watcher.adapters.chains import EvmChain
 from swap_chains.evm.rpc import open_session
-from swap_runtime.database import TransactionOpen, transaction
+from swap_runtime.database import Engine, TransactionOpen, transaction
 
 pytestmark = pytest.mark.connected
 
 
-async def test_ask_no_node_inside_a_transaction(engine: AsyncEngine) -> None:
+async def test_ask_no_node_inside_a_transaction(engine: Engine) -> None:
     async with open_session() as session:
         chain = EvmChain(
             a_network(),

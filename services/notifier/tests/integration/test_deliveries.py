@@ -13,8 +13,7 @@ import pytest
 import standardwebhooks
 from aiohttp import web
 from pydantic import SecretStr
-from sqlalchemy import text
-from sqlalchemy.ext.asyncio import AsyncEngine
+from sqlalchemy.dialects import postgresql
 
 from services.notifier.tests.factories import NOW, a_swap, sealed
 from services.notifier.tests.sink import Sink, answering, hang_up, never_answer, open_sink
@@ -35,7 +34,8 @@ from swap_notifier.usecases.discard_messages import DiscardMessages
 from swap_notifier.usecases.forget_messages import ForgetMessages
 from swap_notifier.usecases.replay_messages import ReplayMessages
 from swap_notifier.usecases.rotate_secret import RotateSecret
-from swap_runtime.database import create_engine
+from swap_runtime.database import Engine, create_engine
+from swap_runtime.sql import sql
 from swap_runtime.supervision import cancelled
 from swap_runtime.wake import Wake
 
@@ -45,12 +45,10 @@ DAY = timedelta(days=1)
 
 
 @pytest.fixture
-async def engine(migrated: Callable[[str], str]) -> AsyncIterator[AsyncEngine]:
+async def engine(migrated: Callable[[str], str]) -> AsyncIterator[Engine]:
     engine = create_engine(SecretStr(migrated("notifier")), application_name="test")
     async with engine.begin() as connection:
-        await connection.execute(
-            text("TRUNCATE endpoint, webhook_message, delivery_attempt, inbox")
-        )
+        await connection.execute(sql("TRUNCATE endpoint, webhook_message, delivery_attempt, inbox"))
     yield engine
     await engine.dispose()
 
@@ -64,7 +62,7 @@ async def sink() -> AsyncIterator[Sink]:
 class Notifier:
     """One process's parts, with a clock that a test turns."""
 
-    def __init__(self, engine: AsyncEngine) -> None:
+    def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.now = NOW
         self.endpoints = PostgresEndpoints(engine)
@@ -152,7 +150,7 @@ class Notifier:
         async with self.engine.connect() as connection:
             return list(
                 await connection.execute(
-                    text("SELECT * FROM webhook_message ORDER BY sequence, endpoint_id")
+                    sql("SELECT * FROM webhook_message ORDER BY sequence, endpoint_id")
                 )
             )
 
@@ -174,7 +172,7 @@ class Notifier:
 
 
 @pytest.fixture
-def notifier(engine: AsyncEngine) -> Notifier:
+def notifier(engine: Engine) -> Notifier:
     return Notifier(engine)
 
 
@@ -208,7 +206,7 @@ class TestCreating:
         swap = a_swap(app_id=endpoint.app_id)
         await notifier.tell(swap)
         async with notifier.engine.begin() as connection:
-            await connection.execute(text("TRUNCATE inbox"))
+            await connection.execute(sql("TRUNCATE inbox"))
         another = CreateMessages(
             PostgresUnitOfWork(notifier.engine, consumer="notifier"),
             lambda _: b"other bytes",
@@ -529,10 +527,10 @@ class TestForgetting:
 
 
 class TestTables:
-    async def test_equal_what_the_migrations_make(self, engine: AsyncEngine) -> None:
+    async def test_equal_what_the_migrations_make(self, engine: Engine) -> None:
         documented = {
             (table.name, column.name): (
-                str(column.type.compile(engine.dialect)).lower(),
+                str(column.type.compile(postgresql.dialect())).lower(),
                 bool(column.nullable),
             )
             for table in METADATA.tables.values()
@@ -546,7 +544,7 @@ class TestTables:
         assert documented == migrated
 
 
-COLUMNS = text("""
+COLUMNS = sql("""
 SELECT relname AS "table", attname AS "column",
        format_type(atttypid, atttypmod) AS type, attnotnull AS required
 FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid

@@ -24,6 +24,7 @@ from swap_runtime.clock import utc_now
 from swap_runtime.crashpoint import KILLED
 from swap_runtime.outbox import Outgoing
 from swap_runtime.producing import KafkaProducer
+from swap_runtime.relay import Outbound
 from swap_runtime.topics import ensure_topics
 from tests.plugins.broker import Broker
 from tests.plugins.processes import free_port
@@ -110,12 +111,8 @@ def write_catalogue(path: str, **members: Any) -> None:
 async def tell(broker: Broker, *swaps: SwapChanged) -> None:
     producer = KafkaProducer(broker.settings)
     try:
-        sent = [
-            await producer.send(out.topic, out.payload, out.key, [])
-            for out in (Outgoing.of(SWAP_CHANGED, sealed(swap)) for swap in swaps)
-        ]
-        await producer.flush()
-        await asyncio.gather(*sent)
+        outgoing = [Outgoing.of(SWAP_CHANGED, sealed(swap)) for swap in swaps]
+        await producer.publish([Outbound(o.topic, o.key, o.payload, ()) for o in outgoing])
     finally:
         await producer.discard()
 

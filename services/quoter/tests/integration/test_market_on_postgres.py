@@ -8,8 +8,7 @@ from uuid import UUID, uuid4
 
 import pytest
 from pydantic import SecretStr
-from sqlalchemy import text
-from sqlalchemy.ext.asyncio import AsyncEngine
+from sqlalchemy.dialects import postgresql
 
 from services.quoter.tests.factories import ETHEREUM, NOW, POLYGON, USDC, a_market
 from swap_chains.evm.rpc import open_session
@@ -24,7 +23,8 @@ from swap_quoter.adapters.unit_of_work import PostgresUnitOfWork
 from swap_quoter.usecases.load_market import LoadMarket
 from swap_quoter.usecases.record_completions import RecordCompletions
 from swap_quoter.usecases.record_inventory import RecordInventory
-from swap_runtime.database import TransactionOpen, create_engine, transaction
+from swap_runtime.database import Engine, TransactionOpen, create_engine, transaction
+from swap_runtime.sql import sql
 
 pytestmark = pytest.mark.connected
 
@@ -35,10 +35,10 @@ HUGE = 10**77 + 1
 
 
 @pytest.fixture
-async def engine(migrated: Callable[[str], str]) -> AsyncIterator[AsyncEngine]:
+async def engine(migrated: Callable[[str], str]) -> AsyncIterator[Engine]:
     engine = create_engine(SecretStr(migrated("quoter")), application_name="test")
     async with engine.begin() as connection:
-        await connection.execute(text("TRUNCATE inventory, completion, completion_average, inbox"))
+        await connection.execute(sql("TRUNCATE inventory, completion, completion_average, inbox"))
     yield engine
     await engine.dispose()
 
@@ -127,24 +127,24 @@ def completed(
     return SWAP_CHANGED.seal(body, version=4, occurred_at=closed_at, trace_id="t")
 
 
-async def market_inventory(engine: AsyncEngine) -> int | None:
+async def market_inventory(engine: Engine) -> int | None:
     known = await PostgresKnownMarket(engine).inventory()
     return known.get((POLYGON, USDC[POLYGON]))
 
 
-async def average(engine: AsyncEngine) -> int | None:
+async def average(engine: Engine) -> int | None:
     return (await PostgresKnownMarket(engine).completion_milliseconds()).get(ROUTE)
 
 
 class TestRecordInventory:
-    async def test_keeps_every_digit(self, engine: AsyncEngine) -> None:
+    async def test_keeps_every_digit(self, engine: Engine) -> None:
         await RecordInventory(PostgresUnitOfWork(engine, consumer="quoter"))([inventory(1, HUGE)])
 
         assert await market_inventory(engine) == HUGE
 
     @pytest.mark.parametrize("batches", [[[2], [1]], [[2, 1]], [[1, 2]], [[1], [2]]])
     async def test_keeps_the_newest_version_in_any_order(
-        self, engine: AsyncEngine, batches: Sequence[Sequence[int]]
+        self, engine: Engine, batches: Sequence[Sequence[int]]
     ) -> None:
         record = RecordInventory(PostgresUnitOfWork(engine, consumer="quoter"))
 
@@ -153,7 +153,7 @@ class TestRecordInventory:
 
         assert await market_inventory(engine) == 200
 
-    async def test_ignores_a_redelivered_message(self, engine: AsyncEngine) -> None:
+    async def test_ignores_a_redelivered_message(self, engine: Engine) -> None:
         record = RecordInventory(PostgresUnitOfWork(engine, consumer="quoter"))
 
         await record([inventory(1, 100)])
@@ -163,7 +163,7 @@ class TestRecordInventory:
 
 
 class TestRecordCompletions:
-    async def test_averages_from_the_deposit_s_sight_to_the_end(self, engine: AsyncEngine) -> None:
+    async def test_averages_from_the_deposit_s_sight_to_the_end(self, engine: Engine) -> None:
         record = RecordCompletions(PostgresUnitOfWork(engine, consumer="quoter"), window=10)
 
         await record([completed(took=timedelta(seconds=s)) for s in (2, 4)])
@@ -171,7 +171,7 @@ class TestRecordCompletions:
 
         assert await average(engine) == 4000
 
-    async def test_forgets_what_fell_out_of_the_window(self, engine: AsyncEngine) -> None:
+    async def test_forgets_what_fell_out_of_the_window(self, engine: Engine) -> None:
         record = RecordCompletions(PostgresUnitOfWork(engine, consumer="quoter"), window=3)
         swaps = [
             completed(took=timedelta(seconds=n), closed_at=NOW + timedelta(minutes=n))
@@ -182,11 +182,11 @@ class TestRecordCompletions:
         await record(swaps[2:])
 
         async with engine.connect() as connection:
-            kept = await connection.scalar(text("SELECT count(*) FROM completion"))
+            kept = await connection.scalar(sql("SELECT count(*) FROM completion"))
         assert await average(engine) == 5000
         assert kept == 3
 
-    async def test_counts_a_swap_once_and_only_its_completion(self, engine: AsyncEngine) -> None:
+    async def test_counts_a_swap_once_and_only_its_completion(self, engine: Engine) -> None:
         record = RecordCompletions(PostgresUnitOfWork(engine, consumer="quoter"), window=10)
         once = completed(took=timedelta(seconds=1))
 
@@ -203,7 +203,7 @@ class TestRecordCompletions:
 
 
 class TestLoadMarket:
-    async def test_takes_over_what_any_replica_heard(self, engine: AsyncEngine) -> None:
+    async def test_takes_over_what_any_replica_heard(self, engine: Engine) -> None:
         work = PostgresUnitOfWork(engine, consumer="quoter")
         await RecordInventory(work)([inventory(1, 500)])
         await RecordCompletions(work, window=10)([completed(took=timedelta(seconds=3))])
@@ -218,10 +218,10 @@ class TestLoadMarket:
 
 
 class TestTables:
-    async def test_equal_what_the_migrations_make(self, engine: AsyncEngine) -> None:
+    async def test_equal_what_the_migrations_make(self, engine: Engine) -> None:
         documented = {
             (table.name, column.name): (
-                str(column.type.compile(engine.dialect)).lower(),
+                str(column.type.compile(postgresql.dialect())).lower(),
                 bool(column.nullable),
             )
             for table in METADATA.tables.values()
@@ -235,7 +235,7 @@ class TestTables:
         assert documented == migrated
 
 
-COLUMNS = text("""
+COLUMNS = sql("""
 SELECT relname AS "table", attname AS "column",
        replace(format_type(atttypid, atttypmod), ',', ', ') AS type, attnotnull AS required
 FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid
@@ -244,7 +244,7 @@ WHERE relname = ANY(:tables) AND relnamespace = current_schema()::regnamespace
 """)
 
 
-async def test_asks_no_node_inside_a_transaction(engine: AsyncEngine) -> None:
+async def test_asks_no_node_inside_a_transaction(engine: Engine) -> None:
     async with open_session() as session:
         gas = ChainGas.of_nodes(ETHEREUM, ["http://127.0.0.1:1"], session)
         async with transaction(engine):

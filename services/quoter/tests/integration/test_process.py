@@ -30,6 +30,7 @@ from swap_contracts.swaps import InventoryChanged
 from swap_contracts.topics import INVENTORY_CHANGED
 from swap_runtime.outbox import Outgoing
 from swap_runtime.producing import KafkaProducer
+from swap_runtime.relay import Outbound
 from swap_runtime.topics import ensure_topics
 from tests.plugins.broker import Broker
 from tests.plugins.processes import Program, free_port
@@ -75,9 +76,7 @@ async def tell_inventory(broker: Broker, available: int, *, version: int) -> Non
     sealed = INVENTORY_CHANGED.seal(body, version=version, occurred_at=NOW, trace_id="t")
     out = Outgoing.of(INVENTORY_CHANGED, sealed)
     producer = KafkaProducer(broker.settings)
-    sent = await producer.send(out.topic, out.payload, out.key, [])
-    await producer.flush()
-    await sent
+    await producer.publish([Outbound(out.topic, out.key, out.payload, ())])
     await producer.discard()
 
 

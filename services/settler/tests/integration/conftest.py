@@ -4,10 +4,9 @@ from collections.abc import AsyncIterator, Callable, Iterator
 
 import pytest
 from pydantic import SecretStr
-from sqlalchemy import text
-from sqlalchemy.ext.asyncio import AsyncEngine
 
-from swap_runtime.database import create_engine
+from swap_runtime.database import Engine, create_engine
+from swap_runtime.sql import sql
 from tests.plugins.invariants import OF_THE_SETTLER, Audit
 from tests.plugins.postgres import Database
 
@@ -41,21 +40,19 @@ def _no_invariant_is_broken(audit: Audit, request: pytest.FixtureRequest) -> Ite
 
 
 @pytest.fixture
-async def watcher(migrated: Callable[[str], str]) -> AsyncIterator[AsyncEngine]:
+async def watcher(migrated: Callable[[str], str]) -> AsyncIterator[Engine]:
     """The chain-watcher's database, as the chain-watcher sees it."""
     engine = create_engine(SecretStr(migrated("chain-watcher")), application_name="test")
     async with engine.begin() as connection:
-        await connection.execute(text("TRUNCATE watch_cursor, outbox"))
+        await connection.execute(sql("TRUNCATE watch_cursor, outbox"))
     yield engine
     await engine.dispose()
 
 
 @pytest.fixture
-async def engine(
-    watcher: AsyncEngine, migrated: Callable[[str], str]
-) -> AsyncIterator[AsyncEngine]:
+async def engine(watcher: Engine, migrated: Callable[[str], str]) -> AsyncIterator[Engine]:
     engine = create_engine(SecretStr(migrated("settler")), application_name="test", pool_size=10)
     async with engine.begin() as connection:
-        await connection.execute(text(f"TRUNCATE {TABLES} CASCADE"))
+        await connection.execute(sql(f"TRUNCATE {TABLES} CASCADE"))
     yield engine
     await engine.dispose()

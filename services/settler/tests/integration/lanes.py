@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from sqlalchemy import text
-
 from services.settler.tests.factories import POLYGON, SIGNER, swap_id
 from services.settler.tests.fakes import FakeUnitOfWork
+from swap_runtime.sql import sql
 from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
 from swap_settler.ports import UnitOfWork
 
@@ -39,5 +38,5 @@ async def sign(unit_of_work: UnitOfWork, number: int = 7, transaction_hash: str 
         for statement in ASSIGN:
             values = {**slot, "id": output.id}
             names = {name for name in values if f":{name}" in statement}
-            await connection.execute(text(statement), {name: values[name] for name in names})
-        await connection.execute(text(SIGN), {**slot, "hash": transaction_hash})
+            await connection.execute(sql(statement), {name: values[name] for name in names})
+        await connection.execute(sql(SIGN), {**slot, "hash": transaction_hash})

@@ -6,8 +6,6 @@ from datetime import datetime
 from uuid import UUID
 
 import pytest
-from sqlalchemy import text
-from sqlalchemy.ext.asyncio import AsyncEngine
 
 from services.settler.tests.factories import (
     DEADLINE,
@@ -19,6 +17,8 @@ from services.settler.tests.factories import (
     a_request,
 )
 from services.settler.tests.settlers import Settler
+from swap_runtime.database import Engine
+from swap_runtime.sql import sql
 from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
 
 pytestmark = pytest.mark.connected
@@ -27,11 +27,11 @@ PAST = DEADLINE + MINUTE
 
 
 async def watched(
-    watcher: AsyncEngine, block_time: datetime, *, network: str = ETHEREUM, outbox_id: int = 0
+    watcher: Engine, block_time: datetime, *, network: str = ETHEREUM, outbox_id: int = 0
 ) -> None:
     async with watcher.begin() as connection:
         await connection.execute(
-            text("""
+            sql("""
 INSERT INTO watch_cursor (network, number, hash, parent_hash, time, finalized_number, start_number,
                           checked_number, last_outbox_id)
 VALUES (:network, 9, '0x1', '0x2', :time, 9, 0, 0, :outbox_id)
@@ -41,10 +41,10 @@ ON CONFLICT (network) DO UPDATE SET time = excluded.time, last_outbox_id = exclu
         )
 
 
-async def said(watcher: AsyncEngine, message_id: UUID, topic: str = "deposit.changed.v1") -> int:
+async def said(watcher: Engine, message_id: UUID, topic: str = "deposit.changed.v1") -> int:
     async with watcher.begin() as connection:
         id = await connection.scalar(
-            text("INSERT INTO outbox (message_id, topic, key, payload)"
+            sql("INSERT INTO outbox (message_id, topic, key, payload)"
                  " VALUES (:message_id, :topic, '', '') RETURNING id"),
             {"message_id": message_id, "topic": topic},
         )  # fmt: skip
@@ -52,13 +52,13 @@ async def said(watcher: AsyncEngine, message_id: UUID, topic: str = "deposit.cha
     return id
 
 
-async def status(engine: AsyncEngine) -> object:
+async def status(engine: Engine) -> object:
     async with engine.connect() as connection:
-        return await connection.scalar(text("SELECT status FROM swap"))
+        return await connection.scalar(sql("SELECT status FROM swap"))
 
 
 @pytest.fixture
-async def run(engine: AsyncEngine) -> Settler:
+async def run(engine: Engine) -> Settler:
     run = Settler(PostgresUnitOfWork(engine, consumer="settler"))
     await run.requests(a_request())
     run.now = PAST
@@ -67,7 +67,7 @@ async def run(engine: AsyncEngine) -> Settler:
 
 class TestExpireSwaps:
     async def test_expires_when_both_clocks_are_beyond(
-        self, run: Settler, engine: AsyncEngine, watcher: AsyncEngine
+        self, run: Settler, engine: Engine, watcher: Engine
     ) -> None:
         await watched(watcher, PAST)
 
@@ -82,8 +82,8 @@ class TestExpireSwaps:
     async def test_waits_for_the_source_networks_blocks(
         self,
         run: Settler,
-        engine: AsyncEngine,
-        watcher: AsyncEngine,
+        engine: Engine,
+        watcher: Engine,
         network: str,
         block_time: datetime,
     ) -> None:
@@ -93,9 +93,7 @@ class TestExpireSwaps:
 
         assert await status(engine) == "user_transfer_pending"
 
-    async def test_waits_for_our_clock(
-        self, run: Settler, engine: AsyncEngine, watcher: AsyncEngine
-    ) -> None:
+    async def test_waits_for_our_clock(self, run: Settler, engine: Engine, watcher: Engine) -> None:
         await watched(watcher, PAST)
         run.now = DEADLINE
 
@@ -104,7 +102,7 @@ class TestExpireSwaps:
         assert await status(engine) == "user_transfer_pending"
 
     async def test_waits_for_what_the_watcher_said_and_we_did_not_hear(
-        self, run: Settler, engine: AsyncEngine, watcher: AsyncEngine
+        self, run: Settler, engine: Engine, watcher: Engine
     ) -> None:
         unheard = a_deposit_message("seen", number=99)
         await watched(watcher, PAST, outbox_id=await said(watcher, unheard.message_id))
@@ -117,7 +115,7 @@ class TestExpireSwaps:
         assert await status(engine) == "expired"
 
     async def test_does_not_wait_for_what_was_said_after_that_block(
-        self, run: Settler, engine: AsyncEngine, watcher: AsyncEngine
+        self, run: Settler, engine: Engine, watcher: Engine
     ) -> None:
         later = await said(watcher, a_deposit_message("seen").message_id)
         await watched(watcher, PAST, outbox_id=later - 1)
@@ -127,13 +125,13 @@ class TestExpireSwaps:
         assert await status(engine) == "expired"
 
     async def test_does_not_look_below_the_watermark(
-        self, run: Settler, engine: AsyncEngine, watcher: AsyncEngine
+        self, run: Settler, engine: Engine, watcher: Engine
     ) -> None:
         heard = await said(watcher, a_deposit_message("seen").message_id)
         await watched(watcher, PAST, outbox_id=heard)
         async with engine.begin() as connection:
             await connection.execute(
-                text("INSERT INTO watermark (consumer, source, topic, xid, id) SELECT 'settler',"
+                sql("INSERT INTO watermark (consumer, source, topic, xid, id) SELECT 'settler',"
                      " 'chain_watcher', topic, xid, id FROM chain_watcher.outbox")
             )  # fmt: skip
 
@@ -142,7 +140,7 @@ class TestExpireSwaps:
         assert await status(engine) == "expired"
 
     async def test_a_seen_deposit_keeps_a_swap_open(
-        self, run: Settler, engine: AsyncEngine, watcher: AsyncEngine
+        self, run: Settler, engine: Engine, watcher: Engine
     ) -> None:
         await run.deposits(a_deposit_message("seen"))
         await watched(watcher, PAST)
@@ -152,11 +150,11 @@ class TestExpireSwaps:
         assert await status(engine) == "user_transfer_pending"
 
     async def test_leaves_a_swap_that_somebody_holds_to_the_next_round(
-        self, run: Settler, engine: AsyncEngine, watcher: AsyncEngine
+        self, run: Settler, engine: Engine, watcher: Engine
     ) -> None:
         await watched(watcher, PAST)
-        async with engine.connect() as other, other.begin():
-            await other.execute(text("SELECT 1 FROM swap FOR UPDATE"))
+        async with engine.begin() as other:
+            await other.execute(sql("SELECT 1 FROM swap FOR UPDATE"))
             await run.expire_swaps()
         assert await status(engine) == "user_transfer_pending"
 
@@ -164,7 +162,7 @@ class TestExpireSwaps:
         assert await status(engine) == "expired"
 
     async def test_money_after_the_end_is_claimable_on_its_own_leg(
-        self, run: Settler, engine: AsyncEngine, watcher: AsyncEngine
+        self, run: Settler, engine: Engine, watcher: Engine
     ) -> None:
         await watched(watcher, PAST)
         await run.expire_swaps()
@@ -174,7 +172,7 @@ class TestExpireSwaps:
         assert await status(engine) == "expired"
         async with engine.connect() as connection:
             claims = await connection.execute(
-                text("SELECT deposit_id IS NOT NULL, -balance FROM account"
+                sql("SELECT deposit_id IS NOT NULL AS of_deposit, -balance AS units FROM account"
                      " WHERE kind = 'claimable'")
             )  # fmt: skip
             assert [tuple(row) for row in claims] == [(True, REQUESTED)]

@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from sqlalchemy import event, text
-from sqlalchemy.ext.asyncio import create_async_engine
+from pydantic import SecretStr
 
 from services.settler.tests.lane_world import (
     DEPOSITORY,
@@ -27,7 +26,9 @@ from swap_chains.fake import FakeChain
 from swap_chains.fake.chain import NODE
 from swap_chains.ports import NodeReceipt
 from swap_domain.catalogue import NATIVE
+from swap_runtime.database import create_engine
 from swap_runtime.leases import Lease, LeaseLost
+from swap_runtime.sql import sql
 from swap_settler.adapters.lane_store import LaneName
 from swap_settler.usecases import send_payouts
 
@@ -41,10 +42,10 @@ class Killed(BaseException):
 @pytest.fixture
 async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
     migrated("chain_watcher")
-    engine = create_async_engine(migrated("settler"))
+    engine = create_engine(SecretStr(migrated("settler")), application_name="test")
     async with engine.begin() as connection:
         await connection.execute(
-            text(
+            sql(
                 "TRUNCATE swap, deposit, account, ledger_transaction, inventory, intent, signer, "
                 "nonce_slot, attempt, receipt, signer_transaction, inbox, lease CASCADE"
             )
@@ -57,11 +58,7 @@ async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
     assert epoch is not None
     world = World(engine, chain, epoch)
     await world.store.open_signer(0)
-    event.listen(
-        engine.sync_engine,
-        "before_cursor_execute",
-        lambda c, cursor, statement, *rest: world.statements.append(statement),
-    )
+    engine.heard = world.statements.append
     yield world
     await engine.dispose()
 
@@ -139,7 +136,7 @@ class TestAnOldHolder:
         lane = LaneName(DESTINATION, SIGNER).lease
         async with world.engine.begin() as connection:
             await connection.execute(
-                text("UPDATE lease SET expires_at = '-infinity' WHERE name = :n"), {"n": lane}
+                sql("UPDATE lease SET expires_at = '-infinity' WHERE name = :n"), {"n": lane}
             )
         await Lease(world.engine, lane, holder="another").acquire()
 
@@ -171,7 +168,7 @@ class TestABatch:
         async with world.engine.begin() as connection:
             to_contract = "UPDATE intent SET to_address = :a WHERE to_address = :b"
             values = {"a": DEPOSITORY, "b": a_recipient(2)}
-            await connection.execute(text(to_contract), values)
+            await connection.execute(sql(to_contract), values)
 
         await world.send_everything()
 
@@ -181,7 +178,7 @@ class TestABatch:
     async def test_never_has_more_in_flight_than_a_public_node_keeps(self, world: World) -> None:
         await world.confirmed_swaps(20)
         async with world.engine.begin() as connection:
-            await connection.execute(text("UPDATE intent SET goes_alone = true"))
+            await connection.execute(sql("UPDATE intent SET goes_alone = true"))
 
         await world.send_everything()
         assert len(world.chain.pool) == 16
@@ -352,7 +349,7 @@ class TestSlotsThatReverted:
     async def test_do_not_count_as_in_flight_until_they_are_final(self, world: World) -> None:
         await world.confirmed_swaps(17)
         async with world.engine.begin() as connection:
-            await connection.execute(text("UPDATE intent SET goes_alone = true"))
+            await connection.execute(sql("UPDATE intent SET goes_alone = true"))
         await world.send_everything()
         for number in range(1, 18):
             world.chain.refuse(a_recipient(number))
@@ -386,7 +383,7 @@ class TestAGivenUpPayment:
         await world.confirmed_swaps(1)
         async with world.engine.begin() as connection:
             drained = "UPDATE inventory SET held_base_units = 0 WHERE network = :network"
-            await connection.execute(text(drained), {"network": SOURCE})
+            await connection.execute(sql(drained), {"network": SOURCE})
         world.chain.refuse(a_recipient(1))
 
         for _ in range(3):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
-from sqlalchemy.ext.asyncio import AsyncEngine
 
 from services.settler.tests.factories import (
     PAYOUT,
@@ -16,6 +15,7 @@ from services.settler.tests.factories import (
 )
 from services.settler.tests.integration.lanes import HASH, sign
 from services.settler.tests.settlers import Settler
+from swap_runtime.database import Engine
 from swap_settler.adapters.records import PostgresRecords
 from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
 from swap_settler.http.admin import Admin
@@ -25,7 +25,7 @@ from swap_settler.usecases.list_claimable import ListClaimable
 pytestmark = pytest.mark.connected
 
 
-def client(engine: AsyncEngine) -> TestClient[web.Request, web.Application]:
+def client(engine: Engine) -> TestClient[web.Request, web.Application]:
     records = PostgresRecords(engine)
     admin = Admin(inspect_swaps=InspectSwaps(records), list_claimable=ListClaimable(records))
     app = web.Application()
@@ -35,7 +35,7 @@ def client(engine: AsyncEngine) -> TestClient[web.Request, web.Application]:
     return TestClient(TestServer(app))
 
 
-async def test_shows_a_swap_with_everything_about_it(engine: AsyncEngine) -> None:
+async def test_shows_a_swap_with_everything_about_it(engine: Engine) -> None:
     work = PostgresUnitOfWork(engine, consumer="settler")
     await Settler(work).paid_for()
     await sign(work)
@@ -61,12 +61,12 @@ async def test_shows_a_swap_with_everything_about_it(engine: AsyncEngine) -> Non
 @pytest.mark.parametrize(
     ("id", "status"), [("nonsense", 400), ("00000000-0000-0000-0000-000000000009", 404)]
 )
-async def test_says_what_is_wrong_with_a_swap_id(engine: AsyncEngine, id: str, status: int) -> None:
+async def test_says_what_is_wrong_with_a_swap_id(engine: Engine, id: str, status: int) -> None:
     async with client(engine) as http:
         assert (await http.get(f"/admin/swaps/{id}")).status == status
 
 
-async def test_lists_what_waits_for_its_owner(engine: AsyncEngine) -> None:
+async def test_lists_what_waits_for_its_owner(engine: Engine) -> None:
     run = Settler(PostgresUnitOfWork(engine, consumer="settler"))
     await run.requests(a_request())
     await run.deposits(a_deposit_message(), a_deposit_message(number=99, units=5))

@@ -9,8 +9,6 @@ from typing import Any
 import aiohttp
 import pytest
 from pydantic import SecretStr
-from sqlalchemy import text
-from sqlalchemy.ext.asyncio import AsyncEngine
 
 from services.settler.tests.lane_world import (
     DEPOSITORY,
@@ -23,9 +21,11 @@ from services.settler.tests.lane_world import (
 )
 from swap_chains.fake import FakeChain
 from swap_domain.catalogue import NATIVE
+from swap_runtime.database import Engine
 from swap_runtime.internal import AdminRoute, Internal
 from swap_runtime.leases import Lease
 from swap_runtime.metrics import REGISTRY
+from swap_runtime.sql import sql
 from swap_settler.adapters.lane_store import LaneName
 from swap_settler.adapters.signers import PostgresSigners
 from swap_settler.http.signers import SignerAdmin
@@ -65,9 +65,9 @@ class Port:
 
 
 @pytest.fixture
-async def world(engine: AsyncEngine) -> World:
+async def world(engine: Engine) -> World:
     async with engine.begin() as connection:
-        await connection.execute(text("TRUNCATE deposit, lease CASCADE"))
+        await connection.execute(sql("TRUNCATE deposit, lease CASCADE"))
     chain = FakeChain(DESTINATION, depository=DEPOSITORY, treasury=TREASURY, decimals={NATIVE: 18})
     chain.give(TREASURY, NATIVE, 10**22)
     chain.authorize(SIGNER)
@@ -203,7 +203,7 @@ class TestResuming:
         await world.store.halt("a person must look")
         async with world.engine.begin() as connection:
             await connection.execute(
-                text(
+                sql(
                     "INSERT INTO signer (network, address, next_nonce, halted_reason)"
                     " VALUES (:network, :address, 0, 'halted by the release before')"
                 ),

@@ -137,7 +137,7 @@ class TestUnitOfWork:
         async with unit_of_work() as work:
             await work.flush([Changes(ledger=(received(deposit),))], [])
 
-        with pytest.raises(Exception, match=r"was booked|dedupe_key"):
+        with pytest.raises(Exception, match=r"was booked|ledger_transaction"):
             async with unit_of_work() as work:
                 await work.flush([Changes(ledger=(received(deposit),))], [])
 

@@ -8,18 +8,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from time import monotonic
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 from pydantic import SecretStr
-from sqlalchemy import Row
-from sqlalchemy.ext.asyncio import AsyncEngine
 
 from swap_api.adapters import statements
 from swap_api.adapters.gathering import Gathering
 from swap_api.domain.keys import Allowances, Caller, Environment, KeyKind
 from swap_api.ports import Clock
-from swap_runtime.database import reading, transaction
+from swap_runtime.database import Engine, reading, transaction
+from swap_runtime.sql import Row
 
 REMEMBERED_FOR: Final = timedelta(seconds=5)
 REMEMBERED_MAX: Final = 10_000
@@ -45,7 +44,7 @@ class _Remembered:
 
 
 class PostgresCallers:
-    def __init__(self, engine: AsyncEngine, hashes: KeyHashes, *, clock: Clock) -> None:
+    def __init__(self, engine: Engine, hashes: KeyHashes, *, clock: Clock) -> None:
         self._engine = engine
         self._hashes = hashes
         self._clock = clock
@@ -99,7 +98,7 @@ class PostgresCallers:
         return [found.get(key_hash) for key_hash in hashes]
 
 
-def _to_caller(row: Row[Any]) -> Caller:
+def _to_caller(row: Row) -> Caller:
     return Caller(
         key_id=row.key_id,
         app_id=row.app_id,

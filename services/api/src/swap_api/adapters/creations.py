@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from uuid import UUID
 
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
-
 from swap_api.adapters import statements
 from swap_api.adapters.gathering import Gathering
 from swap_api.adapters.idempotency import in_progress
@@ -14,13 +12,13 @@ from swap_api.adapters.rows import swap_row
 from swap_api.ports import NewSwap, SequenceNumberTaken
 from swap_runtime.columns import columns
 from swap_runtime.crashpoint import crashpoint
-from swap_runtime.database import reading, transaction
+from swap_runtime.database import Connection, Engine, reading, transaction
 from swap_runtime.errors import Unavailable
 from swap_runtime.outbox import add_to_outbox
 
 
 class PostgresCreations:
-    def __init__(self, engine: AsyncEngine, *, batch_max: int = 128) -> None:
+    def __init__(self, engine: Engine, *, batch_max: int = 128) -> None:
         self._engine = engine
         self._adding: Gathering[NewSwap, None] = Gathering(self._add_batch, batch_max=batch_max)
 
@@ -71,7 +69,7 @@ class PostgresCreations:
         return [None if swap_id in there else error for swap_id in ids]
 
 
-async def _lock_claims(connection: AsyncConnection, batch: Sequence[NewSwap]) -> frozenset[UUID]:
+async def _lock_claims(connection: Connection, batch: Sequence[NewSwap]) -> frozenset[UUID]:
     claims = [new.claim for new in batch if new.claim is not None]
     if not claims:
         return frozenset()
@@ -83,14 +81,14 @@ async def _lock_claims(connection: AsyncConnection, batch: Sequence[NewSwap]) ->
     return frozenset(await connection.scalars(statements.LOCK_CLAIMS, values))
 
 
-async def _insert(connection: AsyncConnection, batch: Sequence[NewSwap]) -> frozenset[UUID]:
+async def _insert(connection: Connection, batch: Sequence[NewSwap]) -> frozenset[UUID]:
     if not batch:
         return frozenset()
     rows = columns([swap_row(new.row) for new in batch])
     return frozenset(await connection.scalars(statements.INSERT_SWAPS, rows))
 
 
-async def _answer_claims(connection: AsyncConnection, batch: Sequence[NewSwap]) -> None:
+async def _answer_claims(connection: Connection, batch: Sequence[NewSwap]) -> None:
     rows: list[dict[str, object]] = [
         {
             "claim": new.claim.token,

@@ -6,12 +6,10 @@ from collections.abc import Mapping
 from time import monotonic
 from typing import Final
 
-from sqlalchemy.ext.asyncio import AsyncEngine
-
 from swap_api import observe
 from swap_api.adapters import statements
 from swap_api.adapters.gathering import Gathering
-from swap_runtime.database import reading
+from swap_runtime.database import Engine, reading
 
 FRESH_SECONDS: Final = 0.25
 
@@ -19,7 +17,7 @@ FRESH_SECONDS: Final = 0.25
 class WatchedHeads:
     """The watcher's published view. While it cannot be read, the last known heads stand."""
 
-    def __init__(self, engine: AsyncEngine) -> None:
+    def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._heads: Mapping[str, int] = {}
         self._read_at = float("-inf")

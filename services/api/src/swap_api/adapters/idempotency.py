@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
-
-from sqlalchemy import Row
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
 from swap_api.adapters import statements
 from swap_api.adapters.gathering import Gathering
@@ -16,7 +13,8 @@ from swap_api.domain.refusals import ApiRefusal
 from swap_api.ports import Claim, Clock, Replay
 from swap_contracts.public.errors import ErrorCode
 from swap_runtime.columns import columns
-from swap_runtime.database import transaction
+from swap_runtime.database import Connection, Engine, transaction
+from swap_runtime.sql import Row
 
 # Longer than any request may take: when it is over, nothing was created and nothing will be.
 CLAIM_TERM: Final = timedelta(seconds=15)
@@ -27,7 +25,7 @@ Outcome = Replay | None
 
 
 class PostgresIdempotency:
-    def __init__(self, engine: AsyncEngine, *, clock: Clock) -> None:
+    def __init__(self, engine: Engine, *, clock: Clock) -> None:
         self._engine = engine
         self._clock = clock
         self._claiming: Gathering[Claim, Outcome] = Gathering(self._claim_batch, batch_max=256)
@@ -45,7 +43,7 @@ class PostgresIdempotency:
         values = {"before": self._clock() - KEPT_FOR, "limit": FORGOTTEN_AT_ONCE}
         async with transaction(self._engine) as connection:
             dropped = await connection.execute(statements.FORGET_KEYS, values)
-        return dropped.rowcount == FORGOTTEN_AT_ONCE
+        return dropped.changed == FORGOTTEN_AT_ONCE
 
     async def _claim_batch(self, claims: Sequence[Claim]) -> Sequence[Outcome | Exception]:
         async with transaction(self._engine) as connection:
@@ -57,7 +55,7 @@ class PostgresIdempotency:
             for claim in claims
         ]
 
-    async def _take(self, connection: AsyncConnection, claims: Sequence[Claim]) -> frozenset[UUID]:
+    async def _take(self, connection: Connection, claims: Sequence[Claim]) -> frozenset[UUID]:
         now = self._clock()
         until = now + CLAIM_TERM
         rows = [{**_row(claim), "claimed_until": until} for claim in claims]
@@ -66,8 +64,8 @@ class PostgresIdempotency:
 
 
 async def _find_held(
-    connection: AsyncConnection, claims: Sequence[Claim]
-) -> dict[tuple[UUID, str], Row[Any]]:
+    connection: Connection, claims: Sequence[Claim]
+) -> dict[tuple[UUID, str], Row]:
     wanted = {
         "app_id": [claim.app_id for claim in claims],
         "key": [claim.key for claim in claims],
@@ -85,7 +83,7 @@ def _row(claim: Claim) -> dict[str, object]:
     }
 
 
-def _outcome(claim: Claim, held: Row[Any] | None) -> Outcome | Exception:
+def _outcome(claim: Claim, held: Row | None) -> Outcome | Exception:
     if held is not None and held.body_hash != claim.body_hash:
         return ApiRefusal(
             ErrorCode.IDEMPOTENCY_KEY_REUSED,

@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from sqlalchemy import TextClause, text
-
 from swap_api.adapters.statements import SHOWN
 from swap_api.domain.listing import COUNTED_MAX, SwapFilter
 from swap_domain.lifecycle import Status
+from swap_runtime.sql import Statement, sql
 
 NEWEST_FIRST: Final = "ORDER BY created_at DESC, id DESC"
 # Each has an index that starts with the app and the address and ends in the order of the list.
 ADDRESS_COLUMNS: Final = ("destination_address", "source_address", "refund_address")
 
-Statement = tuple[TextClause, Mapping[str, Any]]
+Filled = tuple[Statement, Mapping[str, Any]]
 
 
-def page_statement(wanted: SwapFilter) -> Statement:
+def page_statement(wanted: SwapFilter) -> Filled:
     """Return one page of swaps and one row more, which tells whether another page follows."""
     values = _values(wanted)
     values |= {"offset": wanted.offset, "limit": wanted.page_size + 1}
@@ -29,14 +28,14 @@ def page_statement(wanted: SwapFilter) -> Statement:
 SELECT {SHOWN} FROM swap WHERE id IN (
   SELECT id FROM ({ids}) AS matching {NEWEST_FIRST} OFFSET :offset LIMIT :limit) {NEWEST_FIRST}
 """
-    return text(statement), values
+    return sql(statement), values
 
 
-def count_statement(wanted: SwapFilter) -> Statement:
+def count_statement(wanted: SwapFilter) -> Filled:
     """Count what matches, up to a bound, so that a long history costs no more than a short one."""
     ids = _matching(wanted, "LIMIT :reach")
     statement = f"SELECT count(*) FROM (SELECT 1 FROM ({ids}) AS matching LIMIT :reach) AS counted"
-    return text(statement), {**_values(wanted), "reach": COUNTED_MAX}
+    return sql(statement), {**_values(wanted), "reach": COUNTED_MAX}
 
 
 def _matching(wanted: SwapFilter, end: str) -> str:

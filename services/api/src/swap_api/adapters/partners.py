@@ -7,16 +7,14 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
-from sqlalchemy import TextClause, text
-from sqlalchemy.ext.asyncio import AsyncEngine
-
 from swap_api.domain.keys import Allowances, Environment
 from swap_api.domain.refusals import NothingThere
 from swap_api.ports import NewKey
-from swap_runtime.database import reading, transaction
+from swap_runtime.database import Engine, reading, transaction
+from swap_runtime.sql import Statement, sql
 
-ADD_PARTNER: Final = text("INSERT INTO partner (id, name, created_at) VALUES (:id, :name, :at)")
-ADD_APP: Final = text("""
+ADD_PARTNER: Final = sql("INSERT INTO partner (id, name, created_at) VALUES (:id, :name, :at)")
+ADD_APP: Final = sql("""
 INSERT INTO app (id, partner_id, name, environment, reads_per_minute, prices_per_minute,
                  creates_per_minute, ceiling_factor, pending_swaps_max, limits_lifted, created_at)
 SELECT :id, partner.id, :name, :environment, CAST(:reads AS int), CAST(:prices AS int),
@@ -24,28 +22,28 @@ SELECT :id, partner.id, :name, :environment, CAST(:reads AS int), CAST(:prices A
        :at
 FROM partner WHERE partner.id = :partner_id RETURNING id
 """)
-FIND_ENVIRONMENT: Final = text("SELECT environment FROM app WHERE id = :id")
-ADD_KEY: Final = text("""
+FIND_ENVIRONMENT: Final = sql("SELECT environment FROM app WHERE id = :id")
+ADD_KEY: Final = sql("""
 INSERT INTO api_key (id, app_id, kind, hash, last_four, created_at, expires_at)
 VALUES (:id, :app_id, :kind, :hash, :last_four, :at, :expires_at)
 """)
-REVOKE_KEY: Final = text("""
+REVOKE_KEY: Final = sql("""
 UPDATE api_key SET revoked_at = coalesce(revoked_at, :at) WHERE id = :id RETURNING id
 """)
-LIST_PARTNERS: Final = text("SELECT id, name, created_at FROM partner ORDER BY created_at, id")
-LIST_APPS: Final = text("""
+LIST_PARTNERS: Final = sql("SELECT id, name, created_at FROM partner ORDER BY created_at, id")
+LIST_APPS: Final = sql("""
 SELECT id, partner_id, name, environment, reads_per_minute, prices_per_minute, creates_per_minute,
        ceiling_factor, pending_swaps_max, limits_lifted, created_at
 FROM app ORDER BY created_at, id
 """)
-LIST_KEYS: Final = text("""
+LIST_KEYS: Final = sql("""
 SELECT id, app_id, kind, last_four, created_at, expires_at, revoked_at, last_used_at
 FROM api_key WHERE CAST(:app_id AS uuid) IS NULL OR app_id = :app_id ORDER BY created_at, id
 """)
 
 
 class PostgresPartners:
-    def __init__(self, engine: AsyncEngine) -> None:
+    def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     async def add_partner(self, partner_id: UUID, name: str, at: datetime) -> None:
@@ -107,12 +105,12 @@ class PostgresPartners:
     async def list_keys(self, app_id: UUID | None) -> Sequence[Mapping[str, Any]]:
         return await self._read(LIST_KEYS, {"app_id": app_id})
 
-    async def _write(self, statement: TextClause, values: Mapping[str, Any]) -> int:
+    async def _write(self, statement: Statement, values: Mapping[str, Any]) -> int:
         async with transaction(self._engine) as connection:
-            return int((await connection.execute(statement, values)).rowcount)
+            return int((await connection.execute(statement, values)).changed)
 
     async def _read(
-        self, statement: TextClause, values: Mapping[str, Any]
+        self, statement: Statement, values: Mapping[str, Any]
     ) -> Sequence[Mapping[str, Any]]:
         async with reading(self._engine) as connection:
-            return [dict(row._mapping) for row in await connection.execute(statement, values)]
+            return [row._asdict() for row in await connection.execute(statement, values)]

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import orjson
-from sqlalchemy import Row
 
 from swap_api.ports import Gap, Rendered, StoredSwap, SwapRow
+from swap_runtime.sql import Row
 
 
 def swap_row(row: SwapRow) -> dict[str, object]:
@@ -45,7 +43,7 @@ def hash_rows(row: SwapRow) -> list[dict[str, object]]:
     ]
 
 
-def to_stored(row: Row[Any]) -> StoredSwap:
+def to_stored(row: Row) -> StoredSwap:
     gaps = tuple(Gap(*gap) for gap in orjson.loads(row.gaps)) if row.gaps else ()
     rendered = Rendered(row.document, gaps, row.action, row.step_status)
     return StoredSwap(row.app_id, row.expires_at, rendered)

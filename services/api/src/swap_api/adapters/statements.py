@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Final
 
-from sqlalchemy import text
+from swap_runtime.sql import sql
 
 # Callers
 
-FIND_CALLERS: Final = text("""
+FIND_CALLERS: Final = sql("""
 SELECT api_key.hash, api_key.id AS key_id, api_key.app_id, api_key.kind, api_key.expires_at,
        app.environment, app.reads_per_minute, app.prices_per_minute, app.creates_per_minute,
        app.ceiling_factor, app.pending_swaps_max, app.limits_lifted
 FROM api_key JOIN app ON app.id = api_key.app_id
 WHERE api_key.hash = ANY(CAST(:hashes AS bytea[])) AND api_key.revoked_at IS NULL
 """)
-NOTE_USE: Final = text("""
+NOTE_USE: Final = sql("""
 UPDATE api_key SET last_used_at = used.at
 FROM unnest(CAST(:id AS uuid[]), CAST(:at AS timestamptz[])) AS used(id, at)
 WHERE api_key.id = used.id AND (api_key.last_used_at IS NULL OR api_key.last_used_at < used.at)
@@ -24,7 +24,7 @@ WHERE api_key.id = used.id AND (api_key.last_used_at IS NULL OR api_key.last_use
 # Idempotency keys
 
 # One that ran out is taken over; one that is old enough to be forgotten begins anew.
-CLAIM: Final = text("""
+CLAIM: Final = sql("""
 INSERT INTO idempotency AS held (app_id, key, body_hash, claim, claimed_until, created_at)
 SELECT DISTINCT ON (new.app_id, new.key) new.*, CAST(:now AS timestamptz)
 FROM unnest(CAST(:app_id AS uuid[]), CAST(:key AS text[]), CAST(:body_hash AS bytea[]),
@@ -37,28 +37,28 @@ WHERE held.created_at < CAST(:forgotten_before AS timestamptz)
    OR (held.answer IS NULL AND held.claimed_until < CAST(:now AS timestamptz))
 RETURNING claim
 """)
-FIND_HELD: Final = text("""
+FIND_HELD: Final = sql("""
 SELECT app_id, key, body_hash, answer FROM idempotency
 JOIN unnest(CAST(:app_id AS uuid[]), CAST(:key AS text[])) AS wanted(app_id, key)
   USING (app_id, key)
 """)
-RELEASE_CLAIM: Final = text("""
+RELEASE_CLAIM: Final = sql("""
 DELETE FROM idempotency
 WHERE app_id = :app_id AND key = :key AND claim = :claim AND answer IS NULL
 """)
-FORGET_KEYS: Final = text("""
+FORGET_KEYS: Final = sql("""
 DELETE FROM idempotency WHERE (app_id, key) IN (
   SELECT app_id, key FROM idempotency WHERE created_at < :before
   ORDER BY created_at LIMIT :limit FOR UPDATE SKIP LOCKED)
 """)
 # Locked in order: who lost the claim meanwhile creates nothing.
-LOCK_CLAIMS: Final = text("""
+LOCK_CLAIMS: Final = sql("""
 SELECT held.claim FROM idempotency AS held
 JOIN unnest(CAST(:app_id AS uuid[]), CAST(:key AS text[]), CAST(:claim AS uuid[]))
      AS mine(app_id, key, claim) USING (app_id, key, claim)
 WHERE held.answer IS NULL ORDER BY held.app_id, held.key FOR UPDATE OF held
 """)
-ANSWER_CLAIMS: Final = text("""
+ANSWER_CLAIMS: Final = sql("""
 UPDATE idempotency SET swap_id = mine.swap_id, answer = mine.answer
 FROM unnest(CAST(:claim AS uuid[]), CAST(:app_id AS uuid[]), CAST(:key AS text[]),
             CAST(:swap_id AS uuid[]), CAST(:answer AS bytea[]))
@@ -83,8 +83,8 @@ SELECT * FROM unnest(
   CAST(:expires_at AS timestamptz[]), CAST(:document AS bytea[]), CAST(:gaps AS text[]),
   CAST(:action AS bytea[]), CAST(:step_status AS text[]))
 """
-INSERT_SWAPS: Final = text(_NEW_ROWS + "ON CONFLICT DO NOTHING RETURNING id")
-UPSERT_SWAPS: Final = text(
+INSERT_SWAPS: Final = sql(_NEW_ROWS + "ON CONFLICT DO NOTHING RETURNING id")
+UPSERT_SWAPS: Final = sql(
     _NEW_ROWS
     + """
 ON CONFLICT (id) DO UPDATE SET
@@ -95,18 +95,18 @@ ON CONFLICT (id) DO UPDATE SET
 WHERE excluded.sequence > swap.sequence
 """
 )
-ADD_HASHES: Final = text("""
+ADD_HASHES: Final = sql("""
 INSERT INTO transaction_hash (app_id, hash, swap_id)
 SELECT DISTINCT * FROM unnest(
   CAST(:app_id AS uuid[]), CAST(:hash AS text[]), CAST(:swap_id AS uuid[])) AS new
 ORDER BY 1, 2, 3
 ON CONFLICT DO NOTHING
 """)
-WHICH_EXIST: Final = text("SELECT id FROM swap WHERE id = ANY(CAST(:ids AS uuid[]))")
+WHICH_EXIST: Final = sql("SELECT id FROM swap WHERE id = ANY(CAST(:ids AS uuid[]))")
 
 SHOWN: Final = "id, app_id, expires_at, document, gaps, action, step_status"
-FIND_SWAPS: Final = text(f"SELECT {SHOWN} FROM swap WHERE id = ANY(CAST(:ids AS uuid[]))")
-FIND_BY_HASH: Final = text("""
+FIND_SWAPS: Final = sql(f"SELECT {SHOWN} FROM swap WHERE id = ANY(CAST(:ids AS uuid[]))")
+FIND_BY_HASH: Final = sql("""
 SELECT DISTINCT ON (t.app_id, t.hash) t.app_id, t.hash, s.expires_at, s.document, s.gaps,
        s.action, s.step_status
 FROM unnest(CAST(:app_id AS uuid[]), CAST(:hash AS text[])) AS wanted(app_id, hash)
@@ -114,14 +114,14 @@ JOIN transaction_hash AS t USING (app_id, hash) JOIN swap AS s ON s.id = t.swap_
 ORDER BY t.app_id, t.hash, s.created_at DESC
 """)
 # Two statements: the index does not serve IS NOT DISTINCT FROM.
-COUNT_UNPAID_OF_CLIENT: Final = text("""
+COUNT_UNPAID_OF_CLIENT: Final = sql("""
 SELECT count(*) FROM (
   SELECT FROM swap WHERE app_id = :app_id AND client = :client AND is_unpaid
   LIMIT :up_to) AS counted
 """)
-COUNT_UNPAID_OF_APP: Final = text("""
+COUNT_UNPAID_OF_APP: Final = sql("""
 SELECT count(*) FROM (
   SELECT FROM swap WHERE app_id = :app_id AND client IS NULL AND is_unpaid
   LIMIT :up_to) AS counted
 """)
-HEADS: Final = text("SELECT network, block_number FROM chain_watcher.progress")
+HEADS: Final = sql("SELECT network, block_number FROM chain_watcher.progress")

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from uuid import UUID
 
-from sqlalchemy.ext.asyncio import AsyncEngine
-
 from swap_api.adapters import statements
 from swap_api.adapters.gathering import Gathering
 from swap_api.adapters.listing import count_statement, page_statement
@@ -14,7 +12,7 @@ from swap_api.adapters.rows import hash_rows, swap_row, to_stored
 from swap_api.domain.listing import SwapFilter
 from swap_api.ports import StoredSwap, SwapPage, SwapRow
 from swap_runtime.columns import columns
-from swap_runtime.database import reading, transaction
+from swap_runtime.database import Engine, reading, transaction
 from swap_runtime.inbox import mark_seen
 
 HashQuestion = tuple[UUID, str]
@@ -22,7 +20,7 @@ Found = StoredSwap | None
 
 
 class PostgresSwaps:
-    def __init__(self, engine: AsyncEngine, *, batch_max: int = 64, flights_max: int = 2) -> None:
+    def __init__(self, engine: Engine, *, batch_max: int = 64, flights_max: int = 2) -> None:
         self._engine = engine
         self._finding: Gathering[UUID, Found] = Gathering(
             self._find_batch, batch_max=batch_max, flights_max=flights_max
@@ -39,7 +37,7 @@ class PostgresSwaps:
 
     async def list_page(self, wanted: SwapFilter) -> SwapPage:
         async with reading(self._engine) as connection:
-            rows = (await connection.execute(*page_statement(wanted))).all()
+            rows = await connection.execute(*page_statement(wanted))
             total = int(await connection.scalar(*count_statement(wanted)) or 0)
         shown = tuple(to_stored(row) for row in rows[: wanted.page_size])
         return SwapPage(shown, total, has_more=len(rows) > wanted.page_size)
@@ -72,7 +70,7 @@ class PostgresSwaps:
 class PostgresReadModel:
     """What the settler says about swaps, saved for reading."""
 
-    def __init__(self, engine: AsyncEngine, *, consumer: str) -> None:
+    def __init__(self, engine: Engine, *, consumer: str) -> None:
         self._engine = engine
         self._consumer = consumer
 

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
-
-from sqlalchemy import Row
 
 from swap_chain_watcher.domain.movements import (
     Depth,
@@ -19,13 +16,14 @@ from swap_chain_watcher.domain.movements import (
 )
 from swap_chain_watcher.ports import Halt, Place, Target
 from swap_chains.events import Block
+from swap_runtime.sql import Row
 
 
-def to_block(row: Row[Any]) -> Block:
+def to_block(row: Row) -> Block:
     return Block(number=row.number, hash=row.hash, parent_hash=row.parent_hash, time=row.time)
 
 
-def to_tracked(row: Row[Any]) -> Tracked:
+def to_tracked(row: Row) -> Tracked:
     return Tracked(
         Movement(
             id=row.id,
@@ -50,18 +48,18 @@ def to_tracked(row: Row[Any]) -> Tracked:
     )
 
 
-def to_known(row: Row[Any]) -> tuple[Subject, Known]:
+def to_known(row: Row) -> tuple[Subject, Known]:
     subject = row.id if row.paid_id is None else int(row.paid_id)
     return subject, Known(row.version, Depth(row.confirmations_required, row.waits_for_finality))
 
 
-def to_halt(row: Row[Any]) -> Halt | None:
+def to_halt(row: Row) -> Halt | None:
     if row.halted_at is None:
         return None
     return Halt(network=row.network, reason=row.halt_reason, at=row.halted_at)
 
 
-def to_place(row: Row[Any]) -> Place:
+def to_place(row: Row) -> Place:
     return Place(
         network=row.network,
         cursor=to_block(row),

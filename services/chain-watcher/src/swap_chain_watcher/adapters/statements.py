@@ -2,14 +2,14 @@
 
 from typing import Final
 
-from sqlalchemy import text
+from swap_runtime.sql import sql
 
-BEGIN_BLOCK: Final = text("""
+BEGIN_BLOCK: Final = sql("""
 INSERT INTO chain_block (network, hash, number, parent_hash, time, state)
 SELECT :network, :hash, :number, :parent_hash, :time, 'canonical'
 WHERE NOT EXISTS (SELECT FROM watch_cursor WHERE network = :network)
 """)
-BEGIN_CURSOR: Final = text("""
+BEGIN_CURSOR: Final = sql("""
 INSERT INTO watch_cursor
   (network, number, hash, parent_hash, time, finalized_number, start_number, checked_number)
 VALUES (:network, :number, :hash, :parent_hash, :time, :number, :number, :number)
@@ -17,21 +17,21 @@ ON CONFLICT (network) DO NOTHING
 """)
 
 # Whoever holds an old epoch, or an old idea of the cursor, finds no row.
-LOCK_CURSOR: Final = text("""
+LOCK_CURSOR: Final = sql("""
 SELECT hash, halt_reason FROM watch_cursor WHERE network = :network FOR UPDATE
 """)
 
-CURSOR: Final = text("""
+CURSOR: Final = sql("""
 SELECT network, number, hash, parent_hash, time, finalized_number, start_number
 FROM watch_cursor WHERE network = :network
 """)
-RECENT_BLOCKS: Final = text("""
+RECENT_BLOCKS: Final = sql("""
 SELECT number, hash, parent_hash, time FROM chain_block
 WHERE network = :network AND state = 'canonical' AND number >= :finalized_number
 ORDER BY number
 """)
 # What still waits, in whatever block, and what was confirmed in a block that can still change.
-OPEN_MOVEMENTS: Final = text("""
+OPEN_MOVEMENTS: Final = sql("""
 SELECT movement.*, block.time AS block_time, block.parent_hash
 FROM movement JOIN chain_block AS block
   ON block.network = movement.network AND block.hash = movement.block_hash
@@ -43,14 +43,14 @@ FROM chain_block AS block JOIN movement
 WHERE block.network = :network AND block.state = 'canonical' AND NOT block.finalized
   AND block.number > :finalized_number AND movement.state = 'confirmed'
 """)
-NEAREST_BLOCK: Final = text("""
+NEAREST_BLOCK: Final = sql("""
 SELECT number, hash, parent_hash, time FROM chain_block
 WHERE network = :network AND state = 'canonical' AND number <= :number
 ORDER BY number DESC LIMIT 1
 """)
 
 # The last version of a deposit by its id, of a payout by its intent.
-KNOWN: Final = text("""
+KNOWN: Final = sql("""
 SELECT id, paid_id, version, confirmations_required, waits_for_finality
 FROM movement
 WHERE network = :network AND state IS NOT NULL AND paid_id IS NULL
@@ -61,18 +61,18 @@ FROM movement
 WHERE network = :network AND paid_id = ANY(CAST(:paid_ids AS numeric[]))
 ORDER BY version
 """)
-TARGETS_AMONG: Final = text("""
+TARGETS_AMONG: Final = sql("""
 SELECT lower(address) FROM deposit_target
 WHERE network = :network AND lower(address) = ANY(CAST(:addresses AS text[]))
 """)
 
 # Before new blocks take their numbers.
-ORPHAN_BLOCKS: Final = text("""
+ORPHAN_BLOCKS: Final = sql("""
 UPDATE chain_block SET state = 'orphan'
 WHERE network = :network AND hash = ANY(CAST(:hashes AS text[])) AND NOT finalized
 """)
 # A block that was left may become canonical again.
-SAVE_BLOCKS: Final = text("""
+SAVE_BLOCKS: Final = sql("""
 INSERT INTO chain_block AS kept (network, hash, number, parent_hash, time, state, finalized)
 SELECT :network, hash, number, parent_hash, time, state,
        state = 'canonical' AND number <= :finalized_number
@@ -83,11 +83,11 @@ FROM unnest(
 ON CONFLICT (network, hash) DO UPDATE SET state = excluded.state,
   finalized = excluded.finalized
 """)
-FINALIZE_BLOCKS: Final = text("""
+FINALIZE_BLOCKS: Final = sql("""
 UPDATE chain_block SET finalized = true
 WHERE network = :network AND state = 'canonical' AND NOT finalized AND number <= :finalized_number
 """)
-SAVE_MOVEMENTS: Final = text("""
+SAVE_MOVEMENTS: Final = sql("""
 INSERT INTO movement AS kept
   (network, block_hash, id, block_number, kind, transaction_hash, token, from_address, to_address,
    base_units, claimed_by, internal, paid_id, sequence_number, memo, quarantine_reason, version,
@@ -105,7 +105,7 @@ ON CONFLICT (network, block_hash, id) DO UPDATE SET version = excluded.version,
   waits_for_finality = excluded.waits_for_finality
 WHERE kept.version < excluded.version
 """)
-MOVE_MOVEMENTS: Final = text("""
+MOVE_MOVEMENTS: Final = sql("""
 UPDATE movement SET version = new.version, state = new.state
 FROM unnest(CAST(:block_hash AS text[]), CAST(:id AS uuid[]), CAST(:version AS int[]),
             CAST(:state AS text[])) AS new(block_hash, id, version, state)
@@ -113,7 +113,7 @@ WHERE movement.network = :network AND movement.block_hash = new.block_hash
   AND movement.id = new.id AND movement.version < new.version
 """)
 # After the outbox: its ids are this session's, the last one handed out is the last of the commit.
-ADVANCE: Final = text("""
+ADVANCE: Final = sql("""
 UPDATE watch_cursor SET number = :number, hash = :hash, parent_hash = :parent_hash, time = :time,
   finalized_number = :finalized_number, start_number = :start_number,
   last_outbox_id = CASE WHEN :has_told
@@ -122,17 +122,17 @@ WHERE network = :network
 """)
 
 # A second look at what is final: what is stored of it, and what was missed.
-UNCHECKED: Final = text("""
+UNCHECKED: Final = sql("""
 SELECT checked_number, finalized_number FROM watch_cursor
 WHERE network = :network AND halted_at IS NULL
 """)
-STORED_MOVEMENTS: Final = text("""
+STORED_MOVEMENTS: Final = sql("""
 SELECT id FROM movement JOIN chain_block AS block
   ON block.network = movement.network AND block.hash = movement.block_hash
 WHERE movement.network = :network AND movement.id = ANY(CAST(:ids AS uuid[]))
   AND block.state = 'canonical'
 """)
-PUBLISHED_BETWEEN: Final = text("""
+PUBLISHED_BETWEEN: Final = sql("""
 SELECT movement.*, block.time AS block_time, block.parent_hash
 FROM chain_block AS block JOIN movement
   ON movement.network = block.network AND movement.block_hash = block.hash
@@ -140,42 +140,42 @@ WHERE block.network = :network AND block.state = 'canonical'
   AND block.number BETWEEN :first AND :last AND movement.state IS NOT NULL
 ORDER BY block.number, movement.id
 """)
-CANONICAL_HASHES: Final = text("""
+CANONICAL_HASHES: Final = sql("""
 SELECT number, hash FROM chain_block
 WHERE network = :network AND state = 'canonical' AND number = ANY(CAST(:numbers AS bigint[]))
 """)
-CHECKED: Final = text("""
+CHECKED: Final = sql("""
 UPDATE watch_cursor SET checked_number = :checked_number,
   last_outbox_id = CASE WHEN :has_told
     THEN currval(pg_get_serial_sequence('outbox', 'id')) ELSE last_outbox_id END
 WHERE network = :network
 """)
 
-ADD_TARGETS: Final = text("""
+ADD_TARGETS: Final = sql("""
 INSERT INTO deposit_target (network, address, since)
 SELECT * FROM unnest(CAST(:network AS text[]), CAST(:address AS text[]),
                      CAST(:since AS timestamptz[]))
 ON CONFLICT (network, address) DO NOTHING
 """)
 
-NOTIFY: Final = text("""
+NOTIFY: Final = sql("""
 SELECT pg_notify(channel, '') FROM unnest(CAST(:channels AS text[])) AS channel
 """)
 
-HALT: Final = text("""
+HALT: Final = sql("""
 UPDATE watch_cursor SET halted_at = :at, halt_reason = :reason
 WHERE network = :network AND halted_at IS NULL
 """)
-RESUME: Final = text("""
+RESUME: Final = sql("""
 UPDATE watch_cursor SET halted_at = NULL, halt_reason = NULL
 WHERE network = :network AND halted_at IS NOT NULL
 RETURNING network
 """)
-FIND_HALT: Final = text("""
+FIND_HALT: Final = sql("""
 SELECT network, halted_at, halt_reason FROM watch_cursor
 WHERE network = :network AND halted_at IS NOT NULL
 """)
-PLACES: Final = text("""
+PLACES: Final = sql("""
 SELECT network, number, hash, parent_hash, time, finalized_number, halted_at, halt_reason
 FROM watch_cursor ORDER BY network
 """)

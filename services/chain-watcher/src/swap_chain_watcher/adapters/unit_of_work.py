@@ -7,8 +7,6 @@ from contextlib import asynccontextmanager
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
-
 from swap_chain_watcher.adapters import statements
 from swap_chain_watcher.adapters.messages import to_outgoing
 from swap_chain_watcher.adapters.rows import (
@@ -26,7 +24,7 @@ from swap_chain_watcher.ports import CursorMoved, NetworkHalted, Target, Work
 from swap_chains.events import BlockAdded
 from swap_runtime.columns import columns
 from swap_runtime.crashpoint import crashpoint
-from swap_runtime.database import transaction
+from swap_runtime.database import Connection, Engine, transaction
 from swap_runtime.inbox import mark_seen
 from swap_runtime.leases import require_epoch
 from swap_runtime.outbox import add_to_outbox
@@ -45,7 +43,7 @@ def hint_channel(network: str) -> str:
 class PostgresWork:
     """One open transaction on the watcher's schema."""
 
-    def __init__(self, connection: AsyncConnection, consumer: str) -> None:
+    def __init__(self, connection: Connection, consumer: str) -> None:
         self._connection = connection
         self._consumer = consumer
 
@@ -178,7 +176,7 @@ class PostgresWork:
 class PostgresUnitOfWork:
     """Opens transactions on the watcher's schema."""
 
-    def __init__(self, engine: AsyncEngine, *, consumer: str) -> None:
+    def __init__(self, engine: Engine, *, consumer: str) -> None:
         self._engine = engine
         self._consumer = consumer
 

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlalchemy.ext.asyncio import AsyncEngine
-
 from swap_chain_watcher.adapters import statements
 from swap_chain_watcher.adapters.rows import block_row, to_block, to_halt, to_place, to_tracked
 from swap_chain_watcher.domain.watch import Watch
 from swap_chain_watcher.ports import Halt, Place, Unchecked
 from swap_chains.events import Block
-from swap_runtime.database import reading, transaction
+from swap_runtime.database import Engine, reading, transaction
 
 
 class PostgresWatches:
     """The table of cursors with what belongs to each."""
 
-    def __init__(self, engine: AsyncEngine) -> None:
+    def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     async def start(self, network: str, first: Block) -> None:
@@ -35,8 +33,8 @@ class PostgresWatches:
             if cursor is None:
                 return None
             since = {**asked, "finalized_number": cursor.finalized_number}
-            recent = (await connection.execute(statements.RECENT_BLOCKS, since)).all()
-            movements = (await connection.execute(statements.OPEN_MOVEMENTS, since)).all()
+            recent = await connection.execute(statements.RECENT_BLOCKS, since)
+            movements = await connection.execute(statements.OPEN_MOVEMENTS, since)
         tracked = [to_tracked(row) for row in movements]
         return Watch(
             network=network,
@@ -78,5 +76,5 @@ class PostgresWatches:
 
     async def list_places(self) -> Sequence[Place]:
         async with reading(self._engine) as connection:
-            rows = (await connection.execute(statements.PLACES)).all()
+            rows = await connection.execute(statements.PLACES)
         return tuple(to_place(row) for row in rows)

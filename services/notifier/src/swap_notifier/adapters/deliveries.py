@@ -7,17 +7,15 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy.ext.asyncio import AsyncEngine
-
 from swap_notifier.adapters import statements
 from swap_notifier.adapters.rows import outcome_row, to_claimed
 from swap_notifier.domain.outcomes import Claimed, DisabledReason, Outcome
 from swap_runtime.columns import columns
-from swap_runtime.database import transaction
+from swap_runtime.database import Engine, transaction
 
 
 class PostgresDeliveries:
-    def __init__(self, engine: AsyncEngine) -> None:
+    def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     async def claim(

@@ -7,17 +7,15 @@ from dataclasses import asdict
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy.ext.asyncio import AsyncEngine
-
 from swap_notifier.adapters import statements
 from swap_notifier.adapters.rows import to_endpoint
 from swap_notifier.domain.endpoints import Endpoint
 from swap_notifier.domain.outcomes import DisabledReason
-from swap_runtime.database import reading, transaction
+from swap_runtime.database import Engine, reading, transaction
 
 
 class PostgresEndpoints:
-    def __init__(self, engine: AsyncEngine) -> None:
+    def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     async def add(self, endpoint: Endpoint, *, secret: str) -> None:

@@ -7,20 +7,18 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy.ext.asyncio import AsyncEngine
-
 from swap_notifier.adapters import statements
-from swap_runtime.database import reading, transaction
+from swap_runtime.database import Engine, reading, transaction
 
 
 class PostgresMessages:
-    def __init__(self, engine: AsyncEngine) -> None:
+    def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     async def list_of_swap(self, swap_id: UUID) -> Sequence[Mapping[str, Any]]:
         async with reading(self._engine) as connection:
             rows = await connection.execute(statements.MESSAGES_OF_SWAP, {"swap_id": swap_id})
-            return [dict(row) for row in rows.mappings()]
+            return [row._asdict() for row in rows]
 
     async def replay(self, message_id: str, *, at: datetime) -> bool:
         async with transaction(self._engine) as connection:
@@ -31,9 +29,9 @@ class PostgresMessages:
 
     async def discard(self, *, at: datetime) -> int:
         async with transaction(self._engine) as connection:
-            return len((await connection.scalars(statements.DISCARD, {"at": at})).all())
+            return len(await connection.scalars(statements.DISCARD, {"at": at}))
 
     async def forget(self, *, before: datetime, limit: int) -> int:
         async with transaction(self._engine) as connection:
             values = {"before": before, "limit": limit}
-            return len((await connection.scalars(statements.FORGET, values)).all())
+            return len(await connection.scalars(statements.FORGET, values))

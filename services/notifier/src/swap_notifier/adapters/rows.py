@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
 from uuid import UUID
-
-from sqlalchemy import Row
 
 from swap_notifier.domain.endpoints import Endpoint
 from swap_notifier.domain.outcomes import Claimed, Outcome
 from swap_notifier.ports import Change
+from swap_runtime.sql import Row
 
 
 def change_row(change: Change) -> dict[str, object]:
@@ -38,7 +36,7 @@ def outcome_row(outcome: Outcome) -> dict[str, object]:
     }
 
 
-def to_claimed(row: Row[Any], claim: UUID) -> Claimed:
+def to_claimed(row: Row, claim: UUID) -> Claimed:
     previous = () if row.previous_secret is None else (row.previous_secret,)
     return Claimed(
         message_id=row.id,
@@ -53,7 +51,7 @@ def to_claimed(row: Row[Any], claim: UUID) -> Claimed:
     )
 
 
-def to_endpoint(row: Row[Any]) -> Endpoint:
+def to_endpoint(row: Row) -> Endpoint:
     return Endpoint(
         id=row.id,
         app_id=row.app_id,

@@ -2,16 +2,16 @@
 
 from typing import Final
 
-from sqlalchemy import text
+from swap_runtime.sql import sql
 
 MESSAGES_DUE: Final = "notifier_messages_due"
 
-AUDIENCE: Final = text("""
+AUDIENCE: Final = sql("""
 SELECT app_id, bool_or(wants_updates) AS wants_updates
 FROM endpoint WHERE app_id = ANY(:app_ids) AND disabled_at IS NULL GROUP BY app_id
 """)
 # The id says which endpoint is told which change, so it is the same however often that is asked.
-ADD_MESSAGES: Final = text("""
+ADD_MESSAGES: Final = sql("""
 INSERT INTO webhook_message (id, swap_id, endpoint_id, sequence, app_id, event_type, body, state,
                              attempts, due_at, created_at)
 SELECT 'msg_' || left(encode(sha256(convert_to(
@@ -28,12 +28,12 @@ JOIN endpoint ON endpoint.app_id = new.app_id AND endpoint.disabled_at IS NULL
 ORDER BY new.swap_id, endpoint.id, new.sequence
 ON CONFLICT (swap_id, endpoint_id, sequence) DO NOTHING
 """)
-NOTIFY: Final = text(f"SELECT pg_notify('{MESSAGES_DUE}', '')")
+NOTIFY: Final = sql(f"SELECT pg_notify('{MESSAGES_DUE}', '')")
 
 # First the endpoints for which something waits, found by jumping along the index; of each the
 # oldest that is due, as many as it has room for; then turn by turn, so that no endpoint's backlog
 # stands before another's only message. A message goes to its own app's endpoint or nowhere.
-CLAIM: Final = text("""
+CLAIM: Final = sql("""
 WITH RECURSIVE waiting AS (
   (SELECT endpoint_id FROM webhook_message WHERE state = 'waiting'
    ORDER BY endpoint_id LIMIT 1)
@@ -69,7 +69,7 @@ FROM claimed JOIN endpoint ON endpoint.id = claimed.endpoint_id
 
 # One statement for messages, attempts and endpoints. Who lost the claim writes nothing, and
 # nothing is tried again for an endpoint that was disabled meanwhile.
-RECORD: Final = text("""
+RECORD: Final = sql("""
 WITH outcome AS (
   SELECT * FROM unnest(
     CAST(:message_id AS text[]), CAST(:claim AS uuid[]), CAST(:endpoint_id AS uuid[]),
@@ -103,26 +103,26 @@ WHERE endpoint.id = latest.endpoint_id
   AND (endpoint.failing_since IS NULL) <> has_delivered
 """)
 
-ADD_ENDPOINT: Final = text("""
+ADD_ENDPOINT: Final = sql("""
 INSERT INTO endpoint (id, app_id, url, environment, wants_updates, secret, created_at, enabled_from)
 VALUES (:id, :app_id, :url, :environment, :wants_updates, :secret, :created_at, :enabled_from)
 """)
-ENDPOINTS: Final = text("""
+ENDPOINTS: Final = sql("""
 SELECT id, app_id, url, environment, wants_updates, created_at, enabled_from, disabled_at,
        disabled_reason, failing_since
 FROM endpoint WHERE CAST(:app_id AS uuid) IS NULL OR app_id = :app_id ORDER BY created_at, id
 """)
-ROTATE: Final = text("""
+ROTATE: Final = sql("""
 UPDATE endpoint SET previous_secret = secret, previous_secret_until = :until, secret = :secret
 WHERE id = :id RETURNING id
 """)
-DISABLE: Final = text("""
+DISABLE: Final = sql("""
 UPDATE endpoint SET disabled_at = coalesce(disabled_at, :at),
                     disabled_reason = coalesce(disabled_reason, :reason)
 WHERE id = ANY(:ids) RETURNING id
 """)
 # What is under way keeps its claim, and RECORD ends it. A claim that is over is a dead process's.
-DISCARD: Final = text("""
+DISCARD: Final = sql("""
 UPDATE webhook_message SET state = 'discarded', ended_at = :at, claim = NULL
 WHERE id IN (
   SELECT m.id FROM endpoint JOIN webhook_message AS m ON m.endpoint_id = endpoint.id
@@ -131,13 +131,13 @@ WHERE id IN (
   FOR UPDATE OF m SKIP LOCKED
 ) RETURNING id
 """)
-ENABLE: Final = text("""
+ENABLE: Final = sql("""
 UPDATE endpoint SET enabled_from = :at, disabled_at = NULL, disabled_reason = NULL,
                     failing_since = NULL
 WHERE id = :id RETURNING id
 """)
 
-MESSAGES_OF_SWAP: Final = text("""
+MESSAGES_OF_SWAP: Final = sql("""
 SELECT m.id, m.endpoint_id, m.sequence, m.event_type, m.state, m.attempts, m.due_at,
        m.created_at, m.ended_at,
        coalesce((SELECT jsonb_agg(jsonb_build_object(
@@ -146,14 +146,14 @@ SELECT m.id, m.endpoint_id, m.sequence, m.event_type, m.state, m.attempts, m.due
          FROM delivery_attempt AS a WHERE a.message_id = m.id), '[]') AS log
 FROM webhook_message AS m WHERE m.swap_id = :swap_id ORDER BY m.sequence, m.endpoint_id
 """)
-REPLAY: Final = text("""
+REPLAY: Final = sql("""
 UPDATE webhook_message AS m
 SET state = 'waiting', attempts = 0, due_at = :at, claim = NULL, ended_at = NULL
 FROM endpoint
 WHERE m.id = :id AND endpoint.id = m.endpoint_id AND endpoint.disabled_at IS NULL
 RETURNING m.id
 """)
-FORGET: Final = text("""
+FORGET: Final = sql("""
 DELETE FROM webhook_message WHERE id IN (
   SELECT id FROM webhook_message WHERE ended_at < :before ORDER BY ended_at LIMIT :limit
 ) RETURNING id

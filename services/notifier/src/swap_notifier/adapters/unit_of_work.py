@@ -7,19 +7,17 @@ from contextlib import asynccontextmanager
 from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
-
 from swap_notifier.adapters import statements
 from swap_notifier.adapters.rows import change_row
 from swap_notifier.domain.events import UPDATED
 from swap_notifier.ports import Change
 from swap_runtime.columns import columns
-from swap_runtime.database import transaction
+from swap_runtime.database import Connection, Engine, transaction
 from swap_runtime.inbox import mark_seen
 
 
 class PostgresWork:
-    def __init__(self, connection: AsyncConnection, consumer: str) -> None:
+    def __init__(self, connection: Connection, consumer: str) -> None:
         self._connection = connection
         self._consumer = consumer
 
@@ -34,13 +32,13 @@ class PostgresWork:
         rows = columns([change_row(change) for change in changes])
         values = {**rows, "at": at, "updated": UPDATED}
         added = await self._connection.execute(statements.ADD_MESSAGES, values)
-        if added.rowcount:
+        if added.changed:
             await self._connection.execute(statements.NOTIFY)
-        return added.rowcount
+        return added.changed
 
 
 class PostgresUnitOfWork:
-    def __init__(self, engine: AsyncEngine, *, consumer: str) -> None:
+    def __init__(self, engine: Engine, *, consumer: str) -> None:
         self._engine = engine
         self._consumer = consumer
 

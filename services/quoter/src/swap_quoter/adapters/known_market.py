@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sqlalchemy.ext.asyncio import AsyncEngine
-
 from swap_quoter.adapters import statements
 from swap_quoter.adapters.rows import to_available, to_average
 from swap_quoter.domain.market import AssetKey, RouteKey
-from swap_runtime.database import reading
+from swap_runtime.database import Engine, reading
 
 
 class PostgresKnownMarket:
-    def __init__(self, engine: AsyncEngine) -> None:
+    def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     async def inventory(self) -> Mapping[AssetKey, int]:

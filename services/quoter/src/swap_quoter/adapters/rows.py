@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
-
-from sqlalchemy import Row
+from typing import Final
 
 from swap_quoter.domain.completions import Completion
 from swap_quoter.domain.market import AssetKey, RouteKey
+from swap_runtime.sql import Row
 
 ROUTE_COLUMNS: Final = (
     "source_network",
@@ -26,12 +25,12 @@ def completion_row(completion: Completion) -> dict[str, object]:
     }
 
 
-def to_available(row: Row[Any]) -> tuple[AssetKey, int]:
+def to_available(row: Row) -> tuple[AssetKey, int]:
     # NUMERIC arrives as Decimal, and arithmetic on those rounds at 28 digits.
     return (row.network, row.token), int(row.available_base_units)
 
 
-def to_average(row: Row[Any]) -> tuple[RouteKey, int]:
+def to_average(row: Row) -> tuple[RouteKey, int]:
     return (
         (row.source_network, row.source_token, row.destination_network, row.destination_token),
         row.milliseconds,

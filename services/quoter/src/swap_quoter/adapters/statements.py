@@ -2,11 +2,11 @@
 
 from typing import Final
 
-from sqlalchemy import text
+from swap_runtime.sql import sql
 
 MARKET_CHANGED: Final = "quoter_market"
 
-SAVE_INVENTORY: Final = text("""
+SAVE_INVENTORY: Final = sql("""
 INSERT INTO inventory AS known (network, token, version, available_base_units)
 SELECT * FROM unnest(CAST(:network AS text[]), CAST(:token AS text[]),
                      CAST(:version AS bigint[]), CAST(:available_base_units AS numeric[]))
@@ -17,7 +17,7 @@ WHERE known.version < excluded.version
 """)
 
 # Two batches of one route wait for each other, so that neither averages without the other's.
-LOCK_ROUTES: Final = text("""
+LOCK_ROUTES: Final = sql("""
 SELECT pg_advisory_xact_lock(lock) FROM (
   SELECT DISTINCT hashtextextended(concat_ws('/', source_network, source_token,
                                              destination_network, destination_token), 0) AS lock
@@ -27,7 +27,7 @@ SELECT pg_advisory_xact_lock(lock) FROM (
   ORDER BY lock
 ) AS sorted
 """)
-ADD_COMPLETIONS: Final = text("""
+ADD_COMPLETIONS: Final = sql("""
 INSERT INTO completion (swap_id, source_network, source_token, destination_network,
                         destination_token, milliseconds, closed_at)
 SELECT * FROM unnest(CAST(:swap_id AS uuid[]), CAST(:source_network AS text[]),
@@ -36,7 +36,7 @@ SELECT * FROM unnest(CAST(:swap_id AS uuid[]), CAST(:source_network AS text[]),
                      CAST(:closed_at AS timestamptz[]))
 ON CONFLICT (swap_id) DO NOTHING
 """)
-AVERAGE: Final = text("""
+AVERAGE: Final = sql("""
 WITH route AS (
   SELECT DISTINCT * FROM unnest(
       CAST(:source_network AS text[]), CAST(:source_token AS text[]),
@@ -61,10 +61,10 @@ GROUP BY source_network, source_token, destination_network, destination_token
 ON CONFLICT (source_network, source_token, destination_network, destination_token) DO UPDATE
 SET milliseconds = excluded.milliseconds, swaps = excluded.swaps
 """)
-NOTIFY: Final = text(f"SELECT pg_notify('{MARKET_CHANGED}', '')")
+NOTIFY: Final = sql(f"SELECT pg_notify('{MARKET_CHANGED}', '')")
 
-INVENTORY: Final = text("SELECT network, token, available_base_units FROM inventory")
-COMPLETION_AVERAGES: Final = text("""
+INVENTORY: Final = sql("SELECT network, token, available_base_units FROM inventory")
+COMPLETION_AVERAGES: Final = sql("""
 SELECT source_network, source_token, destination_network, destination_token, milliseconds
 FROM completion_average
 """)

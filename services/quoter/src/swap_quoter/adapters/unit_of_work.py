@@ -7,19 +7,17 @@ from contextlib import asynccontextmanager
 from dataclasses import asdict
 from uuid import UUID
 
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
-
 from swap_quoter.adapters import statements
 from swap_quoter.adapters.rows import ROUTE_COLUMNS, completion_row
 from swap_quoter.domain.completions import Completion
 from swap_quoter.ports import InventoryNews
 from swap_runtime.columns import columns
-from swap_runtime.database import transaction
+from swap_runtime.database import Connection, Engine, transaction
 from swap_runtime.inbox import mark_seen
 
 
 class PostgresWork:
-    def __init__(self, connection: AsyncConnection, consumer: str) -> None:
+    def __init__(self, connection: Connection, consumer: str) -> None:
         self._connection = connection
         self._consumer = consumer
 
@@ -42,7 +40,7 @@ class PostgresWork:
 
 
 class PostgresUnitOfWork:
-    def __init__(self, engine: AsyncEngine, *, consumer: str) -> None:
+    def __init__(self, engine: Engine, *, consumer: str) -> None:
         self._engine = engine
         self._consumer = consumer
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from sqlalchemy.ext.asyncio import AsyncConnection
-
 from swap_runtime.columns import columns
+from swap_runtime.database import Connection
 from swap_settler.adapters import statements
 from swap_settler.adapters.rows import (
     account_row,
@@ -19,7 +18,7 @@ from swap_settler.domain.inventory import Inventory, after
 from swap_settler.domain.ledger import Account, LedgerTransaction
 
 
-async def book(connection: AsyncConnection, entries: Sequence[LedgerTransaction]) -> None:
+async def book(connection: Connection, entries: Sequence[LedgerTransaction]) -> None:
     """Write the bookings, one statement per table; Postgres refuses what does not balance."""
     moved: Counter[Account] = Counter()
     for posting in (posting for entry in entries for posting in entry.postings):
@@ -46,7 +45,7 @@ async def book(connection: AsyncConnection, entries: Sequence[LedgerTransaction]
 
 
 async def move_inventory(
-    connection: AsyncConnection,
+    connection: Connection,
     known: Sequence[Inventory],
     entries: Sequence[LedgerTransaction],
 ) -> Sequence[Inventory]:
@@ -58,9 +57,7 @@ async def move_inventory(
     return moved
 
 
-async def _lock_accounts(
-    connection: AsyncConnection, accounts: Sequence[Account]
-) -> dict[Account, int]:
+async def _lock_accounts(connection: Connection, accounts: Sequence[Account]) -> dict[Account, int]:
     values = columns([account_row(account) for account in accounts])
     rows = await connection.execute(statements.LOCK_ACCOUNTS, values)
     return {to_account(row): row.id for row in rows}

@@ -2,16 +2,16 @@
 
 from typing import Final
 
-from sqlalchemy import text
+from swap_runtime.sql import sql
 
-WAITING: Final = text("""
+WAITING: Final = sql("""
 SELECT id, swap_id, paid_id, token, to_address, base_units, failures, goes_alone
 FROM intent
 WHERE network = :network AND state = 'reserved' AND due_at <= now()
 ORDER BY due_at, id LIMIT :limit
 """)
 # What is out and not yet in a block: the most that public nodes keep of one account is bounded.
-IN_FLIGHT: Final = text("""
+IN_FLIGHT: Final = sql("""
 SELECT count(*) FROM nonce_slot AS slot
 WHERE (network, signer) = (:network, :signer) AND closed_at IS NULL AND NOT EXISTS (
     SELECT 1 FROM slot_intent JOIN intent ON intent.id = slot_intent.intent_id
@@ -21,42 +21,42 @@ WHERE (network, signer) = (:network, :signer) AND closed_at IS NULL AND NOT EXIS
     AND nonce >= :first
 """)
 # Intents by id, then the signer, then its slots: the order of all locks.
-LOCK_INTENTS: Final = text("""
+LOCK_INTENTS: Final = sql("""
 SELECT id FROM intent
 WHERE id = ANY(CAST(:ids AS uuid[])) AND state = 'reserved' ORDER BY id FOR UPDATE
 """)
-ADD_SIGNER: Final = text("""
+ADD_SIGNER: Final = sql("""
 INSERT INTO signer (network, address, next_nonce) VALUES (:network, :signer, :nonce)
 ON CONFLICT DO NOTHING
 """)
-LOCK_SIGNER: Final = text("""
+LOCK_SIGNER: Final = sql("""
 SELECT next_nonce, halted_reason FROM signer
 WHERE (network, address) = (:network, :signer) FOR UPDATE
 """)
-SIGNER: Final = text("""
+SIGNER: Final = sql("""
 SELECT halted_reason FROM signer WHERE (network, address) = (:network, :signer) FOR SHARE
 """)
-HALT_SIGNER: Final = text("""
+HALT_SIGNER: Final = sql("""
 UPDATE signer SET halted_reason = :reason, halted_at = now()
 WHERE (network, address) = (:network, :signer) AND halted_reason IS NULL
 """)
-TAKE_NONCES: Final = text("""
+TAKE_NONCES: Final = sql("""
 UPDATE signer SET next_nonce = next_nonce + :count WHERE (network, address) = (:network, :signer)
 """)
-ADD_SLOTS: Final = text("""
+ADD_SLOTS: Final = sql("""
 INSERT INTO nonce_slot (network, signer, nonce, assigned_at)
 SELECT :network, :signer, nonce, now() FROM unnest(CAST(:nonces AS bigint[])) AS new(nonce)
 """)
-ADD_SLOT_INTENTS: Final = text("""
+ADD_SLOT_INTENTS: Final = sql("""
 INSERT INTO slot_intent (network, signer, nonce, intent_id)
 SELECT :network, :signer, nonce, intent_id
 FROM unnest(CAST(:nonce AS bigint[]), CAST(:intent_id AS uuid[])) AS new(nonce, intent_id)
 """)
-ASSIGN_INTENTS: Final = text("""
+ASSIGN_INTENTS: Final = sql("""
 UPDATE intent SET state = 'assigned', slot_at = now() WHERE id = ANY(CAST(:ids AS uuid[]))
 """)
 # A crash between the slot and its signed bytes leaves these; the same slot is used again.
-UNSIGNED_SLOTS: Final = text("""
+UNSIGNED_SLOTS: Final = sql("""
 SELECT slot.nonce, intent.id, intent.swap_id, intent.paid_id, intent.token, intent.to_address,
        intent.base_units, intent.failures, intent.goes_alone
 FROM nonce_slot AS slot
@@ -68,14 +68,14 @@ WHERE (slot.network, slot.signer) = (:network, :signer) AND slot.closed_at IS NU
 ORDER BY slot.nonce, intent.token, intent.id
 """)
 # Signed bytes are kept only while the slot's live intents are exactly the ones signed for.
-LOCK_SIGNED: Final = text("""
+LOCK_SIGNED: Final = sql("""
 SELECT slot_intent.nonce, intent.id FROM intent
 JOIN slot_intent ON slot_intent.intent_id = intent.id
 WHERE (slot_intent.network, slot_intent.signer) = (:network, :signer)
     AND slot_intent.nonce = ANY(CAST(:nonces AS bigint[])) AND intent.state = 'assigned'
 ORDER BY intent.id FOR UPDATE OF intent
 """)
-ADD_ATTEMPTS: Final = text("""
+ADD_ATTEMPTS: Final = sql("""
 INSERT INTO attempt (transaction_hash, network, signer, nonce, raw, max_fee_per_gas,
                      max_priority_fee_per_gas, is_cancel, signed_at)
 SELECT transaction_hash, :network, :signer, nonce, raw, max_fee_per_gas,
@@ -86,11 +86,11 @@ FROM unnest(CAST(:transaction_hash AS text[]), CAST(:nonce AS bigint[]), CAST(:r
      AS new(transaction_hash, nonce, raw, max_fee_per_gas, max_priority_fee_per_gas, is_cancel)
 ON CONFLICT (transaction_hash) DO NOTHING
 """)
-MARK_SENT: Final = text("""
+MARK_SENT: Final = sql("""
 UPDATE attempt SET first_sent_at = coalesce(first_sent_at, now()), last_sent_at = now()
 WHERE transaction_hash = ANY(CAST(:hashes AS text[]))
 """)
-INTENTS_OF: Final = text("""
+INTENTS_OF: Final = sql("""
 SELECT intent.id, intent.swap_id FROM intent
 JOIN slot_intent AS carried ON carried.intent_id = intent.id
 JOIN attempt ON (attempt.network, attempt.signer, attempt.nonce)
@@ -99,7 +99,7 @@ WHERE attempt.transaction_hash = ANY(CAST(:hashes AS text[])) AND NOT attempt.is
     AND intent.state = 'assigned'
 """)
 # Signed and perhaps lost: never sent, or sent a while ago and still in no block.
-UNMINED: Final = text("""
+UNMINED: Final = sql("""
 SELECT attempt.transaction_hash, attempt.raw, attempt.nonce FROM attempt
 JOIN nonce_slot AS slot USING (network, signer, nonce)
 WHERE (attempt.network, attempt.signer) = (:network, :signer) AND slot.closed_at IS NULL
@@ -111,33 +111,33 @@ WHERE (attempt.network, attempt.signer) = (:network, :signer) AND slot.closed_at
             AND intent.block_number IS NOT NULL)
 ORDER BY attempt.nonce LIMIT :limit
 """)
-OPEN_SLOTS: Final = text("""
+OPEN_SLOTS: Final = sql("""
 SELECT slot.nonce, attempt.transaction_hash, attempt.is_cancel FROM nonce_slot AS slot
 JOIN attempt USING (network, signer, nonce)
 WHERE (slot.network, slot.signer) = (:network, :signer) AND slot.closed_at IS NULL
     AND slot.nonce < :below
 ORDER BY slot.nonce LIMIT :limit
 """)
-INTENTS_ON: Final = text("""
+INTENTS_ON: Final = sql("""
 SELECT intent.id, intent.swap_id FROM slot_intent
 JOIN intent ON intent.id = slot_intent.intent_id
 WHERE (slot_intent.network, slot_intent.signer) = (:network, :signer)
     AND slot_intent.nonce = ANY(CAST(:nonces AS bigint[]))
     AND intent.state IN ('assigned', 'broadcast')
 """)
-CLOSE_SLOTS: Final = text("""
+CLOSE_SLOTS: Final = sql("""
 UPDATE nonce_slot SET closed_at = now(), final_number = :final_number, final_hash = :final_hash,
     witnesses = new.witnesses
 FROM unnest(CAST(:nonces AS bigint[]), CAST(:witnesses AS jsonb[])) AS new(nonce, witnesses)
 WHERE (network, signer) = (:network, :signer) AND nonce_slot.nonce = new.nonce
 """)
-ADD_RECEIPTS: Final = text("""
+ADD_RECEIPTS: Final = sql("""
 INSERT INTO receipt (network, transaction_hash, block_hash, block_number, status, fee_base_units)
 SELECT :network, * FROM unnest(CAST(:transaction_hash AS text[]), CAST(:block_hash AS text[]),
     CAST(:block_number AS bigint[]), CAST(:status AS int[]), CAST(:fee_base_units AS numeric[]))
 ON CONFLICT DO NOTHING
 """)
-ADD_SIGNER_TRANSACTIONS: Final = text("""
+ADD_SIGNER_TRANSACTIONS: Final = sql("""
 INSERT INTO signer_transaction (network, signer, nonce, transaction_hash)
 SELECT :network, :signer, * FROM unnest(CAST(:nonce AS bigint[]),
     CAST(:transaction_hash AS text[]))
@@ -145,19 +145,19 @@ ON CONFLICT DO NOTHING
 """)
 # A payment that failed waits for its next try, in a slot of its own.
 # Those that nothing signed can pay: another lane may have sent one since it was tried.
-UNSENT_FAILURES: Final = text("""
+UNSENT_FAILURES: Final = sql("""
 SELECT id, failures FROM intent
 WHERE id = ANY(CAST(:ids AS uuid[])) AND state = 'reserved' AND NOT EXISTS (
     SELECT 1 FROM slot_intent JOIN nonce_slot AS slot USING (network, signer, nonce)
     WHERE slot_intent.intent_id = intent.id AND slot.closed_at IS NULL)
 ORDER BY id FOR UPDATE
 """)
-DEAD_FAILURES: Final = text("""
+DEAD_FAILURES: Final = sql("""
 SELECT id, failures FROM intent
 WHERE id = ANY(CAST(:ids AS uuid[])) AND state IN ('assigned', 'broadcast')
 ORDER BY id FOR UPDATE
 """)
-POSTPONE: Final = text("""
+POSTPONE: Final = sql("""
 UPDATE intent SET state = 'reserved', slot_at = NULL, goes_alone = true,
     failures = new.failures, due_at = now() + new.pause
 FROM unnest(CAST(:id AS uuid[]), CAST(:failures AS int[]), CAST(:pause AS interval[]))
@@ -165,24 +165,24 @@ FROM unnest(CAST(:id AS uuid[]), CAST(:failures AS int[]), CAST(:pause AS interv
 WHERE intent.id = new.id AND intent.state IN ('reserved', 'assigned', 'broadcast')
 """)
 # Nothing is wrong with these: the Treasury pays them when its limit has refilled.
-QUEUE: Final = text("""
+QUEUE: Final = sql("""
 UPDATE intent SET due_at = now() + :pause
 WHERE id = ANY(CAST(:ids AS uuid[])) AND state = 'reserved'
 """)
 # Its only writer is the lane that asks.
-SIGNER_BALANCE: Final = text("""
+SIGNER_BALANCE: Final = sql("""
 SELECT coalesce(sum(balance), 0) FROM account
 WHERE kind = 'custody' AND (network, address, token) = (:network, :address, :token)
 """)
-OLDEST_UNPAID: Final = text("""
+OLDEST_UNPAID: Final = sql("""
 SELECT coalesce(extract(epoch FROM now() - min(created_at)), 0) FROM intent
 WHERE network = :network AND state IN ('reserved', 'assigned', 'broadcast', 'mined')
 """)
 SNAPSHOTS_KEPT: Final = 1000
-DROP_SNAPSHOTS: Final = text("""
+DROP_SNAPSHOTS: Final = sql("""
 DELETE FROM balance_snapshot WHERE network = :network AND block_number < :block_number
 """)
-ADD_SNAPSHOTS: Final = text("""
+ADD_SNAPSHOTS: Final = sql("""
 INSERT INTO balance_snapshot (network, address, token, block_number, block_hash, balance)
 SELECT :network, address, token, :block_number, :block_hash, balance
 FROM unnest(CAST(:address AS text[]), CAST(:token AS text[]), CAST(:balance AS numeric[]))
@@ -192,7 +192,7 @@ ON CONFLICT DO NOTHING
 # The ledger has everything up to the watched final block once every message of it is in the inbox,
 # and none of them waits for a person.
 # What is at or below the sweep's watermark is; only the rows after it are looked up.
-LEDGER_PASSED: Final = text("""
+LEDGER_PASSED: Final = sql("""
 SELECT progress.final_number FROM chain_watcher.progress AS progress
 WHERE progress.network = :network AND NOT EXISTS (
     SELECT 1 FROM (VALUES ('deposit.changed.v1'), ('payout.changed.v1')) AS heard(topic)
@@ -204,7 +204,7 @@ WHERE progress.network = :network AND NOT EXISTS (
     AND NOT EXISTS (SELECT 1 FROM parked WHERE state IN ('parked', 'releasing')
         AND topic IN ('deposit.changed.v1', 'payout.changed.v1'))
 """)
-MOVE_LEDGER_CURSOR: Final = text("""
+MOVE_LEDGER_CURSOR: Final = sql("""
 INSERT INTO ledger_cursor (network, number) VALUES (:network, :number)
 ON CONFLICT (network) DO UPDATE SET number = excluded.number
 WHERE ledger_cursor.number < excluded.number

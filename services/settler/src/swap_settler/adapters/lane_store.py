@@ -9,13 +9,11 @@ from itertools import groupby
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Row
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
-
 from swap_chains.ports import SignedTransaction
 from swap_runtime.columns import columns
-from swap_runtime.database import reading, transaction
+from swap_runtime.database import Connection, Engine, reading, transaction
 from swap_runtime.leases import require_epoch
+from swap_runtime.sql import Row
 from swap_settler.adapters import lane_statements as statements
 from swap_settler.domain.lane import Group, Payment, Slot
 from swap_settler.lane_ports import Attempt, SignedFor
@@ -38,7 +36,7 @@ class LaneName:
 
 
 class PostgresLaneStore:
-    def __init__(self, engine: AsyncEngine, lane: LaneName) -> None:
+    def __init__(self, engine: Engine, lane: LaneName) -> None:
         self._engine = engine
         self._lane = lane
 
@@ -55,7 +53,7 @@ class PostgresLaneStore:
     async def waiting(self, *, limit: int) -> Sequence[Payment]:
         async with reading(self._engine) as connection:
             values = {"network": self._lane.network, "limit": limit}
-            rows = (await connection.execute(statements.WAITING, values)).all()
+            rows = await connection.execute(statements.WAITING, values)
         return [_payment(row) for row in rows]
 
     async def in_flight(self, *, first: int = 0) -> int:
@@ -80,7 +78,7 @@ class PostgresLaneStore:
                 await self._hand_out(connection, slots)
         return slots
 
-    async def _hand_out(self, connection: AsyncConnection, slots: Sequence[Slot]) -> None:
+    async def _hand_out(self, connection: Connection, slots: Sequence[Slot]) -> None:
         pairs = [
             {"nonce": slot.nonce, "intent_id": payment.intent_id}
             for slot in slots
@@ -94,7 +92,7 @@ class PostgresLaneStore:
 
     async def unsigned_slots(self) -> Sequence[Slot]:
         async with reading(self._engine) as connection:
-            rows = (await connection.execute(statements.UNSIGNED_SLOTS, self._values())).all()
+            rows = await connection.execute(statements.UNSIGNED_SLOTS, self._values())
         return [
             Slot(nonce, tuple(_payment(row) for row in of_slot if row.id is not None))
             for nonce, of_slot in groupby(rows, key=lambda row: int(row.nonce))
@@ -125,13 +123,13 @@ class PostgresLaneStore:
     async def unmined(self, *, older_than: timedelta, limit: int) -> Sequence[SignedTransaction]:
         async with reading(self._engine) as connection:
             values = self._values(older_than=older_than, limit=limit)
-            rows = (await connection.execute(statements.UNMINED, values)).all()
+            rows = await connection.execute(statements.UNMINED, values)
         return [SignedTransaction(r.transaction_hash, bytes(r.raw), r.nonce) for r in rows]
 
     async def signed_for(self, *, below: int) -> Sequence[SignedFor]:
         async with reading(self._engine) as connection:
             values = self._values(below=below, limit=1000)
-            rows = (await connection.execute(statements.OPEN_SLOTS, values)).all()
+            rows = await connection.execute(statements.OPEN_SLOTS, values)
         return [SignedFor(r.nonce, r.transaction_hash, r.is_cancel) for r in rows]
 
     async def ledger_passed(self) -> int | None:
@@ -162,7 +160,7 @@ class PostgresLaneStore:
         return {**self._lane.values, **more}
 
 
-def _payment(row: Row[Any]) -> Payment:
+def _payment(row: Row) -> Payment:
     return Payment(
         intent_id=row.id,
         swap_id=row.swap_id,

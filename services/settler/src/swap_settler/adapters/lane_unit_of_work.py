@@ -9,11 +9,9 @@ from dataclasses import asdict
 from datetime import timedelta
 from uuid import UUID
 
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
-
 from swap_chains.events import Block
 from swap_runtime.columns import columns
-from swap_runtime.database import transaction
+from swap_runtime.database import Connection, Engine, transaction
 from swap_runtime.leases import require_epoch
 from swap_settler.adapters import lane_statements as statements
 from swap_settler.adapters.lane_store import LaneName
@@ -22,7 +20,7 @@ from swap_settler.lane_ports import ClosedSlot, Snapshot
 
 
 class PostgresLaneWork(PostgresWork):
-    def __init__(self, connection: AsyncConnection, *, consumer: str, lane: LaneName) -> None:
+    def __init__(self, connection: Connection, *, consumer: str, lane: LaneName) -> None:
         super().__init__(connection, consumer)
         self._lane = lane
 
@@ -103,7 +101,7 @@ class PostgresLaneWork(PostgresWork):
 
 
 class PostgresLaneUnitOfWork:
-    def __init__(self, engine: AsyncEngine, *, consumer: str, lane: LaneName) -> None:
+    def __init__(self, engine: Engine, *, consumer: str, lane: LaneName) -> None:
         self._engine = engine
         self._consumer = consumer
         self._lane = lane

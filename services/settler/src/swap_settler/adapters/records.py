@@ -5,47 +5,45 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
-from sqlalchemy import Row, TextClause, text
-from sqlalchemy.ext.asyncio import AsyncEngine
-
-from swap_runtime.database import reading
+from swap_runtime.database import Engine, reading
+from swap_runtime.sql import Row, Statement, sql
 from swap_settler.ports import Record
 
-SWAP: Final = text("SELECT * FROM swap WHERE id = :id")
+SWAP: Final = sql("SELECT * FROM swap WHERE id = :id")
 PARTS: Final = {
-    "transitions": text("""
+    "transitions": sql("""
 SELECT sequence, from_status, to_status, at FROM swap_transition
 WHERE swap_id = :id ORDER BY sequence"""),
-    "deposits": text("SELECT * FROM deposit WHERE swap_id = :id ORDER BY heard_at, id"),
-    "intents": text("SELECT * FROM intent WHERE swap_id = :id ORDER BY created_at, id"),
-    "attempts": text("""
+    "deposits": sql("SELECT * FROM deposit WHERE swap_id = :id ORDER BY heard_at, id"),
+    "intents": sql("SELECT * FROM intent WHERE swap_id = :id ORDER BY created_at, id"),
+    "attempts": sql("""
 SELECT intent_id, network, signer, nonce, transaction_hash, is_cancel, signed_at, first_sent_at,
        closed_at
 FROM slot_intent JOIN nonce_slot USING (network, signer, nonce)
 LEFT JOIN attempt USING (network, signer, nonce)
 WHERE intent_id IN (SELECT id FROM intent WHERE swap_id = :id) ORDER BY signed_at"""),
-    "ledger": text("""
+    "ledger": sql("""
 SELECT entry.kind, entry.at, entry.effective_block, account.kind AS account, account.network,
        account.token, account.deposit_id, posting.base_units
 FROM ledger_transaction AS entry
 JOIN posting ON posting.transaction_id = entry.id
 JOIN account ON account.id = posting.account_id
 WHERE entry.swap_id = :id ORDER BY entry.at, entry.id, posting.n"""),
-    "balances": text("""
+    "balances": sql("""
 SELECT kind, network, token, deposit_id, balance FROM account
 WHERE swap_id = :id AND balance <> 0 ORDER BY kind"""),
 }
-CLAIMABLE: Final = text("""
+CLAIMABLE: Final = sql("""
 SELECT kind, network, token, swap_id, deposit_id, -balance AS base_units FROM account
 WHERE kind IN ('claimable', 'suspense') AND balance <> 0 ORDER BY id LIMIT :limit
 """)
 
 
 class PostgresRecords:
-    def __init__(self, engine: AsyncEngine) -> None:
+    def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     async def find_swap(self, swap_id: UUID) -> Record | None:
@@ -58,13 +56,13 @@ class PostgresRecords:
     async def list_claimable(self, *, limit: int) -> Sequence[Record]:
         return await self._rows(CLAIMABLE, limit=limit)
 
-    async def _rows(self, statement: TextClause, **values: object) -> Sequence[Record]:
+    async def _rows(self, statement: Statement, **values: object) -> Sequence[Record]:
         async with reading(self._engine) as connection:
             return [_record(row) for row in await connection.execute(statement, values)]
 
 
-def _record(row: Row[Any]) -> Record:
-    return {name: _plain(value) for name, value in row._mapping.items()}
+def _record(row: Row) -> Record:
+    return {name: _plain(value) for name, value in row._asdict().items()}
 
 
 def _plain(value: object) -> object:

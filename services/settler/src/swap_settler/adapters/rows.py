@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
 from uuid import UUID
-
-from sqlalchemy import Row
 
 from swap_domain.lifecycle import Status
 from swap_domain.money import Asset
+from swap_runtime.sql import Row
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.inventory import Inventory
 from swap_settler.domain.ledger import Account, AccountKind, Holder, LedgerTransaction
@@ -30,9 +28,7 @@ from swap_settler.domain.swap import (
 Values = dict[str, object]
 
 
-def to_swap(
-    row: Row[Any], deposits: Mapping[UUID, Deposit], intents: Mapping[UUID, Intent]
-) -> Swap:
+def to_swap(row: Row, deposits: Mapping[UUID, Deposit], intents: Mapping[UUID, Intent]) -> Swap:
     return Swap(
         id=row.id,
         terms=_to_terms(row),
@@ -48,7 +44,7 @@ def to_swap(
     )
 
 
-def _to_terms(row: Row[Any]) -> Terms:
+def _to_terms(row: Row) -> Terms:
     return Terms(
         sequence_number=row.sequence_number,
         app_id=row.app_id,
@@ -64,7 +60,7 @@ def _to_terms(row: Row[Any]) -> Terms:
     )
 
 
-def _to_quote(row: Row[Any]) -> QuoteTerms:
+def _to_quote(row: Row) -> QuoteTerms:
     quote = json.loads(row.quote)
     return QuoteTerms(
         document=row.quote,
@@ -81,8 +77,8 @@ def _to_quote(row: Row[Any]) -> QuoteTerms:
     )
 
 
-def to_deposit(row: Row[Any]) -> Deposit:
-    values = dict(row._mapping)
+def to_deposit(row: Row) -> Deposit:
+    values = row._asdict()
     values["state"] = DepositState(row.state)
     values["method"] = Method(row.method)
     values["base_units"] = int(row.base_units)
@@ -90,8 +86,8 @@ def to_deposit(row: Row[Any]) -> Deposit:
     return Deposit(**values)
 
 
-def to_intent(row: Row[Any], attempts: frozenset[str], *, has_open_attempt: bool) -> Intent:
-    values = dict(row._mapping)
+def to_intent(row: Row, attempts: frozenset[str], *, has_open_attempt: bool) -> Intent:
+    values = row._asdict()
     values["kind"] = IntentKind(row.kind)
     values["state"] = IntentState(row.state)
     values["paid_id"] = None if row.paid_id is None else int(row.paid_id)
@@ -100,13 +96,13 @@ def to_intent(row: Row[Any], attempts: frozenset[str], *, has_open_attempt: bool
     return Intent(**values, attempts=attempts, has_open_attempt=has_open_attempt)
 
 
-def to_inventory(row: Row[Any]) -> Inventory:
+def to_inventory(row: Row) -> Inventory:
     return Inventory(
         row.network, row.token, int(row.held_base_units), int(row.owed_base_units), row.version
     )
 
 
-def to_account(row: Row[Any]) -> Account:
+def to_account(row: Row) -> Account:
     return Account(
         AccountKind(row.kind),
         row.network,

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
-
-from sqlalchemy import Row, text
-from sqlalchemy.ext.asyncio import AsyncEngine
+from typing import Final
 
 from swap_runtime.columns import columns
-from swap_runtime.database import reading, transaction
+from swap_runtime.database import Engine, reading, transaction
+from swap_runtime.sql import Row, sql
 from swap_settler.domain.signer import Halted, Resumed, Signer
 
-SIGNERS: Final = text("""
+SIGNERS: Final = sql("""
 SELECT signer.network, signer.address, next_nonce, halted_reason, halted_at,
        resumed_at, resumed_by, resumed_reason,
        count(slot.nonce) AS open_slots, min(slot.assigned_at) AS oldest_slot_at
@@ -22,7 +20,7 @@ LEFT JOIN nonce_slot AS slot ON (slot.network, slot.signer) = (signer.network, s
 GROUP BY signer.network, signer.address ORDER BY signer.network, signer.address
 """)
 # Only the halt that was looked at: another one that came meanwhile stays.
-RESUME: Final = text("""
+RESUME: Final = sql("""
 UPDATE signer SET halted_reason = NULL, halted_at = NULL,
     resumed_at = now(), resumed_by = :by, resumed_reason = :reason
 FROM unnest(CAST(:network AS text[]), CAST(:address AS text[]), CAST(:halted_reason AS text[]))
@@ -34,7 +32,7 @@ RETURNING signer.address
 
 
 class PostgresSigners:
-    def __init__(self, engine: AsyncEngine) -> None:
+    def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     async def list_signers(self) -> Sequence[Signer]:
@@ -55,7 +53,7 @@ class PostgresSigners:
             return frozenset(await connection.scalars(RESUME, values))
 
 
-def _to_signer(row: Row[Any]) -> Signer:
+def _to_signer(row: Row) -> Signer:
     is_halted, was_resumed = row.halted_reason is not None, row.resumed_at is not None
     return Signer(
         network=row.network,

@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from sqlalchemy import text
+from swap_runtime.sql import sql
 
 # Sorted, and held to the end of the transaction: the first in the order of all locks.
-LOCK_KEYS: Final = text("""
+LOCK_KEYS: Final = sql("""
 SELECT pg_advisory_xact_lock(lock) FROM (
     SELECT DISTINCT hashtextextended(key, 0) AS lock
     FROM unnest(CAST(:keys AS text[])) AS wanted(key) ORDER BY lock
@@ -20,14 +20,12 @@ SELECT id, app_id, sequence_number, sequence, status, method,
        fail_reason, created_at, expires_at, changed_at, closed_at, trace_id
 FROM swap
 """
-LOCK_SWAPS: Final = text(
+LOCK_SWAPS: Final = sql(
     f"{SWAP} WHERE match_key = ANY(CAST(:keys AS text[])) ORDER BY id FOR UPDATE"
 )
-LOCK_SWAPS_BY_ID: Final = text(
-    f"{SWAP} WHERE id = ANY(CAST(:ids AS uuid[])) ORDER BY id FOR UPDATE"
-)
+LOCK_SWAPS_BY_ID: Final = sql(f"{SWAP} WHERE id = ANY(CAST(:ids AS uuid[])) ORDER BY id FOR UPDATE")
 # Where the watcher's clock is, on networks of which everything it said up to there was heard.
-LOCK_EXPIRING: Final = text(f"""
+LOCK_EXPIRING: Final = sql(f"""
 WITH mark AS MATERIALIZED (
     SELECT coalesce(max(xid), '0') AS xid, coalesce(max(id), 0) AS id FROM watermark
     WHERE (consumer, source, topic) = (:consumer, 'chain_watcher', 'deposit.changed.v1')
@@ -55,16 +53,16 @@ SELECT id, swap_id, version, state, method, network, token, base_units, returned
        confirmations_required, sequence_number, memo, quarantine_reason, heard_at
 FROM deposit
 """
-DEPOSITS: Final = text(
+DEPOSITS: Final = sql(
     f"{DEPOSIT} WHERE swap_id = ANY(CAST(:swap_ids AS uuid[])) ORDER BY heard_at, id"
 )
-UNMATCHED: Final = text(f"""
+UNMATCHED: Final = sql(f"""
 {DEPOSIT} WHERE swap_id IS NULL AND id = ANY(CAST(:ids AS uuid[]))
 UNION {DEPOSIT} WHERE swap_id IS NULL AND match_key = ANY(CAST(:keys AS text[]))
 ORDER BY heard_at, id
 """)
 # Locked, so that the sender lane cannot sign for an intent that is being taken back.
-LOCK_INTENTS: Final = text("""
+LOCK_INTENTS: Final = sql("""
 SELECT id, paid_id, swap_id, deposit_id, kind, network, token, to_address, base_units,
        charged_base_units, usd_micros, state, due_at, created_at, slot_at, transaction_hash,
        block_number, block_hash, block_time, version, confirmed_at
@@ -72,32 +70,32 @@ FROM intent WHERE swap_id = ANY(CAST(:swap_ids AS uuid[])) AND state <> 'dead'
 ORDER BY id FOR UPDATE
 """)
 # A statement of its own, after the lock: within the locking one it would see what was before it.
-ATTEMPTS: Final = text("""
+ATTEMPTS: Final = sql("""
 SELECT slot_intent.intent_id, attempt.transaction_hash, slot.closed_at IS NULL AS is_open
 FROM slot_intent
 JOIN nonce_slot AS slot USING (network, signer, nonce)
 JOIN attempt USING (network, signer, nonce)
 WHERE slot_intent.intent_id = ANY(CAST(:intent_ids AS uuid[])) AND NOT attempt.is_cancel
 """)
-SWAPS_PAID_BY: Final = text("""
+SWAPS_PAID_BY: Final = sql("""
 SELECT intent.network, intent.paid_id, intent.swap_id FROM intent
 JOIN unnest(CAST(:networks AS text[]), CAST(:paid_ids AS numeric[])) AS wanted(network, paid_id)
     USING (network, paid_id)
 WHERE intent.state <> 'dead' AND intent.swap_id IS NOT NULL
 """)
-ADD_INVENTORY: Final = text("""
+ADD_INVENTORY: Final = sql("""
 INSERT INTO inventory (network, token)
 SELECT network, token FROM unnest(CAST(:networks AS text[]), CAST(:tokens AS text[]))
      AS new(network, token) ORDER BY network, token
 ON CONFLICT DO NOTHING
 """)
-LOCK_INVENTORY: Final = text("""
+LOCK_INVENTORY: Final = sql("""
 SELECT network, token, held_base_units, owed_base_units, version FROM inventory
 JOIN unnest(CAST(:networks AS text[]), CAST(:tokens AS text[])) AS wanted(network, token)
     USING (network, token)
 ORDER BY network, token FOR UPDATE OF inventory
 """)
-UPSERT_SWAPS: Final = text("""
+UPSERT_SWAPS: Final = sql("""
 INSERT INTO swap (
     id, app_id, sequence_number, match_key, sequence, status, method,
     source_network, source_token, source_decimals,
@@ -129,12 +127,12 @@ ON CONFLICT (id) DO UPDATE SET
     fail_reason = excluded.fail_reason, expires_at = excluded.expires_at,
     changed_at = excluded.changed_at, closed_at = excluded.closed_at
 """)
-ADD_TRANSITIONS: Final = text("""
+ADD_TRANSITIONS: Final = sql("""
 INSERT INTO swap_transition (swap_id, sequence, from_status, to_status, at)
 SELECT * FROM unnest(CAST(:swap_id AS uuid[]), CAST(:sequence AS int[]),
     CAST(:from_status AS text[]), CAST(:to_status AS text[]), CAST(:at AS timestamptz[]))
 """)
-UPSERT_DEPOSITS: Final = text("""
+UPSERT_DEPOSITS: Final = sql("""
 INSERT INTO deposit AS known (
     id, swap_id, match_key, version, state, method, network, token, base_units,
     returned_base_units, is_booked, transaction_hash, block_number, block_hash, block_time,
@@ -159,7 +157,7 @@ ON CONFLICT (id) DO UPDATE SET
 WHERE known.version <= excluded.version
 """)
 # Slots, failures and due times belong to the sender lane.
-UPSERT_INTENTS: Final = text("""
+UPSERT_INTENTS: Final = sql("""
 INSERT INTO intent (
     id, paid_id, swap_id, deposit_id, kind, network, token, to_address, base_units,
     charged_base_units, usd_micros, state, due_at, created_at, slot_at, transaction_hash,
@@ -182,7 +180,7 @@ ON CONFLICT (id) DO UPDATE SET
     confirmed_at = excluded.confirmed_at, dead_proof = excluded.dead_proof
 """)
 # What an intent died of is looked up by whoever asks where money went: it is kept whole.
-PROVE_DEAD: Final = text("""
+PROVE_DEAD: Final = sql("""
 UPDATE intent SET dead_proof = dead_proof || jsonb_build_object('slots', coalesce((
     SELECT jsonb_agg(jsonb_build_object(
         'signer', slot.signer, 'nonce', slot.nonce,
@@ -203,7 +201,7 @@ WHERE id = ANY(CAST(:ids AS uuid[]))
 """)
 # Made or found, and locked, in the order of what they are; the balance moves in the next
 # statement, because a row to be inserted is checked before the conflict is seen.
-LOCK_ACCOUNTS: Final = text("""
+LOCK_ACCOUNTS: Final = sql("""
 INSERT INTO account (kind, network, token, swap_id, deposit_id, holder, address)
 SELECT kind, network, token, swap_id, deposit_id, holder, address
 FROM unnest(
@@ -216,31 +214,31 @@ ON CONFLICT (kind, network, token, swap_id, deposit_id, address) DO UPDATE
 SET holder = excluded.holder
 RETURNING id, kind, network, token, swap_id, deposit_id, holder, address
 """)
-MOVE_BALANCES: Final = text("""
+MOVE_BALANCES: Final = sql("""
 UPDATE account SET balance = account.balance + moved.base_units
 FROM unnest(CAST(:id AS bigint[]), CAST(:base_units AS numeric[])) AS moved(id, base_units)
 WHERE account.id = moved.id
 """)
-ADD_LEDGER_TRANSACTIONS: Final = text("""
+ADD_LEDGER_TRANSACTIONS: Final = sql("""
 INSERT INTO ledger_transaction (id, kind, swap_id, dedupe_key, network, effective_block, at)
 SELECT id, kind, swap_id, dedupe_key, network, effective_block, now()
 FROM unnest(CAST(:id AS uuid[]), CAST(:kind AS text[]), CAST(:swap_id AS uuid[]),
     CAST(:dedupe_key AS text[]), CAST(:network AS text[]), CAST(:effective_block AS bigint[]))
      AS new(id, kind, swap_id, dedupe_key, network, effective_block)
 """)
-ADD_POSTINGS: Final = text("""
+ADD_POSTINGS: Final = sql("""
 INSERT INTO posting (transaction_id, n, account_id, base_units)
 SELECT * FROM unnest(CAST(:transaction_id AS uuid[]), CAST(:n AS int[]),
     CAST(:account_id AS bigint[]), CAST(:base_units AS numeric[]))
 """)
-MOVE_INVENTORY: Final = text("""
+MOVE_INVENTORY: Final = sql("""
 UPDATE inventory SET held_base_units = new.held, owed_base_units = new.owed, version = new.version
 FROM unnest(CAST(:network AS text[]), CAST(:token AS text[]), CAST(:held AS numeric[]),
     CAST(:owed AS numeric[]), CAST(:version AS int[])) AS new(network, token, held, owed, version)
 WHERE (inventory.network, inventory.token) = (new.network, new.token)
 """)
 # The first reason stays; a person lifts it.
-HALT_SIGNERS: Final = text("""
+HALT_SIGNERS: Final = sql("""
 UPDATE signer SET halted_reason = new.reason, halted_at = now()
 FROM unnest(CAST(:network AS text[]), CAST(:reason AS text[])) AS new(network, reason)
 WHERE signer.network = new.network AND signer.halted_reason IS NULL

@@ -6,16 +6,13 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Row, TextClause
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
-
 from swap_runtime.columns import columns
-from swap_runtime.database import transaction
+from swap_runtime.database import Connection, Engine, transaction
 from swap_runtime.inbox import mark_seen
 from swap_runtime.outbox import Outgoing, add_to_outbox
+from swap_runtime.sql import Row, Statement
 from swap_settler.adapters import bookings, statements
 from swap_settler.adapters.inventory_news import inventory_news
 from swap_settler.adapters.rows import (
@@ -36,7 +33,7 @@ from swap_settler.ports import PaymentKey
 
 
 class PostgresWork:
-    def __init__(self, connection: AsyncConnection, consumer: str) -> None:
+    def __init__(self, connection: Connection, consumer: str) -> None:
         self._connection = connection
         self._consumer = consumer
         self._inventory: dict[AssetKey, Inventory] = {}
@@ -127,12 +124,12 @@ class PostgresWork:
         await bookings.book(self._connection, entries)
         return inventory_news(moved, booking[-1])
 
-    async def _save(self, statement: TextClause, rows: Collection[Values]) -> None:
+    async def _save(self, statement: Statement, rows: Collection[Values]) -> None:
         if rows:
             await self._connection.execute(statement, columns(list(rows)))
 
-    async def _load(self, statement: TextClause, values: Mapping[str, object]) -> Sequence[Swap]:
-        rows = (await self._connection.execute(statement, values)).all()
+    async def _load(self, statement: Statement, values: Mapping[str, object]) -> Sequence[Swap]:
+        rows = await self._connection.execute(statement, values)
         if not rows:
             return ()
         of_these = {"swap_ids": [row.id for row in rows]}
@@ -145,11 +142,11 @@ class PostgresWork:
     async def _lock_intents(
         self, of_these: Mapping[str, object]
     ) -> defaultdict[UUID, dict[UUID, Intent]]:
-        rows = (await self._connection.execute(statements.LOCK_INTENTS, of_these)).all()
+        rows = await self._connection.execute(statements.LOCK_INTENTS, of_these)
         intents: defaultdict[UUID, dict[UUID, Intent]] = defaultdict(dict)
         if not rows:
             return intents
-        signed: dict[UUID, list[Row[Any]]] = defaultdict(list)
+        signed: dict[UUID, list[Row]] = defaultdict(list)
         values = {"intent_ids": [row.id for row in rows]}
         for attempt in await self._connection.execute(statements.ATTEMPTS, values):
             signed[attempt.intent_id].append(attempt)
@@ -164,7 +161,7 @@ class PostgresWork:
 
 
 class PostgresUnitOfWork:
-    def __init__(self, engine: AsyncEngine, *, consumer: str) -> None:
+    def __init__(self, engine: Engine, *, consumer: str) -> None:
         self._engine = engine
         self._consumer = consumer
 
