@@ -40,6 +40,8 @@ def service_secrets(name: str, secrets: Secrets) -> dict[str, str]:
     }
     if name == "api":
         told["SWAP_API__KEY_PEPPER"] = secrets.key_pepper
+    if name == "notifier":
+        told["SWAP_NOTIFIER__SECRET_KEYS"] = orjson.dumps([secrets.webhook_key]).decode()
     if name == "settler":
         signer = key_of(secrets.signer_key)
         keys = orjson.dumps({signer.address: signer.private_key}).decode()

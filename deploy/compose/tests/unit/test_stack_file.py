@@ -97,6 +97,8 @@ class TestSecrets:
         assert secrets.signer_key in settler
         assert secrets.role_passwords["api"] not in settler
         assert secrets.signer_key not in str(service_secrets("api", secrets))
+        assert secrets.webhook_key not in settler
+        assert secrets.webhook_key in str(service_secrets("notifier", secrets))
 
     def test_every_role_is_given_its_password(self, secrets: Secrets) -> None:
         script = roles_script(secrets)

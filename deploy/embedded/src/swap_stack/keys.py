@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -29,23 +30,28 @@ class Secrets:
     role_passwords: Mapping[str, str]
     operator_token: str
     key_pepper: str  # API keys are stored as a hash with it
+    webhook_key: str  # webhook secrets are stored sealed with it
     signer_key: str  # the hot key; it holds gas money and operates the Treasuries
 
 
 def load_or_make(path: Path) -> Secrets:
-    """Return the secrets of a stack, the same ones over all its restarts."""
-    told = read_json(path)
-    if told is not None:
-        return Secrets(**told)
+    """Return the secrets of a stack, the same ones over all its restarts.
+
+    One that an older stack has not got is made and kept with the others.
+    """
+    told = read_json(path) or {}
     made = Secrets(
         postgres_password=secrets.token_urlsafe(24),
         role_passwords={role: secrets.token_urlsafe(24) for role in LOGIN_ROLES},
         operator_token=secrets.token_urlsafe(32),
         key_pepper=secrets.token_urlsafe(32),
+        webhook_key=b64encode(secrets.token_bytes(32)).decode(),
         signer_key="0x" + secrets.token_hex(32),
     )
-    write_json(path, asdict(made))
-    return made
+    kept = {**asdict(made), **told}
+    if kept != told:
+        write_json(path, kept)
+    return Secrets(**kept)
 
 
 def key_of(private_key: str) -> DevelopmentKey:

@@ -35,5 +35,6 @@ def make_settings(
         "SWAP_QUOTER__PRICES_FILE": str(places.prices_file),
         "SWAP_QUOTER__PRICES_NEVER_EXPIRE": "true",
         "SWAP_SETTLER__SIGNER_KEYS": orjson.dumps({signer.address: signer.private_key}).decode(),
+        "SWAP_NOTIFIER__SECRET_KEYS": orjson.dumps([secrets.webhook_key]).decode(),
         "SWAP_NOTIFIER__ALLOW_LOOPBACK": "true",
     }

@@ -17,6 +17,7 @@ from swap_notifier.adapters.endpoints import PostgresEndpoints
 from swap_notifier.adapters.guard import SystemNames, guarded_connector
 from swap_notifier.adapters.http_sender import HttpSender
 from swap_notifier.adapters.messages import PostgresMessages
+from swap_notifier.adapters.sealing import Sealing
 from swap_notifier.adapters.statements import MESSAGES_DUE
 from swap_notifier.adapters.unit_of_work import PostgresUnitOfWork
 from swap_notifier.domain.windows import Windows
@@ -31,6 +32,7 @@ from swap_notifier.usecases.forget_messages import ForgetMessages
 from swap_notifier.usecases.list_sent import ListSent
 from swap_notifier.usecases.replay_messages import ReplayMessages
 from swap_notifier.usecases.rotate_secret import RotateSecret
+from swap_notifier.usecases.seal_secrets import SealSecrets
 from swap_notifier.usecases.switch_endpoints import SwitchEndpoints
 from swap_runtime.catalogue import load_catalogue
 from swap_runtime.public_catalogue import public_catalogue
@@ -39,6 +41,7 @@ from swap_runtime.wake import Wake
 
 DISCARD_INTERVAL = timedelta(minutes=1)
 FORGET_INTERVAL = timedelta(hours=1)
+SEAL_INTERVAL = timedelta(minutes=1)
 
 
 def main() -> None:
@@ -59,8 +62,9 @@ async def build(service: Service) -> None:
         ),
         parking=service.parking("notifier"),
     )
-    _deliver(service, group)
-    _administer(service, group, environment=catalogue.environment)
+    sealing = Sealing.with_keys([key.get_secret_value() for key in group.secret_keys])
+    _deliver(service, group, sealing)
+    _administer(service, group, sealing, environment=catalogue.environment)
 
 
 def renderer(catalogue: PublicCatalogue) -> Render:
@@ -72,13 +76,13 @@ def renderer(catalogue: PublicCatalogue) -> Render:
     return render
 
 
-def _deliver(service: Service, group: NotifierGroup) -> None:
+def _deliver(service: Service, group: NotifierGroup, sealing: Sealing) -> None:
     sender = HttpSender(
         guarded_connector(allow_loopback=group.allow_loopback), timeout=group.attempt_timeout
     )
     due, ended = service.wakes.on(MESSAGES_DUE), Wake()
     deliver_messages = DeliverMessages(
-        PostgresDeliveries(service.engine),
+        PostgresDeliveries(service.engine, sealing),
         sender,
         Windows(total_max=group.concurrency_max, endpoint_max=group.endpoint_concurrency_max),
         due=due,
@@ -96,12 +100,15 @@ def _deliver(service: Service, group: NotifierGroup) -> None:
     service.on_stop(deliver_messages.finish)
 
 
-def _administer(service: Service, group: NotifierGroup, *, environment: str) -> None:
+def _administer(
+    service: Service, group: NotifierGroup, sealing: Sealing, *, environment: str
+) -> None:
     clock = service.clock
-    endpoints = PostgresEndpoints(service.engine)
+    endpoints = PostgresEndpoints(service.engine, sealing)
     messages = PostgresMessages(service.engine)
     forget_messages = ForgetMessages(messages, keep=group.keep_messages, clock=clock)
     discard_messages = DiscardMessages(messages, clock=clock)
+    service.every("seal-secrets", SEAL_INTERVAL, SealSecrets(endpoints))
     service.every("discard-messages", DISCARD_INTERVAL, discard_messages)
     service.every("forget-messages", FORGET_INTERVAL, forget_messages)
     EndpointRoutes(

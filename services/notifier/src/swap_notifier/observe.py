@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from uuid import UUID
 
 import structlog
 
+from swap_notifier.domain.endpoints import Kept
 from swap_runtime.metrics import counter, gauge, histogram
 
 log = structlog.get_logger()
@@ -15,6 +17,11 @@ ATTEMPTS = counter("notifier_attempts", "Delivery attempts, by outcome", ["outco
 TOOK = histogram("notifier_attempt_seconds", "How long receivers take to answer")
 UNDER_WAY = gauge("notifier_deliveries_under_way", "Deliveries that wait for their answer")
 DISABLED = counter("notifier_endpoints_disabled", "Endpoints disabled, by reason", ["reason"])
+
+SECRETS = gauge("notifier_secrets", "Endpoints' secrets, by how they are stored", ["kept"])
+UNREADABLE = counter(
+    "notifier_secrets_unreadable", "Times that a message waited because nothing opens its secret"
+)
 
 
 def messages_created(number: int) -> None:
@@ -72,3 +79,17 @@ def discarded(number: int) -> None:
 
 def forgotten(number: int) -> None:
     log.info("webhook messages forgotten", number=number)
+
+
+def secret_unreadable(endpoint_id: UUID, reason: str) -> None:
+    log.error("webhook secret cannot be read", endpoint_id=endpoint_id, reason=reason)
+    UNREADABLE.inc()
+
+
+def secrets_sealed_anew(number: int) -> None:
+    log.info("webhook secrets sealed with the first key", endpoints=number)
+
+
+def secrets_counted(count: Mapping[Kept, int]) -> None:
+    for kept, number in count.items():
+        SECRETS.labels(kept.value).set(number)

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, Protocol
 from uuid import UUID
 
-from swap_notifier.domain.endpoints import Endpoint
+from swap_notifier.domain.endpoints import Endpoint, Kept
 from swap_notifier.domain.outcomes import Answer, Claimed, DisabledReason, Outcome
 
 
@@ -96,6 +96,12 @@ class Endpoints(Protocol):
     async def enable(self, endpoint_id: UUID, *, at: datetime) -> bool:
         """Send to it what happens from now on; what waited for it meanwhile is discarded."""
         ...
+
+    async def seal_anew(self, *, limit: int) -> int:
+        """Seal with the first key what something else sealed; return how many endpoints'."""
+        ...
+
+    async def count_secrets(self) -> Mapping[Kept, int]: ...
 
 
 class Messages(Protocol):

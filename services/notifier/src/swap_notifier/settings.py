@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from pydantic import Field
+from pydantic import Field, SecretStr
 
 from swap_runtime.settings import ServiceGroup, SharedSettings
 
 
 class NotifierGroup(ServiceGroup):
+    secret_keys: tuple[SecretStr, ...] = Field(
+        min_length=1,
+        description="Endpoints' secrets are stored sealed with the first, read with any: JSON list "
+        "of 32 bytes in base64 each",
+    )
     allow_loopback: bool = Field(
         default=False, description="Let endpoints be on this machine: for development only"
     )

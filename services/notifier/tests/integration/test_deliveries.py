@@ -15,7 +15,7 @@ from aiohttp import web
 from pydantic import SecretStr
 from sqlalchemy.dialects import postgresql
 
-from services.notifier.tests.factories import NOW, a_swap, sealed
+from services.notifier.tests.factories import NOW, SEALING, a_swap, sealed
 from services.notifier.tests.sink import Sink, answering, hang_up, never_answer, open_sink
 from swap_contracts.swaps import SwapChanged
 from swap_notifier.adapters.deliveries import PostgresDeliveries
@@ -65,7 +65,7 @@ class Notifier:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.now = NOW
-        self.endpoints = PostgresEndpoints(engine)
+        self.endpoints = PostgresEndpoints(engine, SEALING)
         self.messages = PostgresMessages(engine)
         self.create = CreateMessages(
             PostgresUnitOfWork(engine, consumer="notifier"),
@@ -107,7 +107,7 @@ class Notifier:
         sender = HttpSender(connector, timeout=timedelta(seconds=seconds))
         due, ended = Wake(), Wake()
         deliver = DeliverMessages(
-            PostgresDeliveries(self.engine),
+            PostgresDeliveries(self.engine, SEALING),
             sender,
             windows or Windows(total_max=64, endpoint_max=8),
             due=due,
@@ -137,7 +137,7 @@ class Notifier:
 
     async def claim_and_die(self, *, seconds: int) -> Sequence[Claimed]:
         """Claim what is due, as a process that never says what became of it."""
-        return await PostgresDeliveries(self.engine).claim(
+        return await PostgresDeliveries(self.engine, SEALING).claim(
             at=self.now,
             until=self.now + timedelta(seconds=seconds),
             claim=uuid4(),

@@ -16,7 +16,12 @@ import aiohttp
 import pytest
 import standardwebhooks
 
-from services.notifier.tests.factories import a_catalogue_document, a_swap, sealed
+from services.notifier.tests.factories import (
+    SEALING_KEY,
+    a_catalogue_document,
+    a_swap,
+    sealed,
+)
 from services.notifier.tests.sink import Sink, open_sink
 from swap_contracts.swaps import SwapChanged
 from swap_contracts.topics import SWAP_CHANGED
@@ -93,6 +98,7 @@ async def environment(
         "SWAP_OPERATOR__TOKEN": TOKEN,
         "SWAP_CATALOGUE": catalogue,
         "SWAP_NOTIFIER__DATABASE_URL": migrated("notifier"),
+        "SWAP_NOTIFIER__SECRET_KEYS": json.dumps([SEALING_KEY]),
         "SWAP_NOTIFIER__ALLOW_LOOPBACK": "true",
         "SWAP_NOTIFIER__ATTEMPT_TIMEOUT": "PT1S",
     }

@@ -7,16 +7,19 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
+from swap_notifier import observe
 from swap_notifier.adapters import statements
 from swap_notifier.adapters.rows import outcome_row, to_claimed
+from swap_notifier.adapters.sealing import Sealing, Unreadable
 from swap_notifier.domain.outcomes import Claimed, DisabledReason, Outcome
 from swap_runtime.columns import columns
 from swap_runtime.database import Engine, transaction
 
 
 class PostgresDeliveries:
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, sealing: Sealing) -> None:
         self._engine = engine
+        self._sealing = sealing
 
     async def claim(
         self,
@@ -38,8 +41,26 @@ class PostgresDeliveries:
             "first_room": first_room,
         }
         async with transaction(self._engine) as connection:
-            rows = await connection.execute(statements.CLAIM, values)
-            return [to_claimed(row, claim) for row in rows]
+            rows = list(await connection.execute(statements.CLAIM, values))
+        # What cannot be signed is nobody's failure: it is due again when its claim is over.
+        return [
+            to_claimed(row, claim, secrets)
+            for row in rows
+            if (secrets := self._secrets_of(row.endpoint_id, row.secret, row.previous_secret))
+        ]
+
+    def _secrets_of(self, endpoint_id: UUID, sealed: str, previous: str | None) -> tuple[str, ...]:
+        """Return what signs, the newest first; nothing while the newest cannot be read."""
+        secrets: list[str] = []
+        for one in (sealed, previous):
+            if one is None:
+                continue
+            try:
+                secrets.append(self._sealing.open(one, endpoint_id=endpoint_id))
+            except Unreadable as error:
+                observe.secret_unreadable(endpoint_id, str(error))
+                break
+        return tuple(secrets)
 
     async def record(self, outcomes: Sequence[Outcome]) -> None:
         disabled: dict[DisabledReason, set[UUID]] = defaultdict(set)

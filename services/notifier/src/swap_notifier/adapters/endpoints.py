@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from uuid import UUID
 
 from swap_notifier.adapters import statements
 from swap_notifier.adapters.rows import to_endpoint
-from swap_notifier.domain.endpoints import Endpoint
+from swap_notifier.adapters.sealing import Sealing, Unreadable
+from swap_notifier.domain.endpoints import Endpoint, Kept
 from swap_notifier.domain.outcomes import DisabledReason
+from swap_runtime.columns import columns
 from swap_runtime.database import Engine, reading, transaction
 
 
 class PostgresEndpoints:
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, sealing: Sealing) -> None:
         self._engine = engine
+        self._sealing = sealing
 
     async def add(self, endpoint: Endpoint, *, secret: str) -> None:
         async with transaction(self._engine) as connection:
-            values = {**asdict(endpoint), "secret": secret}
+            sealed = self._sealing.seal(secret, endpoint_id=endpoint.id)
+            values = {**asdict(endpoint), "secret": sealed}
             await connection.execute(statements.ADD_ENDPOINT, values)
 
     async def list_endpoints(self, app_id: UUID | None) -> Sequence[Endpoint]:
@@ -30,7 +35,8 @@ class PostgresEndpoints:
 
     async def rotate(self, endpoint_id: UUID, *, secret: str, until: datetime) -> bool:
         async with transaction(self._engine) as connection:
-            values = {"id": endpoint_id, "secret": secret, "until": until}
+            sealed = self._sealing.seal(secret, endpoint_id=endpoint_id)
+            values = {"id": endpoint_id, "secret": sealed, "until": until}
             return await connection.scalar(statements.ROTATE, values) is not None
 
     async def disable(self, endpoint_id: UUID, *, reason: DisabledReason, at: datetime) -> bool:
@@ -45,3 +51,39 @@ class PostgresEndpoints:
             await connection.execute(statements.DISCARD, {"at": at})
             values = {"id": endpoint_id, "at": at}
             return await connection.scalar(statements.ENABLE, values) is not None
+
+    async def seal_anew(self, *, limit: int) -> int:
+        keys = {"first": self._sealing.first_key_id, "known": list(self._sealing.key_ids)}
+        async with transaction(self._engine) as connection:
+            rows = await connection.execute(statements.OLDER_SECRETS, {**keys, "limit": limit})
+            anew = []
+            for row in rows:
+                secrets = [self._anew(row.id, one) for one in (row.secret, row.previous_secret)]
+                if secrets != [row.secret, row.previous_secret]:
+                    secret, previous = secrets
+                    anew.append({"id": row.id, "secret": secret, "previous_secret": previous})
+            if anew:
+                await connection.execute(statements.SEAL_SECRETS, columns(anew))
+        return len(anew)
+
+    def _anew(self, endpoint_id: UUID, sealed: str | None) -> str | None:
+        """Return it sealed with the first key; as it is, where it is so, or nothing opens it."""
+        if sealed is None or self._sealing.is_current(sealed):
+            return sealed
+        try:
+            secret = self._sealing.open(sealed, endpoint_id=endpoint_id)
+        except Unreadable:
+            return sealed
+        return self._sealing.seal(secret, endpoint_id=endpoint_id)
+
+    async def count_secrets(self) -> Mapping[Kept, int]:
+        count: Counter[Kept] = Counter()
+        async with reading(self._engine) as connection:
+            for row in await connection.execute(statements.SECRETS_BY_KEY):
+                count[self._kept(row.key_id)] += row.number
+        return {kept: count[kept] for kept in Kept}
+
+    def _kept(self, key_id: str) -> Kept:
+        if key_id == self._sealing.first_key_id:
+            return Kept.FIRST_KEY
+        return Kept.OTHERWISE if key_id in self._sealing.key_ids else Kept.UNREADABLE

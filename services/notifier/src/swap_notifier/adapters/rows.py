@@ -36,8 +36,7 @@ def outcome_row(outcome: Outcome) -> dict[str, object]:
     }
 
 
-def to_claimed(row: Row, claim: UUID) -> Claimed:
-    previous = () if row.previous_secret is None else (row.previous_secret,)
+def to_claimed(row: Row, claim: UUID, secrets: tuple[str, ...]) -> Claimed:
     return Claimed(
         message_id=row.id,
         claim=claim,
@@ -46,7 +45,7 @@ def to_claimed(row: Row, claim: UUID) -> Claimed:
         body=row.body,
         attempts=row.attempts,
         url=row.url,
-        secrets=(row.secret, *previous),
+        secrets=secrets,
         failing_since=row.failing_since,
     )
 

@@ -116,6 +116,26 @@ ROTATE: Final = sql("""
 UPDATE endpoint SET previous_secret = secret, previous_secret_until = :until, secret = :secret
 WHERE id = :id RETURNING id
 """)
+# The second part of what is stored names the key that sealed it; without one it is in the clear.
+OLDER_SECRETS: Final = sql("""
+SELECT id, secret, previous_secret FROM endpoint
+WHERE (split_part(secret, '.', 2) <> :first
+    AND split_part(secret, '.', 2) = ANY(CAST(:known AS text[])))
+  OR (split_part(previous_secret, '.', 2) <> :first
+    AND split_part(previous_secret, '.', 2) = ANY(CAST(:known AS text[])))
+ORDER BY id LIMIT :limit FOR UPDATE SKIP LOCKED
+""")
+SEAL_SECRETS: Final = sql("""
+UPDATE endpoint SET secret = new.secret, previous_secret = new.previous_secret
+FROM unnest(CAST(:id AS uuid[]), CAST(:secret AS text[]), CAST(:previous_secret AS text[]))
+     AS new(id, secret, previous_secret)
+WHERE endpoint.id = new.id
+""")
+SECRETS_BY_KEY: Final = sql("""
+SELECT split_part(stored.secret, '.', 2) AS key_id, count(*) AS number
+FROM endpoint CROSS JOIN LATERAL (VALUES (secret), (previous_secret)) AS stored(secret)
+WHERE stored.secret IS NOT NULL GROUP BY key_id
+""")
 DISABLE: Final = sql("""
 UPDATE endpoint SET disabled_at = coalesce(disabled_at, :at),
                     disabled_reason = coalesce(disabled_reason, :reason)

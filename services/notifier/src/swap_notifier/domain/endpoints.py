@@ -5,6 +5,7 @@ from __future__ import annotations
 from base64 import b64encode
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import StrEnum
 from typing import Final
 from uuid import UUID
 
@@ -28,6 +29,14 @@ class Endpoint:
     disabled_at: datetime | None
     disabled_reason: str | None
     failing_since: datetime | None
+
+
+class Kept(StrEnum):
+    """How a secret is stored."""
+
+    FIRST_KEY = "first_key"
+    OTHERWISE = "otherwise"  # under another of our keys, or from before there were any
+    UNREADABLE = "unreadable"  # under a key that is not ours
 
 
 def to_secret(random_bytes: bytes) -> str:
