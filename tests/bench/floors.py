@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import psycopg
@@ -23,6 +23,7 @@ COMMITS = 300
 SENDERS = 4
 BATCH = 100
 TRANSFER_GAS = 21_000
+IN_FLIGHT = 16  # as many as a public node keeps of one account
 SINK = "0x" + "5e" * 20
 
 
@@ -48,6 +49,7 @@ class NodeFloor:
     """One node that is sent signed transfers in batches, and what one takes alone."""
 
     accepted_per_second: float
+    pipelined_per_second: float  # signed and sent one by one, the next before the last's answer
     sign_seconds: float  # one payment, by the curve's own library
     send_seconds: float  # one transaction, one request
 
@@ -125,7 +127,23 @@ async def measure_node(chain: Chain, transactions: int) -> NodeFloor:
         for sender in range(SENDERS):
             group.create_task(_send_all(chain, batches[sender::SENDERS]))
     accepted = time.perf_counter() - began
-    return NodeFloor(transactions / accepted, _sign_seconds(chain), median(sending))
+    pipelined = await _pipelined_per_second(chain, transactions // 2)
+    return NodeFloor(transactions / accepted, pipelined, _sign_seconds(chain), median(sending))
+
+
+async def _pipelined_per_second(chain: Chain, transactions: int) -> float:
+    """Return the rate of a sender with nothing behind it: sign, send, and go on meanwhile."""
+
+    async def send_on(numbers: Iterator[int]) -> None:
+        for number in numbers:
+            await chain.node.send([_transfer(chain, number)])
+
+    numbers = iter(range(transactions))
+    began = time.perf_counter()
+    async with asyncio.TaskGroup() as group:
+        for _ in range(IN_FLIGHT):
+            group.create_task(send_on(numbers))
+    return transactions / (time.perf_counter() - began)
 
 
 async def _send_all(chain: Chain, batches: Sequence[Sequence[bytes]]) -> None:

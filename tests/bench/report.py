@@ -20,7 +20,7 @@ from tests.bench.run import SERVICES, Outcome, Phase
 MIB = 2**20
 DISTURBED_MAX = 0.10
 SWAPS_PER_SECOND = 165
-OF_NODE_PERCENT = 4.0
+OF_SENDER_PERCENT = 4.0
 OF_PARTS = 6.0
 IDLE_MIB = 500
 
@@ -36,7 +36,7 @@ class Target:
 
 def targets(outcome: Outcome) -> list[Target]:
     """Return what the first mark asks for."""
-    node = outcome.floors.node.accepted_per_second
+    sender = outcome.floors.node.pipelined_per_second
     payout = Spread.of(outcome.paced.steps.whole)
     idle = outcome.idle.proportional / MIB
     lost = len(outcome.faults)
@@ -50,9 +50,9 @@ def targets(outcome: Outcome) -> list[Target]:
         found.append(Target(what, f"{times:.1f} x", times <= OF_PARTS))
     if outcome.full is not None:
         rate = outcome.full.per_second
-        percent = 100 * rate / node
-        what = f"{SWAPS_PER_SECOND} swaps/s, or {OF_NODE_PERCENT:.0f} % of a node's raw rate"
-        is_met = rate >= SWAPS_PER_SECOND or percent >= OF_NODE_PERCENT
+        percent = 100 * rate / sender
+        what = f"{SWAPS_PER_SECOND} swaps/s, or {OF_SENDER_PERCENT:.0f} % of a raw pipelined sender"
+        is_met = rate >= SWAPS_PER_SECOND or percent >= OF_SENDER_PERCENT
         found.append(Target(what, f"{rate:.0f} swaps/s, {percent:.1f} %", is_met))
     return found
 
@@ -148,6 +148,7 @@ def _floors(floors: Floors) -> Table:
         ("PostgreSQL: one row, one commit", f"{database.commits_per_second:.0f}/s"),
         ("PostgreSQL: commit", f"{1000 * database.commit_seconds:.2f} ms"),
         ("node: transfers taken, in batches", f"{node.accepted_per_second:.0f}/s"),
+        ("node: transfers signed and pipelined", f"{node.pipelined_per_second:.0f}/s"),
         ("node: one transaction alone", f"{1000 * node.send_seconds:.2f} ms"),
         ("sign one payment", f"{1000 * node.sign_seconds:.2f} ms"),
     )

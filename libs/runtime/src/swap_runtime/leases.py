@@ -54,6 +54,11 @@ class Lease:
         """Whether the last renewal still covers this moment, by this process's own clock."""
         return self.epoch is not None and asyncio.get_running_loop().time() < self._held_until
 
+    @property
+    def _is_fresh(self) -> bool:
+        left = self._held_until - asyncio.get_running_loop().time()
+        return self.epoch is not None and left > self.term.total_seconds() * 2 / 3
+
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[tuple[Connection, bool]]:
         """Open a transaction that takes or renews the lease; say whether it is held.
@@ -69,14 +74,20 @@ class Lease:
             self.epoch = None  # nobody knows what was committed
             raise
 
+    async def keep(self) -> bool:
+        """As `acquire`; in the first third of the term nobody is asked.
+
+        :raises Unavailable: when Postgres is away.
+        """
+        return self._is_fresh or await self.acquire()
+
     async def _hold(self, connection: Connection) -> int | None:
         asked_at = asyncio.get_running_loop().time()
-        term = self.term.total_seconds()
-        if self.epoch is not None and self._held_until - asked_at > term * 2 / 3:
+        if self._is_fresh:
             return self.epoch
         values = {"name": self.name, "holder": self.holder, "term": self.term}
         self.epoch = await connection.scalar(HOLD, values)
-        self._held_until = asked_at + term
+        self._held_until = asked_at + self.term.total_seconds()
         return self.epoch
 
     async def acquire(self) -> bool:

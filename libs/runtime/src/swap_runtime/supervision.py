@@ -13,11 +13,12 @@ import structlog
 
 from swap_runtime.errors import Unavailable
 from swap_runtime.metrics import counter
+from swap_runtime.resting import Resting
 from swap_runtime.wake import Wake
 
 Beat = Callable[[], None]
 Run = Callable[[Beat], Awaitable[None]]
-Work = Callable[[], Awaitable[object]]
+Work = Callable[[], Awaitable[bool | int | None]]  # whether there is more to do at once
 
 PAUSES: Final = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
 # A task that worked for so long before it failed begins to count anew.
@@ -91,13 +92,17 @@ class Rounds:
 
     async def __call__(self, beat: Beat) -> None:
         """Work round after round; a round that did something is followed by the next at once."""
+        resting = Resting()
         while not self._stopping:
+            resting.begin()
             if not await self._work():
-                await self._wait(beat)
+                await self._wait(beat, resting)
             beat()
 
-    async def _wait(self, beat: Beat) -> None:
+    async def _wait(self, beat: Beat, resting: Resting) -> None:
         """Wait for the next round, and say meanwhile that waiting is all there is to do."""
+        if not self._stopping:
+            await resting.rest()
         left = self._interval
         while left > timedelta(0) and not self._stopping:
             beat()

@@ -88,6 +88,7 @@ class Sweep:
         self._consumer = consumer
         self._source = source
         self._settings = settings
+        self._next_look = 0.0
         self._releasing = Releasing(engine, consumer)
         self._lease = Lease(engine, f"sweep/{consumer.group}/{consumer.topic.name}", holder=holder)
         self._key = {"consumer": consumer.group, "source": source, "topic": consumer.topic.name}
@@ -100,7 +101,7 @@ class Sweep:
 
         :raises Unavailable: when Postgres is away, or the source has no outbox yet.
         """
-        if self._consumer.has_stopped:
+        if self._consumer.has_stopped or not self._is_time():
             return False
         try:
             is_leader, records = await self._look()
@@ -145,8 +146,20 @@ class Sweep:
                 return position
             position = Position(self._source, row.xid, row.id)
 
+    def _is_time(self) -> bool:
+        """Say whether to look now: less often while Kafka does the work."""
+        now = monotonic()
+        if not self._is_idle() and now < self._next_look:
+            return False
+        self._next_look = now + self._settings.busy_interval.total_seconds()
+        return True
+
+    def _is_idle(self) -> bool:
+        silence = monotonic() - self._consumer.heard_at
+        return silence >= self._settings.idle_after.total_seconds()
+
     async def _is_due(self, connection: Connection, position: Position) -> bool:
-        if monotonic() - self._consumer.heard_at >= self._settings.idle_after.total_seconds():
+        if self._is_idle():
             return True
         values = self._values(position) | {"overdue": self._settings.overdue_after}
         return bool(await connection.scalar(self._is_overdue, values))

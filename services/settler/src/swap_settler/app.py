@@ -87,7 +87,11 @@ def _serve_operators(
         for network in catalogue.networks.values()
     }
     list_signers = ListSigners(signers)
-    service.every("report-signers", group.signer_report_interval, list_signers)
+
+    async def report_signers() -> None:
+        await list_signers()
+
+    service.every("report-signers", group.signer_report_interval, report_signers)
     admin = Admin(inspect_swaps=InspectSwaps(records), list_claimable=ListClaimable(records))
     service.admin("GET", "/swaps/{id}", admin.swap)
     service.admin("GET", "/claimable", admin.claimable)

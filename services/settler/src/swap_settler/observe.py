@@ -67,7 +67,9 @@ def _deposit_changed(deposit: Deposit) -> None:
     DEPOSITS.labels(deposit.state.value).inc()
     if deposit.swap_id is None and deposit.method is not Method.FUNDING and deposit.is_booked:
         is_quarantined = deposit.state is DepositState.QUARANTINED
-        log.warning(
+        # Its swap may only be on its way; what nobody asks for is listed as unmatched.
+        say = log.warning if is_quarantined else log.info
+        say(
             "movement without a swap",
             deposit_id=deposit.id,
             network=deposit.network,

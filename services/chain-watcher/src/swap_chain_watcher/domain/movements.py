@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import lru_cache
 from typing import Final
 from uuid import UUID, uuid5
 
@@ -108,6 +109,7 @@ class Known:
     depth: Depth
 
 
+@lru_cache(maxsize=10_000)  # asked again for every movement of a block, and at the second look
 def movement_id(network: str, log: LogId) -> UUID:
     """Return the identity of a log: a re-mining changes its block and its index, but not this."""
     return uuid5(NAMESPACE, f"{network}/{log.transaction_hash}/{log.fingerprint}/{log.nth}")

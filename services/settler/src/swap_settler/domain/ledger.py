@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 from uuid import NAMESPACE_URL, UUID, uuid5
@@ -86,6 +86,7 @@ class LedgerTransaction:
     network: str | None
     effective_block: int | None
     postings: tuple[Posting, ...]
+    id: UUID = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
         sums: Counter[tuple[str, str]] = Counter()
@@ -93,10 +94,7 @@ class LedgerTransaction:
             sums[posting.account.network, posting.account.token] += posting.base_units
         if not self.postings or any(sums.values()):
             raise Unbalanced(f"{self.dedupe_key}: {self.postings}")
-
-    @property
-    def id(self) -> UUID:
-        return uuid5(NAMESPACE_URL, f"ledger/{self.dedupe_key}")
+        object.__setattr__(self, "id", uuid5(NAMESPACE_URL, f"ledger/{self.dedupe_key}"))
 
 
 Move = tuple[Account, int]
