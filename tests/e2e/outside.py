@@ -19,13 +19,14 @@ from eth_typing import HexStr
 from eth_utils.abi import function_signature_to_4byte_selector
 from eth_utils.address import to_checksum_address
 from web3 import AsyncHTTPProvider, AsyncWeb3
-from web3.types import TxParams
+from web3.types import TxParams, TxReceipt
 
 from tests.e2e.waiting import until
 
 FINAL = ("completed", "failed", "expired", "refunded")
 TIP = 10**9
 GAS_APPROVE = 80_000
+GAS_CREATE = 3_000_000
 AMOUNT_ARGUMENT = 3  # of depositERC20(id, token, receiver, amount)
 POLL_SECONDS = 0.05
 
@@ -191,6 +192,18 @@ class User:
             "gas": GAS_APPROVE,
         }
         return await self.send(approval, deposit)
+
+    async def create(self, code: HexStr) -> TxReceipt:
+        """Return the receipt of a new contract."""
+        contract: TxParams = {"data": code, "value": 0, "gas": GAS_CREATE}  # type: ignore[typeddict-item]
+        [sent] = await self.send(contract)
+        return await self.receipt(sent)
+
+    async def receipt(self, sent: str) -> TxReceipt:
+        """Return the receipt of a transaction, once it is mined and did what it is for."""
+        receipt = await self.chain.eth.wait_for_transaction_receipt(HexStr(sent))
+        assert receipt["status"] == 1, receipt
+        return receipt
 
     async def send(self, *transactions: TxParams) -> list[str]:
         """Return the hashes of what the node has taken."""

@@ -17,11 +17,8 @@ REFUSES = HexStr("0x6005600c60003960056000f360006000fd")
 
 
 async def contract_that_refuses(outside: Outside, network: str) -> str:
-    user = outside.user(network, 4)
-    [sent] = await user.send({"data": REFUSES, "value": 0, "gas": 200_000})  # type: ignore[typeddict-item]
-    receipt = await outside.chain(network).eth.wait_for_transaction_receipt(HexStr(sent))
-    assert receipt["contractAddress"] is not None
-    return to_checksum_address(receipt["contractAddress"])
+    receipt = await outside.user(network, 4).create(REFUSES)
+    return to_checksum_address(str(receipt["contractAddress"]))
 
 
 class TestRecipientThatRefuses:

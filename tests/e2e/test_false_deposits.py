@@ -1,0 +1,109 @@
+"""What looks like a deposit and is none, and what looks like two and is one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from eth_abi.abi import encode
+from eth_typing import HexStr
+from eth_utils.crypto import keccak
+
+from swap_stack.places import ROOT
+from tests.e2e.outside import Outside, Route, new_address
+from tests.e2e.quiet import wait_until_quiet
+from tests.plugins.stack import Stack
+
+ROUTE = Route("BASE_DEVNET", "USDC", "POLYGON_DEVNET", "USDC", "17")
+ASKED = 17 * 10**6
+DEPOSITED = keccak(text="Deposited(bytes32,address,address,uint256)")
+
+
+class TestFalseDepository:
+    async def test_w13_that_only_says_so_moves_nothing(
+        self, stack: Stack, outside: Outside
+    ) -> None:
+        swap_id, action = await a_swap(outside)
+        before = await suspended(stack)
+
+        made = await outside.user(ROUTE.source_network).create(says_deposited(action))
+        await wait_until_quiet(stack.description)
+
+        [log] = made["logs"]
+        assert log["topics"][0] == DEPOSITED
+        assert await has_no_deposit(outside, swap_id)
+        assert await suspended(stack) == before
+
+    async def test_w13_that_pays_the_treasury_credits_no_swap(
+        self, stack: Stack, outside: Outside
+    ) -> None:
+        swap_id, action = await a_swap(outside)
+        before = await suspended(stack)
+        user = outside.user(ROUTE.source_network)
+        copy = (await user.create(copied_depository(outside)))["contractAddress"]
+
+        sent = await user.fund({**action, "to_address": copy})
+        await user.receipt(sent[-1])
+        await wait_until_quiet(stack.description)
+
+        assert await has_no_deposit(outside, swap_id)
+        [kept] = [row for row in await suspended(stack) if row not in before]
+        assert (kept["base_units"], kept["swap_id"]) == (str(ASKED), None)
+
+
+class TestOneDeposit:
+    async def test_w16_is_none_of_another_swap_of_the_same_amount(
+        self, stack: Stack, outside: Outside
+    ) -> None:
+        """The token's own log shows the movement too, and the other swap would fit it."""
+        swap_id, action = await a_swap(outside)
+        another_id, _ = await a_swap(outside)
+        before = await suspended(stack)
+
+        sent = await outside.user(ROUTE.source_network).fund(action)
+        seen = await outside.follow(swap_id)
+        await wait_until_quiet(stack.description)
+
+        swap = seen[-1]["swap"]
+        assert swap["status"] == "completed"
+        inputs = [t["transaction_hash"] for t in swap["transactions"] if t["type"] == "input"]
+        assert inputs == sent[-1:]
+        assert await has_no_deposit(outside, another_id)
+        assert await suspended(stack) == before
+
+
+async def a_swap(outside: Outside) -> tuple[str, Mapping[str, Any]]:
+    """Create a swap; return its id and its deposit action."""
+    prepared = await outside.partner().create(ROUTE, new_address())
+    [action] = prepared["deposit_actions"]
+    return prepared["swap"]["id"], action
+
+
+async def has_no_deposit(outside: Outside, swap_id: str) -> bool:
+    swap = (await outside.partner().read(swap_id))["swap"]
+    told = swap["status"], swap["transactions"], swap["quote_locked_at"]
+    return told == ("user_transfer_pending", [], None)
+
+
+async def suspended(stack: Stack) -> list[Mapping[str, Any]]:
+    """Return the money that came and is nobody's yet."""
+    told = await stack.admin("settler", "/claimable")
+    return [row for row in told["claimable"] if row["kind"] == "suspense"]
+
+
+def copied_depository(outside: Outside) -> HexStr:
+    """Return what creates a Depository that pays the Treasury and is not the catalogue's."""
+    treasury = outside.networks[ROUTE.source_network]["contracts"]["treasury"]
+    artifact = json.loads((ROOT / "evm/artifacts/Depository.json").read_text())
+    arguments = encode(["address", "address[]"], [new_address(), [treasury]])
+    return HexStr(artifact["bytecode"] + arguments.hex())
+
+
+def says_deposited(action: Mapping[str, Any]) -> HexStr:
+    """Return what creates a contract that emits the event of a deposit, and takes nothing."""
+    key, token, receiver, amount = (int(one, 0) for one in action["encoded_args"])
+    words = (receiver, token, key, int.from_bytes(DEPOSITED))
+    topics = "".join(f"7f{word:064x}" for word in words)  # PUSH32
+    # PUSH32 amount, PUSH1 0, MSTORE; the topics; PUSH1 32, PUSH1 0, LOG4, STOP.
+    return HexStr(f"0x7f{amount:064x}600052{topics}60206000a400")
