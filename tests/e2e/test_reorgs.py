@@ -52,7 +52,7 @@ async def shows_inputs(outside: Outside, swap_id: str, *hashes: str) -> None:
 
 
 class TestBeforeItIsFinal:
-    async def test_a_deposit_that_is_gone_is_no_deposit_and_mined_again_completes(
+    async def test_w4_a_deposit_that_is_gone_is_no_deposit_and_mined_again_completes(
         self, stack: Stack, outside: Outside
     ) -> None:
         chain = Chain.of(stack.description, ROUTE.source_network)

@@ -43,7 +43,7 @@ async def without_kafka(stack: Stack) -> AsyncIterator[None]:
 
 
 class TestLostTopics:
-    async def test_do_not_keep_a_swap_from_its_end(self, stack: Stack) -> None:
+    async def test_k14_do_not_keep_a_swap_from_its_end(self, stack: Stack) -> None:
         async with without_kafka(stack):
             await complete_all(stack)
 
@@ -51,7 +51,7 @@ class TestLostTopics:
 
 
 class TestBrokerThatStandsStill:
-    async def test_keeps_nobody_from_creating_and_swaps_end_when_it_goes_on(
+    async def test_k13_keeps_nobody_from_creating_and_swaps_end_when_it_goes_on(
         self, stack: Stack
     ) -> None:
         stack.send_broker(signal.SIGSTOP)
@@ -67,7 +67,7 @@ class TestBrokerThatStandsStill:
             ends = [await outside.follow(prepared["swap"]["id"]) for prepared in created]
         assert [seen[-1]["swap"]["status"] for seen in ends] == ["completed"] * len(ROUTES)
 
-    async def test_is_not_needed_for_a_swap_to_end(self, stack: Stack) -> None:
+    async def test_k13_is_not_needed_for_a_swap_to_end(self, stack: Stack) -> None:
         stack.send_broker(signal.SIGSTOP)
         try:
             await complete_all(stack)

@@ -20,7 +20,13 @@ PATIENCE = 60.0
 
 
 class TestCrash:
-    @pytest.mark.parametrize("point", ["before_publish", "after_publish"])
+    @pytest.mark.parametrize(
+        "point",
+        [
+            pytest.param("before_publish", id="k1_before_publish"),
+            pytest.param("after_publish", id="k2_after_publish"),
+        ],
+    )
     async def test_around_publishing_loses_nothing_and_doubles_nothing(
         self, stack: Stack, point: str
     ) -> None:

@@ -39,7 +39,15 @@ async def paid_once(stack: Stack, swap_id: str) -> None:
 
 
 class TestCrash:
-    @pytest.mark.parametrize("point", ["after_slot", "after_sign", "before_send", "after_send"])
+    @pytest.mark.parametrize(
+        "point",
+        [
+            pytest.param("after_slot", id="s2_after_slot"),
+            pytest.param("after_sign", id="s3_after_sign"),
+            pytest.param("before_send", id="s4_before_send"),
+            pytest.param("after_send", id="s5_after_send"),
+        ],
+    )
     async def test_between_two_steps_pays_once(self, stack: Stack, point: str) -> None:
         await stack.restart_to_crash("settler", f"settler.{point}:1")
 
@@ -51,7 +59,7 @@ class TestCrash:
         for one in done:
             await paid_once(stack, one.id)
 
-    async def test_before_it_has_a_nonce_pays_once(self, stack: Stack) -> None:
+    async def test_s1_before_it_has_a_nonce_pays_once(self, stack: Stack) -> None:
         async with Outside(stack.description) as outside:
             prepared = await outside.partner().create(ROUTES[0], new_address())
             swap_id = prepared["swap"]["id"]

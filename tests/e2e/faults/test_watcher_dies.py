@@ -21,7 +21,7 @@ from tests.plugins.stack import Stack
 
 class TestCrash:
     @pytest.mark.parametrize("point", ["after_movements", "after_outbox", "before_commit"])
-    async def test_within_a_block_tells_it_whole_afterwards(
+    async def test_w8_within_a_block_tells_it_whole_afterwards(
         self, stack: Stack, outside: Outside, point: str
     ) -> None:
         crash = f"chain_watcher.{point}:1"
@@ -47,7 +47,7 @@ class TestCrash:
 
 
 class TestReorgWhileItIsAway:
-    async def test_is_found_when_it_comes_back(self, stack: Stack, outside: Outside) -> None:
+    async def test_w6_is_found_when_it_comes_back(self, stack: Stack, outside: Outside) -> None:
         chain = Chain.of(stack.description, LATE.source_network)
         async with chain.stopped():
             await approve_for_good(outside, chain)

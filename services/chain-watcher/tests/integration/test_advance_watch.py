@@ -137,7 +137,7 @@ class TestOneCommit:
         assert bodies[0]["base_units"] == bodies[1]["intent_id"] == str(UINT256_MAX)
 
     @pytest.mark.parametrize("point", ["after_movements", "after_outbox", "before_commit"])
-    async def test_is_all_or_nothing_when_the_process_dies(
+    async def test_w8_is_all_or_nothing_when_the_process_dies(
         self, database_: Database, database_url: str, point: str
     ) -> None:
         def advance_once(**environment: str) -> int:
@@ -184,7 +184,7 @@ class TestOneCommit:
 
 
 class TestOneFollower:
-    async def test_ignores_a_batch_it_has(self, database_: Database) -> None:
+    async def test_w9_ignores_a_batch_it_has(self, database_: Database) -> None:
         event_ = BlockAdded(a_block(1), (a_deposit("one"),))
 
         await database_.hears(event_)

@@ -58,7 +58,7 @@ class TestFollowNetwork:
             await world.says(("seen", 1), ("confirmed", 2))
             await world.is_at_head()
 
-    async def test_finds_a_reorg_of_the_same_height_by_the_hash(self, world: World) -> None:
+    async def test_w4_finds_a_reorg_of_the_same_height_by_the_hash(self, world: World) -> None:
         async with world.followed():
             await world.deposits(7)
             world.chain.mine()
@@ -67,7 +67,7 @@ class TestFollowNetwork:
             await world.says(("seen", 1), ("reverted", 2))
             await world.is_at_head()
 
-    async def test_finds_a_reorg_that_happened_while_it_was_down(self, world: World) -> None:
+    async def test_w6_finds_a_reorg_that_happened_while_it_was_down(self, world: World) -> None:
         async with world.followed():
             deposit = await world.deposits(7)
             world.chain.mine(3)

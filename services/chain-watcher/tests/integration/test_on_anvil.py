@@ -217,7 +217,7 @@ def watched(stack: Stack) -> Iterator[Stack]:
 
 
 class TestDeposits:
-    def test_through_the_depository_are_told_once(self, watched: Stack) -> None:
+    def test_w16_through_the_depository_are_told_once(self, watched: Stack) -> None:
         transaction_hash = watched.deposit(7, 1000)
 
         until(lambda: len(watched.told_of(transaction_hash)) == 2)
@@ -230,7 +230,7 @@ class TestDeposits:
         )
         assert (seen["token"], seen["base_units"]) == (watched.addresses["usdc"], "1000")
 
-    def test_of_coins_through_the_depository_are_told_once(self, watched: Stack) -> None:
+    def test_w16_of_coins_through_the_depository_are_told_once(self, watched: Stack) -> None:
         a = watched.addresses
         transaction_hash = watched.user(
             "Depository",
@@ -245,7 +245,7 @@ class TestDeposits:
         assert {body["kind"] for body in watched.told_of(transaction_hash)} == {"deposited"}
         assert {body["token"] for body in watched.told_of(transaction_hash)} == {NATIVE}
 
-    def test_through_somebody_else_s_depository_carry_no_sequence_number(
+    def test_w13_through_somebody_else_s_depository_carry_no_sequence_number(
         self, watched: Stack
     ) -> None:
         a = watched.addresses

@@ -267,7 +267,7 @@ async def _post(execute: object, units: Sequence[int]) -> None:
 
 
 class TestMovements:
-    async def test_one_movement_credits_one_swap(self, engine: Engine) -> None:
+    async def test_w16_one_movement_credits_one_swap(self, engine: Engine) -> None:
         """A receipt that a Depository log claims is never told, so there is one message."""
         run = a_settler(engine)
         await run.deposits(funding())
