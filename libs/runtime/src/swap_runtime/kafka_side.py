@@ -93,6 +93,7 @@ class KafkaSide:
             service.group.outbox_poll_interval,
             self._relay,
             wake=service.wakes.on(f"outbox_{service.name}"),
+            rest=service.group.outbox_rest,
         )
 
     def _consume(self) -> None:

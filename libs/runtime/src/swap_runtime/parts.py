@@ -83,13 +83,15 @@ class Service:
         work: Work,
         *,
         wake: Wake | None = None,
+        rest: timedelta = timedelta(0),
         failures_max: int | None = None,
     ) -> None:
         """Call `work()` at an interval, sooner when woken, and at once again while it says True.
 
+        At least `rest` lies between two calls, so that what comes meanwhile is done together.
         Replicas all do it: work taken `FOR UPDATE SKIP LOCKED` needs no leader.
         """
-        rounds = Rounds(interval, work, wake=wake)
+        rounds = Rounds(interval, work, wake=wake, rest=rest)
         self.rounds.append(rounds)
         self.task(name, rounds, failures_max=failures_max)
 

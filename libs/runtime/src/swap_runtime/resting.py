@@ -1,4 +1,4 @@
-"""A loop rests as long as it worked, so that under load more waits for it and is done at once.
+"""A loop rests as long as it worked, or longer where nobody waits for it.
 
 What a batch costs is mostly its own: statements, commits, turns of the event loop. A loop that
 begins again at once takes the two messages that have come meanwhile and pays all of it for them.
@@ -7,6 +7,7 @@ begins again at once takes the two messages that have come meanwhile and pays al
 from __future__ import annotations
 
 import asyncio
+from datetime import timedelta
 from time import monotonic
 from typing import Final
 
@@ -14,14 +15,16 @@ REST_SECONDS_MAX: Final = 0.1
 
 
 class Resting:
-    """Measures one loop's work."""
+    """One loop's work and rest."""
 
-    def __init__(self) -> None:
+    def __init__(self, at_least: timedelta = timedelta(0)) -> None:
+        self._at_least = at_least.total_seconds()
         self._began = monotonic()
 
     def begin(self) -> None:
         self._began = monotonic()
 
     async def rest(self) -> None:
-        """Wait as long as it is since `begin`, within reason."""
-        await asyncio.sleep(min(monotonic() - self._began, REST_SECONDS_MAX))
+        """Wait as long as it is since `begin`, within reason, and no less than agreed."""
+        worked = min(monotonic() - self._began, REST_SECONDS_MAX)
+        await asyncio.sleep(max(worked, self._at_least))

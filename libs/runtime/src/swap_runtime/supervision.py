@@ -84,15 +84,23 @@ class Supervised:
 class Rounds:
     """Work done at an interval, or sooner when woken, until the process stops."""
 
-    def __init__(self, interval: timedelta, work: Work, *, wake: Wake | None) -> None:
+    def __init__(
+        self,
+        interval: timedelta,
+        work: Work,
+        *,
+        wake: Wake | None,
+        rest: timedelta = timedelta(0),
+    ) -> None:
         self._interval = interval
+        self._rest = rest
         self._work = work
         self._wake = wake or Wake()
         self._stopping = False
 
     async def __call__(self, beat: Beat) -> None:
         """Work round after round; a round that did something is followed by the next at once."""
-        resting = Resting()
+        resting = Resting(self._rest)
         while not self._stopping:
             resting.begin()
             if not await self._work():

@@ -10,6 +10,9 @@ from swap_runtime.settings import ServiceGroup, SharedSettings
 
 
 class ChainWatcherGroup(ServiceGroup):
+    outbox_rest: timedelta = Field(
+        timedelta(0), description="None: blocks bring their messages together, and payouts wait"
+    )
     poll_interval: timedelta = Field(
         timedelta(milliseconds=100), description="How often a node is asked for its head"
     )

@@ -39,6 +39,7 @@ from swap_runtime.public_catalogue import public_catalogue
 from swap_runtime.service import Service, run
 from swap_runtime.wake import Wake
 
+REST = timedelta(milliseconds=20)  # so that what is due together is claimed together
 DISCARD_INTERVAL = timedelta(minutes=1)
 FORGET_INTERVAL = timedelta(hours=1)
 SEAL_INTERVAL = timedelta(minutes=1)
@@ -93,8 +94,9 @@ def _deliver(service: Service, group: NotifierGroup, sealing: Sealing) -> None:
         randbelow=secrets.randbelow,
     )
     interval = group.poll_interval
-    service.every("begin-deliveries", interval, deliver_messages.begin_due, wake=due)
-    service.every("record-deliveries", interval, deliver_messages.record_ended, wake=ended)
+    begin_due, record_ended = deliver_messages.begin_due, deliver_messages.record_ended
+    service.every("begin-deliveries", interval, begin_due, wake=due, rest=REST)
+    service.every("record-deliveries", interval, record_ended, wake=ended, rest=REST)
     # Closed in reverse: first what is under way ends, then its connections.
     service.on_stop(sender.close)
     service.on_stop(deliver_messages.finish)

@@ -1,5 +1,7 @@
 """Consumes `swap.changed.v1`."""
 
+from datetime import timedelta
+
 from swap_contracts.topics import SWAP_CHANGED
 from swap_quoter.usecases.record_completions import RecordCompletions
 from swap_runtime.consuming import Subscriptions, consume
@@ -9,4 +11,11 @@ from swap_runtime.parking import Parking
 def subscribe(
     to: Subscriptions, *, record_completions: RecordCompletions, parking: Parking
 ) -> None:
-    consume(to, SWAP_CHANGED, group="quoter", usecase=record_completions, parking=parking)
+    consume(
+        to,
+        SWAP_CHANGED,
+        group="quoter",
+        usecase=record_completions,
+        parking=parking,
+        rest=timedelta(seconds=1),  # statistics over hours
+    )

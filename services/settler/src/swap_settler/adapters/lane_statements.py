@@ -13,12 +13,11 @@ ORDER BY due_at, id LIMIT :limit
 # What is out and not yet in a block: the most that public nodes keep of one account is bounded.
 IN_FLIGHT: Final = sql("""
 SELECT count(*) FROM nonce_slot AS slot
-WHERE (network, signer) = (:network, :signer) AND closed_at IS NULL AND NOT EXISTS (
-    SELECT 1 FROM slot_intent JOIN intent ON intent.id = slot_intent.intent_id
+WHERE (network, signer) = (:network, :signer) AND closed_at IS NULL AND nonce >= :first AND (
+    -- One of them speaks for all: they are in one transaction.
+    SELECT intent.block_number FROM slot_intent JOIN intent ON intent.id = slot_intent.intent_id
     WHERE (slot_intent.network, slot_intent.signer, slot_intent.nonce)
-            = (slot.network, slot.signer, slot.nonce)
-        AND intent.block_number IS NOT NULL)
-    AND nonce >= :first
+            = (slot.network, slot.signer, slot.nonce) LIMIT 1) IS NULL
 """)
 # Intents by id, then the signer, then its slots: the order of all locks.
 LOCK_INTENTS: Final = sql("""
@@ -104,11 +103,10 @@ SELECT attempt.transaction_hash, attempt.raw, attempt.nonce FROM attempt
 JOIN nonce_slot AS slot USING (network, signer, nonce)
 WHERE (attempt.network, attempt.signer) = (:network, :signer) AND slot.closed_at IS NULL
     AND (attempt.last_sent_at IS NULL OR attempt.last_sent_at < now() - :older_than)
-    AND NOT EXISTS (
-        SELECT 1 FROM slot_intent JOIN intent ON intent.id = slot_intent.intent_id
+    AND (
+        SELECT intent.block_number FROM slot_intent JOIN intent ON intent.id = slot_intent.intent_id
         WHERE (slot_intent.network, slot_intent.signer, slot_intent.nonce)
-                = (slot.network, slot.signer, slot.nonce)
-            AND intent.block_number IS NOT NULL)
+                = (slot.network, slot.signer, slot.nonce) LIMIT 1) IS NULL
 ORDER BY attempt.nonce LIMIT :limit
 """)
 OPEN_SLOTS: Final = sql("""
