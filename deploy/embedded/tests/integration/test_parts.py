@@ -105,8 +105,19 @@ async def test_a_chain_goes_on_where_it_was(workshop: Workshop) -> None:
     await start(second)
 
     assert await node.number("eth_blockNumber") >= head
-    assert await node.call("eth_getBalance", "0x" + "11" * 20, "latest") == "0x7"
+    for block in ("latest", "finalized"):
+        assert await node.call("eth_getBalance", "0x" + "11" * 20, block) == "0x7"
     await second.stop()
+
+
+async def test_a_chain_that_was_killed_while_it_wrote_says_so(workshop: Workshop) -> None:
+    state = workshop.places.var / "anvil/POLYGON_DEVNET.json"
+    state.parent.mkdir(parents=True)
+    state.write_text('{"block": {"number": "0x1')
+    torn = Anvil(CHAINS[2], workshop.places, workshop.ports, workshop.registry)
+
+    with pytest.raises(StackError, match="FRESH=1"):
+        await start(torn)
 
 
 async def test_a_part_that_cannot_start_says_why(workshop: Workshop) -> None:

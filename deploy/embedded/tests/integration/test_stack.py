@@ -66,6 +66,20 @@ def until(condition: Callable[[], object], seconds: float = 60.0) -> None:
         time.sleep(0.05)
 
 
+def wait_until_written(state: Path) -> None:
+    """Return right after a chain has written its state: killed while it writes, it has none."""
+    before = state.stat().st_mtime_ns
+    until(lambda: state.stat().st_mtime_ns != before and is_whole(state))
+
+
+def is_whole(state: Path) -> bool:
+    try:
+        json.loads(state.read_text())
+    except json.JSONDecodeError:
+        return False
+    return True
+
+
 def test_a_swap_goes_through_and_another_after_a_restart(stack: Stack) -> None:
     stack.run("up")
     first = stack.told()
@@ -96,6 +110,7 @@ def test_what_died_while_nobody_looked_is_started_again(stack: Stack) -> None:
         for record in Registry(stack.places.processes_file).list_records()
         if record.name == "anvil-base_devnet"
     )
+    wait_until_written(stack.places.var / "anvil/BASE_DEVNET.json")
     os.kill(anvil.pid, signal.SIGKILL)
     assert "anvil-base_devnet: starting all again" in stack.run("up")
     assert "completed" in stack.run("swap")

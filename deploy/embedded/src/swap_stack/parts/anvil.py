@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import aiohttp
+import orjson
 
 from swap_stack.daemon import Daemon, StackError, words
 from swap_stack.node import Node, NodeError
@@ -17,6 +18,7 @@ from swap_stack.processes import Registry
 PROGRAM = "evm/node_modules/@foundry-rs/anvil-linux-amd64/bin/anvil"
 # Enough for any development: what an account has at block 0, in whole coins.
 GENESIS_BALANCE = 100_000_000
+NOBODY = "0x0000000000000000000000000000000000000000"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +39,7 @@ CHAINS = (
 
 
 class Anvil(Daemon):
-    """One chain; up to two seconds of it are lost by kill -9."""
+    """One chain; kill -9 takes its last two seconds, and all of it in the moment of writing."""
 
     # On SIGINT it writes its state before it goes.
     stop_signal = signal.SIGINT
@@ -65,7 +67,15 @@ class Anvil(Daemon):
         if not program.is_file():
             raise StackError(f"{PROGRAM} is missing: `make install` fetches it.")
         self._state.parent.mkdir(parents=True, exist_ok=True)
+        if self._state.exists() and not self.has_whole_state():
+            raise StackError(
+                f"{self.chain.network} was killed while it wrote {self.places.shown(self._state)}, "
+                "and the database remembers what happened on it. `make up FRESH=1` starts from "
+                "nothing."
+            )
         # The program itself, never the wrapper of its package: killing that leaves the chain alive.
+        # Of the past only blocks are written, no states: they would grow by the whole state every
+        # second, and after some minutes writing them takes the machine.
         options = {
             "--host": "127.0.0.1",
             "--port": self.port,
@@ -76,12 +86,24 @@ class Anvil(Daemon):
             "--state": self._state,
             "--state-interval": 2,
         }
-        switches = ("--preserve-historical-states", "--quiet", *self._arguments)
-        self.spawn([str(program), *words(options), *switches])
+        self.spawn([str(program), *words(options), "--quiet", *self._arguments])
+
+    def has_whole_state(self) -> bool:
+        """Tell whether what is on disk was written to its end."""
+        try:
+            orjson.loads(self._state.read_bytes())
+        except (FileNotFoundError, orjson.JSONDecodeError):
+            return False
+        return True
 
     async def probe(self) -> bool:
-        """Ask for the chain id: another chain on our port would answer with its own."""
+        """Ask for the chain id: another chain on our port would answer with its own.
+
+        After a restart the state of the final block is there once that block is a new one.
+        """
+        node = Node(self.rpc_url)
         try:
-            return await Node(self.rpc_url).number("eth_chainId") == self.chain.chain_id
+            await node.call("eth_getBalance", NOBODY, "finalized")
+            return await node.number("eth_chainId") == self.chain.chain_id
         except (aiohttp.ClientError, OSError, TimeoutError, NodeError):
             return False
