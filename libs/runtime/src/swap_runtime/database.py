@@ -75,6 +75,15 @@ class Connection:
         rows = await cursor.fetchall() if cursor.description else []
         return Rows(rows, cursor.rowcount)
 
+    @asynccontextmanager
+    async def together(self) -> AsyncIterator[None]:
+        """Send what is executed inside without waiting for one after the other.
+
+        Nothing comes back from inside; what one of them did wrong is raised at the end.
+        """
+        async with self._raw.pipeline():
+            yield
+
     async def scalars(
         self, statement: Statement | str, values: Mapping[str, Any] | None = None
     ) -> list[Any]:

@@ -27,10 +27,7 @@ async def book(connection: Connection, entries: Sequence[LedgerTransaction]) -> 
     balances = [
         {"id": ids[account], "base_units": str(units)} for account, units in moved.items() if units
     ]
-    if balances:
-        await connection.execute(statements.MOVE_BALANCES, columns(balances))
     transactions = [ledger_transaction_row(entry) for entry in entries]
-    await connection.execute(statements.ADD_LEDGER_TRANSACTIONS, columns(transactions))
     postings = [
         {
             "transaction_id": entry.id,
@@ -41,7 +38,11 @@ async def book(connection: Connection, entries: Sequence[LedgerTransaction]) -> 
         for entry in entries
         for n, posting in enumerate(entry.postings)
     ]
-    await connection.execute(statements.ADD_POSTINGS, columns(postings))
+    async with connection.together():
+        if balances:
+            await connection.execute(statements.MOVE_BALANCES, columns(balances))
+        await connection.execute(statements.ADD_LEDGER_TRANSACTIONS, columns(transactions))
+        await connection.execute(statements.ADD_POSTINGS, columns(postings))
 
 
 async def move_inventory(

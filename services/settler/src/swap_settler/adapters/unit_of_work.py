@@ -98,20 +98,23 @@ class PostgresWork:
         deposits = {d.id: deposit_row(d) for c in changes for d in c.deposits}
         intents = {i.id: intent_row(i) for c in changes for i in c.intents}
         halts = {c.halt.network: c.halt.reason for c in reversed(changes) if c.halt is not None}
-        await self._save(statements.UPSERT_SWAPS, {s.id: swap_row(s) for _, s in swaps}.values())
-        await self._save(statements.ADD_TRANSITIONS, [transition_row(c, s) for c, s in swaps])
-        await self._save(statements.UPSERT_DEPOSITS, deposits.values())
+        saved = {s.id: swap_row(s) for _, s in swaps}
         # The dead first: the same payment lives once.
         in_order = sorted(intents.values(), key=lambda row: row["state"] != "dead")
-        await self._save(statements.UPSERT_INTENTS, in_order)
         dead = [row["id"] for row in in_order if row["state"] == "dead"]
-        if dead:
-            await self._connection.execute(statements.PROVE_DEAD, {"ids": dead})
+        async with self._connection.together():
+            await self._save(statements.UPSERT_SWAPS, saved.values())
+            await self._save(statements.ADD_TRANSITIONS, [transition_row(c, s) for c, s in swaps])
+            await self._save(statements.UPSERT_DEPOSITS, deposits.values())
+            await self._save(statements.UPSERT_INTENTS, in_order)
+            if dead:
+                await self._connection.execute(statements.PROVE_DEAD, {"ids": dead})
         news = await self._book(changes)
-        await self._save(
-            statements.HALT_SIGNERS, [{"network": n, "reason": r} for n, r in halts.items()]
-        )
-        await add_to_outbox(self._connection, [*outgoing, *news])
+        async with self._connection.together():
+            await self._save(
+                statements.HALT_SIGNERS, [{"network": n, "reason": r} for n, r in halts.items()]
+            )
+            await add_to_outbox(self._connection, [*outgoing, *news])
 
     async def _book(self, changes: Sequence[Changes]) -> Sequence[Outgoing]:
         """Book, and return what is to be said about the inventory."""
