@@ -49,6 +49,8 @@ LAUNCHER = Path(__file__).with_name("launcher.py")
 
 # Only what costs time: a service of these tests does what any other does, sooner.
 SETTINGS = {
+    "SWAP_NOTIFIER__ATTEMPT_TIMEOUT": "PT3S",
+    "SWAP_CHAIN_WATCHER__LEASE_TERM": "PT5S",
     "SWAP_SETTLER__LANE_UPKEEP_INTERVAL": "PT0.2S",
     "SWAP_SETTLER__REBROADCAST_AFTER": "PT2S",
     "SWAP_SETTLER__PAYOUT_ATTEMPTS_MAX": "3",
