@@ -17,7 +17,7 @@ from swap_contracts import topics
 from swap_contracts.deposits import DepositChanged, DepositHinted, DepositTargetAssigned
 from swap_contracts.envelope import Message, Topic
 from swap_contracts.payouts import PayoutChanged
-from swap_contracts.swaps import InventoryChanged, RefundAddressSet
+from swap_contracts.swaps import InventoryChanged, RefundAddressSet, SwapTiming
 
 AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 DEPOSIT_ID = UUID("22222222-2222-4222-8222-222222222222")
@@ -177,3 +177,16 @@ def test_every_topic_has_a_schema_file() -> None:
     folder = Path(swap_contracts.__file__).parent / "schemas"
 
     assert {path.stem for path in folder.glob("*.json")} == {t.name for t in topics.TOPICS}
+
+
+def test_who_measures_a_swap_reads_the_same_message() -> None:
+    swap = a_swap_changed()
+    raw = topics.SWAP_CHANGED.seal(swap, version=2, occurred_at=AT, trace_id="t").model_dump_json()
+
+    read = topics.SWAP_TIMING.envelope.model_validate_json(raw)
+
+    told = swap.model_dump()
+    transactions = [{"type": t.type, "at": t.at} for t in swap.transactions]
+    whole = {**told, "transactions": tuple(transactions)}
+    assert read.body.model_dump() == {name: whole[name] for name in SwapTiming.model_fields}
+    assert topics.SWAP_TIMING.key(read.body) == topics.SWAP_CHANGED.key(swap)

@@ -14,8 +14,8 @@ from services.quoter.tests.factories import ETHEREUM, NOW, POLYGON, USDC, a_mark
 from swap_chains.evm.rpc import open_session
 from swap_contracts.envelope import Envelope
 from swap_contracts.quoting import AssetRef, Quote
-from swap_contracts.swaps import InventoryChanged, SwapChanged, SwapTransaction
-from swap_contracts.topics import INVENTORY_CHANGED, SWAP_CHANGED
+from swap_contracts.swaps import InventoryChanged, SwapChanged, SwapTiming, SwapTransaction
+from swap_contracts.topics import INVENTORY_CHANGED, SWAP_CHANGED, SWAP_TIMING
 from swap_quoter.adapters.chain_gas import ChainGas
 from swap_quoter.adapters.known_market import PostgresKnownMarket
 from swap_quoter.adapters.tables import METADATA
@@ -83,7 +83,7 @@ def completed(
     swap_id: UUID | None = None,
     status: str = "completed",
     previous_status: str = "ls_transfer_pending",
-) -> Envelope[SwapChanged]:
+) -> Envelope[SwapTiming]:
     deposit = SwapTransaction(
         type="input",
         status="completed",
@@ -124,7 +124,8 @@ def completed(
         quote_locked_at=None,
         transactions=(deposit,),
     )
-    return SWAP_CHANGED.seal(body, version=4, occurred_at=closed_at, trace_id="t")
+    sealed = SWAP_CHANGED.seal(body, version=4, occurred_at=closed_at, trace_id="t")
+    return SWAP_TIMING.envelope.model_validate_json(sealed.model_dump_json())
 
 
 async def market_inventory(engine: Engine) -> int | None:

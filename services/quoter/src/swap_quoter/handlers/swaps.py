@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from swap_contracts.topics import SWAP_CHANGED
+from swap_contracts.topics import SWAP_TIMING
 from swap_quoter.usecases.record_completions import RecordCompletions
 from swap_runtime.consuming import Subscriptions, consume
 from swap_runtime.parking import Parking
@@ -13,7 +13,7 @@ def subscribe(
 ) -> None:
     consume(
         to,
-        SWAP_CHANGED,
+        SWAP_TIMING,
         group="quoter",
         usecase=record_completions,
         parking=parking,

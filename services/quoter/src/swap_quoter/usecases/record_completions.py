@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from swap_contracts.envelope import Envelope
-from swap_contracts.swaps import SwapChanged
+from swap_contracts.swaps import SwapTiming
 from swap_domain.lifecycle import Status
 from swap_quoter import observe
 from swap_quoter.domain.completions import Completion, duration_milliseconds
@@ -17,7 +17,7 @@ class RecordCompletions:
         self._unit_of_work = unit_of_work
         self._window = window
 
-    async def __call__(self, messages: Sequence[Envelope[SwapChanged]]) -> None:
+    async def __call__(self, messages: Sequence[Envelope[SwapTiming]]) -> None:
         async with self._unit_of_work() as work:
             fresh = await work.mark_seen([message.message_id for message in messages])
             found = (_find(m.body) for m in messages if m.message_id in fresh)
@@ -27,7 +27,7 @@ class RecordCompletions:
         observe.completions_recorded(len(completions))
 
 
-def _find(swap: SwapChanged) -> Completion | None:
+def _find(swap: SwapTiming) -> Completion | None:
     """Return the completion if this fact is one and its deposit is known."""
     if swap.status != Status.COMPLETED or swap.previous_status == swap.status:
         return None
