@@ -34,14 +34,17 @@ def schema(topic: Topic[Any]) -> dict[str, Any]:
     return topic.envelope.model_json_schema()
 
 
-def constant(topic: Topic[Any]) -> str:
-    return next(name for name, value in vars(topics).items() if value is topic)
+def constants(topic: Topic[Any]) -> tuple[str, ...]:
+    """Return every way in which a handler may ask for the topic's messages."""
+    known = vars(topics).items()
+    return tuple(n for n, value in known if isinstance(value, Topic) and value.name == topic.name)
 
 
 def handler(service: str, topic: Topic[Any]) -> str:
     """Return a link to the one handler file of the service that subscribes to the topic."""
     files = sorted(Path(f"services/{service}").glob("src/*/handlers/*.py"))
-    file = next(path for path in files if constant(topic) in path.read_text())
+    wanted = constants(topic)
+    file = next(path for path in files if any(name in path.read_text() for name in wanted))
     return f"[{service}](../{file})"
 
 
