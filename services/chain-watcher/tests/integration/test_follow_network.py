@@ -55,7 +55,7 @@ class TestFollowNetwork:
         world.chain.mine(20)
 
         async with world.followed():
-            await world.says(("seen", 1), ("confirmed", 2))
+            await world.says(("confirmed", 2))  # never seen without being final
             await world.is_at_head()
 
     async def test_w4_finds_a_reorg_of_the_same_height_by_the_hash(self, world: World) -> None:
@@ -70,7 +70,9 @@ class TestFollowNetwork:
     async def test_w6_finds_a_reorg_that_happened_while_it_was_down(self, world: World) -> None:
         async with world.followed():
             deposit = await world.deposits(7)
-            world.chain.mine(3)
+            world.chain.mine()
+            await world.says(("seen", 1))
+            world.chain.mine(2)
             await world.says(("seen", 1), ("confirmed", 2))
             await world.is_at_head()
         world.chain.reorg(3, [(deposit, 2)])

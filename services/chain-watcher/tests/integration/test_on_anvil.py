@@ -220,15 +220,14 @@ class TestDeposits:
     def test_w16_through_the_depository_are_told_once(self, watched: Stack) -> None:
         transaction_hash = watched.deposit(7, 1000)
 
-        until(lambda: len(watched.told_of(transaction_hash)) == 2)
-        seen, confirmed = watched.told_of(transaction_hash)
-        assert (seen["state"], confirmed["state"]) == ("seen", "confirmed")
-        assert (seen["kind"], seen["sequence_number"]) == ("deposited", 7)
-        assert (seen["from_address"], seen["to_address"]) == (
+        until(lambda: watched.states_of(transaction_hash) == [("confirmed", 2)])
+        [told] = watched.told_of(transaction_hash)
+        assert (told["kind"], told["sequence_number"]) == ("deposited", 7)
+        assert (told["from_address"], told["to_address"]) == (
             watched.addresses["user"],
             watched.addresses["treasury"],
         )
-        assert (seen["token"], seen["base_units"]) == (watched.addresses["usdc"], "1000")
+        assert (told["token"], told["base_units"]) == (watched.addresses["usdc"], "1000")
 
     def test_w16_of_coins_through_the_depository_are_told_once(self, watched: Stack) -> None:
         a = watched.addresses
@@ -241,7 +240,7 @@ class TestDeposits:
             value=1000,
         )
 
-        until(lambda: len(watched.told_of(transaction_hash)) == 2)
+        until(lambda: watched.states_of(transaction_hash) == [("confirmed", 2)])
         assert {body["kind"] for body in watched.told_of(transaction_hash)} == {"deposited"}
         assert {body["token"] for body in watched.told_of(transaction_hash)} == {NATIVE}
 
@@ -279,16 +278,16 @@ class TestReorgs:
         transaction_hash = watched.owner(
             "Treasury", a["treasury"], "pay", 4711, NATIVE, a["user"], 5
         )
-        until(lambda: watched.states_of(transaction_hash) == [("seen", 1), ("confirmed", 2)])
+        until(lambda: watched.states_of(transaction_hash) == [("confirmed", 2)])
         raw = watched.rpc("eth_getRawTransactionByHash", transaction_hash)
 
         watched.rpc("anvil_reorg", 1, [])
-        reverted = [("seen", 1), ("confirmed", 2), ("reverted", 3)]
+        reverted = [("confirmed", 2), ("reverted", 3)]
         until(lambda: watched.states_of(transaction_hash) == reverted)
         watched.rpc("anvil_mine", "0x1")
         watched.rpc("eth_sendRawTransaction", raw)
 
-        again = [*reverted, ("seen", 4), ("confirmed", 5)]
+        again = [*reverted, ("confirmed", 5)]
         until(lambda: watched.states_of(transaction_hash) == again)
         numbers = [body["block_number"] for body in watched.told_of(transaction_hash)]
         assert numbers[0] < numbers[-1]

@@ -64,12 +64,19 @@ class TestDeposits:
         watcher.mines()
         assert watcher.said() == [("seen", 1), ("confirmed", 2)]
 
-    def test_are_seen_and_confirmed_in_one_step_when_one_block_is_enough(self) -> None:
+    def test_two_for_one_swap_are_both_seen_before_either_is_confirmed(self) -> None:
+        watcher = Watcher(policy=a_policy(small_tier=1))
+
+        watcher.mines(a_deposit("one"), a_deposit("two"))
+
+        assert [state for state, _ in watcher.said()] == ["seen"] * 2 + ["confirmed"] * 2
+
+    def test_are_only_confirmed_when_one_block_is_enough(self) -> None:
         watcher = Watcher(policy=a_policy(small_tier=1))
 
         step = watcher.mines(a_deposit("one"))
 
-        assert watcher.said() == [("seen", 1), ("confirmed", 2)]
+        assert watcher.said() == [("confirmed", 2)]
         assert [tracked.state for tracked in step.sighted] == [State.CONFIRMED]
 
     def test_carry_the_sequence_number_of_their_key(self) -> None:
@@ -231,7 +238,7 @@ class TestPayouts:
 
         watcher.mines(a_payout("one"))
 
-        assert watcher.said() == [("seen", 1), ("confirmed", 2)]
+        assert watcher.said() == [("confirmed", 2)]
 
     def test_wait_for_finality_where_the_network_says_so(self) -> None:
         watcher = Watcher(policy=a_policy(payout_confirmations=None))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
@@ -50,6 +51,31 @@ def decide(
                 batch.finalize(event)
     batch.confirm()
     return batch.step()
+
+
+def without_first_looks(told: Sequence[Tracked]) -> tuple[Tracked, ...]:
+    """Leave out that something was seen where the same batch confirms it.
+
+    Not where several came for the same swap: the first must hear of the second before it settles.
+    """
+    confirmed = {_place(one) for one in told if one.state is State.CONFIRMED}
+    swaps = Counter(_swap(one.movement) for one in told if one.state is State.SEEN)
+    return tuple(
+        one
+        for one in told
+        if one.state is not State.SEEN
+        or _place(one) not in confirmed
+        or swaps[_swap(one.movement)] > 1
+    )
+
+
+def _place(tracked: Tracked) -> tuple[str, UUID]:
+    return tracked.movement.block.hash, tracked.movement.id
+
+
+def _swap(movement: Movement) -> tuple[object, ...]:
+    """Return what a movement tells of the swap that it may be for."""
+    return movement.sequence_number, movement.memo, movement.to_address, movement.paid_id
 
 
 class _Batch:
@@ -160,7 +186,7 @@ class _Batch:
             orphaned=tuple(self._orphaned.values()),
             sighted=tuple(self._sighted.values()),
             moved=tuple(self._moved.values()),
-            told=tuple(self._told),
+            told=without_first_looks(self._told),
         )
 
     def _sight(self, movement: Movement) -> None:
