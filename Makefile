@@ -15,8 +15,7 @@ GENERATORS := tools/generate_states.py tools/generate_messages.py tools/generate
 
 PYTEST := $(BIN)/python -m pytest --quiet
 
-JOURNEYS := $(addprefix tests/e2e/test_,native_to_native.py coin_to_other_coin.py token_to_token.py \
-	tokens_of_different_decimals.py public_models.py refusals.py tenants.py)
+JOURNEYS := $(wildcard tests/e2e/test_*.py)
 
 # Settings of the stack that may be given to make: `make up FRESH=1 BROKER=embedded`.
 export BROKER FRESH CATALOGUE ANVIL_ARGS POSTGRES_ARGS STACK_DIR WITHOUT
@@ -41,7 +40,7 @@ clean:  ## End the stack and remove its data
 	@if [ -x $(BIN)/python ]; then $(STACK) clean; fi
 
 ##@ Test
-test: install check test-evm test-unit test-integration test-e2e  ## Everything
+test: install check test-evm test-unit test-integration test-e2e test-faults  ## Everything
 
 # What failed is run once more, so that one slow moment of the machine does not end a long run. A test
 # that passes only then is flaky, stands in the output as such, and is to be mended.
@@ -59,8 +58,12 @@ test-integration: install  ## PostgreSQL, Valkey, a broker, chains
 test-e2e: install  ## The whole system: journeys (BROKER=kafka|embedded)
 	$(call tested,$(JOURNEYS))
 
-test-faults: install  ## The whole system while parts of it die; slow, and wants a quiet machine
-	$(PYTEST) tests/e2e deploy/embedded -m e2e
+test-faults: export KILL_SECONDS := $(or $(KILL_SECONDS),20)
+test-faults: install  ## The whole system while parts of it die, at each step of a payment and at random
+	$(call tested,tests/e2e/faults)
+
+test-stack: install  ## make up and make down, from nothing, again, interrupted, after something died
+	$(PYTEST) deploy/embedded -m e2e
 
 test-kill: install  ## Fifty swaps while services are killed for a minute (KILL_SECONDS, KILL_SEED)
 	KILL_SECONDS=$(or $(KILL_SECONDS),60) $(PYTEST) -rP tests/e2e/faults/test_kill.py
@@ -112,4 +115,4 @@ lock:  ## Rewrite requirements.lock
 	$(BIN)/uv lock
 	$(BIN)/uv export --quiet --all-packages --all-groups --no-emit-workspace --format requirements-txt -o requirements.lock
 
-.PHONY: help demo up down swap clean test test-unit test-integration test-e2e test-faults test-kill test-evm bench check lint types layers words generated generate install install-python install-evm lock
+.PHONY: help demo up down swap clean test test-unit test-integration test-e2e test-faults test-stack test-kill test-evm bench check lint types layers words generated generate install install-python install-evm lock
