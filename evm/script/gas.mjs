@@ -19,6 +19,8 @@ const gas = {
   payBatchErc20: line("payBatchErc20"),
   depositNative: units("depositNative"),
   depositERC20: units("depositERC20"),
+  directNative: units("directNative"),
+  directErc20: units("directErc20"),
   depositWithAuthorization: units("depositWithAuthorization"),
   depositWithWalletAuthorization: units("depositWithWalletAuthorization"),
   depositWithPermit: units("depositWithPermit"),

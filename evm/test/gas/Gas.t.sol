@@ -102,6 +102,21 @@ contract GasTest is Signer, WithFiatToken {
         vm.snapshotGasLastCall("depositERC20");
     }
 
+    function test_directNative() external {
+        vm.prank(user);
+        (bool sent,) = address(treasury).call{value: AMOUNT}(_memo());
+        assert(sent);
+        vm.snapshotGasLastCall("directNative");
+    }
+
+    function test_directErc20() external {
+        bytes memory call = abi.encodePacked(abi.encodeCall(token.transfer, (address(treasury), AMOUNT)), _memo());
+        vm.prank(user);
+        (bool sent,) = address(token).call(call);
+        assert(sent);
+        vm.snapshotGasLastCall("directErc20");
+    }
+
     function test_depositWithAuthorization() external {
         IPaymaster.Deposit memory deposit = _deposit();
         Signature memory signed = _authorize(deposit);
@@ -229,6 +244,10 @@ contract GasTest is Signer, WithFiatToken {
 
     function _id() private pure returns (bytes32) {
         return bytes32(uint256(type(uint48).max) - 7);
+    }
+
+    function _memo() private pure returns (bytes memory) {
+        return abi.encodePacked("SWAP", bytes28(uint224(uint256(_id()))));
     }
 
     function _one(address account) private pure returns (address[] memory list) {

@@ -19,6 +19,7 @@ from swap_chains.evm import codec
 from swap_chains.evm.codec import ZERO_ADDRESS, Payment
 from swap_chains.evm.deploy import Deployer, deploy_contracts
 from swap_chains.evm.following import Pace
+from swap_chains.evm.memos import encode_transfer_with_memo
 from swap_chains.evm.reader import EvmReader
 from swap_chains.evm.rpc import Rpc, open_session
 from swap_chains.evm.sender import EvmSender
@@ -48,6 +49,7 @@ class ChainHarness:
     depository: str
     treasury: str
     token: str
+    wallet: str
     watched: set[str]
     mine: Callable[[int], Awaitable[None]]
     reorg: Callable[[int, Sequence[tuple[SignedTransaction, int]]], Awaitable[None]]
@@ -63,8 +65,25 @@ class ChainHarness:
         data = codec.encode_deposit_erc20(key, self.token, self.treasury, base_units)
         return Call(self.depository, 0, data, 300_000)
 
-    def transfer(self, to_address: str, base_units: int) -> Call:
-        return Call(self.token, 0, codec.encode_transfer(to_address, base_units), 200_000)
+    def transfer(self, to_address: str, base_units: int, memo: bytes = b"") -> Call:
+        data = encode_transfer_with_memo(to_address, base_units, memo)
+        return Call(self.token, 0, data, 200_000)
+
+    def approve_depository(self, base_units: int) -> Call:
+        return Call(self.token, 0, codec.encode_approve(self.depository, base_units), 100_000)
+
+    def through_wallet(self, *calls: Call) -> Call:
+        """Let the contract wallet make the calls, with the value that comes along."""
+        packed = b"".join(
+            bytes.fromhex(call.to[2:])
+            + codec.uint_word(call.value)
+            + codec.uint_word(len(call.data))
+            + call.data
+            for call in calls
+        )
+        words = codec.uint_word(codec.WORD) + codec.uint_word(len(packed))
+        data = codec.selector("execute(bytes)") + words + packed
+        return Call(self.wallet, sum(call.value for call in calls), data, 600_000)
 
     def send_native(self, base_units: int, memo: bytes = b"") -> Call:
         return Call(self.treasury, base_units, memo, 200_000)
@@ -133,11 +152,17 @@ class ChainHarness:
 
 
 def make_fake() -> ChainHarness:
-    addresses = [codec.checksum_address("0x" + digits * 20) for digits in ("d1", "7e", "70")]
-    depository, treasury, token = addresses
+    addresses = [codec.checksum_address("0x" + digits * 20) for digits in ("d1", "7e", "70", "3a")]
+    depository, treasury, token, wallet = addresses
     operator, user = (codec.checksum_address("0x" + digits * 20) for digits in ("0b", "05"))
-    chain = FakeChain("FAKE_DEVNET", depository=depository, treasury=treasury, decimals={token: 6})
-    for account in (treasury, user, operator):
+    chain = FakeChain(
+        "FAKE_DEVNET",
+        depository=depository,
+        treasury=treasury,
+        decimals={token: 6},
+        wallets=[wallet],
+    )
+    for account in (treasury, user, operator, wallet):
         for asset in (ZERO_ADDRESS, token):
             chain.give(account, asset, FUNDS)
     chain.authorize(operator)
@@ -160,6 +185,7 @@ def make_fake() -> ChainHarness:
         depository=depository,
         treasury=treasury,
         token=token,
+        wallet=wallet,
         watched=watched,
         mine=mine,
         reorg=reorg,
@@ -200,12 +226,12 @@ async def _ready(child: subprocess.Popen[bytes], port: int) -> None:
 
 
 @pytest.fixture(scope="session")
-def contracts(anvil_url: str) -> tuple[str, str, str]:
-    """Deploy once: (depository, treasury, token)."""
+def contracts(anvil_url: str) -> tuple[str, str, str, str]:
+    """Deploy once: (depository, treasury, token, wallet)."""
     return asyncio.run(_deploy(anvil_url))
 
 
-async def _deploy(url: str) -> tuple[str, str, str]:
+async def _deploy(url: str) -> tuple[str, str, str, str]:
     async with Deployer(url, OWNER_KEY) as deployer:
         operator = Account.from_key(OPERATOR_KEY).address
         depository, treasury = await deploy_contracts(deployer, ARTIFACTS, operators=[operator])
@@ -217,12 +243,14 @@ async def _deploy(url: str) -> tuple[str, str, str]:
             await deployer.transact(
                 ARTIFACTS / "Treasury.json", treasury, "setOutflowLimit", asset, 2**256 - 1, 0
             )
+        wallet = await deployer.deploy(ARTIFACTS / "DevWallet.json")
+        await deployer.transact(dev_token, token, "mint", wallet, FUNDS)
         await deployer.send_native(treasury, 10**20)
-    return depository, treasury, token
+    return depository, treasury, token, wallet
 
 
 @pytest.fixture(scope="session")
-def copied_depository(anvil_url: str, contracts: tuple[str, str, str]) -> str:
+def copied_depository(anvil_url: str, contracts: tuple[str, str, str, str]) -> str:
     """Somebody else's Depository that pays our Treasury."""
     return asyncio.run(_deploy_copy(anvil_url, contracts[1]))
 
@@ -234,8 +262,10 @@ async def _deploy_copy(url: str, treasury: str) -> str:
 
 
 @pytest_asyncio.fixture
-async def anvil(anvil_url: str, contracts: tuple[str, str, str]) -> AsyncIterator[ChainHarness]:
-    depository, treasury, token = contracts
+async def anvil(
+    anvil_url: str, contracts: tuple[str, str, str, str]
+) -> AsyncIterator[ChainHarness]:
+    depository, treasury, token, wallet = contracts
     watched: set[str] = set()
     async with open_session() as session:
         rpc = Rpc.to_urls("ETHEREUM_DEVNET", [anvil_url], session, timeout_seconds=30)
@@ -268,13 +298,13 @@ async def anvil(anvil_url: str, contracts: tuple[str, str, str]) -> AsyncIterato
             depository=depository,
             treasury=treasury,
             token=token,
+            wallet=wallet,
             watched=watched,
             mine=mine,
             reorg=reorg,
             drop=drop,
         )
-        approval = Call(token, 0, codec.encode_approve(depository, FUNDS), 100_000)
-        await harness.send_and_mine(harness.user, approval)
+        await harness.send_and_mine(harness.user, harness.approve_depository(FUNDS))
         await mine(3)
         yield harness
         await ask("anvil_dropAllTransactions")

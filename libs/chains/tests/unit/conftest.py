@@ -13,6 +13,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from swap_chains.evm import codec
+from swap_chains.evm.memos import encode_transfer_with_memo
 from swap_chains.evm.rpc import open_session
 
 DEPOSITORY = codec.checksum_address("0x" + "d1" * 20)
@@ -27,6 +28,7 @@ class ScriptedChain:
 
     blocks: list[dict[str, Any]] = field(default_factory=list)
     logs: list[dict[str, Any]] = field(default_factory=list)
+    inputs: dict[str, str] = field(default_factory=dict)  # call data, by transaction
     finality_depth: int = 1000
 
     def __post_init__(self) -> None:
@@ -52,7 +54,9 @@ class ScriptedChain:
         del self.blocks[-count:]
         self.logs = [log for log in self.logs if log["blockHash"] not in gone]
 
-    def add_transfer(self, number: int, base_units: int) -> None:
+    def add_transfer(self, number: int, base_units: int, memo: bytes = b"") -> None:
+        data = encode_transfer_with_memo(TREASURY, base_units, memo)
+        self.inputs[f"0x{base_units:064x}"] = "0x" + data.hex()
         topics = [codec.TRANSFER, codec.address_topic(USER), codec.address_topic(TREASURY)]
         self._add_log(number, TOKEN, topics, codec.uint_word(base_units), base_units)
 
@@ -91,6 +95,10 @@ class ScriptedChain:
             case "eth_getTransactionReceipt":
                 log = next(log for log in self.logs if log["transactionHash"] == params[0])
                 return {"from": USER.lower(), "blockHash": log["blockHash"], "status": "0x1"}
+            case "eth_getTransactionByHash":
+                log = next(log for log in self.logs if log["transactionHash"] == params[0])
+                place = {"hash": params[0], "blockHash": log["blockHash"]}
+                return {**place, "to": log["address"], "input": self.inputs.get(params[0], "0x")}
             case "eth_getLogs":
                 return [log for log in self.logs if self._matches(log, params[0])]
         raise AssertionError(method)

@@ -19,6 +19,7 @@ from swap_chains.events import (
 from swap_chains.evm import codec
 from swap_chains.evm.blocks import Tail, to_block
 from swap_chains.evm.following import Pace
+from swap_chains.evm.memos import encode_memo, memo_number
 from swap_chains.evm.reader import EvmReader
 from swap_chains.evm.rpc import Rpc
 
@@ -179,6 +180,46 @@ class TestNodesThatLie:
         assert isinstance(received, NativeReceived)
         assert isinstance(deposited, Deposited)
         assert received.claimed_by == deposited.id
+
+    @pytest.mark.parametrize(
+        "spoil",
+        [
+            pytest.param(lambda sent: None, id="none"),
+            pytest.param(lambda sent: {**sent, "hash": "0x" + "09" * 32}, id="another"),
+            pytest.param(lambda sent: {**sent, "blockHash": None}, id="not mined"),
+            pytest.param(lambda sent: {**sent, "input": "SWAP"}, id="no hex"),
+            pytest.param(lambda sent: {"hash": sent["hash"]}, id="half a transaction"),
+        ],
+    )
+    async def test_a_transaction_that_does_not_fit_its_transfer_is_asked_for_again(
+        self, session, serve, spoil
+    ):
+        node = await serve()
+        node.chain.grow(1)
+        node.chain.add_transfer(1, 5, encode_memo(77))
+        left = [True]
+
+        def lie(method, params, answer):
+            if method == "eth_getTransactionByHash" and left:
+                left.clear()
+                return spoil(answer)
+            return answer
+
+        node.change = lie
+        events = await follow_to(reader_of(session, node), 1, after=block(node.chain, 0))
+
+        [transfer] = [m for e in events if isinstance(e, BlockAdded) for m in e.movements]
+        assert memo_number(transfer.memo) == 77
+        assert not left
+
+    async def test_no_transaction_is_asked_for_what_a_deposit_explains(self, session, serve):
+        node = await serve()
+        node.chain.grow(1)
+        node.chain.add_native_deposit(1, 77, 9)
+
+        await follow_to(reader_of(session, node), 1, after=block(node.chain, 0))
+
+        assert "eth_getTransactionByHash" not in node.methods
 
     async def test_logs_that_nobody_asked_for_are_dropped(self, session, serve):
         node = await serve()

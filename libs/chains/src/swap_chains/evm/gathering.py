@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
 from swap_chains.errors import InconsistentAnswer, NodeRefused
 from swap_chains.events import Block, BlockAdded
 from swap_chains.evm.blocks import header_at, header_of, headers_at, to_block
-from swap_chains.evm.codec import checksum_address, to_quantity
+from swap_chains.evm.codec import checksum_address, from_hex, to_quantity
+from swap_chains.evm.memos import Sent, unexplained, with_memos
 from swap_chains.evm.movements import (
     Followed,
     Log,
@@ -126,7 +128,41 @@ async def with_movements(
         if any(log.block_hash != block.hash for log in mine):
             raise InconsistentAnswer(node.label, f"a log of another block {block.number}")
         added.append(BlockAdded(block, to_movements(node.label, followed, mine, senders)))
-    return added
+    return await _with_memos(node, followed, added)
+
+
+async def _with_memos(
+    node: Node, followed: Followed, added: Sequence[BlockAdded]
+) -> list[BlockAdded]:
+    """Ask for the transactions of tokens that no Depository log explains: only they can say it."""
+    places = {
+        transaction_hash: event.block.hash
+        for event in added
+        for transaction_hash in unexplained(event.movements, followed.treasury)
+    }
+    if not places:
+        return list(added)
+    answers = await node.batch([Request("eth_getTransactionByHash", (h,)) for h in places])
+    sent = {
+        transaction_hash: _to_sent(node, answer, transaction_hash, block_hash)
+        for (transaction_hash, block_hash), answer in zip(places.items(), answers, strict=True)
+    }
+    return [
+        replace(event, movements=with_memos(event.movements, followed.treasury, sent))
+        for event in added
+    ]
+
+
+def _to_sent(node: Node, answer: Any, transaction_hash: str, block_hash: str) -> Sent:
+    place = (transaction_hash, block_hash)
+    if not isinstance(answer, Mapping) or place != tuple(
+        str(answer.get(name)).lower() for name in ("hash", "blockHash")
+    ):
+        raise InconsistentAnswer(node.label, f"no transaction {transaction_hash} in its block")
+    try:
+        return Sent(answer["to"], from_hex(answer["input"]))
+    except (KeyError, ValueError) as error:
+        raise InconsistentAnswer(node.label, f"a broken transaction: {error!r}") from error
 
 
 async def _senders(node: Node, logs: Sequence[Log]) -> Mapping[str, str]:

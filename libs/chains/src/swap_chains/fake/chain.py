@@ -53,11 +53,12 @@ class FakeChain:
         depository: str,
         treasury: str,
         decimals: Mapping[str, int],
+        wallets: Collection[str] = (),
         finality_depth: int = 2,
         block_time: timedelta = timedelta(seconds=1),
     ) -> None:
         self.network = network
-        self.contracts = Contracts(depository, treasury, decimals)
+        self.contracts = Contracts(depository, treasury, decimals, frozenset(wallets))
         self.base_fee = _GWEI
         self.is_reachable = True
         self._finality_depth = finality_depth

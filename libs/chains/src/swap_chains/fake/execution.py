@@ -1,8 +1,8 @@
-"""What calls do on the fake chain: native money, tokens, the Depository and the Treasury."""
+"""What calls do on the fake chain: native money, tokens, the Depository, the Treasury, wallets."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -16,6 +16,7 @@ PAYMENT_FAILED: Final = codec.selector("PaymentFailed(uint256,address,address,ui
 NOT_WHITELISTED: Final = codec.selector("NotWhitelisted()")
 ZERO_AMOUNT: Final = codec.selector("ZeroAmount()")
 ENFORCED_PAUSE: Final = codec.selector("EnforcedPause()")
+EXECUTE: Final = codec.selector("execute(bytes)")
 
 _GAS_OF_A_CALL: Final = 21_000
 _GAS_OF_A_LOG: Final = 30_000
@@ -45,11 +46,12 @@ class Contracts:
     depository: str
     treasury: str
     decimals: Mapping[str, int]  # by token
+    wallets: frozenset[str] = frozenset()  # as evm/src/dev/DevWallet.sol
 
     @property
     def addresses(self) -> frozenset[str]:
         tokens = frozenset(self.decimals) - {ZERO_ADDRESS}
-        return tokens | {self.depository, self.treasury}
+        return tokens | self.wallets | {self.depository, self.treasury}
 
 
 @dataclass(slots=True)
@@ -120,7 +122,15 @@ class _Run:
         if call.to == self._contracts.treasury:
             return self._treasury(call, function, words)
         self.world.move(ZERO_ADDRESS, self._sender, call.to, call.value)
+        if call.to in self._contracts.wallets and function == EXECUTE:
+            self._execute(call.to, call.data[68 : 68 + _uint(words[1])])
         return b""
+
+    def _execute(self, wallet: str, packed: bytes) -> None:
+        sender, self._sender = self._sender, wallet
+        for call in _unpacked(packed):
+            self.call(call)
+        self._sender = sender
 
     def _token(self, token: str, function: bytes, words: Sequence[bytes]) -> bytes:
         if function == codec.ERC20_TRANSFER:
@@ -219,6 +229,14 @@ class _Run:
 
     def _emit(self, address: str, topics: tuple[str, ...], data: bytes) -> None:
         self.logs.append(Emitted(address.lower(), topics, "0x" + data.hex()))
+
+
+def _unpacked(packed: bytes) -> Iterator[Call]:
+    """Read a wallet's calls: address, value, length of the data, data; one behind the other."""
+    while packed:
+        end = 84 + _uint(packed[52:84])
+        yield Call(_address(packed[:20]), _uint(packed[20:52]), packed[84:end], 0)
+        packed = packed[end:]
 
 
 def _address(word: bytes) -> str:

@@ -16,6 +16,7 @@ from swap_chains.events import (
     ChainEvent,
     TokenTransfer,
 )
+from swap_chains.evm.memos import Sent, with_memos
 from swap_chains.evm.movements import Followed, Log, to_movements
 from swap_chains.fake.chain import NODE, PRIORITY_FEE, FakeChain
 from swap_chains.fake.execution import Outcome, World, execute
@@ -90,8 +91,10 @@ class FakeReader:
         mined = self._chain.mined_at(block)
         logs: list[Log] = []
         senders: dict[str, str] = {}
+        sent: dict[str, Sent] = {}
         for transaction_hash, (transaction, outcome) in mined.outcomes.items():
             senders[transaction_hash] = transaction.sender
+            sent[transaction_hash] = Sent(transaction.call.to, transaction.call.data)
             for log in outcome.logs:
                 place = (block.number, block.hash, transaction_hash, len(logs))
                 logs.append(Log(log.address, log.topics, log.data, *place))
@@ -101,7 +104,8 @@ class FakeReader:
             for log in logs
             if followed.wants(log, receivers) and only in (None, log.transaction_hash)
         ]
-        return BlockAdded(block, to_movements(NODE, followed, wanted, senders))
+        movements = to_movements(NODE, followed, wanted, senders)
+        return BlockAdded(block, with_memos(movements, followed.treasury, sent))
 
     async def head(self) -> Block:
         self._chain.check_reachable()

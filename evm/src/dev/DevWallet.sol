@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.37;
+
+/// @title DevWallet
+/// @notice FOR DEVELOPMENT ONLY. ANYONE CAN SPEND WHAT IT HOLDS. Never deploy it to a network whose money counts.
+/// @dev Stands in for smart accounts and multicalls on local chains: what it pays comes from a contract.
+contract DevWallet {
+    /// @notice A call reverted.
+    error CallFailed(address to);
+
+    receive() external payable {}
+
+    /// @notice Makes every call, whoever asks, or none.
+    /// @param calls Packed, one behind the other: to (20 bytes), value (32), length of the data (32), data.
+    function execute(bytes calldata calls) external payable {
+        while (calls.length != 0) {
+            address to = address(bytes20(calls));
+            uint256 end = 84 + uint256(bytes32(calls[52:]));
+            (bool succeeded,) = to.call{value: uint256(bytes32(calls[20:]))}(calls[84:end]);
+            if (!succeeded) revert CallFailed(to);
+            calls = calls[end:];
+        }
+    }
+}

@@ -1,0 +1,126 @@
+"""What every ChainReader tells of transfers straight to the Treasury: the fake and a real node."""
+
+from __future__ import annotations
+
+import pytest
+
+from swap_chains.events import Deposited, NativeReceived, TokenTransfer
+from swap_chains.evm.memos import encode_memo
+
+MEMO, OTHER_MEMO = encode_memo(2**53 - 1), encode_memo(7)
+
+
+async def sent(chain, *calls):
+    """Mine the calls; return what they moved."""
+    start = await chain.reader.head()
+    await chain.send_and_mine(chain.user, *calls)
+    return await chain.movements_after(start)
+
+
+class TestOfAToken:
+    async def test_bring_the_memo_behind_their_arguments(self, chain):
+        (transfer,) = await sent(chain, chain.transfer(chain.treasury, 5, MEMO))
+
+        assert (transfer.from_address, transfer.base_units) == (chain.user.address, 5)
+        assert (transfer.memo, transfer.claimed_by) == (MEMO, None)
+
+    @pytest.mark.parametrize("rest", [b"", MEMO[:31], b"\0" * 32, b"\1" + MEMO])
+    async def test_without_a_whole_memo_are_told_without_one(self, chain, rest):
+        (transfer,) = await sent(chain, chain.transfer(chain.treasury, 5, rest))
+
+        assert (transfer.base_units, transfer.memo) == (5, b"")
+
+    async def test_keep_their_memo_when_a_wallet_adds_something_of_its_own(self, chain):
+        (transfer,) = await sent(chain, chain.transfer(chain.treasury, 5, MEMO + b"by a wallet"))
+
+        assert transfer.memo == MEMO
+
+    async def test_of_one_block_keep_their_memos_apart(self, chain):
+        calls = (chain.transfer(chain.treasury, 5, m) for m in (MEMO, OTHER_MEMO))
+
+        one, other = await sent(chain, *calls)
+
+        assert (one.memo, other.memo) == (MEMO, OTHER_MEMO)
+
+    async def test_are_the_same_to_whoever_reads_them_later(self, chain):
+        start = await chain.reader.head()
+        (done,) = await chain.send_and_mine(chain.user, chain.transfer(chain.treasury, 5, MEMO))
+        (followed,) = await chain.movements_after(start)
+        head = await chain.reader.head()
+
+        (again,) = await chain.reader.movements(first=head.number, last=head)
+        hinted = await chain.reader.movements_of(done.transaction_hash)
+
+        assert again.movements == hinted.movements == (followed,)
+
+
+class TestThroughAWallet:
+    async def test_bring_a_tokens_memo(self, chain):
+        call = chain.through_wallet(chain.transfer(chain.treasury, 5, MEMO))
+
+        (transfer,) = await sent(chain, call)
+
+        assert (transfer.from_address, transfer.memo) == (chain.wallet, MEMO)
+
+    async def test_w20_bring_a_coins_memo(self, chain):
+        (received,) = await sent(chain, chain.through_wallet(chain.send_native(9, MEMO)))
+
+        assert isinstance(received, NativeReceived)
+        assert (received.from_address, received.base_units) == (chain.wallet, 9)
+        assert (received.memo, received.claimed_by) == (MEMO, None)
+
+    async def test_w20_are_found_without_a_memo_too(self, chain):
+        calls = (chain.transfer(chain.treasury, 5), chain.send_native(9))
+
+        transfer, received = await sent(chain, chain.through_wallet(*calls))
+
+        assert (transfer.base_units, transfer.memo) == (5, b"")
+        assert (received.base_units, received.memo) == (9, b"")
+
+    async def test_of_different_amounts_have_a_memo_each(self, chain):
+        calls = (
+            chain.transfer(chain.treasury, 5, MEMO),
+            chain.transfer(chain.treasury, 6, OTHER_MEMO),
+        )
+
+        one, other = await sent(chain, chain.through_wallet(*calls))
+
+        assert (one.memo, other.memo) == (MEMO, OTHER_MEMO)
+
+    @pytest.mark.parametrize("other", [b"", MEMO, OTHER_MEMO])
+    async def test_of_one_amount_leave_open_whose_memo_it_is(self, chain, other):
+        calls = (chain.transfer(chain.treasury, 5, m) for m in (MEMO, other))
+
+        told = await sent(chain, chain.through_wallet(*calls))
+
+        assert [t.memo for t in told] == [b"", b""]
+
+    async def test_w16_a_deposit_beside_them_claims_only_what_it_caused(self, chain):
+        """The amounts are equal, and each movement is told for one of the two alone."""
+        calls = (
+            chain.transfer(chain.treasury, 5, MEMO),
+            chain.approve_depository(5),
+            chain.deposit_token(11, 5),
+        )
+
+        direct, claimed, deposited = await sent(chain, chain.through_wallet(*calls))
+
+        assert isinstance(deposited, Deposited)
+        assert (direct.memo, direct.claimed_by) == (MEMO, None)
+        assert (claimed.memo, claimed.claimed_by) == (b"", deposited.id)
+
+    async def test_w21_that_only_stand_in_the_call_data_are_no_movement(self, chain):
+        said = chain.transfer(chain.treasury, 5, MEMO)
+        to_nobody = type(said)("0x" + "5a" * 20, 0, said.data, said.gas_limit)
+
+        assert await sent(chain, chain.through_wallet(to_nobody)) == []
+
+    async def test_w16_a_memo_in_a_deposits_call_data_credits_nobody_else(self, chain):
+        deposit = chain.deposit_token(11, 5)
+        said = chain.transfer(chain.treasury, 5, MEMO).data
+        call = type(deposit)(deposit.to, 0, deposit.data + said, deposit.gas_limit)
+
+        claimed, deposited = await sent(chain, call)
+
+        assert isinstance(claimed, TokenTransfer)
+        assert (claimed.memo, claimed.claimed_by) == (b"", deposited.id)
