@@ -17,6 +17,9 @@ from services.settler.tests.factories import (
     a_request,
 )
 from services.settler.tests.settlers import Settler
+from swap_chains.evm.memos import encode_memo
+from swap_contracts.deposits import DepositChanged
+from swap_contracts.envelope import Envelope
 from swap_runtime.database import Engine
 from swap_runtime.sql import sql
 from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
@@ -138,6 +141,30 @@ class TestExpireSwaps:
         await run.expire_swaps()
 
         assert await status(engine) == "expired"
+
+    @pytest.mark.parametrize(
+        "deposit",
+        [
+            a_deposit_message("seen"),
+            a_deposit_message("seen", number=None, memo="0x" + encode_memo(7).hex()),
+        ],
+        ids=["by number", "by memo"],
+    )
+    async def test_a_deposit_whose_message_is_parked_keeps_a_swap_open(
+        self, run: Settler, engine: Engine, watcher: Engine, deposit: Envelope[DepositChanged]
+    ) -> None:
+        await watched(watcher, PAST)
+        async with engine.begin() as connection:
+            await connection.execute(
+                sql("INSERT INTO parked (consumer, topic, key, value, partition, \"offset\","
+                     " message_id, reason, is_behind) VALUES ('settler', 'deposit.changed.v1',"
+                     " '', :value, 0, 0, :message_id, 'why', false)"),
+                {"value": deposit.model_dump_json().encode(), "message_id": deposit.message_id},
+            )  # fmt: skip
+
+        await run.expire_swaps()
+
+        assert await status(engine) == "user_transfer_pending"
 
     async def test_a_seen_deposit_keeps_a_swap_open(
         self, run: Settler, engine: Engine, watcher: Engine

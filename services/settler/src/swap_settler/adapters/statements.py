@@ -44,7 +44,10 @@ WHERE status = 'user_transfer_pending' AND expires_at < :now AND expires_at < he
     -- A deposit whose message waits for a person is heard of, and not yet acted on.
     AND NOT EXISTS (SELECT 1 FROM parked WHERE consumer = :consumer
         AND topic = 'deposit.changed.v1' AND state IN ('parked', 'releasing')
-        AND position(convert_to(swap.sequence_number::text, 'UTF8') IN value) > 0)
+        AND (position(convert_to(swap.sequence_number::text, 'UTF8') IN value) > 0
+            -- As a memo ends: see swap_chains.evm.memos.
+            OR position(convert_to(lpad(to_hex(swap.sequence_number), 56, '0'), 'UTF8') IN value)
+                > 0))
 ORDER BY id LIMIT :limit FOR UPDATE OF swap SKIP LOCKED
 """)
 DEPOSIT = """

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Final
 
 from swap_chains.evm.codec import intent_id
+from swap_chains.evm.memos import memo_number
 from swap_contracts.deposits import DepositChanged
 from swap_contracts.payouts import PayoutChanged
 from swap_contracts.swaps import SwapRequested
@@ -113,7 +114,7 @@ class Facts:
             from_address=body.from_address,
             to_address=body.to_address,
             confirmations_required=body.confirmations_required,
-            sequence_number=body.sequence_number,
+            sequence_number=_sequence_number(body),
             memo=body.memo,
             quarantine_reason=reason,
             heard_at=heard_at,
@@ -146,6 +147,13 @@ class Facts:
         entry = self._catalogue.network(network)
         is_known = any(known.address == token for known in entry.tokens)
         return entry.contracts.treasury if is_known else None
+
+
+def _sequence_number(body: DepositChanged) -> int | None:
+    """Return which swap it says it is for: as the Depository told it, else as its memo does."""
+    if body.sequence_number is not None or body.memo is None:
+        return body.sequence_number
+    return memo_number(bytes.fromhex(body.memo.removeprefix("0x")))
 
 
 def _misplaced(body: DepositChanged, network: Network) -> str | None:
