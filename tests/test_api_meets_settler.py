@@ -130,9 +130,7 @@ async def test_the_settler_takes_whatever_the_api_accepts(
 
     body = await requested(a_body(**asked, **members))
 
-    is_offered = asked["use_depository"] and not any(
-        asked[flag] for flag in FLAGS if flag != "use_depository"
-    )
+    is_offered = not any(asked[flag] for flag in FLAGS if flag != "use_depository")
     assert (body is not None) == is_offered
     if body is not None:
         swap = to_swap(body, at=AT + timedelta(seconds=1), trace_id="trace")

@@ -75,16 +75,37 @@ class TestCreate:
         assert answer.status_code == 200, answer.text
         assert answer.json()["data"]["swap"]["metadata"]["reference_id"] is None
 
-    async def test_says_that_the_depository_alone_funds_swaps(self, api: Harness) -> None:
+    async def test_says_how_swaps_can_be_funded(self, api: Harness) -> None:
         app = await api.an_app()
 
-        both = await api.create(app, a_body(use_gasless=True))
-        neither = await api.create(app, a_body(use_depository=False))
+        refused = await api.create(app, a_body(use_gasless=True))
 
-        assert both.json()["error"]["message"] == (
-            "use_depository must be the only funding method for now"
+        assert refused.json()["error"]["message"] == (
+            "use_gasless must be false: for now swaps are funded by a direct transfer or through "
+            "the Depository"
         )
-        assert neither.json()["error"]["message"].startswith("use_depository must be true")
+
+    @pytest.mark.parametrize("flag", [{"use_depository": None}, {"use_depository": False}])
+    async def test_is_funded_by_a_direct_transfer_unless_another_method_is_asked_for(
+        self, api: Harness, flag: dict[str, object]
+    ) -> None:
+        app = await api.an_app()
+
+        created = await api.create(app, a_body(source_network="BARE_DEVNET", **flag))
+
+        assert created.status_code == 200, created.text
+        data = created.json()["data"]
+        (action,) = data["deposit_actions"]
+        assert (action["type"], action["to_address"]) == ("transfer", TREASURY)
+        assert action["amount"] == data["swap"]["requested_amount"] == 1.0
+        assert action["amount_in_base_units"] == str(10**18)
+        number = data["swap"]["metadata"]["sequence_number"]
+        assert action["call_data"] == f"0x53574150{number:056x}"
+        (step,) = (await api.get(app, f"/swaps/{data['swap']['id']}/deposit_actions")).json()[
+            "data"
+        ]
+        assert (step["step"], step["status"]) == ("deposit", "action_required")
+        assert {name: step[name] for name in action} == action
 
     async def test_refuses_a_refuel_that_a_quote_may_show(self, api: Harness) -> None:
         app = await api.an_app()
@@ -183,13 +204,11 @@ REFUSED: list[tuple[dict[str, Any], int, str, str]] = [
     ({"destination_network": "ETHEREUM_DEVNET", "destination_token": "ETH"}, 404,
      "ROUTE_NOT_FOUND_ERROR", ""),
     ({"source_network": None}, 400, "VALIDATION_ERROR", "source_network"),
-    ({"use_depository": None}, 400, "VALIDATION_ERROR", "use_depository"),
-    ({"use_depository": False}, 400, "VALIDATION_ERROR", "use_depository"),
     ({"use_depository": "maybe"}, 400, "VALIDATION_ERROR", "use_depository"),
-    ({"use_depository": None, "use_gasless": True}, 400, "VALIDATION_ERROR", "use_depository"),
+    ({"use_depository": None, "use_gasless": True}, 400, "VALIDATION_ERROR", "use_gasless"),
     ({"use_depository": None, "use_deposit_address": True}, 400, "VALIDATION_ERROR",
-     "use_depository"),
-    ({"use_gasless": True}, 400, "VALIDATION_ERROR", "use_depository"),
+     "use_deposit_address"),
+    ({"use_gasless": True}, 400, "VALIDATION_ERROR", "use_gasless"),
     ({"refuel": True}, 400, "VALIDATION_ERROR", "refuel"),
     ({"use_deposit_address": True}, 400, "CONFLICTING_FUNDING_METHODS", ""),
     ({"use_depository": None, "use_gasless": True, "use_deposit_address": True}, 400,

@@ -5,12 +5,18 @@ from __future__ import annotations
 import pytest
 from api_factories import DEPOSITORY, TREASURY, USDC, a_catalogue, an_input
 
-from swap_api.domain.deposit_actions import StepStatus, deposit_step_status, depository_action
+from swap_api.domain.deposit_actions import (
+    StepStatus,
+    deposit_step_status,
+    depository_action,
+    direct_action,
+)
 
 ID = "0x" + "0" * 50 + "1fffffffffffff"
 TREASURY_WORD = "000000000000000000000000e7f1725e7734ce288f8367e1bb143e90bb3f0512"
 USDC_WORD = "0000000000000000000000005fbdb2315678afecb367f032d93f642f64180aa3"
 LARGEST = 2**53 - 1
+MEMO = "53574150" + "0" * 42 + "1fffffffffffff"
 
 
 class TestDepositoryAction:
@@ -43,6 +49,30 @@ class TestDepositoryAction:
 
         with pytest.raises(ValueError, match="no Depository"):
             depository_action(network, network.native, sequence_number=1, base_units=1)
+
+
+class TestDirectAction:
+    @pytest.mark.parametrize("name", ["ETHEREUM_DEVNET", "BARE_DEVNET"])
+    def test_sends_a_coin_to_the_treasury_with_the_memo(self, name: str) -> None:
+        network = a_catalogue().network(name)
+
+        action = direct_action(network, network.native, sequence_number=LARGEST, base_units=10**18)
+
+        assert (action.to_address, action.base_units) == (TREASURY, 10**18)
+        assert action.call_data == "0x" + MEMO
+        assert action.encoded_args == ()
+
+    def test_calls_a_tokens_transfer_with_the_memo_behind_its_arguments(self) -> None:
+        network = a_catalogue().network("ETHEREUM_DEVNET")
+
+        action = direct_action(
+            network, network.token(USDC), sequence_number=LARGEST, base_units=25_500_000
+        )
+
+        amount = f"{25_500_000:064x}"
+        assert (action.to_address, action.base_units) == (USDC, 0)
+        assert action.call_data == "0xa9059cbb" + TREASURY_WORD + amount + MEMO
+        assert action.encoded_args == (TREASURY, "25500000")
 
 
 class TestDepositStepStatus:

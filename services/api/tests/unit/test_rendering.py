@@ -6,7 +6,19 @@ from typing import Any
 
 import orjson
 import pytest
-from api_factories import AT, BOB, DOLLAR, E18, ETHER, a_catalogue, a_quote, a_swap, an_input
+from api_factories import (
+    AT,
+    BOB,
+    DOLLAR,
+    E18,
+    ETHER,
+    TREASURY,
+    USDC,
+    a_catalogue,
+    a_quote,
+    a_swap,
+    an_input,
+)
 from pydantic import TypeAdapter
 
 from swap_api.adapters.rendering import JsonRendering
@@ -55,6 +67,13 @@ SWAPS = {
         quote=a_quote(source=DOLLAR, destination=ETHER, requested_base_units="25500000"),
         source_address=BOB,
         refund_address=BOB,
+    ),
+    "by a direct transfer": a_swap(method="direct"),
+    "by a direct transfer of a token": a_swap(
+        method="direct",
+        source=DOLLAR,
+        destination=ETHER,
+        quote=a_quote(source=DOLLAR, destination=ETHER, requested_base_units="25500000"),
     ),
 }
 
@@ -140,6 +159,21 @@ class TestActions:
         assert action["encoded_args"][-1] == "25500000"
         assert action["token"]["symbol"] == "USDC"
         assert action["fee_token"]["symbol"] == "ETH"
+
+    def test_of_a_direct_transfer_go_to_the_treasury_or_to_the_token(self) -> None:
+        swaps = [name for name in SWAPS if name.startswith("by a direct transfer")]
+
+        coin, token = (
+            orjson.loads(rendering().prepared(stored(rendering().swap(SWAPS[name])), {}))
+            for name in swaps
+        )
+
+        (action,) = coin["deposit_actions"]
+        assert action["amount"] == coin["swap"]["requested_amount"] == 1.0
+        assert (action["to_address"], action["encoded_args"]) == (TREASURY, [])
+        (action,) = token["deposit_actions"]
+        assert (action["amount"], action["amount_in_base_units"]) == (0, "0")
+        assert (action["to_address"], action["encoded_args"]) == (USDC, [TREASURY, "25500000"])
 
     def test_are_gone_once_a_deposit_is_seen(self) -> None:
         data = orjson.loads(

@@ -11,7 +11,7 @@ from typing import Final
 
 import orjson
 
-from swap_api.domain.deposit_actions import StepStatus, deposit_step_status, depository_action
+from swap_api.domain.deposit_actions import FUNDING_ACTIONS, StepStatus, deposit_step_status
 from swap_api.ports import Gap, Rendered, StoredSwap, SwapRow
 from swap_contracts.public.catalogue import PublicCatalogue
 from swap_contracts.public.doubles import amount_down, amount_up, dollars, price
@@ -164,11 +164,11 @@ class JsonRendering:
         )
 
     def _action(self, swap: SwapChanged, step_status: StepStatus) -> bytes | None:
-        if step_status is not StepStatus.ACTION_REQUIRED or swap.method != "depository":
+        if step_status is not StepStatus.ACTION_REQUIRED or swap.method not in FUNDING_ACTIONS:
             return None
         source, prices = swap.source, Prices(swap.quote, self._public)
         network = self._catalogue.network(source.network)
-        action = depository_action(
+        action = FUNDING_ACTIONS[swap.method](
             network,
             network.token(source.token),
             sequence_number=swap.sequence_number,

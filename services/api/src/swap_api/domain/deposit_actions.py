@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Protocol
@@ -12,13 +12,18 @@ from swap_chains.evm.codec import (
     encode_deposit_erc20,
     encode_deposit_native,
 )
+from swap_chains.evm.memos import encode_memo, encode_transfer_with_memo
+from swap_contracts.quoting import FundingMethod
 from swap_domain.catalogue import Network, Token
 from swap_domain.lifecycle import Status
 
-# About three times what evm/gas.json measures (depositNative, depositERC20): tokens may have costly
-# transfers, and a wallet pays for the gas that is used, whatever the limit.
+# About three times what evm/gas.json measures (depositNative, depositERC20, directNative,
+# directErc20): tokens may have costly transfers, and a wallet pays for the gas that is used,
+# whatever the limit.
 GAS_LIMIT_NATIVE: Final = 120_000
 GAS_LIMIT_ERC20: Final = 200_000
+GAS_LIMIT_DIRECT_NATIVE: Final = 75_000
+GAS_LIMIT_DIRECT_ERC20: Final = 120_000
 
 
 class StepStatus(StrEnum):
@@ -75,6 +80,36 @@ def depository_action(
         gas_limit=GAS_LIMIT_ERC20,
         encoded_args=(key, token.address, treasury, str(base_units)),
     )
+
+
+def direct_action(
+    source: Network, token: Token, *, sequence_number: int, base_units: int
+) -> TransferAction:
+    """Return the transfer to the Treasury that funds the swap: what it is for says its memo."""
+    treasury, memo = source.contracts.treasury, encode_memo(sequence_number)
+    if token.is_native:
+        return TransferAction(
+            to_address=treasury,
+            base_units=base_units,
+            token=token,
+            call_data=_hex(memo),
+            gas_limit=GAS_LIMIT_DIRECT_NATIVE,
+            encoded_args=(),
+        )
+    return TransferAction(
+        to_address=token.address,
+        base_units=0,
+        token=token,
+        call_data=_hex(encode_transfer_with_memo(treasury, base_units, memo)),
+        gas_limit=GAS_LIMIT_DIRECT_ERC20,
+        encoded_args=(treasury, str(base_units)),
+    )
+
+
+FUNDING_ACTIONS: Final[Mapping[FundingMethod, Callable[..., TransferAction]]] = {
+    "depository": depository_action,
+    "direct": direct_action,
+}
 
 
 def deposit_step_status(status: str, transactions: Iterable[ShownTransaction]) -> StepStatus:

@@ -10,6 +10,7 @@ from swap_api.domain.amounts import parse_amount, parse_slippage
 from swap_api.domain.keys import Environment
 from swap_api.domain.refusals import ApiRefusal, Invalid
 from swap_contracts.public.errors import ErrorCode
+from swap_contracts.quoting import FundingMethod
 from swap_domain.catalogue import Catalogue, Network, Token
 
 OWN_INVENTORY: Final = "SOLVER"
@@ -42,7 +43,7 @@ class Funding:
     use_gasless: bool = False
 
     @property
-    def method(self) -> str:
+    def method(self) -> FundingMethod:
         if self.use_gasless:
             return "gasless"
         if self.use_deposit_address:
@@ -69,14 +70,13 @@ class Funding:
         """
         :raises Invalid: when this deployment does not offer the method for new swaps.
         """
-        if self.method == "depository":
-            return
-        why = (
-            "must be the only funding method for now"
-            if self.use_depository
-            else "must be true: for now swaps are funded through the Depository alone"
-        )
-        raise Invalid.field("use_depository", why)
+        for field in ("use_deposit_address", "use_gasless"):
+            if getattr(self, field):
+                raise Invalid.field(
+                    field,
+                    "must be false: for now swaps are funded by a direct transfer or through the "
+                    "Depository",
+                )
 
 
 @dataclass(frozen=True, slots=True)

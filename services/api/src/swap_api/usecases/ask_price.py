@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from typing import TypeVar, cast
+from typing import TypeVar
 
 from swap_api import observe
 from swap_api.domain.orders import PriceAsked, Route
@@ -9,7 +9,6 @@ from swap_api.domain.refusals import ApiRefusal
 from swap_api.ports import PriceRefused, Pricing, Rendering
 from swap_contracts.public.errors import ErrorCode
 from swap_contracts.quoting import (
-    FundingMethod,
     LimitsAnswer,
     QuoteAnswer,
     QuoteQuestion,
@@ -36,7 +35,7 @@ class AskPrice:
             source_token=route.source.address,
             destination_network=route.destination_network.name,
             destination_token=route.destination.address,
-            method=cast(FundingMethod, asked.funding.method),
+            method=asked.funding.method,
             refuel=asked.refuel,
             base_units=str(asked.base_units(route.source)),
             slippage_ppm=asked.slippage_ppm(),
@@ -52,7 +51,7 @@ class AskPrice:
             source_token=route.source.address,
             destination_network=route.destination_network.name,
             destination_token=route.destination.address,
-            method=cast(FundingMethod, asked.funding.method),
+            method=asked.funding.method,
             refuel=asked.refuel,
         )
         return await self._told(route, self._pricing.limits(question))

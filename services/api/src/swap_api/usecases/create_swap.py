@@ -138,7 +138,7 @@ class CreateSwap:
             app_id=creation.caller.app_id,
             sequence_number=self._new_sequence_number(),
             reference_id=creation.order.reference_id,
-            method="depository",
+            method=creation.order.price.funding.method,
             source=quote.source,
             destination=quote.destination,
             source_address=parties.source_address,
