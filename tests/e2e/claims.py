@@ -1,10 +1,11 @@
-"""What the ledger holds for somebody because it could not be sent."""
+"""What the ledger holds for somebody because it could not be sent, or nobody asked for it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+from tests.e2e.outside import Outside
 from tests.e2e.waiting import until
 from tests.plugins.stack import Stack
 
@@ -20,3 +21,16 @@ async def claim_of(stack: Stack, swap_id: str) -> Mapping[str, Any]:
         lambda: claims_of(stack, swap_id), what=f"a claim of {swap_id}", within=20
     )
     return claim
+
+
+async def suspended(stack: Stack) -> list[Mapping[str, Any]]:
+    """Return the money that came and is nobody's yet."""
+    told = await stack.admin("settler", "/claimable")
+    return [row for row in told["claimable"] if row["kind"] == "suspense"]
+
+
+async def has_no_deposit(outside: Outside, swap_id: str) -> bool:
+    """Whether nothing that came was taken for the swap's."""
+    swap = (await outside.partner().read(swap_id))["swap"]
+    told = swap["status"], swap["transactions"], swap["quote_locked_at"]
+    return told == ("user_transfer_pending", [], None)

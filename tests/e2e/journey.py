@@ -16,12 +16,12 @@ from tests.plugins.stack import Stack
 STATUSES = ["user_transfer_pending", "ls_transfer_pending", "completed"]
 
 
-def travel(stack: Stack, route: Route) -> Finished:
+def travel(stack: Stack, route: Route, **more: object) -> Finished:
     """Send one swap through the stack and return once nothing more is to come of it."""
 
     async def there() -> Finished:
         async with Outside(stack.description) as outside:
-            done = await outside.swap(route)
+            done = await outside.swap(route, **more)
             await deliveries_upto(stack.received(), done.id, STATUSES)
             return done
 

@@ -1,13 +1,14 @@
 """An independent look at the money: what the chains alone say, beside what the ledger says.
 
-It shares no code with the services. From the logs of every block it sums, per swap, what entered
-the Treasury and what left it; then it asks the ledger for the same sums.
+It shares no code with the services. From the logs of every block, and from what was sent where a
+log does not say it, it sums, per swap, what entered the Treasury and what left it; then it asks the
+ledger for the same sums.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, LiteralString
 from uuid import UUID
@@ -24,8 +25,10 @@ DEPOSITED = keccak(text="Deposited(bytes32,address,address,uint256)")
 PAID = keccak(text="Paid(uint256,address,address,uint256)")
 RECEIVED = keccak(text="NativeReceived(address,uint256,bytes)")
 TRANSFER = keccak(text="Transfer(address,address,uint256)")
+TRANSFER_CALL = keccak(text="transfer(address,uint256)")[:4]
+LARGEST_NUMBER = 2**53 - 1
 
-SWAPS: LiteralString = "SELECT id, sequence_number FROM settler.swap"
+SWAPS: LiteralString = "SELECT id, sequence_number, source_network, source_token FROM settler.swap"
 # What the ledger says that custody of a swap's assets gained and lost because of it. What came
 # before its swap was custody's gain under suspense, and is the swap's since it left suspense.
 CUSTODY: LiteralString = """
@@ -101,6 +104,7 @@ async def _read(network: Mapping[str, Any], seen: Seen) -> None:
         )
         for log in logs:
             _take(network["name"], treasury, log, seen)
+        await _take_memos(chain, network["name"], treasury, logs, seen)
         native = network["name"], NATIVE
         seen.balances[native] = await chain.eth.get_balance(treasury, head)
         for token in tokens:
@@ -124,11 +128,51 @@ def _take(network: str, treasury: str, log: LogReceipt, seen: Seen) -> None:
             seen.paid[intent, asset] += amount
             seen.payments[intent] += 1
         case kind if kind == RECEIVED:
-            amount, _ = decode(["uint256", "bytes"], data)
+            amount, memo = decode(["uint256", "bytes"], data)
             seen.came[network, NATIVE] += amount
+            if (number := _number_in(memo)) is not None:
+                seen.deposited[number, (network, NATIVE)] += amount
         case kind if kind == TRANSFER and _address(topics[2]) == treasury:
             [amount] = decode(["uint256"], data)
             seen.came[network, log["address"]] += amount
+
+
+async def _take_memos(
+    chain: AsyncWeb3[AsyncHTTPProvider],
+    network: str,
+    treasury: str,
+    logs: Sequence[LogReceipt],
+    seen: Seen,
+) -> None:
+    """Add the tokens that came with a memo behind the call that sent them."""
+    came: Counter[tuple[bytes, str, int]] = Counter()
+    for log in logs:
+        topics = [bytes(topic) for topic in log["topics"]]
+        if topics[0] == TRANSFER and _address(topics[2]) == treasury:
+            came[bytes(log["transactionHash"]), log["address"], int.from_bytes(log["data"])] += 1
+        elif topics[0] == DEPOSITED:
+            token, amount = _address(topics[2]), int.from_bytes(log["data"])
+            came[bytes(log["transactionHash"]), token, amount] -= 1
+    of_amount: Counter[tuple[bytes, int]] = Counter()
+    for (sent, _, amount), count in (+came).items():
+        of_amount[sent, amount] += count
+    for sent, token, amount in +came:
+        if of_amount[sent, amount] > 1:
+            continue
+        transaction = await chain.eth.get_transaction(sent)  # type: ignore[arg-type]
+        call = TRANSFER_CALL + bytes(12) + bytes.fromhex(treasury[2:]) + amount.to_bytes(32)
+        before, *behind = bytes(transaction["input"]).split(call)
+        is_another_call = bool(before) and transaction["to"] == token
+        number = _number_in(behind[0][:32]) if len(behind) == 1 else None
+        if number is not None and not is_another_call:
+            seen.deposited[number, (network, token)] += amount
+
+
+def _number_in(memo: bytes) -> int | None:
+    """Return the sequence number that a memo of the interface's form carries."""
+    number = int.from_bytes(memo[4:])
+    is_whole = len(memo) == 32 and memo.startswith(b"SWAP")
+    return number if is_whole and 1 <= number <= LARGEST_NUMBER else None
 
 
 def _address(topic: bytes) -> str:
@@ -155,8 +199,10 @@ def _of_swaps(
     left: Mapping[UUID, Counter[Asset]],
 ) -> Iterable[str]:
     nothing: Counter[Asset] = Counter()
-    for swap_id, sequence_number in swaps:
-        on_chain = _under(seen.deposited, sequence_number)
+    for swap_id, sequence_number, network, token in swaps:
+        # What came for its number on another network, or in another token, is not the swap's.
+        asset = network, token
+        on_chain = +Counter({asset: seen.deposited[sequence_number, asset]})
         if on_chain != +gained.get(swap_id, nothing):
             yield f"{swap_id}: {on_chain} came, the ledger says {gained.get(swap_id)}"
         paid = _under(seen.paid, _intent_of(swap_id))
@@ -167,7 +213,7 @@ def _of_swaps(
 
 
 def _of_nobody(seen: Seen, swaps: Iterable[tuple[Any, ...]]) -> Iterable[str]:
-    known = {_intent_of(swap_id) for swap_id, _ in swaps}
+    known = {_intent_of(swap_id) for swap_id, *_ in swaps}
     yield from (f"payment {intent} is no swap's" for intent in seen.payments.keys() - known)
 
 

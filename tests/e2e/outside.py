@@ -109,7 +109,7 @@ class Partner:
         return await self._data("GET", path, params=query)
 
     async def create(self, route: Route, recipient: str, **more: object) -> Mapping[str, Any]:
-        """Create a swap that is funded through the Depository.
+        """Create a swap that is funded through the Depository, if nothing else is said.
 
         :raises Refused: with the whole answer.
         """
@@ -182,8 +182,8 @@ class User:
             "gas": int(action["gas_limit"] or 200_000),
         }
         token = action["token"]["contract"]
-        if token is None:
-            return await self.send(deposit)
+        if token in (None, action["to_address"]):
+            return await self.send(deposit)  # a coin, or the token itself: nobody takes it
         amount = int(action["encoded_args"][AMOUNT_ARGUMENT])
         approval: TxParams = {
             "to": to_checksum_address(token),
@@ -308,11 +308,17 @@ class Outside:
         return int.from_bytes(answer, "big")
 
     async def swap(
-        self, route: Route, *, user: int = 0, within: float = 60, every: float = POLL_SECONDS
+        self,
+        route: Route,
+        *,
+        user: int = 0,
+        within: float = 60,
+        every: float = POLL_SECONDS,
+        **more: object,
     ) -> Finished:
         """Create a swap, fund it as told, and follow it to its end."""
         recipient = new_address()
-        prepared = await self.partner().create(route, recipient)
+        prepared = await self.partner().create(route, recipient, **more)
         sent = await self.fund(prepared, route, user=user)
         seen = await self.follow(prepared["swap"]["id"], within=within, every=every)
         return Finished(prepared, recipient, sent, seen)

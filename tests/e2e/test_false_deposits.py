@@ -11,6 +11,7 @@ from eth_typing import HexStr
 from eth_utils.crypto import keccak
 
 from swap_stack.places import ROOT
+from tests.e2e.claims import has_no_deposit, suspended
 from tests.e2e.outside import Outside, Route, new_address
 from tests.e2e.quiet import wait_until_quiet
 from tests.plugins.stack import Stack
@@ -78,18 +79,6 @@ async def a_swap(outside: Outside) -> tuple[str, Mapping[str, Any]]:
     prepared = await outside.partner().create(ROUTE, new_address())
     [action] = prepared["deposit_actions"]
     return prepared["swap"]["id"], action
-
-
-async def has_no_deposit(outside: Outside, swap_id: str) -> bool:
-    swap = (await outside.partner().read(swap_id))["swap"]
-    told = swap["status"], swap["transactions"], swap["quote_locked_at"]
-    return told == ("user_transfer_pending", [], None)
-
-
-async def suspended(stack: Stack) -> list[Mapping[str, Any]]:
-    """Return the money that came and is nobody's yet."""
-    told = await stack.admin("settler", "/claimable")
-    return [row for row in told["claimable"] if row["kind"] == "suspense"]
 
 
 def copied_depository(outside: Outside) -> HexStr:

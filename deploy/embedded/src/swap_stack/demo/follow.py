@@ -88,7 +88,7 @@ class Follower:
             "destination_address": recipient,
             "refund_address": user["address"],
             "amount": journey.amount,
-            "use_depository": True,
+            "use_depository": journey.use_depository,
         }
         timeline.tell("request", "POST /api/v2/swaps", at=datetime.now(UTC))
         prepared = await partner.create_swap(body)

@@ -14,16 +14,20 @@ class Journey:
     destination_network: str
     destination_token: str
     amount: str
+    use_depository: bool = True
 
     @property
     def title(self) -> str:
+        how = "through the Depository" if self.use_depository else "by a direct transfer"
         return (
             f"{self.amount} {self.source_token} on {self.source_network} "
-            f"→ {self.destination_token} on {self.destination_network}"
+            f"→ {self.destination_token} on {self.destination_network}, {how}"
         )
 
 
 NATIVE_TO_NATIVE = Journey("ETHEREUM_DEVNET", "ETH", "BASE_DEVNET", "ETH", "0.5")
 TOKEN_TO_TOKEN = Journey("BASE_DEVNET", "USDC", "ETHEREUM_DEVNET", "USDC", "250")
-COIN_TO_OTHER_COIN = Journey("ETHEREUM_DEVNET", "ETH", "POLYGON_DEVNET", "POL", "0.1")
+COIN_TO_OTHER_COIN = Journey(
+    "ETHEREUM_DEVNET", "ETH", "POLYGON_DEVNET", "POL", "0.1", use_depository=False
+)
 JOURNEYS = (NATIVE_TO_NATIVE, TOKEN_TO_TOKEN, COIN_TO_OTHER_COIN)

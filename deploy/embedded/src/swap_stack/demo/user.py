@@ -19,9 +19,9 @@ class User:
         self._private_key = private_key
 
     async def approve(self, action: Mapping[str, Any]) -> str | None:
-        """Let the contract of the action take its tokens; return nothing for a native coin."""
+        """Let the contract of the action take its tokens; return nothing where none takes any."""
         token = action["token"]["contract"]
-        if token is None:
+        if token in (None, action["to_address"]):
             return None
         amount = int(action["encoded_args"][AMOUNT_ARGUMENT])
         data = call_data("approve(address,uint256)", action["to_address"], amount)

@@ -1,0 +1,258 @@
+"""Swaps that are funded by a transfer to the Treasury, which is what happens by default."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from eth_typing import HexStr
+from eth_utils.address import to_checksum_address
+from web3.types import TxParams
+
+from swap_stack.places import ROOT
+from tests.e2e.claims import claim_of, has_no_deposit, suspended
+from tests.e2e.journey import CompletedJourney, travel
+from tests.e2e.outside import Finished, Outside, Route, User, call_data, new_address
+from tests.e2e.quiet import wait_until_quiet
+from tests.plugins.stack import Stack
+
+COIN = Route("ETHEREUM_DEVNET", "ETH", "BASE_DEVNET", "ETH", "0.4")
+TOKEN = Route("BASE_DEVNET", "USDC", "ETHEREUM_DEVNET", "USDC", "120.5")
+DIRECT = {"use_depository": False}
+GAS_WALLET = 400_000
+
+
+@pytest.fixture(scope="class")
+def done(stack: Stack, request: pytest.FixtureRequest) -> Finished:
+    route: Route = request.cls.route
+    return travel(stack, route, **DIRECT)
+
+
+class TestCoin(CompletedJourney):
+    route = COIN
+
+    def test_is_asked_for_as_a_value_with_a_memo(self, done: Finished, outside: Outside) -> None:
+        [action] = done.prepared["deposit_actions"]
+        treasury = outside.networks[COIN.source_network]["contracts"]["treasury"]
+
+        assert (action["type"], action["to_address"]) == ("transfer", treasury)
+        assert (action["amount"], action["amount_in_base_units"]) == (0.4, str(4 * 10**17))
+        number = done.prepared["swap"]["metadata"]["sequence_number"]
+        assert action["call_data"] == f"0x{b'SWAP'.hex()}{number:056x}"
+
+
+class TestToken(CompletedJourney):
+    route = TOKEN
+
+    def test_is_asked_for_as_a_call_of_the_token(self, done: Finished, outside: Outside) -> None:
+        [action] = done.prepared["deposit_actions"]
+        treasury = outside.networks[TOKEN.source_network]["contracts"]["treasury"]
+
+        assert action["to_address"] == action["token"]["contract"]
+        assert (action["amount"], action["amount_in_base_units"]) == (0, "0")
+        assert action["encoded_args"] == [treasury, str(1205 * 10**5)]
+        number = done.prepared["swap"]["metadata"]["sequence_number"]
+        call = call_data("transfer(address,uint256)", treasury, 1205 * 10**5)
+        assert action["call_data"] == f"{call}{b'SWAP'.hex()}{number:056x}"
+
+    def test_needs_one_transaction_alone(self, done: Finished) -> None:
+        assert len(done.sent) == 1
+
+
+class TestTheOtherWay:
+    @pytest.mark.parametrize("route", [COIN.back("0.3"), TOKEN.back("75")], ids=["coin", "token"])
+    async def test_goes_as_well(self, outside: Outside, route: Route) -> None:
+        done = await outside.swap(route, **DIRECT)
+
+        assert done.status == "completed"
+
+    async def test_shows_the_action_again_until_it_is_paid(self, outside: Outside) -> None:
+        prepared = await outside.partner().create(COIN, new_address(), **DIRECT)
+        swap_id = prepared["swap"]["id"]
+        [action] = prepared["deposit_actions"]
+
+        [step] = await outside.partner().get(f"/swaps/{swap_id}/deposit_actions")
+        assert (step["step"], step["status"]) == ("deposit", "action_required")
+        assert {name: step[name] for name in action} == action
+
+        await outside.fund(prepared, COIN)
+        await outside.follow(swap_id)
+        [step] = await outside.partner().get(f"/swaps/{swap_id}/deposit_actions")
+        assert (step["status"], step["call_data"]) == ("completed", None)
+
+
+class TestWithoutAMatch:
+    @pytest.mark.parametrize("data", ["0x", f"0x{b'SWAP'.hex()}{7:056x}"], ids=["none", "unknown"])
+    async def test_a_coin_without_a_known_memo_is_listed_as_nobodys(
+        self, stack: Stack, outside: Outside, data: str
+    ) -> None:
+        swap_id, action = await a_swap(outside, COIN)
+        before = await suspended(stack)
+
+        await pay(outside.user(COIN.source_network), {**action, "call_data": data})
+        await wait_until_quiet(stack.description)
+
+        assert await has_no_deposit(outside, swap_id)
+        [kept] = [row for row in await suspended(stack) if row not in before]
+        assert (kept["base_units"], kept["swap_id"]) == (action["amount_in_base_units"], None)
+
+    async def test_a_token_without_a_memo_is_listed_as_nobodys(
+        self, stack: Stack, outside: Outside
+    ) -> None:
+        swap_id, action = await a_swap(outside, TOKEN)
+        before = await suspended(stack)
+
+        plain = call_data("transfer(address,uint256)", *arguments(action))
+        await pay(outside.user(TOKEN.source_network), {**action, "call_data": plain})
+        await wait_until_quiet(stack.description)
+
+        assert await has_no_deposit(outside, swap_id)
+        [kept] = [row for row in await suspended(stack) if row not in before]
+        assert (kept["base_units"], kept["swap_id"]) == (str(arguments(action)[1]), None)
+
+    @pytest.mark.parametrize("network", ["BASE_DEVNET", "POLYGON_DEVNET"], ids=["token", "network"])
+    async def test_w22_a_memo_with_another_token_or_network_moves_no_swap(
+        self, stack: Stack, outside: Outside, network: str
+    ) -> None:
+        """The swap asks for USDC; its memo comes with a coin, here or elsewhere."""
+        swap_id, action = await a_swap(outside, TOKEN)
+        before = await suspended(stack)
+        elsewhere = {
+            **action,
+            "to_address": outside.networks[network]["contracts"]["treasury"],
+            "token": {"contract": None},
+            "amount_in_base_units": "1205",
+            "call_data": "0x" + action["call_data"][-64:],
+        }
+
+        await pay(outside.user(network), elsewhere)
+        await wait_until_quiet(stack.description)
+
+        assert await has_no_deposit(outside, swap_id)
+        [kept] = [row for row in await suspended(stack) if row not in before]
+        assert (kept["network"], kept["base_units"]) == (network, "1205")
+
+    async def test_w16_one_transfer_is_none_of_another_swap_of_the_same_amount(
+        self, stack: Stack, outside: Outside
+    ) -> None:
+        prepared = await outside.partner().create(TOKEN, new_address(), **DIRECT)
+        another_id, _ = await a_swap(outside, TOKEN)
+        before = await suspended(stack)
+
+        await outside.fund(prepared, TOKEN)
+        seen = await outside.follow(prepared["swap"]["id"])
+        await wait_until_quiet(stack.description)
+
+        assert seen[-1]["swap"]["status"] == "completed"
+        assert await has_no_deposit(outside, another_id)
+        assert await suspended(stack) == before
+
+    async def test_w23_a_second_transfer_is_claimable_on_its_own(
+        self, stack: Stack, outside: Outside
+    ) -> None:
+        done = await outside.swap(COIN, **DIRECT)
+
+        await outside.fund(done.prepared, COIN, value=1000)
+        claim = await claim_of(stack, done.id)
+
+        assert claim["base_units"] == "1000"
+        assert (await outside.partner().read(done.id))["swap"]["status"] == "completed"
+
+
+class TestThroughAContract:
+    @pytest.mark.parametrize("route", [COIN, TOKEN], ids=["coin", "token"])
+    async def test_w20_the_memo_is_found(
+        self, stack: Stack, outside: Outside, route: Route
+    ) -> None:
+        user = outside.user(route.source_network)
+        swap_id, action = await a_swap(outside, route)
+        wallet = await a_wallet(user, action)
+        before = await suspended(stack)
+
+        sent = await execute(user, wallet, action)
+        seen = await outside.follow(swap_id)
+
+        swap = seen[-1]["swap"]
+        assert swap["status"] == "completed"
+        [deposit] = [t for t in swap["transactions"] if t["type"] == "input"]
+        assert (deposit["transaction_hash"], deposit["from"]) == (sent, wallet)
+        assert await suspended(stack) == before
+
+    @pytest.mark.parametrize("route", [COIN, TOKEN], ids=["coin", "token"])
+    async def test_w20_what_comes_without_a_memo_is_nobodys_and_not_lost(
+        self, stack: Stack, outside: Outside, route: Route
+    ) -> None:
+        user = outside.user(route.source_network)
+        swap_id, action = await a_swap(outside, route)
+        wallet = await a_wallet(user, action)
+        before = await suspended(stack)
+
+        plain = "0x" if route is COIN else action["call_data"][:-64]
+        await execute(user, wallet, {**action, "call_data": plain})
+        await wait_until_quiet(stack.description)
+
+        assert await has_no_deposit(outside, swap_id)
+        [kept] = [row for row in await suspended(stack) if row not in before]
+        assert kept["swap_id"] is None
+
+    async def test_w21_a_transfer_that_only_stands_in_call_data_is_none(
+        self, stack: Stack, outside: Outside
+    ) -> None:
+        user = outside.user(TOKEN.source_network)
+        swap_id, action = await a_swap(outside, TOKEN)
+        before = await suspended(stack)
+
+        wallet = await a_wallet(user, None)
+        await execute(user, wallet, {**action, "to_address": new_address()})
+        await wait_until_quiet(stack.description)
+
+        assert await has_no_deposit(outside, swap_id)
+        assert await suspended(stack) == before
+
+
+async def a_swap(outside: Outside, route: Route) -> tuple[str, Mapping[str, Any]]:
+    """Create a swap; return its id and its deposit action."""
+    prepared = await outside.partner().create(route, new_address(), **DIRECT)
+    [action] = prepared["deposit_actions"]
+    return prepared["swap"]["id"], action
+
+
+def arguments(action: Mapping[str, Any]) -> tuple[str, int]:
+    """Return to whom a token's transfer goes, and how much of it."""
+    treasury, amount = action["encoded_args"]
+    return treasury, int(amount)
+
+
+async def pay(user: User, action: Mapping[str, Any]) -> str:
+    """Send an action and wait until it is mined; return its hash."""
+    [sent] = await user.fund(action)
+    await user.receipt(sent)
+    return sent
+
+
+async def a_wallet(user: User, action: Mapping[str, Any] | None) -> str:
+    """Create a wallet that is a contract, with the tokens that an action asks for."""
+    artifact = json.loads((ROOT / "evm/artifacts/DevWallet.json").read_text())
+    wallet = (await user.create(HexStr(artifact["bytecode"])))["contractAddress"]
+    if action is not None and action["encoded_args"]:
+        filled = call_data("transfer(address,uint256)", wallet, arguments(action)[1])
+        await pay(user, {**action, "call_data": filled})
+    return str(wallet)
+
+
+async def execute(user: User, wallet: str, action: Mapping[str, Any]) -> str:
+    """Let a wallet send an action; return the transaction's hash."""
+    value, data = int(action["amount_in_base_units"]), bytes.fromhex(action["call_data"][2:])
+    to = bytes.fromhex(action["to_address"][2:])
+    packed = to + value.to_bytes(32) + len(data).to_bytes(32) + data
+    call: TxParams = {
+        "to": to_checksum_address(wallet),
+        "value": value,  # type: ignore[typeddict-item]
+        "data": call_data("execute(bytes)", packed),
+        "gas": GAS_WALLET,
+    }
+    [sent] = await user.send(call)
+    await user.receipt(sent)
+    return sent
