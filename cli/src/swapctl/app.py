@@ -8,7 +8,16 @@ from typing import Annotated
 
 import typer
 
-from swapctl.commands import invariants, networks, parked, partners, signers, trail, webhooks
+from swapctl.commands import (
+    claimable,
+    invariants,
+    networks,
+    parked,
+    partners,
+    signers,
+    trail,
+    webhooks,
+)
 from swapctl.internal import Failed
 from swapctl.places import (
     AUDITOR_VARIABLE,
@@ -32,6 +41,7 @@ app.add_typer(webhooks.webhook, name="webhook")
 app.add_typer(networks.network, name="network")
 app.add_typer(signers.signer, name="signer")
 app.add_typer(parked.parked, name="parked")
+app.command("claimable")(claimable.list_claimable)
 app.command("trail")(trail.show_trail)
 app.command("invariants")(invariants.check_invariants)
 

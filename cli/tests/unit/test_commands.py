@@ -193,6 +193,13 @@ class TestParkedCommands:
         assert port.asked[-1][:2] == ("POST", "/admin/parked/7/release")
 
 
+def test_money_that_waits_is_listed_as_the_settler_tells_it(port: Port, stack: Path) -> None:
+    nobodys = {"kind": "suspense", "network": "A_DEVNET", "base_units": "7", "swap_id": None}
+    port.answers["GET", "/admin/claimable"] = (200, {"claimable": [nobodys]})
+
+    assert run(stack, "claimable") == [nobodys]
+
+
 def test_what_is_not_told_is_one_line(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
