@@ -28,12 +28,16 @@ TRANSFER = keccak(text="Transfer(address,address,uint256)")
 TRANSFER_CALL = keccak(text="transfer(address,uint256)")[:4]
 LARGEST_NUMBER = 2**53 - 1
 
-SWAPS: LiteralString = "SELECT id, sequence_number, source_network, source_token FROM settler.swap"
+SWAPS: LiteralString = """
+SELECT id, sequence_number, source_network, source_token,
+       ARRAY(SELECT id FROM settler.deposit WHERE swap_id = swap.id)
+FROM settler.swap
+"""
 # What the ledger says that custody of a swap's assets gained and lost because of it. What came
 # before its swap was custody's gain under suspense, and is the swap's since it left suspense.
 CUSTODY: LiteralString = """
-SELECT entry.swap_id, account.network, account.token, entry.kind = 'payout_final',
-       sum(posting.base_units)
+SELECT entry.swap_id, account.network, account.token, 
+       entry.kind IN ('payout_final', 'refund_final'), sum(posting.base_units)
 FROM settler.ledger_transaction AS entry
 JOIN settler.posting ON posting.transaction_id = entry.id
 JOIN settler.account ON account.id = posting.account_id
@@ -86,8 +90,14 @@ async def payments_of(stack: Mapping[str, Any], *swap_ids: str) -> list[int]:
     return [seen.payments[_intent_of(UUID(swap_id))] for swap_id in swap_ids]
 
 
-def _intent_of(swap_id: UUID) -> int:
-    return int.from_bytes(keccak(swap_id.bytes + b"output\0main"), "big")
+def _intent_of(swap_id: UUID, kind: bytes = b"output", leg: bytes = b"main") -> int:
+    return int.from_bytes(keccak(swap_id.bytes + kind + b"\0" + leg), "big")
+
+
+def _intents_of(swap_id: UUID, deposit_ids: Iterable[UUID]) -> Sequence[tuple[int, ...]]:
+    """Return the intents that may pay each leg of a swap: one of them at the most, and once."""
+    returned = ((_intent_of(swap_id, b"refund", str(id).encode()),) for id in deposit_ids)
+    return ((_intent_of(swap_id), _intent_of(swap_id, b"refund")), *returned)
 
 
 async def _read(network: Mapping[str, Any], seen: Seen) -> None:
@@ -199,21 +209,24 @@ def _of_swaps(
     left: Mapping[UUID, Counter[Asset]],
 ) -> Iterable[str]:
     nothing: Counter[Asset] = Counter()
-    for swap_id, sequence_number, network, token in swaps:
+    for swap_id, sequence_number, network, token, deposit_ids in swaps:
         # What came for its number on another network, or in another token, is not the swap's.
         asset = network, token
         on_chain = +Counter({asset: seen.deposited[sequence_number, asset]})
         if on_chain != +gained.get(swap_id, nothing):
             yield f"{swap_id}: {on_chain} came, the ledger says {gained.get(swap_id)}"
-        paid = _under(seen.paid, _intent_of(swap_id))
+        legs = _intents_of(swap_id, deposit_ids)
+        paid: Counter[Asset] = Counter()
+        for intent in (intent for leg in legs for intent in leg):
+            paid += _under(seen.paid, intent)
         if paid != +left.get(swap_id, nothing):
             yield f"{swap_id}: {paid} left, the ledger says {left.get(swap_id)}"
-        if seen.payments[_intent_of(swap_id)] > 1:
-            yield f"{swap_id}: paid more than once"
+        if any(sum(seen.payments[intent] for intent in leg) > 1 for leg in legs):
+            yield f"{swap_id}: a leg was paid more than once"
 
 
 def _of_nobody(seen: Seen, swaps: Iterable[tuple[Any, ...]]) -> Iterable[str]:
-    known = {_intent_of(swap_id) for swap_id, *_ in swaps}
+    known = {i for swap_id, *_, ids in swaps for leg in _intents_of(swap_id, ids) for i in leg}
     yield from (f"payment {intent} is no swap's" for intent in seen.payments.keys() - known)
 
 

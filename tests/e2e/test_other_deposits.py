@@ -1,4 +1,4 @@
-"""Deposits that are not what the quote said: the swap says so, and the money is claimable."""
+"""Deposits that are not what the quote said: they go back, or the swap says where they are."""
 
 from __future__ import annotations
 
@@ -31,39 +31,67 @@ async def shown_with(outside: Outside, swap_id: str, *, transactions: int) -> Ma
     return await until(shown, what=f"{transactions} transactions of {swap_id}")
 
 
-async def fail_with(
-    outside: Outside, stack: Stack, value: int, user: int
-) -> tuple[str, dict[str, object]]:
-    """Fund a swap with another amount; return its reason and its claim."""
-    prepared = await outside.partner().create(ROUTE, new_address())
-    await outside.fund(prepared, ROUTE, user=user, value=value)
-    seen = await outside.follow(prepared["swap"]["id"], to=["failed"])
-    claim = await claim_of(stack, prepared["swap"]["id"])
-    swap = seen[-1]["swap"]
-    assert swap["close_date"] is not None
-    assert [t["type"] for t in swap["transactions"]] == ["input"]
-    return swap["fail_reason"], dict(claim)
+async def partly_funded(stack: Stack, outside: Outside, **more: object) -> str:
+    """Return a swap that got a part of what it asked for, and has seconds to get the rest."""
+    await stack.restart("api", SWAP_CATALOGUE=str(short_lived(stack, seconds=10)))
+    prepared = await outside.partner().create(ROUTE, new_address(), **more)
+    await outside.fund(prepared, ROUTE, value=ASKED - 1)
+    await stack.restart("api")
+    return str(prepared["swap"]["id"])
+
+
+async def sent_back(outside: Outside, swap_id: str, address: str, *, transactions: int) -> int:
+    """Wait for the refund of a swap; return what its owner got."""
+    swap = await shown_with(outside, swap_id, transactions=transactions)
+    [refund] = [t for t in swap["transactions"] if t["type"] == "refund"]
+    assert refund["to"] == address
+    assert refund["transaction_hash"] is not None
+    return await outside.balance(ROUTE.source_network, ROUTE.source_token, address)
 
 
 class TestAmounts:
-    async def test_too_little_fails_and_is_claimable(self, stack: Stack, outside: Outside) -> None:
-        reason, claim = await fail_with(outside, stack, ASKED - 1, user=0)
+    async def test_too_little_goes_back_at_the_deadline(
+        self, stack: Stack, outside: Outside
+    ) -> None:
+        owner = new_address()
+        swap_id = await partly_funded(stack, outside, refund_address=owner)
 
-        assert reason == "received_less_than_valid_range"
+        seen = await outside.follow(swap_id, to=["refunded"])
+
+        swap = seen[-1]["swap"]
+        assert swap["fail_reason"] == "received_less_than_valid_range"
+        assert swap["close_date"] is not None
+        got = await sent_back(outside, swap["id"], owner, transactions=2)
+        assert 0 < got < ASKED - 1
+
+    async def test_too_little_fails_at_the_deadline_and_is_claimable_without_an_address(
+        self, stack: Stack, outside: Outside
+    ) -> None:
+        seen = await outside.follow(await partly_funded(stack, outside), to=["failed"])
+
+        swap = seen[-1]["swap"]
+        assert swap["fail_reason"] == "received_less_than_valid_range"
+        claim = await claim_of(stack, swap["id"])
         assert (claim["network"], claim["base_units"]) == ("ETHEREUM_DEVNET", str(ASKED - 1))
 
-    async def test_too_much_fails_and_is_claimable(self, stack: Stack, outside: Outside) -> None:
-        reason, claim = await fail_with(outside, stack, 2 * ASKED, user=1)
+    async def test_of_too_much_the_rest_goes_back(self, stack: Stack, outside: Outside) -> None:
+        owner = new_address()
+        prepared = await outside.partner().create(ROUTE, new_address(), refund_address=owner)
+        await outside.fund(prepared, ROUTE, user=1, value=2 * ASKED)
 
-        assert reason == "received_more_than_valid_range"
-        assert claim["base_units"] == str(2 * ASKED)
+        await outside.follow(prepared["swap"]["id"], to=["completed"])
+
+        got = await sent_back(outside, prepared["swap"]["id"], owner, transactions=3)
+        assert 0 < got < ASKED
+        assert await claims_of(stack, prepared["swap"]["id"]) == []
 
 
 class TestLateDeposits:
-    async def test_after_the_quote_has_expired_fails_as_degraded(
+    async def test_after_the_quote_has_expired_goes_back(
         self, stack: Stack, outside: Outside
     ) -> None:
-        prepared = await outside.partner().create(TOO_OLD, new_address())
+        owner = new_address()
+        prepared = await outside.partner().create(TOO_OLD, new_address(), refund_address=owner)
         expires_at = datetime.fromisoformat(prepared["swap"]["quote_expires_at"])
         # What is on time is for the chain to say, and a block's time is not the wall's.
         chain = Chain.of(stack.description, TOO_OLD.source_network)
@@ -73,15 +101,15 @@ class TestLateDeposits:
         seen = await outside.follow(prepared["swap"]["id"])
 
         swap = seen[-1]["swap"]
-        assert (swap["status"], swap["fail_reason"]) == ("failed", "degraded_quote")
+        assert (swap["status"], swap["fail_reason"]) == ("refunded", "degraded_quote")
         assert swap["quote_locked_at"] is None
-        claim = await claim_of(stack, swap["id"])
-        assert claim["base_units"] == str(40 * 10**18)
+        got = await outside.balance(TOO_OLD.source_network, TOO_OLD.source_token, owner)
+        assert 0 < got < 40 * 10**18
 
     async def test_after_the_swap_has_expired_is_claimable_and_the_status_stays(
         self, stack: Stack, outside: Outside
     ) -> None:
-        await stack.restart("api", SWAP_CATALOGUE=str(short_lived(stack)))
+        await stack.restart("api", SWAP_CATALOGUE=str(short_lived(stack, seconds=2)))
         prepared = await outside.partner().create(ROUTE, new_address())
         await stack.restart("api")
         swap_id = prepared["swap"]["id"]
@@ -96,22 +124,22 @@ class TestLateDeposits:
         assert claim["base_units"] == str(ASKED)
         assert claim["deposit_id"] is not None
 
-    async def test_of_a_completed_swap_is_claimable_on_its_own(
+    async def test_of_a_completed_swap_goes_back_on_its_own(
         self, stack: Stack, outside: Outside
     ) -> None:
-        prepared = await outside.partner().create(ROUTE, new_address())
+        owner = new_address()
+        prepared = await outside.partner().create(ROUTE, new_address(), refund_address=owner)
         swap_id = prepared["swap"]["id"]
         await outside.fund(prepared, ROUTE)
         await outside.follow(swap_id, to=["completed"])
         assert await claims_of(stack, swap_id) == []
 
         await outside.fund(prepared, ROUTE, value=ASKED // 2)
-        claim = await claim_of(stack, swap_id)
 
-        assert claim["base_units"] == str(ASKED // 2)
-        swap = await shown_with(outside, swap_id, transactions=3)
+        got = await sent_back(outside, swap_id, owner, transactions=4)
+        assert 0 < got < ASKED // 2
+        swap = await shown_with(outside, swap_id, transactions=4)
         assert swap["status"] == "completed"
-        assert sorted(t["type"] for t in swap["transactions"]) == ["input", "input", "output"]
 
 
 class TestExpiredSwaps:
@@ -127,9 +155,9 @@ async def is_past(chain: Chain, moment: datetime) -> bool:
     return await chain.now() > moment
 
 
-def short_lived(stack: Stack) -> Path:
-    """Write a catalogue in which a swap lives for two seconds."""
+def short_lived(stack: Stack, *, seconds: int) -> Path:
+    """Write a catalogue in which a swap lives for seconds."""
     catalogue = yaml.safe_load(stack.places.catalogue_file.read_text())
     path = stack.places.var / "short_lived.yaml"
-    path.write_text(yaml.safe_dump({**catalogue, "swap_lifetime_seconds": 2}))
+    path.write_text(yaml.safe_dump({**catalogue, "swap_lifetime_seconds": seconds}))
     return path

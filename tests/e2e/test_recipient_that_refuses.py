@@ -1,4 +1,4 @@
-"""A recipient that takes no money: its swap ends with a reason, and nobody waits for it."""
+"""A recipient that takes no money: its swap is refunded, and nobody waits for it."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import asyncio
 from eth_typing import HexStr
 from eth_utils.address import to_checksum_address
 
-from tests.e2e.claims import claim_of
-from tests.e2e.outside import Outside, Route
+from tests.e2e.claims import claims_of
+from tests.e2e.outside import Outside, Route, new_address
 from tests.plugins.stack import Stack
 
 ROUTE = Route("ETHEREUM_DEVNET", "ETH", "BASE_DEVNET", "ETH", "0.2")
@@ -22,11 +22,12 @@ async def contract_that_refuses(outside: Outside, network: str) -> str:
 
 
 class TestRecipientThatRefuses:
-    async def test_fails_with_the_money_claimable_while_other_swaps_go_on(
+    async def test_is_refunded_while_other_swaps_go_on(
         self, stack: Stack, outside: Outside
     ) -> None:
         recipient = await contract_that_refuses(outside, "BASE_DEVNET")
-        refused = await outside.partner().create(ROUTE, recipient)
+        owner = new_address()
+        refused = await outside.partner().create(ROUTE, recipient, refund_address=owner)
         swap_id = refused["swap"]["id"]
 
         await outside.fund(refused, ROUTE, user=0)
@@ -35,8 +36,8 @@ class TestRecipientThatRefuses:
 
         assert [other.status for other in others] == ["completed"] * 3
         swap = seen[-1]["swap"]
-        assert (swap["status"], swap["fail_reason"]) == ("failed", "destination_unavailable")
-        assert [t["type"] for t in swap["transactions"]] == ["input"]
-        claim = await claim_of(stack, swap_id)
-        assert (claim["network"], claim["base_units"]) == ("ETHEREUM_DEVNET", str(2 * 10**17))
+        assert (swap["status"], swap["fail_reason"]) == ("refunded", "destination_unavailable")
+        assert [t["type"] for t in swap["transactions"]] == ["input", "refund"]
+        assert await claims_of(stack, swap_id) == []
+        assert 0 < await outside.balance("ETHEREUM_DEVNET", "ETH", owner) < 2 * 10**17
         assert await outside.balance("BASE_DEVNET", "ETH", recipient) == 0

@@ -29,6 +29,7 @@ INSERT INTO allowed_edge VALUES
   ('ls_transfer_pending', 'failed'),
   ('ls_transfer_pending', 'user_transfer_pending'),
   ('failed', 'pending_refund'),
+  ('pending_refund', 'user_transfer_pending'),
   ('pending_refund', 'refunded'),
   ('pending_refund', 'failed');
 

@@ -132,10 +132,11 @@ def a_refund_address(number: int = 7, address: str = USER) -> Envelope[SwapReque
     return SWAP_REQUESTS.seal(body, version=f"refund/{address}", occurred_at=NOON, trace_id="told")
 
 
-def a_swap(number: int = 7, **amounts: int) -> Swap:
+def a_swap(number: int = 7, *, refund_address: str | None = None, **amounts: int) -> Swap:
     body = a_request(number, **amounts).body
     assert isinstance(body, SwapRequested)
-    return to_swap(body, at=NOON, trace_id="asked")
+    told = body.model_copy(update={"refund_address": refund_address})
+    return to_swap(told, at=NOON, trace_id="asked")
 
 
 def a_deposit_message(

@@ -13,11 +13,11 @@ from uuid import UUID
 from swap_domain.lifecycle import Status
 from swap_runtime.outbox import Outgoing
 from swap_settler.adapters.inventory_news import inventory_news
+from swap_settler.domain.accounts import Account, AccountKind, LedgerTransaction
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.inventory import AssetKey, Inventory, after, assets_moved
-from swap_settler.domain.ledger import Account, AccountKind, LedgerTransaction
-from swap_settler.domain.swap import Deposit, Intent, IntentState, Swap
-from swap_settler.ports import PaymentKey
+from swap_settler.domain.swap import Deposit, Intent, IntentState, Leg, Swap
+from swap_settler.ports import DueRefund, PaymentKey
 
 BOTH_WAYS = {AccountKind.EQUITY, AccountKind.POSITION}
 DEBIT = {
@@ -44,6 +44,8 @@ class FakeUnitOfWork:
         self.ledger: dict[str, LedgerTransaction] = {}
         self.balances: Counter[Account] = Counter()
         self.inventory: dict[AssetKey, Inventory] = {}
+        self.refunds_due: dict[tuple[UUID, Leg], int] = {}
+        self.dues = 0
         self.halted: dict[str, str] = {}
         self.sent: list[Outgoing] = []
         self.block_times: dict[str, datetime] = {}  # of networks of which everything was heard
@@ -100,6 +102,17 @@ class FakeUnitOfWork:
     async def lock_inventory(self, assets: Collection[AssetKey]) -> Mapping[AssetKey, Inventory]:
         return {asset: self.inventory.setdefault(asset, Inventory(*asset)) for asset in assets}
 
+    async def drop_refunds_due(self, ids: Sequence[int]) -> None:
+        self.refunds_due = {leg: id for leg, id in self.refunds_due.items() if id not in ids}
+
+    async def due(self, network: str, *, limit: int) -> Sequence[DueRefund]:
+        of_network = (
+            DueRefund(id, swap_id, leg)
+            for (swap_id, leg), id in self.refunds_due.items()
+            if self.swaps[swap_id].terms.source.network == network
+        )
+        return list(of_network)[:limit]
+
     async def flush(self, changes: Sequence[Changes], outgoing: Sequence[Outgoing]) -> None:
         for change in changes:
             self._save(change)
@@ -123,6 +136,9 @@ class FakeUnitOfWork:
                 raise Refused(f"sequence {swap.sequence} of {swap.id} was spent")
             self.transitions[swap.id, swap.sequence] = (change.previous_status, swap.status)
             self.swaps[swap.id] = swap
+            for leg in change.refunds_due:
+                self.dues += 1
+                self.refunds_due.setdefault((swap.id, leg), self.dues)
         self.deposits |= {deposit.id: deposit for deposit in change.deposits}
         self.intents |= {intent.id: intent for intent in change.intents}
         for entry in change.ledger:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID, uuid5
 
 import yaml
@@ -23,6 +23,7 @@ from swap_domain.catalogue import NATIVE, Catalogue
 from swap_domain.catalogue_document import catalogue_from
 from swap_runtime.database import Engine
 from swap_runtime.sql import sql
+from swap_settler.adapters.due_refunds import PostgresDueRefunds
 from swap_settler.adapters.lane_store import LaneName, PostgresLaneStore
 from swap_settler.adapters.lane_unit_of_work import PostgresLaneUnitOfWork
 from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
@@ -37,6 +38,7 @@ from swap_settler.usecases.request_swaps import RequestSwaps
 from swap_settler.usecases.send_payouts import SendPayouts
 from swap_settler.usecases.settle_deposits import SettleDeposits
 from swap_settler.usecases.settle_payouts import SettlePayouts
+from swap_settler.usecases.start_refunds import StartRefunds
 
 SOURCE, DESTINATION = "ETHEREUM_DEVNET", "BASE_DEVNET"
 EXAMPLE = Path(__file__).parents[3] / "docs/catalogue.example.yaml"
@@ -92,11 +94,12 @@ class World:
     epoch: int
     statements: list[str] = field(default_factory=list)
     clock: Callable[[], datetime] = lambda: NOW
+    network: str = DESTINATION
 
     def __post_init__(self) -> None:
         self.catalogue = a_catalogue()
         self.announcer = Announcer(self.catalogue)
-        self.lane = LaneName(DESTINATION, SIGNER)
+        self.lane = LaneName(self.network, SIGNER)
         self.work = PostgresLaneUnitOfWork(self.engine, consumer="settler", lane=self.lane)
         self.store = PostgresLaneStore(self.engine, self.lane)
         self.reader = FakeReader(self.chain)
@@ -159,6 +162,23 @@ class World:
         await request([a_request(n) for n in numbers])
         await self.settle(a_funding(10**24 + first), *(a_deposit(n) for n in numbers))
 
+    async def due_refunds(self, count: int) -> None:
+        """Bring swaps to where their refunds are due: nothing is there to pay them out."""
+        numbers = range(1, count + 1)
+        request = RequestSwaps(self._settling, clock=self.clock, announcer=self.announcer)
+        await request([a_request(n, refund_address=a_recipient(n)) for n in numbers])
+        await self.settle(*(a_deposit(n) for n in numbers))
+
+    def starting_refunds(self) -> StartRefunds:
+        return StartRefunds(
+            self._settling,
+            refunds=PostgresDueRefunds(self.engine),
+            chain=self.reader,
+            network=self.catalogue.network(SOURCE),
+            clock=self.clock,
+            announcer=self.announcer,
+        )
+
     async def settle(self, *messages: Envelope[DepositChanged]) -> None:
         settle = SettleDeposits(
             self._settling,
@@ -168,21 +188,28 @@ class World:
         )
         await settle(messages)
 
-    async def payout(self, state: str, *, version: int, transaction_hash: str) -> None:
-        """Tell what the watcher would about the first swap's payout."""
-        paid_id = (await self.rows("SELECT paid_id FROM intent"))[0].paid_id
+    async def payout(
+        self,
+        state: Literal["seen", "confirmed", "reverted"],
+        *,
+        version: int,
+        transaction_hash: str,
+    ) -> None:
+        """Tell what the watcher would about the first payment."""
+        query = "SELECT paid_id, network, token, to_address, base_units FROM intent ORDER BY id"
+        paid = (await self.rows(query))[0]
         body = PayoutChanged(
-            intent_id=str(int(paid_id)),
+            intent_id=str(int(paid.paid_id)),
             version=version,
             state=state,
-            network=DESTINATION,
+            network=paid.network,
             transaction_hash=transaction_hash,
             block_number=1,
             block_hash=depository_id(1),
             block_time=NOW,
-            token=NATIVE,
-            to_address=a_recipient(1),
-            base_units=str(PAYOUT),
+            token=paid.token,
+            to_address=paid.to_address,
+            base_units=str(int(paid.base_units)),
         )
         settle = SettlePayouts(
             self._settling,
@@ -207,7 +234,7 @@ class World:
         return self.chain.world.balances.get((a_recipient(number), NATIVE), 0)
 
 
-def a_request(number: int) -> Envelope[Any]:
+def a_request(number: int, *, refund_address: str | None = None) -> Envelope[Any]:
     body = SwapRequested(
         swap_id=uuid5(IDS, f"swap/{number}"),
         app_id=IDS,
@@ -218,7 +245,7 @@ def a_request(number: int) -> Envelope[Any]:
         destination=ETHER_THERE,
         source_address=None,
         destination_address=a_recipient(number),
-        refund_address=None,
+        refund_address=refund_address,
         created_at=NOW,
         expires_at=NOW + timedelta(hours=6),
         quote=QUOTE,

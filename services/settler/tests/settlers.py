@@ -2,30 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from services.settler.tests.factories import (
+    ETHEREUM,
     FACTS,
     NOON,
+    SIGNER,
+    TREASURY,
     a_catalogue,
     a_deposit_message,
     a_request,
     funding,
 )
+from swap_chains.fake import FakeChain, FakeReader
 from swap_contracts.deposits import DepositChanged
 from swap_contracts.envelope import Envelope
 from swap_contracts.payouts import PayoutChanged
 from swap_contracts.swaps import SwapRequest
-from swap_settler.ports import UnitOfWork
+from swap_domain.catalogue import NATIVE
+from swap_settler.ports import DueRefund, DueRefunds, UnitOfWork
 from swap_settler.usecases.announcing import Announcer
 from swap_settler.usecases.expire_swaps import ExpireSwaps
 from swap_settler.usecases.request_swaps import RequestSwaps
 from swap_settler.usecases.settle_deposits import SettleDeposits
 from swap_settler.usecases.settle_payouts import SettlePayouts
+from swap_settler.usecases.start_refunds import StartRefunds
+
+
+class NoneDue:
+    """For tests in which nothing is sent back."""
+
+    async def due(self, network: str, *, limit: int) -> Sequence[DueRefund]:
+        return ()
 
 
 class Settler:
-    def __init__(self, unit_of_work: UnitOfWork, *, now: datetime = NOON) -> None:
+    def __init__(
+        self, unit_of_work: UnitOfWork, refunds: DueRefunds | None = None, *, now: datetime = NOON
+    ) -> None:
         self.now = now
         announcer = Announcer(a_catalogue())
         self.request_swaps = RequestSwaps(unit_of_work, clock=self._clock, announcer=announcer)
@@ -34,6 +50,17 @@ class Settler:
         )
         self.settle_payouts = SettlePayouts(
             unit_of_work, clock=self._clock, facts=FACTS, announcer=announcer
+        )
+        self.chain = FakeChain(
+            ETHEREUM, depository=SIGNER, treasury=TREASURY[ETHEREUM], decimals={NATIVE: 18}
+        )
+        self.start_refunds = StartRefunds(
+            unit_of_work,
+            refunds=refunds or NoneDue(),
+            chain=FakeReader(self.chain),
+            network=a_catalogue().network(ETHEREUM),
+            clock=self._clock,
+            announcer=announcer,
         )
         self.expire_swaps = ExpireSwaps(unit_of_work, clock=self._clock, announcer=announcer)
 

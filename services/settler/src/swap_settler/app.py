@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import aiohttp
+from collections.abc import Mapping
+from datetime import timedelta
 
 from swap_chains.evm.codec import checksum_address
+from swap_chains.evm.reader import EvmReader
 from swap_chains.evm.rpc import open_session
 from swap_domain.catalogue import Catalogue
 from swap_runtime.catalogue import load_catalogue
 from swap_runtime.service import Service, run
+from swap_settler.adapters.due_refunds import PostgresDueRefunds
 from swap_settler.adapters.records import PostgresRecords
 from swap_settler.adapters.signers import PostgresSigners
 from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
@@ -27,6 +30,7 @@ from swap_settler.usecases.request_swaps import RequestSwaps
 from swap_settler.usecases.resume_signers import ResumeSigners
 from swap_settler.usecases.settle_deposits import SettleDeposits
 from swap_settler.usecases.settle_payouts import SettlePayouts
+from swap_settler.usecases.start_refunds import StartRefunds
 
 CONSUMER = "settler"
 
@@ -52,7 +56,13 @@ async def build(service: Service) -> None:
         session=session,
         announcer=announcer,
     )
-    _serve_operators(service, group, catalogue, session)
+    nodes = service.settings.node_urls()
+    chains = {
+        network.name: open_reader(network, open_rpc(network, nodes.get(network.name, ()), session))
+        for network in catalogue.networks.values()
+    }
+    _refund(service, group, catalogue, announcer, chains)
+    _serve_operators(service, chains, group.signer_report_interval)
 
 
 def _settle(
@@ -77,21 +87,37 @@ def _settle(
     service.every("expire-swaps", group.expiry_interval, expire_swaps)
 
 
+def _refund(
+    service: Service,
+    group: SettlerGroup,
+    catalogue: Catalogue,
+    announcer: Announcer,
+    chains: Mapping[str, EvmReader],
+) -> None:
+    work = PostgresUnitOfWork(service.engine, consumer=CONSUMER)
+    refunds = PostgresDueRefunds(service.engine)
+    for network in catalogue.networks.values():
+        start_refunds = StartRefunds(
+            work,
+            refunds=refunds,
+            chain=chains[network.name],
+            network=network,
+            clock=service.clock,
+            announcer=announcer,
+        )
+        service.every(f"start-refunds-{network.name}", group.refund_interval, start_refunds)
+
+
 def _serve_operators(
-    service: Service, group: SettlerGroup, catalogue: Catalogue, session: aiohttp.ClientSession
+    service: Service, chains: Mapping[str, EvmReader], report_interval: timedelta
 ) -> None:
     records, signers = PostgresRecords(service.engine), PostgresSigners(service.engine)
-    nodes = service.settings.node_urls()
-    chains = {
-        network.name: open_reader(network, open_rpc(network, nodes.get(network.name, ()), session))
-        for network in catalogue.networks.values()
-    }
     list_signers = ListSigners(signers)
 
     async def report_signers() -> None:
         await list_signers()
 
-    service.every("report-signers", group.signer_report_interval, report_signers)
+    service.every("report-signers", report_interval, report_signers)
     admin = Admin(inspect_swaps=InspectSwaps(records), list_claimable=ListClaimable(records))
     service.admin("GET", "/swaps/{id}", admin.swap)
     service.admin("GET", "/claimable", admin.claimable)

@@ -8,10 +8,11 @@ from uuid import UUID
 
 import structlog
 
+from swap_domain.lifecycle import Status
 from swap_runtime.metrics import counter, gauge
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.signer import Signer
-from swap_settler.domain.swap import Deposit, DepositState, Method, Swap
+from swap_settler.domain.swap import Deposit, DepositState, IntentKind, Method, Swap
 
 log = structlog.get_logger()
 
@@ -35,6 +36,7 @@ SIGNER_SHORT = counter(
 NODES_DIFFER = counter(
     "settler_nodes_differ", "Failed transactions that other nodes tell otherwise", ["network"]
 )
+REFUNDS = counter("settler_refunds", "What became of refunds", ["outcome"])
 UNEXPLAINED = counter(
     "settler_slots_unexplained", "Nonces consumed by no attempt of ours", ["network"]
 )
@@ -51,6 +53,7 @@ def changed(changes: Sequence[Changes]) -> None:
             if entry.kind == "lost":
                 log.error("deposit lost after payout", swap_id=entry.swap_id, key=entry.dedupe_key)
                 LOSSES.inc()
+        _refunds_changed(change)
         if change.halt is not None:
             log.error("signers halted", network=change.halt.network, reason=change.halt.reason)
             HALTS.labels(change.halt.network).inc()
@@ -59,8 +62,14 @@ def changed(changes: Sequence[Changes]) -> None:
 def _status_changed(swap: Swap, trace_id: str | None) -> None:
     log.info("swap moved", swap_id=swap.id, status=swap.status.value, trace_id=trace_id)
     SWAPS.labels(swap.status.value).inc()
-    if swap.fail_reason is not None:
+    if swap.fail_reason is not None and swap.status is Status.FAILED:
         FAILURES.labels(swap.fail_reason.value).inc()
+
+
+def _refunds_changed(change: Changes) -> None:
+    for intent in change.intents:
+        if intent.kind is IntentKind.REFUND:
+            REFUNDS.labels(intent.state.value).inc()
 
 
 def _deposit_changed(deposit: Deposit) -> None:
@@ -76,6 +85,11 @@ def _deposit_changed(deposit: Deposit) -> None:
             is_quarantined=is_quarantined,
         )
         NOBODYS.labels(deposit.network).inc()
+
+
+def refunds_wait(network: str, count: int, reason: str) -> None:
+    log.warning("refunds wait for a fee", network=network, count=count, reason=reason)
+    REFUNDS.labels("waits").inc(count)
 
 
 def payment_queued(swap_id: UUID, network: str, reason: str) -> None:

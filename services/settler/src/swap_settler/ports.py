@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 from uuid import UUID
@@ -12,7 +13,7 @@ from swap_runtime.outbox import Outgoing
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.inventory import AssetKey, Inventory
 from swap_settler.domain.signer import Signer
-from swap_settler.domain.swap import Deposit, Swap
+from swap_settler.domain.swap import Deposit, Leg, Swap
 
 PaymentKey = tuple[str, int]  # network, paid_id
 
@@ -65,6 +66,10 @@ class Work(Protocol):
         """Load the rows of the assets, made where missing, locked in the order of their names."""
         ...
 
+    async def drop_refunds_due(self, ids: Sequence[int]) -> None:
+        """Forget what was due: it is decided about in this transaction."""
+        ...
+
     async def flush(self, changes: Sequence[Changes], outgoing: Sequence[Outgoing]) -> None:
         """Save all changes and messages, one statement per table.
 
@@ -80,6 +85,23 @@ class UnitOfWork(Protocol):
 
         :raises Unavailable: when the database is away or the transaction lost a race.
         """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class DueRefund:
+    """A leg whose refund is to be worked out."""
+
+    id: int
+    swap_id: UUID
+    leg: Leg
+
+
+class DueRefunds(Protocol):
+    """The refunds that wait to be worked out. Locks nothing."""
+
+    async def due(self, network: str, *, limit: int) -> Sequence[DueRefund]:
+        """Return the legs with money of a network, the longest due first."""
         ...
 
 

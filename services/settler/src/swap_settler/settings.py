@@ -16,6 +16,9 @@ class SettlerGroup(ServiceGroup):
     expiry_interval: timedelta = Field(
         timedelta(seconds=1), description="How often deadlines are looked at"
     )
+    refund_interval: timedelta = Field(
+        timedelta(seconds=1), description="How often refunds that are due are worked out"
+    )
     payout_slots_max: int = Field(
         16,
         description="Transactions of one signer in flight: what public nodes keep of one account",

@@ -23,8 +23,8 @@ from services.settler.tests.factories import (
     a_catalogue,
     a_deposit_message,
     a_payout_message,
+    a_refund_address,
     a_request,
-    a_swap,
     funding,
     swap_id,
 )
@@ -34,14 +34,17 @@ from swap_contracts.deposits import DepositChanged
 from swap_contracts.envelope import Envelope
 from swap_domain.lifecycle import TERMINAL, TRANSITIONS, Status
 from swap_settler.domain import payouts
+from swap_settler.domain.accounts import AccountKind, Holder
 from swap_settler.domain.changes import Changes
-from swap_settler.domain.ledger import AccountKind, Holder
-from swap_settler.domain.swap import DepositState, Intent, IntentKind, IntentState
+from swap_settler.domain.deposits import NotReversible
+from swap_settler.domain.swap import DepositState, Intent, IntentState
 from swap_settler.usecases.announcing import Announcer
 
-NUMBERS, NTHS = (1, 2), (0, 1)
-UNITS = (REQUESTED, REQUESTED // 2, 1)
+NUMBERS, NTHS = (1, 2), (0, 1, 2)
+UNITS = (REQUESTED, REQUESTED // 2, REQUESTED * 2, 1)
 MOVES = {(before, after) for (before, _), after in TRANSITIONS.items()}
+
+OVER = (Status.COMPLETED, Status.REFUNDED, Status.FAILED, Status.EXPIRED)
 
 numbers, nths = st.sampled_from(NUMBERS), st.sampled_from(NTHS)
 
@@ -50,13 +53,13 @@ class AnyOrder(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.work = FakeUnitOfWork()
-        self.settler = Settler(self.work)
+        self.settler = Settler(self.work, self.work)
         self.announcer = Announcer(a_catalogue())
         self.versions: Counter[object] = Counter()
         self.units: dict[tuple[int, int], int] = {}
         self.said: list[Envelope[DepositChanged]] = []
         self.ended: dict[UUID, Status] = {}
-        self.hashes: Counter[int] = Counter()
+        self.hashes = 0
 
     def run_now(self, what: Awaitable[None]) -> None:
         async def wait() -> None:
@@ -98,7 +101,11 @@ class AnyOrder(RuleBasedStateMachine):
                 )
             )
         self.said += batch
-        self.run_now(self.settler.deposits(*batch))
+        try:
+            self.run_now(self.settler.deposits(*batch))
+        except NotReversible:
+            # A person decides: one part of it was paid for, and another was not.
+            assert self.work.deposits[batch[0].body.deposit_id].is_split
 
     @precondition(lambda self: self.said)
     @rule(data=st.data())
@@ -108,39 +115,60 @@ class AnyOrder(RuleBasedStateMachine):
         self.run_now(self.settler.deposits(message, copy))
 
     @rule(number=numbers)
-    def the_lane_signs(self, number: int) -> None:
-        output = self.output(number)
-        if output is not None and output.state is IntentState.RESERVED:
-            self.hashes[number] += 1
-            self.work.sign(output.id, self.hash(number))
+    def a_refund_address_is_given(self, number: int) -> None:
+        if swap_id(number) in self.work.swaps:
+            self.run_now(self.settler.requests(a_refund_address(number)))
 
-    @rule(number=numbers)
-    def the_lane_sent_it(self, number: int) -> None:
-        output = self.output(number)
-        if output is not None and output.attempts:
-            swap = self.work.swap(swap_id(number))
-            self.run_now(self.flush(payouts.sent(swap, output.id, at=self.settler.now)))
+    @rule()
+    def due_refunds_are_worked_out(self) -> None:
+        self.run_now(self.start_refunds())
 
-    @rule(number=numbers)
-    def the_lane_proves_it_dead_and_gives_up(self, number: int) -> None:
-        output = self.output(number)
-        if output is not None and output.state in (IntentState.RESERVED, IntentState.BROADCAST):
+    @rule(expensive=st.booleans())
+    def gas_gets_another_price(self, expensive: bool) -> None:
+        self.settler.chain.base_fee = 10**10 if expensive else 10**9
+
+    @rule(number=numbers, data=st.data())
+    def the_lane_signs(self, number: int, data: st.DataObject) -> None:
+        intent = self.payment(number, data)
+        if intent is not None and intent.state is IntentState.RESERVED:
+            self.hashes += 1
+            self.work.sign(intent.id, f"0x{self.hashes:064x}")
+
+    @rule(number=numbers, data=st.data())
+    def the_lane_sent_it(self, number: int, data: st.DataObject) -> None:
+        intent = self.payment(number, data)
+        if intent is not None and intent.attempts:
             swap = self.work.swap(swap_id(number))
-            change = payouts.gave_up(swap, output.id, at=self.settler.now, because="", failures=1)
+            self.run_now(self.flush(payouts.sent(swap, intent.id, at=self.settler.now)))
+
+    @rule(number=numbers, data=st.data())
+    def the_lane_proves_it_dead_and_gives_up(self, number: int, data: st.DataObject) -> None:
+        intent = self.payment(number, data)
+        if intent is not None and intent.state in (IntentState.RESERVED, IntentState.BROADCAST):
+            swap = self.work.swap(swap_id(number))
+            change = payouts.gave_up(swap, intent.id, at=self.settler.now, because="", failures=1)
             self.run_now(self.flush(change))
 
-    @rule(number=numbers, state=st.sampled_from(("seen", "confirmed", "reverted")))
-    def the_watcher_tells_of_a_payout(self, number: int, state: str) -> None:
-        output = self.output(number)
-        if output is None or not output.attempts or output.state is IntentState.CONFIRMED:
+    @rule(
+        number=numbers,
+        state=st.sampled_from(("seen", "confirmed", "reverted")),
+        data=st.data(),
+    )
+    def the_watcher_tells_of_a_payment(self, number: int, state: str, data: st.DataObject) -> None:
+        intent = self.payment(number, data)
+        if intent is None or not intent.attempts or intent.state is IntentState.CONFIRMED:
             return
-        key = ("payout", number)
+        key = ("payout", intent.paid_id)
         self.versions[key] += 1
         message = a_payout_message(
             state,
-            swap=a_swap(number),
             version=self.versions[key],
-            transaction_hash=self.hash(number),
+            transaction_hash=max(intent.attempts),
+            intent_id=str(intent.paid_id),
+            network=intent.network,
+            token=intent.token,
+            to_address=intent.to_address,
+            base_units=str(intent.base_units),
         )
         self.run_now(self.settler.payouts(message))
 
@@ -158,31 +186,61 @@ class AnyOrder(RuleBasedStateMachine):
             outgoing = self.announcer.outgoing([change], at=self.settler.now)
             await work.flush([change], outgoing)
 
-    def output(self, number: int) -> Intent | None:
-        id = swap_id(number)
-        return self.work.swap(id).output if id in self.work.swaps else None
+    async def start_refunds(self) -> None:
+        await self.settler.start_refunds()
 
-    def hash(self, number: int) -> str:
-        return f"0x{number:032x}{self.hashes[number]:032x}"
+    def payment(self, number: int, data: st.DataObject) -> Intent | None:
+        """Return any live payment of a swap, if it has one."""
+        id = swap_id(number)
+        intents = sorted(self.live(id), key=lambda intent: intent.id)
+        return data.draw(st.sampled_from(intents)) if intents else None
+
+    def live(self, id: UUID) -> list[Intent]:
+        return [i for i in self.work.intents.values() if i.is_live and i.swap_id == id]
 
     @invariant()
-    def never_pays_twice(self) -> None:
-        live = Counter(
-            i.swap_id
-            for i in self.work.intents.values()
-            if i.is_live and i.kind is IntentKind.OUTPUT
-        )
+    def never_pays_a_leg_twice(self) -> None:
+        """Neither twice out, nor twice back, nor out and back."""
+        live = Counter((i.swap_id, i.deposit_id) for i in self.work.intents.values() if i.is_live)
         assert max(live.values(), default=0) <= 1
-        paid = Counter(i.swap_id for i in self.work.intents.values() if i.confirmed_at)
-        assert max(paid.values(), default=0) <= 1
 
     @invariant()
     def pays_no_more_than_was_received(self) -> None:
+        for intent in (i for i in self.work.intents.values() if i.is_live and i.swap_id):
+            assert intent.swap_id is not None
+            swap = self.work.swap(intent.swap_id)
+            if intent.deposit_id is None:
+                there = sum(d.main_base_units for d in swap.booked)
+            else:
+                there = swap.deposits[intent.deposit_id].returned_base_units
+            assert intent.base_units > 0
+            assert intent.charged_base_units <= there
+
+    @invariant()
+    def what_came_is_somewhere(self) -> None:
+        """Paid out, on its way, sent back, claimable, or waiting for the rest of it."""
         for swap in map(self.work.swap, self.work.swaps):
-            if swap.output is not None:
-                brought = sum(d.base_units for d in swap.booked)
-                assert swap.output.charged_base_units <= brought
-                assert brought - swap.credited_base_units == sum(d.base_units for d in swap.taken)
+            for deposit in swap.deposits.values():
+                if deposit.is_booked and deposit.returned_base_units:
+                    self.is_on_its_leg(swap.id, deposit.id, deposit.returned_base_units)
+            main = sum(d.main_base_units for d in swap.booked)
+            if main and swap.status in (Status.COMPLETED, Status.REFUNDED):
+                assert swap.paying is not None
+                assert swap.paying.confirmed_at is not None
+            elif main and swap.status is Status.FAILED:
+                assert self.owed(AccountKind.CLAIMABLE, swap.id, None) == main
+            elif main and swap.status is Status.REFUND_PENDING and swap.paying is None:
+                assert self.owed(AccountKind.SWAP_LIABILITY, swap.id, None) == main
+                assert (swap.id, None) in self.work.refunds_due
+
+    def is_on_its_leg(self, swap_id: UUID, leg: UUID, base_units: int) -> None:
+        claimable = self.owed(AccountKind.CLAIMABLE, swap_id, leg)
+        refund = next((i for i in self.live(swap_id) if i.deposit_id == leg), None)
+        assert claimable == (base_units if refund is None else 0)
+        assert refund is None or refund.charged_base_units == base_units
+
+    def owed(self, kind: AccountKind, swap_id: UUID, leg: UUID | None) -> int:
+        return -self.work.balance(kind, network=ETHEREUM, swap_id=swap_id, deposit_id=leg)
 
     @invariant()
     def terminal_stays_terminal(self) -> None:
@@ -214,20 +272,23 @@ class AnyOrder(RuleBasedStateMachine):
             for d in self.work.deposits.values()
             if d.network == ETHEREUM and d.state is DepositState.CREDITED
         )
+        live = [i for i in self.work.intents.values() if i.is_live and i.swap_id]
         pending = sum(
-            d.base_units
-            for swap in map(self.work.swap, self.work.swaps)
-            if swap.status is Status.PAYOUT_PENDING
-            for d in swap.taken
+            deposit.base_units
+            for intent in live
+            if intent.confirmed_at is None and intent.swap_id
+            for deposit in self.work.swap(intent.swap_id).taken_from(intent.deposit_id)
         )
-        assert self.work.balance(AccountKind.CUSTODY, network=ETHEREUM) == there + pending
+        sent_back = sum(i.base_units for i in live if i.confirmed_at and i.network == ETHEREUM)
+        held = self.work.balance(AccountKind.CUSTODY, network=ETHEREUM)
+        assert held == there + pending - sent_back
 
     @invariant()
     def what_is_owed_for_a_swap_is_nothing_once_it_is_over(self) -> None:
         for swap in self.work.swaps.values():
-            if swap.status in (Status.COMPLETED, Status.FAILED, Status.EXPIRED):
+            if swap.status in OVER:
                 for kind in (AccountKind.SWAP_LIABILITY, AccountKind.IN_FLIGHT):
-                    assert self.work.balance(kind, swap_id=swap.id) == 0
+                    assert self.work.balance(kind, swap_id=swap.id, deposit_id=None) == 0
 
     @invariant()
     def every_sequence_is_spent_once_and_told(self) -> None:

@@ -22,8 +22,8 @@ from services.settler.tests.factories import (
 )
 from swap_domain.lifecycle import Status
 from swap_settler.domain import deposits
+from swap_settler.domain.accounts import AccountKind
 from swap_settler.domain.changes import NOTHING, Changes
-from swap_settler.domain.ledger import AccountKind
 from swap_settler.domain.payouts import decide, gave_up, sent
 from swap_settler.domain.swap import FailReason, Intent, IntentState, Swap
 from swap_settler.usecases.facts import paid_id_of

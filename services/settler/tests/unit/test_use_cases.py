@@ -28,7 +28,7 @@ from swap_contracts.swaps import AuthorizationSubmitted, SwapRequested
 from swap_contracts.topics import SWAP_REQUESTS
 from swap_domain.lifecycle import Status
 from swap_runtime.errors import Unprocessable
-from swap_settler.domain.ledger import AccountKind
+from swap_settler.domain.accounts import AccountKind
 from swap_settler.domain.swap import DepositState, IntentState
 
 

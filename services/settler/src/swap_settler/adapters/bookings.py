@@ -14,8 +14,8 @@ from swap_settler.adapters.rows import (
     ledger_transaction_row,
     to_account,
 )
+from swap_settler.domain.accounts import Account, LedgerTransaction
 from swap_settler.domain.inventory import Inventory, after
-from swap_settler.domain.ledger import Account, LedgerTransaction
 
 
 async def book(connection: Connection, entries: Sequence[LedgerTransaction]) -> None:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 from swap_domain.lifecycle import Status
 from swap_domain.money import Asset
 from swap_runtime.sql import Row
+from swap_settler.domain.accounts import Account, AccountKind, Holder, LedgerTransaction
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.inventory import Inventory
-from swap_settler.domain.ledger import Account, AccountKind, Holder, LedgerTransaction
 from swap_settler.domain.swap import (
     Deposit,
     DepositState,
@@ -70,6 +70,7 @@ def _to_quote(row: Row) -> QuoteTerms:
         fee_base_units=int(quote["total_fee_base_units"]),
         source_usd_e18=int(quote["source_usd_e18"]),
         destination_usd_e18=int(quote["destination_usd_e18"]),
+        source_native_usd_e18=int(quote["source_native_usd_e18"]),
         expires_at=row.quote_expires_at,
         revision=row.quote_revision,
         last_requoted_at=row.last_requoted_at,
@@ -159,6 +160,15 @@ def transition_row(changes: Changes, swap: Swap) -> Values:
         "to_status": swap.status.value,
         "at": swap.changed_at,
     }
+
+
+def refund_due_rows(changes: Sequence[Changes]) -> Sequence[Values]:
+    return [
+        {"network": c.swap.terms.source.network, "swap_id": c.swap.id, "deposit_id": leg}
+        for c in changes
+        if c.swap is not None
+        for leg in c.refunds_due
+    ]
 
 
 def deposit_row(deposit: Deposit) -> Values:

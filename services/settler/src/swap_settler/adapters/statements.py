@@ -86,6 +86,19 @@ JOIN unnest(CAST(:networks AS text[]), CAST(:paid_ids AS numeric[])) AS wanted(n
     USING (network, paid_id)
 WHERE intent.state <> 'dead' AND intent.swap_id IS NOT NULL
 """)
+# What is due again while it was due already is due once.
+ADD_REFUNDS_DUE: Final = sql("""
+INSERT INTO refund_due (network, swap_id, deposit_id)
+SELECT * FROM unnest(
+    CAST(:network AS text[]), CAST(:swap_id AS uuid[]), CAST(:deposit_id AS uuid[]))
+ON CONFLICT (swap_id, deposit_id) DO NOTHING
+""")
+# Not locked: what it is about is decided under the lock of its swap.
+REFUNDS_DUE: Final = sql("""
+SELECT id, swap_id, deposit_id FROM refund_due
+WHERE network = :network AND due_at <= now() ORDER BY due_at, id LIMIT :limit
+""")
+DROP_REFUNDS_DUE: Final = sql("DELETE FROM refund_due WHERE id = ANY(CAST(:ids AS bigint[]))")
 ADD_INVENTORY: Final = sql("""
 INSERT INTO inventory (network, token)
 SELECT network, token FROM unnest(CAST(:networks AS text[]), CAST(:tokens AS text[]))

@@ -235,6 +235,16 @@ class IntentRow(Table, table=True):
     dead_proof: dict[str, Any] | None = _column(JSONB, key=False, null=True)
 
 
+class RefundDueRow(Table, table=True):
+    __tablename__ = "refund_due"
+
+    id: int = _bigint(key=True)
+    network: str = _text()
+    swap_id: UUID = _uuid()
+    deposit_id: UUID | None = _uuid(null=True)
+    due_at: datetime = _at()
+
+
 class SignerRow(Table, table=True):
     __tablename__ = "signer"
 

@@ -19,6 +19,7 @@ from swap_settler.adapters.rows import (
     Values,
     deposit_row,
     intent_row,
+    refund_due_rows,
     swap_row,
     to_deposit,
     to_intent,
@@ -92,6 +93,9 @@ class PostgresWork:
             self._inventory |= {(row.network, row.token): to_inventory(row) for row in rows}
         return {asset: self._inventory[asset] for asset in assets}
 
+    async def drop_refunds_due(self, ids: Sequence[int]) -> None:
+        await self._connection.execute(statements.DROP_REFUNDS_DUE, {"ids": list(ids)})
+
     async def flush(self, changes: Sequence[Changes], outgoing: Sequence[Outgoing]) -> None:
         # The last word per row: changes come in the order of their messages.
         swaps = [(c, c.swap) for c in changes if c.swap is not None]
@@ -109,6 +113,7 @@ class PostgresWork:
             await self._save(statements.UPSERT_INTENTS, in_order)
             if dead:
                 await self._connection.execute(statements.PROVE_DEAD, {"ids": dead})
+            await self._save(statements.ADD_REFUNDS_DUE, refund_due_rows(changes))
         news = await self._book(changes)
         async with self._connection.together():
             await self._save(

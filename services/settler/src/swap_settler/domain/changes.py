@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from swap_domain.lifecycle import Status
-from swap_settler.domain.ledger import LedgerTransaction
-from swap_settler.domain.swap import Deposit, Intent, Swap
+from swap_settler.domain.accounts import LedgerTransaction
+from swap_settler.domain.swap import Deposit, Intent, Leg, Swap
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,7 @@ class Changes:
     deposits: tuple[Deposit, ...] = ()
     intents: tuple[Intent, ...] = ()
     ledger: tuple[LedgerTransaction, ...] = ()
+    refunds_due: tuple[Leg, ...] = ()  # legs of the swap whose refund can be worked out now
     halt: Halt | None = None
     trace_id: str | None = None  # of the message that caused it; None for what we do by ourselves
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from enum import Enum
 
 from swap_domain.lifecycle import Status
 from swap_settler.domain import ledger
+from swap_settler.domain.accounts import LedgerTransaction
 from swap_settler.domain.changes import NOTHING, Changes
 from swap_settler.domain.facts import DepositFact, Said
+from swap_settler.domain.refunds import released
 from swap_settler.domain.settling import (
     Settled,
+    give_back_deposit,
     lock_quote,
     settle,
     take_back,
@@ -19,11 +23,19 @@ from swap_settler.domain.settling import (
     waits_again,
     with_time,
 )
-from swap_settler.domain.swap import Deposit, DepositState, Swap
+from swap_settler.domain.swap import Deposit, DepositState, Intent, IntentState, Leg, Swap
 
 
 class NotReversible(Exception):
-    """A reorg took a deposit whose money is being sent back: nobody has decided about that."""
+    """A reorg took a deposit of which one part is paid for and another is not: for a person."""
+
+
+class Paid(Enum):
+    """How far the payment of a leg is."""
+
+    NOT = "not"  # and nothing that was signed can pay it
+    PERHAPS = "perhaps"  # signed bytes are out
+    FINAL = "final"
 
 
 def decide(swap: Swap, fact: DepositFact, *, at: datetime, available: int, paid_id: int) -> Changes:
@@ -43,7 +55,7 @@ def decide(swap: Swap, fact: DepositFact, *, at: datetime, available: int, paid_
             done = _confirmed(swap.on(at), deposit, at, available=available, paid_id=paid_id)
         case Said.REVERTED:
             done = _reverted(swap.on(at), deposit, known, at)
-    return _changes(swap, done, deposit)
+    return _changes(swap, done)
 
 
 def attach(
@@ -57,13 +69,7 @@ def attach(
     done = Settled(lock_quote(told, at))
     if entries:
         done = settle(done.swap, at, available=available, paid_id=paid_id)
-    return Changes(
-        swap=done.swap,
-        previous_status=swap.status,
-        deposits=tuple(done.swap.deposits[deposit.id] for deposit in waiting),
-        intents=done.intents,
-        ledger=(*entries, *done.entries),
-    )
+    return _changes(swap, done.after(*entries))
 
 
 def decide_unmatched(known: Deposit | None, fact: DepositFact, *, is_ours: bool) -> Changes:
@@ -110,13 +116,15 @@ def _after(known: Deposit | None, told: Deposit) -> Deposit:
     )
 
 
-def _changes(before: Swap, done: Settled, deposit: Deposit) -> Changes:
+def _changes(before: Swap, done: Settled) -> Changes:
+    after = done.swap.deposits.values()
     return Changes(
         swap=done.swap,
         previous_status=before.status,
-        deposits=(done.swap.deposits[deposit.id],),
+        deposits=tuple(d for d in after if before.deposits.get(d.id) != d),
         intents=done.intents,
         ledger=done.entries,
+        refunds_due=done.refunds_due,
     )
 
 
@@ -142,8 +150,10 @@ def _confirmed(
         return _credit(swap, deposit, at, credit, available=available, paid_id=paid_id)
     # Mined again, and never taken back: it is the same credit.
     again = replace(deposit, state=DepositState.CREDITED)
-    is_loss = _is_lost(swap, swap.deposits[deposit.id])
-    entries = (ledger.recovered(swap, again),) if is_loss else ()
+    known = swap.deposits[deposit.id]
+    is_loss = known.state is not DepositState.CREDITED
+    lost = [leg for leg in _legs(known) if is_loss and _paid(swap, leg) is Paid.FINAL]
+    entries = tuple(ledger.recovered(swap, again, leg) for leg in lost)
     return Settled(swap.with_deposit(again), entries=entries)
 
 
@@ -151,19 +161,16 @@ def _credit(
     swap: Swap,
     deposit: Deposit,
     at: datetime,
-    credit: ledger.LedgerTransaction,
+    credit: LedgerTransaction,
     *,
     available: int,
     paid_id: int,
 ) -> Settled:
     mine = replace(deposit, state=DepositState.CREDITED, is_booked=True)
     if swap.status is not Status.DEPOSIT_PENDING:
-        own = replace(mine, returned_base_units=mine.base_units)
-        entries = (credit, ledger.returned(swap, own))
-        return Settled(swap.with_deposit(own), entries=entries)
+        return give_back_deposit(swap, mine, mine.base_units).after(credit)
     funded = lock_quote(swap.with_deposit(mine), at)
-    done = settle(funded, at, available=available, paid_id=paid_id)
-    return replace(done, entries=(credit, *done.entries))
+    return settle(funded, at, available=available, paid_id=paid_id).after(credit)
 
 
 def _reverted(swap: Swap, deposit: Deposit, known: Deposit | None, at: datetime) -> Settled:
@@ -171,41 +178,58 @@ def _reverted(swap: Swap, deposit: Deposit, known: Deposit | None, at: datetime)
         gone = swap.with_deposit(replace(deposit, state=DepositState.REVERTED))
         is_waiting = swap.status is Status.DEPOSIT_PENDING
         return Settled(with_time(unlock_quote(gone), at) if is_waiting else gone)
-    if known.returned_base_units or swap.status is Status.FAILED:
-        claim = ledger.claim_reversed(swap, known, version=deposit.version)
-        done = take_back(swap, known, version=deposit.version)
-        return replace(done, entries=(claim, *done.entries))
+    legs = _legs(known)
+    paid = {_paid(swap, leg) for leg in legs}
+    if paid == {Paid.NOT}:
+        return _taken_back(swap, known, version=deposit.version, at=at)
+    if len(paid) > 1 or (known.is_split and Paid.PERHAPS in paid):
+        raise NotReversible(f"{known.id} of {swap.id}")
+    # Once signed bytes are out, the end of the payment decides what this was.
+    is_loss = paid == {Paid.FINAL} and known.state is DepositState.CREDITED
+    told = replace(known, version=deposit.version)
+    entries = tuple(ledger.lost(swap, told, leg) for leg in legs) if is_loss else ()
+    gone_now = replace(deposit, state=DepositState.REVERTED)
+    return Settled(swap.with_deposit(gone_now), entries=entries)
+
+
+def _taken_back(swap: Swap, known: Deposit, *, version: int, at: datetime) -> Settled:
+    """Reverse a credit that nothing was sent for, and whatever was about to be."""
+    freed = swap
+    intents: list[Intent] = []
+    entries: list[LedgerTransaction] = []
+    for leg in _legs(known):
+        intent = _payment(freed, leg)
+        if intent is not None:
+            dead = intent.died("a reorg took the deposit before anything could pay for it")
+            freed = freed.with_intent(dead)
+            intents.append(dead)
+            entries += released(freed, dead)
+        if leg is not None or swap.status is Status.FAILED:
+            entries.append(ledger.claim_reversed(freed, known, leg, version=version))
+    done = take_back(freed, known, version=version).after(*entries, intents=tuple(intents))
+    if not known.main_base_units:
+        return done
     match swap.status:
         case Status.DEPOSIT_PENDING:
-            done = take_back(swap, known, version=deposit.version)
             return replace(done, swap=with_time(unlock_quote(done.swap), at))
-        case Status.PAYOUT_PENDING:
-            return _reverted_before_payout(swap, deposit, known, at)
-        case Status.COMPLETED:
-            gone_now = replace(deposit, state=DepositState.REVERTED)
-            is_loss = known.state is DepositState.CREDITED
-            entries = (ledger.lost(swap, replace(known, version=deposit.version)),)
-            return Settled(swap.with_deposit(gone_now), entries=entries if is_loss else ())
+        case Status.PAYOUT_PENDING | Status.REFUND_PENDING:
+            return replace(done, swap=waits_again(done.swap, at))
         case _:
-            raise NotReversible(f"{swap.id} is {swap.status}")
+            return done
 
 
-def _reverted_before_payout(swap: Swap, deposit: Deposit, known: Deposit, at: datetime) -> Settled:
-    output = swap.output
-    if output is None or not output.can_be_taken_back:
-        # Signed bytes are out: the end of the payment decides what this was.
-        return Settled(swap.with_deposit(replace(deposit, state=DepositState.REVERTED)))
-    dead = output.died("a reorg took the deposit before anything could pay for it")
-    freed = swap.with_intent(dead)
-    done = take_back(freed, known, version=deposit.version)
-    entries = (ledger.payout_released(swap, dead), ledger.quote_reversed(swap, dead))
-    return Settled(waits_again(done.swap, at), (dead,), (*entries, *done.entries))
+def _legs(deposit: Deposit) -> tuple[Leg, ...]:
+    """Return the legs that a deposit stands on."""
+    main: tuple[Leg, ...] = (None,) if deposit.main_base_units else ()
+    return (*main, deposit.id) if deposit.returned_base_units else main
 
 
-def _is_lost(swap: Swap, known: Deposit) -> bool:
-    """Whether a loss stands for it: the payout was final while a reorg had taken the deposit."""
-    return (
-        swap.status is Status.COMPLETED
-        and known.state is not DepositState.CREDITED
-        and not known.returned_base_units
-    )
+def _payment(swap: Swap, leg: Leg) -> Intent | None:
+    return swap.paying if leg is None else swap.refund(leg)
+
+
+def _paid(swap: Swap, leg: Leg) -> Paid:
+    intent = _payment(swap, leg)
+    if intent is None or intent.can_be_taken_back:
+        return Paid.NOT
+    return Paid.FINAL if intent.state is IntentState.CONFIRMED else Paid.PERHAPS

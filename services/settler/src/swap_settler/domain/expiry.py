@@ -7,12 +7,12 @@ from datetime import datetime
 
 from swap_domain.lifecycle import Status, Trigger
 from swap_settler.domain.changes import NOTHING, Changes
-from swap_settler.domain.settling import fail
+from swap_settler.domain.settling import give_back
 from swap_settler.domain.swap import FailReason, Swap
 
 
 def decide(swap: Swap, *, at: datetime) -> Changes:
-    """Expire a swap that nobody funded; one that got a part of it fails, and says where that is.
+    """Expire a swap that nobody funded; of one that got a part of it, the part goes back.
 
     What was seen and is not final keeps a swap waiting, whatever the clock says.
     """
@@ -20,7 +20,12 @@ def decide(swap: Swap, *, at: datetime) -> Changes:
         return NOTHING
     due = swap.on(at)
     if swap.credited_base_units:
-        done = fail(due, FailReason.RECEIVED_LESS, at)
-        return Changes(swap=done.swap, previous_status=swap.status, ledger=done.entries)
+        done = give_back(due, FailReason.RECEIVED_LESS, at)
+        return Changes(
+            swap=done.swap,
+            previous_status=swap.status,
+            ledger=done.entries,
+            refunds_due=done.refunds_due,
+        )
     expired = replace(due.after(Trigger.DEPOSIT_WINDOW_CLOSED), closed_at=at)
     return Changes(swap=expired, previous_status=swap.status)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from swap_settler.domain.ledger import LedgerTransaction
+from swap_settler.domain.accounts import LedgerTransaction
 
 AssetKey = tuple[str, str]  # network, token
 

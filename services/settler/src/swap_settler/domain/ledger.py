@@ -1,101 +1,17 @@
-"""Double entry: debit is positive, credit negative; a transaction sums to zero per asset."""
+"""Every booking, one function each. Debit is positive, credit negative."""
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass, field
-from enum import StrEnum
-from typing import Final
-from uuid import NAMESPACE_URL, UUID, uuid5
+from uuid import UUID
 
-from swap_settler.domain.swap import Deposit, Intent, Method, Swap
-
-
-class AccountKind(StrEnum):
-    CUSTODY = "custody"
-    EQUITY = "equity"
-    POSITION = "position"
-    FEE_INCOME = "fee_income"
-    GAS_RECOVERED = "gas_recovered"
-    GAS_EXPENSE = "gas_expense"
-    LOSS = "loss"
-    PAYOUT_SUSPENSE = "payout_suspense"
-    SWAP_LIABILITY = "swap_liability"
-    IN_FLIGHT = "in_flight"
-    REFUEL_LIABILITY = "refuel_liability"
-    REFUEL_IN_FLIGHT = "refuel_in_flight"
-    SUSPENSE = "suspense"
-    CLAIMABLE = "claimable"
-
-
-# What we hold is somebody's as far as these say so.
-OWING: Final = frozenset({
-    AccountKind.SWAP_LIABILITY, AccountKind.IN_FLIGHT, AccountKind.REFUEL_LIABILITY,
-    AccountKind.REFUEL_IN_FLIGHT, AccountKind.SUSPENSE, AccountKind.CLAIMABLE,
-})  # fmt: skip
-
-
-class Holder(StrEnum):
-    TREASURY = "treasury"
-    SIGNER = "signer"
-    DEPOSIT_ADDRESS = "deposit_address"
-
-
-class Unbalanced(ValueError):
-    """A ledger transaction does not sum to zero in some asset: always a bug."""
-
-
-@dataclass(frozen=True, slots=True)
-class Account:
-    """One account is one asset, and its identity is all of its fields."""
-
-    kind: AccountKind
-    network: str
-    token: str
-    swap_id: UUID | None = None
-    deposit_id: UUID | None = None
-    holder: Holder | None = None
-    address: str | None = None
-
-    @property
-    def is_held(self) -> bool:
-        """Whether it can be paid out: the signers' gas money pays nobody."""
-        return self.kind is AccountKind.CUSTODY and self.holder is not Holder.SIGNER
-
-    @property
-    def is_owed(self) -> bool:
-        return self.kind in OWING
-
-
-@dataclass(frozen=True, slots=True)
-class Posting:
-    account: Account
-    base_units: int
-
-
-@dataclass(frozen=True, slots=True)
-class LedgerTransaction:
-    """A booking that happens once: `dedupe_key` is unique for ever.
-
-    `network` and `effective_block` name the one chain whose custody it moves, and its block.
-    """
-
-    kind: str
-    dedupe_key: str
-    swap_id: UUID | None
-    network: str | None
-    effective_block: int | None
-    postings: tuple[Posting, ...]
-    id: UUID = field(init=False, compare=False)
-
-    def __post_init__(self) -> None:
-        sums: Counter[tuple[str, str]] = Counter()
-        for posting in self.postings:
-            sums[posting.account.network, posting.account.token] += posting.base_units
-        if not self.postings or any(sums.values()):
-            raise Unbalanced(f"{self.dedupe_key}: {self.postings}")
-        object.__setattr__(self, "id", uuid5(NAMESPACE_URL, f"ledger/{self.dedupe_key}"))
-
+from swap_settler.domain.accounts import (
+    Account,
+    AccountKind,
+    Holder,
+    LedgerTransaction,
+    Posting,
+)
+from swap_settler.domain.swap import Deposit, Intent, IntentKind, Leg, Method, Swap
 
 Move = tuple[Account, int]
 
@@ -214,64 +130,91 @@ def credit_reversed(swap: Swap, deposit: Deposit, *, version: int) -> LedgerTran
     )
 
 
-def lost(swap: Swap, deposit: Deposit) -> LedgerTransaction:
-    """A reorg took it after it was paid for: our loss, never a debt of the user."""
+def lost(swap: Swap, deposit: Deposit, leg: Leg = None) -> LedgerTransaction:
+    """A reorg took what a leg was paid for, or sent back: our loss, never a debt of the user."""
+    base_units = _on(deposit, leg)
     return _booked(
         "lost",
-        f"{deposit.id}/{deposit.version}",
-        (_source(AccountKind.LOSS, swap), deposit.base_units),
-        (_custody(deposit), -deposit.base_units),
+        _version_of(deposit, leg),
+        (_source(AccountKind.LOSS, swap, leg), base_units),
+        (_custody(deposit), -base_units),
         swap_id=swap.id,
         network=deposit.network,
         block=deposit.block_number,
     )
 
 
-def recovered(swap: Swap, deposit: Deposit) -> LedgerTransaction:
+def recovered(swap: Swap, deposit: Deposit, leg: Leg = None) -> LedgerTransaction:
     """What was lost is mined again: nobody gets a second credit for it."""
+    base_units = _on(deposit, leg)
     return _booked(
         "recovered",
-        f"{deposit.id}/{deposit.version}",
-        (_custody(deposit), deposit.base_units),
-        (_source(AccountKind.LOSS, swap), -deposit.base_units),
+        _version_of(deposit, leg),
+        (_custody(deposit), base_units),
+        (_source(AccountKind.LOSS, swap, leg), -base_units),
         swap_id=swap.id,
         network=deposit.network,
         block=deposit.block_number,
     )
 
 
-def claimable(swap: Swap, base_units: int) -> LedgerTransaction:
-    """Nothing can be sent for the main leg: it waits for its owner."""
+def claimable(swap: Swap, base_units: int, leg: Leg = None) -> LedgerTransaction:
+    """Nothing can be sent for a leg: it waits for its owner."""
     return _booked(
         "claimable",
-        f"{swap.id}/{swap.sequence}",
-        (_source(AccountKind.SWAP_LIABILITY, swap), base_units),
-        (_source(AccountKind.CLAIMABLE, swap), -base_units),
+        _at(swap, leg),
+        (_source(AccountKind.SWAP_LIABILITY, swap, leg), base_units),
+        (_source(AccountKind.CLAIMABLE, swap, leg), -base_units),
         swap_id=swap.id,
     )
 
 
-def claim_reversed(swap: Swap, deposit: Deposit, *, version: int) -> LedgerTransaction:
-    """A reorg took what was claimable. :param deposit: as it was booked."""
-    leg = deposit.id if deposit.returned_base_units else None
+def unclaimed(swap: Swap, base_units: int, leg: Leg = None) -> LedgerTransaction:
+    """What waited for its owner is about to be sent back."""
+    return _booked(
+        "unclaimed",
+        _at(swap, leg),
+        (_source(AccountKind.CLAIMABLE, swap, leg), base_units),
+        (_source(AccountKind.SWAP_LIABILITY, swap, leg), -base_units),
+        swap_id=swap.id,
+    )
+
+
+def claim_reversed(swap: Swap, deposit: Deposit, leg: Leg, *, version: int) -> LedgerTransaction:
+    """A reorg took what was claimable on a leg. :param deposit: as it was booked."""
+    base_units = _on(deposit, leg)
     return _booked(
         "claim_reversed",
-        f"{deposit.id}/{version}",
-        (_source(AccountKind.CLAIMABLE, swap, leg), deposit.base_units),
-        (_source(AccountKind.SWAP_LIABILITY, swap), -deposit.base_units),
+        f"{deposit.id}/{version}" if leg is None else f"{deposit.id}/{version}/own",
+        (_source(AccountKind.CLAIMABLE, swap, leg), base_units),
+        (_source(AccountKind.SWAP_LIABILITY, swap), -base_units),
         swap_id=swap.id,
     )
 
 
-def returned(swap: Swap, deposit: Deposit) -> LedgerTransaction:
-    """A deposit that came too late for its swap is claimable on a leg of its own."""
+def returned(swap: Swap, deposit: Deposit, base_units: int) -> LedgerTransaction:
+    """What its swap does not take of a deposit is claimable on a leg of its own."""
     return _booked(
         "returned",
-        f"{deposit.id}/{deposit.version}",
-        (_source(AccountKind.SWAP_LIABILITY, swap), deposit.base_units),
-        (_source(AccountKind.CLAIMABLE, swap, deposit.id), -deposit.base_units),
+        f"{deposit.id}/{deposit.version}/{swap.sequence}",
+        (_source(AccountKind.SWAP_LIABILITY, swap), base_units),
+        (_source(AccountKind.CLAIMABLE, swap, deposit.id), -base_units),
         swap_id=swap.id,
     )
+
+
+def _at(swap: Swap, leg: Leg) -> str:
+    return f"{swap.id}/{swap.sequence}" if leg is None else f"{swap.id}/{swap.sequence}/{leg}"
+
+
+def _version_of(deposit: Deposit, leg: Leg) -> str:
+    key = f"{deposit.id}/{deposit.version}"
+    return key if leg is None else f"{key}/own"
+
+
+def _on(deposit: Deposit, leg: Leg) -> int:
+    """Return what of a deposit stands on a leg."""
+    return deposit.main_base_units if leg is None else deposit.returned_base_units
 
 
 # Quote and payout
@@ -300,39 +243,68 @@ def quote_reversed(swap: Swap, output: Intent) -> LedgerTransaction:
     return _booked("quote_reversed", str(output.id), *back, swap_id=swap.id)
 
 
-def payout_reserved(swap: Swap, output: Intent) -> LedgerTransaction:
+def payout_reserved(swap: Swap, intent: Intent) -> LedgerTransaction:
     return _booked(
-        "payout_reserved",
-        str(output.id),
-        (_destination(AccountKind.SWAP_LIABILITY, swap), output.base_units),
-        (_destination(AccountKind.IN_FLIGHT, swap), -output.base_units),
+        f"{_name(intent)}_reserved",
+        str(intent.id),
+        (_paid_from(AccountKind.SWAP_LIABILITY, swap, intent), intent.base_units),
+        (_paid_from(AccountKind.IN_FLIGHT, swap, intent), -intent.base_units),
         swap_id=swap.id,
     )
 
 
-def payout_released(swap: Swap, output: Intent) -> LedgerTransaction:
-    """The payout is dead: what was reserved for it is owed again."""
+def payout_released(swap: Swap, intent: Intent) -> LedgerTransaction:
+    """The payment is dead: what was reserved for it is owed again."""
     return _booked(
-        "payout_released",
-        str(output.id),
-        (_destination(AccountKind.IN_FLIGHT, swap), output.base_units),
-        (_destination(AccountKind.SWAP_LIABILITY, swap), -output.base_units),
+        f"{_name(intent)}_released",
+        str(intent.id),
+        (_paid_from(AccountKind.IN_FLIGHT, swap, intent), intent.base_units),
+        (_paid_from(AccountKind.SWAP_LIABILITY, swap, intent), -intent.base_units),
         swap_id=swap.id,
     )
 
 
 def payout_final(
-    swap: Swap, output: Intent, *, block_number: int, treasury: str
+    swap: Swap, intent: Intent, *, block_number: int, treasury: str
 ) -> LedgerTransaction:
     return _booked(
-        "payout_final",
-        str(output.id),
-        (_destination(AccountKind.IN_FLIGHT, swap), output.base_units),
-        (_treasury(output.network, output.token, treasury), -output.base_units),
+        f"{_name(intent)}_final",
+        str(intent.id),
+        (_paid_from(AccountKind.IN_FLIGHT, swap, intent), intent.base_units),
+        (_treasury(intent.network, intent.token, treasury), -intent.base_units),
         swap_id=swap.id,
-        network=output.network,
+        network=intent.network,
         block=block_number,
     )
+
+
+def refund_cost(swap: Swap, refund: Intent) -> LedgerTransaction:
+    """The user pays for the gas of what is sent back."""
+    return _booked("refund_cost", str(refund.id), *_cost_moves(swap, refund), swap_id=swap.id)
+
+
+def refund_cost_reversed(swap: Swap, refund: Intent) -> LedgerTransaction:
+    """The refund is dead: nobody is charged for it."""
+    back = ((account, -units) for account, units in _cost_moves(swap, refund))
+    return _booked("refund_cost_reversed", str(refund.id), *back, swap_id=swap.id)
+
+
+def _cost_moves(swap: Swap, refund: Intent) -> tuple[Move, ...]:
+    cost = refund.charged_base_units - refund.base_units
+    return (
+        (_paid_from(AccountKind.SWAP_LIABILITY, swap, refund), cost),
+        (_of(AccountKind.GAS_RECOVERED, refund), -cost),
+    )
+
+
+def _name(intent: Intent) -> str:
+    return "refund" if intent.kind is IntentKind.REFUND else "payout"
+
+
+def _paid_from(kind: AccountKind, swap: Swap, intent: Intent) -> Account:
+    if intent.kind is IntentKind.REFUND:
+        return _source(kind, swap, intent.deposit_id)
+    return _destination(kind, swap)
 
 
 def payout_unexplained(

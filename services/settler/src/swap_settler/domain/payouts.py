@@ -10,8 +10,9 @@ from swap_domain.lifecycle import Trigger
 from swap_settler.domain import ledger
 from swap_settler.domain.changes import NOTHING, Changes, Halt
 from swap_settler.domain.facts import Payout, Said
-from swap_settler.domain.settling import fail, take_back, waits_again
-from swap_settler.domain.swap import FailReason, Intent, IntentState, Swap
+from swap_settler.domain.refunds import released
+from swap_settler.domain.settling import Settled, fail, give_back, take_back, waits_again
+from swap_settler.domain.swap import FailReason, Intent, IntentKind, IntentState, Swap
 
 
 def decide(swap: Swap | None, payout: Payout, *, at: datetime, treasury: str | None) -> Changes:
@@ -50,27 +51,40 @@ def gave_up(swap: Swap, intent_id: UUID, *, at: datetime, because: str, failures
         return NOTHING
     dead = intent.died(because, failures=failures)
     freed = swap.on(at).with_intent(dead)
-    entries = [ledger.payout_released(freed, dead), ledger.quote_reversed(freed, dead)]
-    gone = swap.taken
-    for deposit in gone:
-        done = take_back(freed, deposit, version=deposit.version)
-        # Seen again, it is credited again when it is final.
-        freed = done.swap.with_deposit(replace(done.swap.deposits[deposit.id], state=deposit.state))
-        entries += done.entries
-    if gone:
-        # A reorg took the money while the payment was out: nobody is owed anything for it.
-        after = waits_again(freed, at)
-    else:
-        done = fail(freed, FailReason.DESTINATION_UNAVAILABLE, at)
-        after = done.swap
-        entries += done.entries
+    gone = freed.taken_from(dead.deposit_id)
+    done = _without(freed, dead, at) if gone else _ended(freed, dead, at)
     return Changes(
-        swap=after,
+        swap=done.swap,
         previous_status=swap.status,
-        deposits=tuple(after.deposits[d.id] for d in gone),
+        deposits=tuple(done.swap.deposits[d.id] for d in gone),
         intents=(dead,),
-        ledger=tuple(entries),
+        ledger=(*released(freed, dead), *done.entries),
+        refunds_due=done.refunds_due,
     )
+
+
+def _ended(swap: Swap, dead: Intent, at: datetime) -> Settled:
+    """A payout that cannot be made is refunded; a refund that cannot be is claimable."""
+    if dead.kind is not IntentKind.REFUND:
+        return give_back(swap, FailReason.DESTINATION_UNAVAILABLE, at)
+    if dead.deposit_id is not None:
+        return Settled(swap)
+    assert swap.fail_reason is not None, "a swap is refunded for a reason"
+    return fail(swap, swap.fail_reason, at)
+
+
+def _without(swap: Swap, dead: Intent, at: datetime) -> Settled:
+    """A reorg took the money while the payment was out: nobody is owed anything for it."""
+    leg, done = dead.deposit_id, Settled(swap)
+    for deposit in swap.taken_from(leg):
+        entries = list(done.entries)
+        if leg is not None:
+            entries.append(ledger.claim_reversed(swap, deposit, leg, version=deposit.version))
+        done = take_back(done.swap, deposit, version=deposit.version).after(*entries)
+        # Seen again, it is credited again when it is final.
+        left = replace(done.swap.deposits[deposit.id], state=deposit.state)
+        done = replace(done, swap=done.swap.with_deposit(left))
+    return done if leg is not None else replace(done, swap=waits_again(done.swap, at))
 
 
 def _paid_by(swap: Swap | None, payout: Payout) -> Intent | None:
@@ -118,11 +132,16 @@ def _confirmed(swap: Swap, intent: Intent, at: datetime, treasury: str | None) -
     assert treasury is not None, "a payout is of a token of the catalogue"
     assert intent.block_number is not None
     confirmed = replace(intent, confirmed_at=at)
-    paid = replace(swap.on(at).with_intent(confirmed).after(Trigger.PAYOUT_CONFIRMED), closed_at=at)
+    leg = intent.deposit_id
+    paid = swap.on(at).with_intent(confirmed)
+    if leg is None:
+        is_refund = intent.kind is IntentKind.REFUND
+        trigger = Trigger.REFUND_CONFIRMED if is_refund else Trigger.PAYOUT_CONFIRMED
+        paid = replace(paid.after(trigger), closed_at=at)
     final = ledger.payout_final(
         paid, confirmed, block_number=intent.block_number, treasury=treasury
     )
-    entries = [final, *(ledger.lost(paid, d) for d in paid.taken)]
+    entries = [final, *(ledger.lost(paid, d, leg) for d in paid.taken_from(leg))]
     return Changes(
         swap=paid, previous_status=swap.status, intents=(confirmed,), ledger=tuple(entries)
     )

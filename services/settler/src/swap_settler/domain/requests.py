@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 
+from swap_domain.lifecycle import Status, Trigger
+from swap_settler.domain import ledger
 from swap_settler.domain.changes import NOTHING, Changes
-from swap_settler.domain.swap import Swap
+from swap_settler.domain.swap import Leg, Swap
 
 
 def begin(swap: Swap) -> Changes:
@@ -15,8 +17,21 @@ def begin(swap: Swap) -> Changes:
 
 
 def set_refund_address(swap: Swap, address: str, *, at: datetime) -> Changes:
-    """Return what it changes that a refund address was given. The first one stays."""
+    """Return what it changes that a refund address was given. The first one stays.
+
+    What was claimable for want of one is sent back.
+    """
     if swap.terms.refund_address is not None:
         return NOTHING
     told = replace(swap.on(at), terms=replace(swap.terms, refund_address=address))
-    return Changes(swap=told, previous_status=swap.status)
+    due: list[Leg] = [d.id for d in told.deposits.values() if d.is_booked and d.returned_base_units]
+    held = told.credited_base_units
+    if swap.status is not Status.FAILED or not held:
+        return Changes(swap=told, previous_status=swap.status, refunds_due=tuple(due))
+    pending = replace(told.after(Trigger.REFUND_ADDRESS_SET), closed_at=None)
+    return Changes(
+        swap=pending,
+        previous_status=swap.status,
+        ledger=(ledger.unclaimed(pending, held),),
+        refunds_due=(None, *due),
+    )

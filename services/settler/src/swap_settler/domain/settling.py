@@ -8,9 +8,9 @@ from typing import Final
 from uuid import uuid5
 
 from swap_domain.lifecycle import Trigger
-from swap_domain.money import Rounding, convert
+from swap_domain.money import Asset, Rounding, convert
 from swap_settler.domain import ledger
-from swap_settler.domain.ledger import LedgerTransaction
+from swap_settler.domain.accounts import LedgerTransaction
 from swap_settler.domain.swap import (
     Deposit,
     DepositState,
@@ -18,6 +18,7 @@ from swap_settler.domain.swap import (
     Intent,
     IntentKind,
     IntentState,
+    Leg,
     Swap,
 )
 
@@ -32,6 +33,11 @@ class Settled:
     swap: Swap
     intents: tuple[Intent, ...] = ()
     entries: tuple[LedgerTransaction, ...] = ()
+    refunds_due: tuple[Leg, ...] = ()
+
+    def after(self, *entries: LedgerTransaction, intents: tuple[Intent, ...] = ()) -> Settled:
+        """Return it with what was written before."""
+        return replace(self, entries=(*entries, *self.entries), intents=(*intents, *self.intents))
 
 
 def lock_quote(swap: Swap, at: datetime) -> Swap:
@@ -57,24 +63,37 @@ def unlock_quote(swap: Swap) -> Swap:
 
 
 def settle(swap: Swap, at: datetime, *, available: int, paid_id: int) -> Settled:
-    """Execute the quote if the credited sum is the one quoted; else wait, or fail.
+    """Execute the quote once the credited sum reaches what was quoted, or give the money back.
 
-    A sum that fits is not kept waiting by what else was seen: that moves on its own leg.
+    Parts add up until the deadline. What is more than was asked for goes back on its own leg.
 
     :param available: what the destination's locked inventory can pay.
     """
-    credited, requested = swap.credited_base_units, swap.quote.requested_base_units
-    if credited != requested and swap.open_deposits:
+    if swap.credited_base_units < swap.quote.requested_base_units:
         return Settled(swap)
-    if credited < requested:
-        return fail(swap, FailReason.RECEIVED_LESS, at)
-    if credited > requested:
-        return fail(swap, FailReason.RECEIVED_MORE, at)
     if swap.quote.locked_at is None:
-        return fail(swap, FailReason.DEGRADED_QUOTE, at)
+        return give_back(swap, FailReason.DEGRADED_QUOTE, at)
     if available < swap.quote.payout_base_units:
-        return fail(swap, FailReason.INSUFFICIENT_LIQUIDITY, at)
-    return _pay(swap, at, paid_id)
+        return give_back(swap, FailReason.INSUFFICIENT_LIQUIDITY, at)
+    filled = _without_excess(swap)
+    paid = _pay(filled.swap, at, paid_id)
+    return replace(paid.after(*filled.entries), refunds_due=filled.refunds_due)
+
+
+def give_back(swap: Swap, reason: FailReason, at: datetime) -> Settled:
+    """Refund what the main leg holds, or end the swap where nobody said where to."""
+    if swap.terms.refund_address is None:
+        return fail(swap, reason, at)
+    pending = replace(swap.after(Trigger.GAVE_UP_REFUNDABLE), fail_reason=reason)
+    return Settled(pending, refunds_due=(None,))
+
+
+def give_back_deposit(swap: Swap, deposit: Deposit, base_units: int) -> Settled:
+    """Put what the swap does not take of a deposit on a leg of its own."""
+    own = replace(deposit, returned_base_units=deposit.returned_base_units + base_units)
+    entry = ledger.returned(swap, deposit, base_units)
+    due = (deposit.id,) if swap.terms.refund_address is not None else ()
+    return Settled(swap.with_deposit(own), entries=(entry,), refunds_due=due)
 
 
 def fail(swap: Swap, reason: FailReason, at: datetime) -> Settled:
@@ -102,12 +121,38 @@ def take_back(swap: Swap, deposit: Deposit, *, version: int) -> Settled:
 
 def waits_again(swap: Swap, at: datetime) -> Swap:
     """Return a swap whose deposit was taken to its beginning, with time to be funded again."""
-    return with_time(unlock_quote(swap.after(Trigger.DEPOSIT_REVERTED)), at)
+    waiting = replace(swap.after(Trigger.DEPOSIT_REVERTED), fail_reason=None)
+    return with_time(unlock_quote(waiting), at)
 
 
 def with_time(swap: Swap, at: datetime) -> Swap:
     """Return a swap that a reorg left without its deposit, with time to get it again."""
     return replace(swap, expires_at=max(swap.expires_at, at + WAITS_AGAIN_FOR))
+
+
+def _without_excess(swap: Swap) -> Settled:
+    """Return what is more than was asked for, out of what came last."""
+    done = Settled(swap)
+    excess = swap.credited_base_units - swap.quote.requested_base_units
+    credited = [d for d in swap.booked if d.state is DepositState.CREDITED]
+    for deposit in sorted(credited, key=lambda d: (d.heard_at, d.id), reverse=True):
+        part = min(excess, deposit.main_base_units)
+        if part:
+            cut = give_back_deposit(done.swap, deposit, part)
+            due = (*done.refunds_due, *cut.refunds_due)
+            done = replace(cut.after(*done.entries), refunds_due=due)
+            excess -= part
+    return done
+
+
+def worth(asset: Asset, base_units: int, usd_e18: int) -> int:
+    """Return what an amount is worth in millionths of a dollar, rounded up."""
+    return convert(
+        base_units,
+        numerator=usd_e18,
+        denominator=10 ** (asset.decimals + 12),
+        rounding=Rounding.UP,
+    )
 
 
 def _pay(swap: Swap, at: datetime, paid_id: int) -> Settled:
@@ -124,12 +169,7 @@ def _pay(swap: Swap, at: datetime, paid_id: int) -> Settled:
         to_address=swap.terms.destination_address,
         base_units=quote.payout_base_units,
         charged_base_units=quote.requested_base_units,
-        usd_micros=convert(
-            quote.payout_base_units,
-            numerator=quote.destination_usd_e18,
-            denominator=10 ** (destination.decimals + 12),
-            rounding=Rounding.UP,
-        ),
+        usd_micros=worth(destination, quote.payout_base_units, quote.destination_usd_e18),
         state=IntentState.RESERVED,
         due_at=at,
         created_at=at,

@@ -54,6 +54,10 @@ class FailReason(StrEnum):
     DEGRADED_QUOTE = "degraded_quote"
     INSUFFICIENT_LIQUIDITY = "insufficient_liquidity"
     DESTINATION_UNAVAILABLE = "destination_unavailable"
+    REFUND_BELOW_COST = "refund_below_cost"
+
+
+Leg = UUID | None  # a deposit that stands on its own; None is the swap's main leg
 
 
 def match_key(network: str, token: str, sequence_number: int) -> str:
@@ -96,6 +100,16 @@ class Deposit:
     @property
     def is_live(self) -> bool:
         return self.state in (DepositState.SEEN, DepositState.CREDITED)
+
+    @property
+    def main_base_units(self) -> int:
+        """What of it stands on the swap's main leg."""
+        return self.base_units - self.returned_base_units
+
+    @property
+    def is_split(self) -> bool:
+        """Whether a part of it is the swap's and the rest goes back."""
+        return 0 < self.returned_base_units < self.base_units
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +189,7 @@ class QuoteTerms:
     fee_base_units: int  # source; all of it
     source_usd_e18: int
     destination_usd_e18: int
+    source_native_usd_e18: int
     expires_at: datetime
     revision: int = 0
     last_requoted_at: datetime | None = None
@@ -205,6 +220,16 @@ class Swap:
         """The live payout of the main leg."""
         return next((i for i in self.intents.values() if i.kind is IntentKind.OUTPUT), None)
 
+    def refund(self, leg: Leg) -> Intent | None:
+        """The live refund of a leg."""
+        refunds = (i for i in self.intents.values() if i.kind is IntentKind.REFUND)
+        return next((i for i in refunds if i.deposit_id == leg), None)
+
+    @property
+    def paying(self) -> Intent | None:
+        """What settles the main leg: there is never more than one of the two."""
+        return self.output or self.refund(None)
+
     @property
     def open_deposits(self) -> tuple[Deposit, ...]:
         """What was seen and is not final."""
@@ -213,7 +238,7 @@ class Swap:
     @property
     def booked(self) -> tuple[Deposit, ...]:
         """The deposits whose value stands on the main leg, also while a reorg has taken one."""
-        return tuple(d for d in self.deposits.values() if d.is_booked and not d.returned_base_units)
+        return tuple(d for d in self.deposits.values() if d.is_booked and d.main_base_units)
 
     @property
     def taken(self) -> tuple[Deposit, ...]:
@@ -222,10 +247,18 @@ class Swap:
         """
         return tuple(d for d in self.booked if d.state is not DepositState.CREDITED)
 
+    def taken_from(self, leg: Leg) -> tuple[Deposit, ...]:
+        """What stands on a leg although a reorg took it."""
+        if leg is None:
+            return self.taken
+        deposit = self.deposits[leg]
+        is_taken = deposit.is_booked and deposit.state is not DepositState.CREDITED
+        return (deposit,) if is_taken else ()
+
     @property
     def credited_base_units(self) -> int:
         """What the user has brought to the main leg, final under its tier."""
-        return sum(d.base_units for d in self.booked if d.state is DepositState.CREDITED)
+        return sum(d.main_base_units for d in self.booked if d.state is DepositState.CREDITED)
 
     def on(self, at: datetime) -> Swap:
         """Return the swap after one more fact. Every fact spends one sequence."""

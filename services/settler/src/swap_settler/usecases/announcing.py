@@ -25,6 +25,7 @@ from swap_settler.domain.swap import (
     Swap,
 )
 
+SHOWN: Final = (IntentKind.OUTPUT, IntentKind.REFUND)
 Fields = dict[str, object]
 SENT: Final = {
     IntentState.RESERVED: TransactionStatus.PENDING,
@@ -100,26 +101,28 @@ class Announcer:
             (d for d in swap.deposits.values() if d.is_live), key=lambda d: (d.heard_at, d.id)
         )
         inputs = [_input(swap, deposit) for deposit in there]
-        outputs = [
-            self._output(swap, intent)
-            for intent in swap.intents.values()
-            if intent.kind is IntentKind.OUTPUT
-        ]
-        return [*inputs, *outputs]
+        sent = sorted(
+            (i for i in swap.intents.values() if i.kind in SHOWN),
+            key=lambda i: (i.created_at, i.id),
+        )
+        return [*inputs, *(self._sent(swap, intent) for intent in sent)]
 
-    def _output(self, swap: Swap, intent: Intent) -> Fields:
+    def _sent(self, swap: Swap, intent: Intent) -> Fields:
+        is_refund = intent.kind is IntentKind.REFUND
+        asset = swap.terms.source if is_refund else swap.terms.destination
+        price = swap.quote.source_usd_e18 if is_refund else swap.quote.destination_usd_e18
         network = self._catalogue.network(intent.network)
         confirmations = network.payout_confirmations or network.finality_blocks
         return {
-            "type": "output",
+            "type": intent.kind.value,
             "status": SENT[intent.state].value,
             "transaction_hash": intent.transaction_hash,
             "from_address": network.contracts.treasury,
             "to_address": intent.to_address,
             "at": intent.block_time or intent.created_at,
-            "asset": _asset(swap.terms.destination),
+            "asset": _asset(asset),
             "base_units": str(intent.base_units),
-            "usd_e18": str(swap.quote.destination_usd_e18),
+            "usd_e18": str(price),
             "block_number": intent.block_number,
             "confirmations_required": max(confirmations, 1),
             "fee_base_units": None,

@@ -19,6 +19,7 @@ from swap_settler.domain.swap import (
     Deposit,
     DepositState,
     IntentKind,
+    Leg,
     Method,
     QuoteTerms,
     Swap,
@@ -38,6 +39,11 @@ FOREIGN_RECEIVER: Final = "foreign_receiver"
 def paid_id_of(swap: Swap) -> int:
     """Return what the Treasury accepts once for the payout of the swap's main leg."""
     return intent_id(swap.id, IntentKind.OUTPUT.value, MAIN_LEG)
+
+
+def refund_id_of(swap: Swap, leg: Leg) -> int:
+    """Return what the Treasury accepts once for the refund of a leg."""
+    return intent_id(swap.id, IntentKind.REFUND.value, MAIN_LEG if leg is None else str(leg))
 
 
 def to_swap(body: SwapRequested, *, at: datetime, trace_id: str) -> Swap:
@@ -72,6 +78,7 @@ def to_swap(body: SwapRequested, *, at: datetime, trace_id: str) -> Swap:
             fee_base_units=int(quote.total_fee_base_units),
             source_usd_e18=int(quote.source_usd_e18),
             destination_usd_e18=int(quote.destination_usd_e18),
+            source_native_usd_e18=int(quote.source_native_usd_e18),
             expires_at=body.quote_expires_at,
         ),
         status=Status.DEPOSIT_PENDING,

@@ -12,6 +12,7 @@ from swap_settler.domain.payouts import gave_up
 from swap_settler.domain.swap import Swap
 from swap_settler.lane_ports import LaneUnitOfWork, LaneWork
 from swap_settler.usecases.announcing import Announcer
+from swap_settler.usecases.folding import Folding
 
 
 class GiveUpPayouts:
@@ -71,13 +72,20 @@ class GiveUpPayouts:
             i: n
             for i, n in failures.items()
             # What a reorg has taken back meanwhile is not paid for again.
-            if not self._retries.is_over(n) and not swaps[intents[i]].taken
+            if not self._retries.is_over(n) and not _is_taken(swaps[intents[i]], i)
         }
         if again:
             pauses = {i: self._retries.pause_after(n) for i, n in again.items()}
             await work.postpone(again, pauses)
-        return [
-            gave_up(swaps[intents[i]], i, at=self._clock(), because=because[i], failures=n)
-            for i, n in failures.items()
-            if i not in again
-        ]
+        folding = Folding(swaps, {})
+        for i, n in failures.items():
+            if i not in again:
+                swap = folding.swaps[intents[i]]
+                change = gave_up(swap, i, at=self._clock(), because=because[i], failures=n)
+                folding.add(change, trace_id=swap.terms.trace_id)
+        return folding.changes
+
+
+def _is_taken(swap: Swap, intent_id: UUID) -> bool:
+    intent = swap.intents.get(intent_id)
+    return intent is not None and bool(swap.taken_from(intent.deposit_id))

@@ -8,6 +8,7 @@ from swap_runtime.clock import Clock
 from swap_settler.domain.payouts import sent
 from swap_settler.lane_ports import LaneUnitOfWork
 from swap_settler.usecases.announcing import Announcer
+from swap_settler.usecases.folding import Folding
 
 
 class MarkSent:
@@ -25,8 +26,9 @@ class MarkSent:
             intents = await work.intents_of(transaction_hashes)
             swaps = await work.lock_swaps_by_id(set(intents.values()))
             now = self._clock()
-            changes = [
-                sent(swaps[swap_id], intent_id, at=now) for intent_id, swap_id in intents.items()
-            ]
+            folding = Folding(swaps, {})
+            for intent_id, swap_id in intents.items():
+                swap = folding.swaps[swap_id]
+                folding.add(sent(swap, intent_id, at=now), trace_id=swap.terms.trace_id)
             await work.mark_attempts_sent(transaction_hashes)
-            await work.flush(changes, self._announcer.outgoing(changes, at=now))
+            await work.flush(folding.changes, self._announcer.outgoing(folding.changes, at=now))

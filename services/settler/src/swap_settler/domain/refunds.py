@@ -1,0 +1,101 @@
+"""Money on its way back: what a leg holds, less what sending it costs. Pure.
+
+That a refund is due was decided with the fact that made it due. What it costs is asked of the
+chain later, outside any transaction; then it starts, or turns out to cost more than it returns.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from uuid import uuid5
+
+from swap_domain.lifecycle import Status
+from swap_domain.money import Rounding, convert
+from swap_settler.domain import ledger
+from swap_settler.domain.accounts import LedgerTransaction
+from swap_settler.domain.changes import NOTHING, Changes
+from swap_settler.domain.settling import fail, worth
+from swap_settler.domain.swap import FailReason, Intent, IntentKind, IntentState, Leg, Swap
+
+
+def cost_of(swap: Swap, *, gas: int, max_fee_per_gas: int, native_decimals: int) -> int:
+    """Return what the refund's gas may cost, in base units of the source token.
+
+    The fee is the chain's of now; the prices are the ones that the swap was quoted with.
+    """
+    source, quote = swap.terms.source, swap.quote
+    return convert(
+        gas * max_fee_per_gas,
+        numerator=quote.source_native_usd_e18 * 10**source.decimals,
+        denominator=quote.source_usd_e18 * 10**native_decimals,
+        rounding=Rounding.UP,
+    )
+
+
+def start(swap: Swap, leg: Leg, *, at: datetime, cost: int, paid_id: int) -> Changes:
+    """Return what it changes that a due refund is worked out; nothing when it is due no more.
+
+    A leg that is not worth its refund is claimable, and a swap that is not says so.
+
+    :param paid_id: what the Treasury accepts once for this leg's refund.
+    """
+    held, to_address = _held(swap, leg), swap.terms.refund_address
+    if not held or to_address is None or swap.refund(leg) is not None or swap.taken_from(leg):
+        return NOTHING
+    told = swap.on(at)
+    if cost >= held:
+        return _not_worth_it(swap, told, leg, at)
+    source = swap.terms.source
+    refund = Intent(
+        # The sequence makes it another intent than one that died.
+        id=uuid5(swap.id, f"refund/{leg or 'main'}/{told.sequence}"),
+        paid_id=paid_id,
+        swap_id=swap.id,
+        deposit_id=leg,
+        kind=IntentKind.REFUND,
+        network=source.network,
+        token=source.token,
+        to_address=to_address,
+        base_units=held - cost,
+        charged_base_units=held,
+        usd_micros=worth(source, held - cost, swap.quote.source_usd_e18),
+        state=IntentState.RESERVED,
+        due_at=at,
+        created_at=at,
+    )
+    after = told.with_intent(refund)
+    entries = [ledger.refund_cost(after, refund)] if cost else []
+    if leg is not None:
+        entries.insert(0, ledger.unclaimed(after, held, leg))
+    entries.append(ledger.payout_reserved(after, refund))
+    return Changes(
+        swap=after, previous_status=swap.status, intents=(refund,), ledger=tuple(entries)
+    )
+
+
+def _held(swap: Swap, leg: Leg) -> int:
+    """Return what a leg could send back now."""
+    if leg is None:
+        return swap.credited_base_units if swap.status is Status.REFUND_PENDING else 0
+    deposit = swap.deposits.get(leg)
+    return deposit.returned_base_units if deposit is not None and deposit.is_booked else 0
+
+
+def _not_worth_it(swap: Swap, told: Swap, leg: Leg, at: datetime) -> Changes:
+    if leg is not None:
+        return NOTHING
+    done = fail(told, FailReason.REFUND_BELOW_COST, at)
+    return Changes(swap=done.swap, previous_status=swap.status, ledger=done.entries)
+
+
+def released(swap: Swap, intent: Intent) -> tuple[LedgerTransaction, ...]:
+    """Return what takes the bookings of a dead payment back, up to where its leg was before."""
+    freed = ledger.payout_released(swap, intent)
+    if intent.kind is not IntentKind.REFUND:
+        return (freed, ledger.quote_reversed(swap, intent))
+    entries = [freed]
+    if intent.charged_base_units > intent.base_units:
+        entries.append(ledger.refund_cost_reversed(swap, intent))
+    if intent.deposit_id is not None:
+        entries.append(ledger.claimable(swap, intent.charged_base_units, intent.deposit_id))
+    return tuple(entries)

@@ -1,0 +1,87 @@
+"""From a refund that is due to a payment that waits for the sender lane."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from swap_chains.errors import ChainError
+from swap_chains.ports import ChainReader
+from swap_domain.catalogue import Network
+from swap_runtime.clock import Clock
+from swap_runtime.crashpoint import crashpoint
+from swap_settler import observe
+from swap_settler.domain.refunds import cost_of, start
+from swap_settler.domain.swap import Swap
+from swap_settler.ports import DueRefund, DueRefunds, UnitOfWork
+from swap_settler.usecases.announcing import Announcer
+from swap_settler.usecases.facts import refund_id_of
+from swap_settler.usecases.folding import Folding
+
+
+class StartRefunds:
+    """Work out what is due on one network, with the fee that the chain asks for now.
+
+    The fee is asked for before the transaction begins. While no node tells it, refunds wait.
+    """
+
+    def __init__(
+        self,
+        unit_of_work: UnitOfWork,
+        *,
+        refunds: DueRefunds,
+        chain: ChainReader,
+        network: Network,
+        clock: Clock,
+        announcer: Announcer,
+        limit: int = 200,
+    ) -> None:
+        self._unit_of_work = unit_of_work
+        self._refunds = refunds
+        self._chain = chain
+        self._network = network
+        self._clock = clock
+        self._announcer = announcer
+        self._limit = limit
+
+    async def __call__(self) -> bool:
+        """Do one batch and return whether there may be more."""
+        due = await self._refunds.due(self._network.name, limit=self._limit)
+        if not due:
+            return False
+        try:
+            asked = (await self._chain.fees()).max_fee_per_gas
+        except ChainError as error:
+            observe.refunds_wait(self._network.name, len(due), str(error))
+            return False
+        crashpoint("settler.before_refund")
+        await self._start(due, fee=min(asked, self._network.max_fee_per_gas))
+        return len(due) == self._limit
+
+    async def _start(self, due: Sequence[DueRefund], *, fee: int) -> None:
+        now = self._clock()
+        async with self._unit_of_work() as work:
+            swaps = await work.lock_swaps_by_id({one.swap_id for one in due})
+            folding = Folding(swaps, {})
+            for one in due:
+                swap = folding.swaps[one.swap_id]
+                change = start(
+                    swap,
+                    one.leg,
+                    at=now,
+                    cost=self._cost(swap, fee),
+                    paid_id=refund_id_of(swap, one.leg),
+                )
+                folding.add(change, trace_id=swap.terms.trace_id)
+            await work.drop_refunds_due([one.id for one in due])
+            await work.flush(folding.changes, self._announcer.outgoing(folding.changes, at=now))
+        observe.changed(folding.changes)
+
+    def _cost(self, swap: Swap, fee: int) -> int:
+        native, gas = self._network.native, self._network.gas
+        is_native = swap.terms.source.token == native.address
+        return cost_of(
+            swap,
+            gas=gas.pay_native if is_native else gas.pay_erc20,
+            max_fee_per_gas=fee,
+            native_decimals=native.decimals,
+        )

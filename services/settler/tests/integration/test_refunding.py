@@ -1,0 +1,206 @@
+"""Refunds on a real Postgres and a chain in memory: each leg is sent back once, whatever dies."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+
+import pytest
+from psycopg.errors import UniqueViolation
+from pydantic import SecretStr
+
+from services.settler.tests.lane_world import (
+    DEPOSITORY,
+    REQUESTED,
+    SIGNER,
+    SOURCE,
+    TREASURY,
+    World,
+    a_deposit,
+    a_funding,
+    a_recipient,
+)
+from swap_chains.fake import FakeChain
+from swap_domain.catalogue import NATIVE
+from swap_runtime.database import create_engine
+from swap_runtime.leases import Lease
+from swap_runtime.sql import sql
+from swap_settler.adapters.lane_store import LaneName
+from swap_settler.usecases import send_payouts, start_refunds
+
+pytestmark = pytest.mark.connected
+
+STATUSES = "SELECT status, fail_reason FROM swap ORDER BY id"
+
+
+class Killed(BaseException):
+    """Stands for the end of the process."""
+
+
+@pytest.fixture
+async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
+    migrated("chain_watcher")
+    engine = create_engine(SecretStr(migrated("settler")), application_name="test")
+    async with engine.begin() as connection:
+        await connection.execute(
+            sql(
+                "TRUNCATE swap, deposit, account, ledger_transaction, inventory, intent, signer, "
+                "nonce_slot, attempt, receipt, signer_transaction, inbox, lease CASCADE"
+            )
+        )
+    chain = FakeChain(SOURCE, depository=DEPOSITORY, treasury=TREASURY, decimals={NATIVE: 18})
+    chain.give(TREASURY, NATIVE, 10**22)
+    chain.authorize(SIGNER)
+    lease = Lease(engine, LaneName(SOURCE, SIGNER).lease, holder="this")
+    epoch = await lease.acquire()
+    assert epoch is not None
+    world = World(engine, chain, epoch, network=SOURCE)
+    await world.store.open_signer(0)
+    yield world
+    await engine.dispose()
+
+
+def killed_at(monkeypatch: pytest.MonkeyPatch, point: str) -> None:
+    def crashpoint(name: str) -> None:
+        if name == point:
+            monkeypatch.undo()
+            raise Killed(name)
+
+    monkeypatch.setattr(send_payouts, "crashpoint", crashpoint)
+    monkeypatch.setattr(start_refunds, "crashpoint", crashpoint)
+
+
+async def refunded(world: World) -> None:
+    await world.starting_refunds()()
+    await world.send_everything()
+
+
+async def the_only_hash(world: World) -> str:
+    [attempt] = await world.rows("SELECT transaction_hash FROM attempt")
+    return str(attempt.transaction_hash)
+
+
+class TestACrash:
+    @pytest.mark.parametrize(
+        "point",
+        [
+            pytest.param("settler.before_refund", id="S1"),
+            pytest.param("settler.after_slot", id="S2"),
+            pytest.param("settler.after_sign", id="S3"),
+            pytest.param("settler.before_send", id="S4"),
+            pytest.param("settler.after_send", id="S5"),
+        ],
+    )
+    async def test_ends_in_one_refund_on_one_slot(
+        self, world: World, monkeypatch: pytest.MonkeyPatch, point: str
+    ) -> None:
+        await world.due_refunds(3)
+        killed_at(monkeypatch, point)
+        with pytest.raises(Killed):
+            await refunded(world)
+
+        await refunded(world)
+        await world.rebroadcast()
+        world.chain.mine()
+
+        intents = await world.rows("SELECT kind, base_units, charged_base_units FROM intent")
+        assert [i.kind for i in intents] == ["refund"] * 3
+        assert {int(i.charged_base_units) for i in intents} == {REQUESTED}
+        for number in (1, 2, 3):
+            assert 0 < world.paid(number) < REQUESTED
+            assert world.paid(number) == int(intents[0].base_units)
+        [slots] = await world.rows("SELECT count(*) FROM nonce_slot")
+        assert slots.count == 1
+
+
+class TestARefund:
+    async def test_ends_its_swap_once_it_is_final(self, world: World) -> None:
+        await world.due_refunds(1)
+        assert await world.rows(STATUSES) == [("pending_refund", "insufficient_liquidity")]
+        await refunded(world)
+        world.chain.mine()
+
+        await world.payout("seen", version=1, transaction_hash=await the_only_hash(world))
+        assert await world.rows(STATUSES) == [("pending_refund", "insufficient_liquidity")]
+        await world.payout("confirmed", version=2, transaction_hash=await the_only_hash(world))
+
+        assert await world.rows(STATUSES) == [("refunded", "insufficient_liquidity")]
+        owed = "SELECT kind FROM account WHERE swap_id IS NOT NULL AND balance <> 0"
+        assert await world.rows(owed) == []
+
+    async def test_waits_for_a_node_that_tells_the_fee(self, world: World) -> None:
+        await world.due_refunds(1)
+        world.chain.is_reachable = False
+
+        assert await world.starting_refunds()() is False
+        assert await world.rows("SELECT id FROM intent") == []
+
+        world.chain.is_reachable = True
+        await refunded(world)
+        assert await world.intent_states() == ["broadcast"]
+
+    async def test_is_worked_out_once_by_many(self, world: World) -> None:
+        await world.due_refunds(20)
+
+        await asyncio.gather(*(world.starting_refunds()() for _ in range(4)))
+
+        assert await world.intent_states() == ["reserved"] * 20
+        assert await world.rows("SELECT id FROM refund_due") == []
+
+    @pytest.mark.parametrize("attempts", [pytest.param(2, id="S23")])
+    async def test_that_its_recipient_refuses_is_claimable(
+        self, world: World, attempts: int
+    ) -> None:
+        await world.due_refunds(1)
+        world.chain.refuse(a_recipient(1))
+        await world.starting_refunds()()
+
+        for _ in range(attempts):
+            await world.send_everything()
+
+        assert await world.rows(STATUSES) == [("failed", "insufficient_liquidity")]
+        [claim] = await world.rows("SELECT -balance AS units FROM account WHERE kind = 'claimable'")
+        assert int(claim.units) == REQUESTED
+
+    async def test_that_costs_what_it_returns_is_claimable(self, world: World) -> None:
+        """S27: gas got dear after the deposit."""
+        await world.due_refunds(1)
+        world.chain.base_fee *= 10**6
+        network = world.catalogue.network(SOURCE)
+        await world.settle(
+            a_deposit(1, deposit_id=a_funding(9).body.deposit_id, base_units=str(10**9))
+        )
+
+        await refunded(world)
+
+        dear = network.gas.pay_native * network.max_fee_per_gas
+        [intent] = await world.rows("SELECT base_units, deposit_id FROM intent")
+        assert (int(intent.base_units), intent.deposit_id) == (REQUESTED - dear, None)
+        [claim] = await world.rows("SELECT -balance AS units FROM account WHERE kind = 'claimable'")
+        assert int(claim.units) == 10**9
+
+    async def test_is_refused_beside_a_payout_by_the_database(self, world: World) -> None:
+        await world.due_refunds(1)
+        await world.starting_refunds()()
+        copy = (
+            "INSERT INTO intent (id, paid_id, swap_id, kind, network, token, to_address,"
+            " base_units, state, due_at, created_at) SELECT gen_random_uuid(), 1, swap_id,"
+            " 'output', network, token, to_address, base_units, 'reserved', due_at, created_at"
+            " FROM intent"
+        )
+
+        with pytest.raises(UniqueViolation, match="payout_or_refund"):
+            async with world.engine.begin() as connection:
+                await connection.execute(sql(copy))
+
+    async def test_of_a_late_deposit_goes_back_on_its_own_leg(self, world: World) -> None:
+        await world.due_refunds(1)
+        await world.settle(a_deposit(1, deposit_id=a_funding(9).body.deposit_id))
+
+        await refunded(world)
+        world.chain.mine()
+
+        legs = await world.rows("SELECT deposit_id, to_address FROM intent ORDER BY deposit_id")
+        assert [leg.deposit_id is None for leg in legs] == [False, True]
+        assert {leg.to_address for leg in legs} == {a_recipient(1)}
+        assert world.paid(1) > REQUESTED

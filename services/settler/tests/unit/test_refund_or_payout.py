@@ -1,0 +1,210 @@
+"""Any schedule of deposits, payments and reorgs: each leg is paid once, out or back, or is owed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from services.settler.tests.factories import (
+    DEADLINE,
+    HOUR,
+    LATER,
+    NOON,
+    PLENTY,
+    REQUESTED,
+    USER,
+    a_deposit_fact,
+    a_payout,
+    a_swap,
+    signed,
+)
+from swap_domain.lifecycle import Status
+from swap_settler.domain import deposits, expiry, payouts
+from swap_settler.domain.accounts import Account, AccountKind
+from swap_settler.domain.changes import Changes
+from swap_settler.domain.deposits import NotReversible
+from swap_settler.domain.refunds import start
+from swap_settler.domain.requests import set_refund_address
+from swap_settler.domain.swap import DepositState, Intent, IntentState, Leg, Swap
+from swap_settler.usecases.facts import paid_id_of, refund_id_of
+
+EXAMPLES: Final = 1_500
+TREASURY: Final = "0xtreasury"
+COSTS: Final = (190, REQUESTED // 2, 3 * REQUESTED)
+ACTS: Final = (
+    "deposit", "deposit", "deposit", "reorg", "address", "work_out", "work_out", "sign", "sign",
+    "mined", "final", "unmined", "give_up", "deadline",
+)  # fmt: skip
+ROUNDS_MAX: Final = 20
+
+schedules = st.lists(st.tuples(st.sampled_from(ACTS), st.integers(0, 11)), max_size=30)
+
+
+class Play:
+    """One swap, with what its books and its chains say."""
+
+    def __init__(self, *, has_address: bool) -> None:
+        self.swap: Swap = a_swap(refund_address=USER if has_address else None)
+        self.balances: Counter[Account] = Counter()
+        self.booked: set[str] = set()
+        self.due: list[Leg] = []
+        self.paid: Counter[Leg] = Counter()
+        self.intents: dict[UUID, Intent] = {}
+        self.versions: Counter[object] = Counter()
+
+    def apply(self, change: Changes) -> None:
+        for intent in change.intents:
+            if intent.state is IntentState.CONFIRMED and intent.confirmed_at is not None:
+                known = self.intents.get(intent.id)
+                self.paid[intent.deposit_id] += known is None or known.confirmed_at is None
+            self.intents[intent.id] = intent
+        for entry in change.ledger:
+            assert entry.dedupe_key not in self.booked
+            self.booked.add(entry.dedupe_key)
+            for posting in entry.postings:
+                self.balances[posting.account] += posting.base_units
+        self.due += change.refunds_due
+        self.swap = change.swap or self.swap
+
+    def act(self, what: str, number: int) -> None:
+        getattr(self, what)(number)
+        self.check()
+
+    def deposit(self, number: int) -> None:
+        units = (REQUESTED, REQUESTED // 2, 2 * REQUESTED, 100)[number % 4]
+        self.tell("confirmed", number % 3, units, LATER if number > 9 else NOON, number)
+
+    def reorg(self, number: int) -> None:
+        self.tell("reverted", number % 3, REQUESTED, NOON, number)
+
+    def tell(self, state: str, nth: int, units: int, at: datetime, number: int) -> None:
+        self.versions[nth] += 1
+        more: dict[str, Any] = {"nth": nth, "version": self.versions[nth], "block_time": at}
+        fact = a_deposit_fact(state, heard_at=at, units=units, **more)
+        known = self.swap.deposits.get(fact.deposit.id)
+        if known is not None:
+            fact = replace(fact, deposit=replace(fact.deposit, base_units=known.base_units))
+        available = 0 if number % 5 == 0 else PLENTY
+        try:
+            change = deposits.decide(
+                self.swap, fact, at=at, available=available, paid_id=paid_id_of(self.swap)
+            )
+        except NotReversible:
+            assert known is not None
+            assert known.is_split
+        else:
+            self.apply(change)
+
+    def address(self, _: int) -> None:
+        self.apply(set_refund_address(self.swap, USER, at=NOON))
+
+    def work_out(self, number: int) -> None:
+        due, self.due = self.due, []
+        for leg in due:
+            id, cost = refund_id_of(self.swap, leg), COSTS[number % len(COSTS)]
+            self.apply(start(self.swap, leg, at=NOON, cost=cost, paid_id=id))
+
+    def sign(self, number: int) -> None:
+        intent = self.chosen(number, IntentState.RESERVED)
+        if intent is not None:
+            self.swap = self.swap.with_intent(signed(intent, f"0x{intent.id.hex}"))
+
+    def mined(self, number: int) -> None:
+        self.log("seen", number)
+
+    def final(self, number: int) -> None:
+        self.log("confirmed", number)
+
+    def unmined(self, number: int) -> None:
+        self.log("reverted", number)
+
+    def log(self, state: str, number: int) -> None:
+        intent = self.chosen(number, IntentState.BROADCAST, IntentState.MINED)
+        if intent is None:
+            return
+        self.versions[intent.paid_id] += 1
+        log = a_payout(
+            state,
+            version=self.versions[intent.paid_id],
+            transaction_hash=f"0x{intent.id.hex}",
+            intent_id=str(intent.paid_id),
+            network=intent.network,
+            token=intent.token,
+            to_address=intent.to_address,
+            base_units=str(intent.base_units),
+        )
+        self.apply(payouts.decide(self.swap, log, at=NOON, treasury=TREASURY))
+
+    def give_up(self, number: int) -> None:
+        intent = self.chosen(number, IntentState.RESERVED, IntentState.BROADCAST)
+        if intent is not None:
+            self.apply(payouts.gave_up(self.swap, intent.id, at=NOON, because="", failures=1))
+
+    def deadline(self, _: int) -> None:
+        self.apply(expiry.decide(self.swap, at=max(DEADLINE, self.swap.expires_at) + HOUR))
+
+    def chosen(self, number: int, *states: IntentState) -> Intent | None:
+        there = sorted(
+            (i for i in self.swap.intents.values() if i.state in states), key=lambda i: i.id
+        )
+        return there[number % len(there)] if there else None
+
+    def check(self) -> None:
+        legs = Counter(i.deposit_id for i in self.swap.intents.values())
+        assert max(legs.values(), default=0) <= 1, "a leg with two live payments"
+        assert max(self.paid.values(), default=0) <= 1, "a leg that was paid twice"
+
+    def come_to_rest(self) -> None:
+        """Let everything go on until nothing is due and nothing is out."""
+        for _ in range(ROUNDS_MAX):
+            self.act("work_out", 0)
+            for number in range(len(self.swap.intents)):
+                self.act("sign", number)
+            for _ in range(len(self.swap.intents)):
+                self.act("final", 0)
+            if not self.due and self.chosen(0, *set(IntentState) - {IntentState.CONFIRMED}) is None:
+                return
+        raise AssertionError("it never comes to rest")
+
+    def owed(self, kind: AccountKind, leg: Leg) -> int:
+        return -sum(
+            balance
+            for account, balance in self.balances.items()
+            if account.kind is kind and account.swap_id and account.deposit_id == leg
+        )
+
+
+@given(schedule=schedules, has_address=st.booleans())
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_every_leg_is_paid_out_or_back_or_owed(
+    schedule: list[tuple[str, int]], has_address: bool
+) -> None:
+    play = Play(has_address=has_address)
+    for what, number in schedule:
+        play.act(what, number)
+    play.come_to_rest()
+
+    swap = play.swap
+    assert swap.status not in (Status.PAYOUT_PENDING, Status.REFUND_PENDING)
+    legs: list[tuple[Leg, int]] = [(None, sum(d.main_base_units for d in swap.booked))]
+    legs += [(d.id, d.returned_base_units) for d in swap.deposits.values() if d.is_booked]
+    for leg, held in legs:
+        is_paid = play.paid[leg] == 1
+        is_waiting = leg is None and swap.status is Status.DEPOSIT_PENDING
+        kind = AccountKind.SWAP_LIABILITY if is_waiting else AccountKind.CLAIMABLE
+        # Never both, and never neither.
+        assert play.owed(kind, leg) == (0 if is_paid else held)
+    assert all(
+        balance == 0
+        for account, balance in play.balances.items()
+        if account.kind is AccountKind.IN_FLIGHT
+    )
+    is_over = swap.status in (Status.COMPLETED, Status.REFUNDED)
+    assert (play.paid[None] == 1) is is_over
+    assert all(d.state is not DepositState.QUARANTINED for d in swap.deposits.values())
