@@ -19,6 +19,7 @@ from swap_api.adapters.heads import WatchedHeads
 from swap_api.adapters.idempotency import PostgresIdempotency
 from swap_api.adapters.partners import PostgresPartners
 from swap_api.adapters.quoter import HttpPricing
+from swap_api.adapters.refund_addresses import PostgresRefundAddresses
 from swap_api.adapters.rendering import JsonRendering
 from swap_api.adapters.swaps import PostgresReadModel, PostgresSwaps
 from swap_api.domain.rate_limits import Rates
@@ -47,6 +48,7 @@ from swap_api.usecases.limit_requests import LimitRequests
 from swap_api.usecases.list_networks import ListNetworks
 from swap_api.usecases.list_swaps import ListSwaps
 from swap_api.usecases.read_swap import ReadSwap
+from swap_api.usecases.set_refund_address import SetRefundAddress
 from swap_api.usecases.store_swaps import StoreSwaps
 from swap_chains.evm.codec import checksum_address
 from swap_domain.catalogue import Catalogue
@@ -157,6 +159,11 @@ class Building:
             create_swap=create_swap,
             read_swap=ReadSwap(self._swaps, heads, self._rendering),
             list_swaps=ListSwaps(self._swaps, heads, self._rendering),
+            set_refund_address=SetRefundAddress(
+                self._catalogue,
+                refund_addresses=PostgresRefundAddresses(self._service.engine),
+                clock=self._service.clock,
+            ),
         )
 
     def _cap_unpaid_swaps(self) -> CapUnpaidSwaps:

@@ -164,6 +164,19 @@ class Swaps(Protocol):
     async def list_page(self, wanted: SwapFilter) -> SwapPage: ...
 
 
+class RefundAddresses(Protocol):
+    async def source_network(self, app_id: UUID, swap_id: UUID) -> str | None:
+        """Return where a swap's money comes from; None when the app has no such swap."""
+        ...
+
+    async def set_first(self, swap_id: UUID, address: str, outgoing: Outgoing) -> bool:
+        """Set the address and add the message; False when there is another one.
+
+        The same one again is no news.
+        """
+        ...
+
+
 class ReadModel(Protocol):
     async def apply(self, message_ids: Sequence[UUID], rows: Sequence[SwapRow]) -> None:
         """Save what is newer than what is there; one transaction, one statement per table."""

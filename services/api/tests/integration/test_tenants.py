@@ -52,6 +52,22 @@ class TestSomebodyElses:
         assert foreign.status_code == 404
         assert told(foreign) == told(unknown)
 
+    async def test_refund_address_is_told_like_an_unknown_ones(self, api: Harness) -> None:
+        owner, stranger = await api.an_app(), await api.an_app()
+        swap_id = await a_stored_swap(api, owner)
+
+        foreign, unknown = [
+            await api.client.post(
+                f"/api/v2/swaps/{id}/refund_address",
+                json={"refund_address": ALICE},
+                headers=stranger.headers,
+            )
+            for id in (swap_id, uuid4())
+        ]
+
+        assert foreign.status_code == 404
+        assert told(foreign) == told(unknown)
+
     async def test_transaction_is_told_like_an_unknown_one(self, api: Harness) -> None:
         owner, stranger = await api.an_app(), await api.an_app()
         await a_stored_swap(api, owner)
@@ -80,6 +96,7 @@ class TestSomebodyElses:
         assert by_swap == {
             "/api/v2/swaps/{swapId}",
             "/api/v2/swaps/{swapId}/deposit_actions",
+            "/api/v2/swaps/{swapId}/refund_address",
             "/api/v2/swaps/by_transaction_hash/{transactionHash}",
         }
 

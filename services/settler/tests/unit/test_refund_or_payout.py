@@ -34,7 +34,7 @@ from swap_settler.domain.requests import set_refund_address
 from swap_settler.domain.swap import DepositState, Intent, IntentState, Leg, Swap
 from swap_settler.usecases.facts import paid_id_of, refund_id_of
 
-EXAMPLES: Final = 1_500
+EXAMPLES: Final = 1_000
 TREASURY: Final = "0xtreasury"
 COSTS: Final = (190, REQUESTED // 2, 3 * REQUESTED)
 ACTS: Final = (

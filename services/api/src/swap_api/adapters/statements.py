@@ -51,6 +51,15 @@ DELETE FROM idempotency WHERE (app_id, key) IN (
   SELECT app_id, key FROM idempotency WHERE created_at < :before
   ORDER BY created_at LIMIT :limit FOR UPDATE SKIP LOCKED)
 """)
+# Refund addresses
+
+SOURCE_NETWORK: Final = sql("SELECT source_network FROM swap WHERE id = :id AND app_id = :app_id")
+# Shown at once; the settler's word comes later, and says the same of the first one.
+SET_REFUND_ADDRESS: Final = sql("""
+UPDATE swap SET refund_address = :refund_address WHERE id = :id AND refund_address IS NULL
+""")
+REFUND_ADDRESS: Final = sql("SELECT refund_address FROM swap WHERE id = :id")
+
 # Locked in order: who lost the claim meanwhile creates nothing.
 LOCK_CLAIMS: Final = sql("""
 SELECT held.claim FROM idempotency AS held
@@ -89,7 +98,8 @@ UPSERT_SWAPS: Final = sql(
     + """
 ON CONFLICT (id) DO UPDATE SET
   sequence = excluded.sequence, status = excluded.status, is_unpaid = excluded.is_unpaid,
-  refund_address = excluded.refund_address, expires_at = excluded.expires_at,
+  refund_address = coalesce(excluded.refund_address, swap.refund_address),
+  expires_at = excluded.expires_at,
   document = excluded.document,
   gaps = excluded.gaps, action = excluded.action, step_status = excluded.step_status
 WHERE excluded.sequence > swap.sequence

@@ -123,6 +123,10 @@ class SwapBody(RouteParameters):
     destination_exchange: Text | None = None
 
 
+class RefundAddressBody(Parameters):
+    refund_address: Text = Field(description="On the swap's source network")
+
+
 class SwapParameters(Parameters):
     exclude_deposit_actions: bool = False
     source_address: Text | None = None

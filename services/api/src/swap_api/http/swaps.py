@@ -18,6 +18,7 @@ from swap_api.http.endpoints import Context
 from swap_api.http.exchange import Answer, Request
 from swap_api.http.parameters import (
     ListParameters,
+    RefundAddressBody,
     RouteParameters,
     StepsParameters,
     SwapBody,
@@ -28,6 +29,7 @@ from swap_api.http.parameters import (
 from swap_api.usecases.create_swap import CreateSwap, Creation
 from swap_api.usecases.list_swaps import Listed, ListSwaps
 from swap_api.usecases.read_swap import ReadSwap
+from swap_api.usecases.set_refund_address import SetRefundAddress
 from swap_domain.catalogue import Catalogue
 
 IDEMPOTENCY_KEY: Final = re.compile(r"[\x21-\x7e]{1,255}")
@@ -45,11 +47,13 @@ class SwapEndpoints:
         create_swap: CreateSwap,
         read_swap: ReadSwap,
         list_swaps: ListSwaps,
+        set_refund_address: SetRefundAddress,
     ) -> None:
         self._catalogue = catalogue
         self._create_swap = create_swap
         self._read_swap = read_swap
         self._list_swaps = list_swaps
+        self._set_refund_address = set_refund_address
 
     async def create(self, request: Request, context: Context) -> Answer:
         key = _idempotency_key(request)
@@ -73,6 +77,14 @@ class SwapEndpoints:
             context.caller, _swap_id(request), with_actions=not asked.exclude_deposit_actions
         )
         return Answer.of(data)
+
+    async def refund_address(self, request: Request, context: Context) -> Answer:
+        swap_id = _swap_id(request)
+        body, _ = parse_body(RefundAddressBody, await request.json_body())
+        await self._set_refund_address(
+            context.caller, swap_id, body.refund_address, request_id=context.request_id
+        )
+        return Answer.of(await self._read_swap.by_id(context.caller, swap_id, with_actions=True))
 
     async def read_by_hash(self, request: Request, context: Context) -> Answer:
         transaction_hash = request.path_values["transactionHash"]

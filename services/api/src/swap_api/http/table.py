@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from swap_api.domain.keys import Scope
 from swap_api.domain.rate_limits import Kind
 from swap_api.http.endpoints import API, Endpoint, Endpoints
 from swap_api.http.parameters import (
     ListParameters,
     NetworksParameters,
     PriceParameters,
+    RefundAddressBody,
     StepsParameters,
     SwapBody,
     SwapParameters,
@@ -104,6 +106,21 @@ def _swaps(swaps: SwapEndpoints) -> list[Endpoint]:
             PreparedSwapModel,
             query=SwapParameters,
             refuses=(ErrorCode.NOT_FOUND,),
+        ),
+        Endpoint(
+            "POST",
+            f"{API}/swaps/{{swapId}}/refund_address",
+            swaps.refund_address,
+            "Say where the money may go back to, while nobody has",
+            PreparedSwapModel,
+            scope=Scope.SECRET,
+            body=RefundAddressBody,
+            refuses=(
+                ErrorCode.NOT_FOUND,
+                ErrorCode.INVALID_ADDRESS_ERROR,
+                ErrorCode.PAYLOAD_TOO_LARGE,
+                ErrorCode.UNSUPPORTED_MEDIA_TYPE,
+            ),
         ),
         Endpoint(
             "GET",

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+from uuid import UUID
+
+from swap_api.domain.addresses import AddressRules
+from swap_api.domain.keys import Caller
+from swap_api.domain.refusals import Invalid, NothingThere
+from swap_api.ports import Clock, RefundAddresses
+from swap_contracts.swaps import RefundAddressSet
+from swap_contracts.topics import SWAP_REQUESTS
+from swap_domain.catalogue import Catalogue
+from swap_runtime.outbox import Outgoing
+
+FIELD = "refund_address"
+
+
+class SetRefundAddress:
+    """Say where the money of a swap may go back to, while nobody has said so."""
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        *,
+        refund_addresses: RefundAddresses,
+        clock: Clock,
+    ) -> None:
+        self._catalogue = catalogue
+        self._refund_addresses = refund_addresses
+        self._addresses = AddressRules(catalogue)
+        self._clock = clock
+
+    async def __call__(
+        self, caller: Caller, swap_id: UUID, address: str, *, request_id: str
+    ) -> None:
+        """
+        :raises NothingThere: for an unknown id and for somebody else's alike.
+        :raises Invalid: when another address was set before.
+        :raises ApiRefusal: when it is no address on the source network.
+        """
+        network_name = await self._refund_addresses.source_network(caller.app_id, swap_id)
+        if network_name is None:
+            raise NothingThere
+        network = self._catalogue.network(network_name)
+        checked = self._addresses.check(address, network, field=FIELD)
+        body = RefundAddressSet(swap_id=swap_id, refund_address=checked)
+        envelope = SWAP_REQUESTS.seal(
+            body, version=f"refund/{checked}", occurred_at=self._clock(), trace_id=request_id
+        )
+        outgoing = Outgoing.of(SWAP_REQUESTS, envelope)
+        if not await self._refund_addresses.set_first(swap_id, checked, outgoing):
+            raise Invalid.field(FIELD, "is set already, to another address")
