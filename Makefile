@@ -1,6 +1,8 @@
 # One verb per level; `make help` lists them. Python and Node tools are installed on first use.
 
 SHELL := /bin/bash
+# A check whose output is shortened fails all the same.
+.SHELLFLAGS := -o pipefail -c
 .DEFAULT_GOAL := help
 
 PYTHON ?= python3

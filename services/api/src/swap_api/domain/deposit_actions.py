@@ -13,8 +13,8 @@ from swap_chains.evm.codec import (
     encode_deposit_native,
 )
 from swap_chains.evm.memos import encode_memo, encode_transfer_with_memo
-from swap_contracts.quoting import FundingMethod
 from swap_domain.catalogue import Network, Token
+from swap_domain.funding import FundingMethod
 from swap_domain.lifecycle import Status
 
 # About three times what evm/gas.json measures (depositNative, depositERC20, directNative,

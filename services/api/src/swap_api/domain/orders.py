@@ -10,8 +10,8 @@ from swap_api.domain.amounts import parse_amount, parse_slippage
 from swap_api.domain.keys import Environment
 from swap_api.domain.refusals import ApiRefusal, Invalid
 from swap_contracts.public.errors import ErrorCode
-from swap_contracts.quoting import FundingMethod
 from swap_domain.catalogue import Catalogue, Network, Token
+from swap_domain.funding import FundingMethod
 
 OWN_INVENTORY: Final = "SOLVER"
 
