@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -106,7 +107,7 @@ class TestLateDeposits:
         got = await outside.balance(TOO_OLD.source_network, TOO_OLD.source_token, owner)
         assert 0 < got < 40 * 10**18
 
-    async def test_after_the_swap_has_expired_is_claimable_and_the_status_stays(
+    async def test_after_the_swap_has_expired_is_claimable_until_there_is_an_address(
         self, stack: Stack, outside: Outside
     ) -> None:
         await stack.restart("api", SWAP_CATALOGUE=str(short_lived(stack, seconds=2)))
@@ -123,6 +124,15 @@ class TestLateDeposits:
         assert [t["transaction_hash"] for t in swap["transactions"]] == [sent]
         assert claim["base_units"] == str(ASKED)
         assert claim["deposit_id"] is not None
+
+        owner = new_address()
+        body = {"refund_address": owner}
+        told = await outside.partner().ask("POST", f"/swaps/{swap_id}/refund_address", json=body)
+
+        assert told.status_code == HTTPStatus.OK, told.text
+        assert 0 < await sent_back(outside, swap_id, owner, transactions=2) < ASKED
+        assert (await outside.partner().read(swap_id))["swap"]["status"] == "expired"
+        assert await claims_of(stack, swap_id) == []
 
     async def test_of_a_completed_swap_goes_back_on_its_own(
         self, stack: Stack, outside: Outside

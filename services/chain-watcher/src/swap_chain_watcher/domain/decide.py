@@ -22,7 +22,6 @@ from swap_chain_watcher.domain.reading import read
 from swap_chain_watcher.domain.watch import BrokenChain, Step, Watch
 from swap_chains.errors import ReorgBeyondFinality
 from swap_chains.events import Block, BlockAdded, BlocksFinalized, BlocksReverted, ChainEvent
-from swap_chains.evm.memos import memo_number
 
 
 def decide(
@@ -75,11 +74,8 @@ def _place(tracked: Tracked) -> tuple[str, UUID]:
 
 
 def _swap(movement: Movement) -> tuple[object, ...]:
-    """Return what a movement tells of the swap that it may be for, by whichever way it came."""
-    number = movement.sequence_number
-    if number is None and movement.memo is not None:
-        number = memo_number(bytes.fromhex(movement.memo.removeprefix("0x")))
-    return number, movement.to_address, movement.paid_id
+    """Return what a movement tells of the swap that it may be for."""
+    return movement.sequence_number, movement.memo, movement.to_address, movement.paid_id
 
 
 class _Batch:
