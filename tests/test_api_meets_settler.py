@@ -101,6 +101,7 @@ async def requested(body: Mapping[str, Any]) -> SwapRequested | None:
         create_swap=create_swap,
         read_swap=ReadSwap(unread, unread, rendering),
         list_swaps=ListSwaps(unread, unread, rendering),
+        set_refund_address=unread,
     )
     try:
         await swaps.create(a_request(body), Context(a_caller(), "", "request"))
