@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from pydantic import SecretStr
 
+from services.settler.tests.integration.lane_worlds import opened_world
 from services.settler.tests.lane_world import (
     DEPOSITORY,
     DESTINATION,
@@ -16,17 +16,14 @@ from services.settler.tests.lane_world import (
     REQUESTED,
     SIGNER,
     SOURCE,
-    TREASURY,
     World,
     a_deposit,
     a_recipient,
 )
 from swap_chains.errors import ChainUnavailable
-from swap_chains.fake import FakeChain
 from swap_chains.fake.chain import NODE
 from swap_chains.ports import NodeReceipt
 from swap_domain.catalogue import NATIVE
-from swap_runtime.database import create_engine
 from swap_runtime.leases import Lease, LeaseLost
 from swap_runtime.sql import sql
 from swap_settler.adapters.lane_store import LaneName
@@ -42,25 +39,9 @@ class Killed(BaseException):
 @pytest.fixture
 async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
     migrated("chain_watcher")
-    engine = create_engine(SecretStr(migrated("settler")), application_name="test")
-    async with engine.begin() as connection:
-        await connection.execute(
-            sql(
-                "TRUNCATE swap, deposit, account, ledger_transaction, inventory, intent, signer, "
-                "nonce_slot, attempt, receipt, signer_transaction, inbox, lease CASCADE"
-            )
-        )
-    chain = FakeChain(DESTINATION, depository=DEPOSITORY, treasury=TREASURY, decimals={NATIVE: 18})
-    chain.give(TREASURY, NATIVE, 10**22)
-    chain.authorize(SIGNER)
-    lease = Lease(engine, LaneName(DESTINATION, SIGNER).lease, holder="this")
-    epoch = await lease.acquire()
-    assert epoch is not None
-    world = World(engine, chain, epoch)
-    await world.store.open_signer(0)
-    engine.heard = world.statements.append
-    yield world
-    await engine.dispose()
+    async with opened_world(migrated("settler"), DESTINATION) as world:
+        world.engine.heard = world.statements.append
+        yield world
 
 
 def killed_at(monkeypatch: pytest.MonkeyPatch, point: str) -> None:

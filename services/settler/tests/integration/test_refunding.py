@@ -7,25 +7,17 @@ from collections.abc import AsyncIterator, Callable
 
 import pytest
 from psycopg.errors import UniqueViolation
-from pydantic import SecretStr
 
+from services.settler.tests.integration.lane_worlds import opened_world
 from services.settler.tests.lane_world import (
-    DEPOSITORY,
     REQUESTED,
-    SIGNER,
     SOURCE,
-    TREASURY,
     World,
     a_deposit,
     a_funding,
     a_recipient,
 )
-from swap_chains.fake import FakeChain
-from swap_domain.catalogue import NATIVE
-from swap_runtime.database import create_engine
-from swap_runtime.leases import Lease
 from swap_runtime.sql import sql
-from swap_settler.adapters.lane_store import LaneName
 from swap_settler.usecases import send_payouts, start_refunds
 
 pytestmark = pytest.mark.connected
@@ -40,24 +32,8 @@ class Killed(BaseException):
 @pytest.fixture
 async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
     migrated("chain_watcher")
-    engine = create_engine(SecretStr(migrated("settler")), application_name="test")
-    async with engine.begin() as connection:
-        await connection.execute(
-            sql(
-                "TRUNCATE swap, deposit, account, ledger_transaction, inventory, intent, signer, "
-                "nonce_slot, attempt, receipt, signer_transaction, inbox, lease CASCADE"
-            )
-        )
-    chain = FakeChain(SOURCE, depository=DEPOSITORY, treasury=TREASURY, decimals={NATIVE: 18})
-    chain.give(TREASURY, NATIVE, 10**22)
-    chain.authorize(SIGNER)
-    lease = Lease(engine, LaneName(SOURCE, SIGNER).lease, holder="this")
-    epoch = await lease.acquire()
-    assert epoch is not None
-    world = World(engine, chain, epoch, network=SOURCE)
-    await world.store.open_signer(0)
-    yield world
-    await engine.dispose()
+    async with opened_world(migrated("settler"), SOURCE) as world:
+        yield world
 
 
 def killed_at(monkeypatch: pytest.MonkeyPatch, point: str) -> None:

@@ -1,0 +1,42 @@
+"""A lane's world on an empty database."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from pydantic import SecretStr
+
+from services.settler.tests.lane_world import DEPOSITORY, SIGNER, TREASURY, World
+from swap_chains.fake import FakeChain
+from swap_domain.catalogue import NATIVE
+from swap_runtime.database import create_engine
+from swap_runtime.leases import Lease
+from swap_runtime.sql import sql
+from swap_settler.adapters.lane_store import LaneName
+
+EMPTY = sql(
+    "TRUNCATE swap, deposit, account, ledger_transaction, inventory, intent, signer, "
+    "nonce_slot, attempt, receipt, signer_transaction, inbox, lease CASCADE"
+)
+
+
+@asynccontextmanager
+async def opened_world(url: str, network: str) -> AsyncIterator[World]:
+    engine = create_engine(SecretStr(url), application_name="test")
+    async with engine.begin() as connection:
+        await connection.execute(EMPTY)
+    chain = FakeChain(network, depository=DEPOSITORY, treasury=TREASURY, decimals={NATIVE: 18})
+    chain.give(TREASURY, NATIVE, 10**22)
+    chain.authorize(SIGNER)
+    epoch = await _leading(Lease(engine, LaneName(network, SIGNER).lease, holder="this"))
+    world = World(engine, chain, epoch, network=network)
+    await world.store.open_signer(0)
+    yield world
+    await engine.dispose()
+
+
+async def _leading(lease: Lease) -> int:
+    await lease.acquire()
+    assert lease.epoch is not None
+    return lease.epoch
