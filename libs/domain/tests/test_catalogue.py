@@ -118,3 +118,41 @@ class TestRoutes:
         catalogue = a_catalogue()
 
         assert catalogue.route(ether(catalogue), ether(catalogue)) is None
+
+
+class TestGasless:
+    def test_needs_a_paymaster_and_a_depository(self) -> None:
+        def without_paymaster(document: Document) -> None:
+            document["networks"][0]["contracts"]["paymaster"] = None
+
+        with_one, without = a_catalogue(), a_catalogue(without_paymaster)
+
+        assert offered(with_one) == [None, "eip3009"]
+        assert offered(without) == [None, None]
+
+    @pytest.mark.parametrize(
+        ("member", "value", "why"),
+        [
+            ("standard", "permit2", "standard: must be eip3009 or eip2612"),
+            ("salt", "0x01", "salt: must be 32 bytes"),
+        ],
+    )
+    def test_is_refused_where_it_cannot_be_right(self, member: str, value: str, why: str) -> None:
+        def wrong(document: Document) -> None:
+            document["networks"][0]["tokens"][1]["gasless"][member] = value
+
+        with pytest.raises(CatalogueInvalid, match=why):
+            a_catalogue(wrong)
+
+    def test_is_refused_without_a_price(self) -> None:
+        def for_nothing(document: Document) -> None:
+            del document["networks"][0]["gas"]["relay_eip3009"]
+
+        with pytest.raises(CatalogueInvalid, match="relay_eip3009: must say"):
+            a_catalogue(for_nothing)
+
+
+def offered(catalogue: Catalogue) -> list[str | None]:
+    network = catalogue.network("ETHEREUM_DEVNET")
+    told = [network.gasless(token) for token in network.tokens]
+    return [gasless and gasless.standard.value for gasless in told]

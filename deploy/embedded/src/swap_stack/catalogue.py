@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from swap_stack.contracts import TOKENS, Deployment
+from swap_stack.contracts import TOKENS, Deployment, DevelopmentToken
 from swap_stack.files import PRIVATE, read_json
 from swap_stack.keys import DevelopmentKeys
 from swap_stack.parts.anvil import DevelopmentChain
@@ -34,9 +34,16 @@ class RunningChain:
 
 
 def measured_gas(root: Path) -> dict[str, int]:
-    """Return what one payment through the Treasury takes, as Foundry measured it."""
+    """Return what one payment through the Treasury takes, and one deposit by a signature, as
+    Foundry measured it.
+    """
     measured = read_json(root / "evm" / "gas.json")
-    return {"pay_native": measured["payNative"], "pay_erc20": measured["payErc20"]}
+    return {
+        "pay_native": measured["payNative"],
+        "pay_erc20": measured["payErc20"],
+        "relay_eip3009": measured["depositWithAuthorization"],
+        "relay_eip2612": measured["depositWithPermit"],
+    }
 
 
 STABLE = ("USDC", "DAI")
@@ -87,14 +94,21 @@ def _network(rank: int, running: RunningChain, keys: DevelopmentKeys) -> dict[st
         "block_time_milliseconds": 1000,
         "payout_confirmations": 1,
         "finality_blocks": 2,
-        "contracts": {"treasury": deployment.treasury, "depository": deployment.depository},
+        "contracts": {
+            "treasury": deployment.treasury,
+            "depository": deployment.depository,
+            "paymaster": deployment.paymaster,
+        },
         "signers": [keys.signer.address],
         "funders": [keys.funder.address],
         "max_fee_per_gas": 500 * GWEI,
         "tokens": [
             _token(1, chain.native, None, 18),
             *(
-                _token(rank, token.symbol, deployment.tokens[token.symbol], token.decimals)
+                {
+                    **_token(rank, token.symbol, deployment.tokens[token.symbol], token.decimals),
+                    "gasless": _gasless(token),
+                }
                 for rank, token in enumerate(TOKENS, 2)
             ),
         ],
@@ -114,6 +128,10 @@ def _token(rank: int, symbol: str, contract: str | None, decimals: int) -> dict[
             {"below_base_units": None, "confirmations": None},
         ],
     }
+
+
+def _gasless(token: DevelopmentToken) -> dict[str, str]:
+    return {"standard": token.standard, "name": token.name, "version": token.version}
 
 
 def _worth(symbol: str, decimals: int) -> int:

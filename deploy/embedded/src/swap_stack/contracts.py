@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
-
-import orjson
-from eth_utils.address import to_checksum_address
 
 from swap_stack.daemon import StackError
+from swap_stack.deploying import Contracts, mined
+from swap_stack.fiat_token import deploy_fiat_token
 from swap_stack.files import change_json, read_json
 from swap_stack.keys import DevelopmentKeys
 from swap_stack.node import Node
@@ -31,12 +29,16 @@ class DevelopmentToken:
     decimals: int
     inventory: int = 20_000_000
     per_user: int = 1_000_000
+    standard: str = "eip2612"  # how it is deposited by a signature
+    version: str = "1"  # of its EIP-712 domain
 
     def base_units(self, whole: int) -> int:
         return whole * int(10**self.decimals)
 
 
-TOKENS = (DevelopmentToken("USDC", "USD Coin", 6), DevelopmentToken("DAI", "Dai Stablecoin", 18))
+# Circle's own contract, and one of OpenZeppelin's with permits.
+USDC = DevelopmentToken("USDC", "USD Coin", 6, standard="eip3009", version="2")
+TOKENS = (USDC, DevelopmentToken("DAI", "Dai Stablecoin", 18))
 NATIVE_INVENTORY = {"ETH": 20_000 * COIN, "POL": 20_000_000 * COIN}
 SIGNER_GAS_MONEY = 1_000 * COIN
 
@@ -48,18 +50,8 @@ class Deployment:
     genesis: str
     treasury: str
     depository: str
+    paymaster: str
     tokens: Mapping[str, str]
-
-
-def load_artifact(root: Path, name: str) -> Mapping[str, Any]:
-    """
-    :raises StackError: when the contract was never compiled.
-    """
-    path = root / "evm" / "artifacts" / f"{name}.json"
-    if not path.is_file():
-        raise StackError(f"evm/artifacts/{name}.json is missing: `cd evm && npm run artifacts`.")
-    artifact: Mapping[str, Any] = orjson.loads(path.read_bytes())
-    return artifact
 
 
 async def find_deployment(path: Path, chain: DevelopmentChain, node: Node) -> Deployment | None:
@@ -70,6 +62,11 @@ async def find_deployment(path: Path, chain: DevelopmentChain, node: Node) -> De
     told = (read_json(path) or {}).get(chain.network)
     if told is None:
         return None
+    if set(told) != {field.name for field in fields(Deployment)}:
+        raise StackError(
+            f"The contracts on {chain.network} are of another release. `make up FRESH=1` starts "
+            "from nothing."
+        )
     deployment = Deployment(**told)
     has_code = await node.call("eth_getCode", deployment.treasury, "latest") != "0x"
     if not has_code or await _genesis(node) != deployment.genesis:
@@ -94,26 +91,36 @@ async def _deploy(
     root: Path, node: Node, keys: DevelopmentKeys, chain: DevelopmentChain
 ) -> Deployment:
     owner = await Wallet.open(node, keys.owner.private_key)
-
-    async def contract(name: str, *arguments: object) -> str:
-        sent = await owner.deploy(load_artifact(root, name), *arguments)
-        return to_checksum_address((await _mined(node, sent))["contractAddress"])
-
-    treasury = await contract("Treasury", owner.address, [keys.signer.address])
-    depository = await contract("Depository", owner.address, [treasury])
-    tokens: dict[str, str] = {}
-    for token in TOKENS:
-        supply = token.base_units(token.inventory + token.per_user * len(keys.users))
-        arguments = (token.name, token.symbol, token.decimals, keys.funder.address, supply)
-        tokens[token.symbol] = await contract("DevToken", *arguments)
+    contracts = Contracts(root, node, owner)
+    treasury = await contracts.make("Treasury", owner.address, [keys.signer.address])
+    depository = await contracts.make("Depository", owner.address, [treasury])
+    paymaster = await contracts.make("Paymaster", owner.address, depository, [keys.signer.address])
+    tokens = {token.symbol: await _make_token(contracts, token, keys) for token in TOKENS}
 
     limits = {NATIVE: NATIVE_INVENTORY[chain.native]}
     limits |= {tokens[token.symbol]: token.base_units(token.inventory) for token in TOKENS}
     for address, limit in limits.items():
         allow = "setOutflowLimit(address,uint256,uint64)"
         data = call_data(allow, address, limit, OUTFLOW_WINDOW_SECONDS)
-        await _mined(node, await owner.send(treasury, data=data))
-    return Deployment(await _genesis(node), treasury, depository, tokens)
+        await mined(node, await owner.send(treasury, data=data))
+    return Deployment(await _genesis(node), treasury, depository, paymaster, tokens)
+
+
+async def _make_token(contracts: Contracts, token: DevelopmentToken, keys: DevelopmentKeys) -> str:
+    """Return the address of a new token; all of it is the funder's."""
+    supply = token.base_units(token.inventory + token.per_user * len(keys.users))
+    if token is USDC:
+        minter = await Wallet.open(contracts.node, keys.funder.private_key)
+        return await deploy_fiat_token(
+            contracts,
+            minter,
+            name=token.name,
+            symbol=token.symbol,
+            decimals=token.decimals,
+            supply=supply,
+        )
+    arguments = (token.name, token.symbol, token.decimals, keys.funder.address, supply)
+    return await contracts.make("DevToken", *arguments)
 
 
 async def _genesis(node: Node) -> str:
@@ -137,11 +144,4 @@ async def _fund(
             data = call_data("transfer(address,uint256)", to, amount)
             sent.append(await funder.send(deployment.tokens[token.symbol], data=data))
     for transaction_hash in sent:
-        await _mined(node, transaction_hash)
-
-
-async def _mined(node: Node, transaction_hash: str) -> Mapping[str, Any]:
-    """Have a block made now, not in a second, and return the receipt."""
-    if await node.call("eth_getTransactionReceipt", transaction_hash) is None:
-        await node.call("evm_mine")
-    return await node.receipt(transaction_hash)
+        await mined(node, transaction_hash)

@@ -27,7 +27,7 @@ def describe_network(network: Network, keys: DevelopmentKeys) -> dict[str, Any]:
         "contracts": {
             "depository": network.contracts.depository,
             "treasury": network.contracts.treasury,
-            "paymaster": None,
+            "paymaster": network.contracts.paymaster,
             "deposit_address_factory": None,
         },
         "tokens": [

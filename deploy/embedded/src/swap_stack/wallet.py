@@ -17,7 +17,7 @@ GWEI = 10**9
 TIP = GWEI
 GAS_PLAIN = 21_000
 GAS_CALL = 300_000
-GAS_DEPLOY = 5_000_000
+GAS_DEPLOY = 7_000_000
 
 
 def call_data(signature: str, *arguments: object) -> str:

@@ -17,6 +17,7 @@ DEPLOYMENT = Deployment(
     genesis="0x00",
     treasury="0x" + "1" * 40,
     depository="0x" + "2" * 40,
+    paymaster="0x" + "5" * 40,
     tokens={"USDC": "0x" + "3" * 40, "DAI": "0x" + "4" * 40},
 )
 
@@ -58,3 +59,14 @@ def test_the_funder_is_not_a_user(tmp_path: Path) -> None:
     assert network.funders == (KEYS.funder.address,)
     assert network.signers == (KEYS.signer.address,)
     assert KEYS.funder not in KEYS.users
+
+
+def test_usdc_and_dai_are_deposited_by_a_signature_and_coins_are_not(tmp_path: Path) -> None:
+    network = catalogue(tmp_path).network("BASE_DEVNET")
+    offered = {token.symbol: network.gasless(token) for token in network.tokens}
+    assert offered.pop("ETH") is None
+    assert {symbol: g and (g.standard, g.domain.version) for symbol, g in offered.items()} == {
+        "USDC": ("eip3009", "2"),
+        "DAI": ("eip2612", "1"),
+    }
+    assert network.gas.relay_eip3009 > network.gas.pay_erc20

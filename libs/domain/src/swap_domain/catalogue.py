@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from swap_domain.gasless import Gasless, GaslessStandard
 from swap_domain.money import Asset
 
 NATIVE = "0x0000000000000000000000000000000000000000"
@@ -47,6 +48,7 @@ class Token:
     source_rank: int
     destination_rank: int
     tiers: tuple[ConfirmationTier, ...]
+    gasless: Gasless | None = None
 
     @property
     def is_native(self) -> bool:
@@ -71,14 +73,24 @@ class Token:
 class Contracts:
     treasury: str
     depository: str | None
+    paymaster: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class GasUnits:
-    """Gas that one payment through the Treasury takes, the intrinsic cost included."""
+    """Gas that one payment through the Treasury takes, the intrinsic cost included.
+
+    And what a deposit takes that the Paymaster makes for a signature.
+    """
 
     pay_native: int
     pay_erc20: int
+    relay_eip3009: int = 0
+    relay_eip2612: int = 0
+
+    def relay(self, standard: GaslessStandard) -> int:
+        is_permit = standard is GaslessStandard.EIP2612
+        return self.relay_eip2612 if is_permit else self.relay_eip3009
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +120,13 @@ class Network:
     @property
     def native(self) -> Token:
         return next(token for token in self.tokens if token.is_native)
+
+    def gasless(self, token: Token) -> Gasless | None:
+        """Return how a token is deposited by a signature; None where the network cannot."""
+        has_contracts = (
+            self.contracts.paymaster is not None and self.contracts.depository is not None
+        )
+        return token.gasless if has_contracts else None
 
     def token(self, address: str) -> Token:
         """

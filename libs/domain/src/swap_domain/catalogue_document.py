@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
@@ -17,10 +18,12 @@ from swap_domain.catalogue import (
     RouteRule,
     Token,
 )
+from swap_domain.gasless import Gasless, GaslessStandard, TokenDomain
 
 USD_DECIMALS: Final = 18
 PRECISION_MAX: Final = 8
 REQUIRED: Final = object()
+SALT: Final = re.compile("0x[0-9a-fA-F]{64}")
 ToAddress = Callable[[str], str]
 
 
@@ -186,10 +189,16 @@ def _network(members: _Members) -> Network:
         contracts=Contracts(
             treasury=contracts.address("treasury"),
             depository=contracts.address_or_none("depository"),
+            paymaster=contracts.address_or_none("paymaster"),
         ),
         signers=members.addresses("signers"),
         funders=members.addresses("funders", ()),
-        gas=GasUnits(pay_native=gas.integer("pay_native"), pay_erc20=gas.integer("pay_erc20")),
+        gas=GasUnits(
+            pay_native=gas.integer("pay_native"),
+            pay_erc20=gas.integer("pay_erc20"),
+            relay_eip3009=gas.integer("relay_eip3009", 0),
+            relay_eip2612=gas.integer("relay_eip2612", 0),
+        ),
         max_fee_per_gas=members.integer("max_fee_per_gas"),
         tokens=tuple(_token(name, token) for token in members.list_of_members("tokens")),
     )
@@ -201,6 +210,10 @@ def _network(members: _Members) -> Network:
         raise CatalogueInvalid(f"{path}.tokens", "must name the native token once")
     if len({token.symbol for token in network.tokens}) != len(network.tokens):
         raise CatalogueInvalid(f"{path}.tokens", "must have unique symbols")
+    for offered in filter(None, map(network.gasless, network.tokens)):
+        if not network.gas.relay(offered.standard):
+            name = f"relay_{offered.standard}"
+            raise CatalogueInvalid(f"{path}.gas.{name}", "must say what a gasless deposit takes")
     return network
 
 
@@ -220,6 +233,7 @@ def _token(network: str, members: _Members) -> Token:
         source_rank=members.integer("source_rank", 0),
         destination_rank=members.integer("destination_rank", 0),
         tiers=tuple(_tier(tier) for tier in members.list_of_members("tiers", ())),
+        gasless=_gasless(members),
     )
     members.done()
     if token.precision > min(decimals, PRECISION_MAX):
@@ -227,6 +241,21 @@ def _token(network: str, members: _Members) -> Token:
             f"{members.path}.precision", "must be at most 8 and at most the decimals"
         )
     return token
+
+
+def _gasless(token: _Members) -> Gasless | None:
+    told = token.take("gasless", None)
+    if told is None:
+        return None
+    members = token.inside(told, "gasless")
+    standard, salt = members.text("standard"), members.text_or_none("salt")
+    if standard not in set(GaslessStandard):
+        raise CatalogueInvalid(f"{members.path}.standard", "must be eip3009 or eip2612")
+    if salt is not None and not SALT.fullmatch(salt):
+        raise CatalogueInvalid(f"{members.path}.salt", "must be 32 bytes in hex")
+    domain = TokenDomain(members.text("name"), members.text_or_none("version"), salt)
+    members.done()
+    return Gasless(GaslessStandard(standard), domain)
 
 
 def _tier(members: _Members) -> ConfirmationTier:

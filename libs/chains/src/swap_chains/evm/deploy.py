@@ -14,9 +14,13 @@ from typing import Any, Final
 from eth_account import Account
 from web3 import AsyncHTTPProvider, AsyncWeb3
 
-_CREATE_GAS_MAX: Final = 6_000_000
+from swap_chains.evm.codec import keccak
+
+_CREATE_GAS_MAX: Final = 8_000_000
 _CALL_GAS_MAX: Final = 1_000_000
 _RECEIPT_TIMEOUT_SECONDS: Final = 30
+# On every anvil and on most public networks; call data is a salt and init code.
+CREATE2_DEPLOYER: Final = "0x4e59b44847b379578588920cA78FbF26c0B4956C"
 
 
 class DeploymentFailed(Exception):
@@ -64,6 +68,15 @@ class Deployer:
         data = factory.constructor(*arguments).data_in_transaction
         receipt = await self._send({"data": data, "gas": _CREATE_GAS_MAX}, artifact.stem)
         return str(receipt["contractAddress"])
+
+    async def create2(self, artifact: Path) -> None:
+        """Put a contract where the CREATE2 deployer puts it with salt zero, if it is not there."""
+        code, salt = bytes.fromhex(_read(artifact)["bytecode"].removeprefix("0x")), bytes(32)
+        named = b"\xff" + bytes.fromhex(CREATE2_DEPLOYER[2:]) + salt + keccak(code)
+        place = self._web3.to_checksum_address("0x" + keccak(named)[-20:].hex())
+        if not await self._web3.eth.get_code(place):
+            call = {"to": CREATE2_DEPLOYER, "data": salt + code, "value": 0}
+            await self._send({**call, "gas": _CREATE_GAS_MAX}, artifact.stem)
 
     async def transact(
         self, artifact: Path, address: str, function: str, *arguments: Any, value: int = 0
@@ -120,3 +133,25 @@ async def deploy_contracts(
     treasury = await deployer.deploy(artifacts / "Treasury.json", owner, list(operators))
     depository = await deployer.deploy(artifacts / "Depository.json", owner, [treasury])
     return depository, treasury
+
+
+async def deploy_fiat_token(
+    deployer: Deployer, artifacts: Path, *, admin: str, name: str = "USD Coin"
+) -> str:
+    """Deploy Circle's FiatToken 2.2 behind its proxy; the deployer mints and blacklists.
+
+    :param admin: who may replace the implementation: nobody who ever calls the token.
+    """
+    owner, fiat = deployer.address, artifacts / "FiatTokenV2_2.json"
+    await deployer.create2(artifacts / "SignatureChecker.json")
+    implementation = await deployer.deploy(fiat)
+    proxy = artifacts / "FiatTokenProxy.json"
+    token = await deployer.deploy(proxy, implementation)
+    await deployer.transact(proxy, token, "changeAdmin", admin)
+    roles = (owner,) * 4
+    await deployer.transact(fiat, token, "initialize", name, "USDC", "USD", 6, *roles)
+    await deployer.transact(fiat, token, "initializeV2", name)
+    await deployer.transact(fiat, token, "initializeV2_1", owner)
+    await deployer.transact(fiat, token, "initializeV2_2", [], "USDC")
+    await deployer.transact(fiat, token, "configureMinter", owner, 2**256 - 1)
+    return token

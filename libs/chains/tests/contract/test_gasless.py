@@ -1,0 +1,295 @@
+"""Deposits by signature on a real node: Circle's USDC and an OpenZeppelin token with permits.
+
+Rows G16 and G20 are Foundry's (evm/test/paymaster, evm/test/invariant); G19 is about forwarders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from eth_account import Account
+
+from swap_chains.evm import codec
+from swap_chains.evm.codec import encode_balance_of, selector
+from swap_chains.evm.deploy import Deployer, deploy_contracts, deploy_fiat_token
+from swap_chains.evm.gasless import Relayed, authorization_nonce
+from swap_chains.evm.reader import EvmReader
+from swap_chains.evm.rpc import Rpc, open_session
+from swap_chains.evm.signatures import normalised
+from swap_chains.ports import Call, Simulated
+from swap_domain.gasless import GaslessStandard, TokenDomain
+
+from .conftest import ARTIFACTS, OPERATOR_KEY, OWNER_KEY, STRANGER, USER_KEY
+
+pytestmark = pytest.mark.connected
+
+CHAIN_ID = 31337
+SWAP, ANOTHER_SWAP = 7, 8
+GAS = 400_000
+AMOUNT = 25_500_000
+FOR_LONG = 2**40
+OPERATOR, USER = (str(Account.from_key(key).address) for key in (OPERATOR_KEY, USER_KEY))
+ADMIN = codec.checksum_address("0x" + "ad" * 20)
+EIP3009, EIP2612 = GaslessStandard.EIP3009, GaslessStandard.EIP2612
+NOT_OPERATOR = selector("NotOperator(address)")
+
+
+@dataclass
+class World:
+    """One Paymaster with a token of each standard, on a chain that mines at once."""
+
+    reader: EvmReader
+    ask: Any
+    depository: str
+    treasury: str
+    paymaster: str
+    tokens: Mapping[GaslessStandard, str]
+
+    async def relayed(self, standard: GaslessStandard, *, number: int = SWAP) -> Relayed:
+        token, key = self.tokens[standard], codec.depository_id(number)
+        nonce = authorization_nonce(
+            chain_id=CHAIN_ID,
+            paymaster=self.paymaster,
+            key=key,
+            receiver=self.treasury,
+            token=token,
+        )
+        if standard is EIP2612:
+            nonce = await self.view(token, selector("nonces(address)") + codec.address_word(USER))
+        return Relayed(
+            standard=standard,
+            domain=DOMAINS[standard],
+            chain_id=CHAIN_ID,
+            token=token,
+            paymaster=self.paymaster,
+            receiver=self.treasury,
+            key=key,
+            signer=USER,
+            base_units=AMOUNT,
+            nonce=nonce,
+            valid_after=0,
+            valid_before=FOR_LONG,
+        )
+
+    async def view(self, to: str, data: bytes) -> int:
+        head = await self.reader.head()
+        returned = await self.reader.call(Call(to, 0, data, GAS), sender=STRANGER, at=head)
+        return codec.decode_uint(returned)
+
+    async def tried(self, data: bytes, *, to: str | None = None, sender: str) -> Simulated:
+        call = Call(to or self.paymaster, 0, data, GAS)
+        [answer] = await self.reader.simulate([call], sender=sender)
+        return answer
+
+    async def sent(self, data: bytes, *, to: str | None = None, sender: str) -> bool:
+        """Send it in a transaction of its own; tell whether it succeeded."""
+        fields = {"from": sender, "to": to or self.paymaster, "data": "0x" + data.hex()}
+        await self.ask("anvil_impersonateAccount", sender)
+        await self.ask("anvil_setBalance", sender, hex(10**20))
+        sent = await self.ask("eth_sendTransaction", {**fields, "gas": hex(GAS)})
+        await self.ask("anvil_stopImpersonatingAccount", sender)
+        while (receipt := await self.ask("eth_getTransactionReceipt", sent)) is None:
+            await self.ask("evm_mine")
+        return bool(receipt["status"] == "0x1")
+
+    async def balance(self, token: str, account: str) -> int:
+        return await self.view(token, encode_balance_of(account))
+
+
+DOMAINS = {EIP3009: TokenDomain("USD Coin", "2"), EIP2612: TokenDomain("Dai", "1")}
+
+
+@pytest_asyncio.fixture
+async def world(anvil_url: str) -> AsyncIterator[World]:
+    async with Deployer(anvil_url, OWNER_KEY) as deployer:
+        depository, treasury = await deploy_contracts(deployer, ARTIFACTS, operators=[OPERATOR])
+        paymaster = await deployer.deploy(
+            ARTIFACTS / "Paymaster.json", deployer.address, depository, [OPERATOR]
+        )
+        usdc = await deploy_fiat_token(deployer, ARTIFACTS, admin=ADMIN)
+        await deployer.transact(ARTIFACTS / "FiatTokenV2_2.json", usdc, "mint", USER, 10 * AMOUNT)
+        dai = await deployer.deploy(ARTIFACTS / "DevToken.json", "Dai", "DAI", 18, USER, AMOUNT)
+    async with open_session() as session:
+        rpc = Rpc.to_urls("ETHEREUM_DEVNET", [anvil_url], session, timeout_seconds=30)
+        ask = rpc.nodes[0].call
+        snapshot = await ask("evm_snapshot")
+        reader = EvmReader(rpc, depository=depository, treasury=treasury, tokens=[usdc, dai])
+        tokens = {EIP3009: usdc, EIP2612: dai}
+        yield World(reader, ask, depository, treasury, paymaster, tokens)
+        await ask("evm_revert", snapshot)
+
+
+def signed(asked: Relayed, key: str = USER_KEY) -> bytes:
+    made = Account.sign_typed_data(key, full_message=asked.typed_data())
+    return normalised(bytes(made.signature))
+
+
+@pytest.mark.parametrize("standard", GaslessStandard)
+class TestEachStandard:
+    async def test_what_was_signed_is_deposited_for_the_swap(self, world, standard):
+        asked = await world.relayed(standard)
+        before = await world.balance(asked.token, USER)
+
+        assert await world.sent(asked.call_data(signed(asked)), sender=OPERATOR)
+
+        assert await world.balance(asked.token, world.treasury) == AMOUNT
+        assert await world.balance(asked.token, USER) == before - AMOUNT
+        assert await world.balance(asked.token, world.paymaster) == 0
+
+    async def test_g3_a_signature_from_the_mempool_cannot_pay_for_the_thiefs_swap(
+        self, world, standard
+    ):
+        asked = await world.relayed(standard)
+        signature = signed(asked)
+        theirs = replace(asked, key=codec.depository_id(ANOTHER_SWAP))
+
+        stolen = await world.tried(theirs.call_data(signature), sender=STRANGER)
+        copied = await world.tried(asked.call_data(signature), sender=STRANGER)
+
+        assert (stolen.is_revert, stolen.data[:4]) == (True, NOT_OPERATOR)
+        assert (copied.is_revert, copied.data[:4]) == (True, NOT_OPERATOR)
+        assert (await world.tried(asked.call_data(signature), sender=OPERATOR)).succeeded
+
+    async def test_g3_a_stolen_try_in_an_earlier_block_leaves_the_deposit_as_it_was(
+        self, world, standard
+    ):
+        asked = await world.relayed(standard)
+        signature = signed(asked)
+        theirs = replace(asked, key=codec.depository_id(ANOTHER_SWAP))
+
+        assert not await world.sent(theirs.call_data(signature), sender=STRANGER)
+
+        assert await world.balance(asked.token, USER) >= AMOUNT
+        assert await world.sent(asked.call_data(signature), sender=OPERATOR)
+        assert await world.balance(asked.token, world.treasury) == AMOUNT
+
+    async def test_g3_the_money_goes_to_no_other_receiver(self, world, standard):
+        asked = await world.relayed(standard)
+        theirs = replace(asked, receiver=STRANGER)
+
+        answer = await world.tried(theirs.call_data(signed(asked)), sender=OPERATOR)
+
+        assert answer.is_revert
+
+    async def test_one_signature_deposits_once(self, world, standard):
+        asked = await world.relayed(standard)
+        data = asked.call_data(signed(asked))
+        assert await world.sent(data, sender=OPERATOR)
+
+        assert (await world.tried(data, sender=OPERATOR)).is_revert
+
+    async def test_somebody_elses_signature_is_refused(self, world, standard):
+        asked = await world.relayed(standard)
+
+        answer = await world.tried(asked.call_data(signed(asked, OPERATOR_KEY)), sender=OPERATOR)
+
+        assert answer.is_revert
+
+    async def test_g12_a_signature_is_worth_nothing_after_its_window(self, world, standard):
+        head = await world.reader.head()
+        soon = int(head.time.timestamp()) + 60
+        asked = replace(await world.relayed(standard), valid_before=soon)
+        data = asked.call_data(signed(asked))
+        assert (await world.tried(data, sender=OPERATOR)).succeeded
+
+        await world.ask("evm_increaseTime", 61)
+        await world.ask("evm_mine")
+
+        assert (await world.tried(data, sender=OPERATOR)).is_revert
+
+
+async def test_g1_a_copied_authorization_is_worth_nothing_at_the_token(world):
+    asked = await world.relayed(EIP3009)
+    signature = signed(asked)
+    words = (
+        codec.address_word(USER)
+        + codec.address_word(world.paymaster)
+        + codec.uint_word(AMOUNT)
+        + codec.uint_word(0)
+        + codec.uint_word(FOR_LONG)
+        + codec.uint_word(asked.nonce)
+        + codec.uint_word(signature[-1])
+        + signature[:-1]
+    )
+    tail = "(address,address,uint256,uint256,uint256,bytes32,uint8,bytes32,bytes32)"
+
+    for name in ("receiveWithAuthorization", "transferWithAuthorization"):
+        data = selector(name + tail) + words
+        assert not await world.sent(data, to=asked.token, sender=STRANGER)
+
+    assert await world.sent(asked.call_data(signature), sender=OPERATOR)
+
+
+async def test_g3_a_mistaken_operator_cannot_use_an_authorization_for_another_swap(world):
+    """The nonce is derived from the swap on chain: not even an operator can bend it."""
+    asked = await world.relayed(EIP3009)
+    bent = replace(asked, key=codec.depository_id(ANOTHER_SWAP))
+
+    assert (await world.tried(bent.call_data(signed(asked)), sender=OPERATOR)).is_revert
+
+
+async def test_g2_a_permit_that_somebody_used_first_is_deposited_all_the_same(world):
+    asked = await world.relayed(EIP2612)
+    signature = signed(asked)
+    permit = (
+        selector("permit(address,address,uint256,uint256,uint8,bytes32,bytes32)")
+        + codec.address_word(USER)
+        + codec.address_word(world.paymaster)
+        + codec.uint_word(AMOUNT)
+        + codec.uint_word(FOR_LONG)
+        + codec.uint_word(signature[-1])
+        + signature[:-1]
+    )
+    assert await world.sent(permit, to=asked.token, sender=STRANGER)
+
+    assert await world.sent(asked.call_data(signature), sender=OPERATOR)
+
+    assert await world.balance(asked.token, world.treasury) == AMOUNT
+
+
+async def test_g4_the_allowance_of_one_permit_pays_for_no_other_deposit(world):
+    asked = await world.relayed(EIP2612)
+    assert await world.sent(asked.call_data(signed(asked)), sender=OPERATOR)
+    allowance = codec.encode_allowance(USER, world.paymaster)
+
+    assert await world.view(asked.token, allowance) == 0
+
+
+async def test_g11_a_cancelled_authorization_is_refused(world):
+    asked = await world.relayed(EIP3009)
+    cancel = selector("cancelAuthorization(address,bytes32,uint8,bytes32,bytes32)")
+    told = {
+        "types": {
+            "EIP712Domain": asked.typed_data()["types"]["EIP712Domain"],
+            "CancelAuthorization": [
+                {"name": "authorizer", "type": "address"},
+                {"name": "nonce", "type": "bytes32"},
+            ],
+        },
+        "primaryType": "CancelAuthorization",
+        "domain": asked.typed_data()["domain"],
+        "message": {"authorizer": USER, "nonce": asked.nonce_text},
+    }
+    by_user = bytes(Account.sign_typed_data(USER_KEY, full_message=told).signature)
+    words = codec.address_word(USER) + codec.uint_word(asked.nonce)
+    data = cancel + words + codec.uint_word(by_user[-1]) + by_user[:-1]
+    assert await world.sent(data, to=asked.token, sender=STRANGER)
+
+    answer = await world.tried(asked.call_data(signed(asked)), sender=OPERATOR)
+
+    assert answer.is_revert
+
+
+async def test_g8_the_token_decides_about_an_account_that_delegates(world):
+    """A key that signed a delegation (EIP-7702) is recovered here, and refused by the token."""
+    asked = await world.relayed(EIP3009)
+    data = asked.call_data(signed(asked))
+    assert (await world.tried(data, sender=OPERATOR)).succeeded
+
+    await world.ask("anvil_setCode", USER, "0xef0100" + world.treasury[2:])
+
+    assert (await world.tried(data, sender=OPERATOR)).is_revert

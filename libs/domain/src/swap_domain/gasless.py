@@ -1,0 +1,36 @@
+"""What a token offers to users who sign instead of sending a transaction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+from typing import Final
+
+# How long a signature may be used, and how much of that must be left to begin with it.
+SIGNED_FOR: Final = timedelta(minutes=30)
+LEFT_TO_RELAY: Final = timedelta(seconds=30)
+
+
+class GaslessStandard(StrEnum):
+    """How a signature moves the token; the values are the public interface's."""
+
+    EIP3009 = "eip3009"  # an authorization to receive: says which swap it pays for
+    EIP2612 = "eip2612"  # a permit: accounts with a key alone
+
+
+@dataclass(frozen=True, slots=True)
+class TokenDomain:
+    """The token's own EIP-712 domain, but for its address; chain id or salt say which chain."""
+
+    name: str
+    version: str | None
+    salt: str | None = None  # 32 bytes in hex; bridged tokens have it instead of the chain id
+
+
+@dataclass(frozen=True, slots=True)
+class Gasless:
+    """What the catalogue says of a token; it is offered only while the chain says the same."""
+
+    standard: GaslessStandard
+    domain: TokenDomain
