@@ -16,7 +16,7 @@ from tests.plugins.stack import Stack
 STATUSES = ["user_transfer_pending", "ls_transfer_pending", "completed"]
 
 
-def travel(stack: Stack, route: Route, **more: object) -> Finished:
+def travel(stack: Stack, route: Route, **more: Any) -> Finished:
     """Send one swap through the stack and return once nothing more is to come of it."""
 
     async def there() -> Finished:
