@@ -17,6 +17,7 @@ WITHIN_SECONDS = 45.0
 UNDER_WAY: Mapping[LiteralString, LiteralString] = {
     "payments": "SELECT count(*) FROM settler.intent WHERE state NOT IN ('confirmed', 'dead')",
     "refunds": "SELECT count(*) FROM settler.refund_due",
+    "requotes": "SELECT count(*) FROM settler.requote_due",
     "nonces": "SELECT count(*) FROM settler.nonce_slot WHERE closed_at IS NULL",
     "deposits": "SELECT count(*) FROM settler.deposit WHERE state = 'seen'",
     "swaps": """

@@ -18,6 +18,7 @@ from tests.plugins.stack import OLD_AT_ONCE, Stack
 
 ROUTE = Route("ETHEREUM_DEVNET", "ETH", "BASE_DEVNET", "ETH", "0.25")
 ASKED = 25 * 10**16
+BELOW_MINIMUM = 25 * 10**13  # and worth its refund
 TOO_OLD = Route(*OLD_AT_ONCE, "40")
 
 
@@ -36,7 +37,7 @@ async def partly_funded(stack: Stack, outside: Outside, **more: object) -> str:
     """Return a swap that got a part of what it asked for, and has seconds to get the rest."""
     await stack.restart("api", SWAP_CATALOGUE=str(short_lived(stack, seconds=10)))
     prepared = await outside.partner().create(ROUTE, new_address(), **more)
-    await outside.fund(prepared, ROUTE, value=ASKED - 1)
+    await outside.fund(prepared, ROUTE, value=BELOW_MINIMUM)
     await stack.restart("api")
     return str(prepared["swap"]["id"])
 
@@ -63,7 +64,7 @@ class TestAmounts:
         assert swap["fail_reason"] == "received_less_than_valid_range"
         assert swap["close_date"] is not None
         got = await sent_back(outside, swap["id"], owner, transactions=2)
-        assert 0 < got < ASKED - 1
+        assert 0 < got < BELOW_MINIMUM
 
     async def test_too_little_fails_at_the_deadline_and_is_claimable_without_an_address(
         self, stack: Stack, outside: Outside
@@ -73,37 +74,56 @@ class TestAmounts:
         swap = seen[-1]["swap"]
         assert swap["fail_reason"] == "received_less_than_valid_range"
         claim = await claim_of(stack, swap["id"])
-        assert (claim["network"], claim["base_units"]) == ("ETHEREUM_DEVNET", str(ASKED - 1))
+        assert (claim["network"], claim["base_units"]) == ("ETHEREUM_DEVNET", str(BELOW_MINIMUM))
 
-    async def test_of_too_much_the_rest_goes_back(self, stack: Stack, outside: Outside) -> None:
-        owner = new_address()
-        prepared = await outside.partner().create(ROUTE, new_address(), refund_address=owner)
-        await outside.fund(prepared, ROUTE, user=1, value=2 * ASKED)
+    async def test_a_part_is_swapped_for_what_it_is_worth(
+        self, stack: Stack, outside: Outside
+    ) -> None:
+        swap = await swapped(outside, value=ASKED - 1)
 
-        await outside.follow(prepared["swap"]["id"], to=["completed"])
+        shown = swap["swap"]
+        assert shown["quote_revision"] == 1
+        assert shown["quote_locked_at"] == shown["last_requoted_at"] is not None
+        assert shown["requested_amount"] < 0.25
+        assert swap["quote"]["min_receive_amount"] <= swap["quote"]["receive_amount"] < 0.25
+        assert await claims_of(stack, shown["id"]) == []
 
-        got = await sent_back(outside, prepared["swap"]["id"], owner, transactions=3)
-        assert 0 < got < ASKED
-        assert await claims_of(stack, prepared["swap"]["id"]) == []
+    async def test_too_much_is_swapped_for_what_it_is_worth(
+        self, stack: Stack, outside: Outside
+    ) -> None:
+        swap = await swapped(outside, value=2 * ASKED)
+
+        shown = swap["swap"]
+        assert (shown["quote_revision"], shown["requested_amount"]) == (1, 0.5)
+        assert [t["type"] for t in shown["transactions"]] == ["input", "output"]
+        assert await claims_of(stack, shown["id"]) == []
 
 
 class TestLateDeposits:
-    async def test_after_the_quote_has_expired_goes_back(
+    async def test_after_the_quote_has_expired_is_swapped_at_another(
+        self, stack: Stack, outside: Outside
+    ) -> None:
+        prepared = await outside.partner().create(TOO_OLD, new_address())
+
+        swap = await paid_late(stack, outside, prepared)
+
+        assert (swap["status"], swap["fail_reason"], swap["quote_revision"]) == (
+            "completed",
+            None,
+            1,
+        )
+        assert swap["quote_locked_at"] == swap["last_requoted_at"] is not None
+
+    async def test_after_the_quote_has_expired_goes_back_when_nobody_can_price_it(
         self, stack: Stack, outside: Outside
     ) -> None:
         owner = new_address()
         prepared = await outside.partner().create(TOO_OLD, new_address(), refund_address=owner)
-        expires_at = datetime.fromisoformat(prepared["swap"]["quote_expires_at"])
-        # What is on time is for the chain to say, and a block's time is not the wall's.
-        chain = Chain.of(stack.description, TOO_OLD.source_network)
-        await until(lambda: is_past(chain, expires_at), what="the quote is too old")
+        async with stack.held("quoter"):
+            swap = await paid_late(stack, outside, prepared)
 
-        await outside.fund(prepared, TOO_OLD)
-        seen = await outside.follow(prepared["swap"]["id"])
-
-        swap = seen[-1]["swap"]
-        assert (swap["status"], swap["fail_reason"]) == ("refunded", "degraded_quote")
-        assert swap["quote_locked_at"] is None
+        assert (swap["status"], swap["fail_reason"]) == ("refunded", "swap_route_unavailable")
+        assert (swap["quote_locked_at"], swap["quote_revision"]) == (None, 0)
         got = await outside.balance(TOO_OLD.source_network, TOO_OLD.source_token, owner)
         assert 0 < got < 40 * 10**18
 
@@ -159,6 +179,26 @@ class TestExpiredSwaps:
 
         assert "expired" not in {one["swap"]["status"] for one in shown}
         assert {one["swap"]["status"] for one in expired} <= {"expired"}
+
+
+async def swapped(outside: Outside, *, value: int) -> Mapping[str, Any]:
+    """Return the end of a swap that got another amount than it asked for."""
+    prepared = await outside.partner().create(ROUTE, new_address(), refund_address=new_address())
+    await outside.fund(prepared, ROUTE, user=1, value=value)
+    return (await outside.follow(prepared["swap"]["id"], to=["completed"]))[-1]
+
+
+async def paid_late(
+    stack: Stack, outside: Outside, prepared: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    """Return the end of a swap that gets its money after its quote has expired."""
+    expires_at = datetime.fromisoformat(prepared["swap"]["quote_expires_at"])
+    # What is on time is for the chain to say, and a block's time is not the wall's.
+    chain = Chain.of(stack.description, TOO_OLD.source_network)
+    await until(lambda: is_past(chain, expires_at), what="the quote is too old")
+    await outside.fund(prepared, TOO_OLD)
+    swap: Mapping[str, Any] = (await outside.follow(prepared["swap"]["id"]))[-1]["swap"]
+    return swap
 
 
 async def is_past(chain: Chain, moment: datetime) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from copy import copy
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from swap_domain.lifecycle import Status
@@ -17,7 +17,7 @@ from swap_settler.domain.accounts import Account, AccountKind, LedgerTransaction
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.inventory import AssetKey, Inventory, after, assets_moved
 from swap_settler.domain.swap import Deposit, Intent, IntentState, Leg, Swap
-from swap_settler.ports import DueRefund, PaymentKey
+from swap_settler.ports import DueRefund, DueRequote, PaymentKey
 
 BOTH_WAYS = {AccountKind.EQUITY, AccountKind.POSITION}
 DEBIT = {
@@ -46,6 +46,7 @@ class FakeUnitOfWork:
         self.inventory: dict[AssetKey, Inventory] = {}
         self.refunds_due: dict[tuple[UUID, Leg], int] = {}
         self.dues = 0
+        self.requotes_due: dict[UUID, timedelta] = {}  # with how long each has waited
         self.halted: dict[str, str] = {}
         self.sent: list[Outgoing] = []
         self.block_times: dict[str, datetime] = {}  # of networks of which everything was heard
@@ -105,6 +106,15 @@ class FakeUnitOfWork:
     async def drop_refunds_due(self, ids: Sequence[int]) -> None:
         self.refunds_due = {leg: id for leg, id in self.refunds_due.items() if id not in ids}
 
+    async def settle_requotes_due(
+        self, done: Sequence[UUID], again: Sequence[UUID], *, pause: timedelta
+    ) -> None:
+        self.requotes_due = {
+            id: waited + pause if id in again else waited
+            for id, waited in self.requotes_due.items()
+            if id not in done
+        }
+
     async def due(self, network: str, *, limit: int) -> Sequence[DueRefund]:
         of_network = (
             DueRefund(id, swap_id, leg)
@@ -136,9 +146,7 @@ class FakeUnitOfWork:
                 raise Refused(f"sequence {swap.sequence} of {swap.id} was spent")
             self.transitions[swap.id, swap.sequence] = (change.previous_status, swap.status)
             self.swaps[swap.id] = swap
-            for leg in change.refunds_due:
-                self.dues += 1
-                self.refunds_due.setdefault((swap.id, leg), self.dues)
+            self._remember_what_is_due(change, swap.id)
         self.deposits |= {deposit.id: deposit for deposit in change.deposits}
         self.intents |= {intent.id: intent for intent in change.intents}
         for entry in change.ledger:
@@ -149,6 +157,13 @@ class FakeUnitOfWork:
                 self.balances[posting.account] += posting.base_units
         if change.halt is not None:
             self.halted.setdefault(change.halt.network, change.halt.reason)
+
+    def _remember_what_is_due(self, change: Changes, swap_id: UUID) -> None:
+        for leg in change.refunds_due:
+            self.dues += 1
+            self.refunds_due.setdefault((swap_id, leg), self.dues)
+        if change.is_requote_due:
+            self.requotes_due[swap_id] = timedelta(0)
 
     def _check(self, account: Account, balance: int) -> None:
         is_wrong = balance < 0 if account.kind in DEBIT else balance > 0
@@ -178,3 +193,13 @@ class FakeUnitOfWork:
             if account.kind is kind
             and all(getattr(account, name) == value for name, value in identity.items())
         )
+
+
+class FakeRequotes:
+    """The swaps that a unit of work in memory keeps as due."""
+
+    def __init__(self, work: FakeUnitOfWork) -> None:
+        self._work = work
+
+    async def due(self, *, limit: int) -> Sequence[DueRequote]:
+        return [DueRequote(id, waited) for id, waited in self._work.requotes_due.items()][:limit]

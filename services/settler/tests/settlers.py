@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Final
 
 from services.settler.tests.factories import (
     ETHEREUM,
     FACTS,
+    MINUTE,
     NOON,
+    PAYOUT,
+    REQUESTED,
     SIGNER,
     TREASURY,
     a_catalogue,
     a_deposit_message,
+    a_quote,
     a_request,
     funding,
 )
@@ -20,15 +25,21 @@ from swap_chains.fake import FakeChain, FakeReader
 from swap_contracts.deposits import DepositChanged
 from swap_contracts.envelope import Envelope
 from swap_contracts.payouts import PayoutChanged
+from swap_contracts.quoting import QuoteAnswer, QuoteQuestion
 from swap_contracts.swaps import SwapRequest
 from swap_domain.catalogue import NATIVE
-from swap_settler.ports import DueRefund, DueRefunds, UnitOfWork
+from swap_settler.domain.requotes import Refused
+from swap_settler.ports import DueRefund, DueRefunds, DueRequote, DueRequotes, UnitOfWork
 from swap_settler.usecases.announcing import Announcer
 from swap_settler.usecases.expire_swaps import ExpireSwaps
 from swap_settler.usecases.request_swaps import RequestSwaps
+from swap_settler.usecases.requote_swaps import RequoteSwaps
 from swap_settler.usecases.settle_deposits import SettleDeposits
 from swap_settler.usecases.settle_payouts import SettlePayouts
 from swap_settler.usecases.start_refunds import StartRefunds
+
+PPM: Final = 1_000_000
+QUOTED_MIN: Final = 100
 
 
 class NoneDue:
@@ -38,11 +49,41 @@ class NoneDue:
         return ()
 
 
+class NoneAsking:
+    """For tests in which every deposit is what was asked for."""
+
+    async def due(self, *, limit: int) -> Sequence[DueRequote]:
+        return ()
+
+
+class Quoter:
+    """Offers what a test says: a share of what is asked about, or a refusal."""
+
+    def __init__(self) -> None:
+        self.asked: list[QuoteQuestion] = []
+        self.share_ppm = PPM * PAYOUT // REQUESTED
+        self.refused: Refused | None = None
+
+    async def quote(self, question: QuoteQuestion) -> QuoteAnswer | Refused:
+        self.asked.append(question)
+        units = int(question.base_units)
+        if self.refused is not None or units < QUOTED_MIN:
+            return self.refused or Refused.BELOW_MINIMUM
+        quote = a_quote(requested=units, payout=units * self.share_ppm // PPM)
+        return QuoteAnswer(quote=quote, lifetime_seconds=300)
+
+
 class Settler:
     def __init__(
-        self, unit_of_work: UnitOfWork, refunds: DueRefunds | None = None, *, now: datetime = NOON
+        self,
+        unit_of_work: UnitOfWork,
+        refunds: DueRefunds | None = None,
+        *,
+        requotes: DueRequotes | None = None,
+        now: datetime = NOON,
     ) -> None:
         self.now = now
+        self.quoter = Quoter()
         announcer = Announcer(a_catalogue())
         self.request_swaps = RequestSwaps(unit_of_work, clock=self._clock, announcer=announcer)
         self.settle_deposits = SettleDeposits(
@@ -61,6 +102,15 @@ class Settler:
             network=a_catalogue().network(ETHEREUM),
             clock=self._clock,
             announcer=announcer,
+        )
+        self.requote_swaps = RequoteSwaps(
+            unit_of_work,
+            requotes=requotes or NoneAsking(),
+            pricing=self.quoter,
+            clock=self._clock,
+            announcer=announcer,
+            patience=10 * MINUTE,
+            pause=MINUTE,
         )
         self.expire_swaps = ExpireSwaps(unit_of_work, clock=self._clock, announcer=announcer)
 

@@ -12,8 +12,11 @@ from swap_domain.catalogue import Catalogue
 from swap_runtime.catalogue import load_catalogue
 from swap_runtime.service import Service, run
 from swap_settler.adapters.due_refunds import PostgresDueRefunds
+from swap_settler.adapters.due_requotes import PostgresDueRequotes
+from swap_settler.adapters.quoter import HttpPricing
 from swap_settler.adapters.records import PostgresRecords
 from swap_settler.adapters.signers import PostgresSigners
+from swap_settler.adapters.statements import REQUOTE_DUE
 from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
 from swap_settler.handlers import deposits, payouts, requests
 from swap_settler.http.admin import Admin
@@ -27,6 +30,7 @@ from swap_settler.usecases.inspect_swaps import InspectSwaps
 from swap_settler.usecases.list_claimable import ListClaimable
 from swap_settler.usecases.list_signers import ListSigners
 from swap_settler.usecases.request_swaps import RequestSwaps
+from swap_settler.usecases.requote_swaps import RequoteSwaps
 from swap_settler.usecases.resume_signers import ResumeSigners
 from swap_settler.usecases.settle_deposits import SettleDeposits
 from swap_settler.usecases.settle_payouts import SettlePayouts
@@ -48,6 +52,7 @@ async def build(service: Service) -> None:
     session = open_session()
     service.on_stop(session.close)
     _settle(service, group, catalogue, announcer)
+    _requote(service, group, announcer, HttpPricing(group.quoter_url, session))
     add_lanes(
         service,
         group,
@@ -85,6 +90,22 @@ def _settle(
     )
     expire_swaps = ExpireSwaps(work, clock=clock, announcer=announcer)
     service.every("expire-swaps", group.expiry_interval, expire_swaps)
+
+
+def _requote(
+    service: Service, group: SettlerGroup, announcer: Announcer, pricing: HttpPricing
+) -> None:
+    requote_swaps = RequoteSwaps(
+        PostgresUnitOfWork(service.engine, consumer=CONSUMER),
+        requotes=PostgresDueRequotes(service.engine),
+        pricing=pricing,
+        clock=service.clock,
+        announcer=announcer,
+        patience=group.requote_patience,
+        pause=group.requote_pause,
+    )
+    wake = service.wakes.on(REQUOTE_DUE)
+    service.every("requote-swaps", group.requote_interval, requote_swaps, wake=wake)
 
 
 def _refund(

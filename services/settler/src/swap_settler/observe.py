@@ -37,6 +37,8 @@ NODES_DIFFER = counter(
     "settler_nodes_differ", "Failed transactions that other nodes tell otherwise", ["network"]
 )
 REFUNDS = counter("settler_refunds", "What became of refunds", ["outcome"])
+REQUOTES = counter("settler_requotes", "Quotes for what came late, in part or beyond", ["outcome"])
+QUOTER_AWAY = counter("settler_quoter_away", "Questions that the quoter did not answer")
 UNEXPLAINED = counter(
     "settler_slots_unexplained", "Nonces consumed by no attempt of ours", ["network"]
 )
@@ -90,6 +92,18 @@ def _deposit_changed(deposit: Deposit) -> None:
 def refunds_wait(network: str, count: int, reason: str) -> None:
     log.warning("refunds wait for a fee", network=network, count=count, reason=reason)
     REFUNDS.labels("waits").inc(count)
+
+
+def requoted(changes: Sequence[Changes]) -> None:
+    """Tell what became of swaps that the quoter was asked about."""
+    for swap in (change.swap for change in changes if change.swap is not None):
+        is_new = swap.quote.last_requoted_at == swap.changed_at
+        REQUOTES.labels("executed" if is_new else "declined").inc()
+
+
+def quoter_away(reason: str) -> None:
+    log.warning("quoter away", reason=reason)
+    QUOTER_AWAY.inc()
 
 
 def payment_queued(swap_id: UUID, network: str, reason: str) -> None:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Protocol
 from uuid import UUID
 
+from swap_contracts.quoting import QuoteAnswer, QuoteQuestion
 from swap_runtime.outbox import Outgoing
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.inventory import AssetKey, Inventory
+from swap_settler.domain.requotes import Refused
 from swap_settler.domain.signer import Signer
 from swap_settler.domain.swap import Deposit, Leg, Swap
 
@@ -70,6 +72,12 @@ class Work(Protocol):
         """Forget what was due: it is decided about in this transaction."""
         ...
 
+    async def settle_requotes_due(
+        self, done: Sequence[UUID], again: Sequence[UUID], *, pause: timedelta
+    ) -> None:
+        """Forget the swaps that were decided about; ask about the others after a pause."""
+        ...
+
     async def flush(self, changes: Sequence[Changes], outgoing: Sequence[Outgoing]) -> None:
         """Save all changes and messages, one statement per table.
 
@@ -102,6 +110,30 @@ class DueRefunds(Protocol):
 
     async def due(self, network: str, *, limit: int) -> Sequence[DueRefund]:
         """Return the legs with money of a network, the longest due first."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class DueRequote:
+    """A swap that holds something else than it was quoted for."""
+
+    swap_id: UUID
+    waited: timedelta  # since it holds that
+
+
+class DueRequotes(Protocol):
+    """The swaps whose requote waits. Locks nothing."""
+
+    async def due(self, *, limit: int) -> Sequence[DueRequote]:
+        """Return the swaps to ask about now, the longest due first."""
+        ...
+
+
+class Pricing(Protocol):
+    """The quoter."""
+
+    async def quote(self, question: QuoteQuestion) -> QuoteAnswer | Refused:
+        """Return what it offers, or why nothing; a quoter that is away gives no answer."""
         ...
 
 

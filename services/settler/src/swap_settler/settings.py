@@ -19,6 +19,17 @@ class SettlerGroup(ServiceGroup):
     refund_interval: timedelta = Field(
         timedelta(seconds=1), description="How often refunds that are due are worked out"
     )
+    quoter_url: str = Field(description="Where the quoter answers, inside")
+    requote_interval: timedelta = Field(
+        timedelta(seconds=1), description="How late a requote is when a NOTIFY got lost"
+    )
+    requote_pause: timedelta = Field(
+        timedelta(seconds=5), description="Until a quoter that did not answer is asked again"
+    )
+    requote_patience: timedelta = Field(
+        timedelta(minutes=10),
+        description="Without a price for so long, a late deposit goes back",
+    )
     payout_slots_max: int = Field(
         16,
         description="Transactions of one signer in flight: what public nodes keep of one account",

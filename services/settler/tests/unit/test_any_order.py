@@ -28,7 +28,7 @@ from services.settler.tests.factories import (
     funding,
     swap_id,
 )
-from services.settler.tests.fakes import FakeUnitOfWork
+from services.settler.tests.fakes import FakeRequotes, FakeUnitOfWork
 from services.settler.tests.settlers import Settler
 from swap_contracts.deposits import DepositChanged
 from swap_contracts.envelope import Envelope
@@ -37,6 +37,7 @@ from swap_settler.domain import payouts
 from swap_settler.domain.accounts import AccountKind, Holder
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.deposits import NotReversible
+from swap_settler.domain.requotes import Refused
 from swap_settler.domain.swap import DepositState, Intent, IntentState
 from swap_settler.usecases.announcing import Announcer
 
@@ -53,7 +54,7 @@ class AnyOrder(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.work = FakeUnitOfWork()
-        self.settler = Settler(self.work, self.work)
+        self.settler = Settler(self.work, self.work, requotes=FakeRequotes(self.work))
         self.announcer = Announcer(a_catalogue())
         self.versions: Counter[object] = Counter()
         self.units: dict[tuple[int, int], int] = {}
@@ -123,6 +124,15 @@ class AnyOrder(RuleBasedStateMachine):
     def due_refunds_are_worked_out(self) -> None:
         self.run_now(self.start_refunds())
 
+    @rule(
+        share_ppm=st.sampled_from((998_000, 990_000, 500_000)),
+        refused=st.sampled_from((None, None, *Refused)),
+    )
+    def the_quoter_is_asked(self, share_ppm: int, refused: Refused | None) -> None:
+        quoter = self.settler.quoter
+        quoter.share_ppm, quoter.refused = share_ppm, refused
+        self.run_now(self.requote_swaps())
+
     @rule(expensive=st.booleans())
     def gas_gets_another_price(self, expensive: bool) -> None:
         self.settler.chain.base_fee = 10**10 if expensive else 10**9
@@ -186,6 +196,9 @@ class AnyOrder(RuleBasedStateMachine):
             outgoing = self.announcer.outgoing([change], at=self.settler.now)
             await work.flush([change], outgoing)
 
+    async def requote_swaps(self) -> None:
+        await self.settler.requote_swaps()
+
     async def start_refunds(self) -> None:
         await self.settler.start_refunds()
 
@@ -232,6 +245,12 @@ class AnyOrder(RuleBasedStateMachine):
             elif main and swap.status is Status.REFUND_PENDING and swap.paying is None:
                 assert self.owed(AccountKind.SWAP_LIABILITY, swap.id, None) == main
                 assert (swap.id, None) in self.work.refunds_due
+
+    @invariant()
+    def a_sum_that_no_quote_is_for_is_asked_about(self) -> None:
+        for swap in map(self.work.swap, self.work.swaps):
+            if swap.asks_for_another_quote and not swap.lacks_base_units:
+                assert swap.id in self.work.requotes_due
 
     def is_on_its_leg(self, swap_id: UUID, leg: UUID, base_units: int) -> None:
         claimable = self.owed(AccountKind.CLAIMABLE, swap_id, leg)

@@ -26,7 +26,9 @@ async def service(tmp_path: Path) -> Service:
         redis=RedisSettings(url=SecretStr("redis://r")),
         operator=OperatorSettings(token=SecretStr("t")),
         catalogue=catalogue,
-        settler=SettlerGroup.model_validate({"database_url": NOWHERE, "internal_port": 0}),
+        settler=SettlerGroup.model_validate(
+            {"database_url": NOWHERE, "internal_port": 0, "quoter_url": "http://127.0.0.1:1"}
+        ),
     )
     service = Service("settler", settings, settings.settler)
     await build(service)

@@ -176,17 +176,18 @@ class TestConfirmed:
 
         assert after(seen, ("confirmed", {})).status is Status.PAYOUT_PENDING
 
-    @pytest.mark.parametrize(
-        ("more", "reason"),
-        [
-            ({"at": LATER, "block_time": LATER}, FailReason.DEGRADED_QUOTE),
-            ({"available": PAYOUT - 1}, FailReason.INSUFFICIENT_LIQUIDITY),
-        ],
-    )
-    def test_fails_with_the_money_claimable(self, more: dict[str, Any], reason: FailReason) -> None:
-        units, at = more.get("units", REQUESTED), more.get("at", NOON)
+    def test_asks_for_another_quote_after_the_first_has_expired(self) -> None:
+        change = told(a_swap(), at=LATER, block_time=LATER)
 
-        change = told(a_swap(), **more)
+        assert change.is_requote_due
+        assert change.swap is not None
+        assert (change.swap.status, change.swap.quote.locked_at) == (Status.DEPOSIT_PENDING, None)
+        assert [entry.kind for entry in change.ledger] == ["credited"]
+
+    def test_fails_with_the_money_claimable(self) -> None:
+        units, at, reason = REQUESTED, NOON, FailReason.INSUFFICIENT_LIQUIDITY
+
+        change = told(a_swap(), available=PAYOUT - 1)
 
         assert change.swap is not None
         assert (change.swap.status, change.swap.fail_reason) == (Status.FAILED, reason)

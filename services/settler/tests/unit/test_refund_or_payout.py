@@ -21,6 +21,7 @@ from services.settler.tests.factories import (
     USER,
     a_deposit_fact,
     a_payout,
+    a_quote,
     a_swap,
     signed,
 )
@@ -31,16 +32,19 @@ from swap_settler.domain.changes import Changes
 from swap_settler.domain.deposits import NotReversible
 from swap_settler.domain.refunds import start
 from swap_settler.domain.requests import set_refund_address
+from swap_settler.domain.requotes import Refused, accept, refuse
 from swap_settler.domain.swap import DepositState, Intent, IntentState, Leg, Swap
-from swap_settler.usecases.facts import paid_id_of, refund_id_of
+from swap_settler.usecases.facts import paid_id_of, refund_id_of, to_quote_terms
 
 EXAMPLES: Final = 1_000
 TREASURY: Final = "0xtreasury"
 COSTS: Final = (190, REQUESTED // 2, 3 * REQUESTED)
 ACTS: Final = (
     "deposit", "deposit", "deposit", "reorg", "address", "work_out", "work_out", "sign", "sign",
-    "mined", "final", "unmined", "give_up", "deadline",
+    "mined", "final", "unmined", "give_up", "deadline", "requote", "requote",
 )  # fmt: skip
+# What the quoter says: what it did before, a little and a lot less, or no.
+ANSWERS: Final = (998, 990, 500, *Refused)
 ROUNDS_MAX: Final = 20
 
 schedules = st.lists(st.tuples(st.sampled_from(ACTS), st.integers(0, 11)), max_size=30)
@@ -110,6 +114,18 @@ class Play:
             id, cost = refund_id_of(self.swap, leg), COSTS[number % len(COSTS)]
             self.apply(start(self.swap, leg, at=NOON, cost=cost, paid_id=id))
 
+    def requote(self, number: int) -> None:
+        if not self.swap.asks_for_another_quote:
+            return
+        answer = ANSWERS[number % len(ANSWERS)]
+        now: dict[str, Any] = {"at": NOON, "available": PLENTY, "paid_id": paid_id_of(self.swap)}
+        if isinstance(answer, Refused):
+            self.apply(refuse(self.swap, answer, **now))
+            return
+        units = self.swap.credited_base_units
+        offer = a_quote(requested=units, payout=units * answer // 1000)
+        self.apply(accept(self.swap, to_quote_terms(offer, expires_at=LATER), **now))
+
     def sign(self, number: int) -> None:
         intent = self.chosen(number, IntentState.RESERVED)
         if intent is not None:
@@ -163,6 +179,7 @@ class Play:
     def come_to_rest(self) -> None:
         """Let everything go on until nothing is due and nothing is out."""
         for _ in range(ROUNDS_MAX):
+            self.act("requote", 0)
             self.act("work_out", 0)
             for number in range(len(self.swap.intents)):
                 self.act("sign", number)

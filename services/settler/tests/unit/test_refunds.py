@@ -1,24 +1,20 @@
-"""Deposits that are not what the quote said, as a table, and what becomes of their refunds."""
+"""What becomes of a refund: it starts, is final, dies, or loses its deposit to a reorg."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 import pytest
 
 from services.settler.tests.factories import (
-    DEADLINE,
     ETHEREUM,
     HOUR,
-    LATER,
     NOON,
-    PAYOUT,
     PLENTY,
     REQUESTED,
     TREASURY,
-    USDC,
     USER,
     a_deposit_fact,
     a_payout,
@@ -26,12 +22,13 @@ from services.settler.tests.factories import (
     signed,
 )
 from swap_domain.lifecycle import Status
-from swap_settler.domain import deposits, expiry, payouts
+from swap_settler.domain import deposits, payouts
 from swap_settler.domain.accounts import AccountKind
 from swap_settler.domain.changes import NOTHING, Changes
 from swap_settler.domain.deposits import NotReversible
 from swap_settler.domain.refunds import cost_of, start
 from swap_settler.domain.requests import set_refund_address
+from swap_settler.domain.requotes import Refused, refuse
 from swap_settler.domain.swap import (
     DepositState,
     FailReason,
@@ -97,168 +94,17 @@ def kinds(change: Changes) -> list[str]:
     return [entry.kind for entry in change.ledger]
 
 
-@dataclass(frozen=True)
-class Case:
-    """A row of what may come, one deposit after the other, and where all of it ends."""
-
-    name: str
-    deposits: tuple[dict[str, Any], ...]
-    with_address: tuple[Status, FailReason | None]
-    without_address: tuple[Status, FailReason | None]
-    main: int = 0  # what goes back from the main leg
-    own: tuple[int, ...] = ()  # what goes back on legs of their own
-    is_over: bool = False  # whether the deadline passes after the deposits
-    before: Status | None = None  # where the swap is when they come
-    available: int = field(default=PLENTY)
-
-
-LATE = {"at": LATER, "block_time": LATER}
-CASES = (
-    Case(
-        "what was asked for",
-        ({},),
-        (Status.PAYOUT_PENDING, None),
-        (Status.PAYOUT_PENDING, None),
-    ),
-    Case(
-        "a part waits for the rest",
-        ({"units": REQUESTED - 1},),
-        (Status.DEPOSIT_PENDING, None),
-        (Status.DEPOSIT_PENDING, None),
-    ),
-    Case(
-        "parts add up",
-        ({"units": REQUESTED - 1}, {"units": 1}),
-        (Status.PAYOUT_PENDING, None),
-        (Status.PAYOUT_PENDING, None),
-    ),
-    Case(
-        "a part alone at the deadline",
-        ({"units": REQUESTED - 1},),
-        (Status.REFUND_PENDING, FailReason.RECEIVED_LESS),
-        (Status.FAILED, FailReason.RECEIVED_LESS),
-        main=REQUESTED - 1,
-        is_over=True,
-    ),
-    Case(
-        "somebody's dust moves nothing",
-        ({"units": 1},),
-        (Status.DEPOSIT_PENDING, None),
-        (Status.DEPOSIT_PENDING, None),
-    ),
-    Case(
-        "dust before the money",
-        ({"units": 1}, {}),
-        (Status.PAYOUT_PENDING, None),
-        (Status.PAYOUT_PENDING, None),
-        own=(1,),
-    ),
-    Case(
-        "more than asked",
-        ({"units": 3 * REQUESTED},),
-        (Status.PAYOUT_PENDING, None),
-        (Status.PAYOUT_PENDING, None),
-        own=(2 * REQUESTED,),
-    ),
-    Case(
-        "after the quote",
-        (LATE,),
-        (Status.REFUND_PENDING, FailReason.DEGRADED_QUOTE),
-        (Status.FAILED, FailReason.DEGRADED_QUOTE),
-        main=REQUESTED,
-    ),
-    Case(
-        "more than asked, after the quote",
-        ({**LATE, "units": 2 * REQUESTED},),
-        (Status.REFUND_PENDING, FailReason.DEGRADED_QUOTE),
-        (Status.FAILED, FailReason.DEGRADED_QUOTE),
-        main=2 * REQUESTED,
-    ),
-    Case(
-        "more than can be paid",
-        ({},),
-        (Status.REFUND_PENDING, FailReason.INSUFFICIENT_LIQUIDITY),
-        (Status.FAILED, FailReason.INSUFFICIENT_LIQUIDITY),
-        main=REQUESTED,
-        available=PAYOUT - 1,
-    ),
-    Case(
-        "a second deposit",
-        ({}, {"units": 5000}),
-        (Status.PAYOUT_PENDING, None),
-        (Status.PAYOUT_PENDING, None),
-        own=(5000,),
-    ),
-    *(
-        Case(
-            f"a deposit on a swap that is {status.value}",
-            ({},),
-            (status, None),
-            (status, None),
-            own=(REQUESTED,),
-            before=status,
-        )
-        for status in (Status.EXPIRED, Status.FAILED, Status.COMPLETED, Status.REFUNDED)
-    ),
-    Case(
-        "two deposits on an expired swap",
-        ({}, {"units": 7000}),
-        (Status.EXPIRED, None),
-        (Status.EXPIRED, None),
-        own=(7000, REQUESTED),
-        before=Status.EXPIRED,
-    ),
-)
-
-
-def ended(case: Case, swap: Swap) -> tuple[Swap, list[Leg], list[Changes]]:
-    """Return the swap after the row, what is due, and every change."""
-    changes: list[Changes] = []
-    for nth, more in enumerate(case.deposits):
-        changes.append(told(swap, nth=nth, available=case.available, **more))
-        swap = swap_of(changes[-1])
-    if case.is_over:
-        changes.append(expiry.decide(swap, at=DEADLINE + HOUR))
-        swap = swap_of(changes[-1])
-    return swap, [leg for change in changes for leg in change.refunds_due], changes
-
-
-class TestDepositsThatAreNotWhatTheQuoteSaid:
-    @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-    def test_go_back_to_the_refund_address(self, case: Case) -> None:
-        swap = a_swap(refund_address=USER)
-        swap, due, _ = ended(case, replace(swap, status=case.before or swap.status))
-
-        assert (swap.status, swap.fail_reason) == case.with_address
-        sent: list[tuple[bool, int]] = []
-        for leg in due:
-            change = started(swap, leg)
-            if change is not NOTHING:
-                swap = swap_of(change)
-                [refund] = change.intents
-                assert (refund.network, refund.token) == (ETHEREUM, USDC[ETHEREUM])
-                assert refund.to_address == USER
-                assert refund.base_units == refund.charged_base_units - COST
-                sent.append((leg is None, refund.charged_base_units))
-        worth_it = [(False, units) for units in case.own if units > COST]
-        assert sorted(sent) == sorted([(True, case.main)] * bool(case.main) + worth_it)
-
-    @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-    def test_are_claimable_without_one(self, case: Case) -> None:
-        swap = a_swap()
-        swap, due, changes = ended(case, replace(swap, status=case.before or swap.status))
-
-        assert (swap.status, swap.fail_reason) == case.without_address
-        assert due == []
-        claims = [
-            (posting.account.deposit_id is None, -posting.base_units)
-            for change in changes
-            for entry in change.ledger
-            for posting in entry.postings
-            if posting.account.kind is AccountKind.CLAIMABLE
-        ]
-        own = [(False, units) for units in case.own]
-        assert sorted(claims) == sorted([(True, case.main)] * bool(case.main) + own)
+def filled(**more: Any) -> Swap:
+    """Return a swap that got more than was asked for, and no other quote for it."""
+    swap = swap_of(told(a_swap(refund_address=USER), **more))
+    change = refuse(
+        swap,
+        Refused.ABOVE_MAXIMUM,
+        at=NOON,
+        available=PLENTY,
+        paid_id=paid_id_of(swap),
+    )
+    return swap_of(change)
 
 
 class TestStart:
@@ -419,7 +265,7 @@ class TestReorg:
         assert [d.is_booked for d in change.deposits] == [False]
 
     def test_of_one_part_paid_and_another_not_is_for_a_person(self) -> None:
-        swap = swap_of(told(a_swap(refund_address=USER), units=2 * REQUESTED))
+        swap = filled(units=2 * REQUESTED)
         [leg] = swap.deposits
         half_paid = swap_of(paid(out(swap_of(started(swap, leg)), leg), leg=leg))
 
@@ -427,7 +273,7 @@ class TestReorg:
             told(half_paid, "reverted", units=2 * REQUESTED)
 
     def test_takes_both_parts_back_while_neither_is_paid(self) -> None:
-        swap = swap_of(told(a_swap(refund_address=USER), units=2 * REQUESTED))
+        swap = filled(units=2 * REQUESTED)
         [leg] = swap.deposits
         swap = swap_of(started(swap, leg))
 

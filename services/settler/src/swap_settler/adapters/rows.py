@@ -68,6 +68,7 @@ def _to_quote(row: Row) -> QuoteTerms:
         payout_base_units=int(quote["receive_base_units"]),
         min_payout_base_units=int(quote["min_receive_base_units"]),
         fee_base_units=int(quote["total_fee_base_units"]),
+        slippage_ppm=int(quote["slippage_ppm"]),
         source_usd_e18=int(quote["source_usd_e18"]),
         destination_usd_e18=int(quote["destination_usd_e18"]),
         source_native_usd_e18=int(quote["source_native_usd_e18"]),
@@ -169,6 +170,12 @@ def refund_due_rows(changes: Sequence[Changes]) -> Sequence[Values]:
         if c.swap is not None
         for leg in c.refunds_due
     ]
+
+
+def requote_due_rows(changes: Sequence[Changes]) -> Sequence[Values]:
+    """Return the swaps that the last fact about them left asking."""
+    last = {c.swap.id: c.is_requote_due for c in changes if c.swap is not None}
+    return [{"swap_id": id} for id, is_due in last.items() if is_due]
 
 
 def deposit_row(deposit: Deposit) -> Values:

@@ -4,6 +4,8 @@ from typing import Final
 
 from swap_runtime.sql import sql
 
+REQUOTE_DUE: Final = "requote_due"  # the channel of who asks the quoter
+
 # Sorted, and held to the end of the transaction: the first in the order of all locks.
 LOCK_KEYS: Final = sql("""
 SELECT pg_advisory_xact_lock(lock) FROM (
@@ -99,6 +101,21 @@ SELECT id, swap_id, deposit_id FROM refund_due
 WHERE network = :network AND due_at <= now() ORDER BY due_at, id LIMIT :limit
 """)
 DROP_REFUNDS_DUE: Final = sql("DELETE FROM refund_due WHERE id = ANY(CAST(:ids AS bigint[]))")
+# What is due already is due at once: another sum is there.
+ADD_REQUOTES_DUE: Final = sql("""
+INSERT INTO requote_due (swap_id)
+SELECT * FROM unnest(CAST(:swap_id AS uuid[]))
+ON CONFLICT (swap_id) DO UPDATE SET due_at = now(), since = now()
+""")
+# Not locked: what it is about is decided under the lock of its swap.
+REQUOTES_DUE: Final = sql("""
+SELECT swap_id, now() - since AS waited FROM requote_due
+WHERE due_at <= now() ORDER BY due_at, swap_id LIMIT :limit
+""")
+POSTPONE_REQUOTES: Final = sql("""
+UPDATE requote_due SET due_at = now() + :pause WHERE swap_id = ANY(CAST(:ids AS uuid[]))
+""")
+DROP_REQUOTES_DUE: Final = sql("DELETE FROM requote_due WHERE swap_id = ANY(CAST(:ids AS uuid[]))")
 ADD_INVENTORY: Final = sql("""
 INSERT INTO inventory (network, token)
 SELECT network, token FROM unnest(CAST(:networks AS text[]), CAST(:tokens AS text[]))
@@ -139,7 +156,12 @@ SELECT * FROM unnest(
     CAST(:trace_id AS text[]))
 ON CONFLICT (id) DO UPDATE SET
     sequence = excluded.sequence, status = excluded.status,
-    refund_address = excluded.refund_address, quote_locked_at = excluded.quote_locked_at,
+    refund_address = excluded.refund_address,
+    requested_base_units = excluded.requested_base_units,
+    payout_base_units = excluded.payout_base_units, fee_base_units = excluded.fee_base_units,
+    quote = excluded.quote, quote_revision = excluded.quote_revision,
+    quote_expires_at = excluded.quote_expires_at, last_requoted_at = excluded.last_requoted_at,
+    quote_locked_at = excluded.quote_locked_at,
     fail_reason = excluded.fail_reason, expires_at = excluded.expires_at,
     changed_at = excluded.changed_at, closed_at = excluded.closed_at
 """)

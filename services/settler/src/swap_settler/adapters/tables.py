@@ -245,6 +245,14 @@ class RefundDueRow(Table, table=True):
     due_at: datetime = _at()
 
 
+class RequoteDueRow(Table, table=True):
+    __tablename__ = "requote_due"
+
+    swap_id: UUID = _uuid(key=True)
+    due_at: datetime = _at()
+    since: datetime = _at()
+
+
 class SignerRow(Table, table=True):
     __tablename__ = "signer"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from swap_runtime.columns import columns
@@ -20,6 +20,7 @@ from swap_settler.adapters.rows import (
     deposit_row,
     intent_row,
     refund_due_rows,
+    requote_due_rows,
     swap_row,
     to_deposit,
     to_intent,
@@ -96,6 +97,15 @@ class PostgresWork:
     async def drop_refunds_due(self, ids: Sequence[int]) -> None:
         await self._connection.execute(statements.DROP_REFUNDS_DUE, {"ids": list(ids)})
 
+    async def settle_requotes_due(
+        self, done: Sequence[UUID], again: Sequence[UUID], *, pause: timedelta
+    ) -> None:
+        if done:
+            await self._connection.execute(statements.DROP_REQUOTES_DUE, {"ids": list(done)})
+        if again:
+            values = {"ids": list(again), "pause": pause}
+            await self._connection.execute(statements.POSTPONE_REQUOTES, values)
+
     async def flush(self, changes: Sequence[Changes], outgoing: Sequence[Outgoing]) -> None:
         # The last word per row: changes come in the order of their messages.
         swaps = [(c, c.swap) for c in changes if c.swap is not None]
@@ -114,6 +124,7 @@ class PostgresWork:
             if dead:
                 await self._connection.execute(statements.PROVE_DEAD, {"ids": dead})
             await self._save(statements.ADD_REFUNDS_DUE, refund_due_rows(changes))
+            await self._save(statements.ADD_REQUOTES_DUE, requote_due_rows(changes))
         news = await self._book(changes)
         async with self._connection.together():
             await self._save(

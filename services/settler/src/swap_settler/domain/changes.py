@@ -31,6 +31,7 @@ class Changes:
     intents: tuple[Intent, ...] = ()
     ledger: tuple[LedgerTransaction, ...] = ()
     refunds_due: tuple[Leg, ...] = ()  # legs of the swap whose refund can be worked out now
+    is_requote_due: bool = False  # the quoter is to be asked about what the swap holds now
     halt: Halt | None = None
     trace_id: str | None = None  # of the message that caused it; None for what we do by ourselves
 

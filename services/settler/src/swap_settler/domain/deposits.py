@@ -15,6 +15,7 @@ from swap_settler.domain.facts import DepositFact, Said
 from swap_settler.domain.refunds import released
 from swap_settler.domain.settling import (
     Settled,
+    changes_of,
     give_back_deposit,
     lock_quote,
     settle,
@@ -55,7 +56,7 @@ def decide(swap: Swap, fact: DepositFact, *, at: datetime, available: int, paid_
             done = _confirmed(swap.on(at), deposit, at, available=available, paid_id=paid_id)
         case Said.REVERTED:
             done = _reverted(swap.on(at), deposit, known, at)
-    return _changes(swap, done)
+    return changes_of(swap, done)
 
 
 def attach(
@@ -69,7 +70,7 @@ def attach(
     done = Settled(lock_quote(told, at))
     if entries:
         done = settle(done.swap, at, available=available, paid_id=paid_id)
-    return _changes(swap, done.after(*entries))
+    return changes_of(swap, done.after(*entries))
 
 
 def decide_unmatched(known: Deposit | None, fact: DepositFact, *, is_ours: bool) -> Changes:
@@ -113,18 +114,6 @@ def _after(known: Deposit | None, told: Deposit) -> Deposit:
         is_booked=known.is_booked,
         returned_base_units=known.returned_base_units,
         heard_at=known.heard_at,
-    )
-
-
-def _changes(before: Swap, done: Settled) -> Changes:
-    after = done.swap.deposits.values()
-    return Changes(
-        swap=done.swap,
-        previous_status=before.status,
-        deposits=tuple(d for d in after if before.deposits.get(d.id) != d),
-        intents=done.intents,
-        ledger=done.entries,
-        refunds_due=done.refunds_due,
     )
 
 
@@ -176,8 +165,11 @@ def _credit(
 def _reverted(swap: Swap, deposit: Deposit, known: Deposit | None, at: datetime) -> Settled:
     if known is None or not known.is_booked:
         gone = swap.with_deposit(replace(deposit, state=DepositState.REVERTED))
-        is_waiting = swap.status is Status.DEPOSIT_PENDING
-        return Settled(with_time(unlock_quote(gone), at) if is_waiting else gone)
+        if swap.status is not Status.DEPOSIT_PENDING:
+            return Settled(gone)
+        left = with_time(unlock_quote(gone), at)
+        # The rest of it may have waited for what is gone.
+        return Settled(left, is_requote_due=left.asks_for_another_quote)
     legs = _legs(known)
     paid = {_paid(swap, leg) for leg in legs}
     if paid == {Paid.NOT}:
@@ -211,7 +203,8 @@ def _taken_back(swap: Swap, known: Deposit, *, version: int, at: datetime) -> Se
         return done
     match swap.status:
         case Status.DEPOSIT_PENDING:
-            return replace(done, swap=with_time(unlock_quote(done.swap), at))
+            left = with_time(unlock_quote(done.swap), at)
+            return replace(done, swap=left, is_requote_due=left.asks_for_another_quote)
         case Status.PAYOUT_PENDING | Status.REFUND_PENDING:
             return replace(done, swap=waits_again(done.swap, at))
         case _:

@@ -7,25 +7,23 @@ from datetime import datetime
 
 from swap_domain.lifecycle import Status, Trigger
 from swap_settler.domain.changes import NOTHING, Changes
-from swap_settler.domain.settling import give_back
+from swap_settler.domain.settling import changes_of, give_back
 from swap_settler.domain.swap import FailReason, Swap
 
 
 def decide(swap: Swap, *, at: datetime) -> Changes:
     """Expire a swap that nobody funded; of one that got a part of it, the part goes back.
 
-    What was seen and is not final keeps a swap waiting, whatever the clock says.
+    What was seen and is not final keeps a swap waiting, whatever the clock says; so does a whole
+    sum that the quoter is asked about, which has a deadline of its own.
     """
     if swap.status is not Status.DEPOSIT_PENDING or swap.expires_at >= at or swap.open_deposits:
+        return NOTHING
+    if swap.asks_for_another_quote and not swap.lacks_base_units:
         return NOTHING
     due = swap.on(at)
     if swap.credited_base_units:
         done = give_back(due, FailReason.RECEIVED_LESS, at)
-        return Changes(
-            swap=done.swap,
-            previous_status=swap.status,
-            ledger=done.entries,
-            refunds_due=done.refunds_due,
-        )
+        return changes_of(swap, done)
     expired = replace(due.after(Trigger.DEPOSIT_WINDOW_CLOSED), closed_at=at)
     return Changes(swap=expired, previous_status=swap.status)

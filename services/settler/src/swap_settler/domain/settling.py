@@ -11,6 +11,7 @@ from swap_domain.lifecycle import Trigger
 from swap_domain.money import Asset, Rounding, convert
 from swap_settler.domain import ledger
 from swap_settler.domain.accounts import LedgerTransaction
+from swap_settler.domain.changes import Changes
 from swap_settler.domain.swap import (
     Deposit,
     DepositState,
@@ -34,15 +35,30 @@ class Settled:
     intents: tuple[Intent, ...] = ()
     entries: tuple[LedgerTransaction, ...] = ()
     refunds_due: tuple[Leg, ...] = ()
+    is_requote_due: bool = False
 
     def after(self, *entries: LedgerTransaction, intents: tuple[Intent, ...] = ()) -> Settled:
         """Return it with what was written before."""
         return replace(self, entries=(*entries, *self.entries), intents=(*intents, *self.intents))
 
 
+def changes_of(before: Swap, done: Settled) -> Changes:
+    """Return what is to be saved of all steps of a fact."""
+    after = done.swap.deposits.values()
+    return Changes(
+        swap=done.swap,
+        previous_status=before.status,
+        deposits=tuple(d for d in after if before.deposits.get(d.id) != d),
+        intents=done.intents,
+        ledger=done.entries,
+        refunds_due=done.refunds_due,
+        is_requote_due=done.is_requote_due,
+    )
+
+
 def lock_quote(swap: Swap, at: datetime) -> Swap:
     """Return the swap with its quote locked, if what came on time reaches what was asked for."""
-    if swap.quote.locked_at is not None:
+    if swap.quote.locked_at is not None or not swap.quote.requested_base_units:
         return swap
     on_time = sum(
         d.base_units
@@ -63,16 +79,21 @@ def unlock_quote(swap: Swap) -> Swap:
 
 
 def settle(swap: Swap, at: datetime, *, available: int, paid_id: int) -> Settled:
-    """Execute the quote once the credited sum reaches what was quoted, or give the money back.
+    """Execute a quote that was met on time to the base unit; ask for another for anything else.
 
-    Parts add up until the deadline. What is more than was asked for goes back on its own leg.
+    While what was seen on time reaches the sum, and is not all final, it is waited for.
 
     :param available: what the destination's locked inventory can pay.
     """
-    if swap.credited_base_units < swap.quote.requested_base_units:
+    if swap.asks_for_another_quote:
+        return Settled(swap, is_requote_due=True)
+    if not swap.credited_base_units or swap.lacks_base_units:
         return Settled(swap)
-    if swap.quote.locked_at is None:
-        return give_back(swap, FailReason.DEGRADED_QUOTE, at)
+    return fill(swap, at, available=available, paid_id=paid_id)
+
+
+def fill(swap: Swap, at: datetime, *, available: int, paid_id: int) -> Settled:
+    """Pay what was quoted; what is more than was quoted for goes back on its own leg."""
     if available < swap.quote.payout_base_units:
         return give_back(swap, FailReason.INSUFFICIENT_LIQUIDITY, at)
     filled = _without_excess(swap)

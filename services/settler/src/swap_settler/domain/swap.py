@@ -52,6 +52,7 @@ class FailReason(StrEnum):
     RECEIVED_LESS = "received_less_than_valid_range"
     RECEIVED_MORE = "received_more_than_valid_range"
     DEGRADED_QUOTE = "degraded_quote"
+    ROUTE_UNAVAILABLE = "swap_route_unavailable"
     INSUFFICIENT_LIQUIDITY = "insufficient_liquidity"
     DESTINATION_UNAVAILABLE = "destination_unavailable"
     REFUND_BELOW_COST = "refund_below_cost"
@@ -187,6 +188,7 @@ class QuoteTerms:
     payout_base_units: int  # destination
     min_payout_base_units: int  # destination
     fee_base_units: int  # source; all of it
+    slippage_ppm: int
     source_usd_e18: int
     destination_usd_e18: int
     source_native_usd_e18: int
@@ -259,6 +261,22 @@ class Swap:
     def credited_base_units(self) -> int:
         """What the user has brought to the main leg, final under its tier."""
         return sum(d.main_base_units for d in self.booked if d.state is DepositState.CREDITED)
+
+    @property
+    def lacks_base_units(self) -> int:
+        """What is missing of what was asked for."""
+        return max(self.quote.requested_base_units - self.credited_base_units, 0)
+
+    @property
+    def asks_for_another_quote(self) -> bool:
+        """Whether what is there is not what the quote is for: too late, a part, or more.
+
+        What was seen on time and reaches the sum holds the quote until all of it is final.
+        """
+        credited = self.credited_base_units
+        if self.status is not Status.DEPOSIT_PENDING or not credited:
+            return False
+        return self.quote.locked_at is None or credited > self.quote.requested_base_units
 
     def on(self, at: datetime) -> Swap:
         """Return the swap after one more fact. Every fact spends one sequence."""

@@ -9,6 +9,7 @@ from swap_chains.evm.codec import intent_id
 from swap_chains.evm.memos import memo_number
 from swap_contracts.deposits import DepositChanged
 from swap_contracts.payouts import PayoutChanged
+from swap_contracts.quoting import Quote
 from swap_contracts.swaps import SwapRequested
 from swap_domain.catalogue import Catalogue, Network
 from swap_domain.lifecycle import Status
@@ -70,21 +71,26 @@ def to_swap(body: SwapRequested, *, at: datetime, trace_id: str) -> Swap:
             created_at=body.created_at,
             trace_id=trace_id,
         ),
-        quote=QuoteTerms(
-            document=quote.model_dump_json(),
-            requested_base_units=int(quote.requested_base_units),
-            payout_base_units=int(quote.receive_base_units),
-            min_payout_base_units=int(quote.min_receive_base_units),
-            fee_base_units=int(quote.total_fee_base_units),
-            source_usd_e18=int(quote.source_usd_e18),
-            destination_usd_e18=int(quote.destination_usd_e18),
-            source_native_usd_e18=int(quote.source_native_usd_e18),
-            expires_at=body.quote_expires_at,
-        ),
+        quote=to_quote_terms(quote, expires_at=body.quote_expires_at),
         status=Status.DEPOSIT_PENDING,
         sequence=1,
         expires_at=body.expires_at,
         changed_at=at,
+    )
+
+
+def to_quote_terms(quote: Quote, *, expires_at: datetime) -> QuoteTerms:
+    return QuoteTerms(
+        document=quote.model_dump_json(),
+        requested_base_units=int(quote.requested_base_units),
+        payout_base_units=int(quote.receive_base_units),
+        min_payout_base_units=int(quote.min_receive_base_units),
+        fee_base_units=int(quote.total_fee_base_units),
+        slippage_ppm=quote.slippage_ppm,
+        source_usd_e18=int(quote.source_usd_e18),
+        destination_usd_e18=int(quote.destination_usd_e18),
+        source_native_usd_e18=int(quote.source_native_usd_e18),
+        expires_at=expires_at,
     )
 
 

@@ -1,0 +1,142 @@
+"""From money that is not what a quote was for to another quote, or back to its owner."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from swap_contracts.quoting import QuoteAnswer, QuoteQuestion
+from swap_runtime.clock import Clock
+from swap_runtime.crashpoint import crashpoint
+from swap_settler import observe
+from swap_settler.domain.changes import Changes
+from swap_settler.domain.inventory import AssetKey
+from swap_settler.domain.requotes import Refused, accept, floor_of, refuse
+from swap_settler.domain.swap import QuoteTerms, Swap
+from swap_settler.ports import DueRequote, DueRequotes, Pricing, UnitOfWork
+from swap_settler.usecases.announcing import Announcer
+from swap_settler.usecases.facts import paid_id_of, to_quote_terms
+from swap_settler.usecases.folding import Folding
+
+Answer = QuoteAnswer | Refused
+
+
+class RequoteSwaps:
+    """Ask the quoter about what is there, and execute what it offers or send the money back.
+
+    It is asked between two transactions. A swap that holds another sum by then stays due. While
+    the quoter is away, what nobody was promised anything for waits; that has an end.
+    """
+
+    def __init__(
+        self,
+        unit_of_work: UnitOfWork,
+        *,
+        requotes: DueRequotes,
+        pricing: Pricing,
+        clock: Clock,
+        announcer: Announcer,
+        patience: timedelta,
+        pause: timedelta,
+        limit: int = 50,
+    ) -> None:
+        self._unit_of_work = unit_of_work
+        self._requotes = requotes
+        self._pricing = pricing
+        self._clock = clock
+        self._announcer = announcer
+        self._patience = patience
+        self._pause = pause
+        self._limit = limit
+
+    async def __call__(self) -> bool:
+        """Do one batch and return whether there may be more."""
+        due = await self._requotes.due(limit=self._limit)
+        if not due:
+            return False
+        async with self._unit_of_work() as work:
+            swaps = await work.lock_swaps_by_id({one.swap_id for one in due})
+        asking = [swap for swap in swaps.values() if swap.asks_for_another_quote]
+        answers = await asyncio.gather(*(self._pricing.quote(_question(s)) for s in asking))
+        crashpoint("settler.before_requote")
+        told = dict(zip((swap.id for swap in asking), answers, strict=True))
+        await self._apply(due, swaps, told)
+        return len(due) == self._limit
+
+    async def _apply(
+        self,
+        due: Sequence[DueRequote],
+        asked: Mapping[UUID, Swap],
+        answers: Mapping[UUID, Answer],
+    ) -> None:
+        now = self._clock()
+        async with self._unit_of_work() as work:
+            swaps = await work.lock_swaps_by_id({one.swap_id for one in due})
+            inventory = await work.lock_inventory(_assets(swaps.values()))
+            folding = Folding(swaps, inventory)
+            done: list[UUID] = []
+            again: list[UUID] = []
+            for one in due:
+                swap, answer = swaps[one.swap_id], answers.get(one.swap_id)
+                if _is_another(swap, asked[swap.id], answer):
+                    continue  # what made it another wrote it down as due
+                if answer is Refused.NO_ANSWER and self._waits(swap, one.waited):
+                    again.append(swap.id)
+                    continue
+                done.append(swap.id)
+                if answer is not None:
+                    change = self._change(folding, swap, answer, now)
+                    folding.add(change, trace_id=swap.terms.trace_id)
+            await work.settle_requotes_due(done, again, pause=self._pause)
+            await work.flush(folding.changes, self._announcer.outgoing(folding.changes, at=now))
+        observe.changed(folding.changes)
+        observe.requoted(folding.changes)
+
+    def _waits(self, swap: Swap, waited: timedelta) -> bool:
+        """A part waits until the swap's deadline; a promise does not wait at all."""
+        if swap.lacks_base_units:
+            return swap.asks_for_another_quote
+        return swap.quote.locked_at is None and waited < self._patience
+
+    def _change(self, folding: Folding, swap: Swap, answer: Answer, now: datetime) -> Changes:
+        available = folding.available(swap.terms.destination)
+        if isinstance(answer, Refused):
+            return refuse(swap, answer, at=now, available=available, paid_id=paid_id_of(swap))
+        offer = _offer(swap, answer, now)
+        return accept(swap, offer, at=now, available=available, paid_id=paid_id_of(swap))
+
+
+def _question(swap: Swap) -> QuoteQuestion:
+    source, destination = swap.terms.source, swap.terms.destination
+    return QuoteQuestion.model_validate(
+        {
+            "source_network": source.network,
+            "source_token": source.token,
+            "destination_network": destination.network,
+            "destination_token": destination.token,
+            "method": swap.terms.method.value,
+            "base_units": str(swap.credited_base_units),
+            "slippage_ppm": swap.quote.slippage_ppm,
+        }
+    )
+
+
+def _offer(swap: Swap, answer: QuoteAnswer, now: datetime) -> QuoteTerms:
+    """Return the offer with the least that the user agreed to, whatever its own is."""
+    floor = floor_of(swap, int(answer.quote.requested_base_units))
+    quote = answer.quote.model_copy(update={"min_receive_base_units": str(floor)})
+    return to_quote_terms(quote, expires_at=now + timedelta(seconds=answer.lifetime_seconds))
+
+
+def _is_another(swap: Swap, asked: Swap, answer: Answer | None) -> bool:
+    """Whether the answer is about a sum that is there no more."""
+    if swap.credited_base_units != asked.credited_base_units:
+        return True
+    return answer is None and swap.asks_for_another_quote
+
+
+def _assets(swaps: Iterable[Swap]) -> set[AssetKey]:
+    ends = (end for swap in swaps for end in (swap.terms.source, swap.terms.destination))
+    return {(end.network, end.token) for end in ends}

@@ -1,0 +1,78 @@
+"""The settler's books on Postgres, as a row of what may come is played on them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from itertools import count
+
+from services.settler.tests.factories import ETHEREUM, SIGNER, USDC, swap_id
+from services.settler.tests.integration.lanes import ASSIGN, SIGN
+from services.settler.tests.money_rows import NUMBER
+from swap_runtime.database import Engine
+from swap_runtime.sql import sql
+from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
+from swap_settler.domain.accounts import AccountKind
+from swap_settler.domain.swap import Intent, Leg, Swap
+
+BALANCE = sql("""
+SELECT coalesce(sum(-balance), 0) AS owed FROM account
+WHERE (kind, network, token, swap_id) = (:kind, :network, :token, :swap_id)
+    AND deposit_id IS NOT DISTINCT FROM :leg
+""")
+SUMS = sql("""
+SELECT account.network, account.token, sum(posting.base_units) AS total
+FROM posting JOIN account ON account.id = posting.account_id GROUP BY 1, 2
+""")
+WATCHED = sql("""
+INSERT INTO watch_cursor (network, number, hash, parent_hash, time, finalized_number, start_number,
+                          checked_number, last_outbox_id)
+VALUES (:network, 9, '0x1', '0x2', :time, 9, 0, 0, 0)
+ON CONFLICT (network) DO UPDATE SET time = excluded.time
+""")
+WAITED = sql("UPDATE requote_due SET since = since - CAST(:duration AS interval), due_at = now()")
+
+
+class PostgresBooks:
+    def __init__(self, engine: Engine, watcher: Engine, *, number: int = NUMBER) -> None:
+        self._engine = engine
+        self._watcher = watcher
+        self._number = number
+        self._nonces = count()
+
+    async def swap(self) -> Swap:
+        async with PostgresUnitOfWork(self._engine, consumer="settler")() as work:
+            return (await work.lock_swaps_by_id([swap_id(self._number)]))[swap_id(self._number)]
+
+    async def balance(self, kind: AccountKind, leg: Leg) -> int:
+        values = {
+            "kind": kind.value,
+            "network": ETHEREUM,
+            "token": USDC[ETHEREUM],
+            "swap_id": swap_id(self._number),
+            "leg": leg,
+        }
+        async with self._engine.connect() as connection:
+            return int(await connection.scalar(BALANCE, values) or 0)
+
+    async def sums(self) -> Mapping[tuple[str, str], int]:
+        async with self._engine.connect() as connection:
+            rows = await connection.execute(SUMS, {})
+        return {(row.network, row.token): int(row.total) for row in rows}
+
+    async def sign(self, intent: Intent, transaction_hash: str) -> None:
+        slot = {"network": intent.network, "signer": SIGNER, "nonce": next(self._nonces)}
+        async with self._engine.begin() as connection:
+            for statement in ASSIGN:
+                values = {**slot, "id": intent.id}
+                names = {name for name in values if f":{name}" in statement}
+                await connection.execute(sql(statement), {name: values[name] for name in names})
+            await connection.execute(sql(SIGN), {**slot, "hash": transaction_hash})
+
+    async def watched(self, at: datetime) -> None:
+        async with self._watcher.begin() as connection:
+            await connection.execute(WATCHED, {"network": ETHEREUM, "time": at})
+
+    async def wait_for_the_quoter(self, duration: timedelta) -> None:
+        async with self._engine.begin() as connection:
+            await connection.execute(WAITED, {"duration": duration})

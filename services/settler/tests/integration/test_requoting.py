@@ -1,0 +1,135 @@
+"""Requotes on a real Postgres: asked about outside any transaction, applied once, whatever dies."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from services.settler.tests.factories import (
+    LATER,
+    PAYOUT,
+    REQUESTED,
+    a_deposit_message,
+    a_request,
+    funding,
+)
+from services.settler.tests.integration.postgres_books import PostgresBooks
+from services.settler.tests.settlers import Quoter, Settler
+from swap_contracts.quoting import QuoteAnswer, QuoteQuestion
+from swap_domain.lifecycle import Status
+from swap_runtime.database import Engine
+from swap_runtime.sql import sql
+from swap_settler.adapters.due_requotes import PostgresDueRequotes
+from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
+from swap_settler.domain.requotes import Refused
+from swap_settler.usecases import requote_swaps
+
+pytestmark = pytest.mark.connected
+
+
+class Killed(BaseException):
+    """Stands for the end of the process."""
+
+
+@pytest.fixture
+async def run(engine: Engine) -> Settler:
+    """Return a settler whose only swap got its money late."""
+    run = Settler(
+        PostgresUnitOfWork(engine, consumer="settler"), requotes=PostgresDueRequotes(engine)
+    )
+    await run.deposits(funding())
+    await run.requests(a_request())
+    run.now = LATER
+    await run.deposits(a_deposit_message(block_time=LATER))
+    return run
+
+
+@pytest.fixture
+def books(engine: Engine, watcher: Engine) -> PostgresBooks:
+    return PostgresBooks(engine, watcher)
+
+
+async def due(engine: Engine) -> int:
+    return len(await PostgresDueRequotes(engine).due(limit=10))
+
+
+async def test_s1_a_crash_before_the_answer_is_applied_is_asked_again(
+    run: Settler, books: PostgresBooks, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def crashpoint(name: str) -> None:
+        monkeypatch.undo()
+        raise Killed(name)
+
+    monkeypatch.setattr(requote_swaps, "crashpoint", crashpoint)
+    with pytest.raises(Killed):
+        await run.requote_swaps()
+    assert await due(engine) == 1
+
+    await run.requote_swaps()
+
+    swap = await books.swap()
+    assert (swap.status, swap.quote.revision) == (Status.PAYOUT_PENDING, 1)
+    assert [intent.base_units for intent in swap.intents.values()] == [PAYOUT]
+    assert await due(engine) == 0
+
+
+async def test_is_applied_once_by_many(run: Settler, books: PostgresBooks) -> None:
+    await asyncio.gather(*(run.requote_swaps() for _ in range(4)))
+
+    swap = await books.swap()
+    assert (swap.quote.revision, len(swap.intents)) == (1, 1)
+
+
+async def test_keeps_the_quote_that_was_paid(run: Settler, books: PostgresBooks) -> None:
+    run.quoter.share_ppm = 995_000
+
+    await run.requote_swaps()
+
+    swap = await books.swap()
+    assert swap.output is not None
+    assert swap.quote.payout_base_units == swap.output.base_units == 995_000
+    assert swap.quote.last_requoted_at == swap.quote.locked_at == LATER
+    assert swap.quote.expires_at > LATER
+
+
+class Interrupted(Quoter):
+    """Money comes while it thinks."""
+
+    def __init__(self, run: Settler) -> None:
+        super().__init__()
+        self._run = run
+
+    async def quote(self, question: QuoteQuestion) -> QuoteAnswer | Refused:
+        if not self.asked:
+            more = a_deposit_message(nth=1, units=REQUESTED, block_time=LATER)
+            await self._run.deposits(more)
+        return await super().quote(question)
+
+
+async def test_an_answer_about_a_sum_that_is_there_no_more_is_not_applied(
+    run: Settler, books: PostgresBooks
+) -> None:
+    quoter = Interrupted(run)
+    run.requote_swaps._pricing = quoter
+
+    await run.requote_swaps()
+    assert (await books.swap()).status is Status.DEPOSIT_PENDING
+    await run.requote_swaps()
+
+    assert [int(q.base_units) for q in quoter.asked] == [REQUESTED, 2 * REQUESTED]
+    swap = await books.swap()
+    assert (swap.quote.revision, swap.quote.payout_base_units) == (1, 2 * PAYOUT)
+
+
+async def test_a_quoter_that_is_away_is_asked_again_after_a_pause(
+    run: Settler, books: PostgresBooks, engine: Engine
+) -> None:
+    run.quoter.refused = Refused.NO_ANSWER
+
+    await run.requote_swaps()
+
+    assert (await books.swap()).status is Status.DEPOSIT_PENDING
+    assert await due(engine) == 0
+    async with engine.connect() as connection:
+        assert await connection.scalar(sql("SELECT due_at > now() FROM requote_due")) is True

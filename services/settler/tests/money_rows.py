@@ -1,0 +1,276 @@
+"""What may come for a swap, row by row, and what has to become of every base unit of it.
+
+The rows are those of docs/money.md. They are data: unit tests play them in memory, integration
+tests on Postgres, and each of them for every funding method.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from services.settler.tests.factories import (
+    DEADLINE,
+    HOUR,
+    LATER,
+    MINUTE,
+    NOON,
+    PAYOUT,
+    PLENTY,
+    REQUESTED,
+)
+from swap_chains.evm.memos import encode_memo
+from swap_domain.lifecycle import Status
+from swap_settler.domain.requotes import Refused
+from swap_settler.domain.swap import FailReason
+
+NUMBER: Final = 7
+# How each method's deposits are told. A new method is one more line.
+METHODS: Final[Mapping[str, Mapping[str, Any]]] = {
+    "depository": {"kind": "deposited", "sequence_number": NUMBER},
+    "direct": {
+        "kind": "token_transfer",
+        "sequence_number": None,
+        "memo": "0x" + encode_memo(NUMBER).hex(),
+    },
+}
+HALF: Final = REQUESTED // 2
+WORST_PPM: Final = 900_000  # below what any of these users agreed to
+AFTER: Final = DEADLINE + HOUR
+COST: Final = 190  # of a refund, at what the chain in memory asks
+
+
+@dataclass(frozen=True)
+class Comes:
+    """A deposit becomes final, or a moment passes in which one was seen, or taken."""
+
+    units: int = REQUESTED
+    at: datetime = NOON + MINUTE
+    state: str = "confirmed"
+    nth: int = 0
+
+
+@dataclass(frozen=True)
+class Row:
+    """Where the money is when all is done, with a refund address and without."""
+
+    name: str
+    comes: tuple[Comes, ...]
+    paid: int = 0  # to the recipient, of the destination token
+    main: int = 0  # what goes back from the main leg, its refund's cost included
+    own: tuple[int, ...] = ()  # what goes back on legs of their own, likewise
+    reason: FailReason | None = None
+    status: Status | None = None  # where neither payment nor refund ends it
+    share_ppm: int | None = None  # what the quoter offers, where not what it did before
+    refused: Refused | None = None
+    is_over: bool = False  # whether the deadline passes in the end
+    waits: bool = False  # whether a quoter that is away is waited for as long as it takes
+    revision: int = 0
+    liquidity: int = PLENTY
+
+
+def at_once(*units: int, **more: Any) -> tuple[Comes, ...]:
+    return tuple(Comes(sum_, nth=nth, **more) for nth, sum_ in enumerate(units))
+
+
+def seen_together(*units: int) -> tuple[Comes, ...]:
+    """Return deposits that were all seen before the first of them was final."""
+    return at_once(*units, state="seen") + at_once(*units)
+
+
+LATE: Final = {"at": LATER}
+
+ROWS: Final = (
+    Row("exactly what was asked for", at_once(REQUESTED), paid=PAYOUT),
+    # Partial
+    Row(
+        "a part above the minimum is swapped for what it is worth",
+        at_once(HALF),
+        paid=PAYOUT // 2,
+        revision=1,
+    ),
+    Row(
+        "a part that is worth less than its share of the minimum",
+        at_once(HALF),
+        main=HALF,
+        reason=FailReason.DEGRADED_QUOTE,
+        share_ppm=WORST_PPM,
+    ),
+    Row(
+        "parts that are seen before one of them is final add up",
+        seen_together(HALF, HALF),
+        paid=PAYOUT,
+    ),
+    Row(
+        "a part below the minimum waits for the deadline",
+        at_once(1000),
+        main=1000,
+        reason=FailReason.RECEIVED_LESS,
+        refused=Refused.BELOW_MINIMUM,
+        is_over=True,
+    ),
+    Row(
+        "a part that nobody can price waits for the deadline",
+        at_once(HALF),
+        main=HALF,
+        reason=FailReason.RECEIVED_LESS,
+        refused=Refused.NO_ANSWER,
+        is_over=True,
+    ),
+    Row(
+        "the rest of a part goes back when the part was swapped",
+        at_once(HALF, HALF),
+        paid=PAYOUT // 2,
+        own=(HALF,),
+        revision=1,
+    ),
+    # More than asked
+    Row(
+        "more than was asked for is swapped where limits allow it",
+        at_once(3 * REQUESTED),
+        paid=3 * PAYOUT,
+        revision=1,
+    ),
+    Row(
+        "of more than the maximum the rest goes back",
+        at_once(3 * REQUESTED),
+        paid=PAYOUT,
+        own=(2 * REQUESTED,),
+        refused=Refused.ABOVE_MAXIMUM,
+    ),
+    Row(
+        "of more than can be paid the rest goes back",
+        at_once(3 * REQUESTED),
+        paid=PAYOUT,
+        own=(2 * REQUESTED,),
+        liquidity=2 * PAYOUT,
+    ),
+    Row(
+        "of more than can be priced the rest goes back, and nobody waits",
+        at_once(3 * REQUESTED),
+        paid=PAYOUT,
+        own=(2 * REQUESTED,),
+        refused=Refused.NO_ANSWER,
+    ),
+    Row(
+        "more is never worth less than what was promised",
+        at_once(REQUESTED + 1000),
+        paid=PAYOUT,
+        own=(1000,),
+        share_ppm=995_000,
+    ),
+    # Outside the maximum
+    Row(
+        "a late deposit above the maximum",
+        at_once(3 * REQUESTED, **LATE),
+        main=3 * REQUESTED,
+        reason=FailReason.RECEIVED_MORE,
+        refused=Refused.ABOVE_MAXIMUM,
+    ),
+    # A second deposit, after the first was accepted
+    Row(
+        "a second deposit", at_once(REQUESTED, 5000), paid=PAYOUT, own=(5000,)
+    ),
+    Row(
+        "a second deposit after the end of the first one's swap",
+        (Comes(), Comes(5000, at=AFTER, nth=1)),
+        paid=PAYOUT,
+        own=(5000,),
+    ),
+    # Somebody else's dust
+    Row(
+        "dust alone moves nothing by itself",
+        at_once(1),
+        status=Status.DEPOSIT_PENDING,
+    ),
+    Row(
+        "dust before the money counts",
+        at_once(1, REQUESTED),
+        paid=(REQUESTED + 1) * 998_000 // 1_000_000,
+        revision=1,
+    ),
+    # After the quote has expired
+    Row(
+        "a late deposit is swapped for what it is worth now",
+        at_once(REQUESTED, **LATE),
+        paid=995_000,
+        share_ppm=995_000,
+        revision=1,
+    ),
+    Row(
+        "a late deposit that is worth less than the minimum",
+        at_once(REQUESTED, **LATE),
+        main=REQUESTED,
+        reason=FailReason.DEGRADED_QUOTE,
+        share_ppm=WORST_PPM,
+    ),
+    Row(
+        "a late deposit that nobody can price",
+        at_once(REQUESTED, **LATE),
+        main=REQUESTED,
+        reason=FailReason.ROUTE_UNAVAILABLE,
+        refused=Refused.NO_ANSWER,
+        waits=True,
+    ),
+    Row(
+        "a late deposit that cannot be paid",
+        at_once(REQUESTED, **LATE),
+        main=REQUESTED,
+        reason=FailReason.INSUFFICIENT_LIQUIDITY,
+        liquidity=PAYOUT - 1,
+    ),
+    Row(
+        "a late deposit below a minimum that rose",
+        at_once(REQUESTED, **LATE),
+        main=REQUESTED,
+        reason=FailReason.RECEIVED_LESS,
+        refused=Refused.BELOW_MINIMUM,
+    ),
+    Row(
+        "an on-time deposit that cannot be paid",
+        at_once(REQUESTED),
+        main=REQUESTED,
+        reason=FailReason.INSUFFICIENT_LIQUIDITY,
+        liquidity=PAYOUT - 1,
+    ),
+    # After the deadline
+    Row("nothing came", (), status=Status.EXPIRED, is_over=True),
+    Row(
+        "a deposit after the swap has expired",
+        (Comes(at=AFTER),),
+        own=(REQUESTED,),
+        status=Status.EXPIRED,
+    ),
+    Row(
+        "deposits after the swap has expired, one of them not worth its refund",
+        (Comes(at=AFTER), Comes(7000, at=AFTER, nth=1), Comes(COST, at=AFTER, nth=2)),
+        own=(REQUESTED, 7000, COST),
+        status=Status.EXPIRED,
+    ),
+    # Reorgs before anything was signed
+    Row(
+        "a deposit that a reorg takes and gives back is one deposit",
+        (Comes(), Comes(state="reverted"), Comes()),
+        paid=PAYOUT,
+    ),
+    Row(
+        "a deposit that a reorg takes for good",
+        (Comes(), Comes(state="reverted")),
+        status=Status.DEPOSIT_PENDING,
+    ),
+    Row(
+        "a part that a reorg leaves alone is swapped for what it is worth",
+        (*seen_together(HALF)[:1], Comes(HALF, state="seen", nth=1), Comes(HALF),
+         Comes(HALF, state="reverted", nth=1)),
+        paid=PAYOUT // 2,
+        revision=1,
+    ),
+    Row(
+        "a part that was swapped, and taken by a reorg before it was paid for",
+        (Comes(HALF), Comes(HALF, state="reverted"), Comes(HALF)),
+        paid=PAYOUT // 2,
+        revision=1,
+    ),
+)  # fmt: skip

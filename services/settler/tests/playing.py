@@ -1,0 +1,179 @@
+"""Plays a row of what may come for a swap, on books in memory or on Postgres."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, Final, Protocol
+
+from services.settler.tests.factories import (
+    USER,
+    a_deposit_message,
+    a_payout_message,
+    a_refund_address,
+    a_request,
+    funding,
+)
+from services.settler.tests.money_rows import AFTER, NUMBER, Comes, Row
+from services.settler.tests.settlers import Settler
+from swap_domain.lifecycle import Status
+from swap_settler.domain.accounts import AccountKind
+from swap_settler.domain.swap import Intent, IntentKind, IntentState, Leg, Swap
+
+PATIENCE: Final = timedelta(hours=1)
+SOURCE_OWED: Final = (AccountKind.SWAP_LIABILITY, AccountKind.CLAIMABLE)
+ROUNDS_MAX: Final = 10
+
+
+class Books(Protocol):
+    """What a row is played on."""
+
+    async def swap(self) -> Swap: ...
+
+    async def balance(self, kind: AccountKind, leg: Leg) -> int:
+        """Return what an account of the swap's source asset owes."""
+        ...
+
+    async def sums(self) -> Mapping[tuple[str, str], int]:
+        """Return the sum of everything that was ever booked, per asset."""
+        ...
+
+    async def sign(self, intent: Intent, transaction_hash: str) -> None: ...
+
+    async def watched(self, at: datetime) -> None:
+        """Let the watcher have come to a moment, and everything it said have been heard."""
+        ...
+
+    async def wait_for_the_quoter(self, duration: timedelta) -> None: ...
+
+
+class Playing:
+    def __init__(self, row: Row, method: Mapping[str, Any], settler: Settler, books: Books) -> None:
+        self._row = row
+        self._method = method
+        self._settler = settler
+        self._books = books
+        self._versions: dict[int, int] = {}
+        self._logs = 0
+
+    async def play(self, *, has_address: bool) -> None:
+        row, settler = self._row, self._settler
+        settler.quoter.refused = row.refused
+        if row.share_ppm is not None:
+            settler.quoter.share_ppm = row.share_ppm
+        await settler.deposits(funding(units=row.liquidity))
+        await settler.requests(a_request(NUMBER))
+        if has_address:
+            await settler.requests(a_refund_address(NUMBER))
+        for one in row.comes:
+            await self._come(one)
+        if row.is_over:
+            await self._pass_the_deadline()
+        await self.come_to_rest()
+
+    async def _come(self, one: Comes) -> None:
+        if one.at >= AFTER and self._settler.now < AFTER:
+            await self.come_to_rest()
+            await self._pass_the_deadline()
+        self._settler.now = max(self._settler.now, one.at)
+        self._versions[one.nth] = self._versions.get(one.nth, 0) + 1
+        message = a_deposit_message(
+            one.state,
+            nth=one.nth,
+            units=one.units,
+            version=self._versions[one.nth],
+            block_time=one.at,
+            **self._method,
+        )
+        await self._settler.deposits(message)
+        await self._requote()
+
+    async def _requote(self) -> None:
+        await self._settler.requote_swaps()
+        if self._row.waits:
+            assert (await self._books.swap()).status is Status.DEPOSIT_PENDING
+            await self._books.wait_for_the_quoter(PATIENCE)
+            await self._settler.requote_swaps()
+
+    async def _pass_the_deadline(self) -> None:
+        self._settler.now = AFTER
+        await self._books.watched(AFTER)
+        await self._settler.expire_swaps()
+
+    async def come_to_rest(self) -> None:
+        """Work out what is due and pay it, until nothing is left to do."""
+        for _ in range(ROUNDS_MAX):
+            await self._settler.start_refunds()
+            swap = await self._books.swap()
+            open_intents = [i for i in swap.intents.values() if i.confirmed_at is None]
+            if not open_intents:
+                return
+            for intent in open_intents:
+                await self._pay(intent)
+        raise AssertionError("it never comes to rest")
+
+    async def _pay(self, intent: Intent) -> None:
+        self._logs += 1
+        transaction_hash = f"0x{self._logs:064x}"
+        if intent.state is IntentState.RESERVED:
+            await self._books.sign(intent, transaction_hash)
+        log = a_payout_message(
+            "confirmed",
+            transaction_hash=transaction_hash,
+            intent_id=str(intent.paid_id),
+            network=intent.network,
+            token=intent.token,
+            to_address=intent.to_address,
+            base_units=str(intent.base_units),
+        )
+        await self._settler.payouts(log)
+
+
+async def check(row: Row, books: Books, *, has_address: bool, cost: int) -> None:
+    """Compare where all of the money is with what the row says, to the base unit."""
+    swap = await books.swap()
+    assert (swap.status, swap.fail_reason) == _end(row, has_address=has_address)
+    assert (swap.quote.revision, swap.quote.last_requoted_at is not None) == (
+        row.revision,
+        row.revision > 0,
+    )
+    assert _paid(swap) == ([row.paid] if row.paid else [])
+    back = _back(swap)
+    worth_it = [units for units in row.own if units > cost] if has_address else []
+    assert sorted(back) == sorted([*([row.main] if row.main and has_address else []), *worth_it])
+    await _check_what_is_owed(row, books, swap, has_address=has_address, cost=cost)
+    assert set((await books.sums()).values()) <= {0}
+
+
+async def _check_what_is_owed(
+    row: Row, books: Books, swap: Swap, *, has_address: bool, cost: int
+) -> None:
+    legs: Sequence[Leg] = [None, *swap.deposits]
+    claimable = [await books.balance(AccountKind.CLAIMABLE, leg) for leg in legs]
+    kept = [units for units in row.own if not has_address or units <= cost]
+    main = [row.main] if row.main and not has_address else []
+    assert sorted(units for units in claimable if units) == sorted([*main, *kept])
+    waiting = swap.credited_base_units if swap.status is Status.DEPOSIT_PENDING else 0
+    assert sum([await books.balance(AccountKind.SWAP_LIABILITY, leg) for leg in legs]) == waiting
+    # What came is what was swapped, what goes back, and what waits.
+    came = sum(d.base_units for d in swap.deposits.values() if d.is_booked)
+    charged = sum(i.charged_base_units for i in swap.intents.values())
+    assert came == charged + sum(claimable) + waiting
+
+
+def _end(row: Row, *, has_address: bool) -> tuple[Status, object]:
+    if row.status is not None:
+        return row.status, row.reason
+    if row.paid:
+        return Status.COMPLETED, None
+    return Status.REFUNDED if has_address else Status.FAILED, row.reason
+
+
+def _paid(swap: Swap) -> list[int]:
+    return [i.base_units for i in swap.intents.values() if i.kind is IntentKind.OUTPUT]
+
+
+def _back(swap: Swap) -> list[int]:
+    refunds = [i for i in swap.intents.values() if i.kind is IntentKind.REFUND]
+    assert all(i.to_address == USER for i in refunds)
+    return [i.charged_base_units for i in refunds]

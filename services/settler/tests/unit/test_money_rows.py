@@ -1,0 +1,61 @@
+"""Every row of what may come for a swap, for every funding method, on books in memory."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from services.settler.tests.factories import ETHEREUM, swap_id
+from services.settler.tests.fakes import FakeRequotes, FakeUnitOfWork
+from services.settler.tests.money_rows import COST, METHODS, NUMBER, ROWS, Row
+from services.settler.tests.playing import Playing, check
+from services.settler.tests.settlers import Settler
+from swap_settler.domain.accounts import AccountKind
+from swap_settler.domain.swap import Intent, Leg, Swap
+
+
+class FakeBooks:
+    def __init__(self, work: FakeUnitOfWork) -> None:
+        self._work = work
+
+    async def swap(self) -> Swap:
+        return self._work.swap(swap_id(NUMBER))
+
+    async def balance(self, kind: AccountKind, leg: Leg) -> int:
+        swap = swap_id(NUMBER)
+        return -self._work.balance(kind, network=ETHEREUM, swap_id=swap, deposit_id=leg)
+
+    async def sums(self) -> Mapping[tuple[str, str], int]:
+        sums: Counter[tuple[str, str]] = Counter()
+        for account, balance in self._work.balances.items():
+            sums[account.network, account.token] += balance
+        return sums
+
+    async def sign(self, intent: Intent, transaction_hash: str) -> None:
+        self._work.sign(intent.id, transaction_hash)
+
+    async def watched(self, at: datetime) -> None:
+        self._work.block_times[ETHEREUM] = at
+
+    async def wait_for_the_quoter(self, duration: timedelta) -> None:
+        self._work.requotes_due = {
+            id: waited + duration for id, waited in self._work.requotes_due.items()
+        }
+
+
+@pytest.mark.parametrize("has_address", [True, False], ids=["with address", "without"])
+@pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+async def test_what_comes_ends_where_its_row_says(
+    row: Row, method: Mapping[str, Any], has_address: bool
+) -> None:
+    work = FakeUnitOfWork()
+    settler, books = Settler(work, work, requotes=FakeRequotes(work)), FakeBooks(work)
+
+    await Playing(row, method, settler, books).play(has_address=has_address)
+
+    await check(row, books, has_address=has_address, cost=COST)

@@ -1,0 +1,86 @@
+"""What the settler makes of the quoter's answers, over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import aiohttp
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+
+from services.settler.tests.factories import ETHEREUM, POLYGON, USDC, a_quote
+from swap_contracts.quoting import QuoteAnswer, QuoteQuestion, Refusal
+from swap_settler.adapters.quoter import HttpPricing
+from swap_settler.domain.requotes import Refused
+
+QUESTION = QuoteQuestion(
+    source_network=ETHEREUM,
+    source_token=USDC[ETHEREUM],
+    destination_network=POLYGON,
+    destination_token=USDC[POLYGON],
+    base_units="1000000",
+)
+OFFER = QuoteAnswer(quote=a_quote(), lifetime_seconds=300)
+
+
+class Answers:
+    def __init__(self) -> None:
+        self.next = web.Response(body=OFFER.model_dump_json())
+        self.asked: list[QuoteQuestion] = []
+
+    async def answer(self, request: web.Request) -> web.Response:
+        self.asked.append(QuoteQuestion.model_validate_json(await request.read()))
+        return self.next
+
+
+@pytest.fixture
+def answers() -> Answers:
+    return Answers()
+
+
+@pytest.fixture
+async def pricing(answers: Answers) -> AsyncIterator[HttpPricing]:
+    app = web.Application()
+    app.router.add_post("/quote", answers.answer)
+    async with TestServer(app) as server, aiohttp.ClientSession() as session:
+        yield HttpPricing(str(server.make_url("/")), session)
+
+
+async def test_an_offer_is_read(pricing: HttpPricing, answers: Answers) -> None:
+    assert await pricing.quote(QUESTION) == OFFER
+    assert answers.asked == [QUESTION]
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "refused"),
+    [
+        ("LESS_THAN_MIN_ERROR", 400, Refused.BELOW_MINIMUM),
+        ("GREATER_THAN_MAX_ERROR", 400, Refused.ABOVE_MAXIMUM),
+        ("INSUFFICIENT_LIQUIDITY", 400, Refused.NO_LIQUIDITY),
+        ("ROUTE_NOT_FOUND_ERROR", 404, Refused.NO_ANSWER),
+    ],
+)
+async def test_a_refusal_is_told_from_no_answer(
+    pricing: HttpPricing, answers: Answers, code: str, status: int, refused: Refused
+) -> None:
+    refusal = Refusal(code=code, message="No")
+    answers.next = web.Response(status=status, body=refusal.model_dump_json())
+
+    assert await pricing.quote(QUESTION) is refused
+
+
+@pytest.mark.parametrize("status", [200, 400, 500])
+async def test_what_nobody_understands_is_no_answer(
+    pricing: HttpPricing, answers: Answers, status: int
+) -> None:
+    answers.next = web.Response(status=status, body=b"{}")
+
+    assert await pricing.quote(QUESTION) is Refused.NO_ANSWER
+
+
+async def test_a_quoter_that_is_not_there_gives_no_answer() -> None:
+    async with aiohttp.ClientSession() as session:
+        pricing = HttpPricing("http://127.0.0.1:1", session)
+
+        assert await pricing.quote(QUESTION) is Refused.NO_ANSWER
