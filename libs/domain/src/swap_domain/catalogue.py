@@ -192,12 +192,14 @@ class Catalogue:
 
     def route(self, source: Token, destination: Token) -> RouteRule | None:
         """Return the first rule that covers the pair, or nothing when it is closed or unnamed."""
+        rule = self.rule(source, destination)
+        return None if rule is None or rule.is_closed else rule
+
+    def rule(self, source: Token, destination: Token) -> RouteRule | None:
+        """Return the first rule that covers the pair, also when it is closed."""
         if source.asset == destination.asset:
             return None
-        for rule in self.routes:
-            if rule.covers(source, destination):
-                return None if rule.is_closed else rule
-        return None
+        return next((rule for rule in self.routes if rule.covers(source, destination)), None)
 
 
 def _matches(pattern: str, token: Token) -> bool:

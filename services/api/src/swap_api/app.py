@@ -23,8 +23,10 @@ from swap_api.adapters.refund_addresses import PostgresRefundAddresses
 from swap_api.adapters.rendering import JsonRendering
 from swap_api.adapters.swaps import PostgresReadModel, PostgresSwaps
 from swap_api.domain.rate_limits import Rates
+from swap_api.domain.reach import Reach
 from swap_api.handlers import swaps
 from swap_api.http.admin import AdminRoutes
+from swap_api.http.catalogue import CatalogueEndpoints
 from swap_api.http.clients import Clients
 from swap_api.http.cors import Cors
 from swap_api.http.endpoints import Endpoints
@@ -44,8 +46,10 @@ from swap_api.usecases.give_limits import GiveLimits
 from swap_api.usecases.give_quote import GiveQuote
 from swap_api.usecases.identify_caller import IdentifyCaller
 from swap_api.usecases.keep_partners import KeepPartners
+from swap_api.usecases.know_prices import KnowPrices
 from swap_api.usecases.limit_requests import LimitRequests
 from swap_api.usecases.list_networks import ListNetworks
+from swap_api.usecases.list_reachable import ListReachable
 from swap_api.usecases.list_swaps import ListSwaps
 from swap_api.usecases.read_swap import ReadSwap
 from swap_api.usecases.set_refund_address import SetRefundAddress
@@ -57,6 +61,7 @@ from swap_runtime.public_catalogue import public_catalogue
 from swap_runtime.service import Service, run
 
 SEQUENCE_NUMBER_MAX: Final = 2**53 - 1
+DEPOSIT_ADDRESS: Final = "deposit_address"  # among a network's deposit methods
 USES_INTERVAL: Final = timedelta(seconds=10)
 FORGET_INTERVAL: Final = timedelta(minutes=1)
 
@@ -72,7 +77,7 @@ class Parts:
 
     gateway: Gateway
     store_swaps: StoreSwaps
-    list_networks: ListNetworks
+    know_prices: KnowPrices
     keep_partners: KeepPartners
     callers: PostgresCallers
     idempotency: PostgresIdempotency
@@ -91,7 +96,7 @@ async def build(service: Service) -> None:
     service.serve(parts.gateway, port=group.port)
     for method, path, handler in AdminRoutes(parts.keep_partners).all():
         service.admin(method, path, handler)
-    service.every("refresh-prices", group.prices_poll_interval, parts.list_networks.refresh)
+    service.every("refresh-prices", group.prices_poll_interval, parts.know_prices.refresh)
     service.every("save-key-uses", USES_INTERVAL, parts.callers.save_uses)
     service.every("forget-idempotency-keys", FORGET_INTERVAL, parts.idempotency.forget_old)
     service.on_stop(parts.counters.close)
@@ -108,7 +113,9 @@ class Building:
         self._group = group
         self._catalogue = catalogue
         self._pricing = pricing
-        self._rendering = JsonRendering(catalogue, public_catalogue(catalogue))
+        self._public = public_catalogue(catalogue)
+        self._rendering = JsonRendering(catalogue, self._public)
+        self._know_prices = KnowPrices(pricing)
         self._ask_price = AskPrice(pricing, self._rendering)
         self._swaps = PostgresSwaps(service.engine)
         self._hashes = KeyHashes(group.key_pepper)
@@ -120,21 +127,20 @@ class Building:
         counters = RedisCounters(
             self._service.settings.redis.url, fallback=LocalCounters(clock=clock)
         )
-        list_networks = ListNetworks(self._catalogue, self._pricing, self._rendering)
         errors = Errors(group.docs_url)
         table = endpoints(
             self._swap_endpoints(idempotency),
             PricingEndpoints(
                 give_quote=GiveQuote(self._catalogue, self._ask_price, self._rendering),
                 give_limits=GiveLimits(self._catalogue, self._ask_price, self._rendering),
-                list_networks=list_networks,
                 errors=errors,
             ),
+            self._catalogue_endpoints(),
         )
         return Parts(
             gateway=self._gateway(table, callers, counters, errors),
             store_swaps=StoreSwaps(PostgresReadModel(engine, consumer="api"), self._rendering),
-            list_networks=list_networks,
+            know_prices=self._know_prices,
             keep_partners=self._keep_partners(),
             callers=callers,
             idempotency=idempotency,
@@ -164,6 +170,19 @@ class Building:
                 refund_addresses=PostgresRefundAddresses(self._service.engine),
                 clock=self._service.clock,
             ),
+        )
+
+    def _catalogue_endpoints(self) -> CatalogueEndpoints:
+        deposit_address_networks = frozenset(
+            name
+            for name, facts in self._public.networks.items()
+            if DEPOSIT_ADDRESS in facts.members["deposit_methods"]
+        )
+        reach = Reach(self._catalogue, deposit_address_networks=deposit_address_networks)
+        prices, rendering = self._know_prices, self._rendering
+        return CatalogueEndpoints(
+            list_networks=ListNetworks(self._catalogue, prices, rendering),
+            list_reachable=ListReachable(self._catalogue, reach, prices, rendering),
         )
 
     def _cap_unpaid_swaps(self) -> CapUnpaidSwaps:

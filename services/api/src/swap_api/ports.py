@@ -11,6 +11,7 @@ from uuid import UUID
 from swap_api.domain.keys import Allowances, Caller, Environment, KeyKind
 from swap_api.domain.listing import SwapFilter
 from swap_api.domain.rate_limits import Count, Quota
+from swap_api.domain.reach import Reached
 from swap_contracts.quoting import (
     LimitsAnswer,
     PricesAnswer,
@@ -245,6 +246,10 @@ class Rendering(Protocol):
     def amount(self, base_units: int, token: Token, *, is_minimum: bool) -> Any: ...
 
     def networks(self, prices: Mapping[tuple[str, str], int], types: Sequence[str]) -> bytes: ...
+
+    def reached(
+        self, reached: Sequence[Reached], prices: Mapping[tuple[str, str], int]
+    ) -> bytes: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,6 +86,16 @@ class NetworkWithTokensModel(NetworkModel):
     tokens: list[TokenModel]
 
 
+class ReachableTokenModel(TokenModel):
+    status: Literal["active", "inactive", "not_found"]
+
+
+class ReachableNetworkModel(NetworkModel):
+    """One network of `GET /sources` and `GET /destinations`."""
+
+    tokens: list[ReachableTokenModel]
+
+
 class OauthModel(PublicModel):
     authorize_url: str
     connect_url: str

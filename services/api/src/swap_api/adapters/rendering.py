@@ -7,11 +7,12 @@ none can appear anywhere else, because JSON escapes them inside of strings.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 import orjson
 
 from swap_api.domain.deposit_actions import FUNDING_ACTIONS, StepStatus, deposit_step_status
+from swap_api.domain.reach import Reached
 from swap_api.ports import Gap, Rendered, StoredSwap, SwapRow
 from swap_contracts.public.catalogue import PublicCatalogue
 from swap_contracts.public.doubles import amount_down, amount_up, dollars, price
@@ -145,23 +146,40 @@ class JsonRendering:
 
     def networks(self, prices: Mapping[tuple[str, str], int], types: Sequence[str]) -> bytes:
         """Return every network of these types (all, when none is named) with its tokens."""
-
-        def usd(network: str, token: str) -> float:
-            return price(prices.get((network, token), 0))
-
         return orjson.dumps(
             [
                 {
-                    **self._public.priced_network(name, usd(name, facts.native)),
-                    "tokens": [
-                        self._public.priced_token(name, token, usd(name, token))
-                        for token in facts.tokens
-                    ],
+                    **self._network(name, prices),
+                    "tokens": [self._token(name, token, prices) for token in facts.tokens],
                 }
                 for name, facts in self._public.networks.items()
                 if not types or facts.members["type"] in types
             ]
         )
+
+    def reached(self, reached: Sequence[Reached], prices: Mapping[tuple[str, str], int]) -> bytes:
+        """Return networks with those of their tokens that were reached, and how."""
+        return orjson.dumps(
+            [
+                {
+                    **self._network(one.network, prices),
+                    "tokens": [
+                        {**self._token(one.network, token, prices), "status": status}
+                        for token, status in one.tokens
+                    ],
+                }
+                for one in reached
+            ]
+        )
+
+    def _network(self, name: str, prices: Mapping[tuple[str, str], int]) -> dict[str, Any]:
+        native = self._public.networks[name].native
+        return self._public.priced_network(name, price(prices.get((name, native), 0)))
+
+    def _token(
+        self, network: str, token: str, prices: Mapping[tuple[str, str], int]
+    ) -> dict[str, Any]:
+        return self._public.priced_token(network, token, price(prices.get((network, token), 0)))
 
     def _action(self, swap: SwapChanged, step_status: StepStatus) -> bytes | None:
         if step_status is not StepStatus.ACTION_REQUIRED or swap.method not in FUNDING_ACTIONS:

@@ -151,13 +151,14 @@ def find_route(catalogue: Catalogue, environment: Environment, asked: RouteAsked
     destination_network = catalogue.find_network(asked.destination_network)
     is_seen = environment == catalogue.environment
     if not is_seen or source_network is None or destination_network is None:
-        raise _no_route()
+        raise no_route()
     source = source_network.find_token(asked.source_token)
     destination = destination_network.find_token(asked.destination_token)
     if source is None or destination is None or catalogue.route(source, destination) is None:
-        raise _no_route()
+        raise no_route()
     return Route(source_network, source, destination_network, destination)
 
 
-def _no_route() -> ApiRefusal:
+def no_route() -> ApiRefusal:
+    """Return the refusal of a network, a token or a pair that is not served."""
     return ApiRefusal(ErrorCode.ROUTE_NOT_FOUND_ERROR, "Route not found")

@@ -152,6 +152,32 @@ class NetworksParameters(Parameters):
     network_types: Texts = Field(default=[], description="Comma-joined or repeated")
 
 
+class ReachParameters(NetworksParameters):
+    """What the lists of sources and destinations have in common."""
+
+    include_unavailable: bool = Field(default=False, description="Add what is out of service")
+    include_unmatched: bool = Field(default=False, description="Add what no route leads to")
+    include_swaps: bool = Field(
+        default=False, description="Routes through a swap provider too; there are none for now"
+    )
+    has_deposit_address: bool = Field(
+        default=False, description="Only what money can reach through a deposit address"
+    )
+    include_swaps_via_deposit_address: bool = Field(
+        default=False, description="As has_deposit_address"
+    )
+
+
+class SourcesParameters(ReachParameters):
+    destination_network: Text | None = Field(default=None, description="Name, or chain id")
+    destination_token: Text | None = Field(default=None, description="Symbol, or contract address")
+
+
+class DestinationsParameters(ReachParameters):
+    source_network: Text | None = Field(default=None, description="Name, or chain id")
+    source_token: Text | None = Field(default=None, description="Symbol, or contract address")
+
+
 Model = TypeVar("Model", bound=Parameters)
 
 # The rest of pydantic's messages are fit to show as they are.

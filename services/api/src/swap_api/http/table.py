@@ -6,12 +6,15 @@ from typing import Any, Final
 
 from swap_api.domain.keys import Scope
 from swap_api.domain.rate_limits import Kind
+from swap_api.http.catalogue import CatalogueEndpoints
 from swap_api.http.endpoints import API, Endpoint, Endpoints
 from swap_api.http.parameters import (
+    DestinationsParameters,
     ListParameters,
     NetworksParameters,
     PriceParameters,
     RefundAddressBody,
+    SourcesParameters,
     StepsParameters,
     SwapBody,
     SwapParameters,
@@ -21,11 +24,14 @@ from swap_api.http.swaps import SwapEndpoints
 from swap_contracts.public.errors import ErrorCode
 from swap_contracts.public.models import (
     DepositActionItemModel,
+    ExchangeModel,
     HealthModel,
     LimitsModel,
+    NetworkModel,
     NetworkWithTokensModel,
     PreparedSwapModel,
     QuotedModel,
+    ReachableNetworkModel,
 )
 
 ERROR_LIST: Final = list[dict[str, Any]]
@@ -52,9 +58,11 @@ CREATE_REFUSALS: Final = (
 )
 
 
-def endpoints(swaps: SwapEndpoints, pricing: PricingEndpoints) -> Endpoints:
+def endpoints(
+    swaps: SwapEndpoints, pricing: PricingEndpoints, catalogue: CatalogueEndpoints
+) -> Endpoints:
     """Return every address of the public port that asks for a key."""
-    return Endpoints([*_swaps(swaps), *_pricing(pricing)])
+    return Endpoints([*_swaps(swaps), *_pricing(pricing), *_catalogue(catalogue)])
 
 
 def _swaps(swaps: SwapEndpoints) -> list[Endpoint]:
@@ -138,14 +146,6 @@ def _pricing(pricing: PricingEndpoints) -> list[Endpoint]:
     return [
         Endpoint(
             "GET",
-            f"{API}/networks",
-            pricing.networks,
-            "List networks with their tokens",
-            list[NetworkWithTokensModel],
-            query=NetworksParameters,
-        ),
-        Endpoint(
-            "GET",
             f"{API}/quote",
             pricing.quote,
             "Price a swap",
@@ -172,5 +172,50 @@ def _pricing(pricing: PricingEndpoints) -> list[Endpoint]:
             "Check that the API runs",
             HealthModel,
             needs_process_alone=True,
+        ),
+    ]
+
+
+def _catalogue(catalogue: CatalogueEndpoints) -> list[Endpoint]:
+    return [
+        Endpoint(
+            "GET",
+            f"{API}/networks",
+            catalogue.networks,
+            "List networks with their tokens",
+            list[NetworkWithTokensModel],
+            query=NetworksParameters,
+        ),
+        Endpoint(
+            "GET",
+            f"{API}/sources",
+            catalogue.sources,
+            "List what a swap can start from",
+            list[ReachableNetworkModel],
+            query=SourcesParameters,
+            refuses=(ErrorCode.ROUTE_NOT_FOUND_ERROR,),
+        ),
+        Endpoint(
+            "GET",
+            f"{API}/destinations",
+            catalogue.destinations,
+            "List what a swap can end at",
+            list[ReachableNetworkModel],
+            query=DestinationsParameters,
+            refuses=(ErrorCode.ROUTE_NOT_FOUND_ERROR,),
+        ),
+        Endpoint(
+            "GET",
+            f"{API}/source_exchanges",
+            catalogue.source_exchanges,
+            "List exchanges to fund a swap from",
+            list[ExchangeModel],
+        ),
+        Endpoint(
+            "GET",
+            f"{API}/exchange_withdrawal_networks",
+            catalogue.withdrawal_networks,
+            "List networks that an exchange withdraws to",
+            list[NetworkModel],
         ),
     ]

@@ -1,0 +1,119 @@
+"""Which tokens a swap can start from or end at, seen from the other end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from swap_api.domain.refusals import Invalid
+from swap_domain.catalogue import Catalogue, Token
+
+
+class Side(StrEnum):
+    """The end that is asked about."""
+
+    SOURCE = "source"
+    DESTINATION = "destination"
+
+    @property
+    def other(self) -> Side:
+        return Side.DESTINATION if self is Side.SOURCE else Side.SOURCE
+
+
+class TokenStatus(StrEnum):
+    ACTIVE = "active"
+    INACTIVE = "inactive"  # there is a route, and it is out of service
+    NOT_FOUND = "not_found"  # there is none
+
+
+@dataclass(frozen=True, slots=True)
+class ReachAsked:
+    """The other end as the caller named it, and what is to be shown."""
+
+    network: str | None = None
+    token: str | None = None
+    network_types: frozenset[str] = frozenset()  # none keeps all
+    statuses: frozenset[TokenStatus] = frozenset({TokenStatus.ACTIVE})
+    via_deposit_address: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """A network and those of its tokens that were asked for, by address."""
+
+    network: str
+    tokens: tuple[tuple[str, TokenStatus], ...]
+
+
+class Reach:
+    """Answers from the catalogue alone, which never changes: what is once known is kept."""
+
+    def __init__(self, catalogue: Catalogue, *, deposit_address_networks: frozenset[str]) -> None:
+        """
+        :param deposit_address_networks: where money can come in through a deposit address.
+        """
+        self._catalogue = catalogue
+        self._deposit_address_networks = deposit_address_networks
+        self._known: dict[tuple[object, ...], Sequence[Reached]] = {}
+
+    def __call__(self, side: Side, asked: ReachAsked) -> Sequence[Reached]:
+        """
+        :raises Invalid: when a token is named without its network.
+        :raises LookupError: when the other end is none of ours.
+        """
+        others = self._others(side, asked)
+        key = (side, asked.via_deposit_address, *(token.asset for token in others))
+        if key not in self._known:
+            if asked.via_deposit_address and side is Side.DESTINATION:
+                others = [o for o in others if o.network in self._deposit_address_networks]
+            self._known[key] = tuple(self._all(side, others, asked))
+        return tuple(self._shown(self._known[key], asked))
+
+    def _others(self, side: Side, asked: ReachAsked) -> Sequence[Token]:
+        """Return what may stand at the other end."""
+        if asked.network is None:
+            if asked.token is not None:
+                raise Invalid.field(f"{side.other}_network", "is missing")
+            return [t for network in self._catalogue.networks.values() for t in network.tokens]
+        network = self._catalogue.find_network(asked.network)
+        if network is None:
+            raise LookupError(asked.network)
+        if asked.token is None:
+            return network.tokens
+        token = network.find_token(asked.token)
+        if token is None:
+            raise LookupError(asked.token)
+        return [token]
+
+    def _all(self, side: Side, others: Sequence[Token], asked: ReachAsked) -> Iterator[Reached]:
+        for network in self._catalogue.networks.values():
+            is_closed = (
+                asked.via_deposit_address
+                and side is Side.SOURCE
+                and network.name not in self._deposit_address_networks
+            )
+            reachable = () if is_closed else others
+            tokens = [(t.address, self._status(side, t, reachable)) for t in network.tokens]
+            yield Reached(network.name, tuple(tokens))
+
+    def _status(self, side: Side, token: Token, others: Sequence[Token]) -> TokenStatus:
+        """Return the best that any of the others makes of it."""
+        best = TokenStatus.NOT_FOUND
+        for other in others:
+            source, destination = (token, other) if side is Side.SOURCE else (other, token)
+            rule = self._catalogue.rule(source, destination)
+            if rule is not None and not rule.is_closed:
+                return TokenStatus.ACTIVE
+            if rule is not None:
+                best = TokenStatus.INACTIVE
+        return best
+
+    def _shown(self, known: Sequence[Reached], asked: ReachAsked) -> Iterator[Reached]:
+        for one in known:
+            kind = self._catalogue.network(one.network).type
+            if asked.network_types and kind not in asked.network_types:
+                continue
+            tokens = tuple(pair for pair in one.tokens if pair[1] in asked.statuses)
+            if tokens:
+                yield Reached(one.network, tokens)

@@ -1,0 +1,73 @@
+"""What this deployment serves: networks, where swaps can start and end, and exchanges."""
+
+from __future__ import annotations
+
+from typing import Final, get_args
+
+from swap_api.domain.reach import ReachAsked, Side, TokenStatus
+from swap_api.domain.refusals import Invalid
+from swap_api.http.endpoints import Context
+from swap_api.http.exchange import Answer, Request
+from swap_api.http.parameters import (
+    DestinationsParameters,
+    NetworksParameters,
+    ReachParameters,
+    SourcesParameters,
+    parse_query,
+)
+from swap_api.usecases.list_networks import ListNetworks
+from swap_api.usecases.list_reachable import ListReachable
+from swap_contracts.public.models import NetworkType
+
+NETWORK_TYPES: Final = frozenset(get_args(NetworkType))
+NONE: Final = b"[]"
+
+
+class CatalogueEndpoints:
+    def __init__(self, *, list_networks: ListNetworks, list_reachable: ListReachable) -> None:
+        self._list_networks = list_networks
+        self._list_reachable = list_reachable
+
+    async def networks(self, request: Request, context: Context) -> Answer:
+        asked = parse_query(NetworksParameters, request.query)
+        return Answer.of(self._list_networks(context.caller, _types(asked)))
+
+    async def sources(self, request: Request, context: Context) -> Answer:
+        asked = parse_query(SourcesParameters, request.query)
+        wanted = _wanted(asked, asked.destination_network, asked.destination_token)
+        return Answer.of(self._list_reachable(context.caller, Side.SOURCE, wanted))
+
+    async def destinations(self, request: Request, context: Context) -> Answer:
+        asked = parse_query(DestinationsParameters, request.query)
+        wanted = _wanted(asked, asked.source_network, asked.source_token)
+        return Answer.of(self._list_reachable(context.caller, Side.DESTINATION, wanted))
+
+    async def source_exchanges(self, request: Request, context: Context) -> Answer:
+        """Answer with none: no catalogue names exchanges."""
+        return Answer.of(NONE)
+
+    async def withdrawal_networks(self, request: Request, context: Context) -> Answer:
+        """Answer with none, as there are no exchanges."""
+        return Answer.of(NONE)
+
+
+def _wanted(asked: ReachParameters, network: str | None, token: str | None) -> ReachAsked:
+    statuses = {TokenStatus.ACTIVE}
+    if asked.include_unavailable:
+        statuses.add(TokenStatus.INACTIVE)
+    if asked.include_unmatched:
+        statuses.add(TokenStatus.NOT_FOUND)
+    return ReachAsked(
+        network=network,
+        token=token,
+        network_types=_types(asked),
+        statuses=frozenset(statuses),
+        via_deposit_address=asked.has_deposit_address or asked.include_swaps_via_deposit_address,
+    )
+
+
+def _types(asked: NetworksParameters) -> frozenset[str]:
+    types = frozenset(name.lower() for name in asked.network_types)
+    if unknown := types - NETWORK_TYPES:
+        raise Invalid.field("network_types", f"has an unknown value: {min(unknown)}")
+    return types
