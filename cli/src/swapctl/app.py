@@ -41,7 +41,7 @@ app.add_typer(webhooks.webhook, name="webhook")
 app.add_typer(networks.network, name="network")
 app.add_typer(signers.signer, name="signer")
 app.add_typer(parked.parked, name="parked")
-app.command("claimable")(claimable.list_claimable)
+app.add_typer(claimable.claimable, name="claimable")
 app.command("trail")(trail.show_trail)
 app.command("invariants")(invariants.check_invariants)
 

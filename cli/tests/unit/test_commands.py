@@ -200,6 +200,19 @@ def test_money_that_waits_is_listed_as_the_settler_tells_it(port: Port, stack: P
     assert run(stack, "claimable") == [nobodys]
 
 
+def test_money_that_waits_is_paid_to_its_owner(port: Port, stack: Path) -> None:
+    port.answers["POST", "/admin/claimable/7/pay"] = (200, {"intent_id": "i"})
+
+    told = run(
+        stack, "claimable", "pay", "7", "--to", "0x1", "--base-units", "5", "--by", "ann",
+        "--reason", "they proved it",
+    )  # fmt: skip
+
+    assert told == {"intent_id": "i"}
+    [(_, _, body, _)] = port.asked
+    assert body == {"to_address": "0x1", "base_units": "5", "by": "ann", "reason": "they proved it"}
+
+
 def test_what_is_not_told_is_one_line(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

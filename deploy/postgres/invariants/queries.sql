@@ -14,7 +14,7 @@ WHERE s.status IN('completed','refunded') GROUP BY 1,2,3,4 HAVING sum(p.amount)<
 SELECT o.swap_id, o.deposit_id FROM intent o JOIN intent r ON (o.swap_id,o.deposit_id) IS NOT DISTINCT FROM (r.swap_id,r.deposit_id)
 WHERE o.kind='output' AND r.kind='refund' AND o.state<>'dead' AND r.state<>'dead';
 -- name: I-06 more than one success within a leg and kind (Paid.intentId is one-time: a second log of it counts too)
-SELECT i.swap_id, i.deposit_id, i.kind FROM intent i JOIN success s ON s.intent_id=i.id WHERE i.kind IN('output','refuel','refund')
+SELECT i.swap_id, i.deposit_id, i.kind FROM intent i JOIN success s ON s.intent_id=i.id WHERE i.kind IN('output','refuel','refund','claim')
 GROUP BY 1,2,3 HAVING count(DISTINCT s.tx_hash)>1 OR count(s.movement_id)>1;
 -- name: I-07 leg pays without a credit, or its payments plus fees exceed it (a leg with a standing loss entry is skipped)
 SELECT i.swap_id, i.deposit_id, sum(i.charged) charged, max(c.credit) credit FROM intent i CROSS JOIN LATERAL

@@ -100,6 +100,23 @@ class FakeUnitOfWork:
             if i.is_live and i.swap_id and i.paid_id and (i.network, i.paid_id) in payments
         }
 
+    async def lone_paid_by(self, payments: Collection[PaymentKey]) -> Mapping[PaymentKey, UUID]:
+        return {
+            (i.network, i.paid_id): i.id
+            for i in self._lone
+            if i.paid_id and (i.network, i.paid_id) in payments
+        }
+
+    async def lone_of(self, deposit_ids: Collection[UUID]) -> Mapping[UUID, UUID]:
+        return {i.deposit_id: i.id for i in self._lone if i.deposit_id in deposit_ids}
+
+    async def lock_lone(self, ids: Collection[UUID]) -> Mapping[UUID, Intent]:
+        return {i.id: i for i in self._lone if i.id in ids}
+
+    @property
+    def _lone(self) -> Sequence[Intent]:
+        return [i for i in self.intents.values() if i.is_live and i.swap_id is None]
+
     async def lock_inventory(self, assets: Collection[AssetKey]) -> Mapping[AssetKey, Inventory]:
         return {asset: self.inventory.setdefault(asset, Inventory(*asset)) for asset in assets}
 

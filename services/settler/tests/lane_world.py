@@ -17,7 +17,7 @@ from swap_contracts.deposits import DepositChanged
 from swap_contracts.envelope import Envelope
 from swap_contracts.payouts import PayoutChanged
 from swap_contracts.quoting import AssetRef, PathStep, Quote
-from swap_contracts.swaps import SwapRequested
+from swap_contracts.swaps import RefundAddressSet, SwapRequested
 from swap_contracts.topics import DEPOSIT_CHANGED, PAYOUT_CHANGED, SWAP_REQUESTS
 from swap_domain.catalogue import NATIVE, Catalogue
 from swap_domain.catalogue_document import catalogue_from
@@ -161,6 +161,16 @@ class World:
         request = RequestSwaps(self._settling, clock=self.clock, announcer=self.announcer)
         await request([a_request(n) for n in numbers])
         await self.settle(a_funding(10**24 + first), *(a_deposit(n) for n in numbers))
+
+    async def requested(self, number: int) -> None:
+        request = RequestSwaps(self._settling, clock=self.clock, announcer=self.announcer)
+        await request([a_request(number)])
+
+    async def refund_address(self, number: int, address: str) -> None:
+        """Tell where a swap's money may go back to."""
+        body = RefundAddressSet(swap_id=a_request(number).body.swap_id, refund_address=address)
+        told = SWAP_REQUESTS.seal(body, version="refund", occurred_at=NOW, trace_id="t")
+        await RequestSwaps(self._settling, clock=self.clock, announcer=self.announcer)([told])
 
     async def due_refunds(self, count: int) -> None:
         """Bring swaps to where their refunds are due: nothing is there to pay them out."""

@@ -2,16 +2,46 @@
 
 from __future__ import annotations
 
+import getpass
+from typing import Annotated
+
 import typer
 
 from swapctl.context import internal
-from swapctl.output import Json, show_all
+from swapctl.output import Json, show, show_all
 from swapctl.places import ServiceName
 
-COLUMNS = ("kind", "network", "token", "base_units", "swap_id", "deposit_id")
+claimable = typer.Typer(
+    invoke_without_command=True, help="Money that waits for its owner: list it, and pay it."
+)
+COLUMNS = ("id", "kind", "network", "token", "base_units", "swap_id", "deposit_id")
 
 
+@claimable.callback()
 def list_claimable(context: typer.Context, *, as_json: Json = False) -> None:
     """List what is owed and to be paid by hand; `suspense` is what no swap asked for."""
+    if context.invoked_subcommand is not None:
+        return
     told = internal(context, ServiceName.SETTLER).get("/claimable")["claimable"]
     show_all(told, as_json=as_json, columns=COLUMNS)
+
+
+@claimable.command("pay")
+def pay_claimable(
+    context: typer.Context,
+    id: Annotated[int, typer.Argument(help="As it is listed.")],
+    *,
+    to: Annotated[str, typer.Option(help="The address of its owner, on the balance's network.")],
+    base_units: Annotated[str, typer.Option(help="All of it, as it is listed: a second look.")],
+    reason: Annotated[
+        str, typer.Option(prompt="How is it known whose it is", help="Kept with the payment.")
+    ],
+    by: Annotated[
+        str, typer.Option(default_factory=getpass.getuser, help="Who says so.", show_default=False)
+    ],
+    as_json: Json = False,
+) -> None:
+    """Pay a balance that waits for its owner. Asked twice, it is paid once."""
+    body = {"to_address": to, "base_units": base_units, "by": by, "reason": reason}
+    told = internal(context, ServiceName.SETTLER).post(f"/claimable/{id}/pay", body)
+    show(told, as_json=as_json)

@@ -11,6 +11,7 @@ from swap_chains.evm.rpc import open_session
 from swap_domain.catalogue import Catalogue
 from swap_runtime.catalogue import load_catalogue
 from swap_runtime.service import Service, run
+from swap_settler.adapters.claims import PostgresClaimUnitOfWork
 from swap_settler.adapters.due_refunds import PostgresDueRefunds
 from swap_settler.adapters.due_requotes import PostgresDueRequotes
 from swap_settler.adapters.quoter import HttpPricing
@@ -20,6 +21,7 @@ from swap_settler.adapters.statements import REQUOTE_DUE
 from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
 from swap_settler.handlers import deposits, payouts, requests
 from swap_settler.http.admin import Admin
+from swap_settler.http.claims import ClaimAdmin
 from swap_settler.http.signers import SignerAdmin
 from swap_settler.lanes import add_lanes, open_reader, open_rpc
 from swap_settler.settings import SettlerGroup, SettlerSettings
@@ -29,6 +31,7 @@ from swap_settler.usecases.facts import Facts
 from swap_settler.usecases.inspect_swaps import InspectSwaps
 from swap_settler.usecases.list_claimable import ListClaimable
 from swap_settler.usecases.list_signers import ListSigners
+from swap_settler.usecases.pay_claimable import PayClaimable
 from swap_settler.usecases.request_swaps import RequestSwaps
 from swap_settler.usecases.requote_swaps import RequoteSwaps
 from swap_settler.usecases.resume_signers import ResumeSigners
@@ -68,6 +71,7 @@ async def build(service: Service) -> None:
     }
     _refund(service, group, catalogue, announcer, chains)
     _serve_operators(service, chains, group.signer_report_interval)
+    _serve_claims(service, catalogue, announcer)
 
 
 def _settle(
@@ -149,3 +153,14 @@ def _serve_operators(
     )
     service.admin("GET", "/signers", of_signers.list_all)
     service.admin("POST", "/signers/{network}/resume", of_signers.resume)
+
+
+def _serve_claims(service: Service, catalogue: Catalogue, announcer: Announcer) -> None:
+    pay_claimable = PayClaimable(
+        PostgresClaimUnitOfWork(service.engine, consumer=CONSUMER),
+        catalogue=catalogue,
+        clock=service.clock,
+        announcer=announcer,
+    )
+    admin = ClaimAdmin(pay_claimable=pay_claimable)
+    service.admin("POST", "/claimable/{id}/pay", admin.pay)

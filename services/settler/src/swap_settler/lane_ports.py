@@ -15,6 +15,9 @@ from swap_settler.domain.lane import Group, Payment, Slot
 from swap_settler.domain.witnesses import Witnesses
 from swap_settler.ports import Work
 
+# Intents, with their swaps; None for a payment that is no swap's.
+Owners = Mapping[UUID, UUID | None]
+
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
@@ -126,14 +129,14 @@ class LaneStore(Protocol):
 class LaneWork(Work, Protocol):
     """A settler's transaction that also writes what the lane owns."""
 
-    async def intents_of(self, transaction_hashes: Collection[str]) -> Mapping[UUID, UUID]:
-        """Return the intents (with their swaps) that wait for these transactions to be sent."""
+    async def intents_of(self, transaction_hashes: Collection[str]) -> Owners:
+        """Return the intents that wait for these transactions to be sent."""
         ...
 
     async def mark_attempts_sent(self, transaction_hashes: Collection[str]) -> None: ...
 
-    async def intents_on(self, nonces: Collection[int]) -> Mapping[UUID, UUID]:
-        """Return the unpaid intents (with their swaps) on these slots of this lane's signer."""
+    async def intents_on(self, nonces: Collection[int]) -> Owners:
+        """Return the unpaid intents on these slots of this lane's signer."""
         ...
 
     async def require_epoch(self, epoch: int) -> None:

@@ -12,7 +12,7 @@ from swap_domain.lifecycle import Status
 from swap_runtime.metrics import counter, gauge
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.signer import Signer
-from swap_settler.domain.swap import Deposit, DepositState, IntentKind, Method, Swap
+from swap_settler.domain.swap import Deposit, DepositState, Intent, IntentKind, Method, Swap
 
 log = structlog.get_logger()
 
@@ -39,6 +39,7 @@ NODES_DIFFER = counter(
 REFUNDS = counter("settler_refunds", "What became of refunds", ["outcome"])
 REQUOTES = counter("settler_requotes", "Quotes for what came late, in part or beyond", ["outcome"])
 QUOTER_AWAY = counter("settler_quoter_away", "Questions that the quoter did not answer")
+CLAIMS = counter("settler_claims", "What became of balances that operators paid", ["outcome"])
 UNEXPLAINED = counter(
     "settler_slots_unexplained", "Nonces consumed by no attempt of ours", ["network"]
 )
@@ -55,7 +56,7 @@ def changed(changes: Sequence[Changes]) -> None:
             if entry.kind == "lost":
                 log.error("deposit lost after payout", swap_id=entry.swap_id, key=entry.dedupe_key)
                 LOSSES.inc()
-        _refunds_changed(change)
+        _payments_back_changed(change)
         if change.halt is not None:
             log.error("signers halted", network=change.halt.network, reason=change.halt.reason)
             HALTS.labels(change.halt.network).inc()
@@ -68,10 +69,13 @@ def _status_changed(swap: Swap, trace_id: str | None) -> None:
         FAILURES.labels(swap.fail_reason.value).inc()
 
 
-def _refunds_changed(change: Changes) -> None:
+def _payments_back_changed(change: Changes) -> None:
     for intent in change.intents:
         if intent.kind is IntentKind.REFUND:
             REFUNDS.labels(intent.state.value).inc()
+        if intent.kind is IntentKind.CLAIM:
+            log.info("claim moved", intent_id=intent.id, state=intent.state.value)
+            CLAIMS.labels(intent.state.value).inc()
 
 
 def _deposit_changed(deposit: Deposit) -> None:
@@ -106,12 +110,25 @@ def quoter_away(reason: str) -> None:
     QUOTER_AWAY.inc()
 
 
-def payment_queued(swap_id: UUID, network: str, reason: str) -> None:
+def claim_ordered(intent: Intent, *, by: str, reason: str) -> None:
+    log.warning(
+        "claimable balance ordered to be paid",
+        intent_id=intent.id,
+        swap_id=intent.swap_id,
+        deposit_id=intent.deposit_id,
+        to_address=intent.to_address,
+        base_units=intent.base_units,
+        by=by,
+        reason=reason,
+    )
+
+
+def payment_queued(swap_id: UUID | None, network: str, reason: str) -> None:
     log.info("payment queued", swap_id=swap_id, network=network, reason=reason)
     PAYMENTS.labels(network, "queued").inc()
 
 
-def payment_refused(swap_id: UUID, network: str, reason: str) -> None:
+def payment_refused(swap_id: UUID | None, network: str, reason: str) -> None:
     log.warning("payment refused", swap_id=swap_id, network=network, reason=reason)
     PAYMENTS.labels(network, "refused").inc()
 

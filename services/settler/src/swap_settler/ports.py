@@ -12,10 +12,11 @@ from uuid import UUID
 from swap_contracts.quoting import QuoteAnswer, QuoteQuestion
 from swap_runtime.outbox import Outgoing
 from swap_settler.domain.changes import Changes
+from swap_settler.domain.claims import Claimable
 from swap_settler.domain.inventory import AssetKey, Inventory
 from swap_settler.domain.requotes import Refused
 from swap_settler.domain.signer import Signer
-from swap_settler.domain.swap import Deposit, Leg, Swap
+from swap_settler.domain.swap import Deposit, Intent, Leg, Swap
 
 PaymentKey = tuple[str, int]  # network, paid_id
 
@@ -64,6 +65,18 @@ class Work(Protocol):
         """Return the swaps whose live intents have these ids at the Treasury. Locks nothing."""
         ...
 
+    async def lone_paid_by(self, payments: Collection[PaymentKey]) -> Mapping[PaymentKey, UUID]:
+        """Return the live intents without a swap that have these ids there. Locks nothing."""
+        ...
+
+    async def lone_of(self, deposit_ids: Collection[UUID]) -> Mapping[UUID, UUID]:
+        """Return the live intents that pay deposits without a swap, by deposit. Locks nothing."""
+        ...
+
+    async def lock_lone(self, ids: Collection[UUID]) -> Mapping[UUID, Intent]:
+        """Load live intents without a swap, locked in the order of their ids, after all swaps."""
+        ...
+
     async def lock_inventory(self, assets: Collection[AssetKey]) -> Mapping[AssetKey, Inventory]:
         """Load the rows of the assets, made where missing, locked in the order of their names."""
         ...
@@ -85,6 +98,22 @@ class Work(Protocol):
         version, death. Bookings move balances, and inventory that was locked before.
         """
         ...
+
+
+class ClaimWork(Work, Protocol):
+    """A settler's transaction in which an operator orders what becomes of a claimable balance."""
+
+    async def claimable(self, id: int) -> Claimable | None:
+        """Return a balance that waits for its owner. Whoever holds its swap or key, holds it."""
+        ...
+
+    async def keep_order(self, intent_id: UUID, *, by: str, reason: str) -> None:
+        """Keep who ordered a payment, and why, with it. After the flush."""
+        ...
+
+
+class ClaimUnitOfWork(Protocol):
+    def __call__(self) -> AbstractAsyncContextManager[ClaimWork]: ...
 
 
 class UnitOfWork(Protocol):

@@ -57,6 +57,7 @@ async def test_looks_at_deadlines_and_answers_operators(service: Service) -> Non
         ("GET", "/claimable"),
         ("GET", "/signers"),
         ("POST", "/signers/{network}/resume"),
+        ("POST", "/claimable/{id}/pay"),
     }
     for close in service.closers:
         await close()

@@ -16,7 +16,7 @@ from swap_runtime.leases import require_epoch
 from swap_settler.adapters import lane_statements as statements
 from swap_settler.adapters.lane_store import LaneName
 from swap_settler.adapters.unit_of_work import PostgresWork
-from swap_settler.lane_ports import ClosedSlot, Snapshot
+from swap_settler.lane_ports import ClosedSlot, Owners, Snapshot
 
 
 class PostgresLaneWork(PostgresWork):
@@ -24,7 +24,7 @@ class PostgresLaneWork(PostgresWork):
         super().__init__(connection, consumer)
         self._lane = lane
 
-    async def intents_of(self, transaction_hashes: Collection[str]) -> Mapping[UUID, UUID]:
+    async def intents_of(self, transaction_hashes: Collection[str]) -> Owners:
         values = {"hashes": list(transaction_hashes)}
         rows = await self._connection.execute(statements.INTENTS_OF, values)
         return {row.id: row.swap_id for row in rows}
@@ -33,7 +33,7 @@ class PostgresLaneWork(PostgresWork):
         values = {"hashes": list(transaction_hashes)}
         await self._connection.execute(statements.MARK_SENT, values)
 
-    async def intents_on(self, nonces: Collection[int]) -> Mapping[UUID, UUID]:
+    async def intents_on(self, nonces: Collection[int]) -> Owners:
         if not nonces:
             return {}
         values = {**self._lane.values, "nonces": list(nonces)}

@@ -37,7 +37,7 @@ SELECT kind, network, token, deposit_id, balance FROM account
 WHERE swap_id = :id AND balance <> 0 ORDER BY kind"""),
 }
 CLAIMABLE: Final = sql("""
-SELECT kind, network, token, swap_id, deposit_id, -balance AS base_units FROM account
+SELECT id, kind, network, token, swap_id, deposit_id, -balance AS base_units FROM account
 WHERE kind IN ('claimable', 'suspense') AND balance <> 0 ORDER BY id LIMIT :limit
 """)
 

@@ -67,11 +67,14 @@ UNION {DEPOSIT} WHERE swap_id IS NULL AND match_key = ANY(CAST(:keys AS text[]))
 ORDER BY heard_at, id
 """)
 # Locked, so that the sender lane cannot sign for an intent that is being taken back.
-LOCK_INTENTS: Final = sql("""
+INTENT: Final = """
 SELECT id, paid_id, swap_id, deposit_id, kind, network, token, to_address, base_units,
        charged_base_units, usd_micros, state, due_at, created_at, slot_at, transaction_hash,
        block_number, block_hash, block_time, version, confirmed_at
-FROM intent WHERE swap_id = ANY(CAST(:swap_ids AS uuid[])) AND state <> 'dead'
+FROM intent
+"""
+LOCK_INTENTS: Final = sql(f"""
+{INTENT} WHERE swap_id = ANY(CAST(:swap_ids AS uuid[])) AND state <> 'dead'
 ORDER BY id FOR UPDATE
 """)
 # A statement of its own, after the lock: within the locking one it would see what was before it.
@@ -87,6 +90,21 @@ SELECT intent.network, intent.paid_id, intent.swap_id FROM intent
 JOIN unnest(CAST(:networks AS text[]), CAST(:paid_ids AS numeric[])) AS wanted(network, paid_id)
     USING (network, paid_id)
 WHERE intent.state <> 'dead' AND intent.swap_id IS NOT NULL
+""")
+LONE_PAID_BY: Final = sql("""
+SELECT intent.network, intent.paid_id, intent.id FROM intent
+JOIN unnest(CAST(:networks AS text[]), CAST(:paid_ids AS numeric[])) AS wanted(network, paid_id)
+    USING (network, paid_id)
+WHERE intent.state <> 'dead' AND intent.swap_id IS NULL
+""")
+LONE_OF: Final = sql("""
+SELECT deposit_id, id FROM intent
+WHERE deposit_id = ANY(CAST(:deposit_ids AS uuid[])) AND swap_id IS NULL AND kind = 'claim'
+    AND state <> 'dead'
+""")
+LOCK_LONE: Final = sql(f"""
+{INTENT} WHERE id = ANY(CAST(:ids AS uuid[])) AND swap_id IS NULL AND state <> 'dead'
+ORDER BY id FOR UPDATE
 """)
 # What is due again while it was due already is due once.
 ADD_REFUNDS_DUE: Final = sql("""

@@ -233,6 +233,8 @@ class IntentRow(Table, table=True):
     version: int = _int()
     confirmed_at: datetime | None = _at(null=True)
     dead_proof: dict[str, Any] | None = _column(JSONB, key=False, null=True)
+    ordered_by: str | None = _text(null=True)
+    ordered_because: str | None = _text(null=True)
 
 
 class RefundDueRow(Table, table=True):

@@ -82,6 +82,29 @@ class PostgresWork:
         rows = await self._connection.execute(statements.SWAPS_PAID_BY, values)
         return {(row.network, int(row.paid_id)): row.swap_id for row in rows}
 
+    async def lone_paid_by(self, payments: Collection[PaymentKey]) -> Mapping[PaymentKey, UUID]:
+        if not payments:
+            return {}
+        values = {
+            "networks": [network for network, _ in payments],
+            "paid_ids": [str(paid_id) for _, paid_id in payments],
+        }
+        rows = await self._connection.execute(statements.LONE_PAID_BY, values)
+        return {(row.network, int(row.paid_id)): row.id for row in rows}
+
+    async def lone_of(self, deposit_ids: Collection[UUID]) -> Mapping[UUID, UUID]:
+        if not deposit_ids:
+            return {}
+        values = {"deposit_ids": sorted(deposit_ids)}
+        rows = await self._connection.execute(statements.LONE_OF, values)
+        return {row.deposit_id: row.id for row in rows}
+
+    async def lock_lone(self, ids: Collection[UUID]) -> Mapping[UUID, Intent]:
+        if not ids:
+            return {}
+        rows = await self._connection.execute(statements.LOCK_LONE, {"ids": sorted(ids)})
+        return {intent.id: intent for intent in await self._with_attempts(rows)}
+
     async def lock_inventory(self, assets: Collection[AssetKey]) -> Mapping[AssetKey, Inventory]:
         missing = sorted(set(assets) - set(self._inventory))
         if missing:
@@ -163,20 +186,25 @@ class PostgresWork:
     ) -> defaultdict[UUID, dict[UUID, Intent]]:
         rows = await self._connection.execute(statements.LOCK_INTENTS, of_these)
         intents: defaultdict[UUID, dict[UUID, Intent]] = defaultdict(dict)
+        for row, intent in zip(rows, await self._with_attempts(rows), strict=True):
+            intents[row.swap_id][intent.id] = intent
+        return intents
+
+    async def _with_attempts(self, rows: Sequence[Row]) -> Sequence[Intent]:
         if not rows:
-            return intents
+            return ()
         signed: dict[UUID, list[Row]] = defaultdict(list)
         values = {"intent_ids": [row.id for row in rows]}
         for attempt in await self._connection.execute(statements.ATTEMPTS, values):
             signed[attempt.intent_id].append(attempt)
-        for row in rows:
-            attempts = signed[row.id]
-            intents[row.swap_id][row.id] = to_intent(
+        return [
+            to_intent(
                 row,
-                frozenset(attempt.transaction_hash for attempt in attempts),
-                has_open_attempt=any(attempt.is_open for attempt in attempts),
+                frozenset(attempt.transaction_hash for attempt in signed[row.id]),
+                has_open_attempt=any(attempt.is_open for attempt in signed[row.id]),
             )
-        return intents
+            for row in rows
+        ]
 
 
 class PostgresUnitOfWork:

@@ -28,7 +28,9 @@ from swap_settler.domain.swap import Deposit, DepositState, Intent, IntentState,
 
 
 class NotReversible(Exception):
-    """A reorg took a deposit of which one part is paid for and another is not: for a person."""
+    """A reorg took a deposit of which one part is paid for and another is not, or one that went
+    back to an owner whom no swap names: for a person.
+    """
 
 
 class Paid(Enum):
@@ -73,16 +75,20 @@ def attach(
     return changes_of(swap, done.after(*entries))
 
 
-def decide_unmatched(known: Deposit | None, fact: DepositFact, *, is_ours: bool) -> Changes:
+def decide_unmatched(
+    known: Deposit | None, fact: DepositFact, *, is_ours: bool, claim: Intent | None = None
+) -> Changes:
     """Return what a fact changes about a movement that no swap asks for.
 
     :param is_ours: whether it is a catalogue's token in our custody; else it is only recorded.
+    :param claim: the live payment of it by an operator's order.
+    :raises NotReversible: when a reorg took what was sent, or is being sent, to its owner.
     """
     if known is not None and known.version >= fact.deposit.version:
         return NOTHING
     deposit = _after(known, fact.deposit)
     if fact.said is not Said.CONFIRMED:
-        return _not_final(known, deposit, fact.said)
+        return _not_final(known, deposit, fact.said, claim)
     if not is_ours:
         return Changes(deposits=(deposit,))
     is_kept = deposit.state is DepositState.QUARANTINED
@@ -94,14 +100,22 @@ def decide_unmatched(known: Deposit | None, fact: DepositFact, *, is_ours: bool)
     return Changes(deposits=(final,), ledger=() if deposit.is_booked else (ledger.received(final),))
 
 
-def _not_final(known: Deposit | None, deposit: Deposit, said: Said) -> Changes:
+def _not_final(
+    known: Deposit | None, deposit: Deposit, said: Said, claim: Intent | None
+) -> Changes:
     """Record what is seen, or gone; what was booked as final before is reversed."""
     state = DepositState.REVERTED if said is Said.REVERTED else deposit.state
     told = replace(deposit, state=state, is_booked=False)
     if known is None or not known.is_booked:
         return Changes(deposits=(told,))
     entry = ledger.received_reverted(known, version=deposit.version)
-    return Changes(deposits=(told,), ledger=(entry,))
+    if claim is None:
+        return Changes(deposits=(told,), ledger=(entry,))
+    if not claim.can_be_taken_back:
+        raise NotReversible(f"{known.id}, which was sent to its owner")
+    dead = claim.died("a reorg took the deposit before anything could pay for it")
+    entries = (ledger.claim_released(dead), entry)
+    return Changes(deposits=(told,), intents=(dead,), ledger=entries)
 
 
 def _after(known: Deposit | None, told: Deposit) -> Deposit:
@@ -218,7 +232,7 @@ def _legs(deposit: Deposit) -> tuple[Leg, ...]:
 
 
 def _payment(swap: Swap, leg: Leg) -> Intent | None:
-    return swap.paying if leg is None else swap.refund(leg)
+    return swap.paying if leg is None else swap.sends_back(leg)
 
 
 def _paid(swap: Swap, leg: Leg) -> Paid:

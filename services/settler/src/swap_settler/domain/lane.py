@@ -22,7 +22,7 @@ class Payment:
     """What the Treasury is told for one intent."""
 
     intent_id: UUID
-    swap_id: UUID
+    swap_id: UUID | None
     paid_id: int
     token: str
     to_address: str

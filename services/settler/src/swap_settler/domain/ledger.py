@@ -247,8 +247,8 @@ def payout_reserved(swap: Swap, intent: Intent) -> LedgerTransaction:
     return _booked(
         f"{_name(intent)}_reserved",
         str(intent.id),
-        (_paid_from(AccountKind.SWAP_LIABILITY, swap, intent), intent.base_units),
-        (_paid_from(AccountKind.IN_FLIGHT, swap, intent), -intent.base_units),
+        (_leg_of(AccountKind.SWAP_LIABILITY, intent), intent.base_units),
+        (_leg_of(AccountKind.IN_FLIGHT, intent), -intent.base_units),
         swap_id=swap.id,
     )
 
@@ -258,53 +258,71 @@ def payout_released(swap: Swap, intent: Intent) -> LedgerTransaction:
     return _booked(
         f"{_name(intent)}_released",
         str(intent.id),
-        (_paid_from(AccountKind.IN_FLIGHT, swap, intent), intent.base_units),
-        (_paid_from(AccountKind.SWAP_LIABILITY, swap, intent), -intent.base_units),
+        (_leg_of(AccountKind.IN_FLIGHT, intent), intent.base_units),
+        (_leg_of(AccountKind.SWAP_LIABILITY, intent), -intent.base_units),
         swap_id=swap.id,
     )
 
 
-def payout_final(
-    swap: Swap, intent: Intent, *, block_number: int, treasury: str
-) -> LedgerTransaction:
+def payout_final(intent: Intent, *, block_number: int, treasury: str) -> LedgerTransaction:
     return _booked(
         f"{_name(intent)}_final",
         str(intent.id),
-        (_paid_from(AccountKind.IN_FLIGHT, swap, intent), intent.base_units),
+        (_leg_of(AccountKind.IN_FLIGHT, intent), intent.base_units),
         (_treasury(intent.network, intent.token, treasury), -intent.base_units),
-        swap_id=swap.id,
+        swap_id=intent.swap_id,
         network=intent.network,
         block=block_number,
     )
 
 
+def claim_reserved(claim: Intent) -> LedgerTransaction:
+    """What waited for its owner is on its way to an address that an operator was given."""
+    return _booked("claim_reserved", str(claim.id), *_claim_moves(claim), swap_id=claim.swap_id)
+
+
+def claim_released(claim: Intent) -> LedgerTransaction:
+    """The payment is dead: it waits for its owner again."""
+    back = ((account, -units) for account, units in _claim_moves(claim))
+    return _booked("claim_released", str(claim.id), *back, swap_id=claim.swap_id)
+
+
+def _claim_moves(claim: Intent) -> tuple[Move, ...]:
+    is_nobodys = claim.swap_id is None
+    waited = AccountKind.SUSPENSE if is_nobodys else AccountKind.CLAIMABLE
+    return (
+        (_leg_of(waited, claim), claim.base_units),
+        (_leg_of(AccountKind.IN_FLIGHT, claim), -claim.base_units),
+    )
+
+
 def refund_cost(swap: Swap, refund: Intent) -> LedgerTransaction:
     """The user pays for the gas of what is sent back."""
-    return _booked("refund_cost", str(refund.id), *_cost_moves(swap, refund), swap_id=swap.id)
+    return _booked("refund_cost", str(refund.id), *_cost_moves(refund), swap_id=swap.id)
 
 
 def refund_cost_reversed(swap: Swap, refund: Intent) -> LedgerTransaction:
     """The refund is dead: nobody is charged for it."""
-    back = ((account, -units) for account, units in _cost_moves(swap, refund))
+    back = ((account, -units) for account, units in _cost_moves(refund))
     return _booked("refund_cost_reversed", str(refund.id), *back, swap_id=swap.id)
 
 
-def _cost_moves(swap: Swap, refund: Intent) -> tuple[Move, ...]:
+def _cost_moves(refund: Intent) -> tuple[Move, ...]:
     cost = refund.charged_base_units - refund.base_units
     return (
-        (_paid_from(AccountKind.SWAP_LIABILITY, swap, refund), cost),
+        (_leg_of(AccountKind.SWAP_LIABILITY, refund), cost),
         (_of(AccountKind.GAS_RECOVERED, refund), -cost),
     )
 
 
 def _name(intent: Intent) -> str:
-    return "refund" if intent.kind is IntentKind.REFUND else "payout"
+    is_named = intent.kind in (IntentKind.REFUND, IntentKind.CLAIM)
+    return intent.kind.value if is_named else "payout"
 
 
-def _paid_from(kind: AccountKind, swap: Swap, intent: Intent) -> Account:
-    if intent.kind is IntentKind.REFUND:
-        return _source(kind, swap, intent.deposit_id)
-    return _destination(kind, swap)
+def _leg_of(kind: AccountKind, intent: Intent) -> Account:
+    """Return the account of the leg that a payment settles, in what it pays."""
+    return Account(kind, intent.network, intent.token, intent.swap_id, intent.deposit_id)
 
 
 def payout_unexplained(

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
-from swap_domain.lifecycle import Trigger
+from swap_domain.lifecycle import Status, Trigger
 from swap_settler.domain import ledger
 from swap_settler.domain.changes import NOTHING, Changes, Halt
 from swap_settler.domain.facts import Payout, Said
@@ -15,13 +15,21 @@ from swap_settler.domain.settling import Settled, fail, give_back, take_back, wa
 from swap_settler.domain.swap import FailReason, Intent, IntentKind, IntentState, Swap
 
 
-def decide(swap: Swap | None, payout: Payout, *, at: datetime, treasury: str | None) -> Changes:
+def decide(
+    swap: Swap | None,
+    payout: Payout,
+    *,
+    at: datetime,
+    treasury: str | None,
+    lone: Intent | None = None,
+) -> Changes:
     """Return what the log changes, or nothing when it is not newer than what is known.
 
     :param treasury: where the token is held; None for a token that is not ours to book.
+    :param lone: the payment with that id, if it is no swap's.
     """
-    intent = _paid_by(swap, payout)
-    if swap is None or intent is None or not _explains(intent, payout):
+    intent = lone or _paid_by(swap, payout)
+    if intent is None or not _explains(intent, payout):
         return _unexplained(payout, treasury)
     if payout.version <= intent.version:
         return NOTHING
@@ -38,7 +46,15 @@ def decide(swap: Swap | None, payout: Payout, *, at: datetime, treasury: str | N
 
 def sent(swap: Swap, intent_id: UUID, *, at: datetime) -> Changes:
     """Return what it changes that the nodes have the payment; nothing when more is known."""
-    intent = swap.intents.get(intent_id)
+    return _sent(swap, swap.intents.get(intent_id), at)
+
+
+def lone_sent(intent: Intent, *, at: datetime) -> Changes:
+    """Return the same of a payment that is no swap's."""
+    return _sent(None, intent, at)
+
+
+def _sent(swap: Swap | None, intent: Intent | None, at: datetime) -> Changes:
     if intent is None or intent.state is not IntentState.ASSIGNED:
         return NOTHING
     return _changed(swap, replace(intent, state=IntentState.BROADCAST), at)
@@ -63,8 +79,18 @@ def gave_up(swap: Swap, intent_id: UUID, *, at: datetime, because: str, failures
     )
 
 
+def lone_gave_up(intent: Intent, *, because: str, failures: int) -> Changes:
+    """Return the same of a payment that is no swap's: what it paid waits for its owner again."""
+    if intent.state in (IntentState.MINED, IntentState.CONFIRMED):
+        return NOTHING
+    dead = intent.died(because, failures=failures)
+    return Changes(intents=(dead,), ledger=(ledger.claim_released(dead),))
+
+
 def _ended(swap: Swap, dead: Intent, at: datetime) -> Settled:
     """A payout that cannot be made is refunded; a refund that cannot be is claimable."""
+    if dead.kind is IntentKind.CLAIM:
+        return Settled(swap)
     if dead.kind is not IntentKind.REFUND:
         return give_back(swap, FailReason.DESTINATION_UNAVAILABLE, at)
     if dead.deposit_id is not None:
@@ -78,13 +104,15 @@ def _without(swap: Swap, dead: Intent, at: datetime) -> Settled:
     leg, done = dead.deposit_id, Settled(swap)
     for deposit in swap.taken_from(leg):
         entries = list(done.entries)
-        if leg is not None:
+        if leg is not None or dead.kind is IntentKind.CLAIM:
             entries.append(ledger.claim_reversed(swap, deposit, leg, version=deposit.version))
         done = take_back(done.swap, deposit, version=deposit.version).after(*entries)
         # Seen again, it is credited again when it is final.
         left = replace(done.swap.deposits[deposit.id], state=deposit.state)
         done = replace(done, swap=done.swap.with_deposit(left))
-    return done if leg is not None else replace(done, swap=waits_again(done.swap, at))
+    if leg is not None or swap.status is Status.FAILED:
+        return done
+    return replace(done, swap=waits_again(done.swap, at))
 
 
 def _paid_by(swap: Swap | None, payout: Payout) -> Intent | None:
@@ -116,7 +144,7 @@ def _unexplained(payout: Payout, treasury: str | None) -> Changes:
     return Changes(ledger=(entry,), halt=halt)
 
 
-def _after_the_end(swap: Swap, intent: Intent, payout: Payout, at: datetime) -> Changes:
+def _after_the_end(swap: Swap | None, intent: Intent, payout: Payout, at: datetime) -> Changes:
     """A final payment stays final for us; that the chain took it back is for a person.
 
     Without its block it counts as unmined: the lane sends the same bytes again.
@@ -128,26 +156,28 @@ def _after_the_end(swap: Swap, intent: Intent, payout: Payout, at: datetime) -> 
     return replace(_changed(swap, unmined, at), halt=Halt(payout.network, reason))
 
 
-def _confirmed(swap: Swap, intent: Intent, at: datetime, treasury: str | None) -> Changes:
+def _confirmed(swap: Swap | None, intent: Intent, at: datetime, treasury: str | None) -> Changes:
     assert treasury is not None, "a payout is of a token of the catalogue"
     assert intent.block_number is not None
     confirmed = replace(intent, confirmed_at=at)
+    final = ledger.payout_final(confirmed, block_number=intent.block_number, treasury=treasury)
+    if swap is None:
+        return Changes(intents=(confirmed,), ledger=(final,))
     leg = intent.deposit_id
     paid = swap.on(at).with_intent(confirmed)
-    if leg is None:
+    if leg is None and intent.kind is not IntentKind.CLAIM:
         is_refund = intent.kind is IntentKind.REFUND
         trigger = Trigger.REFUND_CONFIRMED if is_refund else Trigger.PAYOUT_CONFIRMED
         paid = replace(paid.after(trigger), closed_at=at)
-    final = ledger.payout_final(
-        paid, confirmed, block_number=intent.block_number, treasury=treasury
-    )
     entries = [final, *(ledger.lost(paid, d, leg) for d in paid.taken_from(leg))]
     return Changes(
         swap=paid, previous_status=swap.status, intents=(confirmed,), ledger=tuple(entries)
     )
 
 
-def _changed(swap: Swap, intent: Intent, at: datetime) -> Changes:
+def _changed(swap: Swap | None, intent: Intent, at: datetime) -> Changes:
+    if swap is None:
+        return Changes(intents=(intent,))
     changed = swap.on(at).with_intent(intent)
     return Changes(swap=changed, previous_status=swap.status, intents=(intent,))
 

@@ -40,7 +40,7 @@ def start(swap: Swap, leg: Leg, *, at: datetime, cost: int, paid_id: int) -> Cha
     :param paid_id: what the Treasury accepts once for this leg's refund.
     """
     held, to_address = _held(swap, leg), swap.terms.refund_address
-    if not held or to_address is None or swap.refund(leg) is not None or swap.taken_from(leg):
+    if not held or to_address is None or swap.sends_back(leg) or swap.taken_from(leg):
         return NOTHING
     told = swap.on(at)
     if cost >= held:
@@ -90,6 +90,8 @@ def _not_worth_it(swap: Swap, told: Swap, leg: Leg, at: datetime) -> Changes:
 
 def released(swap: Swap, intent: Intent) -> tuple[LedgerTransaction, ...]:
     """Return what takes the bookings of a dead payment back, up to where its leg was before."""
+    if intent.kind is IntentKind.CLAIM:
+        return (ledger.claim_released(intent),)
     freed = ledger.payout_released(swap, intent)
     if intent.kind is not IntentKind.REFUND:
         return (freed, ledger.quote_reversed(swap, intent))

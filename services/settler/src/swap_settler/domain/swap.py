@@ -34,6 +34,7 @@ class IntentKind(StrEnum):
     OUTPUT = "output"
     REFUEL = "refuel"
     REFUND = "refund"
+    CLAIM = "claim"  # what waited for its owner, paid by an operator's order
     SWEEP = "sweep"
     GASLESS = "gasless"
     CANCEL = "cancel"
@@ -227,10 +228,23 @@ class Swap:
         refunds = (i for i in self.intents.values() if i.kind is IntentKind.REFUND)
         return next((i for i in refunds if i.deposit_id == leg), None)
 
+    def claim(self, leg: Leg) -> Intent | None:
+        """The live payment of what was claimable on a leg."""
+        source = (self.terms.source.network, self.terms.source.token)
+        claims = (i for i in self.intents.values() if i.kind is IntentKind.CLAIM)
+        # What is claimable in another asset stands on no leg of what came in.
+        return next(
+            (i for i in claims if (i.network, i.token) == source and i.deposit_id == leg), None
+        )
+
+    def sends_back(self, leg: Leg) -> Intent | None:
+        """What settles a leg by other means than a payout: there is never more than one."""
+        return self.refund(leg) or self.claim(leg)
+
     @property
     def paying(self) -> Intent | None:
-        """What settles the main leg: there is never more than one of the two."""
-        return self.output or self.refund(None)
+        """What settles the main leg: there is never more than one."""
+        return self.output or self.sends_back(None)
 
     @property
     def open_deposits(self) -> tuple[Deposit, ...]:

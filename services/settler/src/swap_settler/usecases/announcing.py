@@ -25,7 +25,12 @@ from swap_settler.domain.swap import (
     Swap,
 )
 
-SHOWN: Final = (IntentKind.OUTPUT, IntentKind.REFUND)
+# As which transaction a payment is shown; what an operator was told to return is a refund too.
+SHOWN: Final = {
+    IntentKind.OUTPUT: "output",
+    IntentKind.REFUND: "refund",
+    IntentKind.CLAIM: "refund",
+}
 Fields = dict[str, object]
 SENT: Final = {
     IntentState.RESERVED: TransactionStatus.PENDING,
@@ -108,13 +113,13 @@ class Announcer:
         return [*inputs, *(self._sent(swap, intent) for intent in sent)]
 
     def _sent(self, swap: Swap, intent: Intent) -> Fields:
-        is_refund = intent.kind is IntentKind.REFUND
+        is_refund = intent.kind is not IntentKind.OUTPUT
         asset = swap.terms.source if is_refund else swap.terms.destination
         price = swap.quote.source_usd_e18 if is_refund else swap.quote.destination_usd_e18
         network = self._catalogue.network(intent.network)
         confirmations = network.payout_confirmations or network.finality_blocks
         return {
-            "type": intent.kind.value,
+            "type": SHOWN[intent.kind],
             "status": SENT[intent.state].value,
             "transaction_hash": intent.transaction_hash,
             "from_address": network.contracts.treasury,

@@ -9,7 +9,7 @@ from uuid import UUID
 from swap_domain.money import Asset
 from swap_settler.domain.changes import NOTHING, Changes
 from swap_settler.domain.inventory import AssetKey, Inventory, after
-from swap_settler.domain.swap import Deposit, Swap
+from swap_settler.domain.swap import Deposit, Intent, Swap
 
 
 class Folding:
@@ -20,9 +20,11 @@ class Folding:
         swaps: Mapping[UUID, Swap],
         inventory: Mapping[AssetKey, Inventory],
         unmatched: Mapping[UUID, Deposit] | None = None,
+        lone: Mapping[UUID, Intent] | None = None,
     ) -> None:
         self.swaps = dict(swaps)
         self.unmatched = dict(unmatched or {})
+        self.lone = dict(lone or {})  # payments that are no swap's
         self.changes: list[Changes] = []
         self._inventory = dict(inventory)
 
@@ -33,6 +35,8 @@ class Folding:
         if change.swap is not None:
             self.swaps[change.swap.id] = change.swap
         self.unmatched |= {d.id: d for d in change.deposits if d.swap_id is None}
+        lone = {**self.lone, **{i.id: i for i in change.intents if i.swap_id is None}}
+        self.lone = {id: intent for id, intent in lone.items() if intent.is_live}
         if change.ledger:
             self._inventory = {
                 asset: after(row, change.ledger) for asset, row in self._inventory.items()

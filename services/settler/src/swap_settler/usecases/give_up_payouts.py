@@ -8,9 +8,9 @@ from uuid import UUID
 from swap_runtime.clock import Clock
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.lane import Retries
-from swap_settler.domain.payouts import gave_up
-from swap_settler.domain.swap import Swap
-from swap_settler.lane_ports import LaneUnitOfWork, LaneWork
+from swap_settler.domain.payouts import gave_up, lone_gave_up
+from swap_settler.domain.swap import Intent, Swap
+from swap_settler.lane_ports import LaneUnitOfWork, LaneWork, Owners
 from swap_settler.usecases.announcing import Announcer
 from swap_settler.usecases.folding import Folding
 
@@ -34,9 +34,7 @@ class GiveUpPayouts:
         self._announcer = announcer
         self._retries = retries
 
-    async def __call__(
-        self, intents: Mapping[UUID, UUID], *, refusals: Mapping[UUID, str], epoch: int
-    ) -> None:
+    async def __call__(self, intents: Owners, *, refusals: Mapping[UUID, str], epoch: int) -> None:
         """Postpone each unsent intent (id to swap id), or end it if it failed too often.
 
         :param refusals: what the Treasury said when each was tried.
@@ -44,26 +42,23 @@ class GiveUpPayouts:
         """
         async with self._unit_of_work() as work:
             await work.require_epoch(epoch)
-            swaps = await work.lock_swaps_by_id(set(intents.values()))
+            owners = await _locked(work, intents)
             failures = await work.failures_of_unsent(list(intents))
             because = {id: f"refused: {words}" for id, words in refusals.items()}
-            changes = await self._count(work, swaps, intents, failures, because)
+            changes = await self._count(work, owners, failures, because)
             await work.flush(changes, self._announcer.outgoing(changes, at=self._clock()))
 
-    async def of_dead_slots(
-        self, work: LaneWork, intents: Mapping[UUID, UUID]
-    ) -> Sequence[Changes]:
+    async def of_dead_slots(self, work: LaneWork, intents: Owners) -> Sequence[Changes]:
         """Do so for what reverted, in the transaction that proves it; the caller flushes."""
-        swaps = await work.lock_swaps_by_id(set(intents.values()))
+        owners = await _locked(work, intents)
         failures = await work.failures_of_dead(list(intents))
         because = dict.fromkeys(intents, "its last transaction reverted")
-        return await self._count(work, swaps, intents, failures, because)
+        return await self._count(work, owners, failures, because)
 
     async def _count(
         self,
         work: LaneWork,
-        swaps: Mapping[UUID, Swap],
-        intents: Mapping[UUID, UUID],
+        owners: Mapping[UUID, Swap | Intent],
         before: Mapping[UUID, int],
         because: Mapping[UUID, str],
     ) -> Sequence[Changes]:
@@ -72,20 +67,36 @@ class GiveUpPayouts:
             i: n
             for i, n in failures.items()
             # What a reorg has taken back meanwhile is not paid for again.
-            if not self._retries.is_over(n) and not _is_taken(swaps[intents[i]], i)
+            if not self._retries.is_over(n) and not _is_taken(owners[i], i)
         }
         if again:
             pauses = {i: self._retries.pause_after(n) for i, n in again.items()}
             await work.postpone(again, pauses)
-        folding = Folding(swaps, {})
+        folding = Folding({o.id: o for o in owners.values() if isinstance(o, Swap)}, {})
         for i, n in failures.items():
-            if i not in again:
-                swap = folding.swaps[intents[i]]
+            owner = owners[i]
+            if i in again:
+                continue
+            if isinstance(owner, Intent):
+                change = lone_gave_up(owner, because=because[i], failures=n)
+                folding.add(change, trace_id=str(owner.id))
+            else:
+                swap = folding.swaps[owner.id]
                 change = gave_up(swap, i, at=self._clock(), because=because[i], failures=n)
                 folding.add(change, trace_id=swap.terms.trace_id)
         return folding.changes
 
 
-def _is_taken(swap: Swap, intent_id: UUID) -> bool:
-    intent = swap.intents.get(intent_id)
-    return intent is not None and bool(swap.taken_from(intent.deposit_id))
+async def _locked(work: LaneWork, intents: Owners) -> Mapping[UUID, Swap | Intent]:
+    """Return, for each intent, its swap, or itself if it is no swap's."""
+    swaps = await work.lock_swaps_by_id({swap for swap in intents.values() if swap})
+    alone = await work.lock_lone({intent for intent, swap in intents.items() if swap is None})
+    of_swaps = {intent: swaps[swap] for intent, swap in intents.items() if swap}
+    return {**of_swaps, **alone}
+
+
+def _is_taken(owner: Swap | Intent, intent_id: UUID) -> bool:
+    if isinstance(owner, Intent):
+        return False
+    intent = owner.intents.get(intent_id)
+    return intent is not None and bool(owner.taken_from(intent.deposit_id))

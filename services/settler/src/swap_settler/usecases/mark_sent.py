@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from swap_runtime.clock import Clock
-from swap_settler.domain.payouts import sent
+from swap_settler.domain.payouts import lone_sent, sent
 from swap_settler.lane_ports import LaneUnitOfWork
 from swap_settler.usecases.announcing import Announcer
 from swap_settler.usecases.folding import Folding
@@ -24,11 +24,15 @@ class MarkSent:
             return
         async with self._unit_of_work() as work:
             intents = await work.intents_of(transaction_hashes)
-            swaps = await work.lock_swaps_by_id(set(intents.values()))
+            swaps = await work.lock_swaps_by_id({swap for swap in intents.values() if swap})
+            alone = await work.lock_lone({i for i, swap in intents.items() if swap is None})
             now = self._clock()
             folding = Folding(swaps, {})
             for intent_id, swap_id in intents.items():
-                swap = folding.swaps[swap_id]
-                folding.add(sent(swap, intent_id, at=now), trace_id=swap.terms.trace_id)
+                if swap_id is not None:
+                    swap = folding.swaps[swap_id]
+                    folding.add(sent(swap, intent_id, at=now), trace_id=swap.terms.trace_id)
+            for intent in alone.values():
+                folding.add(lone_sent(intent, at=now), trace_id=str(intent.id))
             await work.mark_attempts_sent(transaction_hashes)
             await work.flush(folding.changes, self._announcer.outgoing(folding.changes, at=now))

@@ -45,6 +45,9 @@ class RequestSwaps:
         await work.lock_keys(keys)
         known = await work.lock_swaps_by_id({message.body.swap_id for message in messages})
         waiting = list((await work.unmatched_deposits((), keys)).values())
+        paid = await work.lone_of([d.id for d in waiting if d.is_booked])
+        if paid:
+            raise Unprocessable(f"deposits {sorted(map(str, paid))} went back to their owners")
         booked = {deposit.match_key for deposit in waiting if deposit.is_booked}
         assets = _assets(body for body in requested if _key(body) in booked)
         folding = Folding(known, await work.lock_inventory(assets))

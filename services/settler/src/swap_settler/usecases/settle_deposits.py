@@ -32,8 +32,13 @@ class Heard:
 
     @property
     def key(self) -> str:
-        """Return what is locked for it: what nobody asks for is locked by itself."""
-        return self.deposit.match_key or f"deposit/{self.deposit.id}"
+        """Return what is locked for it: what carries no number is locked by itself."""
+        return key_of(self.deposit)
+
+
+def key_of(deposit: Deposit) -> str:
+    """Return the key that whoever decides about a deposit holds."""
+    return deposit.match_key or f"deposit/{deposit.id}"
 
 
 class SettleDeposits:
@@ -64,20 +69,30 @@ class SettleDeposits:
         swaps = await work.lock_swaps({d.match_key for d in _deposits(heard) if d.match_key})
         nobodys = {d.id for d in _deposits(heard) if d.match_key not in swaps}
         unmatched = await work.unmatched_deposits(nobodys, ())
+        paid = await work.lone_of([d.id for d in unmatched.values() if d.is_booked])
+        alone = await work.lock_lone(set(paid.values()))
         inventory = await work.lock_inventory(self._assets(heard, swaps))
-        folding = Folding({swap.id: swap for swap in swaps.values()}, inventory, unmatched)
+        folding = Folding({s.id: s for s in swaps.values()}, inventory, unmatched, alone)
         ids = {key: swap.id for key, swap in swaps.items()}
         for one in heard:
-            self._add(folding, one, ids.get(one.key), now)
+            self._add(folding, one, ids.get(one.key), paid.get(one.deposit.id), now)
         await work.flush(folding.changes, self._announcer.outgoing(folding.changes, at=now))
         return folding
 
-    def _add(self, folding: Folding, one: Heard, swap_id: UUID | None, now: datetime) -> None:
+    def _add(
+        self,
+        folding: Folding,
+        one: Heard,
+        swap_id: UUID | None,
+        claim_id: UUID | None,
+        now: datetime,
+    ) -> None:
         if swap_id is None:
             change = decide_unmatched(
                 folding.unmatched.get(one.deposit.id),
                 one.fact,
                 is_ours=self._facts.is_ours(one.deposit),
+                claim=None if claim_id is None else folding.lone.get(claim_id),
             )
         else:
             swap = folding.swaps[swap_id]

@@ -37,21 +37,26 @@ class SettlePayouts:
     async def _apply(self, work: Work, messages: Sequence[Envelope[PayoutChanged]]) -> Folding:
         now: datetime = self._clock()
         payouts = [(message.trace_id, self._facts.payout(message.body)) for message in messages]
-        owners = await work.swaps_paid_by({(p.network, p.paid_id) for _, p in payouts})
+        keys = {(p.network, p.paid_id) for _, p in payouts}
+        owners = await work.swaps_paid_by(keys)
+        lone = await work.lone_paid_by(keys - set(owners))
         swaps = await work.lock_swaps_by_id(set(owners.values()))
+        alone = await work.lock_lone(set(lone.values()))
         assets = {asset for _, payout in payouts for asset in self._assets(payout)}
         sources = (swap.terms.source for swap in swaps.values())
         inventory = await work.lock_inventory(
             assets | {(source.network, source.token) for source in sources}
         )
-        folding = Folding(swaps, inventory)
+        folding = Folding(swaps, inventory, lone=alone)
         for trace_id, payout in payouts:
-            owner = owners.get((payout.network, payout.paid_id))
+            key = (payout.network, payout.paid_id)
+            owner = owners.get(key)
             change = decide(
                 None if owner is None else folding.swaps[owner],
                 payout,
                 at=now,
                 treasury=self._facts.treasury(payout.network, payout.token),
+                lone=folding.lone.get(lone[key]) if key in lone else None,
             )
             folding.add(change, trace_id=trace_id)
         await work.flush(folding.changes, self._announcer.outgoing(folding.changes, at=now))

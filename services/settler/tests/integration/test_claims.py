@@ -1,0 +1,275 @@
+"""Claimable balances on a real Postgres and a chain in memory: each is paid once, whatever dies."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestClient, TestServer
+
+from services.settler.tests.integration.lane_worlds import opened_world
+from services.settler.tests.lane_world import (
+    NOW,
+    REQUESTED,
+    SOURCE,
+    TREASURY,
+    World,
+    a_deposit,
+    a_recipient,
+)
+from swap_domain.catalogue import NATIVE
+from swap_domain.lifecycle import Status
+from swap_runtime.errors import Refused
+from swap_settler.adapters.claims import PostgresClaimUnitOfWork
+from swap_settler.domain.deposits import NotReversible
+from swap_settler.domain.swap import Intent
+from swap_settler.http.claims import ClaimAdmin
+from swap_settler.usecases import send_payouts
+from swap_settler.usecases.pay_claimable import Order, PayClaimable
+
+pytestmark = pytest.mark.connected
+
+OWNER = a_recipient(77)
+UNMATCHED: dict[str, Any] = {"kind": "native_received", "sequence_number": None}
+BALANCES = """
+SELECT kind, -balance AS units FROM account
+WHERE kind IN ('claimable', 'suspense', 'in_flight', 'swap_liability') AND balance <> 0 ORDER BY id
+"""
+
+
+class Killed(BaseException):
+    """Stands for the end of the process."""
+
+
+@pytest.fixture
+async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
+    migrated("chain_watcher")
+    async with opened_world(migrated("settler"), SOURCE) as world:
+        yield world
+
+
+def paying(world: World, *, later: timedelta = timedelta(0)) -> PayClaimable:
+    return PayClaimable(
+        PostgresClaimUnitOfWork(world.engine, consumer="settler"),
+        catalogue=world.catalogue,
+        clock=lambda: NOW + later,
+        announcer=world.announcer,
+    )
+
+
+async def the_only_balance(world: World) -> int:
+    [row] = await world.rows(
+        "SELECT id FROM account WHERE kind IN ('claimable', 'suspense') AND balance <> 0"
+    )
+    return int(row.id)
+
+
+async def ordered(world: World, id: int, *, units: int = REQUESTED, to: str = OWNER) -> Intent:
+    return await paying(world)(Order(id, units, to, by="ann", reason="they proved it"))
+
+
+async def balances(world: World) -> list[tuple[str, int]]:
+    return [(row.kind, int(row.units)) for row in await world.rows(BALANCES)]
+
+
+async def the_only_hash(world: World) -> str:
+    [attempt] = await world.rows("SELECT transaction_hash FROM attempt")
+    return str(attempt.transaction_hash)
+
+
+async def a_failed_swap(world: World) -> int:
+    """Return the balance of a swap that nobody could pay and that names no refund address."""
+    await world.requested(1)
+    await world.settle(a_deposit(1))
+    return await the_only_balance(world)
+
+
+async def an_unmatched_transfer(world: World) -> int:
+    await world.settle(a_deposit(5, **UNMATCHED))
+    return await the_only_balance(world)
+
+
+EACH = pytest.mark.parametrize("waiting", [a_failed_swap, an_unmatched_transfer])
+
+
+class TestABalance:
+    @EACH
+    async def test_is_paid_in_full_and_booked(
+        self, world: World, waiting: Callable[[World], Any]
+    ) -> None:
+        await ordered(world, await waiting(world))
+        assert await balances(world) == [("in_flight", REQUESTED)]
+
+        await world.send_everything()
+        world.chain.mine()
+        await world.payout("seen", version=1, transaction_hash=await the_only_hash(world))
+        await world.payout("confirmed", version=2, transaction_hash=await the_only_hash(world))
+
+        assert world.chain.world.balances[OWNER, NATIVE] == REQUESTED
+        assert await world.intent_states() == ["confirmed"]
+        assert await balances(world) == []
+        [told] = await world.rows("SELECT ordered_by, ordered_because FROM intent")
+        assert told == ("ann", "they proved it")
+
+    @EACH
+    async def test_is_paid_once_when_it_is_ordered_many_times_m8(
+        self, world: World, waiting: Callable[[World], Any]
+    ) -> None:
+        id = await waiting(world)
+
+        told = await asyncio.gather(*(ordered(world, id) for _ in range(5)), return_exceptions=True)
+
+        assert sum(isinstance(one, Intent) for one in told) == 1
+        assert sum(isinstance(one, Refused) for one in told) == 4
+        await world.send_everything()
+        world.chain.mine()
+        with pytest.raises(Refused):
+            await ordered(world, id)
+        assert world.chain.world.balances[OWNER, NATIVE] == REQUESTED
+
+    @EACH
+    async def test_waits_again_when_its_recipient_refuses_and_goes_elsewhere(
+        self, world: World, waiting: Callable[[World], Any]
+    ) -> None:
+        id = await waiting(world)
+        world.chain.refuse(OWNER)
+        await ordered(world, id)
+        for _ in range(2):
+            await world.send_everything()
+        assert await world.intent_states() == ["dead"]
+        assert (await balances(world))[0][1] == REQUESTED
+
+        again = await paying(world, later=timedelta(hours=1))(
+            Order(id, REQUESTED, a_recipient(78), by="ann", reason="their other wallet")
+        )
+        await world.send_everything()
+        world.chain.mine()
+
+        assert again.to_address == a_recipient(78)
+        assert world.paid(78) == REQUESTED
+        ids = {row.paid_id for row in await world.rows("SELECT paid_id FROM intent")}
+        assert len(ids) == 1, "the Treasury accepts it once, whoever it goes to"
+
+    @EACH
+    @pytest.mark.parametrize(
+        "point",
+        [
+            pytest.param("settler.after_slot", id="S2"),
+            pytest.param("settler.after_sign", id="S3"),
+            pytest.param("settler.before_send", id="S4"),
+            pytest.param("settler.after_send", id="S5"),
+        ],
+    )
+    async def test_is_paid_once_whatever_dies(
+        self,
+        world: World,
+        monkeypatch: pytest.MonkeyPatch,
+        waiting: Callable[[World], Any],
+        point: str,
+    ) -> None:
+        await ordered(world, await waiting(world))
+
+        def crashpoint(name: str) -> None:
+            if name == point:
+                monkeypatch.undo()
+                raise Killed(name)
+
+        monkeypatch.setattr(send_payouts, "crashpoint", crashpoint)
+        with pytest.raises(Killed):
+            await world.send_everything()
+        await world.send_everything()
+        await world.rebroadcast()
+        world.chain.mine()
+
+        assert world.chain.world.balances[OWNER, NATIVE] == REQUESTED
+        assert len(await world.rows("SELECT 1 FROM attempt")) == 1
+
+    @EACH
+    async def test_that_a_reorg_takes_before_it_is_signed_is_not_paid(
+        self, world: World, waiting: Callable[[World], Any]
+    ) -> None:
+        await ordered(world, await waiting(world))
+
+        deposit = (await world.rows("SELECT id, sequence_number FROM deposit"))[0]
+        number = deposit.sequence_number
+        told = UNMATCHED if number is None else {"sequence_number": number}
+        gone = a_deposit(5, deposit_id=deposit.id, version=3, state="reverted", **told)
+        await world.settle(gone)
+        await world.send_everything()
+
+        assert await world.intent_states() == ["dead"]
+        assert await balances(world) == []
+        assert await world.rows("SELECT 1 FROM attempt") == []
+
+    async def test_of_nobody_that_a_reorg_takes_after_it_was_sent_is_for_a_person(
+        self, world: World
+    ) -> None:
+        await ordered(world, await an_unmatched_transfer(world))
+        await world.send_everything()
+
+        with pytest.raises(NotReversible):
+            await world.settle(a_deposit(5, **UNMATCHED, version=3, state="reverted"))
+
+    async def test_of_a_swap_is_not_refunded_beside(self, world: World) -> None:
+        await ordered(world, await a_failed_swap(world))
+
+        await world.refund_address(1, a_recipient(9))
+        await world.starting_refunds()()
+
+        [swap] = await world.rows("SELECT status, refund_address FROM swap")
+        assert swap == (Status.FAILED.value, a_recipient(9))
+        assert await world.intent_states() == ["reserved"]
+
+    async def test_that_a_swap_may_still_come_for_waits(self, world: World) -> None:
+        await world.settle(a_deposit(5))
+        id = await the_only_balance(world)
+
+        with pytest.raises(Refused, match="may still come"):
+            await ordered(world, id)
+        order = Order(id, REQUESTED, OWNER, by="ann", reason="nobody came")
+        assert (await paying(world, later=timedelta(hours=7))(order)).to_address == OWNER
+
+
+class TestAnOrder:
+    @pytest.mark.parametrize(
+        ("to", "units", "words"),
+        [
+            (OWNER, REQUESTED - 1, "list it again"),
+            (TREASURY, REQUESTED, "would keep it"),
+            (NATIVE, REQUESTED, "would keep it"),
+            ("0x12", REQUESTED, "not an address"),
+            ("0x" + "aB" * 20, REQUESTED, "checksum"),
+        ],
+    )
+    async def test_that_cannot_be_right_is_refused(
+        self, world: World, to: str, units: int, words: str
+    ) -> None:
+        id = await a_failed_swap(world)
+
+        with pytest.raises(Refused, match=words):
+            await ordered(world, id, units=units, to=to)
+        assert await world.intent_states() == []
+
+    async def test_comes_over_the_internal_port(self, world: World) -> None:
+        id = await a_failed_swap(world)
+        app = web.Application()
+        app.router.add_post("/{id}", ClaimAdmin(pay_claimable=paying(world)).pay)
+        body = {
+            "base_units": str(REQUESTED),
+            "to_address": OWNER,
+            "by": "ann",
+            "reason": "they proved it",
+        }
+
+        async with TestClient(TestServer(app)) as http:
+            wrong = await http.post("/seven", json=body)
+            short = await http.post(f"/{id}", json={**body, "by": ""})
+            paid = await http.post(f"/{id}", json=body)
+            told = await paid.json()
+
+        assert (wrong.status, short.status, paid.status) == (400, 400, 200)
+        assert (told["base_units"], told["to_address"]) == (str(REQUESTED), OWNER)
