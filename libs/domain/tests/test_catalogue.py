@@ -31,6 +31,11 @@ def a_catalogue(change: Callable[[Document], object] = lambda document: None) ->
     return catalogue_from(a_document(change), to_address=an_address)
 
 
+def deposit_addresses(document: Document) -> Document:
+    found: Document = document["networks"][0]["contracts"]["deposit_addresses"]
+    return found
+
+
 def ether(catalogue: Catalogue) -> Token:
     return catalogue.network("ETHEREUM_DEVNET").native
 
@@ -55,6 +60,11 @@ class TestCatalogueFrom:
             (lambda d: d["routes"][0].update(min_usd="1e3"), "routes[0].min_usd"),
             (lambda d: d["networks"][0].update(public_nodes=[]), "networks[0].public_nodes"),
             (lambda d: d["networks"][0].update(signers=["me"]), "networks[0].signers"),
+            (
+                lambda d: deposit_addresses(d).update(init_code_hash="0x12"),
+                "networks[0].contracts.deposit_addresses.init_code_hash",
+            ),
+            (lambda d: d["networks"][0]["gas"].pop("sweep_erc20"), "networks[0].gas"),
             (
                 lambda d: d["networks"][0].update(account_explorer_template="https://x/"),
                 "networks[0].account_explorer_template",

@@ -34,8 +34,8 @@ class RunningChain:
 
 
 def measured_gas(root: Path) -> dict[str, int]:
-    """Return what one payment through the Treasury takes, and one deposit by a signature, as
-    Foundry measured it.
+    """Return what one payment through the Treasury, one deposit by a signature and one sweep take,
+    as Foundry measured it.
     """
     measured = read_json(root / "evm" / "gas.json")
     return {
@@ -43,6 +43,8 @@ def measured_gas(root: Path) -> dict[str, int]:
         "pay_erc20": measured["payErc20"],
         "relay_eip3009": measured["depositWithAuthorization"],
         "relay_eip2612": measured["depositWithPermit"],
+        "sweep_native": sum(measured["sweepNative"].values()),
+        "sweep_erc20": sum(measured["sweepErc20"].values()),
     }
 
 
@@ -98,6 +100,10 @@ def _network(rank: int, running: RunningChain, keys: DevelopmentKeys) -> dict[st
             "treasury": deployment.treasury,
             "depository": deployment.depository,
             "paymaster": deployment.paymaster,
+            "deposit_addresses": {
+                "factory": deployment.deposit_address_factory,
+                "init_code_hash": deployment.deposit_init_code_hash,
+            },
         },
         "signers": [keys.signer.address],
         "funders": [keys.funder.address],

@@ -52,6 +52,8 @@ class Deployment:
     depository: str
     paymaster: str
     tokens: Mapping[str, str]
+    deposit_address_factory: str
+    deposit_init_code_hash: str
 
 
 async def find_deployment(path: Path, chain: DevelopmentChain, node: Node) -> Deployment | None:
@@ -95,6 +97,7 @@ async def _deploy(
     treasury = await contracts.make("Treasury", owner.address, [keys.signer.address])
     depository = await contracts.make("Depository", owner.address, [treasury])
     paymaster = await contracts.make("Paymaster", owner.address, depository, [keys.signer.address])
+    factory = await contracts.make("DepositAddressFactory", treasury)
     tokens = {token.symbol: await _make_token(contracts, token, keys) for token in TOKENS}
 
     limits = {NATIVE: NATIVE_INVENTORY[chain.native]}
@@ -103,7 +106,16 @@ async def _deploy(
         allow = "setOutflowLimit(address,uint256,uint64)"
         data = call_data(allow, address, limit, OUTFLOW_WINDOW_SECONDS)
         await mined(node, await owner.send(treasury, data=data))
-    return Deployment(await _genesis(node), treasury, depository, paymaster, tokens)
+    question = {"to": factory, "data": call_data("initCodeHash()")}
+    return Deployment(
+        genesis=await _genesis(node),
+        treasury=treasury,
+        depository=depository,
+        paymaster=paymaster,
+        tokens=tokens,
+        deposit_address_factory=factory,
+        deposit_init_code_hash=str(await node.call("eth_call", question, "latest")),
+    )
 
 
 async def _make_token(contracts: Contracts, token: DevelopmentToken, keys: DevelopmentKeys) -> str:

@@ -19,16 +19,18 @@ VERSION = 1
 
 def describe_network(network: Network, keys: DevelopmentKeys) -> dict[str, Any]:
     """Return a network and the development keys that have money there."""
+    contracts = network.contracts
     return {
         "name": network.name,
         "type": network.type,
         "chain_id": str(network.chain_id),
         "rpc_urls": list(network.public_nodes),
         "contracts": {
-            "depository": network.contracts.depository,
-            "treasury": network.contracts.treasury,
-            "paymaster": network.contracts.paymaster,
-            "deposit_address_factory": None,
+            "depository": contracts.depository,
+            "treasury": contracts.treasury,
+            "paymaster": contracts.paymaster,
+            "deposit_address_factory": contracts.deposit_addresses
+            and contracts.deposit_addresses.factory,
         },
         "tokens": [
             {

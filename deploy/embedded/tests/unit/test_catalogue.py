@@ -19,6 +19,8 @@ DEPLOYMENT = Deployment(
     depository="0x" + "2" * 40,
     paymaster="0x" + "5" * 40,
     tokens={"USDC": "0x" + "3" * 40, "DAI": "0x" + "4" * 40},
+    deposit_address_factory="0x" + "6" * 40,
+    deposit_init_code_hash="0x" + "7" * 64,
 )
 
 
@@ -70,3 +72,12 @@ def test_usdc_and_dai_are_deposited_by_a_signature_and_coins_are_not(tmp_path: P
         "DAI": ("eip2612", "1"),
     }
     assert network.gas.relay_eip3009 > network.gas.pay_erc20
+
+
+def test_every_network_has_deposit_addresses_of_its_own_factory(tmp_path: Path) -> None:
+    for network in catalogue(tmp_path).networks.values():
+        addresses = network.contracts.deposit_addresses
+        assert addresses is not None
+        assert addresses.factory == DEPLOYMENT.deposit_address_factory
+        assert addresses.init_code_hash == DEPLOYMENT.deposit_init_code_hash
+        assert min(network.gas.sweep_native, network.gas.sweep_erc20) > 50_000

@@ -17,13 +17,15 @@ from eth_account import Account
 from swap_chains.events import Block, BlockAdded, ChainEvent, Movement
 from swap_chains.evm import codec
 from swap_chains.evm.codec import ZERO_ADDRESS, Payment
-from swap_chains.evm.deploy import Deployer, deploy_contracts
+from swap_chains.evm.deploy import Deployer, deploy_contracts, deploy_factory
+from swap_chains.evm.deposit_addresses import INIT_CODE_HASH, Sweep, deposit_address, encode_sweep
 from swap_chains.evm.following import Pace
 from swap_chains.evm.memos import encode_transfer_with_memo
 from swap_chains.evm.reader import EvmReader
 from swap_chains.evm.rpc import Rpc, open_session
 from swap_chains.evm.sender import EvmSender
 from swap_chains.fake import FakeChain, FakeReader, FakeSender
+from swap_chains.fake.execution import INIT_CODE_HASH as FAKE_INIT_CODE_HASH
 from swap_chains.ports import Call, ChainReader, ChainSender, Fees, SignedTransaction
 
 EVM = Path(__file__).parents[4] / "evm"
@@ -37,6 +39,8 @@ OPERATOR_KEY = "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b7869
 USER_KEY = "0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a"
 STRANGER = codec.checksum_address("0x" + "5a" * 20)
 FUNDS = 10**24
+KINDS = ("d1", "7e", "70", "3a", "fa")  # of the fake's contracts
+Addresses = tuple[str, str, str, str, str]  # depository, treasury, token, wallet, factory
 
 
 @dataclass
@@ -50,6 +54,8 @@ class ChainHarness:
     treasury: str
     token: str
     wallet: str
+    factory: str
+    init_code_hash: str
     watched: set[str]
     mine: Callable[[int], Awaitable[None]]
     reorg: Callable[[int, Sequence[tuple[SignedTransaction, int]]], Awaitable[None]]
@@ -84,6 +90,17 @@ class ChainHarness:
         words = codec.uint_word(codec.WORD) + codec.uint_word(len(packed))
         data = codec.selector("execute(bytes)") + words + packed
         return Call(self.wallet, sum(call.value for call in calls), data, 600_000)
+
+    def address_of(self, number: int) -> str:
+        return deposit_address(self.factory, self.init_code_hash, number)
+
+    def watch_address_of(self, number: int) -> str:
+        address = self.address_of(number)
+        self.watched.add(address.lower())
+        return address
+
+    def sweep(self, *sweeps: Sweep) -> Call:
+        return Call(self.factory, 0, encode_sweep(sweeps), 1_000_000)
 
     def send_native(self, base_units: int, memo: bytes = b"") -> Call:
         return Call(self.treasury, base_units, memo, 200_000)
@@ -152,8 +169,8 @@ class ChainHarness:
 
 
 def make_fake() -> ChainHarness:
-    addresses = [codec.checksum_address("0x" + digits * 20) for digits in ("d1", "7e", "70", "3a")]
-    depository, treasury, token, wallet = addresses
+    addresses = [codec.checksum_address("0x" + digits * 20) for digits in KINDS]
+    depository, treasury, token, wallet, factory = addresses
     operator, user = (codec.checksum_address("0x" + digits * 20) for digits in ("0b", "05"))
     chain = FakeChain(
         "FAKE_DEVNET",
@@ -161,6 +178,7 @@ def make_fake() -> ChainHarness:
         treasury=treasury,
         decimals={token: 6},
         wallets=[wallet],
+        factory=factory,
     )
     for account in (treasury, user, operator, wallet):
         for asset in (ZERO_ADDRESS, token):
@@ -186,6 +204,8 @@ def make_fake() -> ChainHarness:
         treasury=treasury,
         token=token,
         wallet=wallet,
+        factory=factory,
+        init_code_hash=FAKE_INIT_CODE_HASH,
         watched=watched,
         mine=mine,
         reorg=reorg,
@@ -226,12 +246,12 @@ async def _ready(child: subprocess.Popen[bytes], port: int) -> None:
 
 
 @pytest.fixture(scope="session")
-def contracts(anvil_url: str) -> tuple[str, str, str, str]:
-    """Deploy once: (depository, treasury, token, wallet)."""
+def contracts(anvil_url: str) -> Addresses:
+    """Deploy once."""
     return asyncio.run(_deploy(anvil_url))
 
 
-async def _deploy(url: str) -> tuple[str, str, str, str]:
+async def _deploy(url: str) -> Addresses:
     async with Deployer(url, OWNER_KEY) as deployer:
         operator = Account.from_key(OPERATOR_KEY).address
         depository, treasury = await deploy_contracts(deployer, ARTIFACTS, operators=[operator])
@@ -246,11 +266,12 @@ async def _deploy(url: str) -> tuple[str, str, str, str]:
         wallet = await deployer.deploy(ARTIFACTS / "DevWallet.json")
         await deployer.transact(dev_token, token, "mint", wallet, FUNDS)
         await deployer.send_native(treasury, 10**20)
-    return depository, treasury, token, wallet
+        factory = await deploy_factory(deployer, ARTIFACTS, treasury)
+    return depository, treasury, token, wallet, factory
 
 
 @pytest.fixture(scope="session")
-def copied_depository(anvil_url: str, contracts: tuple[str, str, str, str]) -> str:
+def copied_depository(anvil_url: str, contracts: Addresses) -> str:
     """Somebody else's Depository that pays our Treasury."""
     return asyncio.run(_deploy_copy(anvil_url, contracts[1]))
 
@@ -262,10 +283,8 @@ async def _deploy_copy(url: str, treasury: str) -> str:
 
 
 @pytest_asyncio.fixture
-async def anvil(
-    anvil_url: str, contracts: tuple[str, str, str, str]
-) -> AsyncIterator[ChainHarness]:
-    depository, treasury, token, wallet = contracts
+async def anvil(anvil_url: str, contracts: Addresses) -> AsyncIterator[ChainHarness]:
+    depository, treasury, token, wallet, factory = contracts
     watched: set[str] = set()
     async with open_session() as session:
         rpc = Rpc.to_urls("ETHEREUM_DEVNET", [anvil_url], session, timeout_seconds=30)
@@ -274,12 +293,16 @@ async def anvil(
             depository=depository,
             treasury=treasury,
             tokens=[token],
+            factory=factory,
             watched=watched,
             pace=Pace(poll_seconds=0.02),
         )
         # What changes the chain is asked once: a retry would mine twice.
         ask = rpc.nodes[0].call
         await ask("evm_setAutomine", False)
+
+        question = {"to": factory, "data": "0x" + INIT_CODE_HASH.hex()}
+        init_code_hash = str(await ask("eth_call", question, "latest"))
 
         async def mine(count: int) -> None:
             await ask("anvil_mine", hex(count))
@@ -299,6 +322,8 @@ async def anvil(
             treasury=treasury,
             token=token,
             wallet=wallet,
+            factory=factory,
+            init_code_hash=init_code_hash,
             watched=watched,
             mine=mine,
             reorg=reorg,

@@ -101,7 +101,7 @@ class TestFollow:
     async def test_follows_watched_addresses_and_no_others(self, chain):
         start = await chain.reader.head()
         watched = codec.checksum_address("0x" + "ad" * 20)
-        chain.watched.add(watched)
+        chain.watched.add(watched.lower())
         calls = (chain.transfer(watched, 3), chain.transfer(STRANGER, 4))
         await chain.send_and_mine(chain.user, *calls)
 

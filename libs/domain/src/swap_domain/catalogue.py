@@ -70,23 +70,35 @@ class Token:
 
 
 @dataclass(frozen=True, slots=True)
+class DepositAddresses:
+    """What the address of a swap follows from; the chain is asked whether it says the same."""
+
+    factory: str
+    init_code_hash: str
+
+
+@dataclass(frozen=True, slots=True)
 class Contracts:
     treasury: str
     depository: str | None
     paymaster: str | None = None
+    deposit_addresses: DepositAddresses | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class GasUnits:
     """Gas that one payment through the Treasury takes, the intrinsic cost included.
 
-    And what a deposit takes that the Paymaster makes for a signature.
+    And what a deposit takes that the Paymaster makes for a signature, and the sweep of a deposit
+    address that is not deployed yet.
     """
 
     pay_native: int
     pay_erc20: int
     relay_eip3009: int = 0
     relay_eip2612: int = 0
+    sweep_native: int = 0
+    sweep_erc20: int = 0
 
     def relay(self, standard: GaslessStandard) -> int:
         is_permit = standard is GaslessStandard.EIP2612

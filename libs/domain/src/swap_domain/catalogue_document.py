@@ -13,6 +13,7 @@ from swap_domain.catalogue import (
     Catalogue,
     ConfirmationTier,
     Contracts,
+    DepositAddresses,
     GasUnits,
     Network,
     RouteRule,
@@ -23,7 +24,7 @@ from swap_domain.gasless import Gasless, GaslessStandard, TokenDomain
 USD_DECIMALS: Final = 18
 PRECISION_MAX: Final = 8
 REQUIRED: Final = object()
-SALT: Final = re.compile("0x[0-9a-fA-F]{64}")
+WORD: Final = re.compile("0x[0-9a-fA-F]{64}")
 ToAddress = Callable[[str], str]
 
 
@@ -115,6 +116,12 @@ class _Members:
     def addresses(self, name: str, default: object = REQUIRED) -> tuple[str, ...]:
         return tuple(self._address(text, name) for text in self.texts(name, default))
 
+    def hash(self, name: str) -> str:
+        text = self.text(name).lower()
+        if not WORD.fullmatch(text):
+            raise CatalogueInvalid(f"{self.path}.{name}", "must be 32 bytes in hex")
+        return text
+
     def template(self, name: str) -> str:
         """Return an absolute URL with one `{0}`, or nothing."""
         text = self.text(name, "")
@@ -127,6 +134,10 @@ class _Members:
 
     def inside(self, item: object, name: str) -> _Members:
         return _Members(item, f"{self.path}.{name}", self._to_address)
+
+    def members_or_none(self, name: str) -> _Members | None:
+        value = self.take(name, None)
+        return None if value is None else self.inside(value, name)
 
     def list_of_members(self, name: str, default: object = REQUIRED) -> list[_Members]:
         items = self.items(name, default)
@@ -190,6 +201,7 @@ def _network(members: _Members) -> Network:
             treasury=contracts.address("treasury"),
             depository=contracts.address_or_none("depository"),
             paymaster=contracts.address_or_none("paymaster"),
+            deposit_addresses=_deposit_addresses(contracts.members_or_none("deposit_addresses")),
         ),
         signers=members.addresses("signers"),
         funders=members.addresses("funders", ()),
@@ -198,6 +210,8 @@ def _network(members: _Members) -> Network:
             pay_erc20=gas.integer("pay_erc20"),
             relay_eip3009=gas.integer("relay_eip3009", 0),
             relay_eip2612=gas.integer("relay_eip2612", 0),
+            sweep_native=gas.integer("sweep_native", 0),
+            sweep_erc20=gas.integer("sweep_erc20", 0),
         ),
         max_fee_per_gas=members.integer("max_fee_per_gas"),
         tokens=tuple(_token(name, token) for token in members.list_of_members("tokens")),
@@ -206,6 +220,9 @@ def _network(members: _Members) -> Network:
         part.done()
     if not network.public_nodes:
         raise CatalogueInvalid(f"{path}.public_nodes", "must name a node")
+    sweeps = (network.gas.sweep_native, network.gas.sweep_erc20)
+    if network.contracts.deposit_addresses is not None and not all(sweeps):
+        raise CatalogueInvalid(f"{path}.gas", "must say what a sweep takes")
     if sum(token.is_native for token in network.tokens) != 1:
         raise CatalogueInvalid(f"{path}.tokens", "must name the native token once")
     if len({token.symbol for token in network.tokens}) != len(network.tokens):
@@ -215,6 +232,14 @@ def _network(members: _Members) -> Network:
             name = f"relay_{offered.standard}"
             raise CatalogueInvalid(f"{path}.gas.{name}", "must say what a gasless deposit takes")
     return network
+
+
+def _deposit_addresses(members: _Members | None) -> DepositAddresses | None:
+    if members is None:
+        return None
+    addresses = DepositAddresses(members.address("factory"), members.hash("init_code_hash"))
+    members.done()
+    return addresses
 
 
 def _token(network: str, members: _Members) -> Token:
@@ -251,7 +276,7 @@ def _gasless(token: _Members) -> Gasless | None:
     standard, salt = members.text("standard"), members.text_or_none("salt")
     if standard not in set(GaslessStandard):
         raise CatalogueInvalid(f"{members.path}.standard", "must be eip3009 or eip2612")
-    if salt is not None and not SALT.fullmatch(salt):
+    if salt is not None and not WORD.fullmatch(salt):
         raise CatalogueInvalid(f"{members.path}.salt", "must be 32 bytes in hex")
     domain = TokenDomain(members.text("name"), members.text_or_none("version"), salt)
     members.done()

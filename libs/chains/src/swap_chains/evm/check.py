@@ -3,11 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Final
 
 from swap_chains.errors import ChainError, ChainMismatch, ChainUnavailable, WrongChain
 from swap_chains.evm import codec
+from swap_chains.evm.deposit_addresses import (
+    INIT_CODE_HASH,
+    TREASURY,
+    deposit_address,
+    encode_address_of,
+)
 from swap_chains.evm.rpc import Node, NodeUnreachable, Request, Rpc
+
+
+# Whoever computes these two like the factory computes all of them like it.
+PROBES: Final = (1, codec.SEQUENCE_NUMBER_MAX)
+Question = tuple[str, str, bytes, int]  # what is wrong otherwise; the contract, the call, the word
+
+
+@dataclass(frozen=True, slots=True)
+class Derivation:
+    """How a configuration computes deposit addresses."""
+
+    factory: str
+    init_code_hash: str
+    treasury: str
+
+
+async def check_derivation(rpc: Rpc, derivation: Derivation) -> None:
+    """Compare our deposit addresses with those that the factory itself computes.
+
+    :raises ChainMismatch: when they differ, or go to another Treasury.
+    :raises ChainUnavailable: when no node answers.
+    """
+
+    async def read(node: Node) -> list[str]:
+        missing = await _without_code(node, [derivation.factory])
+        return missing or await _wrong(node, _of_derivation(derivation))
+
+    findings = await rpc.on_one_node(read)
+    if findings:
+        raise ChainMismatch(rpc.network, findings)
 
 
 async def check_chain(
@@ -18,6 +55,7 @@ async def check_chain(
     treasury: str,
     decimals: Mapping[str, int],
     operator: str | None = None,
+    derivation: Derivation | None = None,
 ) -> None:
     """Compare a network with its configuration; `decimals` names each token's contract.
 
@@ -34,6 +72,8 @@ async def check_chain(
     )
     if findings:
         raise ChainMismatch(rpc.network, findings)
+    if derivation is not None:
+        await check_derivation(rpc, derivation)
 
 
 async def check_chain_id(rpc: Rpc, chain_id: int) -> None:
@@ -66,7 +106,7 @@ async def _findings(
     findings = await _without_code(node, contracts)
     if findings:
         return findings
-    questions = [
+    questions: list[Question] = [
         (f"{token} does not have {expected} decimals", token, codec.encode_decimals(), expected)
         for token, expected in decimals.items()
     ]
@@ -77,6 +117,24 @@ async def _findings(
     if operator is not None:
         question = codec.encode_is_operator(operator)
         questions.append((f"{operator} is no operator", treasury, question, True))
+    return await _wrong(node, questions)
+
+
+def _of_derivation(derivation: Derivation) -> list[Question]:
+    factory, init_code_hash = derivation.factory, derivation.init_code_hash
+    treasury = int(derivation.treasury, 16)
+    questions = [
+        (f"the factory {factory} sweeps to another Treasury", factory, TREASURY, treasury),
+        (f"the init code of {factory} differs", factory, INIT_CODE_HASH, int(init_code_hash, 16)),
+    ]
+    for number in PROBES:
+        address = deposit_address(factory, init_code_hash, number)
+        finding = f"the factory {factory} has the deposit address of {number} not at {address}"
+        questions.append((finding, factory, encode_address_of(number), int(address, 16)))
+    return questions
+
+
+async def _wrong(node: Node, questions: list[Question]) -> list[str]:
     answers = await node.batch([_view(to, data) for _, to, data, _ in questions])
     return [
         finding

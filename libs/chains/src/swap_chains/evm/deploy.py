@@ -155,3 +155,8 @@ async def deploy_fiat_token(
     await deployer.transact(fiat, token, "initializeV2_2", [], "USDC")
     await deployer.transact(fiat, token, "configureMinter", owner, 2**256 - 1)
     return token
+
+
+async def deploy_factory(deployer: Deployer, artifacts: Path, treasury: str) -> str:
+    """Deploy the factory of a Treasury's deposit addresses."""
+    return await deployer.deploy(artifacts / "DepositAddressFactory.json", treasury)

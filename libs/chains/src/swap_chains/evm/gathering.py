@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from typing import Any
@@ -96,7 +96,7 @@ async def transfers_to(
 
 
 def _wanted(
-    node: Node, followed: Followed, answers: Iterable[Any], receivers: frozenset[str]
+    node: Node, followed: Followed, answers: Iterable[Any], receivers: Container[str]
 ) -> list[Log]:
     logs: list[Log] = []
     for answer in answers:

@@ -3,18 +3,40 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from swap_chains.errors import InconsistentAnswer
-from swap_chains.events import Deposited, LogId, Movement, NativeReceived, Paid, TokenTransfer
+from swap_chains.events import (
+    Deposited,
+    LogId,
+    Movement,
+    NativeReceived,
+    Paid,
+    Swept,
+    TokenTransfer,
+)
 from swap_chains.evm import codec
 from swap_chains.evm.rpc import Request
 
 _NO_TRANSACTION: Final = "0x" + "0" * 64
 _TRANSFER_TOPICS: Final = 3
+# Nodes take about a thousand alternatives of one topic. Beyond, all transfers of the tokens are
+# asked for and sorted out here: what a block costs does not grow with the addresses.
+_RECEIVERS_ASKED_MAX: Final = 900
+
+
+@dataclass(frozen=True, slots=True)
+class Receivers:
+    """Whose receipts count, in lower case: the Treasury, and addresses that somebody may add to."""
+
+    treasury: str
+    watched: AbstractSet[str]
+
+    def __contains__(self, address: object) -> bool:
+        return address == self.treasury or address in self.watched
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,48 +46,61 @@ class Followed:
     depository: str
     treasury: str
     tokens: frozenset[str]
-    watched: AbstractSet[str]  # deposit addresses; the owner adds to it while it is followed
+    # Deposit addresses, in lower case; the owner adds to it while it is followed.
+    watched: AbstractSet[str]
+    factory: str | None = None  # of the deposit addresses
 
     @classmethod
     def of(
-        cls, depository: str, treasury: str, tokens: Collection[str], watched: AbstractSet[str]
+        cls,
+        depository: str,
+        treasury: str,
+        tokens: Collection[str],
+        watched: AbstractSet[str],
+        factory: str | None = None,
     ) -> Followed:
         return cls(
             depository=depository.lower(),
             treasury=treasury.lower(),
             tokens=frozenset(t.lower() for t in tokens) - {codec.ZERO_ADDRESS},
             watched=watched,
+            factory=factory and factory.lower(),
         )
 
     def filters(self, place: Mapping[str, str]) -> list[Request]:
         """Ask for the logs of our contracts, and for the tokens' transfers to our addresses."""
-        own = {
-            **place,
-            "address": [self.depository, self.treasury],
-            "topics": [[codec.DEPOSITED, codec.NATIVE_RECEIVED, codec.PAID]],
-        }
+        addresses = [self.depository, self.treasury]
+        topics = [codec.DEPOSITED, codec.NATIVE_RECEIVED, codec.PAID]
+        if self.factory is not None:
+            addresses.append(self.factory)
+            topics.append(codec.SWEPT)
+        own = {**place, "address": addresses, "topics": [topics]}
         requests = [Request("eth_getLogs", (own,))]
         if self.tokens:
             requests.append(self.transfers(place, [self.treasury, *self.watched]))
         return requests
 
-    def transfers(self, place: Mapping[str, str], to: Iterable[str]) -> Request:
-        """Ask for the followed tokens' transfers to these addresses."""
-        topics = [[codec.TRANSFER], None, sorted({codec.address_topic(a) for a in to})]
+    def transfers(self, place: Mapping[str, str], to: Collection[str]) -> Request:
+        """Ask for the followed tokens' transfers to these addresses; for all, if they are many."""
+        topics: list[Any] = [[codec.TRANSFER]]
+        if len(to) <= _RECEIVERS_ASKED_MAX:
+            topics += [None, sorted({codec.address_topic(a) for a in to})]
         wanted = {**place, "address": sorted(self.tokens), "topics": topics}
         return Request("eth_getLogs", (wanted,))
 
-    def wants(self, log: Log, receivers: AbstractSet[str]) -> bool:
+    def wants(self, log: Log, receivers: Container[str]) -> bool:
         """Whether a log is one that was asked for: a node's filter is not taken on trust."""
         topic = log.topics[0] if log.topics else ""
         if log.address in self.tokens and topic == codec.TRANSFER:
             return len(log.topics) == _TRANSFER_TOPICS and "0x" + log.topics[2][-40:] in receivers
         if log.address == self.depository:
             return topic == codec.DEPOSITED
+        if log.address == self.factory:
+            return topic == codec.SWEPT
         return log.address == self.treasury and topic in (codec.NATIVE_RECEIVED, codec.PAID)
 
-    def receivers(self) -> frozenset[str]:
-        return frozenset((self.treasury, *(address.lower() for address in self.watched)))
+    def receivers(self) -> Receivers:
+        return Receivers(self.treasury, self.watched)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +216,14 @@ def _decode(log: Log, log_id: LogId, senders: Mapping[str, str]) -> Movement:
                 memo=codec.data_bytes(data, 1),
                 claimed_by=None,
             )
+        case codec.SWEPT:
+            return Swept(
+                id=log_id,
+                salt=topics[1],
+                token=codec.topic_address(topics[2]),
+                from_address=codec.topic_address(topics[3]),
+                base_units=codec.data_uint(data, 0),
+            )
         case codec.PAID:
             return Paid(
                 id=log_id,
@@ -196,11 +239,12 @@ def _decode(log: Log, log_id: LogId, senders: Mapping[str, str]) -> Movement:
 def _with_claims(
     node: str, followed: Followed, movements: Sequence[Movement]
 ) -> tuple[Movement, ...]:
-    """Let each Depository log claim what it caused.
+    """Let each log of the Depository and of the factory claim what it caused.
 
-    The Depository cannot be re-entered and emits last, so what it caused stands between its
-    previous log of the transaction and this one. The nearest receipts of that token at that
-    receiver are claimed until they make up the amount: a token may move one deposit in two logs.
+    They cannot be re-entered and emit last, so what one caused stands between its previous log of
+    the transaction and this one. The nearest receipts of that token at that receiver are claimed
+    until they make up the amount: a token may move one deposit in two logs. Of a sweep they come
+    from its deposit address, which pays nobody otherwise.
     """
     claimed = list(movements)
     open_receipts: defaultdict[str, list[int]] = defaultdict(list)
@@ -209,6 +253,8 @@ def _with_claims(
             open_receipts[movement.id.transaction_hash].append(place)
         elif isinstance(movement, Deposited):
             _claim(claimed, movement, open_receipts.pop(movement.id.transaction_hash, []))
+        elif isinstance(movement, Swept):
+            _claim_sweep(claimed, movement, open_receipts[movement.id.transaction_hash])
     for movement in claimed:
         if (
             isinstance(movement, NativeReceived)
@@ -229,3 +275,13 @@ def _claim(movements: list[Movement], deposit: Deposited, places: Sequence[int])
         if (token, receipt.to_address) == (deposit.token, deposit.receiver):
             movements[place] = replace(receipt, claimed_by=deposit.id)
             missing -= receipt.base_units
+
+
+def _claim_sweep(movements: list[Movement], swept: Swept, places: Sequence[int]) -> None:
+    for place in places:
+        receipt = movements[place]
+        if not isinstance(receipt, TokenTransfer | NativeReceived):
+            return
+        token = receipt.token if isinstance(receipt, TokenTransfer) else codec.ZERO_ADDRESS
+        if (token, receipt.from_address) == (swept.token, swept.from_address):
+            movements[place] = replace(receipt, claimed_by=receipt.claimed_by or swept.id)

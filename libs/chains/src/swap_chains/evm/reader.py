@@ -30,13 +30,16 @@ class EvmReader(EvmState):
         depository: str,
         treasury: str,
         tokens: Collection[str],
+        factory: str | None = None,
         watched: AbstractSet[str] = frozenset(),
         pace: Pace | None = None,
         heads: tuple[str, aiohttp.ClientSession] | None = None,
     ) -> None:
-        """`watched` may grow while it is followed. `heads` is a WebSocket that wakes the polls."""
+        """`watched`, in lower case, may grow while it is followed. `factory` is of its addresses.
+
+        `heads` is a WebSocket that wakes the polls."""
         super().__init__(rpc)
-        self._followed = Followed.of(depository, treasury, tokens, watched)
+        self._followed = Followed.of(depository, treasury, tokens, watched, factory)
         self._pace = pace or Pace()
         self._heads = heads
 

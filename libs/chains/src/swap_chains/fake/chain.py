@@ -54,11 +54,14 @@ class FakeChain:
         treasury: str,
         decimals: Mapping[str, int],
         wallets: Collection[str] = (),
+        factory: str | None = None,
         finality_depth: int = 2,
         block_time: timedelta = timedelta(seconds=1),
     ) -> None:
         self.network = network
-        self.contracts = Contracts(depository, treasury, decimals, frozenset(wallets))
+        self.contracts = Contracts(
+            depository, treasury, decimals, frozenset(wallets), factory
+        )
         self.base_fee = _GWEI
         self.is_reachable = True
         self._finality_depth = finality_depth

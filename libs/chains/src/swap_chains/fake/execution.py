@@ -1,4 +1,4 @@
-"""What calls do on the fake chain: native money, tokens, the Depository, the Treasury, wallets."""
+"""What calls do on the fake chain: native money, tokens, our contracts, wallets."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Final
 
 from swap_chains.evm import codec
 from swap_chains.evm.codec import ZERO_ADDRESS, Payment
+from swap_chains.evm.deposit_addresses import SWEEP, deposit_address
 from swap_chains.ports import Call
 
 NOT_OPERATOR: Final = codec.selector("NotOperator(address)")
@@ -17,6 +18,8 @@ NOT_WHITELISTED: Final = codec.selector("NotWhitelisted()")
 ZERO_AMOUNT: Final = codec.selector("ZeroAmount()")
 ENFORCED_PAUSE: Final = codec.selector("EnforcedPause()")
 EXECUTE: Final = codec.selector("execute(bytes)")
+SWEEP_FAILED: Final = codec.selector("SweepFailed(bytes32,address,uint256)")
+INIT_CODE_HASH: Final = "0x" + codec.keccak(b"deposit address").hex()
 
 _GAS_OF_A_CALL: Final = 21_000
 _GAS_OF_A_LOG: Final = 30_000
@@ -47,6 +50,7 @@ class Contracts:
     treasury: str
     decimals: Mapping[str, int]  # by token
     wallets: frozenset[str] = frozenset()  # as evm/src/dev/DevWallet.sol
+    factory: str | None = None  # of deposit addresses, by INIT_CODE_HASH
 
     @property
     def addresses(self) -> frozenset[str]:
@@ -121,6 +125,10 @@ class _Run:
             return self._depository(function, words, call.value)
         if call.to == self._contracts.treasury:
             return self._treasury(call, function, words)
+        if call.to == self._contracts.factory and function == SWEEP:
+            for n in range(2, len(words), 2):
+                self._sweep(call.to, words[n], _address(words[n + 1]))
+            return b""
         self.world.move(ZERO_ADDRESS, self._sender, call.to, call.value)
         if call.to in self._contracts.wallets and function == EXECUTE:
             self._execute(call.to, call.data[68 : 68 + _uint(words[1])])
@@ -191,6 +199,23 @@ class _Run:
         else:
             raise Reverted()
         return b""
+
+    def _sweep(self, factory: str, salt: bytes, token: str) -> None:
+        address = deposit_address(factory, INIT_CODE_HASH, _uint(salt))
+        amount = self.world.balances.get((address, token), 0)
+        if not amount:
+            return
+        treasury = self._contracts.treasury
+        if address in self.world.refusing:
+            raise Reverted(SWEEP_FAILED + salt + codec.address_word(token) + bytes(32))
+        if token == ZERO_ADDRESS:
+            self.world.move(token, address, treasury, amount)
+            self._receive_native(address, amount, b"")
+        else:
+            self._move_token(token, address, treasury, amount)
+        addresses = map(codec.address_topic, (token, address))
+        topics = (codec.SWEPT, "0x" + salt.hex(), *addresses)
+        self._emit(factory, topics, codec.uint_word(amount))
 
     def _receive_native(self, from_address: str, amount: int, memo: bytes) -> None:
         padding = bytes(-len(memo) % 32)

@@ -38,7 +38,11 @@ class FakeReader:
         contracts = chain.contracts
         self._chain = chain
         self._followed = Followed.of(
-            contracts.depository, contracts.treasury, list(contracts.decimals), watched
+            contracts.depository,
+            contracts.treasury,
+            list(contracts.decimals),
+            watched,
+            contracts.factory,
         )
 
     @property
@@ -129,8 +133,8 @@ class FakeReader:
         if to is None:
             everything = [self._added(block) for block in blocks]
             return [added for added in everything if added.movements]
-        wide = replace(self._followed, watched=frozenset(to))
         receivers = frozenset(address.lower() for address in to)
+        wide = replace(self._followed, watched=receivers)
         found = []
         for block in blocks:
             movements = tuple(
