@@ -13,10 +13,12 @@ from swap_chain_watcher.domain.policy import Policy
 from swap_chain_watcher.domain.watch import Step, Watch
 from swap_chains import events
 from swap_chains.events import Block, BlockAdded, BlocksFinalized, BlocksReverted, ChainEvent, LogId
+from swap_chains.fake.execution import INIT_CODE_HASH
 from swap_domain.catalogue import (
     NATIVE,
     ConfirmationTier,
     Contracts,
+    DepositAddresses,
     GasUnits,
     Network,
     Token,
@@ -31,6 +33,7 @@ USER = "0x00000000000000000000000000000000000000C1"
 FUNDER = "0x00000000000000000000000000000000000000c2"
 STRANGER = "0x00000000000000000000000000000000000000C3"
 DEPOSIT_ADDRESS = "0x00000000000000000000000000000000000000D1"
+FACTORY = "0x00000000000000000000000000000000000000FA"
 GENESIS_TIME = datetime(2026, 1, 1, tzinfo=UTC)
 SMALL_TIER_BELOW = 1_000
 
@@ -82,10 +85,14 @@ def a_network(*, small_tier: int | None = 2, **changes: object) -> Network:
         "block_time": timedelta(seconds=1),
         "payout_confirmations": 2,
         "finality_blocks": 4,
-        "contracts": Contracts(treasury=TREASURY, depository=DEPOSITORY),
+        "contracts": Contracts(
+            treasury=TREASURY,
+            depository=DEPOSITORY,
+            deposit_addresses=DepositAddresses(FACTORY, INIT_CODE_HASH),
+        ),
         "signers": (),
         "funders": (FUNDER,),
-        "gas": GasUnits(pay_native=75_000, pay_erc20=95_000),
+        "gas": GasUnits(75_000, 95_000, sweep_native=90_000, sweep_erc20=95_000),
         "max_fee_per_gas": 10**11,
         "tokens": (native, a_token(tiers=tiers(small_tier))),
         **changes,
@@ -139,6 +146,18 @@ def a_native_receipt(name: str, base_units: int = 10, **changes: object) -> even
         **changes,
     }
     return events.NativeReceived(**values)  # type: ignore[arg-type]
+
+
+def a_sweep(name: str, base_units: int = 10, **changes: object) -> events.Swept:
+    values: dict[str, object] = {
+        "id": a_log(name),
+        "salt": f"0x{7:064x}",
+        "token": USDC,
+        "from_address": DEPOSIT_ADDRESS,
+        "base_units": base_units,
+        **changes,
+    }
+    return events.Swept(**values)  # type: ignore[arg-type]
 
 
 def a_payout(name: str, intent_id: int = 99, **changes: object) -> events.Paid:

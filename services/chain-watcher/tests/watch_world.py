@@ -12,6 +12,7 @@ from typing import Any
 
 from watch_factories import (
     DEPOSITORY,
+    FACTORY,
     NETWORK,
     TREASURY,
     USDC,
@@ -21,14 +22,23 @@ from watch_factories import (
 )
 
 from swap_chain_watcher import observe
+from swap_chain_watcher.adapters.targets import PostgresTargets
 from swap_chain_watcher.adapters.unit_of_work import PostgresUnitOfWork
 from swap_chain_watcher.adapters.watches import PostgresWatches
 from swap_chain_watcher.usecases.advance_watch import AdvanceWatch
+from swap_chain_watcher.usecases.assign_targets import AssignTargets
+from swap_chain_watcher.usecases.count_coins import CountCoins, Diligence
 from swap_chain_watcher.usecases.follow_network import FollowNetwork, Patience
 from swap_chain_watcher.usecases.open_watch import OpenWatch
-from swap_chains.evm.codec import encode_deposit_erc20
+from swap_chain_watcher.usecases.take_targets import FollowedAddresses, TakeTargets
+from swap_chains.evm.codec import encode_deposit_erc20, encode_transfer
+from swap_chains.evm.deposit_addresses import Sweep, deposit_address, encode_sweep
 from swap_chains.fake import FakeChain, FakeReader, FakeSender
+from swap_chains.fake.execution import INIT_CODE_HASH
 from swap_chains.ports import Call, SignedTransaction
+from swap_contracts.deposits import DepositTargetAssigned
+from swap_contracts.topics import DEPOSIT_TARGET_ASSIGNED
+from swap_domain.catalogue import NATIVE
 from swap_runtime.database import Engine
 from swap_runtime.sql import sql
 from swap_runtime.wake import Wake
@@ -57,8 +67,15 @@ class World:
         self.watches = PostgresWatches(engine)
         self.work = PostgresUnitOfWork(engine, consumer="chain_watcher")
         self.hinted = Wake()
+        self._ticks = 0
+        self.diligence = Diligence(old_every=timedelta(days=36_500))
         self.check_chain: Callable[[], Awaitable[None]] = checked
         self.chain = self.a_chain()
+
+    def ticking(self) -> datetime:
+        """Return a time that no call was told before."""
+        self._ticks += 1
+        return NOW + timedelta(microseconds=self._ticks)
 
     def a_chain(self) -> FakeChain:
         chain = FakeChain(
@@ -66,9 +83,11 @@ class World:
             depository=DEPOSITORY,
             treasury=TREASURY,
             decimals={USDC: 6},
+            factory=FACTORY,
             finality_depth=6,
         )
         chain.give(USER, USDC, 10**9)
+        chain.give(USER, NATIVE, 10**9)
         return chain
 
     def another_chain(self, *, blocks: int) -> FakeChain:
@@ -91,7 +110,9 @@ class World:
     @asynccontextmanager
     async def followed(self, reader: FakeReader | None = None) -> AsyncIterator[None]:
         """Follow in the background, as one process does, until the block is left."""
-        reader = reader or FakeReader(self.chain)
+        watched: set[str] = set()
+        reader = reader or FakeReader(self.chain, watched)
+        targets, policy = PostgresTargets(self.engine), a_policy()
         follow_network = FollowNetwork(
             reader,
             self.watches,
@@ -101,7 +122,20 @@ class World:
                 check_chain=self.check_chain,
                 start_block=a_network().start_block,
             ),
-            advance_watch=AdvanceWatch(self.work, policy=a_policy(), clock=lambda: NOW),
+            advance_watch=AdvanceWatch(
+                self.work,
+                policy=policy,
+                clock=self.ticking,
+                count_coins=CountCoins(targets, reader, policy=policy, diligence=self.diligence),
+            ),
+            take_targets=TakeTargets(
+                self.work,
+                targets,
+                reader,
+                addresses=FollowedAddresses(targets, NETWORK, watched),
+                policy=policy,
+                clock=lambda: NOW,
+            ),
             hinted=self.hinted,
             clock=lambda: NOW,
             random=Random(1),
@@ -118,13 +152,43 @@ class World:
 
     async def deposits(self, sequence_number: int, base_units: int = 10) -> SignedTransaction:
         data = encode_deposit_erc20(f"0x{sequence_number:064x}", USDC, TREASURY, base_units)
+        return await self.sends(Call(DEPOSITORY, 0, data, 10**6))
+
+    async def sends(self, call: Call) -> SignedTransaction:
+        """Leave a user's call waiting for the next block."""
         sender, reader = FakeSender(self.chain, USER), FakeReader(self.chain)
         nonce = await reader.pending_nonce(USER)
-        signed = await sender.sign(
-            Call(DEPOSITORY, 0, data, 10**6), nonce=nonce, fees=await reader.fees()
-        )
+        signed = await sender.sign(call, nonce=nonce, fees=await reader.fees())
         await sender.broadcast([signed])
         return signed
+
+    async def assigns(self, number: int) -> str:
+        """Have the deposit address of a number watched; it may be taken up later."""
+        address = address_of(number)
+        assigned = DepositTargetAssigned(network=NETWORK, address=address, since=NOW)
+        envelope = DEPOSIT_TARGET_ASSIGNED.seal(
+            assigned, version=address, occurred_at=NOW, trace_id="test"
+        )
+        await AssignTargets(self.work)([envelope])
+        self.hinted.set()
+        return address
+
+    async def has_taken_up(self) -> None:
+        """Wait until no deposit address waits."""
+
+        async def taken_up() -> bool:
+            return not await PostgresTargets(self.engine).new(NETWORK, limit=1)
+
+        await until(taken_up)
+
+    async def sends_coins(self, to_address: str, base_units: int) -> SignedTransaction:
+        return await self.sends(Call(to_address, base_units, b"", 30_000))
+
+    async def sends_tokens(self, to_address: str, base_units: int) -> SignedTransaction:
+        return await self.sends(Call(USDC, 0, encode_transfer(to_address, base_units), 10**6))
+
+    async def sweeps(self, number: int, token: str) -> SignedTransaction:
+        return await self.sends(Call(FACTORY, 0, encode_sweep([Sweep(number, token)]), 10**6))
 
     async def said(self) -> list[tuple[str, int]]:
         return [(body["state"], body["version"]) for body in await self.messages()]
@@ -155,6 +219,10 @@ class World:
         halt = await self.watches.find_halt(NETWORK)
         assert halt is not None
         return halt.reason
+
+
+def address_of(number: int) -> str:
+    return deposit_address(FACTORY, INIT_CODE_HASH, number)
 
 
 async def until(condition: Callable[[], Awaitable[bool]]) -> None:

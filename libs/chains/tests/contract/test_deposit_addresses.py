@@ -89,9 +89,7 @@ async def test_more_addresses_than_a_node_takes_at_once_are_followed(chain):
     start = await chain.reader.head()
 
     unwatched = chain.address_of(506)
-    await chain.send_and_mine(
-        chain.user, chain.transfer(address, 8), chain.transfer(unwatched, 9)
-    )
+    await chain.send_and_mine(chain.user, chain.transfer(address, 8), chain.transfer(unwatched, 9))
 
     [came] = await chain.movements_after(start)
     assert isinstance(came, TokenTransfer)

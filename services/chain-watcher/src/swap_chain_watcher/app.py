@@ -9,6 +9,7 @@ from random import SystemRandom
 
 from swap_chain_watcher import observe
 from swap_chain_watcher.adapters.chains import EvmChain
+from swap_chain_watcher.adapters.targets import PostgresTargets
 from swap_chain_watcher.adapters.unit_of_work import (
     PostgresUnitOfWork,
     hint_channel,
@@ -22,12 +23,14 @@ from swap_chain_watcher.ports import NetworkHalted
 from swap_chain_watcher.settings import ChainWatcherGroup, ChainWatcherSettings
 from swap_chain_watcher.usecases.advance_watch import AdvanceWatch
 from swap_chain_watcher.usecases.assign_targets import AssignTargets
+from swap_chain_watcher.usecases.count_coins import CountCoins, Diligence
 from swap_chain_watcher.usecases.follow_network import FollowNetwork
 from swap_chain_watcher.usecases.look_again import LookAgain
 from swap_chain_watcher.usecases.open_watch import OpenWatch
 from swap_chain_watcher.usecases.report_networks import ReportNetworks
 from swap_chain_watcher.usecases.resume_network import ResumeNetwork
 from swap_chain_watcher.usecases.take_hints import TakeHints
+from swap_chain_watcher.usecases.take_targets import FollowedAddresses, TakeTargets
 from swap_chains.errors import ChainUnavailable
 from swap_chains.evm.codec import checksum_address
 from swap_chains.evm.rpc import open_session
@@ -77,7 +80,7 @@ async def add_to(
     work = PostgresUnitOfWork(service.engine, consumer=NAME)
     watches = PostgresWatches(service.engine)
     for chain in chains:
-        _follow(service, chain, work, watches, lease_term=group.lease_term)
+        _follow(service, chain, work, watches, group)
         _look_again(service, chain, work, watches, group)
     _consume(service, work, catalogue)
 
@@ -112,20 +115,37 @@ def _follow(
     chain: EvmChain,
     work: PostgresUnitOfWork,
     watches: PostgresWatches,
-    *,
-    lease_term: timedelta,
+    group: ChainWatcherGroup,
 ) -> None:
-    network = chain.network
+    network, policy = chain.network, Policy(chain.network)
+    targets = PostgresTargets(service.engine)
+    has_addresses = network.contracts.deposit_addresses is not None
+    diligence = Diligence(group.address_young_for, group.address_old_every, group.address_old_max)
+    count_coins = CountCoins(targets, chain.reader, policy=policy, diligence=diligence)
+    take_targets = TakeTargets(
+        work,
+        targets,
+        chain.reader,
+        addresses=FollowedAddresses(targets, network.name, chain.watched),
+        policy=policy,
+        clock=service.clock,
+    )
     follow_network = FollowNetwork(
         chain.reader,
         watches,
         open_watch=OpenWatch(
             watches, chain.reader, check_chain=chain.check, start_block=network.start_block
         ),
-        advance_watch=AdvanceWatch(work, policy=Policy(network), clock=service.clock),
+        advance_watch=AdvanceWatch(
+            work,
+            policy=policy,
+            clock=service.clock,
+            count_coins=count_coins if has_addresses else None,
+        ),
         hinted=service.wakes.on(hint_channel(network.name)),
         clock=service.clock,
         random=SystemRandom(),
+        take_targets=take_targets if has_addresses else None,
     )
 
     async def follow(beat: Beat, lease: Lease) -> None:
@@ -137,7 +157,7 @@ def _follow(
         if halt is not None:
             raise NetworkHalted(halt.reason)
 
-    service.lead(lease_name(network.name), follow, term=lease_term)
+    service.lead(lease_name(network.name), follow, term=group.lease_term)
     service.ready_when(f"network {network.name}", is_not_halted)
 
 
@@ -156,6 +176,9 @@ def _look_again(
         clock=service.clock,
         blocks_max=group.second_look_blocks_max,
         has_second_node=chain.has_second_node,
+        addresses=FollowedAddresses(
+            PostgresTargets(service.engine), chain.network.name, chain.second_watched
+        ),
     )
 
     async def look(beat: Beat, _: Lease) -> None:

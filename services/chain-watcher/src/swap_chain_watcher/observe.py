@@ -7,6 +7,7 @@ from datetime import datetime
 
 import structlog
 
+from swap_chain_watcher.domain.addresses import Shrunk
 from swap_chain_watcher.domain.movements import Movement, Quarantine, State
 from swap_chain_watcher.domain.second_look import Missed, MovementsDenied
 from swap_chain_watcher.domain.watch import Step
@@ -51,6 +52,12 @@ HINTS = counter("watch_hints", "Hints that a transaction pays us", ["network"])
 TARGETS = counter("watch_targets", "Deposit addresses assigned", ["network"])
 
 
+# Alert: any. A node is wrong, or a sweep was not heard of.
+COINS_MISSING = counter(
+    "watch_coins_missing", "Counts of deposit addresses below what came there", ["network"]
+)
+
+
 def advanced(step: Step, *, at: datetime) -> None:
     network = step.after.network
     BLOCKS.labels(network).inc(len(step.added))
@@ -58,6 +65,12 @@ def advanced(step: Step, *, at: datetime) -> None:
     FINALIZED_NUMBER.labels(network).set(step.after.finalized_number)
     if step.orphaned:
         _reorged(step)
+    found(step, at=at)
+
+
+def found(step: Step, *, at: datetime) -> None:
+    """Count what was sighted and told, in whichever blocks."""
+    network = step.after.network
     for kind, number in Counter(tracked.movement.kind for tracked in step.sighted).items():
         MOVEMENTS.labels(network, kind.value).inc(number)
     changes = Counter((t.movement.kind, t.state) for t in step.told if t.state is not None)
@@ -170,3 +183,20 @@ def hinted(network: str, transaction_hash: str) -> None:
 def target_assigned(network: str, address: str) -> None:
     TARGETS.labels(network).inc()
     log.info("deposit address assigned", network=network, address=address)
+
+
+def targets_taken_up(network: str, addresses: int, movements: int) -> None:
+    log.info("deposit addresses followed", network=network, addresses=addresses, came=movements)
+
+
+def targets_wait(network: str, addresses: int, error: Exception) -> None:
+    log.warning("deposit addresses wait", network=network, addresses=addresses, error=str(error))
+
+
+def coins_uncounted(network: str, block_number: int, error: Exception) -> None:
+    log.warning("coins not counted", network=network, block_number=block_number, error=str(error))
+
+
+def coins_missing(network: str, error: Shrunk) -> None:
+    COINS_MISSING.labels(network).inc()
+    log.error("coins missing at a deposit address", network=network, error=str(error))

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
+from swap_chain_watcher.domain.addresses import Received
 from swap_chain_watcher.domain.movements import Known, Subject
 from swap_chain_watcher.domain.second_look import Missed, Stored
 from swap_chain_watcher.domain.watch import Step, Watch
@@ -106,6 +107,28 @@ class Work(Protocol):
         """Save what a second look found, and how far it got."""
         ...
 
+    async def stored_ids(self, network: str, ids: Collection[UUID]) -> frozenset[UUID]:
+        """Return which of the movements are in canonical blocks."""
+        ...
+
+    async def received(self, network: str, addresses: Collection[str]) -> Sequence[Received]:
+        """Return what is stored, also by this transaction, of the coins of these addresses."""
+        ...
+
+    async def add_found(self, step: Step, *, at: datetime) -> None:
+        """Save and tell what was found in blocks that are known."""
+        ...
+
+    async def take_up(self, network: str, addresses: Collection[str]) -> None:
+        """Mark the addresses as followed from the cursor on, under its lock."""
+        ...
+
+    async def mark_looked_at(
+        self, network: str, addresses: Collection[str], *, at: datetime
+    ) -> None:
+        """Remember when the coins of these addresses were counted."""
+        ...
+
     async def mark_seen(self, message_ids: Sequence[UUID]) -> frozenset[UUID]:
         """Put the messages into the inbox and return those that were not there yet."""
         ...
@@ -155,3 +178,32 @@ class Watches(Protocol):
         ...
 
     async def list_places(self) -> Sequence[Place]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ToLookAt:
+    """Whose coins are to be counted now."""
+
+    young: tuple[str, ...]  # with every block
+    old: tuple[str, ...]  # some of the others, those that waited longest
+    has_new: bool  # whether addresses wait to be taken up
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        return self.young + self.old
+
+
+class Targets(Protocol):
+    """The stored deposit addresses of all networks."""
+
+    async def new(self, network: str, *, limit: int) -> Sequence[Target]:
+        """Return the addresses that wait to be taken up."""
+        ...
+
+    async def taken_up(self, network: str, *, after: int) -> Sequence[tuple[int, str]]:
+        """Return the followed addresses with their positions, from behind a position on."""
+        ...
+
+    async def to_look_at(
+        self, network: str, *, young_since: datetime, old_before: datetime, old_max: int
+    ) -> ToLookAt: ...

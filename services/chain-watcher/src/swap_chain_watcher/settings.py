@@ -28,6 +28,13 @@ class ChainWatcherGroup(ServiceGroup):
     second_look_blocks_max: int = Field(
         50_000, description="Blocks that one second look takes at most"
     )
+    address_young_for: timedelta = Field(
+        timedelta(hours=24), description="So long a deposit address's coins are counted each block"
+    )
+    address_old_every: timedelta = Field(
+        timedelta(hours=1), description="How often those of older ones are counted, for ever"
+    )
+    address_old_max: int = Field(200, description="Older ones that are counted with one block")
     report_interval: timedelta = Field(
         timedelta(seconds=5), description="How often head and lag are measured"
     )

@@ -21,12 +21,12 @@ from watch_factories import (
     a_native_receipt,
     a_payout,
     a_policy,
+    a_sweep,
     a_transfer,
 )
 
-from swap_chain_watcher.domain.movements import Depth, Quarantine, State, movement_id
+from swap_chain_watcher.domain.movements import Depth, Kind, Quarantine, State, movement_id
 from swap_chain_watcher.domain.watch import BrokenChain
-from swap_chains import events
 from swap_chains.errors import ReorgBeyondFinality
 from swap_chains.events import BlockAdded, BlocksFinalized, BlocksReverted
 from swap_domain.catalogue import NATIVE
@@ -197,13 +197,37 @@ class TestReceipts:
 
         assert not step.sighted
 
-    def test_of_a_rising_balance_have_no_transaction(self) -> None:
+    def test_that_the_treasury_pays_to_a_deposit_address_are_deposits_there(self) -> None:
         watcher = Watcher()
 
-        watcher.mines(events.BalanceRose(DEPOSIT_ADDRESS, nth=1, base_units=5))
+        watcher.mines(a_transfer("paid on", from_address=TREASURY, to_address=DEPOSIT_ADDRESS))
 
+        assert not watcher.told[0].movement.is_internal
+
+    def test_w17_that_are_sweeps_are_told_as_such_and_final_with_the_chain(self) -> None:
+        watcher = Watcher()
+        receipt = a_transfer("swept", from_address=DEPOSIT_ADDRESS, claimed_by=a_log("sweep"))
+
+        step = watcher.mines(receipt, a_sweep("sweep"))
+        watcher.mines()
+        watcher.mines()
+        assert watcher.said() == [("seen", 1)]
+        watcher.finalizes(1)
+
+        assert watcher.said() == [("seen", 1), ("confirmed", 2)]
         movement = watcher.told[0].movement
-        assert (movement.transaction_hash, movement.to_address) == (None, DEPOSIT_ADDRESS)
+        assert (movement.kind, movement.is_internal) == (Kind.SWEPT, True)
+        assert (movement.from_address, movement.to_address) == (DEPOSIT_ADDRESS, TREASURY)
+        assert [t.movement.is_published for t in step.sighted] == [False, True]
+
+    def test_that_are_sweeps_weigh_on_no_deposit(self) -> None:
+        watcher = Watcher()
+
+        watcher.mines(a_sweep("sweep", base_units=SMALL_TIER_BELOW), a_deposit("one"))
+
+        depth = watcher.told[1].depth
+        assert depth is not None
+        assert not depth.is_finality
 
 
 class TestQuarantine:

@@ -107,7 +107,6 @@ class AnyChain(RuleBasedStateMachine):
             movement.id.transaction_hash: block
             for block, movements in self.chain
             for movement in movements
-            if not isinstance(movement, events.BalanceRose)
         }
         for tracked in last.values():
             block = mined.get(tracked.movement.transaction_hash or "")

@@ -16,7 +16,6 @@ from swap_chains.evm.deposit_addresses import (
 )
 from swap_chains.evm.rpc import Node, NodeUnreachable, Request, Rpc
 
-
 # Whoever computes these two like the factory computes all of them like it.
 PROBES: Final = (1, codec.SEQUENCE_NUMBER_MAX)
 Question = tuple[str, str, bytes, int]  # what is wrong otherwise; the contract, the call, the word

@@ -59,9 +59,7 @@ class FakeChain:
         block_time: timedelta = timedelta(seconds=1),
     ) -> None:
         self.network = network
-        self.contracts = Contracts(
-            depository, treasury, decimals, frozenset(wallets), factory
-        )
+        self.contracts = Contracts(depository, treasury, decimals, frozenset(wallets), factory)
         self.base_fee = _GWEI
         self.is_reachable = True
         self._finality_depth = finality_depth

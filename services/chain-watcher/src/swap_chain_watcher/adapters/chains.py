@@ -9,7 +9,7 @@ import aiohttp
 
 from swap_chain_watcher import observe
 from swap_chains.errors import BlockDiffers, ChainError
-from swap_chains.evm.check import check_chain
+from swap_chains.evm.check import Derivation, check_chain
 from swap_chains.evm.following import Pace
 from swap_chains.evm.reader import EvmReader
 from swap_chains.evm.rpc import Rpc
@@ -45,11 +45,14 @@ class EvmChain:
         pace = Pace(poll_seconds=poll_interval.total_seconds(), range_blocks_max=range_blocks_max)
         self._rpc = rpc(urls)
         self._is_checked = False
-        self.reader = _reader(network, self._rpc, pace)
+        self.watched: set[str] = set()  # deposit addresses, in lower case
+        self.reader = _reader(network, self._rpc, pace, self.watched)
         # Another node where there is one. The same one, later, still tells what it indexed late.
         others = [url for url in urls if url != urls[0]]
         self.has_second_node = bool(others)
-        self.second_reader = _reader(network, rpc([*others, *urls[:1]]), pace)
+        self.second_watched: set[str] = set()
+        second_rpc = rpc([*others, *urls[:1]])
+        self.second_reader = _reader(network, second_rpc, pace, self.second_watched)
 
     async def check(self) -> None:
         """Hold the chain against the catalogue, once.
@@ -67,6 +70,7 @@ class EvmChain:
             depository=network.contracts.depository,
             treasury=network.contracts.treasury,
             decimals={token.address: token.decimals for token in network.tokens},
+            derivation=_derivation(network),
         )
         self._is_checked = True
 
@@ -76,12 +80,22 @@ class EvmChain:
         observe.node_failed(self.network.name, error)
 
 
-def _reader(network: Network, rpc: Rpc, pace: Pace) -> EvmReader:
+def _derivation(network: Network) -> Derivation | None:
+    addresses = network.contracts.deposit_addresses
+    if addresses is None:
+        return None
+    return Derivation(addresses.factory, addresses.init_code_hash, network.contracts.treasury)
+
+
+def _reader(network: Network, rpc: Rpc, pace: Pace, watched: set[str]) -> EvmReader:
+    addresses = network.contracts.deposit_addresses
     return EvmReader(
         rpc,
         # Nothing is ever emitted at the zero address: no Depository, none of its logs.
         depository=network.contracts.depository or NATIVE,
         treasury=network.contracts.treasury,
         tokens=[token.address for token in network.tokens if not token.is_native],
+        factory=None if addresses is None else addresses.factory,
+        watched=watched,
         pace=pace,
     )

@@ -13,12 +13,15 @@ from swap_contracts.topics import DEPOSIT_CHANGED, PAYOUT_CHANGED
 from swap_runtime.outbox import Outgoing
 
 _DEPOSIT_KINDS: Final[
-    Mapping[Kind, Literal["deposited", "token_transfer", "native_received", "balance_rose"]]
+    Mapping[
+        Kind, Literal["deposited", "token_transfer", "native_received", "balance_rose", "swept"]
+    ]
 ] = {
     Kind.DEPOSITED: "deposited",
     Kind.TOKEN_TRANSFER: "token_transfer",
     Kind.NATIVE_RECEIVED: "native_received",
     Kind.BALANCE_ROSE: "balance_rose",
+    Kind.SWEPT: "swept",
 }
 
 

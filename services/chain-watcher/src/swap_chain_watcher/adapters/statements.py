@@ -90,13 +90,14 @@ WHERE network = :network AND state = 'canonical' AND NOT finalized AND number <=
 SAVE_MOVEMENTS: Final = sql("""
 INSERT INTO movement AS kept
   (network, block_hash, id, block_number, kind, transaction_hash, token, from_address, to_address,
-   base_units, claimed_by, internal, paid_id, sequence_number, memo, quarantine_reason, version,
-   state, confirmations_required, waits_for_finality)
+   base_units, claimed_by, internal, total_before, paid_id, sequence_number, memo,
+   quarantine_reason, version, state, confirmations_required, waits_for_finality)
 SELECT :network, new.* FROM unnest(
   CAST(:block_hash AS text[]), CAST(:id AS uuid[]), CAST(:block_number AS bigint[]),
   CAST(:kind AS text[]), CAST(:transaction_hash AS text[]), CAST(:token AS text[]),
   CAST(:from_address AS text[]), CAST(:to_address AS text[]), CAST(:base_units AS numeric[]),
-  CAST(:claimed_by AS uuid[]), CAST(:internal AS boolean[]), CAST(:paid_id AS numeric[]),
+  CAST(:claimed_by AS uuid[]), CAST(:internal AS boolean[]), CAST(:total_before AS numeric[]),
+  CAST(:paid_id AS numeric[]),
   CAST(:sequence_number AS bigint[]), CAST(:memo AS text[]), CAST(:quarantine_reason AS text[]),
   CAST(:version AS int[]), CAST(:state AS text[]), CAST(:confirmations_required AS int[]),
   CAST(:waits_for_finality AS boolean[])) AS new
@@ -151,10 +152,17 @@ UPDATE watch_cursor SET checked_number = :checked_number,
 WHERE network = :network
 """)
 
+# After the outbox, as with ADVANCE.
+TOLD: Final = sql("""
+UPDATE watch_cursor SET last_outbox_id = currval(pg_get_serial_sequence('outbox', 'id'))
+WHERE network = :network
+""")
+
 ADD_TARGETS: Final = sql("""
-INSERT INTO deposit_target (network, address, since)
-SELECT * FROM unnest(CAST(:network AS text[]), CAST(:address AS text[]),
-                     CAST(:since AS timestamptz[]))
+INSERT INTO deposit_target (network, address, since, looked_at)
+SELECT network, address, since, since
+FROM unnest(CAST(:network AS text[]), CAST(:address AS text[]), CAST(:since AS timestamptz[]))
+     AS new(network, address, since)
 ON CONFLICT (network, address) DO NOTHING
 """)
 
@@ -178,4 +186,54 @@ WHERE network = :network AND halted_at IS NOT NULL
 PLACES: Final = sql("""
 SELECT network, number, hash, parent_hash, time, finalized_number, halted_at, halt_reason
 FROM watch_cursor ORDER BY network
+""")
+
+NEW_TARGETS: Final = sql("""
+SELECT network, address, since FROM deposit_target
+WHERE network = :network AND position IS NULL LIMIT :limit
+""")
+# Under the cursor's lock: whoever reads a position has seen all before it.
+TAKE_UP: Final = sql("""
+UPDATE deposit_target SET position = nextval('deposit_target_position')
+WHERE network = :network AND address = ANY(CAST(:addresses AS text[])) AND position IS NULL
+""")
+TAKEN_UP: Final = sql("""
+SELECT position, lower(address) AS address FROM deposit_target
+WHERE network = :network AND position > :after ORDER BY position
+""")
+TO_LOOK_AT: Final = sql("""
+(SELECT address, 'young' AS age FROM deposit_target
+ WHERE network = :network AND position IS NOT NULL AND since > :young_since)
+UNION ALL
+(SELECT address, 'old' FROM deposit_target
+ WHERE network = :network AND position IS NOT NULL AND since <= :young_since
+   AND looked_at <= :old_before
+ ORDER BY looked_at LIMIT :old_max)
+UNION ALL
+(SELECT address, 'new' FROM deposit_target
+ WHERE network = :network AND position IS NULL LIMIT 1)
+""")
+LOOKED_AT: Final = sql("""
+UPDATE deposit_target SET looked_at = :at
+WHERE network = :network AND address = ANY(CAST(:addresses AS text[]))
+""")
+# What the canonical chain has, and every rise that was ever told, the latest word last.
+RECEIVED: Final = sql("""
+SELECT asked.address,
+  coalesce((SELECT sum(rise.base_units) FROM movement AS rise JOIN chain_block AS block
+      ON block.network = rise.network AND block.hash = rise.block_hash
+      WHERE rise.network = :network AND rise.to_address = asked.address
+        AND rise.kind = 'balance_rose' AND block.state = 'canonical'), 0) AS risen,
+  coalesce((SELECT sum(swept.base_units) FROM movement AS swept JOIN chain_block AS block
+      ON block.network = swept.network AND block.hash = swept.block_hash
+      WHERE swept.network = :network AND swept.from_address = asked.address
+        AND swept.kind = 'swept' AND swept.token = :native AND block.state = 'canonical'), 0)
+    AS swept
+FROM unnest(CAST(:addresses AS text[])) AS asked(address)
+""")
+TOLD_RISES: Final = sql("""
+SELECT to_address, total_before, base_units FROM movement
+WHERE network = :network AND kind = 'balance_rose'
+  AND to_address = ANY(CAST(:addresses AS text[]))
+ORDER BY version
 """)

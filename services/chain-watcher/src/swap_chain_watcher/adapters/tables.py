@@ -73,6 +73,7 @@ class MovementRow(Table, table=True):
     state: str | None = Field(sa_column=Column(Text, nullable=True))
     confirmations_required: int | None = Field(sa_column=Column(Integer, nullable=True))
     waits_for_finality: bool | None = Field(sa_column=Column(Boolean, nullable=True))
+    total_before: Decimal | None = Field(sa_column=Column(Numeric(78, 0), nullable=True))
 
 
 class DepositTargetRow(Table, table=True):
@@ -83,3 +84,5 @@ class DepositTargetRow(Table, table=True):
     network: str = Field(sa_column=Column(Text, primary_key=True))
     address: str = Field(sa_column=Column(Text, primary_key=True))
     since: datetime = Field(sa_column=Column(DateTime(timezone=True), nullable=False))
+    position: int | None = Field(sa_column=Column(BigInteger, nullable=True, unique=True))
+    looked_at: datetime = Field(sa_column=Column(DateTime(timezone=True), nullable=False))

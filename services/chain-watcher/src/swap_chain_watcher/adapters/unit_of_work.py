@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
@@ -17,11 +18,13 @@ from swap_chain_watcher.adapters.rows import (
     to_known,
     to_tracked,
 )
+from swap_chain_watcher.domain.addresses import Received, Rise
 from swap_chain_watcher.domain.movements import Known, Subject
 from swap_chain_watcher.domain.second_look import Missed, Stored
 from swap_chain_watcher.domain.watch import Step, Watch
 from swap_chain_watcher.ports import CursorMoved, NetworkHalted, Target, Work
 from swap_chains.events import BlockAdded
+from swap_domain.catalogue import NATIVE
 from swap_runtime.columns import columns
 from swap_runtime.crashpoint import crashpoint
 from swap_runtime.database import Connection, Engine, transaction
@@ -139,6 +142,43 @@ class PostgresWork:
             statements.CHECKED,
             {"network": network, "checked_number": checked_number, "has_told": bool(missed.told)},
         )
+
+    async def stored_ids(self, network: str, ids: Collection[UUID]) -> frozenset[UUID]:
+        asked = {"network": network, "ids": list(ids)}
+        return frozenset(await self._connection.scalars(statements.STORED_MOVEMENTS, asked))
+
+    async def received(self, network: str, addresses: Collection[str]) -> Sequence[Received]:
+        asked = {"network": network, "addresses": sorted(addresses)}
+        told: defaultdict[str, list[Rise]] = defaultdict(list)
+        for row in await self._connection.execute(statements.TOLD_RISES, asked):
+            before = int(row.total_before)
+            told[row.to_address].append(Rise(before, before + int(row.base_units)))
+        rows = await self._connection.execute(statements.RECEIVED, {**asked, "native": NATIVE})
+        return [
+            Received(row.address, int(row.risen), int(row.swept), tuple(told[row.address]))
+            for row in rows
+        ]
+
+    async def add_found(self, step: Step, *, at: datetime) -> None:
+        network = {"network": step.after.network}
+        await self._save_blocks(step)
+        if step.sighted:
+            rows = columns([movement_row(tracked) for tracked in step.sighted])
+            await self._connection.execute(statements.SAVE_MOVEMENTS, {**network, **rows})
+        if step.told:
+            await add_to_outbox(self._connection, [to_outgoing(one, at=at) for one in step.told])
+            await self._connection.execute(statements.TOLD, network)
+
+    async def take_up(self, network: str, addresses: Collection[str]) -> None:
+        asked = {"network": network, "addresses": list(addresses)}
+        await self._connection.execute(statements.TAKE_UP, asked)
+
+    async def mark_looked_at(
+        self, network: str, addresses: Collection[str], *, at: datetime
+    ) -> None:
+        if addresses:
+            asked = {"network": network, "addresses": list(addresses), "at": at}
+            await self._connection.execute(statements.LOOKED_AT, asked)
 
     async def mark_seen(self, message_ids: Sequence[UUID]) -> frozenset[UUID]:
         return await mark_seen(self._connection, self._consumer, message_ids)

@@ -10,7 +10,6 @@ from uuid import UUID
 
 from swap_chain_watcher.domain.movements import (
     Depth,
-    Kind,
     Known,
     Movement,
     State,
@@ -49,6 +48,26 @@ def decide(
                 batch.revert(event)
             case BlocksFinalized():
                 batch.finalize(event)
+    batch.confirm()
+    return batch.step()
+
+
+def decide_found(
+    watch: Watch,
+    found: Sequence[Movement],
+    *,
+    policy: Policy,
+    known: Mapping[Subject, Known],
+) -> Step:
+    """Return what it changes that movements were found in blocks that are known already.
+
+    `known` has the last word about each of them that was ever published.
+
+    :raises BrokenChain: when a block is not one of the chain that is followed.
+    """
+    batch = _Batch(watch, (), policy, known, ())
+    for movement in found:
+        batch.find(movement)
     batch.confirm()
     return batch.step()
 
@@ -137,6 +156,14 @@ class _Batch:
             if movement is not None:
                 self._sight(movement)
 
+    def find(self, movement: Movement) -> None:
+        block = movement.block
+        if block.number > self._finalized and self._hashes.get(block.number) != block.hash:
+            raise BrokenChain(self._network, f"block {block.number} is not one that is followed")
+        if block.number <= self._finalized:
+            self._added[block.hash] = block  # empty ones were skipped as far as they are final
+        self._sight(movement)
+
     def revert(self, event: BlocksReverted) -> None:
         ancestor = event.ancestor
         if ancestor.number < self._finalized:
@@ -202,11 +229,9 @@ class _Batch:
         self._tell(fresh, State.SEEN)
 
     def _depth(self, movement: Movement) -> Depth:
-        if movement.kind is Kind.PAID:
-            return self._policy.payout_depth()
         pending = self._inflow.get(movement.token.lower(), 0) + movement.base_units
         self._weigh(movement, 1)
-        return self._policy.deposit_depth(movement.token, pending)
+        return self._policy.depth(movement, pending)
 
     def _take_back(self, tracked: Tracked) -> None:
         self._weigh(tracked.movement, -1)

@@ -19,6 +19,7 @@ class Kind(StrEnum):
     TOKEN_TRANSFER = "token_transfer"
     NATIVE_RECEIVED = "native_received"
     BALANCE_ROSE = "balance_rose"
+    SWEPT = "swept"
     PAID = "paid"
 
 
@@ -69,6 +70,7 @@ class Movement:
     base_units: int
     claimed_by: UUID | None = None  # the Depository log that speaks for this receipt
     is_internal: bool = False  # between our own addresses: never a deposit
+    total_before: int | None = None  # of a rise: what had come to the address before
     paid_id: int | None = None
     sequence_number: int | None = None
     memo: str | None = None
@@ -77,6 +79,8 @@ class Movement:
     @property
     def is_published(self) -> bool:
         """Whether the settler is told: once per movement of value, by its most telling log."""
+        if self.kind is Kind.SWEPT:
+            return True  # no deposit, but the ledger moves with it
         return self.claimed_by is None and not self.is_internal
 
     @property
@@ -115,6 +119,9 @@ def movement_id(network: str, log: LogId) -> UUID:
     return uuid5(NAMESPACE, f"{network}/{log.transaction_hash}/{log.fingerprint}/{log.nth}")
 
 
-def rise_id(network: str, address: str, nth: int) -> UUID:
-    """Return the identity of the n-th rise of an address's balance, which no log tells."""
-    return uuid5(NAMESPACE, f"{network}/{address}/{nth}")
+def rise_id(network: str, address: str, before: int, upto: int) -> UUID:
+    """Return the identity of a rise of an address's coins, which no log tells.
+
+    It is named by what had come there before it and with it, so that it has one amount for ever.
+    """
+    return uuid5(NAMESPACE, f"{network}/{address}/{before}-{upto}")

@@ -42,27 +42,46 @@ class Policy:
         """Whether the movement adds to the inflow that a reorg could take back from us."""
         return (
             movement.is_published
-            and movement.kind is not Kind.PAID
+            and movement.kind not in (Kind.PAID, Kind.SWEPT)
             and movement.quarantine is None
             and (movement.from_address or "").lower() not in self._funders
         )
 
-    def is_asked_for(self, movement: Movement) -> bool:
-        """Whether a node is asked for the movement's log today, as the catalogue is now."""
+    def is_asked_for(self, movement: Movement, watched: Collection[str] = ()) -> bool:
+        """Whether a node is asked for the movement's log today, as the catalogue is now.
+
+        :param watched: the deposit addresses that it is asked about, in lower case.
+        """
         contracts = self.network.contracts
         ours = contracts.treasury.lower()
         match movement.kind:
             case Kind.DEPOSITED:
                 return contracts.depository is not None
             case Kind.TOKEN_TRANSFER:
+                to = movement.to_address.lower()
                 is_known = self.quarantine(token=movement.token) is None
-                return is_known and movement.to_address.lower() == ours
+                return is_known and (to == ours or to in watched)
             case Kind.NATIVE_RECEIVED:
                 return movement.to_address.lower() == ours
             case Kind.PAID:
                 return (movement.from_address or "").lower() == ours
+            case Kind.SWEPT:
+                return contracts.deposit_addresses is not None
             case Kind.BALANCE_ROSE:
                 return False  # no log tells it
+
+    def depth(self, movement: Movement, pending_base_units: int) -> Depth:
+        """Return the depth a movement needs, given its token's not-yet-final inflow with it.
+
+        A sweep waits for the chain's own finality: then what it swept is final too.
+        """
+        match movement.kind:
+            case Kind.PAID:
+                return self.payout_depth()
+            case Kind.SWEPT:
+                return self._depth(None)
+            case _:
+                return self.deposit_depth(movement.token, pending_base_units)
 
     def deposit_depth(self, token: str, pending_base_units: int) -> Depth:
         """Return the depth a deposit needs, given the not-yet-final inflow with it included."""

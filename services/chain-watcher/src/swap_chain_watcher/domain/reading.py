@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from typing import Final
 from uuid import UUID
 
-from swap_chain_watcher.domain.movements import Kind, Movement, Subject, movement_id, rise_id
+from swap_chain_watcher.domain.movements import Kind, Movement, Subject, movement_id
 from swap_chain_watcher.domain.policy import Policy
 from swap_chains import events
 from swap_chains.events import Block, ChainEvent
@@ -30,8 +30,8 @@ def read(
             return _deposited(block, fact, policy)
         case events.TokenTransfer() | events.NativeReceived():
             return _receipt(block, fact, policy, targets)
-        case events.BalanceRose():
-            return _rise(block, fact, policy)
+        case events.Swept():
+            return _swept(block, fact, policy)
         case events.Paid():
             return _paid(block, fact, policy)
 
@@ -48,9 +48,7 @@ def subjects(network: str, happened: Iterable[ChainEvent]) -> frozenset[Subject]
 def movement_ids(network: str, happened: Iterable[ChainEvent]) -> frozenset[UUID]:
     """Return the movements in the batch, whether anything is published about them or not."""
     return frozenset(
-        rise_id(network, fact.address, fact.nth)
-        if isinstance(fact, events.BalanceRose)
-        else movement_id(network, fact.id)
+        movement_id(network, fact.id)
         for event in happened
         if isinstance(event, events.BlockAdded)
         for fact in event.movements
@@ -73,8 +71,6 @@ def _subject(network: str, fact: events.Movement) -> Subject:
     match fact:
         case events.Paid():
             return fact.intent_id
-        case events.BalanceRose():
-            return rise_id(network, fact.address, fact.nth)
         case _:
             return movement_id(network, fact.id)
 
@@ -117,23 +113,32 @@ def _receipt(
         to_address=fact.to_address,
         base_units=fact.base_units,
         claimed_by=None if claim is None else movement_id(network, claim),
-        is_internal=claim is None and policy.is_own(fact.from_address, targets),
+        is_internal=claim is None and _is_own(fact, policy, targets),
         memo=f"0x{fact.memo.hex()}" if 0 < len(fact.memo) <= MEMO_BYTES_MAX else None,
         quarantine=policy.quarantine(token=token),
     )
 
 
-def _rise(block: Block, fact: events.BalanceRose, policy: Policy) -> Movement:
+def _is_own(
+    fact: events.TokenTransfer | events.NativeReceived, policy: Policy, targets: Collection[str]
+) -> bool:
+    """Whether the Treasury got what was ours before. What it pays to a deposit address left us."""
+    is_ours = fact.to_address.lower() == policy.network.contracts.treasury.lower()
+    return is_ours and policy.is_own(fact.from_address, targets)
+
+
+def _swept(block: Block, fact: events.Swept, policy: Policy) -> Movement:
     return Movement(
-        id=rise_id(policy.network.name, fact.address, fact.nth),
+        id=movement_id(policy.network.name, fact.id),
         network=policy.network.name,
         block=block,
-        kind=Kind.BALANCE_ROSE,
-        transaction_hash=None,
-        token=NATIVE,
-        from_address=None,
-        to_address=fact.address,
+        kind=Kind.SWEPT,
+        transaction_hash=fact.id.transaction_hash,
+        token=fact.token,
+        from_address=fact.from_address,
+        to_address=policy.network.contracts.treasury,
         base_units=fact.base_units,
+        is_internal=True,
     )
 
 

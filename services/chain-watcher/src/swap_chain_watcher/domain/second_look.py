@@ -53,14 +53,16 @@ def decide_missed(
     policy: Policy,
     known: Mapping[Subject, Known],
     targets: Collection[str] = (),
+    watched: Collection[str] = (),
 ) -> Missed:
     """Return what is in the final blocks and is not stored. It is confirmed as soon as it is seen.
 
+    :param watched: the deposit addresses that the node was asked about, in lower case.
     :raises BrokenChain: when the two nodes do not have the same final blocks.
     :raises MovementsDenied: when something is stored and published, and is not there.
     """
     _refuse_other_blocks(network, found, stored)
-    _refuse_denials(network, found, stored, policy)
+    _refuse_denials(network, found, stored, policy, watched)
     blocks: list[Block] = []
     sighted: list[Tracked] = []
     told: list[Tracked] = []
@@ -83,13 +85,18 @@ def _refuse_other_blocks(network: str, found: Sequence[BlockAdded], stored: Stor
 
 
 def _refuse_denials(
-    network: str, found: Sequence[BlockAdded], stored: Stored, policy: Policy
+    network: str,
+    found: Sequence[BlockAdded],
+    stored: Stored,
+    policy: Policy,
+    watched: Collection[str],
 ) -> None:
     there = {(added.block.hash, id_) for added in found for id_ in movement_ids(network, [added])}
     denied = [
         movement
         for movement in stored.published
-        if (movement.block.hash, movement.id) not in there and policy.is_asked_for(movement)
+        if (movement.block.hash, movement.id) not in there
+        and policy.is_asked_for(movement, watched)
     ]
     if denied:
         raise MovementsDenied(network, denied)
@@ -101,11 +108,7 @@ def _changes(
     if not movement.is_published:
         return [Tracked(movement)]
     # It is final already, so nothing is pending with it.
-    depth = (
-        policy.deposit_depth(movement.token, movement.base_units)
-        if movement.paid_id is None
-        else policy.payout_depth()
-    )
+    depth = policy.depth(movement, movement.base_units)
     before = known.get(movement.subject)
     fresh = Tracked(movement, depth, before.version if before else 0)
     seen = fresh.told(State.SEEN)

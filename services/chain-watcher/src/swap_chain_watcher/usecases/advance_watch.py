@@ -10,19 +10,42 @@ from swap_chain_watcher.domain.policy import Policy
 from swap_chain_watcher.domain.reading import senders, subjects
 from swap_chain_watcher.domain.watch import Watch
 from swap_chain_watcher.ports import UnitOfWork
+from swap_chain_watcher.usecases.count_coins import CountCoins
 from swap_chains.events import ChainEvent
 from swap_runtime.clock import Clock
 
 
 class AdvanceWatch:
-    def __init__(self, unit_of_work: UnitOfWork, *, policy: Policy, clock: Clock) -> None:
+    def __init__(
+        self,
+        unit_of_work: UnitOfWork,
+        *,
+        policy: Policy,
+        clock: Clock,
+        count_coins: CountCoins | None = None,
+    ) -> None:
+        """
+        :param count_coins: nothing where a network has no deposit addresses.
+        """
         self._unit_of_work = unit_of_work
         self._policy = policy
         self._clock = clock
+        self._count_coins = count_coins
+
+    @property
+    def has_new_targets(self) -> bool:
+        """Whether the last batch saw deposit addresses that wait to be taken up."""
+        return self._count_coins is not None and self._count_coins.has_new_targets
+
+    def forget(self) -> None:
+        """Begin anew: somebody else may have followed meanwhile."""
+        if self._count_coins is not None:
+            self._count_coins.forget()
 
     async def __call__(self, watch: Watch, happened: Sequence[ChainEvent], *, epoch: int) -> Watch:
         """Return the watch behind the batch.
 
+        :raises ChainError: when no node tells what is at deposit addresses.
         :raises BrokenChain: when the facts do not follow from the watch.
         :raises ReorgBeyondFinality: when they take back what is final.
         :raises CursorMoved: when the watch is not the stored one.
@@ -31,7 +54,8 @@ class AdvanceWatch:
         """
         if not watch.has_news(happened):
             return watch
-        network = watch.network
+        network, coins = watch.network, self._count_coins
+        count = await coins.count(happened, at=self._clock()) if coins else None
         asked = subjects(network, happened)
         paid_ids = [subject for subject in asked if isinstance(subject, int)]
         movement_ids = [subject for subject in asked if not isinstance(subject, int)]
@@ -46,5 +70,13 @@ class AdvanceWatch:
             )
             now = self._clock()
             await work.advance(step, at=now)
+            risen = None
+            if coins and count:
+                risen = await coins.tell(work, step.after, count, at=now)
         observe.advanced(step, at=now)
-        return step.after
+        if coins and count:
+            coins.remember(count)
+        if risen is None:
+            return step.after
+        observe.found(risen, at=now)
+        return risen.after

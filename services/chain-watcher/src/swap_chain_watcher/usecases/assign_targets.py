@@ -19,5 +19,6 @@ class AssignTargets:
             fresh = await work.mark_seen([message.message_id for message in messages])
             bodies = [message.body for message in messages if message.message_id in fresh]
             await work.add_targets([Target(b.network, b.address, b.since) for b in bodies])
+            await work.hurry({body.network for body in bodies})
         for body in bodies:
             observe.target_assigned(body.network, body.address)

@@ -13,6 +13,7 @@ from swap_chain_watcher.domain.watch import BrokenChain, ChainBehind, Watch
 from swap_chain_watcher.ports import CursorMoved, Halt, NetworkHalted, Watches
 from swap_chain_watcher.usecases.advance_watch import AdvanceWatch
 from swap_chain_watcher.usecases.open_watch import OpenWatch
+from swap_chain_watcher.usecases.take_targets import TakeTargets
 from swap_chains.errors import ChainError, ReorgBeyondFinality
 from swap_chains.events import ChainEvent
 from swap_chains.ports import ChainReader
@@ -48,7 +49,12 @@ class FollowNetwork:
         clock: Clock,
         random: Random,
         patience: Patience | None = None,
+        take_targets: TakeTargets | None = None,
     ) -> None:
+        """
+        :param take_targets: nothing where a network has no deposit addresses.
+        """
+        self._take_targets = take_targets
         self._reader = reader
         self._watches = watches
         self._open_watch = open_watch
@@ -93,7 +99,10 @@ class FollowNetwork:
 
     async def _follow(self, beat: Beat, *, epoch: int) -> None:
         watch = await self._open_watch()
+        self._advance_watch.forget()
         while True:  # a hint opens the stream again, which polls at once
+            if self._take_targets is not None:
+                watch = await self._take_targets(watch, epoch=epoch)
             batches = self._reader.follow_batches(after=watch.cursor, recent=watch.recent)
             try:
                 watch = await self._until_hinted(batches, watch, beat, epoch=epoch)
@@ -127,6 +136,9 @@ class FollowNetwork:
                     watch = await self._advance_watch(watch, coming.result(), epoch=epoch)
                     coming = asyncio.create_task(_next(batches))
                     self._failures, moved = 0, loop.time()
+                    has_waited = moved - opened > self._between_hints
+                    if has_waited and self._advance_watch.has_new_targets:
+                        return watch
                 elif hint in hurry and hint.done():
                     return watch
                 elif loop.time() - moved > self._patience.check_after.total_seconds():

@@ -10,6 +10,7 @@ from swap_chain_watcher.domain.reading import movement_ids, senders, subjects
 from swap_chain_watcher.domain.second_look import MovementsDenied, decide_missed
 from swap_chain_watcher.domain.watch import BrokenChain
 from swap_chain_watcher.ports import Halt, UnitOfWork, Watches
+from swap_chain_watcher.usecases.take_targets import FollowedAddresses
 from swap_chains.errors import ChainError
 from swap_chains.events import Block
 from swap_chains.ports import ChainReader
@@ -29,7 +30,12 @@ class LookAgain:
         clock: Clock,
         blocks_max: int,
         has_second_node: bool,
+        addresses: FollowedAddresses | None = None,
     ) -> None:
+        """
+        :param addresses: those that the reader is asked about, where there are any.
+        """
+        self._addresses = addresses
         self._unit_of_work = unit_of_work
         self._watches = watches
         self._reader = reader
@@ -75,7 +81,10 @@ class LookAgain:
         observe.halted(error.network, str(error))
 
     async def _look(self, first: int, last: Block) -> None:
-        network = self._reader.network
+        network, watched = self._reader.network, frozenset[str]()
+        if self._addresses is not None:
+            await self._addresses.refresh()
+            watched = frozenset(self._addresses.watched)
         found = await self._reader.movements(first=first, last=last)
         asked = subjects(network, found)
         async with self._unit_of_work() as work:
@@ -97,6 +106,7 @@ class LookAgain:
                     [subject for subject in asked if isinstance(subject, int)],
                 ),
                 targets=await work.targets_among(network, senders(found)),
+                watched=watched,
             )
             await work.add_missed(network, missed, at=self._clock(), checked_number=last.number)
         observe.looked_again(network, missed, checked_number=last.number)

@@ -1,0 +1,44 @@
+"""The stored deposit addresses, read without a lock."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from swap_chain_watcher.adapters import statements
+from swap_chain_watcher.ports import Target, ToLookAt
+from swap_runtime.database import Engine, reading
+
+
+class PostgresTargets:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def new(self, network: str, *, limit: int) -> Sequence[Target]:
+        asked = {"network": network, "limit": limit}
+        async with reading(self._engine) as connection:
+            rows = await connection.execute(statements.NEW_TARGETS, asked)
+        return [Target(row.network, row.address, row.since) for row in rows]
+
+    async def taken_up(self, network: str, *, after: int) -> Sequence[tuple[int, str]]:
+        asked = {"network": network, "after": after}
+        async with reading(self._engine) as connection:
+            rows = await connection.execute(statements.TAKEN_UP, asked)
+        return [(row.position, row.address) for row in rows]
+
+    async def to_look_at(
+        self, network: str, *, young_since: datetime, old_before: datetime, old_max: int
+    ) -> ToLookAt:
+        asked = {
+            "network": network,
+            "young_since": young_since,
+            "old_before": old_before,
+            "old_max": old_max,
+        }
+        async with reading(self._engine) as connection:
+            rows = list(await connection.execute(statements.TO_LOOK_AT, asked))
+        return ToLookAt(
+            young=tuple(row.address for row in rows if row.age == "young"),
+            old=tuple(row.address for row in rows if row.age == "old"),
+            has_new=any(row.age == "new" for row in rows),
+        )

@@ -1,0 +1,101 @@
+"""Coins at deposit addresses: no log tells of them, so what is there is counted. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from swap_chain_watcher.domain.movements import Kind, Movement, rise_id
+from swap_chain_watcher.domain.policy import Policy
+from swap_chains.events import Block, BlockAdded, BlocksReverted, ChainEvent, Swept
+from swap_domain.catalogue import NATIVE
+
+
+@dataclass(frozen=True, slots=True)
+class Rise:
+    """What came to an address between two counts, as totals of all that ever came."""
+
+    before: int
+    upto: int
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """What the canonical chain says of the coins of one address, as far as it is stored."""
+
+    address: str
+    risen_base_units: int
+    swept_base_units: int
+    told: tuple[Rise, ...] = ()  # also by blocks that a reorg took, the latest word last
+
+
+class Shrunk(Exception):
+    """Less is there than ever came and was not swept: a node is wrong, or a sweep is unheard."""
+
+    def __init__(self, address: str, missing_base_units: int) -> None:
+        super().__init__(f"{address} lacks {missing_base_units}")
+        self.address = address
+
+
+def rises(known: Received, balance: int) -> tuple[Rise, ...]:
+    """Return what has come since the last count.
+
+    A rise that was told before is told again by itself, as far as it is there: what a reorg mined
+    anew, at another height or beside something else, is the same deposit.
+
+    :raises Shrunk: when the balance contradicts what is known.
+    """
+    total = balance + known.swept_base_units
+    if total < known.risen_base_units:
+        raise Shrunk(known.address, known.risen_base_units - total)
+    ends = {rise.before: rise.upto for rise in known.told}
+    found: list[Rise] = []
+    at = known.risen_base_units
+    while at < total:
+        upto = ends.get(at, total)
+        found.append(Rise(at, upto if upto <= total else total))
+        at = found[-1].upto
+    return tuple(found)
+
+
+def to_movements(
+    block: Block, address: str, risen: Iterable[Rise], policy: Policy
+) -> Sequence[Movement]:
+    """Return the rises as movements of the block at which they were counted."""
+    network = policy.network.name
+    return [
+        Movement(
+            id=rise_id(network, address, rise.before, rise.upto),
+            network=network,
+            block=block,
+            kind=Kind.BALANCE_ROSE,
+            transaction_hash=None,
+            token=NATIVE,
+            from_address=None,
+            to_address=address,
+            base_units=rise.upto - rise.before,
+            total_before=rise.before,
+        )
+        for rise in risen
+    ]
+
+
+def last_block(happened: Sequence[ChainEvent]) -> Block | None:
+    """Return the block at which a batch leaves the chain; None where it only takes back."""
+    added = [event.block for event in happened if isinstance(event, BlockAdded)]
+    return added[-1] if added else None
+
+
+def has_reverts(happened: Iterable[ChainEvent]) -> bool:
+    return any(isinstance(event, BlocksReverted) for event in happened)
+
+
+def swept_addresses(happened: Iterable[ChainEvent]) -> frozenset[str]:
+    """Return from where a batch swept coins: its balance may be as before, and more have come."""
+    return frozenset(
+        fact.from_address
+        for event in happened
+        if isinstance(event, BlockAdded)
+        for fact in event.movements
+        if isinstance(fact, Swept) and fact.token == NATIVE
+    )

@@ -1,0 +1,138 @@
+"""Counts the coins at deposit addresses with each block, and tells what has come."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from swap_chain_watcher import observe
+from swap_chain_watcher.domain.addresses import (
+    Shrunk,
+    has_reverts,
+    last_block,
+    rises,
+    swept_addresses,
+    to_movements,
+)
+from swap_chain_watcher.domain.decide import decide_found
+from swap_chain_watcher.domain.movements import Movement
+from swap_chain_watcher.domain.policy import Policy
+from swap_chain_watcher.domain.watch import Step, Watch
+from swap_chain_watcher.ports import Targets, Work
+from swap_chains.errors import ChainError
+from swap_chains.events import Block, BlocksFinalized, ChainEvent
+from swap_chains.ports import ChainReader, Holding
+from swap_domain.catalogue import NATIVE
+
+
+@dataclass(frozen=True, slots=True)
+class Diligence:
+    """How often the coins of an address are counted."""
+
+    young_for: timedelta = timedelta(hours=24)  # with every block
+    old_every: timedelta = timedelta(hours=1)
+    old_max: int = 200  # with one block
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """What was there at a block."""
+
+    block: Block
+    balances: Mapping[str, int]
+    changed: frozenset[str]  # whose coins are not as they were, or perhaps not
+    old: Sequence[str]
+
+
+class CountCoins:
+    """Coins come without a log, also from contracts: only the balance shows them.
+
+    A count belongs to the block at which a batch ends. It is read before the transaction of the
+    batch begins, and told within it: who sees the cursor there has heard of everything up to it.
+    """
+
+    def __init__(
+        self, targets: Targets, reader: ChainReader, *, policy: Policy, diligence: Diligence
+    ) -> None:
+        self._targets = targets
+        self._reader = reader
+        self._policy = policy
+        self._diligence = diligence
+        self._seen: dict[str, int] = {}
+        self.has_new_targets = False
+
+    def forget(self) -> None:
+        """Begin anew: somebody else may have followed meanwhile."""
+        self._seen.clear()
+
+    async def count(self, happened: Sequence[ChainEvent], *, at: datetime) -> Count | None:
+        """Return what is there at the end of a batch.
+
+        :raises ChainError: when no node tells; of a final block it may be too late to ask.
+        """
+        network, block = self._reader.network, last_block(happened)
+        if block is None:
+            return None
+        diligence = self._diligence
+        asked = await self._targets.to_look_at(
+            network,
+            young_since=at - diligence.young_for,
+            old_before=at - diligence.old_every,
+            old_max=diligence.old_max,
+        )
+        self.has_new_targets = asked.has_new
+        if not asked.addresses:
+            return None
+        holdings = {address: Holding(address, NATIVE) for address in asked.addresses}
+        try:
+            held = await self._reader.balances(holdings.values(), at=block)
+        except ChainError as error:
+            if not _is_final(block, happened):
+                raise
+            observe.coins_uncounted(network, block.number, error)
+            return None
+        balances = {address: held[holding] for address, holding in holdings.items()}
+        return Count(block, balances, self._changed(balances, happened), asked.old)
+
+    async def tell(self, work: Work, watch: Watch, count: Count, *, at: datetime) -> Step | None:
+        """Save and tell what has come, behind the batch that ends at the counted block."""
+        network = watch.network
+        await work.mark_looked_at(network, count.old, at=at)
+        if not count.changed:
+            return None
+        found: list[Movement] = []
+        for known in await work.received(network, count.changed):
+            try:
+                risen = rises(known, count.balances[known.address])
+            except Shrunk as error:
+                observe.coins_missing(network, error)
+                continue
+            found += to_movements(count.block, known.address, risen, self._policy)
+        if not found:
+            return None
+        known_words = await work.known(network, [movement.id for movement in found], [])
+        step = decide_found(watch, found, policy=self._policy, known=known_words)
+        await work.add_found(step, at=at)
+        return step
+
+    def remember(self, count: Count) -> None:
+        """Take a count for told."""
+        self._seen |= count.balances
+
+    def _changed(
+        self, balances: Mapping[str, int], happened: Sequence[ChainEvent]
+    ) -> frozenset[str]:
+        if has_reverts(happened):
+            # What was told may be gone, and the same amount there again.
+            return frozenset(a for a, held in balances.items() if held or self._seen.get(a))
+        swept = swept_addresses(happened) & balances.keys()
+        moved = (a for a, held in balances.items() if held != self._seen.get(a, 0))
+        return swept.union(moved)
+
+
+def _is_final(block: Block, happened: Sequence[ChainEvent]) -> bool:
+    return any(
+        isinstance(event, BlocksFinalized) and event.upto.number >= block.number
+        for event in happened
+    )

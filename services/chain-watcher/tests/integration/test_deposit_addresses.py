@@ -1,0 +1,261 @@
+"""Deposit addresses: what comes to them, in whatever way and whenever, is told once."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from watch_factories import NETWORK, TREASURY, USDC, USER
+from watch_world import World, address_of, until
+
+from swap_chain_watcher.usecases.count_coins import Diligence
+from swap_chains.errors import ChainUnavailable
+from swap_chains.fake import FakeReader
+from swap_domain.catalogue import NATIVE
+
+pytestmark = pytest.mark.connected
+
+
+async def told(world: World, address: str) -> list[tuple[str, str, str]]:
+    bodies = await world.messages()
+    return [(b["kind"], b["state"], b["base_units"]) for b in bodies if b["to_address"] == address]
+
+
+async def tells(world: World, address: str, *expected: tuple[str, str, str]) -> None:
+    async def is_told() -> bool:
+        return await told(world, address) == list(expected)
+
+    try:
+        await until(is_told)
+    except TimeoutError:
+        assert await told(world, address) == list(expected)
+
+
+class TestTokens:
+    async def test_are_seen_and_confirmed(self, world: World) -> None:
+        async with world.followed():
+            address = await world.assigns(501)
+            await world.has_taken_up()
+            await world.sends_tokens(address, 70)
+            world.chain.mine()
+            await tells(world, address, ("token_transfer", "seen", "70"))
+            world.chain.mine()
+            await world.is_at_head()
+
+        body = (await world.messages())[-1]
+        assert (body["state"], body["from_address"], body["memo"]) == ("confirmed", USER, None)
+
+    async def test_w24_that_came_before_the_address_was_heard_of_are_found(
+        self, world: World
+    ) -> None:
+        async with world.followed():
+            await world.sends_tokens(address_of(502), 30)
+            world.chain.mine(2)
+            await world.sends_tokens(address_of(502), 31)
+            world.chain.mine(20)  # the first is final, and blocks behind it were skipped
+            await world.sends_tokens(address_of(502), 32)
+            world.chain.mine()
+            await world.is_at_head()
+            address = await world.assigns(502)
+            await world.has_taken_up()
+            world.chain.mine()
+            await world.is_at_head()
+
+        # Those of one address are all seen before any of them is final.
+        whole = [(one, state) for _, state, one in await told(world, address)]
+        assert whole == [(one, s) for s in ("seen", "confirmed") for one in ("30", "31", "32")]
+
+    async def test_are_found_while_the_watcher_was_down(self, world: World) -> None:
+        async with world.followed():
+            address = await world.assigns(503)
+            await world.has_taken_up()
+            world.chain.mine()
+            await world.is_at_head()
+        await world.sends_tokens(address, 9)
+        world.chain.mine(3)
+
+        async with world.followed():
+            await tells(world, address, ("token_transfer", "confirmed", "9"))
+
+    async def test_of_addresses_nobody_assigned_are_not_told(self, world: World) -> None:
+        async with world.followed():
+            await world.sends_tokens(address_of(504), 9)
+            world.chain.mine(2)
+            await world.is_at_head()
+
+        assert await world.messages() == []
+
+
+class TestCoins:
+    async def test_w20_are_counted_with_the_block_they_came_in(self, world: World) -> None:
+        async with world.followed():
+            address = await world.assigns(511)
+            await world.has_taken_up()
+            await world.sends_coins(address, 900)
+            world.chain.mine()
+            await tells(world, address, ("balance_rose", "seen", "900"))
+            await world.sends_coins(address, 50)
+            world.chain.mine()
+            await world.is_at_head()
+
+        [first, confirmed, second] = await world.messages()
+        assert (first["block_number"], first["token"]) == (1, NATIVE)
+        assert (first["transaction_hash"], first["from_address"]) == (None, None)
+        assert (confirmed["deposit_id"], confirmed["state"]) == (first["deposit_id"], "confirmed")
+        assert (second["base_units"], second["state"]) == ("50", "seen")
+
+    async def test_w24_that_were_there_before_the_address_was_heard_of_are_found(
+        self, world: World
+    ) -> None:
+        async with world.followed():
+            await world.sends_coins(address_of(512), 77)
+            world.chain.mine(9)
+            await world.is_at_head()
+            address = await world.assigns(512)
+            await world.has_taken_up()
+            world.chain.mine()
+            await tells(world, address, ("balance_rose", "seen", "77"))
+
+    async def test_that_come_beside_a_sweep_of_as_many_are_told(self, world: World) -> None:
+        async with world.followed():
+            address = await world.assigns(513)
+            await world.has_taken_up()
+            await world.sends_coins(address, 40)
+            world.chain.mine()
+            await tells(world, address, ("balance_rose", "seen", "40"))
+            await world.sweeps(513, NATIVE)
+            await world.sends_coins(address, 40)
+            world.chain.mine()
+            await world.is_at_head()
+
+        rises = [one for one in await told(world, address) if one[1] == "seen"]
+        assert rises == [("balance_rose", "seen", "40")] * 2
+        ids = {b["deposit_id"] for b in await world.messages() if b["kind"] == "balance_rose"}
+        assert len(ids) == 2
+
+    async def test_mined_again_after_a_reorg_are_the_same_deposit(self, world: World) -> None:
+        async with world.followed():
+            address = await world.assigns(514)
+            await world.has_taken_up()
+            one = await world.sends_coins(address, 10)
+            world.chain.mine()
+            await tells(world, address, ("balance_rose", "seen", "10"))
+            two = await world.sends_coins(address, 5)
+            world.chain.mine()
+            await world.is_at_head()
+            world.chain.reorg(2, [(one, 1), (two, 1)])
+            await world.is_at_head()
+            world.chain.mine()
+            await world.is_at_head()
+
+        bodies = await world.messages()
+        words: dict[str, list[str]] = {}
+        for body in bodies:
+            words.setdefault(body["base_units"], []).append(body["state"])
+        assert words["10"] == ["seen", "confirmed", "reverted", "seen", "confirmed"]
+        assert words["5"] == ["seen", "reverted", "seen", "confirmed"]
+        assert len({body["deposit_id"] for body in bodies}) == 2
+
+    async def test_a_reorg_takes_are_taken_back(self, world: World) -> None:
+        async with world.followed():
+            address = await world.assigns(515)
+            await world.has_taken_up()
+            await world.sends_coins(address, 10)
+            world.chain.mine()
+            await tells(world, address, ("balance_rose", "seen", "10"))
+            world.chain.reorg(1)
+            await tells(
+                world,
+                address,
+                ("balance_rose", "seen", "10"),
+                ("balance_rose", "reverted", "10"),
+            )
+
+    async def test_at_old_addresses_are_counted_more_rarely_and_for_ever(
+        self, world: World
+    ) -> None:
+        world.diligence = Diligence(
+            young_for=timedelta(days=-1), old_every=timedelta(days=-1), old_max=1
+        )
+        async with world.followed():
+            first, second = await world.assigns(516), await world.assigns(517)
+            await world.has_taken_up()
+            for address in (first, second):
+                await world.sends_coins(address, 3)
+            world.chain.mine()
+            await world.is_at_head()
+            assert len(await world.messages()) == 1  # one with each block
+            world.chain.mine()
+            await world.is_at_head()
+
+        came = {b["to_address"] for b in await world.messages()}
+        assert came == {first, second}
+
+
+class TestSweeps:
+    @pytest.mark.parametrize("token", [USDC, NATIVE], ids=["token", "coin"])
+    async def test_w17_are_told_as_sweeps_and_never_as_deposits(
+        self, world: World, token: str
+    ) -> None:
+        async with world.followed():
+            address = await world.assigns(521)
+            await world.has_taken_up()
+            if token == NATIVE:
+                await world.sends_coins(address, 40)
+            else:
+                await world.sends_tokens(address, 40)
+            world.chain.mine()
+            await world.is_at_head()
+            await world.sweeps(521, token)  # by somebody who is not us
+            world.chain.mine(8)
+            await world.is_at_head()
+
+        at_treasury = [b for b in await world.messages() if b["to_address"] == TREASURY]
+        assert [(b["kind"], b["state"], b["base_units"]) for b in at_treasury] == [
+            ("swept", "confirmed", "40"),
+        ]
+        assert {(b["token"], b["from_address"]) for b in at_treasury} == {(token, address)}
+        at_address = [one for one in await told(world, address) if one[1] == "seen"]
+        assert len(at_address) == 1
+
+    async def test_before_the_address_is_heard_of_are_no_deposits_either(
+        self, world: World
+    ) -> None:
+        async with world.followed():
+            await world.sends_tokens(address_of(522), 40)
+            await world.sweeps(522, USDC)
+            world.chain.mine()
+            await world.is_at_head()
+            address = await world.assigns(522)
+            await world.has_taken_up()
+            world.chain.mine()
+            await world.is_at_head()
+
+        kinds = [(b["kind"], b["state"]) for b in await world.messages()]
+        assert kinds[:2] == [("swept", "seen"), ("token_transfer", "seen")]
+        assert await told(world, address)
+
+
+async def test_a_node_that_tells_no_balance_stops_the_network_instead_of_losing_coins(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watched: set[str] = set()
+    reader = FakeReader(world.chain, watched)
+    balances = reader.balances
+
+    async def silent(*_: Any, **__: Any) -> Any:
+        raise ChainUnavailable(NETWORK, ["no state"])
+
+    async with world.followed(reader):
+        address = await world.assigns(531)
+        await world.has_taken_up()
+        monkeypatch.setattr(reader, "balances", silent)
+        await world.sends_coins(address, 6)
+        world.chain.mine()
+        await world.is_interrupted()
+        watch = await world.watches.load(NETWORK)
+        assert watch is not None
+        assert watch.cursor.number == 0
+        monkeypatch.setattr(reader, "balances", balances)
+        await tells(world, address, ("balance_rose", "seen", "6"))
