@@ -59,7 +59,7 @@ class SettleDeposits:
             heard = [
                 Heard(self._facts.deposit(message.body, heard_at=now), message.trace_id)
                 for message in messages
-                if message.message_id in fresh
+                if message.message_id in fresh and message.body.kind != "swept"
             ]
             folding = await self._apply(work, heard, now)
         observe.changed(folding.changes)
