@@ -10,10 +10,13 @@ from swap_api.ports import PriceRefused
 from swap_contracts.quoting import (
     AssetRef,
     LimitsAnswer,
+    PathStep,
     Price,
+    PriceRange,
     PricesAnswer,
     QuoteAnswer,
     QuoteQuestion,
+    RangesAnswer,
     RouteQuestion,
 )
 from swap_domain.catalogue import NATIVE, Catalogue
@@ -28,6 +31,7 @@ class FakePricing:
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
         self.is_away = False
+        self.is_empty = False  # nothing can be paid
         self.refusal: PriceRefused | None = None
         self.provider = "SOLVER"
         self.asked = 0
@@ -64,6 +68,23 @@ class FakePricing:
     async def limits(self, question: RouteQuestion) -> LimitsAnswer:
         self._answer()
         return self._limits(self._asset(question.source_network, question.source_token))
+
+    async def ranges(self, question: RouteQuestion) -> RangesAnswer:
+        self._answer()
+        limits = self._limits(self._asset(question.source_network, question.source_token))
+        ends = int(limits.min_base_units), int(limits.max_base_units)
+        one = PriceRange(
+            min_base_units=str(ends[0]),
+            max_base_units=str(ends[1]),
+            min_fee_base_units=str(ends[0] // 100),
+            max_fee_base_units=str(ends[1] // 100),
+            fixed_fee_base_units="0",
+            service_fee_basis_points=100,
+            completion_milliseconds=10_000,
+            path=(PathStep(provider=self.provider, order=1),),
+        )
+        ranges = () if self.is_empty else (one,)
+        return RangesAnswer(ranges=ranges, source_usd_e18=limits.source_usd_e18)
 
     async def prices(self) -> PricesAnswer:
         self._answer()

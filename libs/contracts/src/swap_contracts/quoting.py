@@ -79,6 +79,26 @@ class LimitsAnswer(Message):
     source_usd_e18: Digits
 
 
+class PriceRange(Message):
+    """Amounts between which a route costs the same: a fixed part, and a share."""
+
+    min_base_units: BaseUnits  # source
+    max_base_units: BaseUnits  # source
+    min_fee_base_units: BaseUnits  # source; everything that the smallest amount pays
+    max_fee_base_units: BaseUnits  # source; everything that the largest amount pays
+    fixed_fee_base_units: BaseUnits  # source
+    service_fee_basis_points: int
+    completion_milliseconds: int
+    path: tuple[PathStep, ...]
+
+
+class RangesAnswer(Message):
+    """The ranges that a route is open for, the smallest first; none when nothing can be paid."""
+
+    ranges: tuple[PriceRange, ...]
+    source_usd_e18: Digits
+
+
 class Price(Message):
     network: str
     token: str

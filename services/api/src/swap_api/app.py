@@ -22,6 +22,7 @@ from swap_api.adapters.quoter import HttpPricing
 from swap_api.adapters.refund_addresses import PostgresRefundAddresses
 from swap_api.adapters.rendering import JsonRendering
 from swap_api.adapters.swaps import PostgresReadModel, PostgresSwaps
+from swap_api.domain.keys import Environment, anybody
 from swap_api.domain.rate_limits import Rates
 from swap_api.domain.reach import Reach
 from swap_api.handlers import swaps
@@ -44,6 +45,7 @@ from swap_api.usecases.cap_unpaid_swaps import CapUnpaidSwaps
 from swap_api.usecases.create_swap import CreateSwap
 from swap_api.usecases.give_limits import GiveLimits
 from swap_api.usecases.give_quote import GiveQuote
+from swap_api.usecases.give_ranges import GiveRanges
 from swap_api.usecases.identify_caller import IdentifyCaller
 from swap_api.usecases.keep_partners import KeepPartners
 from swap_api.usecases.know_prices import KnowPrices
@@ -132,6 +134,7 @@ class Building:
             self._swap_endpoints(idempotency),
             PricingEndpoints(
                 give_quote=GiveQuote(self._catalogue, self._ask_price, self._rendering),
+                give_ranges=GiveRanges(self._catalogue, self._ask_price, self._rendering),
                 give_limits=GiveLimits(self._catalogue, self._ask_price, self._rendering),
                 errors=errors,
             ),
@@ -217,6 +220,7 @@ class Building:
             cors=Cors(group.cors_origins, group.key_headers),
             errors=errors,
             key_headers=group.key_headers,
+            anybody=anybody(Environment(self._catalogue.environment)),
             new_request_id=request_ids(),
         )
         gateway.add_public("/openapi.json", _document(table, group))

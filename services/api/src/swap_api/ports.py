@@ -18,6 +18,7 @@ from swap_contracts.quoting import (
     Quote,
     QuoteAnswer,
     QuoteQuestion,
+    RangesAnswer,
     RouteQuestion,
 )
 from swap_contracts.swaps import SwapChanged, SwapRequested
@@ -208,6 +209,12 @@ class Pricing(Protocol):
         """
         ...
 
+    async def ranges(self, question: RouteQuestion) -> RangesAnswer:
+        """
+        :raises PriceRefused: when the quoter says no.
+        """
+        ...
+
     async def prices(self) -> PricesAnswer: ...
 
 
@@ -242,6 +249,10 @@ class Rendering(Protocol):
     def quoted(self, quote: Quote) -> bytes: ...
 
     def limits(self, answer: LimitsAnswer, source: Token, *, native: bool) -> bytes: ...
+
+    def ranges(self, answer: RangesAnswer, source: Token) -> bytes: ...
+
+    def rates(self, answer: RangesAnswer, source: Token) -> bytes: ...
 
     def amount(self, base_units: int, token: Token, *, is_minimum: bool) -> Any: ...
 

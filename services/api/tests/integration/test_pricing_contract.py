@@ -71,6 +71,12 @@ class TestPricing:
 
         assert int(answer.min_base_units) < int(answer.max_base_units)
 
+    async def test_tells_ranges(self, quoter: Harnessed) -> None:
+        [one] = (await quoter.pricing.ranges(RouteQuestion(**ROUTE))).ranges
+
+        assert int(one.min_base_units) < int(one.max_base_units)
+        assert int(one.min_fee_base_units) < int(one.max_fee_base_units)
+
     async def test_tells_prices(self, quoter: Harnessed) -> None:
         answer = await quoter.pricing.prices()
 
@@ -116,6 +122,8 @@ def _served(fake: FakePricing) -> web.Application:
                     model = await fake.quote(QuoteQuestion.model_validate_json(body))
                 case "/limits":
                     model = await fake.limits(RouteQuestion.model_validate_json(body))  # type: ignore[assignment]
+                case "/ranges":
+                    model = await fake.ranges(RouteQuestion.model_validate_json(body))  # type: ignore[assignment]
                 case _:
                     model = await fake.prices()  # type: ignore[assignment]
         except PriceRefused as refused:
@@ -132,6 +140,11 @@ def _served(fake: FakePricing) -> web.Application:
 
     app = web.Application()
     app.add_routes(
-        [web.post("/quote", answer), web.post("/limits", answer), web.get("/prices", answer)]
+        [
+            web.post("/quote", answer),
+            web.post("/limits", answer),
+            web.post("/ranges", answer),
+            web.get("/prices", answer),
+        ]
     )
     return app

@@ -20,6 +20,7 @@ from swap_quoter.usecases.follow_gas import FollowGas
 from swap_quoter.usecases.follow_prices import FollowPrices
 from swap_quoter.usecases.give_limits import GiveLimits
 from swap_quoter.usecases.give_quotes import GiveQuotes
+from swap_quoter.usecases.give_ranges import GiveRanges
 from swap_quoter.usecases.list_prices import ListPrices
 from swap_quoter.usecases.load_market import LoadMarket
 from swap_quoter.usecases.record_completions import RecordCompletions
@@ -57,6 +58,7 @@ def build_http(
     return QuoterHttp(
         give_quotes=GiveQuotes(routes, market, terms, clock=clock),
         give_limits=GiveLimits(routes, terms, clock=clock),
+        give_ranges=GiveRanges(routes, market, terms, clock=clock),
         list_prices=ListPrices(routes, market, clock=clock),
     )
 

@@ -17,7 +17,7 @@ from services.quoter.tests.factories import (
     a_question,
     a_rule,
 )
-from swap_contracts.quoting import LimitsAnswer, PricesAnswer, QuoteAnswer, Refusal
+from swap_contracts.quoting import LimitsAnswer, PricesAnswer, QuoteAnswer, RangesAnswer, Refusal
 from swap_domain.catalogue import NATIVE, Catalogue
 from swap_quoter.domain.market import Market
 from swap_quoter.domain.routes import Routes
@@ -25,6 +25,7 @@ from swap_quoter.domain.terms import TermsBook
 from swap_quoter.http.app import BODY_BYTES_MAX, QuoterHttp
 from swap_quoter.usecases.give_limits import GiveLimits
 from swap_quoter.usecases.give_quotes import GiveQuotes
+from swap_quoter.usecases.give_ranges import GiveRanges
 from swap_quoter.usecases.list_prices import ListPrices
 
 ONE_DOLLAR = 10**18
@@ -36,6 +37,7 @@ def an_app(market: Market | None = None, catalogue: Catalogue | None = None) -> 
     return QuoterHttp(
         give_quotes=GiveQuotes(routes, known, terms, clock=lambda: NOW),
         give_limits=GiveLimits(routes, terms, clock=lambda: NOW),
+        give_ranges=GiveRanges(routes, known, terms, clock=lambda: NOW),
         list_prices=ListPrices(routes, known, clock=lambda: NOW),
     )
 
@@ -60,6 +62,33 @@ async def ask(app: QuoterHttp, method: str, path: str, body: bytes = b"") -> tup
 async def quote(app: QuoterHttp, **members: Any) -> tuple[int, bytes]:
     question = {**a_question().model_dump(), **members}
     return await ask(app, "POST", "/quote", orjson.dumps(question))
+
+
+async def ranges(app: QuoterHttp) -> RangesAnswer:
+    question = a_question().model_dump(exclude={"base_units", "slippage_ppm"})
+    status, body = await ask(app, "POST", "/ranges", orjson.dumps(question))
+    assert status == 200
+    return RangesAnswer.model_validate_json(body)
+
+
+class TestRanges:
+    async def test_cost_at_their_ends_what_a_quote_says(self) -> None:
+        app = an_app()
+
+        [one] = (await ranges(app)).ranges
+
+        for end, fee in (
+            (one.min_base_units, one.min_fee_base_units),
+            (one.max_base_units, one.max_fee_base_units),
+        ):
+            _, body = await quote(app, base_units=end)
+            assert QuoteAnswer.model_validate_json(body).quote.total_fee_base_units == fee
+        assert one.fixed_fee_base_units == "1188"
+        assert one.service_fee_basis_points == 10
+        assert one.completion_milliseconds == 10_000
+
+    async def test_are_none_when_nothing_can_be_paid(self) -> None:
+        assert (await ranges(an_app(a_market(inventory={})))).ranges == ()
 
 
 class TestQuote:

@@ -261,6 +261,47 @@ class LimitsModel(PublicModel):
     max_amount_in_usd: float
 
 
+class DetailedPathModel(PublicModel):
+    """One provider's part: a fixed cost, in tokens and dollars, and a share of the amount, in %."""
+
+    id: str
+    order: int
+    provider_name: str
+    service_fee_in_source: float
+    service_fee_in_usd: float
+    service_fee_percentage: float
+    expense_in_source: float
+    expense_fee_in_usd: float
+    expense_fee_percentage: float
+    fee_in_source: float
+    fee_in_usd: float
+    avg_completion_milliseconds: int
+
+
+class DetailedQuoteModel(PublicModel):
+    """One range of `GET /detailed_quote`."""
+
+    avg_completion_milliseconds: int
+    min_amount: float
+    min_amount_in_usd: float
+    max_amount: float
+    max_amount_in_usd: float
+    fee_amount_for_min: float
+    fee_amount_for_max: float
+    total_percentage_fee: float
+    total_fixed_fee_in_usd: float
+    total_fixed_fee_in_source: float
+    path: list[DetailedPathModel]
+
+
+class RateModel(PublicModel):
+    """One item of the legacy `POST /api/swap_rate`."""
+
+    min_amount: float
+    fee_amount: float
+    max_amount: float
+
+
 class HealthModel(PublicModel):
     status: Literal["ok"]
 

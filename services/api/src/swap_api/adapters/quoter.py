@@ -14,6 +14,7 @@ from swap_contracts.quoting import (
     PricesAnswer,
     QuoteAnswer,
     QuoteQuestion,
+    RangesAnswer,
     Refusal,
     RouteQuestion,
 )
@@ -35,6 +36,9 @@ class HttpPricing:
 
     async def limits(self, question: RouteQuestion) -> LimitsAnswer:
         return await self._ask("POST", "/limits", question, LimitsAnswer)
+
+    async def ranges(self, question: RouteQuestion) -> RangesAnswer:
+        return await self._ask("POST", "/ranges", question, RangesAnswer)
 
     async def prices(self) -> PricesAnswer:
         return await self._ask("GET", "/prices", None, PricesAnswer)

@@ -11,13 +11,14 @@ from typing import Any, Final
 
 import orjson
 
+from swap_api.adapters.price_ranges import PriceRanges
 from swap_api.domain.deposit_actions import FUNDING_ACTIONS, StepStatus, deposit_step_status
 from swap_api.domain.reach import Reached
 from swap_api.ports import Gap, Rendered, StoredSwap, SwapRow
 from swap_contracts.public.catalogue import PublicCatalogue
 from swap_contracts.public.doubles import amount_down, amount_up, dollars, price
 from swap_contracts.public.rendering import Prices, render_prepared_swap, render_quoted
-from swap_contracts.quoting import LimitsAnswer, Quote
+from swap_contracts.quoting import LimitsAnswer, Quote, RangesAnswer
 from swap_contracts.swaps import SwapChanged, SwapRequested, SwapTerms, SwapTransaction
 from swap_domain.catalogue import Catalogue, Token
 from swap_domain.lifecycle import Status
@@ -138,6 +139,12 @@ class JsonRendering:
                 "max_amount_in_usd": dollars(maximum, **worth),
             }
         )
+
+    def ranges(self, answer: RangesAnswer, source: Token) -> bytes:
+        return orjson.dumps(PriceRanges(answer, source).detailed())
+
+    def rates(self, answer: RangesAnswer, source: Token) -> bytes:
+        return orjson.dumps(PriceRanges(answer, source).rates())
 
     def amount(self, base_units: int, token: Token, *, is_minimum: bool) -> float:
         """Return a limit as a double on its inner side, so that it is itself within."""

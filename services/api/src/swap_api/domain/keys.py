@@ -30,6 +30,7 @@ class Scope(StrEnum):
 
     ANY = "any"  # also a key that stands in a browser
     SECRET = "secret"
+    NOBODY = "nobody"  # no key at all
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,12 @@ class Caller:
         """
         if scope is Scope.SECRET and self.is_publishable:
             raise forbidden("This needs a secret key; a publishable key does not open it")
+
+
+def anybody(environment: Environment) -> Caller:
+    """Return who asks without a key: told apart by address, like users of one web page."""
+    nobody = UUID(int=0)
+    return Caller(nobody, nobody, environment, KeyKind.PUBLISHABLE, Allowances(), None)
 
 
 def key_text(environment: Environment, kind: KeyKind, secret: bytes) -> str:

@@ -12,6 +12,8 @@ from time import perf_counter
 from typing import Final
 
 from swap_api import observe
+from swap_api.domain.keys import Caller
+from swap_api.domain.keys import Scope as KeyScope
 from swap_api.domain.refusals import ApiRefusal
 from swap_api.http.clients import Clients
 from swap_api.http.cors import Cors
@@ -49,6 +51,7 @@ class Gateway:
         cors: Cors,
         errors: Errors,
         key_headers: Sequence[str],
+        anybody: Caller,
         new_request_id: Callable[[], str],
     ) -> None:
         self._endpoints = endpoints
@@ -58,6 +61,7 @@ class Gateway:
         self._cors = cors
         self._errors = errors
         self._key_headers = tuple(name.lower() for name in key_headers)
+        self._anybody = anybody
         self._new_request_id = new_request_id
         self._public: dict[str, Callable[[], Answer]] = {}
 
@@ -109,14 +113,19 @@ class Gateway:
         :raises ApiRefusal: without a key that opens the endpoint, and when it is asked too often.
         """
         request = exchange.request
-        keys = (request.header(name) for name in self._key_headers)
-        caller = await self._identify_caller(
-            next(filter(None, keys), None), from_memory=endpoint.needs_process_alone
-        )
+        caller = await self._caller(request, endpoint)
         client = self._clients.bucket(request) if caller.is_publishable else ""
         exchange.standing = await self._limit_requests(caller, client, endpoint.kind)
         caller.require(endpoint.scope)
         return Context(caller, client, exchange.request_id)
+
+    async def _caller(self, request: Request, endpoint: Endpoint) -> Caller:
+        if endpoint.scope is KeyScope.NOBODY:
+            return self._anybody
+        keys = (request.header(name) for name in self._key_headers)
+        return await self._identify_caller(
+            next(filter(None, keys), None), from_memory=endpoint.needs_process_alone
+        )
 
     def _headers(self, exchange: _Exchange) -> dict[str, str]:
         headers = {REQUEST_ID: exchange.request_id, **self._cors.headers(exchange.request)}

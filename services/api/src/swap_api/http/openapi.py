@@ -13,7 +13,7 @@ import orjson
 from pydantic import BaseModel
 
 from swap_api.domain.keys import Scope
-from swap_api.http.endpoints import Endpoint, Endpoints
+from swap_api.http.endpoints import API, Endpoint, Endpoints
 from swap_api.http.parameters import Parameters
 from swap_contracts.public.errors import ERRORS, ErrorCode
 from swap_contracts.public.models import ApiErrorModel
@@ -26,6 +26,11 @@ KEYED: Final = (
     ErrorCode.RATE_LIMITED,
     ErrorCode.UNEXPECTED_ERROR,
 )
+WHO_MAY: Final = {
+    Scope.ANY: "Any key opens it.",
+    Scope.SECRET: "Needs a secret key.",
+    Scope.NOBODY: "Needs no key.",
+}
 PATH_VALUES: Final = {
     "swapId": {"type": "string", "format": "uuid"},
     "transactionHash": {"type": "string"},
@@ -91,10 +96,8 @@ def _describe(app: Any, endpoint: Endpoint) -> None:
         methods=[endpoint.method],
         operation_id=endpoint.handler.__name__,
         summary=endpoint.summary,
-        tags=[endpoint.path.split("/")[3]],
-        description=(
-            "Needs a secret key." if endpoint.scope is Scope.SECRET else "Any key opens it."
-        ),
+        tags=[endpoint.path.removeprefix(API).split("/")[1]],
+        description=WHO_MAY[endpoint.scope],
         response_model=Envelope.__class_getitem__(endpoint.answers),
         responses=_refusals(endpoint),
         openapi_extra=_extra(endpoint),
@@ -129,6 +132,8 @@ def _extra(endpoint: Endpoint) -> dict[str, Any]:
     if endpoint.query is not None:
         parameters += _query(endpoint.query)
     extra: dict[str, Any] = {"parameters": parameters}
+    if endpoint.scope is Scope.NOBODY:
+        extra["security"] = []
     if endpoint.body is not None:
         schema = endpoint.body.model_json_schema()
         extra["requestBody"] = {

@@ -95,6 +95,16 @@ class PriceParameters(RouteParameters):
     destination_address: Text | None = None
 
 
+class RateBody(Parameters):
+    """What the legacy rate endpoint is asked."""
+
+    source: Text = Field(description="Network: name, or chain id", examples=["ETHEREUM_DEVNET"])
+    destination: Text = Field(description="Network: name, or chain id", examples=["BASE_DEVNET"])
+    source_asset: Text = Field(description="Symbol, or contract address", examples=["USDC"])
+    destination_asset: Text | None = Field(default=None, description="The same, when absent")
+    refuel: bool = Field(description="Send some of the destination's gas token too")
+
+
 class SwapBody(RouteParameters):
     model_config = ConfigDict(
         json_schema_extra={

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
+from swap_api.domain.orders import Funding, PriceAsked, RouteAsked
 from swap_api.http.endpoints import Context
 from swap_api.http.errors import Errors
 from swap_api.http.exchange import Answer, Request
-from swap_api.http.parameters import PriceParameters, parse_query
+from swap_api.http.parameters import PriceParameters, RateBody, parse_body, parse_query
 from swap_api.http.swaps import price_asked
 from swap_api.usecases.give_limits import GiveLimits
 from swap_api.usecases.give_quote import GiveQuote
+from swap_api.usecases.give_ranges import GiveRanges
 
 WELL: Final = b'{"status":"ok"}'
 
@@ -21,10 +23,12 @@ class PricingEndpoints:
         *,
         give_quote: GiveQuote,
         give_limits: GiveLimits,
+        give_ranges: GiveRanges,
         errors: Errors,
     ) -> None:
         self._give_quote = give_quote
         self._give_limits = give_limits
+        self._give_ranges = give_ranges
         self._errors = errors.catalogue()
 
     async def quote(self, request: Request, context: Context) -> Answer:
@@ -34,6 +38,21 @@ class PricingEndpoints:
     async def limits(self, request: Request, context: Context) -> Answer:
         asked = price_asked(parse_query(PriceParameters, request.query))
         return Answer.of(await self._give_limits(context.caller, asked))
+
+    async def detailed_quote(self, request: Request, context: Context) -> Answer:
+        asked = price_asked(parse_query(PriceParameters, request.query))
+        return Answer.of(await self._give_ranges(context.caller, asked))
+
+    async def rates(self, request: Request, context: Context) -> Answer:
+        body, _ = parse_body(RateBody, await request.json_body())
+        route = RouteAsked(
+            body.source,
+            body.source_asset,
+            body.destination,
+            body.destination_asset or body.source_asset,
+        )
+        asked = PriceAsked(route, Funding(), refuel=body.refuel, amount=None, slippage=None)
+        return Answer.of(await self._give_ranges.rates(context.caller, asked))
 
     async def errors(self, request: Request, context: Context) -> Answer:
         return Answer.of(self._errors)

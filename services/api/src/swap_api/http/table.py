@@ -13,6 +13,7 @@ from swap_api.http.parameters import (
     ListParameters,
     NetworksParameters,
     PriceParameters,
+    RateBody,
     RefundAddressBody,
     SourcesParameters,
     StepsParameters,
@@ -24,6 +25,7 @@ from swap_api.http.swaps import SwapEndpoints
 from swap_contracts.public.errors import ErrorCode
 from swap_contracts.public.models import (
     DepositActionItemModel,
+    DetailedQuoteModel,
     ExchangeModel,
     HealthModel,
     LimitsModel,
@@ -31,6 +33,7 @@ from swap_contracts.public.models import (
     NetworkWithTokensModel,
     PreparedSwapModel,
     QuotedModel,
+    RateModel,
     ReachableNetworkModel,
 )
 
@@ -61,7 +64,7 @@ CREATE_REFUSALS: Final = (
 def endpoints(
     swaps: SwapEndpoints, pricing: PricingEndpoints, catalogue: CatalogueEndpoints
 ) -> Endpoints:
-    """Return every address of the public port that asks for a key."""
+    """Return every address of the public port but the document that describes them."""
     return Endpoints([*_swaps(swaps), *_pricing(pricing), *_catalogue(catalogue)])
 
 
@@ -163,6 +166,32 @@ def _pricing(pricing: PricingEndpoints) -> list[Endpoint]:
             kind=Kind.PRICE,
             query=PriceParameters,
             refuses=PRICE_REFUSALS,
+        ),
+        Endpoint(
+            "GET",
+            f"{API}/detailed_quote",
+            pricing.detailed_quote,
+            "Read what a route costs between which amounts",
+            list[DetailedQuoteModel],
+            kind=Kind.PRICE,
+            query=PriceParameters,
+            refuses=PRICE_REFUSALS,
+        ),
+        Endpoint(
+            "POST",
+            "/api/swap_rate",
+            pricing.rates,
+            "Read what a route costs, as clients of the first version ask",
+            list[RateModel],
+            kind=Kind.PRICE,
+            scope=Scope.NOBODY,
+            body=RateBody,
+            refuses=(
+                ErrorCode.ROUTE_NOT_FOUND_ERROR,
+                ErrorCode.SERVICE_UNAVAILABLE,
+                ErrorCode.PAYLOAD_TOO_LARGE,
+                ErrorCode.UNSUPPORTED_MEDIA_TYPE,
+            ),
         ),
         Endpoint("GET", f"{API}/errors", pricing.errors, "List every error code", ERROR_LIST),
         Endpoint(

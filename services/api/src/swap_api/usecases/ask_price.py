@@ -12,6 +12,7 @@ from swap_contracts.quoting import (
     LimitsAnswer,
     QuoteAnswer,
     QuoteQuestion,
+    RangesAnswer,
     RouteQuestion,
 )
 from swap_runtime.errors import Unavailable
@@ -46,15 +47,13 @@ class AskPrice:
         """
         :raises ApiRefusal: when the route has no limits, or the quoter is away.
         """
-        question = RouteQuestion(
-            source_network=route.source_network.name,
-            source_token=route.source.address,
-            destination_network=route.destination_network.name,
-            destination_token=route.destination.address,
-            method=asked.funding.method,
-            refuel=asked.refuel,
-        )
-        return await self._told(route, self._pricing.limits(question))
+        return await self._told(route, self._pricing.limits(_question(route, asked)))
+
+    async def ranges(self, route: Route, asked: PriceAsked) -> RangesAnswer:
+        """
+        :raises ApiRefusal: when the route has no price, or the quoter is away.
+        """
+        return await self._told(route, self._pricing.ranges(_question(route, asked)))
 
     async def _told(self, route: Route, answer: Awaitable[Answer]) -> Answer:
         try:
@@ -80,3 +79,14 @@ class AskPrice:
                 refused.limit_base_units, route.source, is_minimum=is_minimum
             )
         return ApiRefusal(code, refused.message, metadata=metadata)
+
+
+def _question(route: Route, asked: PriceAsked) -> RouteQuestion:
+    return RouteQuestion(
+        source_network=route.source_network.name,
+        source_token=route.source.address,
+        destination_network=route.destination_network.name,
+        destination_token=route.destination.address,
+        method=asked.funding.method,
+        refuel=asked.refuel,
+    )

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 
 from swap_domain.catalogue import Catalogue, GasUnits, RouteRule, Token
+from swap_quoter.domain.market import Market
 from swap_quoter.domain.refusals import Method, MethodUnsupported, RouteUnknown
 
 BASIS_POINTS = 10_000
@@ -93,6 +95,16 @@ class Routes:
             refuel_gas=destination_network.gas.pay_native,
             has_depository=source_network.contracts.depository is not None,
         )
+
+
+def expected_milliseconds(route: Route, market: Market) -> int:
+    """Return how long a swap takes: as measured, or as the catalogue's rule estimates it."""
+    source, destination = route.source, route.destination
+    key = (source.network, source.address, destination.network, destination.address)
+    measured = market.completion_milliseconds.get(key)
+    if measured is None:
+        return route.rule.estimated_duration // timedelta(milliseconds=1)
+    return measured
 
 
 def check_method(route: Route, method: Method) -> None:

@@ -17,6 +17,7 @@ from swap_quoter.domain.refusals import Refusal
 from swap_quoter.http.errors import code_of, refusal_answer
 from swap_quoter.usecases.give_limits import GiveLimits
 from swap_quoter.usecases.give_quotes import GiveQuotes
+from swap_quoter.usecases.give_ranges import GiveRanges
 from swap_quoter.usecases.list_prices import ListPrices
 
 Scope = MutableMapping[str, Any]
@@ -29,17 +30,24 @@ OK: Final = 200
 
 
 class QuoterHttp:
-    """`POST /quote`, `POST /limits`, `GET /prices`; a 4xx carries a `Refusal`."""
+    """`POST /quote`, `/limits` and `/ranges`, `GET /prices`; a 4xx carries a `Refusal`."""
 
     def __init__(
-        self, *, give_quotes: GiveQuotes, give_limits: GiveLimits, list_prices: ListPrices
+        self,
+        *,
+        give_quotes: GiveQuotes,
+        give_limits: GiveLimits,
+        give_ranges: GiveRanges,
+        list_prices: ListPrices,
     ) -> None:
         self._give_quotes = give_quotes
         self._give_limits = give_limits
+        self._give_ranges = give_ranges
         self._list_prices = list_prices
         self._answers: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
             "/quote": ("POST", self._quote),
             "/limits": ("POST", self._limits),
+            "/ranges": ("POST", self._ranges),
             "/prices": ("GET", self._prices),
         }
 
@@ -78,6 +86,10 @@ class QuoterHttp:
     def _limits(self, body: bytes) -> bytes:
         question = RouteQuestion.model_validate_json(body)
         return self._give_limits(question).model_dump_json().encode()
+
+    def _ranges(self, body: bytes) -> bytes:
+        question = RouteQuestion.model_validate_json(body)
+        return self._give_ranges(question).model_dump_json().encode()
 
     def _prices(self, _: bytes) -> bytes:
         return self._list_prices().model_dump_json().encode()

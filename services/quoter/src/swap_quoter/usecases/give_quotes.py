@@ -8,10 +8,10 @@ from functools import cache
 from swap_contracts.quoting import AssetRef, PathStep, Quote, QuoteAnswer, QuoteQuestion
 from swap_domain.catalogue import Token
 from swap_quoter.domain.limits import check_amount
-from swap_quoter.domain.market import Market, RouteKey
+from swap_quoter.domain.market import Market
 from swap_quoter.domain.pricing import Priced, Rates, price
 from swap_quoter.domain.refusals import Method, SlippageTooLarge
-from swap_quoter.domain.routes import Route, Routes, check_method
+from swap_quoter.domain.routes import Route, Routes, check_method, expected_milliseconds
 from swap_quoter.domain.terms import TermsBook
 from swap_runtime.clock import Clock
 
@@ -43,23 +43,11 @@ class GiveQuotes:
         base_units = int(question.base_units)
         check_amount(base_units, terms.limits)
         priced = price(route, terms.rates, base_units, slippage_ppm=slippage_ppm)
-        milliseconds = self._completion_milliseconds(route)
+        milliseconds = expected_milliseconds(route, self._market)
         return QuoteAnswer.model_construct(
             quote=_quote(route, terms.rates, priced, slippage_ppm, milliseconds),
             lifetime_seconds=route.rule.quote_lifetime // timedelta(seconds=1),
         )
-
-    def _completion_milliseconds(self, route: Route) -> int:
-        key: RouteKey = (
-            route.source.network,
-            route.source.address,
-            route.destination.network,
-            route.destination.address,
-        )
-        measured = self._market.completion_milliseconds.get(key)
-        if measured is None:
-            return route.rule.estimated_duration // timedelta(milliseconds=1)
-        return measured
 
 
 def _slippage(route: Route, asked_ppm: int | None) -> int:

@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+from swap_api.domain.keys import Caller
+from swap_api.domain.orders import PriceAsked, Route, find_route
+from swap_api.ports import Rendering
+from swap_api.usecases.ask_price import AskPrice
+from swap_domain.catalogue import Catalogue
+
+
+class GiveRanges:
+    """Say what a route costs between which amounts, in detail or as the legacy endpoint does."""
+
+    def __init__(self, catalogue: Catalogue, ask_price: AskPrice, rendering: Rendering) -> None:
+        self._catalogue = catalogue
+        self._ask_price = ask_price
+        self._rendering = rendering
+
+    async def __call__(self, caller: Caller, asked: PriceAsked) -> bytes:
+        """
+        :raises ApiRefusal: when the route or the method is not served.
+        """
+        route = self._route(caller, asked)
+        if asked.amount is not None:
+            asked.base_units(route.source)  # it changes nothing here, but it has to be one
+        return self._rendering.ranges(await self._ask_price.ranges(route, asked), route.source)
+
+    async def rates(self, caller: Caller, asked: PriceAsked) -> bytes:
+        """
+        :raises ApiRefusal: when the route is not served.
+        """
+        route = self._route(caller, asked)
+        return self._rendering.rates(await self._ask_price.ranges(route, asked), route.source)
+
+    def _route(self, caller: Caller, asked: PriceAsked) -> Route:
+        route = find_route(self._catalogue, caller.environment, asked.route)
+        asked.funding.check(route.source_network)
+        return route

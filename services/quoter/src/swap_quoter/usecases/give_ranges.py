@@ -1,0 +1,56 @@
+"""Says what a route costs between which amounts."""
+
+from __future__ import annotations
+
+from swap_contracts.quoting import PriceRange, RangesAnswer, RouteQuestion
+from swap_quoter.domain.market import Market
+from swap_quoter.domain.pricing import price
+from swap_quoter.domain.refusals import Method
+from swap_quoter.domain.routes import Route, Routes, check_method, expected_milliseconds
+from swap_quoter.domain.terms import Terms, TermsBook
+from swap_quoter.usecases.give_quotes import OWN_INVENTORY
+from swap_runtime.clock import Clock
+
+
+class GiveRanges:
+    """Own inventory prices every amount alike, so that there is one range, or none."""
+
+    def __init__(self, routes: Routes, market: Market, terms: TermsBook, *, clock: Clock) -> None:
+        self._routes = routes
+        self._market = market
+        self._terms = terms
+        self._clock = clock
+
+    def __call__(self, question: RouteQuestion) -> RangesAnswer:
+        """
+        :raises Refusal: with the reason.
+        """
+        route = self._routes.get(
+            question.source_network,
+            question.source_token,
+            question.destination_network,
+            question.destination_token,
+        )
+        check_method(route, Method(question.method))
+        terms = self._terms.get(route, refuel=question.refuel, now=self._clock())
+        is_open = terms.limits.min <= terms.limits.max
+        return RangesAnswer(
+            ranges=(self._range(route, terms),) if is_open else (),
+            source_usd_e18=str(terms.rates.source_usd_e18),
+        )
+
+    def _range(self, route: Route, terms: Terms) -> PriceRange:
+        ends = (terms.limits.min, terms.limits.max)
+        least, most = (
+            price(route, terms.rates, end, slippage_ppm=route.rule.slippage_ppm) for end in ends
+        )
+        return PriceRange(
+            min_base_units=str(least.requested),
+            max_base_units=str(most.requested),
+            min_fee_base_units=str(least.total_fee),
+            max_fee_base_units=str(most.total_fee),
+            fixed_fee_base_units=str(least.blockchain_fee),
+            service_fee_basis_points=route.rule.service_fee_basis_points,
+            completion_milliseconds=expected_milliseconds(route, self._market),
+            path=OWN_INVENTORY,
+        )
