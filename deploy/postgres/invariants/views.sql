@@ -96,12 +96,11 @@ CREATE VIEW outflow_cap AS
 SELECT NULL::text AS chain_id, NULL::bytea AS token, NULL::interval AS win,
        NULL::bigint AS usd_micros
 WHERE false;
--- No gasless funding yet.
 CREATE VIEW authorization_ AS
-SELECT NULL::uuid AS id, NULL::uuid AS swap_id, NULL::text AS chain_id, NULL::bytea AS token,
-       NULL::bytea AS signer, NULL::numeric AS nonce, NULL::bigint AS valid_before,
-       NULL::text AS status
-WHERE false;
+SELECT intent_id AS id, swap_id, source_network AS chain_id, bytes(source_token) AS token,
+       bytes(signer) AS signer, nonce, valid_before, a.status
+FROM settler.gasless_authorization AS a JOIN settler.swap AS s ON s.id = a.swap_id
+WHERE intent_id IS NOT NULL;
 
 -- Messages
 CREATE VIEW outbox AS

@@ -84,6 +84,16 @@ class FakeUnitOfWork:
                 due.append(swap)
         return due[:limit]
 
+    async def swaps_with_lapsed(self, now: datetime, *, limit: int) -> Sequence[UUID]:
+        unsent = (IntentState.RESERVED, IntentState.ASSIGNED)
+        relays = (i for i in self.intents.values() if i.not_after is not None)
+        lapsed = [i for i in relays if i.state in unsent and i.not_after and i.not_after <= now]
+        return [i.swap_id for i in lapsed if i.swap_id][:limit]
+
+    async def reverted_relays(self, signers: Collection[str]) -> Mapping[str, int]:
+        dead = [i for i in self.intents.values() if i.payer in signers and not i.is_live]
+        return Counter(i.payer for i in dead if i.payer and i.attempts)
+
     async def unmatched_deposits(
         self, ids: Collection[UUID], match_keys: Collection[str]
     ) -> Mapping[UUID, Deposit]:

@@ -30,6 +30,7 @@ from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
 from swap_settler.domain.lane import GasUnits, Retries
 from swap_settler.usecases.announcing import Announcer
 from swap_settler.usecases.close_slots import CloseSlots
+from swap_settler.usecases.end_relays import EndRelays
 from swap_settler.usecases.facts import Facts
 from swap_settler.usecases.give_up_payouts import GiveUpPayouts
 from swap_settler.usecases.mark_sent import MarkSent
@@ -112,6 +113,10 @@ class World:
             retries=Retries(attempts_max=2, pause=timedelta(0)),
         )
 
+        self.end_relays = EndRelays(
+            self.work, chain=self.reader, clock=self.clock, announcer=self.announcer
+        )
+
     def new_process(self) -> SendPayouts:
         """Return a lane that remembers nothing."""
         return SendPayouts(
@@ -120,6 +125,7 @@ class World:
             store=self.store,
             mark_sent=self.mark_sent,
             give_up=self.give_up,
+            end_relays=self.end_relays,
             treasury=TREASURY,
             native=NATIVE,
             gas=GasUnits(75_000, 95_000),
@@ -151,31 +157,37 @@ class World:
             store=self.store,
             unit_of_work=self.work,
             give_up=self.give_up,
+            end_relays=self.end_relays,
             clock=self.clock,
             announcer=self.announcer,
+        )
+
+    def requesting(self) -> RequestSwaps:
+        return RequestSwaps(
+            self._settling, clock=self.clock, announcer=self.announcer, catalogue=self.catalogue
         )
 
     async def confirmed_swaps(self, count: int, *, first: int = 1) -> None:
         """Bring swaps to where their payouts wait for the lane."""
         numbers = range(first, first + count)
-        request = RequestSwaps(self._settling, clock=self.clock, announcer=self.announcer)
+        request = self.requesting()
         await request([a_request(n) for n in numbers])
         await self.settle(a_funding(10**24 + first), *(a_deposit(n) for n in numbers))
 
     async def requested(self, number: int) -> None:
-        request = RequestSwaps(self._settling, clock=self.clock, announcer=self.announcer)
+        request = self.requesting()
         await request([a_request(number)])
 
     async def refund_address(self, number: int, address: str) -> None:
         """Tell where a swap's money may go back to."""
         body = RefundAddressSet(swap_id=a_request(number).body.swap_id, refund_address=address)
         told = SWAP_REQUESTS.seal(body, version="refund", occurred_at=NOW, trace_id="t")
-        await RequestSwaps(self._settling, clock=self.clock, announcer=self.announcer)([told])
+        await self.requesting()([told])
 
     async def due_refunds(self, count: int) -> None:
         """Bring swaps to where their refunds are due: nothing is there to pay them out."""
         numbers = range(1, count + 1)
-        request = RequestSwaps(self._settling, clock=self.clock, announcer=self.announcer)
+        request = self.requesting()
         await request([a_request(n, refund_address=a_recipient(n)) for n in numbers])
         await self.settle(*(a_deposit(n) for n in numbers))
 

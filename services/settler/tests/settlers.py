@@ -31,6 +31,7 @@ from swap_domain.catalogue import NATIVE
 from swap_settler.domain.requotes import Refused
 from swap_settler.ports import DueRefund, DueRefunds, DueRequote, DueRequotes, UnitOfWork
 from swap_settler.usecases.announcing import Announcer
+from swap_settler.usecases.expire_authorizations import ExpireAuthorizations
 from swap_settler.usecases.expire_swaps import ExpireSwaps
 from swap_settler.usecases.request_swaps import RequestSwaps
 from swap_settler.usecases.requote_swaps import RequoteSwaps
@@ -85,7 +86,9 @@ class Settler:
         self.now = now
         self.quoter = Quoter()
         announcer = Announcer(a_catalogue())
-        self.request_swaps = RequestSwaps(unit_of_work, clock=self._clock, announcer=announcer)
+        self.request_swaps = RequestSwaps(
+            unit_of_work, clock=self._clock, announcer=announcer, catalogue=a_catalogue()
+        )
         self.settle_deposits = SettleDeposits(
             unit_of_work, clock=self._clock, facts=FACTS, announcer=announcer
         )
@@ -111,6 +114,9 @@ class Settler:
             announcer=announcer,
             patience=10 * MINUTE,
             pause=MINUTE,
+        )
+        self.expire_authorizations = ExpireAuthorizations(
+            unit_of_work, clock=self._clock, announcer=announcer
         )
         self.expire_swaps = ExpireSwaps(unit_of_work, clock=self._clock, announcer=announcer)
 

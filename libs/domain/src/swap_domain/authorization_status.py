@@ -24,6 +24,7 @@ class AuthorizationTrigger(StrEnum):
     BALANCE_SHORT = "balance_short"
     SIGNATURE_REFUSED = "signature_refused"
     SUBMITTED_AGAIN = "submitted_again"
+    DEPOSIT_REVERTED = "deposit_reverted"
 
 
 TRANSITIONS: Final[
@@ -45,9 +46,33 @@ TRANSITIONS: Final[
         AuthorizationStatus.INSUFFICIENT,
     (AuthorizationStatus.PUBLISHED, AuthorizationTrigger.SIGNATURE_REFUSED):
         AuthorizationStatus.REJECTED,
-    # After Insufficient the same signature may be submitted again.
+    # A reorg took it: the same bytes are out still.
+    (AuthorizationStatus.COMPLETED, AuthorizationTrigger.DEPOSIT_REVERTED):
+        AuthorizationStatus.PUBLISHED,
+    # After Insufficient the same signature may be submitted again, and after one that was refused
+    # at once another may.
     (AuthorizationStatus.INSUFFICIENT, AuthorizationTrigger.SUBMITTED_AGAIN):
         AuthorizationStatus.INITIATED,
     (AuthorizationStatus.INSUFFICIENT, AuthorizationTrigger.WINDOW_CLOSED):
         AuthorizationStatus.EXPIRED,
+    (AuthorizationStatus.REJECTED, AuthorizationTrigger.SUBMITTED_AGAIN):
+        AuthorizationStatus.INITIATED,
+    (AuthorizationStatus.REJECTED, AuthorizationTrigger.WINDOW_CLOSED):
+        AuthorizationStatus.EXPIRED,
 })  # fmt: skip
+
+
+class IllegalAuthorization(ValueError):
+    """A trigger that the status does not have."""
+
+
+def next_authorization_status(
+    status: AuthorizationStatus, trigger: AuthorizationTrigger
+) -> AuthorizationStatus:
+    """
+    :raises IllegalAuthorization: for a pair that is not in the table.
+    """
+    try:
+        return TRANSITIONS[status, trigger]
+    except KeyError:
+        raise IllegalAuthorization(f"{trigger} in {status}") from None

@@ -26,6 +26,7 @@ from swap_settler.http.signers import SignerAdmin
 from swap_settler.lanes import add_lanes, open_reader, open_rpc
 from swap_settler.settings import SettlerGroup, SettlerSettings
 from swap_settler.usecases.announcing import Announcer
+from swap_settler.usecases.expire_authorizations import ExpireAuthorizations
 from swap_settler.usecases.expire_swaps import ExpireSwaps
 from swap_settler.usecases.facts import Facts
 from swap_settler.usecases.inspect_swaps import InspectSwaps
@@ -80,7 +81,9 @@ def _settle(
     to, clock, parking = service.subscriptions, service.clock, service.parking(CONSUMER)
     work, facts = PostgresUnitOfWork(service.engine, consumer=CONSUMER), Facts(catalogue)
     requests.subscribe(
-        to, request_swaps=RequestSwaps(work, clock=clock, announcer=announcer), parking=parking
+        to,
+        request_swaps=RequestSwaps(work, clock=clock, announcer=announcer, catalogue=catalogue),
+        parking=parking,
     )
     deposits.subscribe(
         to,
@@ -94,6 +97,8 @@ def _settle(
     )
     expire_swaps = ExpireSwaps(work, clock=clock, announcer=announcer)
     service.every("expire-swaps", group.expiry_interval, expire_swaps)
+    expire_authorizations = ExpireAuthorizations(work, clock=clock, announcer=announcer)
+    service.every("expire-authorizations", group.expiry_interval, expire_authorizations)
 
 
 def _requote(

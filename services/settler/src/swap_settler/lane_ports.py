@@ -110,6 +110,10 @@ class LaneStore(Protocol):
         """Return the attempts on open slots below a nonce."""
         ...
 
+    async def relays_on(self, nonces: Collection[int]) -> Mapping[Payment, int]:
+        """Return the gasless deposits on these slots that are not over, each with its nonce."""
+        ...
+
     async def ledger_passed(self) -> int | None:
         """Return the last block of which the ledger has everything, and remember it.
 

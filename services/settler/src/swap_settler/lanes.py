@@ -26,6 +26,7 @@ from swap_settler.domain.lane import GasUnits, Retries
 from swap_settler.settings import SettlerGroup
 from swap_settler.usecases.announcing import Announcer
 from swap_settler.usecases.close_slots import CloseSlots
+from swap_settler.usecases.end_relays import EndRelays
 from swap_settler.usecases.give_up_payouts import GiveUpPayouts
 from swap_settler.usecases.mark_sent import MarkSent
 from swap_settler.usecases.rebroadcast import Rebroadcast
@@ -140,12 +141,14 @@ def _lane(
         announcer=announcer,
         retries=Retries(group.payout_attempts_max, group.payout_retry_pause),
     )
+    end_relays = EndRelays(work, chain=chain.reader, clock=service.clock, announcer=announcer)
     send = SendPayouts(
         chain=chain.reader,
         sender=chain.sender,
         store=store,
         mark_sent=mark_sent,
         give_up=give_up,
+        end_relays=end_relays,
         treasury=treasury,
         native=NATIVE,
         gas=GasUnits(network.gas.pay_native, network.gas.pay_erc20),
@@ -163,6 +166,7 @@ def _lane(
         store=store,
         unit_of_work=work,
         give_up=give_up,
+        end_relays=end_relays,
         clock=service.clock,
         announcer=announcer,
     )

@@ -55,6 +55,14 @@ class Work(Protocol):
         """
         ...
 
+    async def swaps_with_lapsed(self, now: datetime, *, limit: int) -> Sequence[UUID]:
+        """Return the swaps with a signature too old to be relayed. Locks nothing."""
+        ...
+
+    async def reverted_relays(self, signers: Collection[str]) -> Mapping[str, int]:
+        """Return how many deposits of each signer failed on a chain within a day."""
+        ...
+
     async def unmatched_deposits(
         self, ids: Collection[UUID], match_keys: Collection[str]
     ) -> Mapping[UUID, Deposit]:

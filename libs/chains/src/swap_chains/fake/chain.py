@@ -55,11 +55,14 @@ class FakeChain:
         decimals: Mapping[str, int],
         wallets: Collection[str] = (),
         factory: str | None = None,
+        paymaster: str | None = None,
         finality_depth: int = 2,
         block_time: timedelta = timedelta(seconds=1),
     ) -> None:
         self.network = network
-        self.contracts = Contracts(depository, treasury, decimals, frozenset(wallets), factory)
+        self.contracts = Contracts(
+            depository, treasury, decimals, frozenset(wallets), factory, paymaster
+        )
         self.base_fee = _GWEI
         self.is_reachable = True
         self._finality_depth = finality_depth
@@ -92,6 +95,11 @@ class FakeChain:
         """Let a recipient revert on everything it is sent, or no longer."""
         for world in self._worlds():
             (world.refusing.add if refuses else world.refusing.discard)(recipient)
+
+    def disown(self, signer: str) -> None:
+        """Let no token take this signer's signatures any more."""
+        for world in self._worlds():
+            world.disowned.add(signer)
 
     def pause(self, *, is_paused: bool = True) -> None:
         """Pause the Treasury."""

@@ -51,11 +51,13 @@ class Contracts:
     decimals: Mapping[str, int]  # by token
     wallets: frozenset[str] = frozenset()  # as evm/src/dev/DevWallet.sol
     factory: str | None = None  # of deposit addresses, by INIT_CODE_HASH
+    paymaster: str | None = None
 
     @property
     def addresses(self) -> frozenset[str]:
         tokens = frozenset(self.decimals) - {ZERO_ADDRESS}
-        return tokens | self.wallets | {self.depository, self.treasury}
+        ours = {self.depository, self.treasury} | ({self.paymaster} if self.paymaster else set())
+        return tokens | self.wallets | ours
 
 
 @dataclass(slots=True)
@@ -67,6 +69,8 @@ class World:
     paid: set[int] = field(default_factory=set)
     operators: set[str] = field(default_factory=set)
     refusing: set[str] = field(default_factory=set)  # recipients that revert
+    relayed: set[bytes] = field(default_factory=set)  # what the Paymaster deposited for
+    disowned: set[str] = field(default_factory=set)  # signers whose signatures no token takes
     is_paused: bool = False
 
     def copy(self) -> World:
@@ -77,6 +81,8 @@ class World:
             paid=set(self.paid),
             operators=set(self.operators),
             refusing=set(self.refusing),
+            relayed=set(self.relayed),
+            disowned=set(self.disowned),
         )
 
     def move(self, token: str, from_address: str, to_address: str, base_units: int) -> None:
@@ -129,6 +135,8 @@ class _Run:
             for n in range(2, len(words), 2):
                 self._sweep(call.to, words[n], _address(words[n + 1]))
             return b""
+        if call.to == self._contracts.paymaster:
+            return self._relay(words)
         self.world.move(ZERO_ADDRESS, self._sender, call.to, call.value)
         if call.to in self._contracts.wallets and function == EXECUTE:
             self._execute(call.to, call.data[68 : 68 + _uint(words[1])])
@@ -175,6 +183,24 @@ class _Run:
         topics = (codec.DEPOSITED, "0x" + words[0].hex(), *addresses)
         self._emit(self._contracts.depository, topics, codec.uint_word(amount))
         return b""
+
+    def _relay(self, words: Sequence[bytes]) -> bytes:
+        """Deposit for who signed: all entry points begin with the same deposit."""
+        key, token, receiver, signer = words[0], *map(_address, words[1:4])
+        if self._sender not in self.world.operators:
+            raise Reverted(NOT_OPERATOR + codec.address_word(self._sender))
+        if self.world.is_paused:
+            raise Reverted(ENFORCED_PAUSE)
+        if signer in self.world.disowned or key in self.world.relayed:
+            raise Reverted()
+        self.world.relayed.add(key)
+        amount = _uint(words[4])
+        self._move_token(token, signer, self._contracts.paymaster or "", amount)
+        operator, self._sender = self._sender, self._contracts.paymaster or ""
+        deposit = [key, *map(codec.address_word, (token, receiver)), words[4]]
+        returned = self._depository(codec.DEPOSIT_ERC20, deposit, 0)
+        self._sender = operator
+        return returned
 
     def _check_deposit(self, receiver: str, amount: int) -> None:
         if receiver != self._contracts.treasury:

@@ -5,9 +5,10 @@ from typing import Final
 from swap_runtime.sql import sql
 
 WAITING: Final = sql("""
-SELECT id, swap_id, paid_id, token, to_address, base_units, failures, goes_alone
+SELECT id, swap_id, paid_id, token, to_address, base_units, failures, goes_alone, payer, call_data
 FROM intent
 WHERE network = :network AND state = 'reserved' AND due_at <= now()
+    AND (not_after IS NULL OR not_after > now())
 ORDER BY due_at, id LIMIT :limit
 """)
 # What is out and not yet in a block: the most that public nodes keep of one account is bounded.
@@ -57,13 +58,15 @@ UPDATE intent SET state = 'assigned', slot_at = now() WHERE id = ANY(CAST(:ids A
 # A crash between the slot and its signed bytes leaves these; the same slot is used again.
 UNSIGNED_SLOTS: Final = sql("""
 SELECT slot.nonce, intent.id, intent.swap_id, intent.paid_id, intent.token, intent.to_address,
-       intent.base_units, intent.failures, intent.goes_alone
+       intent.base_units, intent.failures, intent.goes_alone, intent.payer, intent.call_data
 FROM nonce_slot AS slot
 LEFT JOIN slot_intent USING (network, signer, nonce)
 LEFT JOIN intent ON intent.id = slot_intent.intent_id AND intent.state = 'assigned'
 WHERE (slot.network, slot.signer) = (:network, :signer) AND slot.closed_at IS NULL
     AND NOT EXISTS (SELECT 1 FROM attempt WHERE (attempt.network, attempt.signer, attempt.nonce)
         = (slot.network, slot.signer, slot.nonce))
+    -- What nothing is signed for any more is taken back first.
+    AND (intent.not_after IS NULL OR intent.not_after > now())
 ORDER BY slot.nonce, intent.token, intent.id
 """)
 # Signed bytes are kept only while the slot's live intents are exactly the ones signed for.
@@ -72,6 +75,7 @@ SELECT slot_intent.nonce, intent.id FROM intent
 JOIN slot_intent ON slot_intent.intent_id = intent.id
 WHERE (slot_intent.network, slot_intent.signer) = (:network, :signer)
     AND slot_intent.nonce = ANY(CAST(:nonces AS bigint[])) AND intent.state = 'assigned'
+    AND (intent.not_after IS NULL OR intent.not_after > now())
 ORDER BY intent.id FOR UPDATE OF intent
 """)
 ADD_ATTEMPTS: Final = sql("""
@@ -122,6 +126,15 @@ JOIN intent ON intent.id = slot_intent.intent_id
 WHERE (slot_intent.network, slot_intent.signer) = (:network, :signer)
     AND slot_intent.nonce = ANY(CAST(:nonces AS bigint[]))
     AND intent.state IN ('assigned', 'broadcast')
+""")
+RELAYS_ON: Final = sql("""
+SELECT slot_intent.nonce, intent.id, intent.swap_id, intent.paid_id, intent.token,
+       intent.to_address, intent.base_units, intent.failures, intent.goes_alone, intent.payer,
+       intent.call_data
+FROM slot_intent JOIN intent ON intent.id = slot_intent.intent_id
+WHERE (slot_intent.network, slot_intent.signer) = (:network, :signer)
+    AND slot_intent.nonce = ANY(CAST(:nonces AS bigint[])) AND intent.kind = 'gasless'
+    AND intent.state IN ('assigned', 'broadcast', 'mined')
 """)
 CLOSE_SLOTS: Final = sql("""
 UPDATE nonce_slot SET closed_at = now(), final_number = :final_number, final_hash = :final_hash,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import groupby
@@ -132,6 +132,12 @@ class PostgresLaneStore:
             rows = await connection.execute(statements.OPEN_SLOTS, values)
         return [SignedFor(r.nonce, r.transaction_hash, r.is_cancel) for r in rows]
 
+    async def relays_on(self, nonces: Collection[int]) -> Mapping[Payment, int]:
+        async with reading(self._engine) as connection:
+            values = self._values(nonces=list(nonces))
+            rows = await connection.execute(statements.RELAYS_ON, values)
+        return {_payment(row): row.nonce for row in rows}
+
     async def ledger_passed(self) -> int | None:
         values: dict[str, object] = {"network": self._lane.network}
         async with transaction(self._engine) as connection:
@@ -164,12 +170,14 @@ def _payment(row: Row) -> Payment:
     return Payment(
         intent_id=row.id,
         swap_id=row.swap_id,
-        paid_id=int(row.paid_id),
+        paid_id=int(row.paid_id or 0),
         token=row.token,
         to_address=row.to_address,
         base_units=int(row.base_units),
         failures=row.failures,
-        goes_alone=row.goes_alone,
+        goes_alone=row.goes_alone or row.call_data is not None,
+        payer=row.payer,
+        call_data=None if row.call_data is None else bytes(row.call_data),
     )
 
 

@@ -6,10 +6,12 @@ import json
 from collections.abc import Mapping, Sequence
 from uuid import UUID
 
+from swap_domain.authorization_status import AuthorizationStatus
 from swap_domain.lifecycle import Status
 from swap_domain.money import Asset
 from swap_runtime.sql import Row
 from swap_settler.domain.accounts import Account, AccountKind, Holder, LedgerTransaction
+from swap_settler.domain.authorization import Authorization
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.inventory import Inventory
 from swap_settler.domain.swap import (
@@ -28,7 +30,12 @@ from swap_settler.domain.swap import (
 Values = dict[str, object]
 
 
-def to_swap(row: Row, deposits: Mapping[UUID, Deposit], intents: Mapping[UUID, Intent]) -> Swap:
+def to_swap(
+    row: Row,
+    deposits: Mapping[UUID, Deposit],
+    intents: Mapping[UUID, Intent],
+    authorization: Authorization | None = None,
+) -> Swap:
     return Swap(
         id=row.id,
         terms=_to_terms(row),
@@ -41,6 +48,7 @@ def to_swap(row: Row, deposits: Mapping[UUID, Deposit], intents: Mapping[UUID, I
         closed_at=row.closed_at,
         deposits=deposits,
         intents=intents,
+        authorization=authorization,
     )
 
 
@@ -229,6 +237,35 @@ def intent_row(intent: Intent) -> Values:
         "version": intent.version,
         "confirmed_at": intent.confirmed_at,
         "dead_proof": intent.dead_proof,
+        "payer": intent.payer,
+        "call_data": intent.call_data,
+        "not_after": intent.not_after,
+    }
+
+
+def to_authorization(row: Row) -> Authorization:
+    values = row._asdict()
+    del values["swap_id"]
+    values["base_units"] = int(row.base_units)
+    values["status"] = AuthorizationStatus(row.status)
+    return Authorization(**values)
+
+
+def authorization_row(swap_id: UUID, told: Authorization) -> Values:
+    return {
+        "swap_id": swap_id,
+        "submission": told.submission,
+        "intent_id": told.intent_id,
+        "standard": told.standard,
+        "signer": told.signer,
+        "base_units": str(told.base_units),
+        "nonce": told.nonce,
+        "valid_after": told.valid_after,
+        "valid_before": told.valid_before,
+        "status": told.status.value,
+        "detail": told.detail,
+        "transaction_hash": told.transaction_hash,
+        "submitted_at": told.submitted_at,
     }
 
 

@@ -43,6 +43,8 @@ WITH mark AS MATERIALIZED (
 {SWAP} JOIN heard ON heard.network = swap.source_network
 WHERE status = 'user_transfer_pending' AND expires_at < :now AND expires_at < heard.block_time
     AND NOT EXISTS (SELECT 1 FROM deposit WHERE swap_id = swap.id AND state = 'seen')
+    AND NOT EXISTS (SELECT 1 FROM intent WHERE swap_id = swap.id AND kind = 'gasless'
+        AND state NOT IN ('dead', 'confirmed'))
     -- A deposit whose message waits for a person is heard of, and not yet acted on.
     AND NOT EXISTS (SELECT 1 FROM parked WHERE consumer = :consumer
         AND topic = 'deposit.changed.v1' AND state IN ('parked', 'releasing')
@@ -70,7 +72,7 @@ ORDER BY heard_at, id
 INTENT: Final = """
 SELECT id, paid_id, swap_id, deposit_id, kind, network, token, to_address, base_units,
        charged_base_units, usd_micros, state, due_at, created_at, slot_at, transaction_hash,
-       block_number, block_hash, block_time, version, confirmed_at
+       block_number, block_hash, block_time, version, confirmed_at, payer, call_data, not_after
 FROM intent
 """
 LOCK_INTENTS: Final = sql(f"""
@@ -218,7 +220,7 @@ INSERT INTO intent (
     id, paid_id, swap_id, deposit_id, kind, network, token, to_address, base_units,
     charged_base_units, usd_micros, state, due_at, created_at, slot_at, transaction_hash,
     block_number,
-    block_hash, block_time, version, confirmed_at, dead_proof)
+    block_hash, block_time, version, confirmed_at, dead_proof, payer, call_data, not_after)
 SELECT * FROM unnest(
     CAST(:id AS uuid[]), CAST(:paid_id AS numeric[]), CAST(:swap_id AS uuid[]),
     CAST(:deposit_id AS uuid[]), CAST(:kind AS text[]), CAST(:network AS text[]),
@@ -228,12 +230,45 @@ SELECT * FROM unnest(
     CAST(:slot_at AS timestamptz[]), CAST(:transaction_hash AS text[]),
     CAST(:block_number AS bigint[]), CAST(:block_hash AS text[]),
     CAST(:block_time AS timestamptz[]), CAST(:version AS int[]),
-    CAST(:confirmed_at AS timestamptz[]), CAST(:dead_proof AS jsonb[]))
+    CAST(:confirmed_at AS timestamptz[]), CAST(:dead_proof AS jsonb[]),
+    CAST(:payer AS text[]), CAST(:call_data AS bytea[]), CAST(:not_after AS timestamptz[]))
 ON CONFLICT (id) DO UPDATE SET
     state = excluded.state, transaction_hash = excluded.transaction_hash,
     block_number = excluded.block_number, block_hash = excluded.block_hash,
     block_time = excluded.block_time, version = excluded.version,
     confirmed_at = excluded.confirmed_at, dead_proof = excluded.dead_proof
+""")
+# Signatures that deposit. The newest of a swap counts; the older ones are its history.
+AUTHORIZATIONS: Final = sql("""
+SELECT DISTINCT ON (swap_id) swap_id, submission, intent_id, standard, signer, base_units, nonce,
+       valid_after, valid_before, status, detail, transaction_hash, submitted_at
+FROM gasless_authorization WHERE swap_id = ANY(CAST(:swap_ids AS uuid[]))
+ORDER BY swap_id, submission DESC
+""")
+UPSERT_AUTHORIZATIONS: Final = sql("""
+INSERT INTO gasless_authorization (
+    swap_id, submission, intent_id, standard, signer, base_units, nonce, valid_after,
+    valid_before, status, detail, transaction_hash, submitted_at)
+SELECT * FROM unnest(
+    CAST(:swap_id AS uuid[]), CAST(:submission AS int[]), CAST(:intent_id AS uuid[]),
+    CAST(:standard AS text[]), CAST(:signer AS text[]), CAST(:base_units AS numeric[]),
+    CAST(:nonce AS text[]), CAST(:valid_after AS bigint[]), CAST(:valid_before AS bigint[]),
+    CAST(:status AS text[]), CAST(:detail AS text[]), CAST(:transaction_hash AS text[]),
+    CAST(:submitted_at AS timestamptz[]))
+ON CONFLICT (swap_id, submission) DO UPDATE SET
+    status = excluded.status, detail = excluded.detail,
+    transaction_hash = excluded.transaction_hash
+""")
+LAPSED: Final = sql("""
+SELECT swap_id FROM intent
+WHERE kind = 'gasless' AND state IN ('reserved', 'assigned') AND not_after <= :now
+ORDER BY not_after LIMIT :limit
+""")
+REVERTED_RELAYS: Final = sql("""
+SELECT payer, count(*) AS reverted FROM intent
+WHERE kind = 'gasless' AND state = 'dead' AND payer = ANY(CAST(:signers AS text[]))
+    AND slot_at > now() - interval '1 day'
+GROUP BY payer
 """)
 # What an intent died of is looked up by whoever asks where money went: it is kept whole.
 PROVE_DEAD: Final = sql("""

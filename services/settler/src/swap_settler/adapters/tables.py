@@ -235,6 +235,27 @@ class IntentRow(Table, table=True):
     dead_proof: dict[str, Any] | None = _column(JSONB, key=False, null=True)
     ordered_by: str | None = _text(null=True)
     ordered_because: str | None = _text(null=True)
+    payer: str | None = _text(null=True)
+    call_data: bytes | None = _column(LargeBinary, key=False, null=True)
+    not_after: datetime | None = _at(null=True)
+
+
+class GaslessAuthorizationRow(Table, table=True):
+    __tablename__ = "gasless_authorization"
+
+    swap_id: UUID = _uuid(key=True)
+    submission: int = Field(sa_column=Column(Integer, primary_key=True))
+    intent_id: UUID | None = _uuid(null=True)
+    standard: str = _text()
+    signer: str = _text()
+    base_units: Decimal = _units()
+    nonce: str = _text()
+    valid_after: int = _bigint()
+    valid_before: int = _bigint()
+    status: str = _text()
+    detail: str | None = _text(null=True)
+    transaction_hash: str | None = _text(null=True)
+    submitted_at: datetime = _at()
 
 
 class RefundDueRow(Table, table=True):

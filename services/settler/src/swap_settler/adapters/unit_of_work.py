@@ -17,20 +17,23 @@ from swap_settler.adapters import bookings, statements
 from swap_settler.adapters.inventory_news import inventory_news
 from swap_settler.adapters.rows import (
     Values,
+    authorization_row,
     deposit_row,
     intent_row,
     refund_due_rows,
     requote_due_rows,
     swap_row,
+    to_authorization,
     to_deposit,
     to_intent,
     to_inventory,
     to_swap,
     transition_row,
 )
+from swap_settler.domain.authorization import Authorization
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.inventory import AssetKey, Inventory, assets_moved
-from swap_settler.domain.swap import Deposit, Intent, Swap
+from swap_settler.domain.swap import Deposit, Intent, Method, Swap
 from swap_settler.ports import PaymentKey
 
 
@@ -62,6 +65,15 @@ class PostgresWork:
     async def lock_expiring(self, now: datetime, *, limit: int) -> Sequence[Swap]:
         values = {"consumer": self._consumer, "now": now, "limit": limit}
         return await self._load(statements.LOCK_EXPIRING, values)
+
+    async def swaps_with_lapsed(self, now: datetime, *, limit: int) -> Sequence[UUID]:
+        values = {"now": now, "limit": limit}
+        return list(await self._connection.scalars(statements.LAPSED, values))
+
+    async def reverted_relays(self, signers: Collection[str]) -> Mapping[str, int]:
+        values = {"signers": list(signers)}
+        rows = await self._connection.execute(statements.REVERTED_RELAYS, values)
+        return {row.payer: row.reverted for row in rows}
 
     async def unmatched_deposits(
         self, ids: Collection[UUID], match_keys: Collection[str]
@@ -136,6 +148,8 @@ class PostgresWork:
         intents = {i.id: intent_row(i) for c in changes for i in c.intents}
         halts = {c.halt.network: c.halt.reason for c in reversed(changes) if c.halt is not None}
         saved = {s.id: swap_row(s) for _, s in swaps}
+        last = {s.id: s.authorization for _, s in swaps}
+        signed = [authorization_row(id, told) for id, told in last.items() if told is not None]
         # The dead first: the same payment lives once.
         in_order = sorted(intents.values(), key=lambda row: row["state"] != "dead")
         dead = [row["id"] for row in in_order if row["state"] == "dead"]
@@ -144,6 +158,7 @@ class PostgresWork:
             await self._save(statements.ADD_TRANSITIONS, [transition_row(c, s) for c, s in swaps])
             await self._save(statements.UPSERT_DEPOSITS, deposits.values())
             await self._save(statements.UPSERT_INTENTS, in_order)
+            await self._save(statements.UPSERT_AUTHORIZATIONS, signed)
             if dead:
                 await self._connection.execute(statements.PROVE_DEAD, {"ids": dead})
             await self._save(statements.ADD_REFUNDS_DUE, refund_due_rows(changes))
@@ -179,7 +194,15 @@ class PostgresWork:
         deposits: dict[UUID, dict[UUID, Deposit]] = defaultdict(dict)
         for row in await self._connection.execute(statements.DEPOSITS, of_these):
             deposits[row.swap_id][row.id] = to_deposit(row)
-        return [to_swap(row, deposits[row.id], intents[row.id]) for row in rows]
+        signed = await self._authorizations(rows)
+        return [to_swap(row, deposits[row.id], intents[row.id], signed.get(row.id)) for row in rows]
+
+    async def _authorizations(self, rows: Sequence[Row]) -> Mapping[UUID, Authorization]:
+        ids = [row.id for row in rows if row.method == Method.GASLESS]
+        if not ids:
+            return {}
+        found = await self._connection.execute(statements.AUTHORIZATIONS, {"swap_ids": ids})
+        return {row.swap_id: to_authorization(row) for row in found}
 
     async def _lock_intents(
         self, of_these: Mapping[str, object]

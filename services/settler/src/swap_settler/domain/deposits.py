@@ -13,6 +13,7 @@ from swap_settler.domain.accounts import LedgerTransaction
 from swap_settler.domain.changes import NOTHING, Changes
 from swap_settler.domain.facts import DepositFact, Said
 from swap_settler.domain.refunds import released
+from swap_settler.domain.relaying import told_of
 from swap_settler.domain.settling import (
     Settled,
     changes_of,
@@ -51,13 +52,14 @@ def decide(swap: Swap, fact: DepositFact, *, at: datetime, available: int, paid_
     if known is not None and known.version >= fact.deposit.version:
         return NOTHING
     deposit = replace(_after(known, fact.deposit), swap_id=swap.id)
+    told = told_of(swap.on(at), deposit, fact.said)
     match fact.said:
         case Said.SEEN:
-            done = _seen(swap.on(at), deposit, known, at)
+            done = _seen(told, deposit, known, at)
         case Said.CONFIRMED:
-            done = _confirmed(swap.on(at), deposit, at, available=available, paid_id=paid_id)
+            done = _confirmed(told, deposit, at, available=available, paid_id=paid_id)
         case Said.REVERTED:
-            done = _reverted(swap.on(at), deposit, known, at)
+            done = _reverted(told, deposit, known, at)
     return changes_of(swap, done)
 
 

@@ -14,10 +14,13 @@ from swap_settler.domain.swap import FailReason, Swap
 def decide(swap: Swap, *, at: datetime) -> Changes:
     """Expire a swap that nobody funded; of one that got a part of it, the part goes back.
 
-    What was seen and is not final keeps a swap waiting, whatever the clock says; so does a whole
-    sum that the quoter is asked about, which has a deadline of its own.
+    What was seen and is not final keeps a swap waiting, whatever the clock says; so do a signature
+    that may still deposit, and a whole sum that the quoter is asked about: both have a deadline of
+    their own.
     """
-    if swap.status is not Status.DEPOSIT_PENDING or swap.expires_at >= at or swap.open_deposits:
+    if swap.status is not Status.DEPOSIT_PENDING or swap.expires_at >= at:
+        return NOTHING
+    if swap.open_deposits or swap.awaits_relay:
         return NOTHING
     if swap.asks_for_another_quote and not swap.lacks_base_units:
         return NOTHING

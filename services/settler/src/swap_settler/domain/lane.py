@@ -13,6 +13,8 @@ from typing import Final
 from uuid import UUID
 
 BATCH_BASE_GAS: Final = 60_000  # intrinsic cost, roles, the guard against re-entering
+# About twice what evm/gas.json measures: what a wallet with code may take to know its signature.
+RELAY_GAS: Final = 350_000
 NO_OP_GAS: Final = 21_000  # a plain transfer
 MARGIN_PERCENT: Final = 30  # on what a call was seen to take: the state may change before it mines
 
@@ -29,6 +31,13 @@ class Payment:
     base_units: int
     failures: int
     goes_alone: bool
+    payer: str | None = None  # of a gasless deposit: who signed
+    call_data: bytes | None = None  # of a gasless deposit: the Paymaster's call, `to_address`
+
+    @property
+    def is_relay(self) -> bool:
+        """Whether it brings money in: the Treasury is not told of it."""
+        return self.call_data is not None
 
 
 Group = tuple[Payment, ...]

@@ -11,6 +11,7 @@ from swap_settler.domain import ledger
 from swap_settler.domain.changes import NOTHING, Changes, Halt
 from swap_settler.domain.facts import Payout, Said
 from swap_settler.domain.refunds import released
+from swap_settler.domain.relaying import published
 from swap_settler.domain.settling import Settled, fail, give_back, take_back, waits_again
 from swap_settler.domain.swap import FailReason, Intent, IntentKind, IntentState, Swap
 
@@ -57,6 +58,8 @@ def lone_sent(intent: Intent, *, at: datetime) -> Changes:
 def _sent(swap: Swap | None, intent: Intent | None, at: datetime) -> Changes:
     if intent is None or intent.state is not IntentState.ASSIGNED:
         return NOTHING
+    if intent.kind is IntentKind.GASLESS and swap is not None:
+        return published(swap, intent, at=at)
     return _changed(swap, replace(intent, state=IntentState.BROADCAST), at)
 
 

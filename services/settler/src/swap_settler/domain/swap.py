@@ -11,6 +11,7 @@ from uuid import UUID
 
 from swap_domain.lifecycle import Status, Trigger, next_status
 from swap_domain.money import Asset
+from swap_settler.domain.authorization import Authorization
 
 
 class Method(StrEnum):
@@ -139,6 +140,9 @@ class Intent:
     block_time: datetime | None = None
     version: int = 0
     confirmed_at: datetime | None = None
+    payer: str | None = None  # of a gasless deposit: who signed
+    call_data: bytes | None = None  # of a gasless deposit: the Paymaster's call
+    not_after: datetime | None = None  # nothing is signed for it from then on
     dead_proof: str | None = None  # JSON; what is stored adds every slot, and what consumed it
     # Hashes of the value-moving transactions signed for it, on any slot that carries it. Loaded
     # under the intent's lock and never saved: the sender lane writes them.
@@ -212,6 +216,7 @@ class Swap:
     closed_at: datetime | None = None
     deposits: Mapping[UUID, Deposit] = field(default_factory=dict)
     intents: Mapping[UUID, Intent] = field(default_factory=dict)  # all that are not dead
+    authorization: Authorization | None = None  # the newest
 
     @property
     def match_key(self) -> str:
@@ -222,6 +227,16 @@ class Swap:
     def output(self) -> Intent | None:
         """The live payout of the main leg."""
         return next((i for i in self.intents.values() if i.kind is IntentKind.OUTPUT), None)
+
+    @property
+    def relay(self) -> Intent | None:
+        """The live deposit that somebody signed for."""
+        return next((i for i in self.intents.values() if i.kind is IntentKind.GASLESS), None)
+
+    @property
+    def awaits_relay(self) -> bool:
+        """Whether money may still come by a signature."""
+        return self.relay is not None and self.relay.state is not IntentState.CONFIRMED
 
     def refund(self, leg: Leg) -> Intent | None:
         """The live refund of a leg."""

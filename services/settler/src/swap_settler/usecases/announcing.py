@@ -99,6 +99,27 @@ class Announcer:
             "last_requoted_at": quote.last_requoted_at,
             "quote_locked_at": quote.locked_at,
             "transactions": self._transactions(swap),
+            "authorization": self._authorization(swap),
+        }
+
+    def _authorization(self, swap: Swap) -> Fields | None:
+        known, relay = swap.authorization, swap.relay
+        if known is None:
+            return None
+        source = swap.terms.source
+        mine = (d for d in swap.deposits.values() if d.is_live and _is_relayed(swap, d))
+        finality = self._catalogue.network(source.network).finality_blocks
+        required = next((d.confirmations_required for d in mine), max(finality, 1))
+        return {
+            "submission": known.submission,
+            "status": known.status.value,
+            "signer": known.signer,
+            "nonce": known.nonce,
+            "valid_before": known.valid_before,
+            "detail": known.detail,
+            "transaction_hash": known.transaction_hash,
+            "block_number": relay and relay.block_number,
+            "confirmations_required": required,
         }
 
     def _transactions(self, swap: Swap) -> Sequence[Fields]:
@@ -141,7 +162,7 @@ def _input(swap: Swap, deposit: Deposit) -> Fields:
         "type": "input",
         "status": status.value,
         "transaction_hash": deposit.transaction_hash,
-        "from_address": deposit.from_address,
+        "from_address": _payer(swap, deposit),
         "to_address": deposit.to_address,
         "at": deposit.block_time,
         "asset": _asset(swap.terms.source),
@@ -151,6 +172,19 @@ def _input(swap: Swap, deposit: Deposit) -> Fields:
         "confirmations_required": deposit.confirmations_required,
         "fee_base_units": None,
     }
+
+
+def _payer(swap: Swap, deposit: Deposit) -> str | None:
+    """Return whose money came: of a gasless deposit who signed, not who sent the transaction."""
+    known = swap.authorization
+    is_his = known is not None and _is_relayed(swap, deposit)
+    return known.signer if known is not None and is_his else deposit.from_address
+
+
+def _is_relayed(swap: Swap, deposit: Deposit) -> bool:
+    known = swap.authorization
+    told = None if known is None else known.transaction_hash
+    return told is not None and told == deposit.transaction_hash
 
 
 def _asset(asset: Asset) -> Fields:

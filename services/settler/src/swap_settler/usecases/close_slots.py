@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
+from uuid import UUID
 
 from swap_chains.events import Block
 from swap_chains.ports import ChainReader, Holding, NodeReceipt, Receipt
@@ -12,6 +13,7 @@ from swap_runtime.clock import Clock
 from swap_settler import observe
 from swap_settler.domain import ledger
 from swap_settler.domain.changes import Changes
+from swap_settler.domain.lane import Payment
 from swap_settler.domain.witnesses import Word, weigh
 from swap_settler.lane_ports import (
     ClosedSlot,
@@ -22,7 +24,8 @@ from swap_settler.lane_ports import (
     Snapshot,
 )
 from swap_settler.usecases.announcing import Announcer
-from swap_settler.usecases.give_up_payouts import GiveUpPayouts
+from swap_settler.usecases.end_relays import EndRelays
+from swap_settler.usecases.give_up_payouts import GiveUpPayouts, lock_owners
 
 ROUNDS_UNEXPLAINED_MAX: Final = 10  # final blocks in a row
 
@@ -44,6 +47,7 @@ class CloseSlots:
         store: LaneStore,
         unit_of_work: LaneUnitOfWork,
         give_up: GiveUpPayouts,
+        end_relays: EndRelays,
         clock: Clock,
         announcer: Announcer,
     ) -> None:
@@ -53,6 +57,7 @@ class CloseSlots:
         self._store = store
         self._unit_of_work = unit_of_work
         self._give_up = give_up
+        self._end_relays = end_relays
         self._clock = clock
         self._announcer = announcer
         self._last_number = -1
@@ -125,18 +130,41 @@ class CloseSlots:
             observe.signer_short(self._chain.network, self._signer, -rise)
         if not closed and rise <= 0:
             return
+        relays = await self._relays(closed)
+        short = await self._end_relays.short([relay for relay, done in relays.items() if not done])
         async with self._unit_of_work() as work:
-            changes = [*await self._dead(work, closed), *self._booked(final, closed, rise)]
+            ends = await self._ends(work, closed, relays, short)
+            changes = [*ends, *self._booked(final, closed, rise)]
             if closed:
                 await work.close_slots(closed, final)
             await work.flush(changes, self._announcer.outgoing(changes, at=self._clock()))
             if is_complete:
                 await work.add_snapshots([Snapshot(self._signer, self._native, balance)], final)
 
-    async def _dead(self, work: LaneWork, closed: Sequence[ClosedSlot]) -> Sequence[Changes]:
+    async def _relays(self, closed: Sequence[ClosedSlot]) -> Mapping[Payment, bool]:
+        """Return the gasless deposits that were consumed, and whether each did what it is for."""
+        done = {slot.nonce: slot.receipt.succeeded and not slot.is_cancel for slot in closed}
+        found = await self._store.relays_on(list(done)) if done else {}
+        return {relay: done[nonce] for relay, nonce in found.items()}
+
+    async def _ends(
+        self,
+        work: LaneWork,
+        closed: Sequence[ClosedSlot],
+        relays: Mapping[Payment, bool],
+        short: frozenset[UUID],
+    ) -> Sequence[Changes]:
+        """Return what dies with the slots, and which gasless deposits are done."""
         reverted = [slot.nonce for slot in closed if not slot.receipt.succeeded]
-        intents = await work.intents_on(reverted) if reverted else {}
-        return await self._give_up.of_dead_slots(work, intents) if intents else ()
+        intents = dict(await work.intents_on(reverted)) if reverted else {}
+        intents |= {relay.intent_id: relay.swap_id for relay in relays}
+        if not intents:
+            return ()
+        owners = await lock_owners(work, intents)
+        for relay in relays:
+            del intents[relay.intent_id]
+        dead = await self._give_up.of_dead_slots(work, intents, owners) if intents else ()
+        return [*dead, *self._end_relays.of_closed_slots(owners, relays, short)]
 
     def _booked(self, final: Block, closed: Sequence[ClosedSlot], rise: int) -> Sequence[Changes]:
         signer = {

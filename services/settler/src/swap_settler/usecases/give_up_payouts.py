@@ -42,15 +42,19 @@ class GiveUpPayouts:
         """
         async with self._unit_of_work() as work:
             await work.require_epoch(epoch)
-            owners = await _locked(work, intents)
+            owners = await lock_owners(work, intents)
             failures = await work.failures_of_unsent(list(intents))
             because = {id: f"refused: {words}" for id, words in refusals.items()}
             changes = await self._count(work, owners, failures, because)
             await work.flush(changes, self._announcer.outgoing(changes, at=self._clock()))
 
-    async def of_dead_slots(self, work: LaneWork, intents: Owners) -> Sequence[Changes]:
-        """Do so for what reverted, in the transaction that proves it; the caller flushes."""
-        owners = await _locked(work, intents)
+    async def of_dead_slots(
+        self, work: LaneWork, intents: Owners, owners: Mapping[UUID, Swap | Intent]
+    ) -> Sequence[Changes]:
+        """Do so for what reverted, in the transaction that proves it; the caller flushes.
+
+        :param owners: of the intents, locked.
+        """
         failures = await work.failures_of_dead(list(intents))
         because = dict.fromkeys(intents, "its last transaction reverted")
         return await self._count(work, owners, failures, because)
@@ -87,7 +91,7 @@ class GiveUpPayouts:
         return folding.changes
 
 
-async def _locked(work: LaneWork, intents: Owners) -> Mapping[UUID, Swap | Intent]:
+async def lock_owners(work: LaneWork, intents: Owners) -> Mapping[UUID, Swap | Intent]:
     """Return, for each intent, its swap, or itself if it is no swap's."""
     swaps = await work.lock_swaps_by_id({swap for swap in intents.values() if swap})
     alone = await work.lock_lone({intent for intent, swap in intents.items() if swap is None})

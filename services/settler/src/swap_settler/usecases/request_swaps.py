@@ -1,21 +1,29 @@
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from swap_contracts.envelope import Envelope
-from swap_contracts.swaps import RefundAddressSet, SwapRequest, SwapRequested
+from swap_contracts.swaps import (
+    AuthorizationSubmitted,
+    RefundAddressSet,
+    SwapRequest,
+    SwapRequested,
+)
+from swap_domain.catalogue import Catalogue
 from swap_runtime.clock import Clock
 from swap_runtime.errors import Unprocessable
 from swap_settler import observe
 from swap_settler.domain.deposits import attach
 from swap_settler.domain.inventory import AssetKey
+from swap_settler.domain.relaying import submit
 from swap_settler.domain.requests import begin, set_refund_address
 from swap_settler.domain.swap import Deposit, match_key
 from swap_settler.ports import UnitOfWork, Work
 from swap_settler.usecases.announcing import Announcer
 from swap_settler.usecases.facts import paid_id_of, to_swap
 from swap_settler.usecases.folding import Folding
+from swap_settler.usecases.submissions import to_submitted
 
 Message = Envelope[SwapRequest]
 
@@ -23,7 +31,15 @@ Message = Envelope[SwapRequest]
 class RequestSwaps:
     """Begin the swaps that partners created, and find the deposits that came before them."""
 
-    def __init__(self, unit_of_work: UnitOfWork, *, clock: Clock, announcer: Announcer) -> None:
+    def __init__(
+        self,
+        unit_of_work: UnitOfWork,
+        *,
+        clock: Clock,
+        announcer: Announcer,
+        catalogue: Catalogue,
+    ) -> None:
+        self._catalogue = catalogue
         self._unit_of_work = unit_of_work
         self._clock = clock
         self._announcer = announcer
@@ -50,9 +66,13 @@ class RequestSwaps:
             raise Unprocessable(f"deposits {sorted(map(str, paid))} went back to their owners")
         booked = {deposit.match_key for deposit in waiting if deposit.is_booked}
         assets = _assets(body for body in requested if _key(body) in booked)
+        reverts = await self._reverts(work, messages)
         folding = Folding(known, await work.lock_inventory(assets))
         for message in messages:
-            self._add(folding, message, waiting, now)
+            if isinstance(message.body, AuthorizationSubmitted):
+                self._submit(folding, message.body, message.trace_id, reverts, now)
+            else:
+                self._add(folding, message, waiting, now)
         await work.flush(folding.changes, self._announcer.outgoing(folding.changes, at=now))
         return folding
 
@@ -72,8 +92,28 @@ class RequestSwaps:
         elif isinstance(body, RefundAddressSet):
             change = set_refund_address(known, body.refund_address, at=now)
             folding.add(change, trace_id=message.trace_id)
-        else:
-            raise Unprocessable("gasless funding is not offered")
+
+    async def _reverts(self, work: Work, messages: Sequence[Message]) -> Mapping[str, int]:
+        """Return how often each signer of the batch cost us gas for nothing lately."""
+        bodies = (message.body for message in messages)
+        signers = {b.signer for b in bodies if isinstance(b, AuthorizationSubmitted)}
+        return await work.reverted_relays(signers) if signers else {}
+
+    def _submit(
+        self,
+        folding: Folding,
+        body: AuthorizationSubmitted,
+        trace_id: str,
+        reverts: Mapping[str, int],
+        now: datetime,
+    ) -> None:
+        known = folding.swaps.get(body.swap_id)
+        if known is None:
+            raise Unprocessable(f"no swap {body.swap_id}")
+        network = self._catalogue.network(known.terms.source.network)
+        told = to_submitted(body, known, network)
+        change = submit(known, told, at=now, reverts=reverts.get(told.signer, 0))
+        folding.add(change, trace_id=trace_id)
 
     def _attach(
         self, folding: Folding, message: Message, deposits: Sequence[Deposit], now: datetime

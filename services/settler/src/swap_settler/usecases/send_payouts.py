@@ -19,6 +19,7 @@ from swap_runtime.crashpoint import crashpoint
 from swap_settler import observe
 from swap_settler.domain.lane import (
     NO_OP_GAS,
+    RELAY_GAS,
     GasUnits,
     Group,
     Payment,
@@ -26,6 +27,7 @@ from swap_settler.domain.lane import (
     group_payments,
 )
 from swap_settler.lane_ports import Attempt, LaneStore
+from swap_settler.usecases.end_relays import EndRelays
 from swap_settler.usecases.give_up_payouts import GiveUpPayouts
 from swap_settler.usecases.mark_sent import MarkSent
 
@@ -52,6 +54,7 @@ class SendPayouts:
         store: LaneStore,
         mark_sent: MarkSent,
         give_up: GiveUpPayouts,
+        end_relays: EndRelays,
         treasury: str,
         native: str,
         gas: GasUnits,
@@ -64,6 +67,7 @@ class SendPayouts:
         self._store = store
         self._mark_sent = mark_sent
         self._give_up = give_up
+        self._end_relays = end_relays
         self._treasury = treasury
         self._native = native
         self._gas = gas
@@ -169,10 +173,14 @@ class SendPayouts:
             await self._store.queue([p.intent_id for p, _ in queued], pause=QUEUE_PAUSE)
         for payment, reason in failed:
             observe.payment_refused(payment.swap_id, self._chain.network, reason)
-        if failed:
+        relays = {p: words for p, words in failed if p.is_relay}
+        if relays:
+            await self._end_relays(relays, epoch=epoch)
+        payments = [(p, words) for p, words in failed if not p.is_relay]
+        if payments:
             await self._give_up(
-                {p.intent_id: p.swap_id for p, _ in failed},
-                refusals={p.intent_id: words for p, words in failed},
+                {p.intent_id: p.swap_id for p, _ in payments},
+                refusals={p.intent_id: words for p, words in payments},
                 epoch=epoch,
             )
 
@@ -203,6 +211,9 @@ class SendPayouts:
         await self._mark_sent([a.transaction_hash for a in answers if not a.is_refused])
 
     def _call(self, group: Group) -> Call:
+        relay = group[0]
+        if relay.call_data is not None:
+            return Call(relay.to_address, value=0, data=relay.call_data, gas_limit=RELAY_GAS)
         payments = [TreasuryPayment(p.paid_id, p.token, p.to_address, p.base_units) for p in group]
         data = encode_pay(payments[0]) if len(payments) == 1 else encode_pay_batch(payments)
         gas_limit = self._gas.of(group, native=self._native)

@@ -1,0 +1,106 @@
+"""Deposits by signature that a chain refuses: each is over, and says why. None is tried again."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from uuid import UUID
+
+from swap_chains.ports import ChainReader, Holding
+from swap_domain.authorization_status import AuthorizationTrigger
+from swap_runtime.clock import Clock
+from swap_settler import observe
+from swap_settler.domain.changes import Changes
+from swap_settler.domain.lane import Payment
+from swap_settler.domain.relaying import ended, finished
+from swap_settler.domain.swap import Intent, Swap
+from swap_settler.lane_ports import LaneUnitOfWork
+from swap_settler.usecases.announcing import Announcer
+from swap_settler.usecases.folding import Folding
+
+
+class EndRelays:
+    """End what no attempt can deposit any more, and what was deposited for good."""
+
+    def __init__(
+        self,
+        unit_of_work: LaneUnitOfWork,
+        *,
+        chain: ChainReader,
+        clock: Clock,
+        announcer: Announcer,
+    ) -> None:
+        self._unit_of_work = unit_of_work
+        self._chain = chain
+        self._clock = clock
+        self._announcer = announcer
+
+    async def __call__(self, refusals: Mapping[Payment, str], *, epoch: int) -> None:
+        """End those that the Paymaster would refuse now, before anything was signed for them.
+
+        :param refusals: what was said when each was tried.
+        :raises ChainUnavailable: when no node tells what the signers hold.
+        :raises LeaseLost: when another lane has taken over.
+        """
+        short = await self.short(refusals)
+        said = {relay.intent_id: words for relay, words in refusals.items()}
+        async with self._unit_of_work() as work:
+            await work.require_epoch(epoch)
+            swaps = await work.lock_swaps_by_id({_swap_id(relay) for relay in refusals})
+            unsent = await work.failures_of_unsent(list(said))
+            folding = Folding(swaps, {})
+            now = self._clock()
+            for relay in refusals:
+                if relay.intent_id in unsent:
+                    because = f"refused: {said[relay.intent_id]}"
+                    swap = folding.swaps[_swap_id(relay)]
+                    change = ended(
+                        swap, relay.intent_id, _trigger(relay, short), at=now, because=because
+                    )
+                    folding.add(change, trace_id=swap.terms.trace_id)
+            await work.flush(folding.changes, self._announcer.outgoing(folding.changes, at=now))
+        observe.changed(folding.changes)
+
+    async def short(self, relays: Collection[Payment]) -> frozenset[UUID]:
+        """Return those whose signer does not hold the amount now."""
+        held = {relay: Holding(relay.payer, relay.token) for relay in relays if relay.payer}
+        if not held:
+            return frozenset()
+        balances = await self._chain.balances(set(held.values()), at=await self._chain.head())
+        return frozenset(
+            relay.intent_id
+            for relay, holding in held.items()
+            if balances[holding] < relay.base_units
+        )
+
+    def of_closed_slots(
+        self,
+        owners: Mapping[UUID, Swap | Intent],
+        relays: Mapping[Payment, bool],
+        short: frozenset[UUID],
+    ) -> Sequence[Changes]:
+        """Return what it changes that a final block has these, each done or failed."""
+        swaps = (owners[relay.intent_id] for relay in relays)
+        folding = Folding({swap.id: swap for swap in swaps if isinstance(swap, Swap)}, {})
+        now = self._clock()
+        for relay, has_succeeded in relays.items():
+            swap = folding.swaps[_swap_id(relay)]
+            if has_succeeded:
+                change = finished(swap, relay.intent_id, at=now)
+            else:
+                because = "its transaction reverted"
+                change = ended(
+                    swap, relay.intent_id, _trigger(relay, short), at=now, because=because
+                )
+            folding.add(change, trace_id=swap.terms.trace_id)
+        return folding.changes
+
+
+def _swap_id(relay: Payment) -> UUID:
+    assert relay.swap_id is not None, "a gasless deposit is a swap's"
+    return relay.swap_id
+
+
+def _trigger(relay: Payment, short: frozenset[UUID]) -> AuthorizationTrigger:
+    if relay.intent_id in short:
+        return AuthorizationTrigger.BALANCE_SHORT
+    return AuthorizationTrigger.SIGNATURE_REFUSED

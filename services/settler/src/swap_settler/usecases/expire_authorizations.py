@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+from swap_domain.authorization_status import AuthorizationTrigger
+from swap_runtime.clock import Clock
+from swap_settler import observe
+from swap_settler.domain.relaying import ended
+from swap_settler.ports import UnitOfWork
+from swap_settler.usecases.announcing import Announcer
+from swap_settler.usecases.folding import Folding
+
+
+class ExpireAuthorizations:
+    """End the signatures that nothing was signed for in time: they deposit nothing any more."""
+
+    def __init__(
+        self, unit_of_work: UnitOfWork, *, clock: Clock, announcer: Announcer, limit: int = 200
+    ) -> None:
+        self._unit_of_work = unit_of_work
+        self._clock = clock
+        self._announcer = announcer
+        self._limit = limit
+
+    async def __call__(self) -> bool:
+        """Do one batch and return whether there may be more."""
+        now = self._clock()
+        async with self._unit_of_work() as work:
+            ids = await work.swaps_with_lapsed(now, limit=self._limit)
+            swaps = await work.lock_swaps_by_id(ids)
+            folding = Folding(swaps, {})
+            for swap in swaps.values():
+                relay = swap.relay
+                if relay is not None and relay.can_be_taken_back:
+                    change = ended(
+                        swap,
+                        relay.id,
+                        AuthorizationTrigger.WINDOW_CLOSED,
+                        at=now,
+                        because="its window closed before it was sent",
+                    )
+                    folding.add(change, trace_id=swap.terms.trace_id)
+            await work.flush(folding.changes, self._announcer.outgoing(folding.changes, at=now))
+        observe.changed(folding.changes)
+        return len(ids) == self._limit
