@@ -131,8 +131,37 @@ class TestWebhookCommands:
         assert port.asked[-1][:3] == (
             "POST",
             "/admin/endpoints",
-            {"app_id": APP_ID, "url": "http://a.example", "wants_updates": True},
+            {
+                "app_id": APP_ID,
+                "url": "http://a.example",
+                "wants_updates": True,
+                "wants_notices": False,
+            },
         )
+
+    def test_replay_since_a_moment_that_is_in_utc_unless_it_says_otherwise(
+        self, port: Port, stack: Path
+    ) -> None:
+        run(stack, "webhook", "replay-since", APP_ID, "--since", "2026-01-31", "--undelivered")
+
+        assert port.asked[-1][:3] == (
+            "POST",
+            f"/admin/endpoints/{APP_ID}/replay",
+            {"since": "2026-01-31T00:00:00+00:00", "undelivered_only": True},
+        )
+
+    def test_show_what_an_endpoint_was_sent_and_each_attempt(self, port: Port, stack: Path) -> None:
+        of_endpoint = f"/admin/endpoints/{APP_ID}/messages?undelivered_only=true"
+        port.answers["GET", of_endpoint] = (200, {"messages": [{"id": "msg_1"}]})
+        port.answers["GET", "/admin/messages/msg_1"] = (200, {"log": [{"attempt": 1}]})
+
+        assert run(stack, "webhook", "sent", APP_ID, "--undelivered") == [{"id": "msg_1"}]
+        assert run(stack, "webhook", "attempts", "msg_1") == [{"attempt": 1}]
+
+    def test_ask_for_a_test(self, port: Port, stack: Path) -> None:
+        run(stack, "webhook", "test", APP_ID)
+
+        assert port.asked[-1][:2] == ("POST", f"/admin/endpoints/{APP_ID}/test")
 
 
 class TestNetworkCommands:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Annotated
 from uuid import UUID
 
@@ -15,6 +16,8 @@ from swapctl.places import ServiceName
 webhook = typer.Typer(no_args_is_help=True, help="Where status changes are pushed to.")
 MESSAGE_COLUMNS = ("id", "endpoint_id", "sequence", "event_type", "state", "attempts", "due_at")
 
+Undelivered = Annotated[bool, typer.Option("--undelivered", help="Only what never got through.")]
+
 
 @webhook.command("add")
 def add_webhook(
@@ -25,10 +28,18 @@ def add_webhook(
     updates: Annotated[
         bool, typer.Option("--updates", help="Also send progress within a status.")
     ] = False,
+    notices: Annotated[
+        bool, typer.Option("--notices", help="Also say when another endpoint is disabled.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Add an endpoint and show its secret, this once."""
-    body = {"app_id": str(app_id), "url": url, "wants_updates": updates}
+    body = {
+        "app_id": str(app_id),
+        "url": url,
+        "wants_updates": updates,
+        "wants_notices": notices,
+    }
     show(internal(context, ServiceName.NOTIFIER).post("/endpoints", body), as_json=as_json)
 
 
@@ -78,3 +89,56 @@ def replay_message(context: typer.Context, message_id: str, *, as_json: Json = F
     """Send a message again: the same id, the same bytes."""
     notifier = internal(context, ServiceName.NOTIFIER)
     show(notifier.post(f"/messages/{message_id}/replay"), as_json=as_json)
+
+
+@webhook.command("replay-since")
+def replay_since(
+    context: typer.Context,
+    endpoint_id: UUID,
+    *,
+    since: Annotated[datetime, typer.Option(help="In UTC: 2026-01-31 or 2026-01-31T12:00:00.")],
+    undelivered: Undelivered = False,
+    as_json: Json = False,
+) -> None:
+    """Send an endpoint everything since then again, what it missed while disabled included."""
+    body = {"since": _moment(since), "undelivered_only": undelivered}
+    notifier = internal(context, ServiceName.NOTIFIER)
+    show(notifier.post(f"/endpoints/{endpoint_id}/replay", body), as_json=as_json)
+
+
+@webhook.command("test")
+def send_test(context: typer.Context, endpoint_id: UUID, *, as_json: Json = False) -> None:
+    """Send an endpoint a webhook about a swap that does not exist."""
+    notifier = internal(context, ServiceName.NOTIFIER)
+    show(notifier.post(f"/endpoints/{endpoint_id}/test"), as_json=as_json)
+
+
+@webhook.command("sent")
+def list_sent(
+    context: typer.Context,
+    endpoint_id: UUID,
+    *,
+    since: Annotated[datetime | None, typer.Option(help="In UTC.", show_default=False)] = None,
+    undelivered: Undelivered = False,
+    as_json: Json = False,
+) -> None:
+    """List the latest hundred messages of an endpoint."""
+    asked = None if since is None else _moment(since)
+    messages = internal(context, ServiceName.NOTIFIER).get(
+        f"/endpoints/{endpoint_id}/messages",
+        since=asked,
+        undelivered_only="true" if undelivered else None,
+    )
+    show_all(messages["messages"], as_json=as_json, columns=MESSAGE_COLUMNS)
+
+
+@webhook.command("attempts")
+def list_attempts(context: typer.Context, message_id: str, *, as_json: Json = False) -> None:
+    """List every attempt at a message: when, how long, what was answered."""
+    message = internal(context, ServiceName.NOTIFIER).get(f"/messages/{message_id}")
+    show_all(message["log"], as_json=as_json)
+
+
+def _moment(given: datetime) -> str:
+    """Return a moment with its zone; without one it is UTC."""
+    return (given if given.tzinfo else given.replace(tzinfo=UTC)).isoformat()

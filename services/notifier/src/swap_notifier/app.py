@@ -11,7 +11,10 @@ import orjson
 from swap_chains.evm.codec import checksum_address
 from swap_contracts.public.catalogue import PublicCatalogue
 from swap_contracts.public.rendering import render_webhook
+from swap_contracts.quoting import AssetRef
 from swap_contracts.swaps import SwapChanged
+from swap_domain.catalogue import NATIVE, Catalogue
+from swap_notifier.adapters.database_clock import DatabaseClock
 from swap_notifier.adapters.deliveries import PostgresDeliveries
 from swap_notifier.adapters.endpoints import PostgresEndpoints
 from swap_notifier.adapters.guard import SystemNames, guarded_connector
@@ -25,6 +28,7 @@ from swap_notifier.handlers import swaps
 from swap_notifier.http.admin import EndpointRoutes
 from swap_notifier.settings import NotifierGroup, NotifierSettings
 from swap_notifier.usecases.add_endpoint import AddEndpoint
+from swap_notifier.usecases.check_clock import CheckClock
 from swap_notifier.usecases.create_messages import CreateMessages, Render
 from swap_notifier.usecases.deliver_messages import DeliverMessages
 from swap_notifier.usecases.discard_messages import DiscardMessages
@@ -33,6 +37,7 @@ from swap_notifier.usecases.list_sent import ListSent
 from swap_notifier.usecases.replay_messages import ReplayMessages
 from swap_notifier.usecases.rotate_secret import RotateSecret
 from swap_notifier.usecases.seal_secrets import SealSecrets
+from swap_notifier.usecases.send_test import SendTest
 from swap_notifier.usecases.switch_endpoints import SwitchEndpoints
 from swap_runtime.catalogue import load_catalogue
 from swap_runtime.public_catalogue import public_catalogue
@@ -42,6 +47,7 @@ from swap_runtime.wake import Wake
 REST = timedelta(milliseconds=20)  # so that what is due together is claimed together
 DISCARD_INTERVAL = timedelta(minutes=1)
 FORGET_INTERVAL = timedelta(hours=1)
+CLOCK_INTERVAL = timedelta(minutes=1)
 SEAL_INTERVAL = timedelta(minutes=1)
 
 
@@ -54,18 +60,20 @@ async def build(service: Service) -> None:
     group = service.group
     assert isinstance(group, NotifierGroup)
     catalogue = load_catalogue(service.settings.catalogue, checksum_address)
+    render = renderer(public_catalogue(catalogue))
     swaps.subscribe(
         service.subscriptions,
         create_messages=CreateMessages(
             PostgresUnitOfWork(service.engine, consumer="notifier"),
-            renderer(public_catalogue(catalogue)),
+            render,
+            keep=group.keep_messages,
             clock=service.clock,
         ),
         parking=service.parking("notifier"),
     )
     sealing = Sealing.with_keys([key.get_secret_value() for key in group.secret_keys])
     _deliver(service, group, sealing)
-    _administer(service, group, sealing, environment=catalogue.environment)
+    _administer(service, group, sealing, catalogue, render)
 
 
 def renderer(catalogue: PublicCatalogue) -> Render:
@@ -103,7 +111,7 @@ def _deliver(service: Service, group: NotifierGroup, sealing: Sealing) -> None:
 
 
 def _administer(
-    service: Service, group: NotifierGroup, sealing: Sealing, *, environment: str
+    service: Service, group: NotifierGroup, sealing: Sealing, catalogue: Catalogue, render: Render
 ) -> None:
     clock = service.clock
     endpoints = PostgresEndpoints(service.engine, sealing)
@@ -113,11 +121,14 @@ def _administer(
     service.every("seal-secrets", SEAL_INTERVAL, SealSecrets(endpoints))
     service.every("discard-messages", DISCARD_INTERVAL, discard_messages)
     service.every("forget-messages", FORGET_INTERVAL, forget_messages)
+    service.every(
+        "check-clock", CLOCK_INTERVAL, CheckClock(DatabaseClock(service.engine), clock=clock)
+    )
     EndpointRoutes(
         add_endpoint=AddEndpoint(
             endpoints,
             SystemNames(),
-            environment=environment,
+            environment=catalogue.environment,
             allow_loopback=group.allow_loopback,
             clock=clock,
             new_id=uuid4,
@@ -126,5 +137,16 @@ def _administer(
         rotate_secret=RotateSecret(endpoints, clock=clock, random_bytes=secrets.token_bytes),
         switch_endpoints=SwitchEndpoints(endpoints, clock=clock),
         replay_messages=ReplayMessages(messages, clock=clock),
+        send_test=SendTest(
+            messages, render, asset=_any_asset(catalogue), clock=clock, new_id=uuid4
+        ),
         list_sent=ListSent(endpoints, messages),
     ).add_to(service)
+
+
+def _any_asset(catalogue: Catalogue) -> AssetRef:
+    """Return some network's own coin, for an example."""
+    network = next(iter(catalogue.networks))
+    return AssetRef(
+        network=network, token=NATIVE, decimals=catalogue.network(network).token(NATIVE).decimals
+    )

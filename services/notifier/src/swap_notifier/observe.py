@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import timedelta
 from uuid import UUID
 
 import structlog
@@ -22,6 +23,16 @@ SECRETS = gauge("notifier_secrets", "Endpoints' secrets, by how they are stored"
 UNREADABLE = counter(
     "notifier_secrets_unreadable", "Times that a message waited because nothing opens its secret"
 )
+
+SKEW = gauge("notifier_clock_skew_seconds", "By how much our clock is ahead of the database's")
+
+
+def clock_compared(skew: timedelta, *, is_too_much: bool) -> None:
+    SKEW.set(skew.total_seconds())
+    if is_too_much:
+        log.error(
+            "clock is wrong, receivers may refuse what we sign", skew_seconds=skew.total_seconds()
+        )
 
 
 def messages_created(number: int) -> None:
@@ -71,6 +82,14 @@ def endpoint_changed(endpoint_id: UUID, what: str) -> None:
 
 def replayed(message_id: str) -> None:
     log.info("webhook message replayed", webhook_message_id=message_id)
+
+
+def replayed_since(endpoint_id: UUID, number: int) -> None:
+    log.info("webhook messages replayed", endpoint_id=endpoint_id, number=number)
+
+
+def test_sent(message_id: str, endpoint_id: UUID) -> None:
+    log.info("test webhook asked for", webhook_message_id=message_id, endpoint_id=endpoint_id)
 
 
 def discarded(number: int) -> None:

@@ -30,12 +30,22 @@ class Work(Protocol):
 
     async def mark_seen(self, message_ids: Sequence[UUID]) -> frozenset[UUID]: ...
 
-    async def find_audience(self, app_ids: Collection[UUID]) -> Mapping[UUID, bool]:
-        """Return the apps that have an enabled endpoint, and whether one of them wants updates."""
+    async def find_audience(
+        self, app_ids: Collection[UUID], *, kept_from: datetime
+    ) -> Mapping[UUID, bool]:
+        """Return the apps that have an endpoint, and whether one of those wants updates.
+
+        One that was disabled before `kept_from` is none.
+        """
         ...
 
-    async def add_messages(self, changes: Sequence[Change], *, at: datetime) -> int:
-        """Add one message per change and endpoint that wants it; return how many are new."""
+    async def add_messages(
+        self, changes: Sequence[Change], *, at: datetime, kept_from: datetime
+    ) -> int:
+        """Add one message per change and endpoint that wants it; return how many are new.
+
+        For an endpoint that is disabled it is kept, to be replayed, and not sent.
+        """
         ...
 
 
@@ -85,12 +95,17 @@ class Endpoints(Protocol):
 
     async def list_endpoints(self, app_id: UUID | None) -> Sequence[Endpoint]: ...
 
+    async def find(self, endpoint_id: UUID) -> Endpoint | None: ...
+
     async def rotate(self, endpoint_id: UUID, *, secret: str, until: datetime) -> bool:
         """Give it a new secret; the present one signs beside it `until` then."""
         ...
 
     async def disable(self, endpoint_id: UUID, *, reason: DisabledReason, at: datetime) -> bool:
-        """Stop sending to it; what waits for it is discarded, what is under way ends."""
+        """Stop sending to it; what waits for it is discarded, what is under way ends.
+
+        Endpoints of its app that want notices are told.
+        """
         ...
 
     async def enable(self, endpoint_id: UUID, *, at: datetime) -> bool:
@@ -104,13 +119,50 @@ class Endpoints(Protocol):
     async def count_secrets(self) -> Mapping[Kept, int]: ...
 
 
+class OtherClock(Protocol):
+    async def now(self) -> datetime:
+        """Return what the machine that keeps the data takes for the time."""
+        ...
+
+
 class Messages(Protocol):
+    async def add_test(
+        self, endpoint_id: UUID, *, message_id: str, body: bytes, at: datetime
+    ) -> bool:
+        """Add a message about no swap, if the endpoint is enabled."""
+        ...
+
+    async def find(self, message_id: str) -> Mapping[str, Any] | None:
+        """Return one with its attempts and its body."""
+        ...
+
+    async def list_of_endpoint(
+        self, endpoint_id: UUID, *, since: datetime, undelivered_only: bool, limit: int
+    ) -> Sequence[Mapping[str, Any]]:
+        """Return what waits for it and what ended since, the newest end first."""
+        ...
+
     async def list_of_swap(self, swap_id: UUID) -> Sequence[Mapping[str, Any]]:
         """Return a swap's messages, oldest first, each with its attempts."""
         ...
 
     async def replay(self, message_id: str, *, at: datetime) -> bool:
         """Make it due again if its endpoint is enabled."""
+        ...
+
+    async def replay_since(
+        self,
+        endpoint_id: UUID,
+        *,
+        since: datetime,
+        undelivered_only: bool,
+        at: datetime,
+        limit: int,
+    ) -> int | None:
+        """Make due again some of what was made since and ended before `at`; return how many.
+
+        None when the endpoint is unknown or disabled.
+        """
         ...
 
     async def discard(self, *, at: datetime) -> int:

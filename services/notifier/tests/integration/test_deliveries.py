@@ -3,177 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
-from typing import Any
 from uuid import uuid4
 
 import pytest
 import standardwebhooks
 from aiohttp import web
-from pydantic import SecretStr
 from sqlalchemy.dialects import postgresql
 
-from services.notifier.tests.factories import NOW, SEALING, a_swap, sealed
-from services.notifier.tests.sink import Sink, answering, hang_up, never_answer, open_sink
-from swap_contracts.swaps import SwapChanged
-from swap_notifier.adapters.deliveries import PostgresDeliveries
-from swap_notifier.adapters.endpoints import PostgresEndpoints
-from swap_notifier.adapters.guard import guarded_connector
-from swap_notifier.adapters.http_sender import HttpSender
-from swap_notifier.adapters.messages import PostgresMessages
+from services.notifier.tests.factories import NOW, a_swap, sealed
+from services.notifier.tests.process_parts import DAY, KEEP, Notifier
+from services.notifier.tests.sink import Sink, answering, hang_up, never_answer
 from swap_notifier.adapters.tables import METADATA
 from swap_notifier.adapters.unit_of_work import PostgresUnitOfWork
-from swap_notifier.domain.endpoints import Endpoint, to_secret
-from swap_notifier.domain.outcomes import Claimed, DisabledReason
+from swap_notifier.domain.endpoints import to_secret
+from swap_notifier.domain.outcomes import DisabledReason
 from swap_notifier.domain.windows import Windows
 from swap_notifier.usecases.create_messages import CreateMessages
-from swap_notifier.usecases.deliver_messages import DeliverMessages
 from swap_notifier.usecases.discard_messages import DiscardMessages
 from swap_notifier.usecases.forget_messages import ForgetMessages
-from swap_notifier.usecases.replay_messages import ReplayMessages
 from swap_notifier.usecases.rotate_secret import RotateSecret
-from swap_runtime.database import Engine, create_engine
+from swap_runtime.database import Engine
 from swap_runtime.sql import sql
-from swap_runtime.supervision import cancelled
-from swap_runtime.wake import Wake
 
 pytestmark = pytest.mark.connected
-FAST = timedelta(milliseconds=20)
-DAY = timedelta(days=1)
-
-
-@pytest.fixture
-async def engine(migrated: Callable[[str], str]) -> AsyncIterator[Engine]:
-    engine = create_engine(SecretStr(migrated("notifier")), application_name="test")
-    async with engine.begin() as connection:
-        await connection.execute(sql("TRUNCATE endpoint, webhook_message, delivery_attempt, inbox"))
-    yield engine
-    await engine.dispose()
-
-
-@pytest.fixture
-async def sink() -> AsyncIterator[Sink]:
-    async with open_sink() as sink:
-        yield sink
-
-
-class Notifier:
-    """One process's parts, with a clock that a test turns."""
-
-    def __init__(self, engine: Engine) -> None:
-        self.engine = engine
-        self.now = NOW
-        self.endpoints = PostgresEndpoints(engine, SEALING)
-        self.messages = PostgresMessages(engine)
-        self.create = CreateMessages(
-            PostgresUnitOfWork(engine, consumer="notifier"),
-            lambda swap: f'{{"sequence":{swap.sequence}}}'.encode(),
-            clock=self.clock,
-        )
-
-    def clock(self) -> datetime:
-        return self.now
-
-    async def endpoint(self, url: str, **members: Any) -> Endpoint:
-        endpoint = Endpoint(
-            **{
-                "id": uuid4(),
-                "app_id": uuid4(),
-                "url": url,
-                "environment": "test",
-                "wants_updates": False,
-                "created_at": NOW,
-                "enabled_from": NOW,
-                "disabled_at": None,
-                "disabled_reason": None,
-                "failing_since": None,
-                **members,
-            }
-        )
-        await self.endpoints.add(endpoint, secret=to_secret(endpoint.id.bytes * 2))
-        return endpoint
-
-    async def tell(self, *swaps: SwapChanged) -> None:
-        await self.create([sealed(swap) for swap in swaps])
-
-    @asynccontextmanager
-    async def delivering(
-        self, *, seconds: float = 5, windows: Windows | None = None
-    ) -> AsyncIterator[DeliverMessages]:
-        """Deliver in the background, as the service does."""
-        connector = guarded_connector(allow_loopback=True)
-        sender = HttpSender(connector, timeout=timedelta(seconds=seconds))
-        due, ended = Wake(), Wake()
-        deliver = DeliverMessages(
-            PostgresDeliveries(self.engine, SEALING),
-            sender,
-            windows or Windows(total_max=64, endpoint_max=8),
-            due=due,
-            ended=ended,
-            attempt_timeout=timedelta(seconds=seconds),
-            clock=self.clock,
-            new_id=uuid4,
-            randbelow=lambda _: 0,
-        )
-
-        async def rounds(work: Callable[[], Awaitable[int]], wake: Wake) -> None:
-            while True:
-                if not await work():
-                    await wake.wait(FAST)
-
-        tasks = [
-            asyncio.create_task(rounds(deliver.begin_due, due)),
-            asyncio.create_task(rounds(deliver.record_ended, ended)),
-        ]
-        try:
-            yield deliver
-        finally:
-            for task in tasks:
-                await cancelled(task)
-            await deliver.finish()
-            await sender.close()
-
-    async def claim_and_die(self, *, seconds: int) -> Sequence[Claimed]:
-        """Claim what is due, as a process that never says what became of it."""
-        return await PostgresDeliveries(self.engine, SEALING).claim(
-            at=self.now,
-            until=self.now + timedelta(seconds=seconds),
-            claim=uuid4(),
-            free=9,
-            rooms={},
-            first_room=9,
-        )
-
-    async def rows(self) -> list[Any]:
-        async with self.engine.connect() as connection:
-            return list(
-                await connection.execute(
-                    sql("SELECT * FROM webhook_message ORDER BY sequence, endpoint_id")
-                )
-            )
-
-    async def until(self, *states: str) -> list[Any]:
-        """Wait until the messages are in these states."""
-        async with asyncio.timeout(20):
-            while sorted(row.state for row in await self.rows()) != sorted(states):  # noqa: ASYNC110
-                await asyncio.sleep(0.01)  # only the database knows
-        return await self.rows()
-
-    async def until_attempted(self, number: int) -> None:
-        async with asyncio.timeout(20):
-            while sum(row.attempts for row in await self.rows()) < number:  # noqa: ASYNC110
-                await asyncio.sleep(0.01)  # only the database knows
-
-    async def listed(self, endpoint: Endpoint) -> Endpoint:
-        (found,) = [e for e in await self.endpoints.list_endpoints(None) if e.id == endpoint.id]
-        return found
-
-
-@pytest.fixture
-def notifier(engine: Engine) -> Notifier:
-    return Notifier(engine)
 
 
 class TestCreating:
@@ -210,6 +63,7 @@ class TestCreating:
         another = CreateMessages(
             PostgresUnitOfWork(notifier.engine, consumer="notifier"),
             lambda _: b"other bytes",
+            keep=KEEP,
             clock=notifier.clock,
         )
 
@@ -219,7 +73,7 @@ class TestCreating:
         assert row.body == b'{"sequence":1}'
 
     async def test_leaves_out_what_happened_before_the_endpoint(self, notifier: Notifier) -> None:
-        endpoint = await notifier.endpoint("http://a.example", enabled_from=NOW + DAY)
+        endpoint = await notifier.endpoint("http://a.example", created_at=NOW + DAY)
 
         await notifier.tell(a_swap(app_id=endpoint.app_id, changed_at=NOW))
 
@@ -241,7 +95,7 @@ class TestDelivering:
         assert (received.id, row.attempts) == (row.id, 1)
         assert received.headers["webhook-event-type"] == "swap.user_transfer_pending"
 
-    async def test_repeats_the_same_id_and_bytes_when_the_answer_was_lost(
+    async def test_n2_repeats_the_same_id_and_bytes_when_the_answer_was_lost(
         self, notifier: Notifier, sink: Sink
     ) -> None:
         endpoint = await notifier.endpoint(sink.at("/hooks", hang_up))
@@ -259,7 +113,7 @@ class TestDelivering:
         earlier, later = (int(r.headers["svix-timestamp"]) for r in (first, second))
         assert later - earlier == 5
 
-    async def test_follows_the_schedule_and_then_gives_up(
+    async def test_n1_follows_the_schedule_and_then_gives_up(
         self, notifier: Notifier, sink: Sink
     ) -> None:
         endpoint = await notifier.endpoint(sink.at("/hooks", answering(500)))
@@ -277,7 +131,7 @@ class TestDelivering:
         assert len(sink.received) == 8
         assert [entry["http_status"] for entry in shown["log"]] == [500] * 8
 
-    async def test_a_dead_and_a_slow_endpoint_cost_the_others_nothing(
+    async def test_n1_a_dead_and_a_slow_endpoint_cost_the_others_nothing(
         self, notifier: Notifier, sink: Sink
     ) -> None:
         dead = await notifier.endpoint(sink.at("/dead", never_answer))
@@ -320,7 +174,9 @@ class TestDelivering:
 
 
 class TestEndpoints:
-    async def test_one_that_is_gone_gets_nothing_more(self, notifier: Notifier, sink: Sink) -> None:
+    async def test_n15_one_that_is_gone_gets_nothing_more(
+        self, notifier: Notifier, sink: Sink
+    ) -> None:
         endpoint = await notifier.endpoint(sink.at("/hooks", answering(410)))
         gone = Windows(total_max=1, endpoint_max=1)
         await notifier.tell(*(a_swap(app_id=endpoint.app_id) for _ in range(3)))
@@ -332,7 +188,7 @@ class TestEndpoints:
         assert len(sink.received) == 1
         assert (await notifier.listed(endpoint)).disabled_reason == "gone"
 
-    async def test_one_that_fails_for_five_days_is_disabled(
+    async def test_n12_one_that_fails_for_five_days_is_disabled(
         self, notifier: Notifier, sink: Sink
     ) -> None:
         endpoint = await notifier.endpoint(sink.at("/hooks", answering(500)))
@@ -359,7 +215,7 @@ class TestEndpoints:
 
         assert (await notifier.listed(endpoint)).failing_since is None
 
-    async def test_one_disabled_while_a_retry_waits_is_not_sent_to(
+    async def test_n13_one_disabled_while_a_retry_waits_is_not_sent_to(
         self, notifier: Notifier, sink: Sink
     ) -> None:
         endpoint = await notifier.endpoint(sink.at("/hooks", answering(500)))
@@ -376,7 +232,7 @@ class TestEndpoints:
 
         assert len(sink.received) == 1
 
-    async def test_one_disabled_while_an_attempt_is_out_is_not_tried_again(
+    async def test_n13_one_disabled_while_an_attempt_is_out_is_not_tried_again(
         self, notifier: Notifier, sink: Sink
     ) -> None:
         go_on = asyncio.Event()
@@ -455,7 +311,7 @@ class TestEndpoints:
         (row,) = await notifier.rows()
         assert row.state == "discarded"
 
-    async def test_a_rotated_secret_signs_beside_the_old_one_for_a_day(
+    async def test_n8_a_rotated_secret_signs_beside_the_old_one_for_a_day(
         self, notifier: Notifier, sink: Sink
     ) -> None:
         endpoint = await notifier.endpoint(sink.at("/hooks"))
@@ -483,29 +339,27 @@ class TestEndpoints:
 class TestReplaying:
     async def test_sends_the_same_message_again(self, notifier: Notifier, sink: Sink) -> None:
         endpoint = await notifier.endpoint(sink.at("/hooks"))
-        replay = ReplayMessages(notifier.messages, clock=notifier.clock)
 
         async with notifier.delivering():
             await notifier.tell(a_swap(app_id=endpoint.app_id))
             (row,) = await notifier.until("delivered")
-            assert await replay(row.id)
+            assert await notifier.replay.one(row.id)
             first, second = await sink.until(2)
 
         assert (first.id, first.body) == (second.id, second.body)
 
     async def test_needs_an_enabled_endpoint(self, notifier: Notifier) -> None:
         endpoint = await notifier.endpoint("http://a.example")
-        replay = ReplayMessages(notifier.messages, clock=notifier.clock)
         await notifier.tell(a_swap(app_id=endpoint.app_id))
         (row,) = await notifier.rows()
         await notifier.endpoints.disable(endpoint.id, reason=DisabledReason.OPERATOR, at=NOW)
 
-        refused = await replay(row.id)
+        refused = await notifier.replay.one(row.id)
         await notifier.endpoints.enable(endpoint.id, at=NOW)
 
         assert not refused
-        assert await replay(row.id)
-        assert not await replay("msg_unknown")
+        assert await notifier.replay.one(row.id)
+        assert not await notifier.replay.one("msg_unknown")
 
 
 class TestForgetting:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -14,17 +14,11 @@ import standardwebhooks
 from aiohttp import web
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from services.notifier.tests.factories import NOW, SECRET, a_claim
-from services.notifier.tests.sink import Sink, answering, hang_up, never_answer, open_sink
+from services.notifier.tests.factories import INSIDE, NOW, SECRET, a_claim
+from services.notifier.tests.sink import Sink, answering, hang_up, never_answer
 from swap_notifier.adapters.guard import guarded_connector
 from swap_notifier.adapters.http_sender import HttpSender, retry_after_of
 from swap_notifier.domain.outcomes import Answer
-
-
-@pytest.fixture
-async def sink() -> AsyncIterator[Sink]:
-    async with open_sink() as sink:
-        yield sink
 
 
 @asynccontextmanager
@@ -40,6 +34,15 @@ async def a_sender(
 async def attempt(url: str, **how: Any) -> Answer:
     async with a_sender(**how) as sender:
         return await sender.send(a_claim(url=url), at=datetime.now(UTC))
+
+
+@asynccontextmanager
+async def receiving(
+    talk: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]],
+) -> AsyncIterator[int]:
+    """Listen below HTTP, and return the port."""
+    async with await asyncio.start_server(talk, "127.0.0.1", 0) as server:
+        yield server.sockets[0].getsockname()[1]
 
 
 class FlippingNames(AbstractResolver):
@@ -68,7 +71,7 @@ class FlippingNames(AbstractResolver):
 
 
 class TestSend:
-    async def test_sends_the_stored_bytes_signed(self, sink: Sink) -> None:
+    async def test_n10_sends_the_stored_bytes_signed(self, sink: Sink) -> None:
         answer = await attempt(sink.at("/"))
 
         (received,) = sink.received
@@ -92,8 +95,9 @@ class TestSend:
 
         assert len(set(ports)) == 1
 
-    async def test_does_not_follow_a_redirect(self, sink: Sink) -> None:
-        url = sink.at("/", answering(302, location=f"{sink.url}/elsewhere"))
+    @pytest.mark.parametrize("elsewhere", ["{sink}/elsewhere", "http://169.254.169.254/latest"])
+    async def test_n4_does_not_follow_a_redirect(self, sink: Sink, elsewhere: str) -> None:
+        url = sink.at("/", answering(302, location=elsewhere.format(sink=sink.url)))
 
         answer = await attempt(url)
 
@@ -107,14 +111,14 @@ class TestSend:
         assert answer.http_status is None
         assert answer.error
 
-    async def test_gives_up_on_a_receiver_that_hangs(self, sink: Sink) -> None:
+    async def test_n3_gives_up_on_a_receiver_that_hangs(self, sink: Sink) -> None:
         answer = await attempt(sink.at("/", never_answer), seconds=0.2)
 
         assert answer.http_status is None
         assert answer.error is not None
         assert "Timeout" in answer.error
 
-    async def test_does_not_wait_for_a_body_that_drips(self, sink: Sink) -> None:
+    async def test_n3_does_not_wait_for_a_body_that_drips(self, sink: Sink) -> None:
         async def drip(request: web.Request) -> web.StreamResponse:
             response = web.StreamResponse()
             await response.prepare(request)
@@ -127,7 +131,7 @@ class TestSend:
 
         assert answer.http_status == 200
 
-    async def test_reads_no_more_than_a_little(self, sink: Sink) -> None:
+    async def test_n3_reads_no_more_than_a_little(self, sink: Sink) -> None:
         written = 0
 
         async def flood(request: web.Request) -> web.StreamResponse:
@@ -144,10 +148,22 @@ class TestSend:
         assert answer.http_status == 200
         assert written < 50_000_000
 
-    async def test_hears_retry_after(self, sink: Sink) -> None:
+    async def test_n15_hears_retry_after(self, sink: Sink) -> None:
         answer = await attempt(sink.at("/", answering(503, retry_after="17")))
 
         assert answer.retry_after == timedelta(seconds=17)
+
+    async def test_n3_gives_up_on_headers_that_drip(self) -> None:
+        async def drip(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            writer.write(b"HTTP/1.1 200 OK\r\nx: ")
+            while not writer.is_closing():
+                writer.write(b"x")
+                await asyncio.sleep(0.05)
+
+        async with receiving(drip) as port:
+            answer = await attempt(f"http://127.0.0.1:{port}/", seconds=0.5)
+
+        assert answer.http_status is None
 
     @pytest.mark.parametrize("status", [200, 500])
     async def test_hears_it_only_from_one_that_asks_for_time(self, sink: Sink, status: int) -> None:
@@ -158,7 +174,7 @@ class TestSend:
 
 class TestGuard:
     @pytest.mark.parametrize("address", ["127.0.0.1", "10.0.0.1", "169.254.169.254", "::1", "::"])
-    async def test_refuses_a_name_that_turns_inside_after_it_was_checked(
+    async def test_n6_refuses_a_name_that_turns_inside_after_it_was_checked(
         self, sink: Sink, address: str
     ) -> None:
         names = FlippingNames(address, int(sink.url.rpartition(":")[2]))
@@ -170,13 +186,43 @@ class TestGuard:
         assert sink.received == []
 
     @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "127.1", "2130706433", "[::1]"])
-    async def test_refuses_every_spelling_of_this_machine(self, sink: Sink, host: str) -> None:
+    async def test_n7_refuses_every_spelling_of_this_machine(self, sink: Sink, host: str) -> None:
         port = sink.url.rpartition(":")[2]
 
         answer = await attempt(f"http://{host}:{port}/", loopback=False)
 
         assert answer.http_status is None
         assert sink.received == []
+
+    @pytest.mark.parametrize("address", INSIDE)
+    async def test_n5_dials_nothing_that_leads_inside(self, address: str) -> None:
+        names = FlippingNames(address.partition("%")[0], 80)
+
+        answer = await attempt("http://hooks.example.com/", loopback=False, resolver=names)
+
+        assert answer.http_status is None
+        assert "not a public address" in (answer.error or "")
+
+    async def test_n6_keeps_the_name_of_what_it_dials_by_its_address(self, sink: Sink) -> None:
+        names = FlippingNames("127.0.0.1", int(sink.url.rpartition(":")[2]))
+
+        await attempt("http://hooks.example.com/", resolver=names)
+
+        (received,) = sink.received
+        assert received.headers["host"] == "hooks.example.com"
+
+    async def test_n6_names_the_server_in_the_greeting_of_tls(self) -> None:
+        greeting = asyncio.get_running_loop().create_future()
+
+        async def listen(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            greeting.set_result(await reader.read(4096))
+            writer.close()
+
+        async with receiving(listen) as port:
+            names = FlippingNames("127.0.0.1", port)
+            await attempt(f"https://hooks.example.com:{port}/", resolver=names)
+
+        assert b"hooks.example.com" in await greeting
 
 
 class TestRetryAfterOf:

@@ -22,7 +22,7 @@ from services.notifier.tests.factories import (
     a_swap,
     sealed,
 )
-from services.notifier.tests.sink import Sink, open_sink
+from services.notifier.tests.sink import Sink
 from swap_contracts.swaps import SwapChanged
 from swap_contracts.topics import SWAP_CHANGED
 from swap_runtime.clock import utc_now
@@ -104,12 +104,6 @@ async def environment(
     }
 
 
-@pytest.fixture
-async def sink() -> AsyncIterator[Sink]:
-    async with open_sink() as sink:
-        yield sink
-
-
 def write_catalogue(path: str, **members: Any) -> None:
     Path(path).write_text(json.dumps(a_catalogue_document() | members))  # every JSON is YAML
 
@@ -147,7 +141,7 @@ class TestProcess:
         assert json.loads(received.body)["swap"]["id"] == str(swap.swap_id)
         assert [message["sequence"] for message in listed["messages"]] == [1, 2]
 
-    async def test_sends_the_same_message_again_after_a_crash(
+    async def test_n16_sends_the_same_message_again_after_a_crash(
         self, environment: dict[str, str], broker: Broker, sink: Sink
     ) -> None:
         async with a_process(environment, CRASH_AT="notifier.after_post:1") as process:
@@ -161,6 +155,33 @@ class TestProcess:
         assert (first.id, first.body) == (second.id, second.body)
         for received in (first, second):
             standardwebhooks.Webhook(endpoint["secret"]).verify(received.body, received.headers)
+
+    async def test_an_operator_tests_replays_and_reads_what_was_sent(
+        self, environment: dict[str, str], sink: Sink
+    ) -> None:
+        async with a_process(environment) as process:
+            endpoint = await an_endpoint(process, sink.at("/hooks"))
+            at = f"/endpoints/{endpoint['id']}"
+            tested = await process.admin("POST", f"{at}/test")
+            await sink.until(1)
+            path = f"/messages/{tested['message_id']}"
+            async with asyncio.timeout(10):
+                while (shown := await process.admin("GET", path))["state"] != "delivered":  # noqa: ASYNC110
+                    await asyncio.sleep(0.05)  # only the database knows
+            asked = {"since": "2026-01-01T00:00:00Z"}
+            replayed = await process.admin("POST", f"{at}/replay", asked)
+            first, second = await sink.until(2)
+            listed = await process.admin("GET", f"{at}/messages?undelivered_only=false")
+            with pytest.raises(AssertionError, match="since: "):
+                await process.admin("POST", f"{at}/replay", {"since": "yesterday"})
+            with pytest.raises(AssertionError, match="no such endpoint"):
+                await process.admin("GET", f"/endpoints/{uuid4()}/messages")
+
+        assert (first.id, first.body) == (second.id, second.body)
+        assert json.loads(shown["body"])["swap"]["status"] == "user_transfer_pending"
+        assert replayed["replayed"] == 1
+        assert [message["id"] for message in listed["messages"]] == [tested["message_id"]]
+        standardwebhooks.Webhook(endpoint["secret"]).verify(first.body, first.headers)
 
     async def test_takes_only_https_where_the_catalogue_is_live(
         self, environment: dict[str, str]

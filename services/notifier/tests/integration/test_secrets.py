@@ -56,6 +56,7 @@ class Store:
             url="http://a.example",
             environment="test",
             wants_updates=False,
+            wants_notices=False,
             created_at=NOW,
             enabled_from=NOW,
             disabled_at=None,
@@ -81,7 +82,10 @@ class Store:
     async def signing(self, endpoint: Endpoint) -> dict[UUID, tuple[str, ...]]:
         """Tell an endpoint something, and return what signs for whom."""
         create = CreateMessages(
-            PostgresUnitOfWork(self.engine, consumer="notifier"), lambda _: b"{}", clock=lambda: NOW
+            PostgresUnitOfWork(self.engine, consumer="notifier"),
+            lambda _: b"{}",
+            keep=timedelta(days=30),
+            clock=lambda: NOW,
         )
         await create([sealed(a_swap(app_id=endpoint.app_id))])
         claimed = await PostgresDeliveries(self.engine, self.sealing).claim(

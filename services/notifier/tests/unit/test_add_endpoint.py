@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from services.notifier.tests.factories import NOW
+from services.notifier.tests.factories import INSIDE, NOW
 from swap_notifier.domain.endpoints import Endpoint
 from swap_notifier.domain.outcomes import DisabledReason
 from swap_notifier.domain.urls import UrlRefused
@@ -35,15 +35,20 @@ class NoEndpoints:
         return False
 
 
-class PublicNames:
+class OneName:
+    def __init__(self, *addresses: str) -> None:
+        self.found = addresses
+
     async def addresses(self, host: str, port: int) -> Sequence[str]:
-        return ["93.184.215.14"]
+        return self.found
 
 
-def adding(endpoints: NoEndpoints, environment: str) -> AddEndpoint:
+def adding(
+    endpoints: NoEndpoints, environment: str, *, leads_to: Sequence[str] = ("93.184.215.14",)
+) -> AddEndpoint:
     return AddEndpoint(
         endpoints,
-        PublicNames(),
+        OneName(*leads_to),
         environment=environment,
         allow_loopback=False,
         clock=lambda: NOW,
@@ -72,6 +77,19 @@ class TestAddEndpoint:
         with pytest.raises(UrlRefused, match="must be https"):
             await adding(endpoints, "live")(
                 app_id=uuid4(), url="http://hooks.example.com/", wants_updates=False
+            )
+
+        assert endpoints.added == []
+
+    @pytest.mark.parametrize("address", INSIDE)
+    async def test_n5_refuses_a_name_that_leads_inside_also_beside_others(
+        self, address: str
+    ) -> None:
+        endpoints = NoEndpoints()
+
+        with pytest.raises(UrlRefused, match="not public"):
+            await adding(endpoints, "test", leads_to=("93.184.215.14", address))(
+                app_id=uuid4(), url="https://hooks.example.com/", wants_updates=False
             )
 
         assert endpoints.added == []

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID, uuid4
 
 from services.notifier.tests.factories import NOW, a_swap, sealed
@@ -24,10 +24,14 @@ class FakeWork:
         self.seen |= fresh
         return fresh
 
-    async def find_audience(self, app_ids: Collection[UUID]) -> Mapping[UUID, bool]:
+    async def find_audience(
+        self, app_ids: Collection[UUID], *, kept_from: datetime
+    ) -> Mapping[UUID, bool]:
         return {app: wants for app, wants in self.audience.items() if app in app_ids}
 
-    async def add_messages(self, changes: Sequence[Change], *, at: datetime) -> int:
+    async def add_messages(
+        self, changes: Sequence[Change], *, at: datetime, kept_from: datetime
+    ) -> int:
         self.added += changes
         return len(changes)
 
@@ -47,7 +51,9 @@ class Renderer:
 
 async def created(work: FakeWork, *swaps: SwapChanged) -> tuple[list[str], int]:
     renderer = Renderer()
-    await CreateMessages(work, renderer, clock=lambda: NOW)([sealed(swap) for swap in swaps])
+    await CreateMessages(work, renderer, keep=timedelta(days=30), clock=lambda: NOW)(
+        [sealed(swap) for swap in swaps]
+    )
     return [change.event_type for change in work.added], len(renderer.rendered)
 
 

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from swap_notifier import observe
 from swap_notifier.adapters import statements
+from swap_notifier.adapters.disabling import disable
 from swap_notifier.adapters.rows import outcome_row, to_claimed
 from swap_notifier.adapters.sealing import Sealing, Unreadable
 from swap_notifier.domain.outcomes import Claimed, DisabledReason, Outcome
@@ -72,7 +73,4 @@ class PostgresDeliveries:
             rows = columns([outcome_row(outcome) for outcome in outcomes])
             await connection.execute(statements.RECORD, rows)
             for reason, endpoint_ids in disabled.items():
-                values = {"ids": sorted(endpoint_ids), "at": at, "reason": reason.value}
-                await connection.execute(statements.DISABLE, values)
-            if disabled:
-                await connection.execute(statements.DISCARD, {"at": at})
+                await disable(connection, sorted(endpoint_ids), reason=reason, at=at)

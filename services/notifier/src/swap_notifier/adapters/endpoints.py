@@ -9,6 +9,7 @@ from datetime import datetime
 from uuid import UUID
 
 from swap_notifier.adapters import statements
+from swap_notifier.adapters.disabling import disable
 from swap_notifier.adapters.rows import to_endpoint
 from swap_notifier.adapters.sealing import Sealing, Unreadable
 from swap_notifier.domain.endpoints import Endpoint, Kept
@@ -33,6 +34,12 @@ class PostgresEndpoints:
             rows = await connection.execute(statements.ENDPOINTS, {"app_id": app_id})
             return [to_endpoint(row) for row in rows]
 
+    async def find(self, endpoint_id: UUID) -> Endpoint | None:
+        async with reading(self._engine) as connection:
+            rows = await connection.execute(statements.ENDPOINT, {"id": endpoint_id})
+            row = rows.one_or_none()
+        return None if row is None else to_endpoint(row)
+
     async def rotate(self, endpoint_id: UUID, *, secret: str, until: datetime) -> bool:
         async with transaction(self._engine) as connection:
             sealed = self._sealing.seal(secret, endpoint_id=endpoint_id)
@@ -41,10 +48,7 @@ class PostgresEndpoints:
 
     async def disable(self, endpoint_id: UUID, *, reason: DisabledReason, at: datetime) -> bool:
         async with transaction(self._engine) as connection:
-            values = {"ids": [endpoint_id], "reason": reason.value, "at": at}
-            found = await connection.scalar(statements.DISABLE, values)
-            await connection.execute(statements.DISCARD, {"at": at})
-            return found is not None
+            return bool(await disable(connection, [endpoint_id], reason=reason, at=at))
 
     async def enable(self, endpoint_id: UUID, *, at: datetime) -> bool:
         async with transaction(self._engine) as connection:

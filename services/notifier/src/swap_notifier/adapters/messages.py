@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from swap_notifier.adapters import statements
+from swap_notifier.domain.events import TEST
 from swap_runtime.database import Engine, reading, transaction
 
 
@@ -19,6 +20,63 @@ class PostgresMessages:
         async with reading(self._engine) as connection:
             rows = await connection.execute(statements.MESSAGES_OF_SWAP, {"swap_id": swap_id})
             return [row._asdict() for row in rows]
+
+    async def list_of_endpoint(
+        self, endpoint_id: UUID, *, since: datetime, undelivered_only: bool, limit: int
+    ) -> Sequence[Mapping[str, Any]]:
+        values = {
+            "endpoint_id": endpoint_id,
+            "since": since,
+            "undelivered_only": undelivered_only,
+            "limit": limit,
+        }
+        async with reading(self._engine) as connection:
+            rows = await connection.execute(statements.MESSAGES_OF_ENDPOINT, values)
+            return [row._asdict() for row in rows]
+
+    async def find(self, message_id: str) -> Mapping[str, Any] | None:
+        async with reading(self._engine) as connection:
+            rows = await connection.execute(statements.MESSAGE, {"id": message_id})
+            row = rows.one_or_none()
+        return None if row is None else row._asdict()
+
+    async def add_test(
+        self, endpoint_id: UUID, *, message_id: str, body: bytes, at: datetime
+    ) -> bool:
+        values = {
+            "id": endpoint_id,
+            "message_id": message_id,
+            "event_type": TEST,
+            "body": body,
+            "at": at,
+        }
+        async with transaction(self._engine) as connection:
+            added = await connection.scalar(statements.ADD_TEST, values)
+            await connection.execute(statements.NOTIFY)
+            return added is not None
+
+    async def replay_since(
+        self,
+        endpoint_id: UUID,
+        *,
+        since: datetime,
+        undelivered_only: bool,
+        at: datetime,
+        limit: int,
+    ) -> int | None:
+        values = {
+            "endpoint_id": endpoint_id,
+            "since": since,
+            "undelivered_only": undelivered_only,
+            "at": at,
+            "limit": limit,
+        }
+        async with transaction(self._engine) as connection:
+            if not await connection.scalar(statements.IS_ENABLED, {"id": endpoint_id}):
+                return None
+            made_due = await connection.scalars(statements.REPLAY_SINCE, values)
+            await connection.execute(statements.NOTIFY)
+            return len(made_due)
 
     async def replay(self, message_id: str, *, at: datetime) -> bool:
         async with transaction(self._engine) as connection:

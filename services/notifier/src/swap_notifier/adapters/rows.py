@@ -57,6 +57,7 @@ def to_endpoint(row: Row) -> Endpoint:
         url=row.url,
         environment=row.environment,
         wants_updates=row.wants_updates,
+        wants_notices=row.wants_notices,
         created_at=row.created_at,
         enabled_from=row.enabled_from,
         disabled_at=row.disabled_at,

@@ -8,26 +8,35 @@ MESSAGES_DUE: Final = "notifier_messages_due"
 
 AUDIENCE: Final = sql("""
 SELECT app_id, bool_or(wants_updates) AS wants_updates
-FROM endpoint WHERE app_id = ANY(:app_ids) AND disabled_at IS NULL GROUP BY app_id
+FROM endpoint
+WHERE app_id = ANY(:app_ids) AND (disabled_at IS NULL OR disabled_at > :kept_from) GROUP BY app_id
 """)
 # The id says which endpoint is told which change, so it is the same however often that is asked.
+# What happens while an endpoint is disabled is kept for it as discarded, for as long as messages
+# are kept at all, so that it can be replayed.
 ADD_MESSAGES: Final = sql("""
 INSERT INTO webhook_message (id, swap_id, endpoint_id, sequence, app_id, event_type, body, state,
-                             attempts, due_at, created_at)
+                             attempts, due_at, created_at, ended_at)
 SELECT 'msg_' || left(encode(sha256(convert_to(
          concat_ws('/', endpoint.id, new.swap_id, new.sequence), 'UTF8')), 'hex'), 32),
-       new.swap_id, endpoint.id, new.sequence, new.app_id, new.event_type, new.body, 'waiting',
-       0, :at, :at
+       new.swap_id, endpoint.id, new.sequence, new.app_id, new.event_type, new.body,
+       CASE WHEN told.at_once THEN 'waiting' ELSE 'discarded' END, 0, :at, :at,
+       CASE WHEN told.at_once THEN NULL ELSE CAST(:at AS timestamptz) END
 FROM unnest(CAST(:app_id AS uuid[]), CAST(:swap_id AS uuid[]), CAST(:sequence AS int[]),
             CAST(:event_type AS text[]), CAST(:changed_at AS timestamptz[]),
             CAST(:body AS bytea[]))
      AS new(app_id, swap_id, sequence, event_type, changed_at, body)
-JOIN endpoint ON endpoint.app_id = new.app_id AND endpoint.disabled_at IS NULL
-             AND endpoint.enabled_from <= new.changed_at
+JOIN endpoint ON endpoint.app_id = new.app_id
+             AND (endpoint.disabled_at IS NULL OR endpoint.disabled_at > :kept_from)
+             AND endpoint.created_at <= new.changed_at
              AND (endpoint.wants_updates OR new.event_type <> :updated)
+CROSS JOIN LATERAL (
+  SELECT endpoint.disabled_at IS NULL AND endpoint.enabled_from <= new.changed_at AS at_once
+) AS told
 ORDER BY new.swap_id, endpoint.id, new.sequence
 ON CONFLICT (swap_id, endpoint_id, sequence) DO NOTHING
 """)
+DATABASE_NOW: Final = sql("SELECT clock_timestamp()")
 NOTIFY: Final = sql(f"SELECT pg_notify('{MESSAGES_DUE}', '')")
 
 # First the endpoints for which something waits, found by jumping along the index; of each the
@@ -104,13 +113,20 @@ WHERE endpoint.id = latest.endpoint_id
 """)
 
 ADD_ENDPOINT: Final = sql("""
-INSERT INTO endpoint (id, app_id, url, environment, wants_updates, secret, created_at, enabled_from)
-VALUES (:id, :app_id, :url, :environment, :wants_updates, :secret, :created_at, :enabled_from)
+INSERT INTO endpoint (id, app_id, url, environment, wants_updates, wants_notices, secret,
+                      created_at, enabled_from)
+VALUES (:id, :app_id, :url, :environment, :wants_updates, :wants_notices, :secret,
+        :created_at, :enabled_from)
 """)
 ENDPOINTS: Final = sql("""
-SELECT id, app_id, url, environment, wants_updates, created_at, enabled_from, disabled_at,
-       disabled_reason, failing_since
+SELECT id, app_id, url, environment, wants_updates, wants_notices, created_at, enabled_from,
+       disabled_at, disabled_reason, failing_since
 FROM endpoint WHERE CAST(:app_id AS uuid) IS NULL OR app_id = :app_id ORDER BY created_at, id
+""")
+ENDPOINT: Final = sql("""
+SELECT id, app_id, url, environment, wants_updates, wants_notices, created_at, enabled_from,
+       disabled_at, disabled_reason, failing_since
+FROM endpoint WHERE id = :id
 """)
 ROTATE: Final = sql("""
 UPDATE endpoint SET previous_secret = secret, previous_secret_until = :until, secret = :secret
@@ -139,7 +155,21 @@ WHERE stored.secret IS NOT NULL GROUP BY key_id
 DISABLE: Final = sql("""
 UPDATE endpoint SET disabled_at = coalesce(disabled_at, :at),
                     disabled_reason = coalesce(disabled_reason, :reason)
-WHERE id = ANY(:ids) RETURNING id
+WHERE id = ANY(:ids)
+RETURNING id, app_id, url, disabled_at, disabled_reason, failing_since,
+          old.disabled_at IS NULL AS was_enabled
+""")
+ADD_NOTICES: Final = sql("""
+INSERT INTO webhook_message (id, endpoint_id, sequence, app_id, event_type, body, state, attempts,
+                             due_at, created_at)
+SELECT 'msg_' || left(encode(sha256(convert_to(
+         concat_ws('/', endpoint.id, lost.id, CAST(:at AS timestamptz)), 'UTF8')), 'hex'), 32),
+       endpoint.id, 0, endpoint.app_id, :event_type, lost.body, 'waiting', 0, :at, :at
+FROM unnest(CAST(:id AS uuid[]), CAST(:app_id AS uuid[]), CAST(:body AS bytea[]))
+     AS lost(id, app_id, body)
+JOIN endpoint ON endpoint.app_id = lost.app_id AND endpoint.disabled_at IS NULL
+             AND endpoint.wants_notices
+ON CONFLICT (id) DO NOTHING
 """)
 # What is under way keeps its claim, and RECORD ends it. A claim that is over is a dead process's.
 DISCARD: Final = sql("""
@@ -157,14 +187,40 @@ UPDATE endpoint SET enabled_from = :at, disabled_at = NULL, disabled_reason = NU
 WHERE id = :id RETURNING id
 """)
 
-MESSAGES_OF_SWAP: Final = sql("""
-SELECT m.id, m.endpoint_id, m.sequence, m.event_type, m.state, m.attempts, m.due_at,
-       m.created_at, m.ended_at,
-       coalesce((SELECT jsonb_agg(jsonb_build_object(
-           'attempt', a.attempt, 'at', a.at, 'milliseconds', a.milliseconds,
-           'http_status', a.http_status, 'error', a.error) ORDER BY a.id)
-         FROM delivery_attempt AS a WHERE a.message_id = m.id), '[]') AS log
-FROM webhook_message AS m WHERE m.swap_id = :swap_id ORDER BY m.sequence, m.endpoint_id
+ADD_TEST: Final = sql("""
+INSERT INTO webhook_message (id, endpoint_id, sequence, app_id, event_type, body, state, attempts,
+                             due_at, created_at)
+SELECT :message_id, id, 0, app_id, :event_type, :body, 'waiting', 0, :at, :at
+FROM endpoint WHERE id = :id AND disabled_at IS NULL RETURNING id
+""")
+
+_SHOWN: Final = """
+m.id, m.swap_id, m.endpoint_id, m.sequence, m.event_type, m.state, m.attempts, m.due_at,
+m.created_at, m.ended_at,
+coalesce((SELECT jsonb_agg(jsonb_build_object(
+    'attempt', a.attempt, 'at', a.at, 'milliseconds', a.milliseconds,
+    'http_status', a.http_status, 'error', a.error) ORDER BY a.id)
+  FROM delivery_attempt AS a WHERE a.message_id = m.id), '[]') AS log
+"""
+MESSAGES_OF_SWAP: Final = sql(f"""
+SELECT {_SHOWN} FROM webhook_message AS m WHERE m.swap_id = :swap_id
+ORDER BY m.sequence, m.endpoint_id
+""")
+# Two indexes: what waits is found by when it is due, what ended by when that was.
+MESSAGES_OF_ENDPOINT: Final = sql(f"""
+SELECT {_SHOWN} FROM webhook_message AS m
+WHERE m.id IN (
+  (SELECT w.id FROM webhook_message AS w
+   WHERE w.endpoint_id = :endpoint_id AND w.state = 'waiting' ORDER BY w.due_at LIMIT :limit)
+  UNION ALL
+  (SELECT e.id FROM webhook_message AS e
+   WHERE e.endpoint_id = :endpoint_id AND e.ended_at >= :since
+     AND (e.state <> 'delivered' OR NOT :undelivered_only)
+   ORDER BY e.ended_at DESC LIMIT :limit)
+) ORDER BY m.ended_at DESC NULLS FIRST, m.id
+""")
+MESSAGE: Final = sql(f"""
+SELECT {_SHOWN}, convert_from(m.body, 'UTF8') AS body FROM webhook_message AS m WHERE m.id = :id
 """)
 REPLAY: Final = sql("""
 UPDATE webhook_message AS m
@@ -173,8 +229,25 @@ FROM endpoint
 WHERE m.id = :id AND endpoint.id = m.endpoint_id AND endpoint.disabled_at IS NULL
 RETURNING m.id
 """)
+# What ended since the replay began is not replayed again, so that it comes to an end. Each is due
+# when it was made, which keeps their order.
+REPLAY_SINCE: Final = sql("""
+UPDATE webhook_message AS m
+SET state = 'waiting', attempts = 0, due_at = m.created_at, claim = NULL, ended_at = NULL
+WHERE m.id IN (
+  SELECT e.id FROM endpoint JOIN webhook_message AS e ON e.endpoint_id = endpoint.id
+  WHERE endpoint.id = :endpoint_id AND endpoint.disabled_at IS NULL
+    AND e.ended_at >= :since AND e.ended_at < :at AND e.created_at >= :since
+    AND (e.state <> 'delivered' OR NOT :undelivered_only)
+  ORDER BY e.ended_at LIMIT :limit FOR UPDATE OF e
+) RETURNING m.id
+""")
+IS_ENABLED: Final = sql("SELECT disabled_at IS NULL FROM endpoint WHERE id = :id")
 FORGET: Final = sql("""
 DELETE FROM webhook_message WHERE id IN (
-  SELECT id FROM webhook_message WHERE ended_at < :before ORDER BY ended_at LIMIT :limit
+  SELECT old.id FROM endpoint CROSS JOIN LATERAL (
+    SELECT m.id FROM webhook_message AS m
+    WHERE m.endpoint_id = endpoint.id AND m.ended_at < :before ORDER BY m.ended_at LIMIT :limit
+  ) AS old LIMIT :limit
 ) RETURNING id
 """)

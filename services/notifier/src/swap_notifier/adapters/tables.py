@@ -33,6 +33,7 @@ class EndpointRow(Table, table=True):
     url: str = Field(sa_column=Column(Text, nullable=False))
     environment: str = Field(sa_column=Column(Text, nullable=False))
     wants_updates: bool = Field(sa_column=Column(Boolean, nullable=False))
+    wants_notices: bool = Field(sa_column=Column(Boolean, nullable=False))
     secret: str = Field(sa_column=Column(Text, nullable=False))
     previous_secret: str | None = Field(sa_column=Column(Text))
     previous_secret_until: datetime | None = Field(sa_column=Column(DateTime(timezone=True)))
@@ -47,7 +48,7 @@ class MessageRow(Table, table=True):
     __tablename__ = "webhook_message"
 
     id: str = Field(sa_column=Column(Text, primary_key=True))
-    swap_id: UUID = Field(sa_column=Column(Uuid, nullable=False))
+    swap_id: UUID | None = Field(sa_column=Column(Uuid))
     endpoint_id: UUID = Field(sa_column=Column(Uuid, nullable=False))
     sequence: int = Field(sa_column=Column(Integer, nullable=False))
     app_id: UUID = Field(sa_column=Column(Uuid, nullable=False))

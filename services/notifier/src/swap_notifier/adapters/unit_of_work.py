@@ -24,13 +24,18 @@ class PostgresWork:
     async def mark_seen(self, message_ids: Sequence[UUID]) -> frozenset[UUID]:
         return await mark_seen(self._connection, self._consumer, message_ids)
 
-    async def find_audience(self, app_ids: Collection[UUID]) -> Mapping[UUID, bool]:
-        rows = await self._connection.execute(statements.AUDIENCE, {"app_ids": list(app_ids)})
+    async def find_audience(
+        self, app_ids: Collection[UUID], *, kept_from: datetime
+    ) -> Mapping[UUID, bool]:
+        values = {"app_ids": list(app_ids), "kept_from": kept_from}
+        rows = await self._connection.execute(statements.AUDIENCE, values)
         return {row.app_id: row.wants_updates for row in rows}
 
-    async def add_messages(self, changes: Sequence[Change], *, at: datetime) -> int:
+    async def add_messages(
+        self, changes: Sequence[Change], *, at: datetime, kept_from: datetime
+    ) -> int:
         rows = columns([change_row(change) for change in changes])
-        values = {**rows, "at": at, "updated": UPDATED}
+        values = {**rows, "at": at, "kept_from": kept_from, "updated": UPDATED}
         added = await self._connection.execute(statements.ADD_MESSAGES, values)
         if added.changed:
             await self._connection.execute(statements.NOTIFY)

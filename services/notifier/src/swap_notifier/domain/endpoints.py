@@ -24,6 +24,7 @@ class Endpoint:
     url: str
     environment: str
     wants_updates: bool
+    wants_notices: bool  # of what becomes of the app's other endpoints
     created_at: datetime
     enabled_from: datetime
     disabled_at: datetime | None

@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 UPDATED: Final = "swap.updated"
+# These two are about an endpoint and not about a swap of anybody's.
+TEST: Final = "webhook.test"
+DISABLED: Final = "endpoint.disabled"
 
 
 def event_type(*, status: str, previous_status: str | None) -> str:

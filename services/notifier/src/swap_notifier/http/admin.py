@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any
+from datetime import UTC, datetime
+from typing import Any, Final
 from uuid import UUID
 
 import orjson
 from aiohttp import web
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError
 
 from swap_notifier.domain.urls import UrlRefused
 from swap_notifier.usecases.add_endpoint import AddEndpoint
 from swap_notifier.usecases.list_sent import ListSent
 from swap_notifier.usecases.replay_messages import ReplayMessages
 from swap_notifier.usecases.rotate_secret import RotateSecret
+from swap_notifier.usecases.send_test import SendTest
 from swap_notifier.usecases.switch_endpoints import SwitchEndpoints
 from swap_runtime.service import Service
+
+ALWAYS: Final = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 class NewEndpoint(BaseModel):
@@ -26,6 +30,16 @@ class NewEndpoint(BaseModel):
     app_id: UUID
     url: str
     wants_updates: bool = False
+    wants_notices: bool = False
+
+
+class Since(BaseModel):
+    """What a replay or a list is about."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    since: AwareDatetime
+    undelivered_only: bool = False
 
 
 class EndpointRoutes:
@@ -36,12 +50,14 @@ class EndpointRoutes:
         rotate_secret: RotateSecret,
         switch_endpoints: SwitchEndpoints,
         replay_messages: ReplayMessages,
+        send_test: SendTest,
         list_sent: ListSent,
     ) -> None:
         self._add_endpoint = add_endpoint
         self._rotate_secret = rotate_secret
         self._switch_endpoints = switch_endpoints
         self._replay_messages = replay_messages
+        self._send_test = send_test
         self._list_sent = list_sent
 
     def add_to(self, service: Service) -> None:
@@ -50,18 +66,24 @@ class EndpointRoutes:
         service.admin("POST", "/endpoints/{id}/rotate", self._rotate)
         service.admin("POST", "/endpoints/{id}/disable", self._disable)
         service.admin("POST", "/endpoints/{id}/enable", self._enable)
+        service.admin("POST", "/endpoints/{id}/test", self._test)
+        service.admin("POST", "/endpoints/{id}/replay", self._replay_since)
+        service.admin("GET", "/endpoints/{id}/messages", self._messages_of_endpoint)
         service.admin("GET", "/messages", self._messages)
+        service.admin("GET", "/messages/{id}", self._message)
         service.admin("POST", "/messages/{id}/replay", self._replay)
 
     async def _add(self, request: web.Request) -> web.Response:
         try:
             wanted = NewEndpoint.model_validate_json(await request.read())
             endpoint, secret = await self._add_endpoint(
-                app_id=wanted.app_id, url=wanted.url, wants_updates=wanted.wants_updates
+                app_id=wanted.app_id,
+                url=wanted.url,
+                wants_updates=wanted.wants_updates,
+                wants_notices=wanted.wants_notices,
             )
         except ValidationError as error:
-            fault = error.errors(include_url=False, include_input=False)[0]
-            return _error(400, f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}")
+            return _invalid(error)
         except UrlRefused as error:
             return _error(400, str(error))
         return _json({**asdict(endpoint), "secret": secret}, status=201)
@@ -93,15 +115,60 @@ class EndpointRoutes:
             return _error(404, "no such endpoint")
         return _json({"id": endpoint_id, "is_enabled": True})
 
+    async def _test(self, request: web.Request) -> web.Response:
+        endpoint_id = _uuid(request.match_info["id"])
+        message_id = None if endpoint_id is None else await self._send_test(endpoint_id)
+        if message_id is None:
+            return _error(404, "no such endpoint, or it is disabled")
+        return _json({"message_id": message_id}, status=202)
+
+    async def _replay_since(self, request: web.Request) -> web.Response:
+        try:
+            asked = Since.model_validate_json(await request.read())
+        except ValidationError as error:
+            return _invalid(error)
+        endpoint_id = _uuid(request.match_info["id"])
+        number = (
+            None
+            if endpoint_id is None
+            else await self._replay_messages.since(
+                endpoint_id, asked.since, undelivered_only=asked.undelivered_only
+            )
+        )
+        if number is None:
+            return _error(404, "no such endpoint, or it is disabled")
+        return _json({"id": endpoint_id, "replayed": number}, status=202)
+
+    async def _messages_of_endpoint(self, request: web.Request) -> web.Response:
+        try:
+            asked = Since.model_validate({"since": ALWAYS, **request.query})
+        except ValidationError as error:
+            return _invalid(error)
+        endpoint_id = _uuid(request.match_info["id"])
+        messages = (
+            None
+            if endpoint_id is None
+            else await self._list_sent.of_endpoint(
+                endpoint_id, asked.since, undelivered_only=asked.undelivered_only
+            )
+        )
+        if messages is None:
+            return _error(404, "no such endpoint")
+        return _json({"messages": messages})
+
+    async def _message(self, request: web.Request) -> web.Response:
+        message = await self._list_sent.message(request.match_info["id"])
+        return _error(404, "no such message") if message is None else _json(message)
+
     async def _messages(self, request: web.Request) -> web.Response:
         swap_id = _uuid(request.query.get("swap_id", ""))
         if swap_id is None:
             return _error(400, "swap_id is not an id")
-        return _json({"messages": await self._list_sent.messages(swap_id)})
+        return _json({"messages": await self._list_sent.of_swap(swap_id)})
 
     async def _replay(self, request: web.Request) -> web.Response:
         message_id = request.match_info["id"]
-        if not await self._replay_messages(message_id):
+        if not await self._replay_messages.one(message_id):
             return _error(404, "no such message, or its endpoint is disabled")
         return _json({"id": message_id, "is_due": True}, status=202)
 
@@ -116,6 +183,11 @@ def _uuid(text: str) -> UUID | None:
 def _json(content: Mapping[str, Any], *, status: int = 200) -> web.Response:
     body = orjson.dumps(content)
     return web.Response(body=body, status=status, content_type="application/json")
+
+
+def _invalid(error: ValidationError) -> web.Response:
+    fault = error.errors(include_url=False, include_input=False)[0]
+    return _error(400, f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}")
 
 
 def _error(status: int, words: str) -> web.Response:

@@ -34,7 +34,7 @@ class AddEndpoint:
         self._random_bytes = random_bytes
 
     async def __call__(
-        self, *, app_id: UUID, url: str, wants_updates: bool
+        self, *, app_id: UUID, url: str, wants_updates: bool, wants_notices: bool = False
     ) -> tuple[Endpoint, str]:
         """Return the endpoint and its secret, which is never shown again.
 
@@ -48,6 +48,7 @@ class AddEndpoint:
             url=url,
             environment=self._environment,
             wants_updates=wants_updates,
+            wants_notices=wants_notices,
             created_at=now,
             enabled_from=now,
             disabled_at=None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 
 from swap_contracts.envelope import Envelope
 from swap_contracts.swaps import SwapChanged
@@ -15,16 +16,25 @@ Render = Callable[[SwapChanged], bytes]
 
 
 class CreateMessages:
-    def __init__(self, unit_of_work: UnitOfWork, render: Render, *, clock: Clock) -> None:
+    def __init__(
+        self, unit_of_work: UnitOfWork, render: Render, *, keep: timedelta, clock: Clock
+    ) -> None:
+        """
+        :param keep: for how long what happens is kept for an endpoint that is disabled.
+        """
         self._unit_of_work = unit_of_work
         self._render = render
+        self._keep = keep
         self._clock = clock
 
     async def __call__(self, messages: Sequence[Envelope[SwapChanged]]) -> None:
+        now = self._clock()
+        kept_from = now - self._keep
         async with self._unit_of_work() as work:
             fresh = await work.mark_seen([message.message_id for message in messages])
             swaps = [message.body for message in messages if message.message_id in fresh]
-            audience = await work.find_audience({swap.app_id for swap in swaps})
+            app_ids = {swap.app_id for swap in swaps}
+            audience = await work.find_audience(app_ids, kept_from=kept_from)
             # Rendering is most of the work, so only what somebody hears of is rendered.
             changes = [
                 self._change(swap, kind)
@@ -32,7 +42,9 @@ class CreateMessages:
                 if (kind := _kind(swap)) != UPDATED or audience.get(swap.app_id)
                 if swap.app_id in audience
             ]
-            created = await work.add_messages(changes, at=self._clock()) if changes else 0
+            created = (
+                await work.add_messages(changes, at=now, kept_from=kept_from) if changes else 0
+            )
         observe.messages_created(created)
 
     def _change(self, swap: SwapChanged, kind: str) -> Change:

@@ -1,13 +1,16 @@
-"""Lists endpoints, and what was sent about a swap."""
+"""Lists endpoints, and what was sent: about a swap, to an endpoint, in every attempt."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from datetime import datetime
+from typing import Any, Final
 from uuid import UUID
 
 from swap_notifier.domain.endpoints import Endpoint
 from swap_notifier.ports import Endpoints, Messages
+
+SHOWN_MAX: Final = 100
 
 
 class ListSent:
@@ -18,5 +21,18 @@ class ListSent:
     async def endpoints(self, app_id: UUID | None) -> Sequence[Endpoint]:
         return await self._endpoints.list_endpoints(app_id)
 
-    async def messages(self, swap_id: UUID) -> Sequence[Mapping[str, Any]]:
+    async def message(self, message_id: str) -> Mapping[str, Any] | None:
+        return await self._messages.find(message_id)
+
+    async def of_swap(self, swap_id: UUID) -> Sequence[Mapping[str, Any]]:
         return await self._messages.list_of_swap(swap_id)
+
+    async def of_endpoint(
+        self, endpoint_id: UUID, since: datetime, *, undelivered_only: bool
+    ) -> Sequence[Mapping[str, Any]] | None:
+        """Return the latest; None for an unknown endpoint."""
+        if await self._endpoints.find(endpoint_id) is None:
+            return None
+        return await self._messages.list_of_endpoint(
+            endpoint_id, since=since, undelivered_only=undelivered_only, limit=SHOWN_MAX
+        )

@@ -1,0 +1,43 @@
+"""Disables endpoints inside a transaction, and tells the others of the same app."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+
+from swap_notifier.adapters import statements
+from swap_notifier.domain.events import DISABLED
+from swap_notifier.domain.notices import disabled_notice
+from swap_notifier.domain.outcomes import DisabledReason
+from swap_runtime.columns import columns
+from swap_runtime.database import Connection
+
+
+async def disable(
+    connection: Connection, endpoint_ids: Sequence[UUID], *, reason: DisabledReason, at: datetime
+) -> int:
+    """Disable endpoints, discard what waits for them, and return how many there are of them."""
+    values = {"ids": list(endpoint_ids), "reason": reason.value, "at": at}
+    rows = list(await connection.execute(statements.DISABLE, values))
+    await connection.execute(statements.DISCARD, {"at": at})
+    notices = [
+        {
+            "id": row.id,
+            "app_id": row.app_id,
+            "body": disabled_notice(
+                row.id,
+                row.url,
+                disabled_at=row.disabled_at,
+                reason=row.disabled_reason,
+                failing_since=row.failing_since,
+            ),
+        }
+        for row in rows
+        if row.was_enabled
+    ]
+    if notices:
+        told = {**columns(notices), "at": at, "event_type": DISABLED}
+        if (await connection.execute(statements.ADD_NOTICES, told)).changed:
+            await connection.execute(statements.NOTIFY)
+    return len(rows)

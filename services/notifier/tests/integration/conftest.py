@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+
+import pytest
+from pydantic import SecretStr
+
+from services.notifier.tests.process_parts import Notifier
+from services.notifier.tests.sink import Sink, open_sink
+from swap_runtime.database import Engine, create_engine
+from swap_runtime.sql import sql
+
+
+@pytest.fixture
+async def engine(migrated: Callable[[str], str]) -> AsyncIterator[Engine]:
+    engine = create_engine(SecretStr(migrated("notifier")), application_name="test")
+    async with engine.begin() as connection:
+        await connection.execute(sql("TRUNCATE endpoint, webhook_message, delivery_attempt, inbox"))
+    yield engine
+    await engine.dispose()
+
+
+@pytest.fixture
+async def sink() -> AsyncIterator[Sink]:
+    async with open_sink() as sink:
+        yield sink
+
+
+@pytest.fixture
+def notifier(engine: Engine) -> Notifier:
+    return Notifier(engine)

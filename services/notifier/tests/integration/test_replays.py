@@ -1,0 +1,179 @@
+"""Replays, tests and the log of attempts, as an operator asks for them."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from uuid import uuid4
+
+import pytest
+
+from services.notifier.tests.factories import ETH, NOW, a_catalogue_document, a_swap
+from services.notifier.tests.process_parts import DAY, KEEP, Notifier
+from services.notifier.tests.sink import Sink, answering
+from swap_contracts.public.catalogue import PublicCatalogue
+from swap_domain.catalogue_document import catalogue_from
+from swap_notifier.app import renderer
+from swap_notifier.domain.windows import Windows
+from swap_notifier.usecases.list_sent import ListSent
+from swap_notifier.usecases.send_test import SendTest
+from swap_runtime.public_catalogue import public_catalogue
+
+pytestmark = pytest.mark.connected
+
+
+def a_catalogue() -> PublicCatalogue:
+    return public_catalogue(catalogue_from(a_catalogue_document(), to_address=str))
+
+
+class TestReplayingSince:
+    async def test_sends_everything_since_then_in_its_order(
+        self, notifier: Notifier, sink: Sink
+    ) -> None:
+        endpoint = await notifier.endpoint(sink.at("/hooks"))
+
+        async with notifier.delivering(windows=Windows(total_max=1, endpoint_max=1)):
+            for sequence in (1, 2, 3):
+                await notifier.tell(
+                    a_swap(app_id=endpoint.app_id, sequence=sequence, changed_at=notifier.now)
+                )
+                await notifier.until(*["delivered"] * sequence)
+                notifier.now += DAY
+            assert await notifier.replay.since(endpoint.id, NOW + DAY, undelivered_only=False) == 2
+            received = await sink.until(5)
+            await notifier.until(*["delivered"] * 3)
+
+        assert [json.loads(one.body)["sequence"] for one in received] == [1, 2, 3, 2, 3]
+        assert [one.id for one in received[1:3]] == [one.id for one in received[3:]]
+
+    async def test_leaves_out_what_was_delivered_where_told(
+        self, notifier: Notifier, sink: Sink
+    ) -> None:
+        endpoint = await notifier.endpoint(sink.at("/hooks"))
+
+        async with notifier.delivering():
+            await notifier.tell(a_swap(app_id=endpoint.app_id))
+            await notifier.until("delivered")
+
+            notifier.now += DAY
+            assert await notifier.replay.since(endpoint.id, NOW, undelivered_only=True) == 0
+
+    async def test_brings_back_what_happened_while_it_was_disabled(
+        self, notifier: Notifier, sink: Sink
+    ) -> None:
+        endpoint = await notifier.endpoint(sink.at("/hooks"))
+        await notifier.switch.disable(endpoint.id)
+        notifier.now += DAY
+        missed = a_swap(app_id=endpoint.app_id, changed_at=notifier.now)
+        await notifier.tell(missed)
+        notifier.now += DAY
+        await notifier.switch.enable(endpoint.id)
+        heard_late = a_swap(app_id=endpoint.app_id, changed_at=missed.changed_at, sequence=2)
+        await notifier.tell(heard_late)
+        before = await notifier.rows()
+        notifier.now += DAY
+
+        async with notifier.delivering():
+            assert await notifier.replay.since(endpoint.id, NOW, undelivered_only=True) == 2
+            await notifier.until("delivered", "delivered")
+
+        assert [row.state for row in before] == ["discarded", "discarded"]
+
+    async def test_keeps_nothing_for_one_that_was_disabled_long_ago(
+        self, notifier: Notifier
+    ) -> None:
+        endpoint = await notifier.endpoint("http://a.example")
+        await notifier.switch.disable(endpoint.id)
+        notifier.now += KEEP
+
+        await notifier.tell(a_swap(app_id=endpoint.app_id, changed_at=notifier.now))
+
+        assert await notifier.rows() == []
+
+    async def test_needs_an_enabled_endpoint(self, notifier: Notifier) -> None:
+        endpoint = await notifier.endpoint("http://a.example")
+        await notifier.switch.disable(endpoint.id)
+
+        assert await notifier.replay.since(endpoint.id, NOW, undelivered_only=False) is None
+        assert await notifier.replay.since(uuid4(), NOW, undelivered_only=False) is None
+
+    async def test_goes_through_more_than_it_takes_at_once(
+        self, notifier: Notifier, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("swap_notifier.usecases.replay_messages.AT_ONCE_MAX", 2)
+        endpoint = await notifier.endpoint("http://a.example")
+        await notifier.switch.disable(endpoint.id)
+        await notifier.tell(*(a_swap(app_id=endpoint.app_id) for _ in range(5)))
+        notifier.now += timedelta(seconds=1)
+        await notifier.switch.enable(endpoint.id)
+
+        assert await notifier.replay.since(endpoint.id, NOW, undelivered_only=False) == 5
+
+        await notifier.until(*["waiting"] * 5)
+
+
+class TestTesting:
+    async def test_sends_the_true_shape_about_nobodys_swap(
+        self, notifier: Notifier, sink: Sink
+    ) -> None:
+        endpoint = await notifier.endpoint(sink.at("/hooks"))
+        send_test = SendTest(
+            notifier.messages,
+            renderer(a_catalogue()),
+            asset=ETH,
+            clock=notifier.clock,
+            new_id=uuid4,
+        )
+
+        async with notifier.delivering():
+            message_id = await send_test(endpoint.id)
+            (received,) = await sink.until(1)
+            await notifier.until("delivered")
+
+        payload = json.loads(received.body)
+        assert received.id == message_id
+        assert received.headers["webhook-event-type"] == "webhook.test"
+        assert set(payload) == {"swap", "quote", "deposit_actions"}
+        assert payload["swap"]["id"] == "00000000-0000-0000-0000-000000000000"
+
+    async def test_tests_no_endpoint_that_is_disabled(self, notifier: Notifier) -> None:
+        endpoint = await notifier.endpoint("http://a.example")
+        await notifier.switch.disable(endpoint.id)
+        render = renderer(a_catalogue())
+        clock = notifier.clock
+
+        send_test = SendTest(notifier.messages, render, asset=ETH, clock=clock, new_id=uuid4)
+
+        assert await send_test(endpoint.id) is None
+
+
+class TestAttemptLog:
+    async def test_shows_every_attempt_of_what_an_endpoint_was_sent(
+        self, notifier: Notifier, sink: Sink
+    ) -> None:
+        endpoint = await notifier.endpoint(sink.at("/hooks", answering(500)))
+        listed = ListSent(notifier.endpoints, notifier.messages)
+
+        async with notifier.delivering():
+            await notifier.tell(a_swap(app_id=endpoint.app_id, sequence=1))
+            await notifier.until_attempted(1)
+            waiting = await listed.of_endpoint(endpoint.id, NOW, undelivered_only=True)
+            sink.at("/hooks", answering(204))
+            notifier.now += timedelta(seconds=5)
+            (row,) = await notifier.until("delivered")
+
+        shown = await listed.of_endpoint(endpoint.id, NOW, undelivered_only=False)
+        undelivered = await listed.of_endpoint(endpoint.id, NOW, undelivered_only=True)
+        message = await listed.message(row.id)
+        assert waiting is not None
+        assert shown is not None
+        assert message is not None
+        assert [entry["http_status"] for entry in waiting[0]["log"]] == [500]
+        assert [entry["http_status"] for entry in shown[0]["log"]] == [500, 204]
+        assert undelivered == []
+        assert message["body"] == '{"sequence":1}'
+
+    async def test_knows_no_other_endpoint(self, notifier: Notifier) -> None:
+        listed = ListSent(notifier.endpoints, notifier.messages)
+
+        assert await listed.of_endpoint(uuid4(), NOW, undelivered_only=False) is None
