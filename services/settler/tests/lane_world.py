@@ -27,14 +27,17 @@ from swap_settler.adapters.due_refunds import PostgresDueRefunds
 from swap_settler.adapters.lane_store import LaneName, PostgresLaneStore
 from swap_settler.adapters.lane_unit_of_work import PostgresLaneUnitOfWork
 from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
-from swap_settler.domain.lane import GasUnits, Retries
+from swap_settler.domain.lane import GasAlarm, GasUnits, Retries
+from swap_settler.domain.replacing import Patience
 from swap_settler.usecases.announcing import Announcer
 from swap_settler.usecases.close_slots import CloseSlots
 from swap_settler.usecases.end_relays import EndRelays
 from swap_settler.usecases.facts import Facts
 from swap_settler.usecases.give_up_payouts import GiveUpPayouts
+from swap_settler.usecases.lane_calls import LaneCalls
 from swap_settler.usecases.mark_sent import MarkSent
 from swap_settler.usecases.rebroadcast import Rebroadcast
+from swap_settler.usecases.replace_stuck import ReplaceStuck
 from swap_settler.usecases.request_swaps import RequestSwaps
 from swap_settler.usecases.send_payouts import SendPayouts
 from swap_settler.usecases.settle_deposits import SettleDeposits
@@ -50,6 +53,7 @@ SIGNER = "0x0000000000000000000000000000000000000003"
 FUNDER = "0x0000000000000000000000000000000000000004"
 DEPOSITORY = "0x0000000000000000000000000000000000000002"
 REQUESTED, PAYOUT = 10**18, 9 * 10**17
+FEE_CAP = 10**12
 USD = str(3000 * 10**18)
 ETHER = AssetRef(network=SOURCE, token=NATIVE, decimals=18)
 ETHER_THERE = AssetRef(network=DESTINATION, token=NATIVE, decimals=18)
@@ -96,6 +100,7 @@ class World:
     statements: list[str] = field(default_factory=list)
     clock: Callable[[], datetime] = lambda: NOW
     network: str = DESTINATION
+    dwell: timedelta = timedelta(days=9999)
 
     def __post_init__(self) -> None:
         self.catalogue = a_catalogue()
@@ -110,7 +115,7 @@ class World:
             self.work,
             clock=self.clock,
             announcer=self.announcer,
-            retries=Retries(attempts_max=2, pause=timedelta(0)),
+            retries=Retries(attempts_max=2, pause=timedelta(0), dwell=self.dwell),
         )
 
         self.end_relays = EndRelays(
@@ -126,10 +131,29 @@ class World:
             mark_sent=self.mark_sent,
             give_up=self.give_up,
             end_relays=self.end_relays,
-            treasury=TREASURY,
-            native=NATIVE,
-            gas=GasUnits(75_000, 95_000),
-            fee_cap=10**12,
+            calls=self.calls,
+            fee_cap=FEE_CAP,
+        )
+
+    @property
+    def calls(self) -> LaneCalls:
+        return LaneCalls(TREASURY, SIGNER, NATIVE, GasUnits(75_000, 95_000))
+
+    def replacing(
+        self,
+        *,
+        after: timedelta = timedelta(0),
+        dwell: timedelta = timedelta(hours=1),
+        fee_cap: int = FEE_CAP,
+    ) -> ReplaceStuck:
+        """Return what looks after nonces that do not get mined."""
+        return ReplaceStuck(
+            chain=self.reader,
+            sender=self.sender,
+            store=self.store,
+            mark_sent=self.mark_sent,
+            calls=self.calls,
+            patience=Patience(after, dwell, fee_cap),
         )
 
     async def send_everything(self) -> None:
@@ -160,6 +184,7 @@ class World:
             end_relays=self.end_relays,
             clock=self.clock,
             announcer=self.announcer,
+            gas_alarm=GasAlarm(1, 1),
         )
 
     def requesting(self) -> RequestSwaps:

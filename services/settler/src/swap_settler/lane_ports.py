@@ -12,6 +12,7 @@ from uuid import UUID
 from swap_chains.events import Block
 from swap_chains.ports import Fees, Receipt, SignedTransaction
 from swap_settler.domain.lane import Group, Payment, Slot
+from swap_settler.domain.replacing import OpenSlot
 from swap_settler.domain.witnesses import Witnesses
 from swap_settler.ports import Work
 
@@ -49,7 +50,11 @@ class ClosedSlot:
     transaction_hash: str
     is_cancel: bool
     receipt: Receipt
-    witnesses: Witnesses | None = None  # of what did not succeed
+    witnesses: Witnesses | None = None  # of what paid nothing
+
+    @property
+    def paid_nothing(self) -> bool:
+        return self.is_cancel or not self.receipt.succeeded
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +98,21 @@ class LaneStore(Protocol):
         """Store the attempts whose slot still carries exactly what they were signed for.
 
         None for a signer that is halted.
+
+        :raises LeaseLost: when another lane has taken over.
+        """
+        ...
+
+    async def open_slots(self, *, lowest: int) -> Sequence[OpenSlot]:
+        """Return what is signed and in no block as far as we heard: the slot of the lowest nonce,
+        and every later one that carries a payment for a deposit that a reorg took.
+        """
+        ...
+
+    async def keep_replacement(self, attempt: Attempt, *, epoch: int) -> bool:
+        """Store an attempt for a slot that has others, while none of its payments is in a block.
+
+        It carries exactly the slot's live payments, or none. None for a signer that is halted.
 
         :raises LeaseLost: when another lane has taken over.
         """

@@ -22,14 +22,17 @@ from swap_runtime.supervision import Beat
 from swap_settler import observe
 from swap_settler.adapters.lane_store import LaneName, PostgresLaneStore
 from swap_settler.adapters.lane_unit_of_work import PostgresLaneUnitOfWork
-from swap_settler.domain.lane import GasUnits, Retries
+from swap_settler.domain.lane import GasAlarm, GasUnits, Retries
+from swap_settler.domain.replacing import Patience
 from swap_settler.settings import SettlerGroup
 from swap_settler.usecases.announcing import Announcer
 from swap_settler.usecases.close_slots import CloseSlots
 from swap_settler.usecases.end_relays import EndRelays
 from swap_settler.usecases.give_up_payouts import GiveUpPayouts
+from swap_settler.usecases.lane_calls import LaneCalls
 from swap_settler.usecases.mark_sent import MarkSent
 from swap_settler.usecases.rebroadcast import Rebroadcast
+from swap_settler.usecases.replace_stuck import ReplaceStuck
 from swap_settler.usecases.run_lane import RunLane
 from swap_settler.usecases.send_payouts import SendPayouts
 from swap_settler.usecases.snapshot_treasury import SnapshotTreasury
@@ -122,7 +125,8 @@ def _add_lane(service: Service, group: SettlerGroup, chain: Chain, *, announcer:
         # Built anew for every term: what one holder remembers is nothing to the next.
         work = _lane(service, group, chain, lane, announcer=announcer)
         await _until_one_ends(
-            work.send(wake, epoch=lease.epoch, beat=beat), work.look_after(beat=beat)
+            work.send(wake, epoch=lease.epoch, beat=beat),
+            work.look_after(epoch=lease.epoch, beat=beat),
         )
 
     service.lead(lane.lease, run, term=LEASE_TERM)
@@ -139,9 +143,11 @@ def _lane(
         work,
         clock=service.clock,
         announcer=announcer,
-        retries=Retries(group.payout_attempts_max, group.payout_retry_pause),
+        retries=Retries(group.payout_attempts_max, group.payout_retry_pause, group.payout_dwell),
     )
     end_relays = EndRelays(work, chain=chain.reader, clock=service.clock, announcer=announcer)
+    gas = GasUnits(network.gas.pay_native, network.gas.pay_erc20)
+    calls = LaneCalls(treasury, lane.signer, NATIVE, gas)
     send = SendPayouts(
         chain=chain.reader,
         sender=chain.sender,
@@ -149,12 +155,18 @@ def _lane(
         mark_sent=mark_sent,
         give_up=give_up,
         end_relays=end_relays,
-        treasury=treasury,
-        native=NATIVE,
-        gas=GasUnits(network.gas.pay_native, network.gas.pay_erc20),
+        calls=calls,
         fee_cap=network.max_fee_per_gas,
         slots_max=group.payout_slots_max,
         payments_max=group.payout_batch_max,
+    )
+    replace = ReplaceStuck(
+        chain=chain.reader,
+        sender=chain.sender,
+        store=store,
+        mark_sent=mark_sent,
+        calls=calls,
+        patience=Patience(group.replace_after, group.payout_dwell, network.max_fee_per_gas),
     )
     rebroadcast = Rebroadcast(
         sender=chain.sender, store=store, mark_sent=mark_sent, older_than=group.rebroadcast_after
@@ -169,6 +181,7 @@ def _lane(
         end_relays=end_relays,
         clock=service.clock,
         announcer=announcer,
+        gas_alarm=GasAlarm(network.max_fee_per_gas * network.gas.pay_erc20, group.gas_payments_min),
     )
     snapshot = SnapshotTreasury(
         chain=chain.reader,
@@ -183,6 +196,7 @@ def _lane(
         store=store,
         send=send,
         rebroadcast=rebroadcast,
+        replace=replace,
         close_slots=close_slots,
         snapshot=snapshot,
         check_chain=chain.check,

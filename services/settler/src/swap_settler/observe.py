@@ -8,9 +8,11 @@ from uuid import UUID
 
 import structlog
 
+from swap_chains.ports import Fees
 from swap_domain.lifecycle import Status
 from swap_runtime.metrics import counter, gauge
 from swap_settler.domain.changes import Changes
+from swap_settler.domain.lane import GasAlarm
 from swap_settler.domain.signer import Signer
 from swap_settler.domain.swap import Deposit, DepositState, Intent, IntentKind, Method, Swap
 
@@ -40,6 +42,17 @@ REFUNDS = counter("settler_refunds", "What became of refunds", ["outcome"])
 REQUOTES = counter("settler_requotes", "Quotes for what came late, in part or beyond", ["outcome"])
 QUOTER_AWAY = counter("settler_quoter_away", "Questions that the quoter did not answer")
 CLAIMS = counter("settler_claims", "What became of balances that operators paid", ["outcome"])
+OLDEST_UNMINED = gauge(
+    "settler_oldest_unmined_seconds", "Age of the lowest nonce that no block took yet", ["network"]
+)
+GAS_LEFT = gauge(
+    "settler_signer_payments_left",
+    "Payments that a signer has gas for, at the highest fee",
+    ["network", "signer"],
+)
+REPLACED = counter(
+    "settler_replacements", "What was done about nonces that did not get mined", ["network", "act"]
+)
 UNEXPLAINED = counter(
     "settler_slots_unexplained", "Nonces consumed by no attempt of ours", ["network"]
 )
@@ -168,6 +181,39 @@ def nodes_differ(
         deny=deny,
     )
     NODES_DIFFER.labels(network).inc()
+
+
+def oldest_unmined(network: str, age: timedelta) -> None:
+    OLDEST_UNMINED.labels(network).set(age.total_seconds())
+
+
+def nothing_stuck(network: str) -> None:
+    OLDEST_UNMINED.labels(network).set(0)
+
+
+def replaced(network: str, nonce: int, *, is_cancel: bool, fees: Fees) -> None:
+    log.warning(
+        "stuck transaction replaced",
+        network=network,
+        nonce=nonce,
+        is_cancel=is_cancel,
+        max_fee_per_gas=fees.max_fee_per_gas,
+        max_priority_fee_per_gas=fees.max_priority_fee_per_gas,
+    )
+    REPLACED.labels(network, "cancelled" if is_cancel else "offered_more").inc()
+
+
+def at_fee_cap(network: str, nonce: int, cap: int) -> None:
+    """A person decides whether the cap is too low for the times, or the wait is fine."""
+    log.error("stuck transaction at the fee cap", network=network, nonce=nonce, cap=cap)
+    REPLACED.labels(network, "at_cap").inc()
+
+
+def signer_gas(network: str, signer: str, balance: int, alarm: GasAlarm) -> None:
+    left = alarm.payments_left(balance)
+    GAS_LEFT.labels(network, signer).set(left)
+    if left < alarm.payments_min:
+        log.error("top up a signer", network=network, signer=signer, balance=balance, payments=left)
 
 
 def signer_short(network: str, signer: str, base_units: int) -> None:

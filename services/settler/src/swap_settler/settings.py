@@ -44,6 +44,18 @@ class SettlerGroup(ServiceGroup):
     rebroadcast_after: timedelta = Field(
         timedelta(seconds=5), description="Unmined for so long, the same bytes are sent again"
     )
+    replace_after: timedelta = Field(
+        timedelta(seconds=30),
+        description="The lowest nonce unmined for so long, while blocks are made, is offered more",
+    )
+    payout_dwell: timedelta = Field(
+        timedelta(hours=2),
+        description="A payment unmined for so long is cancelled in its slot, and given up",
+    )
+    gas_payments_min: int = Field(
+        50,
+        description="With gas for fewer payments, at the highest fee, a signer is to be topped up",
+    )
     lane_poll_interval: timedelta = Field(
         timedelta(milliseconds=500), description="How late a lane is when a NOTIFY got lost"
     )

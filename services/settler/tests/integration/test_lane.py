@@ -249,7 +249,7 @@ class TestADeathProof:
             assert (await world.intent_states()) == [("reserved", "dead")[nonce]]
 
         [(proof,)] = await world.rows("SELECT dead_proof FROM intent")
-        assert proof["because"] == "its last transaction reverted"
+        assert proof["because"] == "no transaction of its slot paid it"
         assert [slot["nonce"] for slot in proof["slots"]] == [0, 1]
         assert all(slot["succeeded"] is False for slot in proof["slots"])
 

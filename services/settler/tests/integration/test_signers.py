@@ -134,7 +134,7 @@ class TestListing:
 
         (signer,) = await port.signers()
 
-        assert signer["halted"]["reason"] == "a person must look"
+        assert signer["halted"]["reason"] == "a person must look; something later"
         since = datetime.fromisoformat(signer["halted"]["at"])
         assert abs((datetime.now(UTC) - since).total_seconds()) < 60
         assert signer["means"].startswith("it signs nothing new")

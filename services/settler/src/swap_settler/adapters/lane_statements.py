@@ -3,6 +3,7 @@
 from typing import Final
 
 from swap_runtime.sql import sql
+from swap_settler.adapters.statements import HALT_REASONS_MAX
 
 WAITING: Final = sql("""
 SELECT id, swap_id, paid_id, token, to_address, base_units, failures, goes_alone, payer, call_data
@@ -36,9 +37,13 @@ WHERE (network, address) = (:network, :signer) FOR UPDATE
 SIGNER: Final = sql("""
 SELECT halted_reason FROM signer WHERE (network, address) = (:network, :signer) FOR SHARE
 """)
-HALT_SIGNER: Final = sql("""
-UPDATE signer SET halted_reason = :reason, halted_at = now()
-WHERE (network, address) = (:network, :signer) AND halted_reason IS NULL
+# A further reason is kept beside the first: whoever lifts the halt answers for them all.
+HALT_SIGNER: Final = sql(f"""
+UPDATE signer SET halted_at = coalesce(halted_at, now()),
+    halted_reason = concat_ws('; ', halted_reason, CAST(:reason AS text))
+WHERE (network, address) = (:network, :signer) AND (halted_reason IS NULL
+    OR position(CAST(:reason AS text) IN halted_reason) = 0
+    AND length(halted_reason) < {HALT_REASONS_MAX})
 """)
 TAKE_NONCES: Final = sql("""
 UPDATE signer SET next_nonce = next_nonce + :count WHERE (network, address) = (:network, :signer)
@@ -101,6 +106,50 @@ JOIN attempt ON (attempt.network, attempt.signer, attempt.nonce)
 WHERE attempt.transaction_hash = ANY(CAST(:hashes AS text[])) AND NOT attempt.is_cancel
     AND intent.state = 'assigned'
 """)
+# The newest of a slot's transactions counts, also where an older one may still be mined.
+OPEN_SIGNED: Final = sql("""
+SELECT slot.nonce, newest.max_fee_per_gas, newest.max_priority_fee_per_gas, newest.is_cancel,
+       now() - newest.signed_at AS signed_for, now() - slot.assigned_at AS assigned_for,
+       unfounded.is_unfounded
+FROM nonce_slot AS slot
+CROSS JOIN LATERAL (
+    SELECT * FROM attempt
+    WHERE (attempt.network, attempt.signer, attempt.nonce) = (slot.network, slot.signer, slot.nonce)
+    ORDER BY signed_at DESC LIMIT 1) AS newest
+CROSS JOIN LATERAL (
+    SELECT EXISTS (SELECT 1 FROM slot_intent
+        JOIN intent ON intent.id = slot_intent.intent_id
+        LEFT JOIN deposit ON deposit.swap_id = intent.swap_id
+        WHERE (slot_intent.network, slot_intent.signer, slot_intent.nonce)
+                = (slot.network, slot.signer, slot.nonce)
+            AND intent.state IN ('assigned', 'broadcast')
+            AND (intent.not_after <= now()
+                OR intent.kind <> 'gasless' AND deposit.is_booked AND deposit.state <> 'credited'
+                AND CASE WHEN intent.deposit_id IS NULL
+                    THEN deposit.returned_base_units < deposit.base_units
+                    ELSE deposit.id = intent.deposit_id END)) AS is_unfounded) AS unfounded
+WHERE (slot.network, slot.signer) = (:network, :signer) AND slot.closed_at IS NULL
+    AND slot.nonce >= :lowest AND (slot.nonce = :lowest OR unfounded.is_unfounded)
+ORDER BY slot.nonce
+""")
+PAYMENTS_ON: Final = sql("""
+SELECT slot_intent.nonce, intent.id, intent.swap_id, intent.paid_id, intent.token,
+       intent.to_address, intent.base_units, intent.failures, intent.goes_alone, intent.payer,
+       intent.call_data
+FROM slot_intent JOIN intent ON intent.id = slot_intent.intent_id
+WHERE (slot_intent.network, slot_intent.signer) = (:network, :signer)
+    AND slot_intent.nonce = ANY(CAST(:nonces AS bigint[]))
+    AND intent.state IN ('assigned', 'broadcast')
+ORDER BY slot_intent.nonce, intent.token, intent.id
+""")
+# Locked like what is signed first; what a block has of them is not replaced.
+LOCK_REPLACED: Final = sql("""
+SELECT intent.id, intent.state FROM intent
+JOIN slot_intent ON slot_intent.intent_id = intent.id
+WHERE (slot_intent.network, slot_intent.signer, slot_intent.nonce) = (:network, :signer, :nonce)
+    AND intent.state <> 'dead'
+ORDER BY intent.id FOR UPDATE OF intent
+""")
 # Signed and perhaps lost: never sent, or sent a while ago and still in no block.
 UNMINED: Final = sql("""
 SELECT attempt.transaction_hash, attempt.raw, attempt.nonce FROM attempt
@@ -111,6 +160,11 @@ WHERE (attempt.network, attempt.signer) = (:network, :signer) AND slot.closed_at
         SELECT intent.block_number FROM slot_intent JOIN intent ON intent.id = slot_intent.intent_id
         WHERE (slot_intent.network, slot_intent.signer, slot_intent.nonce)
                 = (slot.network, slot.signer, slot.nonce) LIMIT 1) IS NULL
+    -- What was replaced is refused by the nodes that have its replacement.
+    AND NOT EXISTS (SELECT 1 FROM attempt AS newer
+        WHERE (newer.network, newer.signer, newer.nonce)
+                = (attempt.network, attempt.signer, attempt.nonce)
+            AND newer.signed_at > attempt.signed_at)
 ORDER BY attempt.nonce LIMIT :limit
 """)
 OPEN_SLOTS: Final = sql("""

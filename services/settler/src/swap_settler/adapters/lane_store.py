@@ -9,13 +9,14 @@ from itertools import groupby
 from typing import Any
 from uuid import UUID
 
-from swap_chains.ports import SignedTransaction
+from swap_chains.ports import Fees, SignedTransaction
 from swap_runtime.columns import columns
 from swap_runtime.database import Connection, Engine, reading, transaction
 from swap_runtime.leases import require_epoch
 from swap_runtime.sql import Row
 from swap_settler.adapters import lane_statements as statements
 from swap_settler.domain.lane import Group, Payment, Slot
+from swap_settler.domain.replacing import OpenSlot
 from swap_settler.lane_ports import Attempt, SignedFor
 
 
@@ -115,6 +116,32 @@ class PostgresLaneStore:
                 await connection.execute(statements.ADD_ATTEMPTS, self._values(**columns(rows)))
         return kept
 
+    async def open_slots(self, *, lowest: int) -> Sequence[OpenSlot]:
+        async with reading(self._engine) as connection:
+            rows = await connection.execute(statements.OPEN_SIGNED, self._values(lowest=lowest))
+            nonces = [row.nonce for row in rows]
+            carried: dict[int, list[Payment]] = {nonce: [] for nonce in nonces}
+            if nonces:
+                values = self._values(nonces=nonces)
+                for row in await connection.execute(statements.PAYMENTS_ON, values):
+                    carried[row.nonce].append(_payment(row))
+        return [_open_slot(row, tuple(carried[row.nonce])) for row in rows]
+
+    async def keep_replacement(self, attempt: Attempt, *, epoch: int) -> bool:
+        nonce = attempt.transaction.nonce
+        async with transaction(self._engine) as connection:
+            await require_epoch(connection, self._lane.lease, epoch)
+            carried = await connection.execute(statements.LOCK_REPLACED, self._values(nonce=nonce))
+            signer = (await connection.execute(statements.SIGNER, self._values())).one()
+            live = {row.id for row in carried if row.state in ("assigned", "broadcast")}
+            is_mined = len(live) < len(carried)
+            is_same = attempt.is_cancel or attempt.intents == live
+            if signer.halted_reason is not None or is_mined or not is_same:
+                return False
+            values = self._values(**columns([_attempt_row(attempt)]))
+            await connection.execute(statements.ADD_ATTEMPTS, values)
+        return True
+
     async def queue(self, intent_ids: Sequence[UUID], *, pause: timedelta) -> None:
         async with transaction(self._engine) as connection:
             values = {"ids": list(intent_ids), "pause": pause}
@@ -178,6 +205,18 @@ def _payment(row: Row) -> Payment:
         goes_alone=row.goes_alone or row.call_data is not None,
         payer=row.payer,
         call_data=None if row.call_data is None else bytes(row.call_data),
+    )
+
+
+def _open_slot(row: Row, payments: Group) -> OpenSlot:
+    return OpenSlot(
+        nonce=row.nonce,
+        fees=Fees(int(row.max_fee_per_gas), int(row.max_priority_fee_per_gas)),
+        is_cancel=row.is_cancel,
+        signed_for=row.signed_for,
+        assigned_for=row.assigned_for,
+        payments=payments,
+        is_unfounded=row.is_unfounded,
     )
 
 

@@ -328,9 +328,12 @@ FROM unnest(CAST(:network AS text[]), CAST(:token AS text[]), CAST(:held AS nume
     CAST(:owed AS numeric[]), CAST(:version AS int[])) AS new(network, token, held, owed, version)
 WHERE (inventory.network, inventory.token) = (new.network, new.token)
 """)
-# The first reason stays; a person lifts it.
-HALT_SIGNERS: Final = sql("""
-UPDATE signer SET halted_reason = new.reason, halted_at = now()
+# A further reason is kept beside the first; a person lifts them together.
+HALT_REASONS_MAX: Final = 4000  # characters; later ones are logged only
+HALT_SIGNERS: Final = sql(f"""
+UPDATE signer SET halted_at = coalesce(halted_at, now()),
+    halted_reason = concat_ws('; ', halted_reason, new.reason)
 FROM unnest(CAST(:network AS text[]), CAST(:reason AS text[])) AS new(network, reason)
-WHERE signer.network = new.network AND signer.halted_reason IS NULL
+WHERE signer.network = new.network AND (halted_reason IS NULL
+    OR position(new.reason IN halted_reason) = 0 AND length(halted_reason) < {HALT_REASONS_MAX})
 """)

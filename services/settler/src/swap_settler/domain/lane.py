@@ -68,6 +68,17 @@ class GasUnits:
         return BATCH_BASE_GAS + with_margin(units)
 
 
+@dataclass(frozen=True, slots=True)
+class GasAlarm:
+    """When a signer's gas money is to be topped up, in payments at the highest fee."""
+
+    base_units_per_payment: int
+    payments_min: int
+
+    def payments_left(self, balance: int) -> int:
+        return balance // max(self.base_units_per_payment, 1)
+
+
 def with_margin(gas: int) -> int:
     return gas + gas * MARGIN_PERCENT // 100
 
@@ -102,9 +113,10 @@ class Retries:
 
     attempts_max: int
     pause: timedelta
+    dwell: timedelta
 
-    def is_over(self, failures: int) -> bool:
-        return failures >= self.attempts_max
+    def is_over(self, failures: int, *, in_slot_for: timedelta) -> bool:
+        return failures >= self.attempts_max or in_slot_for >= self.dwell
 
     def pause_after(self, failures: int) -> timedelta:
         doublings = min(failures - 1, 6)

@@ -1,4 +1,4 @@
-"""Whether the nodes agree that a transaction failed. Pure."""
+"""Whether the nodes agree that a nonce paid nothing. Pure."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Witnesses:
-    """The nodes, by what they said about a transaction that is to count as failed."""
+    """The nodes, by what they said about a transaction that is to count as having paid nothing."""
 
     agree: tuple[str, ...]
     unknown: tuple[str, ...]  # it is in no block of theirs: they lag
     silent: tuple[str, ...]
-    deny: tuple[str, ...]  # it succeeded, or is in another block
+    deny: tuple[str, ...]  # it ended otherwise, is in another block, or another used the nonce
 
     @property
     def have_proven(self) -> bool:
@@ -31,14 +31,27 @@ class Witnesses:
         return bool(self.agree) and not self.deny
 
 
-def weigh(words: Sequence[Word], *, block_hash: str) -> Witnesses:
-    """Sort the nodes by whether they saw the transaction fail in this block."""
+def weigh(
+    words: Sequence[Word],
+    *,
+    block_hash: str,
+    succeeded: bool = False,
+    rivals: Sequence[Word] = (),
+) -> Witnesses:
+    """Sort the nodes by whether they saw the transaction end like this in this block.
+
+    :param rivals: what the nodes say about other transactions of the same nonce.
+    """
     answered = [word for word in words if word.has_answered]
     known = [word for word in answered if word.block_hash is not None]
-    agree = [w for w in known if w.block_hash == block_hash and w.succeeded is False]
+    agree = [w for w in known if w.block_hash == block_hash and w.succeeded is succeeded]
     return Witnesses(
         agree=tuple(word.node for word in agree),
         unknown=tuple(word.node for word in answered if word.block_hash is None),
         silent=tuple(word.node for word in words if not word.has_answered),
-        deny=tuple(word.node for word in known if word not in agree),
+        deny=tuple(
+            word.node
+            for word in (*known, *rivals)
+            if word not in agree and word.block_hash is not None
+        ),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
@@ -13,7 +14,7 @@ from swap_runtime.clock import Clock
 from swap_settler import observe
 from swap_settler.domain import ledger
 from swap_settler.domain.changes import Changes
-from swap_settler.domain.lane import Payment
+from swap_settler.domain.lane import GasAlarm, Payment
 from swap_settler.domain.witnesses import Word, weigh
 from swap_settler.lane_ports import (
     ClosedSlot,
@@ -50,6 +51,7 @@ class CloseSlots:
         end_relays: EndRelays,
         clock: Clock,
         announcer: Announcer,
+        gas_alarm: GasAlarm,
     ) -> None:
         self._chain = chain
         self._signer = signer
@@ -60,6 +62,7 @@ class CloseSlots:
         self._end_relays = end_relays
         self._clock = clock
         self._announcer = announcer
+        self._gas_alarm = gas_alarm
         self._last_number = -1
         self._rounds_unexplained = 0
 
@@ -73,7 +76,7 @@ class CloseSlots:
         nonce = await self._chain.nonce(self._signer, at=final)
         signed = await self._store.signed_for(below=nonce)
         receipts = await self._receipts(signed)
-        closed = await self._witnessed(_closed(signed, receipts, final))
+        closed = await self._witnessed(_closed(signed, receipts, final), signed)
         missing = {item.nonce for item in signed} - {slot.nonce for slot in closed}
         if missing:
             await self._wonder(sorted(missing))
@@ -98,16 +101,31 @@ class CloseSlots:
             return {}
         return await self._chain.receipts([item.transaction_hash for item in signed])
 
-    async def _witnessed(self, closed: Sequence[ClosedSlot]) -> Sequence[ClosedSlot]:
-        """Leave out what only some nodes saw fail: a payment is not tried again on one's word."""
-        reverted = [slot for slot in closed if not slot.receipt.succeeded]
-        if not reverted:
+    async def _witnessed(
+        self, closed: Sequence[ClosedSlot], signed: Sequence[SignedFor]
+    ) -> Sequence[ClosedSlot]:
+        """Leave out what only some nodes say: a payment is not tried again on one's word.
+
+        A node that has another transaction of the slot in a block denies as well.
+        """
+        unpaid = [slot for slot in closed if slot.paid_nothing]
+        if not unpaid:
             return closed
-        told = await self._chain.receipts_of_each_node([slot.transaction_hash for slot in reverted])
-        kept = [slot for slot in closed if slot.receipt.succeeded]
-        for slot in reverted:
+        rivals = {slot.nonce: _rivals(slot, signed) for slot in unpaid}
+        asked = {h for others in rivals.values() for h in others}
+        told = await self._chain.receipts_of_each_node(
+            [*(slot.transaction_hash for slot in unpaid), *asked]
+        )
+        kept = [slot for slot in closed if not slot.paid_nothing]
+        for slot in unpaid:
             words = [_word(said) for said in told[slot.transaction_hash]]
-            witnesses = weigh(words, block_hash=slot.receipt.block.hash)
+            others = [_word(said) for rival in rivals[slot.nonce] for said in told[rival]]
+            witnesses = weigh(
+                words,
+                block_hash=slot.receipt.block.hash,
+                succeeded=slot.receipt.succeeded,
+                rivals=others,
+            )
             if witnesses.have_proven:
                 kept.append(replace(slot, witnesses=witnesses))
             elif witnesses.deny:
@@ -123,6 +141,7 @@ class CloseSlots:
         held = Holding(self._signer, self._native)
         balance = (await self._chain.balances([held], at=final))[held]
         booked = await self._store.signer_balance(self._native)
+        observe.signer_gas(self._chain.network, self._signer, balance, self._gas_alarm)
         spent = sum(slot.receipt.fee_base_units for slot in closed)
         # What an unexplained nonce spent is not known, and so no rise either.
         rise = balance + spent - booked if is_complete else 0
@@ -155,8 +174,8 @@ class CloseSlots:
         short: frozenset[UUID],
     ) -> Sequence[Changes]:
         """Return what dies with the slots, and which gasless deposits are done."""
-        reverted = [slot.nonce for slot in closed if not slot.receipt.succeeded]
-        intents = dict(await work.intents_on(reverted)) if reverted else {}
+        unpaid = [slot.nonce for slot in closed if slot.paid_nothing]
+        intents = dict(await work.intents_on(unpaid)) if unpaid else {}
         intents |= {relay.intent_id: relay.swap_id for relay in relays}
         if not intents:
             return ()
@@ -192,12 +211,21 @@ class CloseSlots:
 def _closed(
     signed: Sequence[SignedFor], receipts: Mapping[str, Receipt], final: Block
 ) -> Sequence[ClosedSlot]:
-    return [
+    found = [
         ClosedSlot(item.nonce, item.transaction_hash, item.is_cancel, receipt)
         for item in signed
         if (receipt := receipts.get(item.transaction_hash)) is not None
         and receipt.block.number <= final.number
     ]
+    # A nonce is used once: of two that claim it, neither is believed.
+    times = Counter(slot.nonce for slot in found)
+    return [slot for slot in found if times[slot.nonce] == 1]
+
+
+def _rivals(slot: ClosedSlot, signed: Sequence[SignedFor]) -> Sequence[str]:
+    """Return what else was signed for a slot."""
+    hashes = [item.transaction_hash for item in signed if item.nonce == slot.nonce]
+    return [h for h in hashes if h != slot.transaction_hash]
 
 
 def _word(said: NodeReceipt) -> Word:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from uuid import UUID
 
 from swap_runtime.clock import Clock
@@ -56,7 +57,7 @@ class GiveUpPayouts:
         :param owners: of the intents, locked.
         """
         failures = await work.failures_of_dead(list(intents))
-        because = dict.fromkeys(intents, "its last transaction reverted")
+        because = dict.fromkeys(intents, "no transaction of its slot paid it")
         return await self._count(work, owners, failures, because)
 
     async def _count(
@@ -71,7 +72,7 @@ class GiveUpPayouts:
             i: n
             for i, n in failures.items()
             # What a reorg has taken back meanwhile is not paid for again.
-            if not self._retries.is_over(n) and not _is_taken(owners[i], i)
+            if not self._is_over(owners[i], i, n) and not _is_taken(owners[i], i)
         }
         if again:
             pauses = {i: self._retries.pause_after(n) for i, n in again.items()}
@@ -89,6 +90,12 @@ class GiveUpPayouts:
                 change = gave_up(swap, i, at=self._clock(), because=because[i], failures=n)
                 folding.add(change, trace_id=swap.terms.trace_id)
         return folding.changes
+
+    def _is_over(self, owner: Swap | Intent, intent_id: UUID, failures: int) -> bool:
+        intent = owner if isinstance(owner, Intent) else owner.intents.get(intent_id)
+        since = None if intent is None else intent.slot_at
+        in_slot_for = timedelta(0) if since is None else self._clock() - since
+        return self._retries.is_over(failures, in_slot_for=in_slot_for)
 
 
 async def lock_owners(work: LaneWork, intents: Owners) -> Mapping[UUID, Swap | Intent]:

@@ -14,6 +14,7 @@ from swap_settler import observe
 from swap_settler.lane_ports import LaneStore, Wake
 from swap_settler.usecases.close_slots import CloseSlots
 from swap_settler.usecases.rebroadcast import Rebroadcast
+from swap_settler.usecases.replace_stuck import ReplaceStuck
 from swap_settler.usecases.send_payouts import SendPayouts
 from swap_settler.usecases.snapshot_treasury import SnapshotTreasury
 
@@ -31,6 +32,7 @@ class RunLane:
         store: LaneStore,
         send: SendPayouts,
         rebroadcast: Rebroadcast,
+        replace: ReplaceStuck,
         close_slots: CloseSlots,
         snapshot: SnapshotTreasury,
         check_chain: Callable[[], Awaitable[None]],
@@ -42,6 +44,7 @@ class RunLane:
         self._store = store
         self._send = send
         self._rebroadcast = rebroadcast
+        self._replace = replace
         self._close_slots = close_slots
         self._snapshot = snapshot
         self._check_chain = check_chain
@@ -60,11 +63,12 @@ class RunLane:
             if not sent:
                 await wake.wait(self._poll_interval)
 
-    async def look_after(self, *, beat: Callable[[], None]) -> None:
-        """Rebroadcast, close slots and compare balances for ever, beside the sending."""
+    async def look_after(self, *, epoch: int, beat: Callable[[], None]) -> None:
+        """Rebroadcast, replace, close slots and compare balances for ever, beside the sending."""
         while True:
             beat()
             await self._tried(self._rebroadcast)
+            await self._tried(lambda: self._replace(epoch=epoch))
             await self._tried(self._close_slots)
             await self._tried(self._snapshot)
             await self._tried(self._tell_age)

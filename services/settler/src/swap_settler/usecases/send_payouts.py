@@ -12,23 +12,15 @@ from datetime import timedelta
 from typing import Final
 
 from swap_chains.errors import ChainUnavailable
-from swap_chains.evm.codec import Payment as TreasuryPayment
-from swap_chains.evm.codec import encode_pay, encode_pay_batch, selector
-from swap_chains.ports import Call, ChainReader, ChainSender, Fees, Simulated
+from swap_chains.evm.codec import selector
+from swap_chains.ports import ChainReader, ChainSender, Fees, Simulated
 from swap_runtime.crashpoint import crashpoint
 from swap_settler import observe
-from swap_settler.domain.lane import (
-    NO_OP_GAS,
-    RELAY_GAS,
-    GasUnits,
-    Group,
-    Payment,
-    Slot,
-    group_payments,
-)
+from swap_settler.domain.lane import Group, Payment, Slot, group_payments
 from swap_settler.lane_ports import Attempt, LaneStore
 from swap_settler.usecases.end_relays import EndRelays
 from swap_settler.usecases.give_up_payouts import GiveUpPayouts
+from swap_settler.usecases.lane_calls import LaneCalls
 from swap_settler.usecases.mark_sent import MarkSent
 
 # The Treasury says "not now": the payment waits and nothing is held against it.
@@ -55,9 +47,7 @@ class SendPayouts:
         mark_sent: MarkSent,
         give_up: GiveUpPayouts,
         end_relays: EndRelays,
-        treasury: str,
-        native: str,
-        gas: GasUnits,
+        calls: LaneCalls,
         fee_cap: int,
         slots_max: int = 16,
         payments_max: int = 50,
@@ -68,9 +58,8 @@ class SendPayouts:
         self._mark_sent = mark_sent
         self._give_up = give_up
         self._end_relays = end_relays
-        self._treasury = treasury
-        self._native = native
-        self._gas = gas
+        self._calls = calls
+        self._native = calls.native
         self._fee_cap = fee_cap
         self._slots_max = slots_max
         self._payments_max = payments_max
@@ -154,7 +143,7 @@ class SendPayouts:
         self, groups: Sequence[Group]
     ) -> tuple[list[Group], list[tuple[Group, Simulated]]]:
         answers = await self._chain.simulate(
-            [self._call(group) for group in groups], sender=self._sender.address
+            [self._calls.paying(group) for group in groups], sender=self._sender.address
         )
         tried = list(zip(groups, answers, strict=True))
         good = [group for group, answer in tried if answer.succeeded]
@@ -193,7 +182,7 @@ class SendPayouts:
         return [await self._signed(slot, fees) for slot in slots]
 
     async def _signed(self, slot: Slot, fees: Fees) -> Attempt:
-        call = self._call(slot.payments) if slot.payments else self._no_op()
+        call = self._calls.paying(slot.payments) if slot.payments else self._calls.no_op()
         transaction = await self._sender.sign(call, nonce=slot.nonce, fees=fees)
         intents = frozenset(payment.intent_id for payment in slot.payments)
         return Attempt(transaction, fees, intents)
@@ -209,19 +198,6 @@ class SendPayouts:
             if not answer.is_out:
                 observe.broadcast_refused(self._chain.network, answer.transaction_hash, answer.text)
         await self._mark_sent([a.transaction_hash for a in answers if not a.is_refused])
-
-    def _call(self, group: Group) -> Call:
-        relay = group[0]
-        if relay.call_data is not None:
-            return Call(relay.to_address, value=0, data=relay.call_data, gas_limit=RELAY_GAS)
-        payments = [TreasuryPayment(p.paid_id, p.token, p.to_address, p.base_units) for p in group]
-        data = encode_pay(payments[0]) if len(payments) == 1 else encode_pay_batch(payments)
-        gas_limit = self._gas.of(group, native=self._native)
-        return Call(to=self._treasury, value=0, data=data, gas_limit=gas_limit)
-
-    def _no_op(self) -> Call:
-        """A payment of nothing to ourselves: it only moves the nonce on."""
-        return Call(to=self._sender.address, value=0, data=b"", gas_limit=NO_OP_GAS)
 
 
 def _words(refusal: Simulated) -> str:

@@ -1,0 +1,266 @@
+"""Nonces that do not get mined: on a real Postgres, and a chain with every node's rules."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from services.settler.tests.integration.lane_worlds import opened_world
+from services.settler.tests.lane_world import (
+    DESTINATION,
+    PAYOUT,
+    World,
+    a_deposit,
+    a_recipient,
+)
+from swap_chains.ports import NodeReceipt
+from swap_domain.catalogue import NATIVE
+from swap_settler.usecases import replace_stuck
+
+pytestmark = pytest.mark.connected
+
+ATTEMPTS = """
+SELECT nonce, is_cancel, max_fee_per_gas AS fee, max_priority_fee_per_gas AS tip, transaction_hash
+FROM attempt ORDER BY signed_at
+"""
+
+
+class Killed(BaseException):
+    """Stands for the end of the process."""
+
+
+@pytest.fixture
+async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
+    migrated("chain_watcher")
+    async with opened_world(migrated("settler"), DESTINATION) as world:
+        yield world
+
+
+async def stuck(world: World, count: int = 1) -> None:
+    """Send payouts, then let every block ask for more than they offer."""
+    await world.confirmed_swaps(count)
+    await world.send_everything()
+    world.chain.base_fee *= 10
+
+
+async def replaced(world: World, **settings: Any) -> int:
+    """Notice what is stuck, let two blocks pass it by, and look again."""
+    replace_it = world.replacing(**settings)
+    await replace_it(epoch=world.epoch)
+    world.chain.mine(2)
+    return await replace_it(epoch=world.epoch)
+
+
+class TestAStuckNonce:
+    async def test_s13_is_offered_more_on_both_fields_and_paid_once(self, world: World) -> None:
+        await stuck(world)
+
+        assert await replaced(world) == 1
+        world.chain.mine()
+
+        first, second = await world.rows(ATTEMPTS)
+        assert (first.nonce, second.nonce) == (0, 0)
+        assert second.fee * 1000 >= first.fee * 1125
+        assert second.tip * 1000 >= first.tip * 1125
+        assert world.paid(1) == PAYOUT
+
+    async def test_s13_carries_every_payment_of_its_slot(self, world: World) -> None:
+        await stuck(world, 3)
+
+        await replaced(world)
+        world.chain.mine()
+
+        assert [world.paid(n) for n in (1, 2, 3)] == [PAYOUT] * 3
+
+    async def test_s16_at_the_cap_is_sent_again_and_stays(self, world: World) -> None:
+        await stuck(world)
+        [attempt] = await world.rows(ATTEMPTS)
+
+        assert await replaced(world, fee_cap=int(attempt.fee)) == 0
+        world.chain.drop(attempt.transaction_hash)
+        assert await world.rebroadcast() == 1
+
+        assert len(await world.rows(ATTEMPTS)) == 1
+        assert await world.intent_states() == ["broadcast"]
+        assert await world.rows("SELECT status FROM swap") == [("ls_transfer_pending",)]
+
+    async def test_s17_that_the_original_leaves_first_is_paid_by_it(self, world: World) -> None:
+        await stuck(world)
+        original = next(iter(world.chain.pool.values()))
+        await replaced(world)
+        world.chain.base_fee //= 10
+        world.chain.pool.clear()
+        world.chain.pool[original.transaction_hash] = original
+
+        world.chain.mine(4)
+        await world.payout("seen", version=1, transaction_hash=original.transaction_hash)
+        await world.close_slots()
+
+        assert world.paid(1) == PAYOUT
+        assert await world.intent_states() == ["mined"]
+        [consumed] = await world.rows("SELECT transaction_hash FROM signer_transaction")
+        assert consumed.transaction_hash == original.transaction_hash
+
+    async def test_is_left_alone_while_no_block_is_made(self, world: World) -> None:
+        await stuck(world)
+        replace_it = world.replacing()
+
+        for _ in range(3):
+            assert await replace_it(epoch=world.epoch) == 0
+
+    async def test_is_left_alone_by_a_halted_signer(self, world: World) -> None:
+        await stuck(world)
+        await world.store.halt("a person must look")
+
+        assert await replaced(world) == 0
+        assert len(await world.rows(ATTEMPTS)) == 1
+
+    async def test_s19_that_was_evicted_is_sent_again_as_the_newest_bytes(
+        self, world: World
+    ) -> None:
+        await stuck(world)
+        await replaced(world)
+        world.chain.pool.clear()
+
+        assert await world.rebroadcast() == 1
+        world.chain.mine()
+
+        assert world.paid(1) == PAYOUT
+
+    async def test_whose_replacement_was_kept_and_not_sent_is_paid_once(
+        self, world: World, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        await stuck(world)
+
+        def crashpoint(name: str) -> None:
+            monkeypatch.undo()
+            raise Killed(name)
+
+        monkeypatch.setattr(replace_stuck, "crashpoint", crashpoint)
+        replace_it = world.replacing()
+        with pytest.raises(Killed):
+            await replace_it(epoch=world.epoch)
+        world.chain.mine(2)
+        monkeypatch.setattr(replace_stuck, "crashpoint", crashpoint)
+        with pytest.raises(Killed):
+            await replace_it(epoch=world.epoch)
+
+        await world.rebroadcast()
+        world.chain.mine()
+
+        assert len(await world.rows(ATTEMPTS)) == 2
+        assert world.paid(1) == PAYOUT
+
+
+class TestADwellTime:
+    async def test_ends_in_a_no_op_whose_proof_lets_the_swap_say_where_the_money_is(
+        self, world: World
+    ) -> None:
+        world.give_up._retries = replace(world.give_up._retries, dwell=timedelta(days=-9999))
+        await stuck(world)
+
+        await replaced(world, dwell=timedelta(0))
+        world.chain.mine(4)
+        await world.close_slots()
+
+        payment, cancel = await world.rows(ATTEMPTS)
+        assert (payment.is_cancel, cancel.is_cancel) == (False, True)
+        assert cancel.fee * 1000 >= payment.fee * 1125
+        assert world.paid(1) == 0
+        assert await world.intent_states() == ["dead"]
+        assert await world.rows("SELECT status, fail_reason FROM swap") == [
+            ("failed", "destination_unavailable")
+        ]
+        [proof] = await world.rows("SELECT dead_proof -> 'slots' -> 0 AS slot FROM intent")
+        assert proof.slot["consumed_by"] == cancel.transaction_hash
+
+    async def test_s18_of_which_the_payment_wins_completes(self, world: World) -> None:
+        await stuck(world)
+        payment = next(iter(world.chain.pool.values()))
+        await replaced(world, dwell=timedelta(0))
+        world.chain.pool.clear()
+        world.chain.pool[payment.transaction_hash] = payment
+        world.chain.base_fee //= 10
+        world.chain.mine(4)
+
+        await world.close_slots()
+        await world.payout("confirmed", version=2, transaction_hash=payment.transaction_hash)
+
+        assert world.paid(1) == PAYOUT
+        assert await world.rows("SELECT status FROM swap") == [("completed",)]
+
+    async def test_s18_is_not_believed_over_while_a_node_saw_the_payment(
+        self, world: World, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        await stuck(world)
+        await replaced(world, dwell=timedelta(0))
+        world.chain.mine(4)
+        payment, cancel = await world.rows(ATTEMPTS)
+        of_one = world.reader.receipts_of_each_node
+
+        async def of_two(hashes: Collection[str]) -> Mapping[str, Sequence[NodeReceipt]]:
+            told = await of_one(hashes)
+            receipt = told[cancel.transaction_hash][0].receipt
+            rival = NodeReceipt("1:other", has_answered=True, receipt=receipt)
+            return {**told, payment.transaction_hash: (rival,)}
+
+        monkeypatch.setattr(world.reader, "receipts_of_each_node", of_two)
+        await world.close_slots()
+        assert await world.intent_states() == ["broadcast"]
+
+        monkeypatch.undo()
+        await world.close_slots()
+        assert await world.intent_states() == ["reserved"]
+
+
+class TestAPaymentForADepositThatAReorgTook:
+    async def test_is_cancelled_in_its_slot_at_once(self, world: World) -> None:
+        await world.confirmed_swaps(1)
+        await world.send_everything()
+        await world.settle(a_deposit(1, version=3, state="reverted"))
+
+        assert await world.replacing(after=timedelta(hours=1))(epoch=world.epoch) == 1
+        world.chain.mine(4)
+        await world.close_slots()
+
+        assert world.paid(1) == 0
+        assert await world.intent_states() == ["dead"]
+        assert await world.rows("SELECT status FROM swap") == [("user_transfer_pending",)]
+
+    async def test_takes_its_neighbours_along_and_they_are_paid_in_another_slot(
+        self, world: World
+    ) -> None:
+        await world.confirmed_swaps(2)
+        await world.send_everything()
+        await world.settle(a_deposit(1, version=3, state="reverted"))
+        await world.replacing()(epoch=world.epoch)
+        world.chain.mine(4)
+        await world.close_slots()
+
+        await world.send_everything()
+        world.chain.mine()
+
+        assert [world.paid(n) for n in (1, 2)] == [0, PAYOUT]
+
+
+class TestAGap:
+    async def test_s10_of_a_dropped_lower_nonce_is_closed_by_the_same_bytes(
+        self, world: World
+    ) -> None:
+        await world.confirmed_swaps(1)
+        await world.send_everything()
+        await world.confirmed_swaps(1, first=2)
+        await world.send_everything()
+        lower = min(world.chain.pool.values(), key=lambda t: t.nonce)
+        world.chain.drop(lower.transaction_hash)
+        world.chain.mine()
+        assert world.chain.world.balances.get((a_recipient(2), NATIVE), 0) == 0
+
+        await world.rebroadcast()
+        world.chain.mine()
+
+        assert [world.paid(n) for n in (1, 2)] == [PAYOUT] * 2
