@@ -28,6 +28,7 @@ from swap_contracts.quoting import (
     PricesAnswer,
     QuoteAnswer,
     QuoteQuestion,
+    RangesAnswer,
     RouteQuestion,
 )
 from swap_contracts.swaps import SwapRequested
@@ -53,6 +54,9 @@ class Quoter:
         return QuoteAnswer(quote=quote, lifetime_seconds=300)
 
     async def limits(self, question: RouteQuestion) -> LimitsAnswer:
+        raise NotImplementedError
+
+    async def ranges(self, question: RouteQuestion) -> RangesAnswer:
         raise NotImplementedError
 
     async def prices(self) -> PricesAnswer:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
@@ -101,6 +101,13 @@ class Partner:
         """Send one request and return whatever the answer is."""
         told = {**self._headers, **(headers or {})}
         return await self._http.request(method, f"/api/v2{path}", headers=told, **options)
+
+    def stream(
+        self, method: str, path: str, *, headers: Mapping[str, str]
+    ) -> AbstractAsyncContextManager[httpx.Response]:
+        """Send one request whose answer comes piece by piece."""
+        told = {**self._headers, **headers}
+        return self._http.stream(method, f"/api/v2{path}", headers=told)
 
     async def get(self, path: str, **query: Any) -> Any:
         """

@@ -20,7 +20,7 @@ class TestAnotherPartner:
     async def test_is_told_the_same_as_of_a_swap_that_does_not_exist(
         self, done: Finished, outside: Outside
     ) -> None:
-        for path in ("", "/deposit_actions"):
+        for path in ("", "/deposit_actions", "/events", "/ledger"):
             theirs = await outside.partner("other").ask("GET", f"/swaps/{done.id}{path}")
             nobodys = await outside.partner("other").ask("GET", f"/swaps/{NOBODYS_SWAP}{path}")
 

@@ -16,6 +16,7 @@ from swap_api.adapters.callers import KeyHashes, PostgresCallers
 from swap_api.adapters.counters import LocalCounters, RedisCounters
 from swap_api.adapters.creations import PostgresCreations
 from swap_api.adapters.heads import WatchedHeads
+from swap_api.adapters.history import PostgresHistory
 from swap_api.adapters.idempotency import PostgresIdempotency
 from swap_api.adapters.partners import PostgresPartners
 from swap_api.adapters.quoter import HttpPricing
@@ -34,6 +35,7 @@ from swap_api.http.endpoints import Endpoints
 from swap_api.http.errors import Errors
 from swap_api.http.exchange import Answer
 from swap_api.http.gateway import Gateway
+from swap_api.http.history import HistoryEndpoints
 from swap_api.http.openapi import openapi_document
 from swap_api.http.pricing import PricingEndpoints
 from swap_api.http.swaps import SwapEndpoints
@@ -53,6 +55,7 @@ from swap_api.usecases.limit_requests import LimitRequests
 from swap_api.usecases.list_networks import ListNetworks
 from swap_api.usecases.list_reachable import ListReachable
 from swap_api.usecases.list_swaps import ListSwaps
+from swap_api.usecases.read_history import ReadHistory
 from swap_api.usecases.read_swap import ReadSwap
 from swap_api.usecases.set_refund_address import SetRefundAddress
 from swap_api.usecases.store_swaps import StoreSwaps
@@ -120,6 +123,8 @@ class Building:
         self._know_prices = KnowPrices(pricing)
         self._ask_price = AskPrice(pricing, self._rendering)
         self._swaps = PostgresSwaps(service.engine)
+        self._heads = WatchedHeads(service.engine)
+        self._read_swap = ReadSwap(self._swaps, self._heads, self._rendering)
         self._hashes = KeyHashes(group.key_pepper)
 
     def parts(self) -> Parts:
@@ -132,6 +137,11 @@ class Building:
         errors = Errors(group.docs_url)
         table = endpoints(
             self._swap_endpoints(idempotency),
+            HistoryEndpoints(
+                self._catalogue,
+                read_history=ReadHistory(self._swaps, PostgresHistory(engine), self._rendering),
+                read_swap=self._read_swap,
+            ),
             PricingEndpoints(
                 give_quote=GiveQuote(self._catalogue, self._ask_price, self._rendering),
                 give_ranges=GiveRanges(self._catalogue, self._ask_price, self._rendering),
@@ -151,7 +161,6 @@ class Building:
         )
 
     def _swap_endpoints(self, idempotency: PostgresIdempotency) -> SwapEndpoints:
-        heads = WatchedHeads(self._service.engine)
         create_swap = CreateSwap(
             self._catalogue,
             ask_price=self._ask_price,
@@ -166,8 +175,8 @@ class Building:
         return SwapEndpoints(
             self._catalogue,
             create_swap=create_swap,
-            read_swap=ReadSwap(self._swaps, heads, self._rendering),
-            list_swaps=ListSwaps(self._swaps, heads, self._rendering),
+            read_swap=self._read_swap,
+            list_swaps=ListSwaps(self._swaps, self._heads, self._rendering),
             set_refund_address=SetRefundAddress(
                 self._catalogue,
                 refund_addresses=PostgresRefundAddresses(self._service.engine),

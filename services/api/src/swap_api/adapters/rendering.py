@@ -11,10 +11,15 @@ from typing import Any, Final
 
 import orjson
 
+from swap_api.adapters.history_rendering import (
+    render_event,
+    render_ledger,
+    render_transaction,
+)
 from swap_api.adapters.price_ranges import PriceRanges
 from swap_api.domain.deposit_actions import FUNDING_ACTIONS, StepStatus, deposit_step_status
 from swap_api.domain.reach import Reached
-from swap_api.ports import Gap, Rendered, StoredSwap, SwapRow
+from swap_api.ports import Gap, Posting, Rendered, StoredSwap, SwapEvent, SwapRow
 from swap_contracts.public.catalogue import PublicCatalogue
 from swap_contracts.public.doubles import amount_down, amount_up, dollars, price
 from swap_contracts.public.rendering import Prices, render_prepared_swap, render_quoted
@@ -121,6 +126,20 @@ class JsonRendering:
             }
         )
         return b"[%b,%b]" % (action[:-1], more[1:])
+
+    def events(self, events: Sequence[SwapEvent]) -> Sequence[bytes]:
+        return [render_event(event) for event in events]
+
+    def ledger(self, postings: Sequence[Posting]) -> bytes:
+        return render_ledger(postings, self._public)
+
+    def transaction(
+        self, stored: StoredSwap, heads: Mapping[str, int], *, network: str, transaction_id: str
+    ) -> bytes | None:
+        """Return how far a swap's transaction is; None where it has no such transaction."""
+        document = self.prepared(stored, heads, with_actions=False)
+        found = render_transaction(document, network=network, transaction_id=transaction_id)
+        return None if found is None else orjson.dumps(found)
 
     def quoted(self, quote: Quote) -> bytes:
         return orjson.dumps(render_quoted(quote, self._public))

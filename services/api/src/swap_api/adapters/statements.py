@@ -135,3 +135,15 @@ SELECT count(*) FROM (
   LIMIT :up_to) AS counted
 """)
 HEADS: Final = sql("SELECT network, block_number FROM chain_watcher.progress")
+
+# History, from the settler's views
+
+EVENTS: Final = sql("""
+SELECT swap_id, sequence, from_status, to_status, at FROM settler.swap_event
+WHERE swap_id = ANY(CAST(:ids AS uuid[])) ORDER BY swap_id, sequence
+""")
+POSTINGS: Final = sql("""
+SELECT transaction_id, reason, at, network, block_number, account, asset_network, asset_token,
+       base_units
+FROM settler.swap_posting WHERE swap_id = :id ORDER BY at, transaction_id, n
+""")

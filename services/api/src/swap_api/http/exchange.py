@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import parse_qsl
@@ -29,6 +29,13 @@ class Answer:
     status: int = OK
     headers: Mapping[str, str] = field(default_factory=dict)
     content_type: str = "application/json"
+    stream: AsyncIterator[bytes] | None = None  # instead of the body
+
+    @classmethod
+    def live(cls, stream: AsyncIterator[bytes]) -> Answer:
+        """Answer with server-sent events, each when it happens."""
+        kept_fresh = {"cache-control": "no-store", "x-accel-buffering": "no"}
+        return cls(b"", headers=kept_fresh, content_type="text/event-stream", stream=stream)
 
     @classmethod
     def of(cls, data: bytes, headers: Mapping[str, str] | None = None) -> Answer:
@@ -80,6 +87,11 @@ class Request:
             except ValueError:
                 raise Invalid(f"The query has more than {QUERY_FIELDS_MAX} parts") from None
         return self._query
+
+    async def gone(self) -> None:
+        """Return when the client has gone away. For who sends a body nobody reads."""
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
 
     async def json_body(self) -> bytes:
         """Return the body, still to be parsed.

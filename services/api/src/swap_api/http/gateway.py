@@ -6,8 +6,9 @@ endpoint. Whatever goes wrong on the way is said in the envelope, with the heade
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from time import perf_counter
 from typing import Final
 
@@ -93,7 +94,11 @@ class Gateway:
                 exchange.standing = error.standing
             if answer.status >= SERVER_ERROR:
                 observe.failed(exchange.route, request_id, error)
-        await _send(send, answer, self._headers(exchange))
+        headers = {**self._headers(exchange), **answer.headers}
+        if answer.stream is None:
+            await _send(send, answer, headers)
+        else:
+            await _stream(send, answer, headers, until=request.gone)
         observe.answered(exchange.route, answer.status, perf_counter() - began)
 
     async def _answer(self, exchange: _Exchange) -> Answer:
@@ -138,13 +143,39 @@ class Gateway:
 
 
 async def _send(send: Send, answer: Answer, headers: dict[str, str]) -> None:
-    headers = {**headers, **answer.headers}
     if answer.status != 204:  # noqa: PLR2004  which has no body to describe
         headers["content-type"] = answer.content_type
         headers["content-length"] = str(len(answer.body))
+    await _start(send, answer, headers)
+    await send({"type": "http.response.body", "body": answer.body})
+
+
+async def _stream(
+    send: Send, answer: Answer, headers: dict[str, str], *, until: Callable[[], Awaitable[None]]
+) -> None:
+    """Send piece after piece, until there are no more or nobody takes them."""
+
+    async def pieces() -> None:
+        assert answer.stream is not None
+        async for piece in answer.stream:
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+
+    await _start(send, answer, {**headers, "content-type": answer.content_type})
+    works = [asyncio.create_task(pieces()), asyncio.ensure_future(until())]
+    try:
+        done, _ = await asyncio.wait(works, return_when=asyncio.FIRST_COMPLETED)
+        for work in done:
+            work.result()
+    finally:
+        for work in works:
+            work.cancel()
+        await asyncio.gather(*works, return_exceptions=True)
+
+
+async def _start(send: Send, answer: Answer, headers: dict[str, str]) -> None:
     raw = [(name.encode(), value.encode("latin-1")) for name, value in headers.items()]
     await send({"type": "http.response.start", "status": answer.status, "headers": raw})
-    await send({"type": "http.response.body", "body": answer.body})
 
 
 async def _live(receive: Receive, send: Send) -> None:

@@ -146,6 +146,11 @@ class StepsParameters(Parameters):
     source_address: Text | None = None
 
 
+class TransactionParameters(Parameters):
+    network: Text = Field(description="Name, or chain id")
+    transaction_id: Text = Field(description="The transaction's hash")
+
+
 class ListParameters(Parameters):
     address: Texts = Field(default=[], description="Source, destination or refund address")
     statuses: Texts = []

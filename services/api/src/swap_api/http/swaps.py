@@ -74,12 +74,12 @@ class SwapEndpoints:
     async def read(self, request: Request, context: Context) -> Answer:
         asked = parse_query(SwapParameters, request.query)
         data = await self._read_swap.by_id(
-            context.caller, _swap_id(request), with_actions=not asked.exclude_deposit_actions
+            context.caller, swap_id_of(request), with_actions=not asked.exclude_deposit_actions
         )
         return Answer.of(data)
 
     async def refund_address(self, request: Request, context: Context) -> Answer:
-        swap_id = _swap_id(request)
+        swap_id = swap_id_of(request)
         body, _ = parse_body(RefundAddressBody, await request.json_body())
         await self._set_refund_address(
             context.caller, swap_id, body.refund_address, request_id=context.request_id
@@ -96,7 +96,7 @@ class SwapEndpoints:
 
     async def deposit_steps(self, request: Request, context: Context) -> Answer:
         parse_query(StepsParameters, request.query)
-        return Answer.of(await self._read_swap.deposit_steps(context.caller, _swap_id(request)))
+        return Answer.of(await self._read_swap.deposit_steps(context.caller, swap_id_of(request)))
 
     async def list_all(self, request: Request, context: Context) -> Answer:
         wanted = self._filter(request.query, context)
@@ -121,15 +121,17 @@ class SwapEndpoints:
             addresses=tuple(address.lower() for address in asked.address),
             statuses=to_statuses(asked.statuses),
             include_expired=asked.include_expired,
-            networks=tuple(self._network_name(name) for name in asked.networks),
+            networks=tuple(network_name(self._catalogue, name) for name in asked.networks),
             reference_id=asked.reference_id,
             created_after=asked.created_after,
             created_before=asked.created_before,
         )
 
-    def _network_name(self, name_or_chain_id: str) -> str:
-        network = self._catalogue.find_network(name_or_chain_id)
-        return name_or_chain_id if network is None else network.name
+
+def network_name(catalogue: Catalogue, name_or_chain_id: str) -> str:
+    """Return the catalogue's name of a network; what it does not know is left as it is."""
+    network = catalogue.find_network(name_or_chain_id)
+    return name_or_chain_id if network is None else network.name
 
 
 def price_asked(asked: RouteParameters) -> PriceAsked:
@@ -155,7 +157,10 @@ def _order(body: SwapBody) -> SwapOrder:
     return SwapOrder(price_asked(body), parties, body.reference_id)
 
 
-def _swap_id(request: Request) -> UUID:
+def swap_id_of(request: Request) -> UUID:
+    """
+    :raises Invalid: when the address names no UUID.
+    """
     text = request.path_values["swapId"]
     try:
         found = UUID(text)

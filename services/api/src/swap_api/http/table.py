@@ -8,6 +8,7 @@ from swap_api.domain.keys import Scope
 from swap_api.domain.rate_limits import Kind
 from swap_api.http.catalogue import CatalogueEndpoints
 from swap_api.http.endpoints import API, Endpoint, Endpoints
+from swap_api.http.history import HistoryEndpoints
 from swap_api.http.parameters import (
     DestinationsParameters,
     ListParameters,
@@ -19,6 +20,7 @@ from swap_api.http.parameters import (
     StepsParameters,
     SwapBody,
     SwapParameters,
+    TransactionParameters,
 )
 from swap_api.http.pricing import PricingEndpoints
 from swap_api.http.swaps import SwapEndpoints
@@ -28,6 +30,7 @@ from swap_contracts.public.models import (
     DetailedQuoteModel,
     ExchangeModel,
     HealthModel,
+    LedgerTransactionModel,
     LimitsModel,
     NetworkModel,
     NetworkWithTokensModel,
@@ -35,6 +38,8 @@ from swap_contracts.public.models import (
     QuotedModel,
     RateModel,
     ReachableNetworkModel,
+    SwapEventModel,
+    TransactionStatusModel,
 )
 
 ERROR_LIST: Final = list[dict[str, Any]]
@@ -62,10 +67,15 @@ CREATE_REFUSALS: Final = (
 
 
 def endpoints(
-    swaps: SwapEndpoints, pricing: PricingEndpoints, catalogue: CatalogueEndpoints
+    swaps: SwapEndpoints,
+    history: HistoryEndpoints,
+    pricing: PricingEndpoints,
+    catalogue: CatalogueEndpoints,
 ) -> Endpoints:
     """Return every address of the public port but the document that describes them."""
-    return Endpoints([*_swaps(swaps), *_pricing(pricing), *_catalogue(catalogue)])
+    return Endpoints(
+        [*_swaps(swaps), *_history(history), *_pricing(pricing), *_catalogue(catalogue)]
+    )
 
 
 def _swaps(swaps: SwapEndpoints) -> list[Endpoint]:
@@ -140,6 +150,37 @@ def _swaps(swaps: SwapEndpoints) -> list[Endpoint]:
             "List what the user has to do, step by step",
             list[DepositActionItemModel],
             query=StepsParameters,
+            refuses=(ErrorCode.NOT_FOUND,),
+        ),
+    ]
+
+
+def _history(history: HistoryEndpoints) -> list[Endpoint]:
+    return [
+        Endpoint(
+            "GET",
+            f"{API}/swaps/{{swapId}}/events",
+            history.events,
+            "List what happened to a swap; `Accept: text/event-stream` follows it live",
+            list[SwapEventModel],
+            refuses=(ErrorCode.NOT_FOUND,),
+        ),
+        Endpoint(
+            "GET",
+            f"{API}/swaps/{{swapId}}/ledger",
+            history.ledger,
+            "List what was booked for a swap",
+            list[LedgerTransactionModel],
+            scope=Scope.SECRET,
+            refuses=(ErrorCode.NOT_FOUND,),
+        ),
+        Endpoint(
+            "GET",
+            f"{API}/transaction_status",
+            history.transaction_status,
+            "Read how far a transaction of a swap is",
+            TransactionStatusModel,
+            query=TransactionParameters,
             refuses=(ErrorCode.NOT_FOUND,),
         ),
     ]

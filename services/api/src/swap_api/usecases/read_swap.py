@@ -33,6 +33,21 @@ class ReadSwap:
         heads = await self._heads.current() if stored.rendered.gaps else {}
         return self._rendering.prepared(stored, heads, with_next_action=True)
 
+    async def transaction_status(self, caller: Caller, network: str, transaction_id: str) -> bytes:
+        """
+        :raises NothingThere: when no swap of the caller's has the transaction.
+        """
+        stored = await self._swaps.find_by_hash(caller.app_id, transaction_id)
+        if stored is None:
+            raise NothingThere
+        heads = await self._heads.current() if stored.rendered.gaps else {}
+        told = self._rendering.transaction(
+            stored, heads, network=network, transaction_id=transaction_id
+        )
+        if told is None:
+            raise NothingThere
+        return told
+
     async def deposit_steps(self, caller: Caller, swap_id: UUID) -> bytes:
         """
         :raises NothingThere: for an unknown id and for somebody else's alike.

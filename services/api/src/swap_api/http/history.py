@@ -1,0 +1,42 @@
+"""A swap's past over HTTP: what happened, also live, what was booked, and its transactions."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from swap_api.http.endpoints import Context
+from swap_api.http.exchange import Answer, Request
+from swap_api.http.parameters import TransactionParameters, parse_query
+from swap_api.http.swaps import network_name, swap_id_of
+from swap_api.usecases.read_history import ReadHistory
+from swap_api.usecases.read_swap import ReadSwap
+from swap_domain.catalogue import Catalogue
+
+LIVE: Final = "text/event-stream"
+
+
+class HistoryEndpoints:
+    def __init__(
+        self, catalogue: Catalogue, *, read_history: ReadHistory, read_swap: ReadSwap
+    ) -> None:
+        self._catalogue = catalogue
+        self._read_history = read_history
+        self._read_swap = read_swap
+
+    async def events(self, request: Request, context: Context) -> Answer:
+        swap_id = swap_id_of(request)
+        if LIVE not in (request.header("accept") or ""):
+            return Answer.of(await self._read_history.events(context.caller, swap_id))
+        last = request.header("last-event-id") or ""
+        after = int(last) if last.isascii() and last.isdecimal() else 0
+        return Answer.live(await self._read_history.follow(context.caller, swap_id, after=after))
+
+    async def ledger(self, request: Request, context: Context) -> Answer:
+        return Answer.of(await self._read_history.ledger(context.caller, swap_id_of(request)))
+
+    async def transaction_status(self, request: Request, context: Context) -> Answer:
+        asked = parse_query(TransactionParameters, request.query)
+        network = network_name(self._catalogue, asked.network)
+        return Answer.of(
+            await self._read_swap.transaction_status(context.caller, network, asked.transaction_id)
+        )

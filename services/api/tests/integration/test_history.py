@@ -1,0 +1,86 @@
+"""A swap's past: what happened to it and what was booked, for its own partner alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from api_factories import HASH, a_body
+from api_harness import App, Harness
+
+from swap_api.domain.keys import KeyKind
+
+pytestmark = pytest.mark.connected
+
+PATHS = ("events", "ledger")
+
+
+@pytest.fixture(autouse=True)
+def _settler(migrated: Callable[[str], str], database_url: str) -> None:
+    migrated("settler")  # whose views show the past
+
+
+async def a_swap(api: Harness, app: App) -> str:
+    answer = await api.create(app, a_body())
+    return str(answer.json()["data"]["swap"]["id"])
+
+
+class TestHistory:
+    @pytest.mark.parametrize("path", PATHS)
+    async def test_of_a_swap_that_the_settler_has_not_heard_of_is_empty(
+        self, api: Harness, path: str
+    ) -> None:
+        app = await api.an_app()
+        swap_id = await a_swap(api, app)
+
+        answer = await api.get(app, f"/swaps/{swap_id}/{path}")
+
+        assert answer.json() == {"data": [], "error": None}
+
+    @pytest.mark.parametrize("path", PATHS)
+    @pytest.mark.parametrize("accept", ["application/json", "text/event-stream"])
+    async def test_of_another_partner_s_swap_is_not_there(
+        self, api: Harness, path: str, accept: str
+    ) -> None:
+        theirs, app = await api.an_app(), await api.an_app()
+        swap_id = await a_swap(api, theirs)
+
+        answer = await api.client.get(
+            f"/api/v2/swaps/{swap_id}/{path}", headers={**app.headers, "accept": accept}
+        )
+
+        assert answer.status_code == 404
+        assert answer.json()["error"]["code"] == "NOT_FOUND"
+
+    async def test_of_the_books_is_not_for_keys_that_stand_in_browsers(self, api: Harness) -> None:
+        app = await api.an_app()
+        swap_id = await a_swap(api, app)
+        browser = await api.another_key(app, KeyKind.PUBLISHABLE)
+
+        assert (await api.get(browser, f"/swaps/{swap_id}/events")).status_code == 200
+        assert (await api.get(browser, f"/swaps/{swap_id}/ledger")).status_code == 403
+
+    async def test_is_found_by_index(self, api: Harness) -> None:
+        for view in ("swap_event", "swap_posting"):
+            plan = await api.plan(f"SELECT * FROM settler.{view} WHERE swap_id = $1")
+            assert not [line for line in plan if "Seq Scan" in line]
+
+
+class TestTransactionStatus:
+    @pytest.mark.parametrize(
+        ("params", "status", "code"),
+        [
+            ({"network": "BASE_DEVNET", "transaction_id": HASH}, 404, "NOT_FOUND"),
+            ({"network": "NOWHERE", "transaction_id": HASH}, 404, "NOT_FOUND"),
+            ({"transaction_id": HASH}, 400, "VALIDATION_ERROR"),
+            ({"network": "BASE_DEVNET"}, 400, "VALIDATION_ERROR"),
+        ],
+    )
+    async def test_refuses(
+        self, api: Harness, params: dict[str, str], status: int, code: str
+    ) -> None:
+        app = await api.an_app()
+
+        answer = await api.get(app, "/transaction_status", params=params)
+
+        assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)

@@ -1,0 +1,95 @@
+"""Following a swap live: every event once, in order, from where the client stopped."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from datetime import timedelta
+from typing import Any, cast
+from uuid import UUID, uuid4
+
+import orjson
+import pytest
+from api_factories import AT, a_caller, a_catalogue
+
+from swap_api.adapters.rendering import JsonRendering
+from swap_api.domain.refusals import NothingThere
+from swap_api.ports import Rendered, StoredSwap, SwapEvent, Swaps
+from swap_api.usecases import read_history
+from swap_api.usecases.read_history import COME_AGAIN, LOOKS, ReadHistory
+from swap_runtime.errors import Unavailable
+from swap_runtime.public_catalogue import public_catalogue
+
+CALLER = a_caller()
+CREATED = SwapEvent(1, None, "user_transfer_pending", AT)
+SEEN = SwapEvent(2, "user_transfer_pending", "user_transfer_pending", AT)
+PAID = SwapEvent(3, "user_transfer_pending", "ls_transfer_pending", AT)
+
+
+class OneSwap:
+    async def find(self, swap_id: UUID) -> StoredSwap:
+        return StoredSwap(CALLER.app_id, AT, Rendered(b"{}", (), None, "completed"))
+
+
+class Past:
+    """What is known at each look; the last answer stays."""
+
+    def __init__(self, *looks: Sequence[SwapEvent] | Exception) -> None:
+        self._looks = list(looks)
+
+    async def events(self, swap_id: UUID) -> Sequence[SwapEvent]:
+        look = self._looks.pop(0) if len(self._looks) > 1 else self._looks[0]
+        if isinstance(look, Exception):
+            raise look
+        return look
+
+    async def postings(self, swap_id: UUID) -> Sequence[Any]:
+        return ()
+
+
+@pytest.fixture(autouse=True)
+def _without_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(read_history, "LOOK_INTERVAL", timedelta(0))
+
+
+async def followed(past: Past, *, after: int = 0) -> list[bytes]:
+    catalogue = a_catalogue()
+    rendering = JsonRendering(catalogue, public_catalogue(catalogue))
+    read = ReadHistory(cast("Swaps", OneSwap()), past, rendering)
+    stream: AsyncIterator[bytes] = await read.follow(CALLER, uuid4(), after=after)
+    async with asyncio.timeout(10):
+        return [piece async for piece in stream]
+
+
+def ids(pieces: Sequence[bytes]) -> list[bytes]:
+    return [piece.split(b"\n")[0] for piece in pieces if piece.startswith(b"id:")]
+
+
+class TestFollow:
+    async def test_tells_every_event_once_and_in_order(self) -> None:
+        pieces = await followed(Past([], [CREATED], [CREATED, SEEN], [CREATED, SEEN, PAID]))
+
+        assert pieces[0] == COME_AGAIN
+        assert ids(pieces) == [b"id: 1", b"id: 2", b"id: 3"]
+        types = [orjson.loads(p.split(b"data: ")[1])["type"] for p in pieces if b"data: " in p]
+        assert types == ["swap.user_transfer_pending", "swap.updated", "swap.ls_transfer_pending"]
+
+    async def test_goes_on_where_the_client_stopped(self) -> None:
+        assert ids(await followed(Past([CREATED, SEEN, PAID]), after=2)) == [b"id: 3"]
+
+    async def test_says_that_it_is_there_while_nothing_happens(self) -> None:
+        pieces = await followed(Past([CREATED]), after=1)
+
+        alive = [piece for piece in pieces if piece.startswith(b":")]
+        assert len(alive) == LOOKS // read_history.ALIVE_EVERY
+
+    async def test_ends_when_the_past_cannot_be_read(self) -> None:
+        assert ids(await followed(Past([CREATED], Unavailable("postgres")))) == [b"id: 1"]
+
+    async def test_of_somebody_else_is_not_there(self) -> None:
+        catalogue = a_catalogue()
+        rendering = JsonRendering(catalogue, public_catalogue(catalogue))
+        read = ReadHistory(cast("Swaps", OneSwap()), Past([CREATED]), rendering)
+
+        with pytest.raises(NothingThere):
+            await read.follow(a_caller(), uuid4(), after=0)

@@ -1,0 +1,117 @@
+"""What a partner can look up of a swap afterwards: its events, its books, its transactions."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import AsyncIterator
+
+import pytest
+
+from swap_contracts.public.models import (
+    DetailedQuoteModel,
+    LedgerTransactionModel,
+    ReachableNetworkModel,
+    SwapEventModel,
+    TransactionStatusModel,
+)
+from tests.e2e.journey import travel
+from tests.e2e.outside import Finished, Outside, Route
+from tests.e2e.test_public_models import checked_answer
+from tests.plugins.stack import Stack
+
+ROUTE = Route("ETHEREUM_DEVNET", "USDC", "BASE_DEVNET", "ETH", "30")
+ASKED = {
+    "source_network": "ETHEREUM_DEVNET",
+    "source_token": "USDC",
+    "destination_network": "BASE_DEVNET",
+    "destination_token": "ETH",
+}
+
+
+@pytest.fixture(scope="module")
+def done(stack: Stack) -> Finished:
+    return travel(stack, ROUTE)
+
+
+class TestEvents:
+    async def test_are_listed_in_order(self, done: Finished, outside: Outside) -> None:
+        path = f"/swaps/{done.id}/events"
+        events = await checked_answer(outside.partner(), list[SwapEventModel], "GET", path)
+
+        numbers = [event["sequence"] for event in events]
+        assert numbers == sorted(set(numbers))
+        moves = [event["type"] for event in events if event["type"] != "swap.updated"]
+        assert moves == ["swap.user_transfer_pending", "swap.ls_transfer_pending", "swap.completed"]
+
+    async def test_come_live_from_where_the_client_stopped(
+        self, done: Finished, outside: Outside
+    ) -> None:
+        path = f"/swaps/{done.id}/events"
+        events = await outside.partner().get(path)
+        headers = {"accept": "text/event-stream", "last-event-id": str(events[-2]["sequence"])}
+
+        async with outside.partner().stream("GET", path, headers=headers) as answer:
+            assert answer.headers["content-type"] == "text/event-stream"
+            told = [line async for line in _until_data(answer.aiter_lines())]
+
+        assert f"id: {events[-1]['sequence']}" in told
+        assert '"swap.completed"' in told[-1]
+
+
+async def _until_data(lines: AsyncIterator[str]) -> AsyncIterator[str]:
+    async for line in lines:
+        yield line
+        if line.startswith("data:"):
+            return
+
+
+class TestLedger:
+    async def test_adds_up_to_nothing_in_every_asset(
+        self, done: Finished, outside: Outside
+    ) -> None:
+        path = f"/swaps/{done.id}/ledger"
+        booked = await checked_answer(outside.partner(), list[LedgerTransactionModel], "GET", path)
+
+        assert len(booked) >= 3  # received, paid out, and what the payout came to
+        for entry in booked:
+            sums: dict[tuple[str, str], int] = defaultdict(int)
+            for line in entry["postings"]:
+                sums[line["network"], line["token"]] += int(line["amount_in_base_units"])
+            assert set(sums.values()) == {0}
+
+
+class TestTransactionStatus:
+    @pytest.mark.parametrize("kind", ["input", "output"])
+    async def test_of_each_transaction(self, done: Finished, outside: Outside, kind: str) -> None:
+        shown = done.transaction(kind)
+        asked = {
+            "network": shown["network"]["chain_id"],
+            "transaction_id": shown["transaction_hash"].upper().replace("0X", "0x"),
+        }
+
+        told = await checked_answer(
+            *(outside.partner(), TransactionStatusModel, "GET", "/transaction_status"),
+            params=asked,
+        )
+
+        assert (told["status"], told["is_found"], told["is_completed"]) == ("completed", True, True)
+        assert told["transaction_id"] == shown["transaction_hash"]
+
+
+class TestCatalogue:
+    @pytest.mark.parametrize("path", ["/sources", "/destinations"])
+    async def test_shows_what_can_be_reached(self, outside: Outside, path: str) -> None:
+        networks = await checked_answer(outside.partner(), list[ReachableNetworkModel], "GET", path)
+
+        assert {network["name"] for network in networks} == set(outside.networks)
+
+    async def test_shows_what_amounts_cost(self, outside: Outside) -> None:
+        [one] = await checked_answer(
+            *(outside.partner(), list[DetailedQuoteModel], "GET", "/detailed_quote"), params=ASKED
+        )
+
+        limits = await outside.partner().get("/limits", **ASKED)
+        assert (one["min_amount"], one["max_amount"]) == (
+            limits["min_amount"],
+            limits["max_amount"],
+        )
