@@ -34,6 +34,7 @@ SIGNER = "0x" + "c1" * 20
 SOME = UUID(int=1)
 
 REQUESTED, FEE, PAYOUT = 1_000_000, 1_000, 998_000
+REFUEL, REFUEL_CHARGED = 10**15, 2_000
 PLENTY = 10**12
 
 
@@ -79,7 +80,13 @@ def _network(name: str, chain_id: int, *, payout_confirmations: int | None) -> d
 FACTS = Facts(a_catalogue())
 
 
-def a_quote(*, requested: int = REQUESTED, fee: int = FEE, payout: int = PAYOUT) -> Quote:
+def a_quote(
+    *,
+    requested: int = REQUESTED,
+    fee: int = FEE,
+    payout: int = PAYOUT,
+    refuel: bool = False,
+) -> Quote:
     return Quote(
         source=AssetRef(network=ETHEREUM, token=USDC[ETHEREUM], decimals=6),
         destination=AssetRef(network=POLYGON, token=USDC[POLYGON], decimals=6),
@@ -90,8 +97,8 @@ def a_quote(*, requested: int = REQUESTED, fee: int = FEE, payout: int = PAYOUT)
         service_fee_base_units="0",
         total_fee_base_units=str(fee),
         fee_discount_base_units="0",
-        refuel_in_source_base_units=None,
-        refuel_base_units=None,
+        refuel_in_source_base_units=str(REFUEL_CHARGED) if refuel else None,
+        refuel_base_units=str(REFUEL) if refuel else None,
         slippage_ppm=10_000,
         source_usd_e18=str(10**18),
         destination_usd_e18=str(10**18),
@@ -106,7 +113,7 @@ def swap_id(number: int) -> UUID:
     return uuid5(SOME, f"swap/{number}")
 
 
-def a_request(number: int = 7, **amounts: int) -> Envelope[SwapRequest]:
+def a_request(number: int = 7, **amounts: Any) -> Envelope[SwapRequest]:
     quote = a_quote(**amounts)
     body = SwapRequested(
         swap_id=swap_id(number),
@@ -132,7 +139,7 @@ def a_refund_address(number: int = 7, address: str = USER) -> Envelope[SwapReque
     return SWAP_REQUESTS.seal(body, version=f"refund/{address}", occurred_at=NOON, trace_id="told")
 
 
-def a_swap(number: int = 7, *, refund_address: str | None = None, **amounts: int) -> Swap:
+def a_swap(number: int = 7, *, refund_address: str | None = None, **amounts: Any) -> Swap:
     body = a_request(number, **amounts).body
     assert isinstance(body, SwapRequested)
     told = body.model_copy(update={"refund_address": refund_address})
@@ -174,16 +181,18 @@ def a_deposit_message(
     )
 
 
-def funding(network: str = POLYGON, units: int = PLENTY) -> Envelope[DepositChanged]:
+def funding(
+    network: str = POLYGON, units: int = PLENTY, *, token: str | None = None
+) -> Envelope[DepositChanged]:
     return a_deposit_message(
         number=None,
         units=units,
         kind="token_transfer",
         network=network,
-        token=USDC[network],
+        token=token or USDC[network],
         to_address=TREASURY[network],
         from_address=OWNER,
-        deposit_id=uuid5(SOME, f"funding/{network}/{units}"),
+        deposit_id=uuid5(SOME, f"funding/{network}/{token}/{units}"),
     )
 
 

@@ -47,6 +47,7 @@ class FakeUnitOfWork:
         self.refunds_due: dict[tuple[UUID, Leg], int] = {}
         self.dues = 0
         self.requotes_due: dict[UUID, timedelta] = {}  # with how long each has waited
+        self.completions_due: dict[UUID, datetime] = {}
         self.halted: dict[str, str] = {}
         self.sent: list[Outgoing] = []
         self.block_times: dict[str, datetime] = {}  # of networks of which everything was heard
@@ -142,6 +143,15 @@ class FakeUnitOfWork:
             if id not in done
         }
 
+    async def lock_overdue(self, now: datetime, *, limit: int) -> Sequence[Swap]:
+        due = [id for id, due_at in self.completions_due.items() if due_at <= now]
+        return [self.swap(id) for id in sorted(due)][:limit]
+
+    async def drop_completions_due(self, ids: Sequence[UUID]) -> None:
+        self.completions_due = {
+            id: due_at for id, due_at in self.completions_due.items() if id not in ids
+        }
+
     async def due(self, network: str, *, limit: int) -> Sequence[DueRefund]:
         of_network = (
             DueRefund(id, swap_id, leg)
@@ -191,6 +201,8 @@ class FakeUnitOfWork:
             self.refunds_due.setdefault((swap_id, leg), self.dues)
         if change.is_requote_due:
             self.requotes_due[swap_id] = timedelta(0)
+        if change.completion_due_at is not None:
+            self.completions_due.setdefault(swap_id, change.completion_due_at)
 
     def _check(self, account: Account, balance: int) -> None:
         is_wrong = balance < 0 if account.kind in DEBIT else balance > 0

@@ -31,6 +31,7 @@ from swap_domain.catalogue import NATIVE
 from swap_settler.domain.requotes import Refused
 from swap_settler.ports import DueRefund, DueRefunds, DueRequote, DueRequotes, UnitOfWork
 from swap_settler.usecases.announcing import Announcer
+from swap_settler.usecases.complete_swaps import CompleteSwaps
 from swap_settler.usecases.expire_authorizations import ExpireAuthorizations
 from swap_settler.usecases.expire_swaps import ExpireSwaps
 from swap_settler.usecases.request_swaps import RequestSwaps
@@ -118,6 +119,7 @@ class Settler:
         self.expire_authorizations = ExpireAuthorizations(
             unit_of_work, clock=self._clock, announcer=announcer
         )
+        self.complete_swaps = CompleteSwaps(unit_of_work, clock=self._clock, announcer=announcer)
         self.expire_swaps = ExpireSwaps(unit_of_work, clock=self._clock, announcer=announcer)
 
     def _clock(self) -> datetime:

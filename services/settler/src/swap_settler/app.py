@@ -26,6 +26,7 @@ from swap_settler.http.signers import SignerAdmin
 from swap_settler.lanes import add_lanes, open_reader, open_rpc
 from swap_settler.settings import SettlerGroup, SettlerSettings
 from swap_settler.usecases.announcing import Announcer
+from swap_settler.usecases.complete_swaps import CompleteSwaps
 from swap_settler.usecases.expire_authorizations import ExpireAuthorizations
 from swap_settler.usecases.expire_swaps import ExpireSwaps
 from swap_settler.usecases.facts import Facts
@@ -99,6 +100,8 @@ def _settle(
     service.every("expire-swaps", group.expiry_interval, expire_swaps)
     expire_authorizations = ExpireAuthorizations(work, clock=clock, announcer=announcer)
     service.every("expire-authorizations", group.expiry_interval, expire_authorizations)
+    complete_swaps = CompleteSwaps(work, clock=clock, announcer=announcer)
+    service.every("complete-swaps", group.expiry_interval, complete_swaps)
 
 
 def _requote(

@@ -99,6 +99,17 @@ class Work(Protocol):
         """Forget the swaps that were decided about; ask about the others after a pause."""
         ...
 
+    async def lock_overdue(self, now: datetime, *, limit: int) -> Sequence[Swap]:
+        """Load swaps that have waited long enough for their refuel to leave.
+
+        A swap that somebody else holds is left to the next round.
+        """
+        ...
+
+    async def drop_completions_due(self, ids: Sequence[UUID]) -> None:
+        """Forget that these wait for their refuel: it is decided about in this transaction."""
+        ...
+
     async def flush(self, changes: Sequence[Changes], outgoing: Sequence[Outgoing]) -> None:
         """Save all changes and messages, one statement per table.
 

@@ -13,10 +13,13 @@ from hypothesis import strategies as st
 
 from services.settler.tests.factories import (
     DEADLINE,
+    ETHEREUM,
     HOUR,
     LATER,
     NOON,
     PLENTY,
+    POLYGON,
+    REFUEL,
     REQUESTED,
     USER,
     a_deposit_fact,
@@ -25,16 +28,17 @@ from services.settler.tests.factories import (
     a_swap,
     signed,
 )
+from swap_domain.catalogue import NATIVE
 from swap_domain.lifecycle import Status
-from swap_settler.domain import deposits, expiry, payouts
+from swap_settler.domain import deposits, expiry, payouts, refuels
 from swap_settler.domain.accounts import Account, AccountKind
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.deposits import NotReversible
 from swap_settler.domain.refunds import start
 from swap_settler.domain.requests import set_refund_address
 from swap_settler.domain.requotes import Refused, accept, refuse
-from swap_settler.domain.swap import DepositState, Intent, IntentState, Leg, Swap
-from swap_settler.usecases.facts import paid_id_of, refund_id_of, to_quote_terms
+from swap_settler.domain.swap import DepositState, Intent, IntentKind, IntentState, Leg, Swap
+from swap_settler.usecases.facts import paid_id_of, refuel_id_of, refund_id_of, to_quote_terms
 
 EXAMPLES: Final = 1_000
 TREASURY: Final = "0xtreasury"
@@ -42,6 +46,7 @@ COSTS: Final = (190, REQUESTED // 2, 3 * REQUESTED)
 ACTS: Final = (
     "deposit", "deposit", "deposit", "reorg", "address", "work_out", "work_out", "sign", "sign",
     "mined", "final", "unmined", "give_up", "deadline", "requote", "requote",
+    "wait_for_the_refuel",
 )  # fmt: skip
 # What the quoter says: what it did before, a little and a lot less, or no.
 ANSWERS: Final = (998, 990, 500, *Refused)
@@ -53,12 +58,15 @@ schedules = st.lists(st.tuples(st.sampled_from(ACTS), st.integers(0, 11)), max_s
 class Play:
     """One swap, with what its books and its chains say."""
 
-    def __init__(self, *, has_address: bool) -> None:
-        self.swap: Swap = a_swap(refund_address=USER if has_address else None)
+    def __init__(self, *, has_address: bool, has_refuel: bool) -> None:
+        address = USER if has_address else None
+        self.swap: Swap = a_swap(refund_address=address, refuel=has_refuel)
+        self.has_refuel = has_refuel
         self.balances: Counter[Account] = Counter()
         self.booked: set[str] = set()
         self.due: list[Leg] = []
         self.paid: Counter[Leg] = Counter()
+        self.refuelled = 0
         self.intents: dict[UUID, Intent] = {}
         self.versions: Counter[object] = Counter()
 
@@ -66,7 +74,11 @@ class Play:
         for intent in change.intents:
             if intent.state is IntentState.CONFIRMED and intent.confirmed_at is not None:
                 known = self.intents.get(intent.id)
-                self.paid[intent.deposit_id] += known is None or known.confirmed_at is None
+                is_first = known is None or known.confirmed_at is None
+                if intent.kind is IntentKind.REFUEL:
+                    self.refuelled += is_first
+                else:
+                    self.paid[intent.deposit_id] += is_first
             self.intents[intent.id] = intent
         for entry in change.ledger:
             assert entry.dedupe_key not in self.booked
@@ -97,11 +109,16 @@ class Play:
         available = 0 if number % 5 == 0 else PLENTY
         try:
             change = deposits.decide(
-                self.swap, fact, at=at, available=available, paid_id=paid_id_of(self.swap)
+                self.swap,
+                fact,
+                at=at,
+                available=available,
+                paid_id=paid_id_of(self.swap),
+                refuel_available=0 if number % 7 == 0 else REFUEL,
             )
         except NotReversible:
             assert known is not None
-            assert known.is_split
+            assert known.is_split or self.swap.refuel is not None
         else:
             self.apply(change)
 
@@ -118,12 +135,18 @@ class Play:
         if not self.swap.asks_for_another_quote:
             return
         answer = ANSWERS[number % len(ANSWERS)]
-        now: dict[str, Any] = {"at": NOON, "available": PLENTY, "paid_id": paid_id_of(self.swap)}
+        now: dict[str, Any] = {
+            "at": NOON,
+            "available": PLENTY,
+            "paid_id": paid_id_of(self.swap),
+            "refuel_available": REFUEL,
+        }
         if isinstance(answer, Refused):
             self.apply(refuse(self.swap, answer, **now))
             return
         units = self.swap.credited_base_units
-        offer = a_quote(requested=units, payout=units * answer // 1000)
+        has_refuel = self.swap.quote.refuel is not None
+        offer = a_quote(requested=units, payout=units * answer // 1000, refuel=has_refuel)
         self.apply(accept(self.swap, to_quote_terms(offer, expires_at=LATER), **now))
 
     def sign(self, number: int) -> None:
@@ -155,12 +178,16 @@ class Play:
             to_address=intent.to_address,
             base_units=str(intent.base_units),
         )
-        self.apply(payouts.decide(self.swap, log, at=NOON, treasury=TREASURY))
+        id = refuel_id_of(self.swap)
+        self.apply(payouts.decide(self.swap, log, at=NOON, treasury=TREASURY, refuel_id=id))
 
     def give_up(self, number: int) -> None:
         intent = self.chosen(number, IntentState.RESERVED, IntentState.BROADCAST)
         if intent is not None:
             self.apply(payouts.gave_up(self.swap, intent.id, at=NOON, because="", failures=1))
+
+    def wait_for_the_refuel(self, _: int) -> None:
+        self.apply(refuels.overdue(self.swap, at=LATER))
 
     def deadline(self, _: int) -> None:
         self.apply(expiry.decide(self.swap, at=max(DEADLINE, self.swap.expires_at) + HOUR))
@@ -172,7 +199,9 @@ class Play:
         return there[number % len(there)] if there else None
 
     def check(self) -> None:
-        legs = Counter(i.deposit_id for i in self.swap.intents.values())
+        legs = Counter(
+            (i.deposit_id, i.kind is IntentKind.REFUEL) for i in self.swap.intents.values()
+        )
         assert max(legs.values(), default=0) <= 1, "a leg with two live payments"
         assert max(self.paid.values(), default=0) <= 1, "a leg that was paid twice"
 
@@ -181,6 +210,7 @@ class Play:
         for _ in range(ROUNDS_MAX):
             self.act("requote", 0)
             self.act("work_out", 0)
+            self.act("wait_for_the_refuel", 0)
             for number in range(len(self.swap.intents)):
                 self.act("sign", number)
             for _ in range(len(self.swap.intents)):
@@ -189,20 +219,28 @@ class Play:
                 return
         raise AssertionError("it never comes to rest")
 
+    @property
+    def spent_on_refuel(self) -> int:
+        """What bought a refuel that was sent, or is claimable."""
+        return self.swap.credited_base_units - self.swap.refundable_base_units
+
     def owed(self, kind: AccountKind, leg: Leg) -> int:
         return -sum(
             balance
             for account, balance in self.balances.items()
-            if account.kind is kind and account.swap_id and account.deposit_id == leg
+            if account.kind is kind
+            and account.network == ETHEREUM
+            and account.swap_id
+            and account.deposit_id == leg
         )
 
 
-@given(schedule=schedules, has_address=st.booleans())
+@given(schedule=schedules, has_address=st.booleans(), has_refuel=st.booleans())
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_every_leg_is_paid_out_or_back_or_owed(
-    schedule: list[tuple[str, int]], has_address: bool
+    schedule: list[tuple[str, int]], has_address: bool, has_refuel: bool
 ) -> None:
-    play = Play(has_address=has_address)
+    play = Play(has_address=has_address, has_refuel=has_refuel)
     for what, number in schedule:
         play.act(what, number)
     play.come_to_rest()
@@ -215,13 +253,36 @@ def test_every_leg_is_paid_out_or_back_or_owed(
         is_paid = play.paid[leg] == 1
         is_waiting = leg is None and swap.status is Status.DEPOSIT_PENDING
         kind = AccountKind.SWAP_LIABILITY if is_waiting else AccountKind.CLAIMABLE
+        spent = play.spent_on_refuel if leg is None else 0
         # Never both, and never neither.
-        assert play.owed(kind, leg) == (0 if is_paid else held)
+        assert play.owed(kind, leg) == (0 if is_paid else held - spent)
     assert all(
         balance == 0
         for account, balance in play.balances.items()
         if account.kind is AccountKind.IN_FLIGHT
     )
+    assert play.refuelled <= 1
+    if swap.status is Status.COMPLETED and has_refuel:
+        assert_refuel_is_somewhere(play)
     is_over = swap.status in (Status.COMPLETED, Status.REFUNDED)
     assert (play.paid[None] == 1) is is_over
     assert all(d.state is not DepositState.QUARANTINED for d in swap.deposits.values())
+
+
+def assert_refuel_is_somewhere(play: Play) -> None:
+    """It was sent, is claimable for the recipient, or was never bought and went back."""
+    owed = {
+        kind: -sum(
+            balance
+            for account, balance in play.balances.items()
+            if account.kind is kind and account.network == POLYGON and account.token == NATIVE
+        )
+        for kind in (
+            AccountKind.CLAIMABLE,
+            AccountKind.REFUEL_LIABILITY,
+            AccountKind.REFUEL_IN_FLIGHT,
+        )
+    }
+    was_bought = play.refuelled or play.spent_on_refuel
+    assert owed[AccountKind.REFUEL_LIABILITY] == owed[AccountKind.REFUEL_IN_FLIGHT] == 0
+    assert owed[AccountKind.CLAIMABLE] == (REFUEL if was_bought and not play.refuelled else 0)

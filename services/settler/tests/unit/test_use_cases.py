@@ -24,7 +24,7 @@ from services.settler.tests.factories import (
 )
 from services.settler.tests.fakes import FakeUnitOfWork
 from services.settler.tests.settlers import Settler
-from swap_contracts.swaps import AuthorizationSubmitted, SwapRequested
+from swap_contracts.swaps import AuthorizationSubmitted
 from swap_contracts.topics import SWAP_REQUESTS
 from swap_domain.lifecycle import Status
 from swap_runtime.errors import Unprocessable
@@ -72,14 +72,11 @@ class TestRequestSwaps:
         swap = world.swap(swap_id(7))
         assert (swap.terms.refund_address, swap.sequence) == ("0x1", 2)
 
-    @pytest.mark.parametrize("what", ["authorization", "unknown swap", "refuel"])
+    @pytest.mark.parametrize("what", ["authorization", "unknown swap"])
     async def test_refuses_what_it_cannot_serve(
         self, world: FakeUnitOfWork, run: Settler, what: str
     ) -> None:
         await run.requests(a_request(8))
-        body = a_request().body
-        assert isinstance(body, SwapRequested)
-        refuelled = body.quote.model_copy(update={"refuel_base_units": "1"})
         messages = {
             "authorization": SWAP_REQUESTS.seal(
                 AuthorizationSubmitted(
@@ -90,9 +87,6 @@ class TestRequestSwaps:
                 trace_id="t",
             ),
             "unknown swap": a_refund_address(9),
-            "refuel": a_request().model_copy(
-                update={"body": body.model_copy(update={"quote": refuelled})}
-            ),
         }
 
         with pytest.raises(Unprocessable):

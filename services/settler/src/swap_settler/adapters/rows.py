@@ -23,6 +23,7 @@ from swap_settler.domain.swap import (
     IntentState,
     Method,
     QuoteTerms,
+    Refuel,
     Swap,
     Terms,
 )
@@ -81,10 +82,26 @@ def _to_quote(row: Row) -> QuoteTerms:
         destination_usd_e18=int(quote["destination_usd_e18"]),
         source_native_usd_e18=int(quote["source_native_usd_e18"]),
         expires_at=row.quote_expires_at,
+        refuel=_to_refuel(quote),
+        spent_on_refuel=_spent_on_refuel(quote),
         revision=row.quote_revision,
         last_requoted_at=row.last_requoted_at,
         locked_at=row.quote_locked_at,
     )
+
+
+def _to_refuel(quote: Mapping[str, str | None]) -> Refuel | None:
+    base_units, charged = quote["refuel_base_units"], quote["refuel_in_source_base_units"]
+    usd_e18 = quote["destination_native_usd_e18"]
+    if base_units is None or charged is None or usd_e18 is None:
+        return None
+    return Refuel(int(base_units), int(charged), int(usd_e18))
+
+
+def _spent_on_refuel(quote: Mapping[str, str | None]) -> int:
+    """A refuel that was bought and cannot be sent has a price, and no amount."""
+    charged = quote["refuel_in_source_base_units"]
+    return int(charged) if charged is not None and quote["refuel_base_units"] is None else 0
 
 
 def to_deposit(row: Row) -> Deposit:
@@ -184,6 +201,14 @@ def requote_due_rows(changes: Sequence[Changes]) -> Sequence[Values]:
     """Return the swaps that the last fact about them left asking."""
     last = {c.swap.id: c.is_requote_due for c in changes if c.swap is not None}
     return [{"swap_id": id} for id, is_due in last.items() if is_due]
+
+
+def completion_due_rows(changes: Sequence[Changes]) -> Sequence[Values]:
+    return [
+        {"swap_id": c.swap.id, "due_at": c.completion_due_at}
+        for c in changes
+        if c.swap is not None and c.completion_due_at is not None
+    ]
 
 
 def deposit_row(deposit: Deposit) -> Values:

@@ -136,6 +136,22 @@ POSTPONE_REQUOTES: Final = sql("""
 UPDATE requote_due SET due_at = now() + :pause WHERE swap_id = ANY(CAST(:ids AS uuid[]))
 """)
 DROP_REQUOTES_DUE: Final = sql("DELETE FROM requote_due WHERE swap_id = ANY(CAST(:ids AS uuid[]))")
+# The first fact that made a swap wait for its refuel says until when.
+ADD_COMPLETIONS_DUE: Final = sql("""
+INSERT INTO completion_due (swap_id, due_at)
+SELECT DISTINCT ON (swap_id) * FROM unnest(
+    CAST(:swap_id AS uuid[]), CAST(:due_at AS timestamptz[])) AS new(swap_id, due_at)
+ORDER BY swap_id, due_at
+ON CONFLICT (swap_id) DO NOTHING
+""")
+LOCK_OVERDUE: Final = sql(f"""
+{SWAP} JOIN completion_due ON completion_due.swap_id = swap.id
+WHERE completion_due.due_at <= :now
+ORDER BY id LIMIT :limit FOR UPDATE OF swap SKIP LOCKED
+""")
+DROP_COMPLETIONS_DUE: Final = sql(
+    "DELETE FROM completion_due WHERE swap_id = ANY(CAST(:ids AS uuid[]))"
+)
 ADD_INVENTORY: Final = sql("""
 INSERT INTO inventory (network, token)
 SELECT network, token FROM unnest(CAST(:networks AS text[]), CAST(:tokens AS text[]))
@@ -233,7 +249,8 @@ SELECT * FROM unnest(
     CAST(:confirmed_at AS timestamptz[]), CAST(:dead_proof AS jsonb[]),
     CAST(:payer AS text[]), CAST(:call_data AS bytea[]), CAST(:not_after AS timestamptz[]))
 ON CONFLICT (id) DO UPDATE SET
-    state = excluded.state, transaction_hash = excluded.transaction_hash,
+    state = excluded.state, charged_base_units = excluded.charged_base_units,
+    transaction_hash = excluded.transaction_hash,
     block_number = excluded.block_number, block_hash = excluded.block_hash,
     block_time = excluded.block_time, version = excluded.version,
     confirmed_at = excluded.confirmed_at, dead_proof = excluded.dead_proof

@@ -276,6 +276,13 @@ class RequoteDueRow(Table, table=True):
     since: datetime = _at()
 
 
+class CompletionDueRow(Table, table=True):
+    __tablename__ = "completion_due"
+
+    swap_id: UUID = _uuid(key=True)
+    due_at: datetime = _at()
+
+
 class SignerRow(Table, table=True):
     __tablename__ = "signer"
 

@@ -18,6 +18,7 @@ from swap_settler.adapters.inventory_news import inventory_news
 from swap_settler.adapters.rows import (
     Values,
     authorization_row,
+    completion_due_rows,
     deposit_row,
     intent_row,
     refund_due_rows,
@@ -141,6 +142,12 @@ class PostgresWork:
             values = {"ids": list(again), "pause": pause}
             await self._connection.execute(statements.POSTPONE_REQUOTES, values)
 
+    async def lock_overdue(self, now: datetime, *, limit: int) -> Sequence[Swap]:
+        return await self._load(statements.LOCK_OVERDUE, {"now": now, "limit": limit})
+
+    async def drop_completions_due(self, ids: Sequence[UUID]) -> None:
+        await self._connection.execute(statements.DROP_COMPLETIONS_DUE, {"ids": list(ids)})
+
     async def flush(self, changes: Sequence[Changes], outgoing: Sequence[Outgoing]) -> None:
         # The last word per row: changes come in the order of their messages.
         swaps = [(c, c.swap) for c in changes if c.swap is not None]
@@ -163,6 +170,7 @@ class PostgresWork:
                 await self._connection.execute(statements.PROVE_DEAD, {"ids": dead})
             await self._save(statements.ADD_REFUNDS_DUE, refund_due_rows(changes))
             await self._save(statements.ADD_REQUOTES_DUE, requote_due_rows(changes))
+            await self._save(statements.ADD_COMPLETIONS_DUE, completion_due_rows(changes))
         news = await self._book(changes)
         async with self._connection.together():
             await self._save(

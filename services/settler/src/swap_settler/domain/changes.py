@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
 from swap_domain.lifecycle import Status
@@ -32,6 +33,7 @@ class Changes:
     ledger: tuple[LedgerTransaction, ...] = ()
     refunds_due: tuple[Leg, ...] = ()  # legs of the swap whose refund can be worked out now
     is_requote_due: bool = False  # the quoter is to be asked about what the swap holds now
+    completion_due_at: datetime | None = None  # without its refuel, if that has not left by then
     halt: Halt | None = None
     trace_id: str | None = None  # of the message that caused it; None for what we do by ourselves
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from enum import Enum
+from typing import Unpack
 
 from swap_domain.lifecycle import Status
 from swap_settler.domain import ledger
@@ -15,6 +16,7 @@ from swap_settler.domain.facts import DepositFact, Said
 from swap_settler.domain.refunds import released
 from swap_settler.domain.relaying import told_of
 from swap_settler.domain.settling import (
+    Means,
     Settled,
     changes_of,
     give_back_deposit,
@@ -42,12 +44,8 @@ class Paid(Enum):
     FINAL = "final"
 
 
-def decide(swap: Swap, fact: DepositFact, *, at: datetime, available: int, paid_id: int) -> Changes:
-    """Return what the fact changes, or nothing when it is not newer than what is known.
-
-    :param available: what the destination's locked inventory can pay.
-    :param paid_id: what the Treasury accepts once for this swap's payout.
-    """
+def decide(swap: Swap, fact: DepositFact, *, at: datetime, **means: Unpack[Means]) -> Changes:
+    """Return what the fact changes, or nothing when it is not newer than what is known."""
     known = swap.deposits.get(fact.deposit.id)
     if known is not None and known.version >= fact.deposit.version:
         return NOTHING
@@ -57,14 +55,14 @@ def decide(swap: Swap, fact: DepositFact, *, at: datetime, available: int, paid_
         case Said.SEEN:
             done = _seen(told, deposit, known, at)
         case Said.CONFIRMED:
-            done = _confirmed(told, deposit, at, available=available, paid_id=paid_id)
+            done = _confirmed(told, deposit, at, **means)
         case Said.REVERTED:
             done = _reverted(told, deposit, known, at)
     return changes_of(swap, done)
 
 
 def attach(
-    swap: Swap, waiting: Sequence[Deposit], *, at: datetime, available: int, paid_id: int
+    swap: Swap, waiting: Sequence[Deposit], *, at: datetime, **means: Unpack[Means]
 ) -> Changes:
     """Return what it changes that deposits were there before their swap: one fact for all."""
     told = swap.on(at)
@@ -73,7 +71,7 @@ def attach(
     entries = tuple(ledger.matched(swap, deposit) for deposit in waiting if deposit.is_booked)
     done = Settled(lock_quote(told, at))
     if entries:
-        done = settle(done.swap, at, available=available, paid_id=paid_id)
+        done = settle(done.swap, at, **means)
     return changes_of(swap, done.after(*entries))
 
 
@@ -147,12 +145,10 @@ def _seen(swap: Swap, deposit: Deposit, known: Deposit | None, at: datetime) -> 
     return replace(before, swap=lock_quote(seen, at) if is_waiting else seen)
 
 
-def _confirmed(
-    swap: Swap, deposit: Deposit, at: datetime, *, available: int, paid_id: int
-) -> Settled:
+def _confirmed(swap: Swap, deposit: Deposit, at: datetime, **means: Unpack[Means]) -> Settled:
     if not deposit.is_booked:
         credit = ledger.credited(swap, deposit)
-        return _credit(swap, deposit, at, credit, available=available, paid_id=paid_id)
+        return _credit(swap, deposit, at, credit, **means)
     # Mined again, and never taken back: it is the same credit.
     again = replace(deposit, state=DepositState.CREDITED)
     known = swap.deposits[deposit.id]
@@ -167,15 +163,13 @@ def _credit(
     deposit: Deposit,
     at: datetime,
     credit: LedgerTransaction,
-    *,
-    available: int,
-    paid_id: int,
+    **means: Unpack[Means],
 ) -> Settled:
     mine = replace(deposit, state=DepositState.CREDITED, is_booked=True)
     if swap.status is not Status.DEPOSIT_PENDING:
         return give_back_deposit(swap, mine, mine.base_units).after(credit)
     funded = lock_quote(swap.with_deposit(mine), at)
-    return settle(funded, at, available=available, paid_id=paid_id).after(credit)
+    return settle(funded, at, **means).after(credit)
 
 
 def _reverted(swap: Swap, deposit: Deposit, known: Deposit | None, at: datetime) -> Settled:
@@ -183,11 +177,12 @@ def _reverted(swap: Swap, deposit: Deposit, known: Deposit | None, at: datetime)
         gone = swap.with_deposit(replace(deposit, state=DepositState.REVERTED))
         if swap.status is not Status.DEPOSIT_PENDING:
             return Settled(gone)
-        left = with_time(unlock_quote(gone), at)
-        # The rest of it may have waited for what is gone.
-        return Settled(left, is_requote_due=left.asks_for_another_quote)
+        return Settled(with_time(unlock_quote(gone), at))
     legs = _legs(known)
     paid = {_paid(swap, leg) for leg in legs}
+    has_refuel_out = None in legs and swap.refuel is not None and not swap.refuel.can_be_taken_back
+    if paid == {Paid.NOT} and has_refuel_out:
+        raise NotReversible(f"{known.id} of {swap.id}: its refuel was sent")
     if paid == {Paid.NOT}:
         return _taken_back(swap, known, version=deposit.version, at=at)
     if len(paid) > 1 or (known.is_split and Paid.PERHAPS in paid):
@@ -210,8 +205,10 @@ def _taken_back(swap: Swap, known: Deposit, *, version: int, at: datetime) -> Se
         if intent is not None:
             dead = intent.died("a reorg took the deposit before anything could pay for it")
             freed = freed.with_intent(dead)
-            intents.append(dead)
-            entries += released(freed, dead)
+            undone = released(freed, dead)
+            freed = undone.swap
+            intents += (dead, *undone.intents)
+            entries += undone.entries
         if leg is not None or swap.status is Status.FAILED:
             entries.append(ledger.claim_reversed(freed, known, leg, version=version))
     done = take_back(freed, known, version=version).after(*entries, intents=tuple(intents))
@@ -219,8 +216,7 @@ def _taken_back(swap: Swap, known: Deposit, *, version: int, at: datetime) -> Se
         return done
     match swap.status:
         case Status.DEPOSIT_PENDING:
-            left = with_time(unlock_quote(done.swap), at)
-            return replace(done, swap=left, is_requote_due=left.asks_for_another_quote)
+            return replace(done, swap=with_time(unlock_quote(done.swap), at))
         case Status.PAYOUT_PENDING | Status.REFUND_PENDING:
             return replace(done, swap=waits_again(done.swap, at))
         case _:

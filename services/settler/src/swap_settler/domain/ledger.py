@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Final
 from uuid import UUID
 
 from swap_settler.domain.accounts import (
@@ -14,6 +15,11 @@ from swap_settler.domain.accounts import (
 from swap_settler.domain.swap import Deposit, Intent, IntentKind, Leg, Method, Swap
 
 Move = tuple[Account, int]
+# What is promised beside an output stands by itself: an output's end leaves it alone.
+OF_REFUELS: Final = {
+    AccountKind.SWAP_LIABILITY: AccountKind.REFUEL_LIABILITY,
+    AccountKind.IN_FLIGHT: AccountKind.REFUEL_IN_FLIGHT,
+}
 
 
 def _booked(
@@ -222,7 +228,7 @@ def _on(deposit: Deposit, leg: Leg) -> int:
 
 def _quote_moves(swap: Swap) -> tuple[Move, ...]:
     source, destination = swap.terms.source, swap.terms.destination
-    requested, fee = swap.quote.requested_base_units, swap.quote.fee_base_units
+    requested, fee = swap.quote.swapped_base_units, swap.quote.fee_base_units
     payout = swap.quote.payout_base_units
     return (
         (_source(AccountKind.SWAP_LIABILITY, swap), requested),
@@ -316,12 +322,14 @@ def _cost_moves(refund: Intent) -> tuple[Move, ...]:
 
 
 def _name(intent: Intent) -> str:
-    is_named = intent.kind in (IntentKind.REFUND, IntentKind.CLAIM)
-    return intent.kind.value if is_named else "payout"
+    is_output = intent.kind is IntentKind.OUTPUT
+    return "payout" if is_output else intent.kind.value
 
 
 def _leg_of(kind: AccountKind, intent: Intent) -> Account:
     """Return the account of the leg that a payment settles, in what it pays."""
+    if intent.kind is IntentKind.REFUEL:
+        kind = OF_REFUELS[kind]
     return Account(kind, intent.network, intent.token, intent.swap_id, intent.deposit_id)
 
 

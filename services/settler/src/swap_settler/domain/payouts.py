@@ -7,12 +7,21 @@ from datetime import datetime
 from uuid import UUID
 
 from swap_domain.lifecycle import Status, Trigger
-from swap_settler.domain import ledger
+from swap_settler.domain import ledger, ledger_refuels
+from swap_settler.domain.accounts import LedgerTransaction
 from swap_settler.domain.changes import NOTHING, Changes, Halt
 from swap_settler.domain.facts import Payout, Said
+from swap_settler.domain.refuels import claim, complete, forget, order
 from swap_settler.domain.refunds import released
 from swap_settler.domain.relaying import published
-from swap_settler.domain.settling import Settled, fail, give_back, take_back, waits_again
+from swap_settler.domain.settling import (
+    Settled,
+    changes_of,
+    fail,
+    give_back,
+    take_back,
+    waits_again,
+)
 from swap_settler.domain.swap import FailReason, Intent, IntentKind, IntentState, Swap
 
 
@@ -23,11 +32,13 @@ def decide(
     at: datetime,
     treasury: str | None,
     lone: Intent | None = None,
+    refuel_id: int | None = None,
 ) -> Changes:
     """Return what the log changes, or nothing when it is not newer than what is known.
 
     :param treasury: where the token is held; None for a token that is not ours to book.
     :param lone: the payment with that id, if it is no swap's.
+    :param refuel_id: what the Treasury accepts once for the swap's refuel, if it has one.
     """
     intent = lone or _paid_by(swap, payout)
     if intent is None or not _explains(intent, payout):
@@ -36,13 +47,45 @@ def decide(
         return NOTHING
     if intent.state is IntentState.CONFIRMED:
         return _after_the_end(swap, intent, payout, at)
-    match payout.said:
-        case Said.SEEN:
-            return _changed(swap, _mined(intent, payout, IntentState.MINED), at)
-        case Said.CONFIRMED:
-            return _confirmed(swap, _mined(intent, payout, IntentState.CONFIRMED), at, treasury)
-        case Said.REVERTED:
-            return _changed(swap, _unmined(intent, payout), at)
+    if payout.said is Said.REVERTED:
+        return _changed(swap, _unmined(intent, payout), at)
+    if swap is None:
+        return _lone_in_a_block(intent, payout, at, treasury)
+    done = _in_a_block(swap, intent, payout, at, treasury)
+    if intent.kind is IntentKind.OUTPUT:
+        if intent.state is not IntentState.MINED and refuel_id is not None:
+            done = order(done, at=at, paid_id=refuel_id)
+        done = claim(done)
+    return changes_of(swap, complete(done, at=at))
+
+
+def _in_a_block(
+    swap: Swap, intent: Intent, payout: Payout, at: datetime, treasury: str | None
+) -> Settled:
+    if payout.said is Said.SEEN:
+        return _told(swap, _mined(intent, payout, IntentState.MINED), at)
+    confirmed, final = _final(intent, payout, at, treasury)
+    leg, paid = confirmed.deposit_id, swap.on(at).with_intent(confirmed)
+    if leg is None and intent.kind is IntentKind.REFUND:
+        paid = replace(paid.after(Trigger.REFUND_CONFIRMED), closed_at=at)
+    taken = paid.taken_from(leg) if paid.is_paid_for(confirmed) else ()
+    return Settled(paid, (confirmed,), (final, *(ledger.lost(paid, d, leg) for d in taken)))
+
+
+def _lone_in_a_block(intent: Intent, payout: Payout, at: datetime, treasury: str | None) -> Changes:
+    if payout.said is Said.SEEN:
+        return Changes(intents=(_mined(intent, payout, IntentState.MINED),))
+    confirmed, final = _final(intent, payout, at, treasury)
+    return Changes(intents=(confirmed,), ledger=(final,))
+
+
+def _final(
+    intent: Intent, payout: Payout, at: datetime, treasury: str | None
+) -> tuple[Intent, LedgerTransaction]:
+    assert treasury is not None, "a payout is of a token of the catalogue"
+    confirmed = replace(_mined(intent, payout, IntentState.CONFIRMED), confirmed_at=at)
+    final = ledger.payout_final(confirmed, block_number=payout.block_number, treasury=treasury)
+    return confirmed, final
 
 
 def sent(swap: Swap, intent_id: UUID, *, at: datetime) -> Changes:
@@ -58,9 +101,12 @@ def lone_sent(intent: Intent, *, at: datetime) -> Changes:
 def _sent(swap: Swap | None, intent: Intent | None, at: datetime) -> Changes:
     if intent is None or intent.state is not IntentState.ASSIGNED:
         return NOTHING
-    if intent.kind is IntentKind.GASLESS and swap is not None:
+    if swap is None:
+        return Changes(intents=(replace(intent, state=IntentState.BROADCAST),))
+    if intent.kind is IntentKind.GASLESS:
         return published(swap, intent, at=at)
-    return _changed(swap, replace(intent, state=IntentState.BROADCAST), at)
+    done = _told(swap, replace(intent, state=IntentState.BROADCAST), at)
+    return changes_of(swap, complete(done, at=at))
 
 
 def gave_up(swap: Swap, intent_id: UUID, *, at: datetime, because: str, failures: int) -> Changes:
@@ -69,17 +115,11 @@ def gave_up(swap: Swap, intent_id: UUID, *, at: datetime, because: str, failures
     if intent is None or intent.state in (IntentState.MINED, IntentState.CONFIRMED):
         return NOTHING
     dead = intent.died(because, failures=failures)
-    freed = swap.on(at).with_intent(dead)
-    gone = freed.taken_from(dead.deposit_id)
-    done = _without(freed, dead, at) if gone else _ended(freed, dead, at)
-    return Changes(
-        swap=done.swap,
-        previous_status=swap.status,
-        deposits=tuple(done.swap.deposits[d.id] for d in gone),
-        intents=(dead,),
-        ledger=(*released(freed, dead), *done.entries),
-        refunds_due=done.refunds_due,
-    )
+    undone = released(swap.on(at).with_intent(dead), dead)
+    freed = undone.swap
+    is_taken = freed.is_paid_for(dead) and bool(freed.taken_from(dead.deposit_id))
+    done = _without(freed, dead, at) if is_taken else _ended(freed, dead, at)
+    return changes_of(swap, done.after(*undone.entries, intents=(dead, *undone.intents)))
 
 
 def lone_gave_up(intent: Intent, *, because: str, failures: int) -> Changes:
@@ -94,7 +134,9 @@ def _ended(swap: Swap, dead: Intent, at: datetime) -> Settled:
     """A payout that cannot be made is refunded; a refund that cannot be is claimable."""
     if dead.kind is IntentKind.CLAIM:
         return Settled(swap)
-    if dead.kind is not IntentKind.REFUND:
+    if dead.kind is IntentKind.REFUEL:
+        return complete(forget(swap, dead) or claim(Settled(swap)), at=at)
+    if dead.kind is IntentKind.OUTPUT:
         return give_back(swap, FailReason.DESTINATION_UNAVAILABLE, at)
     if dead.deposit_id is not None:
         return Settled(swap)
@@ -105,6 +147,11 @@ def _ended(swap: Swap, dead: Intent, at: datetime) -> Settled:
 def _without(swap: Swap, dead: Intent, at: datetime) -> Settled:
     """A reorg took the money while the payment was out: nobody is owed anything for it."""
     leg, done = dead.deposit_id, Settled(swap)
+    refuel = swap.refuel
+    if leg is None and refuel is not None and refuel.charged_base_units:
+        free = replace(refuel, charged_base_units=0)
+        lost = ledger_refuels.lost(swap, refuel)
+        done = Settled(swap.with_intent(free), (free,), (lost,))
     for deposit in swap.taken_from(leg):
         entries = list(done.entries)
         if leg is not None or dead.kind is IntentKind.CLAIM:
@@ -159,30 +206,14 @@ def _after_the_end(swap: Swap | None, intent: Intent, payout: Payout, at: dateti
     return replace(_changed(swap, unmined, at), halt=Halt(payout.network, reason))
 
 
-def _confirmed(swap: Swap | None, intent: Intent, at: datetime, treasury: str | None) -> Changes:
-    assert treasury is not None, "a payout is of a token of the catalogue"
-    assert intent.block_number is not None
-    confirmed = replace(intent, confirmed_at=at)
-    final = ledger.payout_final(confirmed, block_number=intent.block_number, treasury=treasury)
-    if swap is None:
-        return Changes(intents=(confirmed,), ledger=(final,))
-    leg = intent.deposit_id
-    paid = swap.on(at).with_intent(confirmed)
-    if leg is None and intent.kind is not IntentKind.CLAIM:
-        is_refund = intent.kind is IntentKind.REFUND
-        trigger = Trigger.REFUND_CONFIRMED if is_refund else Trigger.PAYOUT_CONFIRMED
-        paid = replace(paid.after(trigger), closed_at=at)
-    entries = [final, *(ledger.lost(paid, d, leg) for d in paid.taken_from(leg))]
-    return Changes(
-        swap=paid, previous_status=swap.status, intents=(confirmed,), ledger=tuple(entries)
-    )
+def _told(swap: Swap, intent: Intent, at: datetime) -> Settled:
+    return Settled(swap.on(at).with_intent(intent), (intent,))
 
 
 def _changed(swap: Swap | None, intent: Intent, at: datetime) -> Changes:
     if swap is None:
         return Changes(intents=(intent,))
-    changed = swap.on(at).with_intent(intent)
-    return Changes(swap=changed, previous_status=swap.status, intents=(intent,))
+    return changes_of(swap, _told(swap, intent, at))
 
 
 def _mined(intent: Intent, payout: Payout, state: IntentState) -> Intent:

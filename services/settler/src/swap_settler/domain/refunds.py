@@ -6,15 +6,16 @@ chain later, outside any transaction; then it starts, or turns out to cost more 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime
 from uuid import uuid5
 
 from swap_domain.lifecycle import Status
 from swap_domain.money import Rounding, convert
-from swap_settler.domain import ledger
+from swap_settler.domain import ledger, ledger_refuels
 from swap_settler.domain.accounts import LedgerTransaction
 from swap_settler.domain.changes import NOTHING, Changes
-from swap_settler.domain.settling import fail, worth
+from swap_settler.domain.settling import Settled, fail, worth
 from swap_settler.domain.swap import FailReason, Intent, IntentKind, IntentState, Leg, Swap
 
 
@@ -76,7 +77,7 @@ def start(swap: Swap, leg: Leg, *, at: datetime, cost: int, paid_id: int) -> Cha
 def _held(swap: Swap, leg: Leg) -> int:
     """Return what a leg could send back now."""
     if leg is None:
-        return swap.credited_base_units if swap.status is Status.REFUND_PENDING else 0
+        return swap.refundable_base_units if swap.status is Status.REFUND_PENDING else 0
     deposit = swap.deposits.get(leg)
     return deposit.returned_base_units if deposit is not None and deposit.is_booked else 0
 
@@ -88,16 +89,38 @@ def _not_worth_it(swap: Swap, told: Swap, leg: Leg, at: datetime) -> Changes:
     return Changes(swap=done.swap, previous_status=swap.status, ledger=done.entries)
 
 
-def released(swap: Swap, intent: Intent) -> tuple[LedgerTransaction, ...]:
-    """Return what takes the bookings of a dead payment back, up to where its leg was before."""
+def released(swap: Swap, intent: Intent) -> Settled:
+    """Return what takes the bookings of a dead payment back, up to where its leg was before.
+
+    With an output dies what was ordered beside it, as long as nothing of that was sent.
+    """
     if intent.kind is IntentKind.CLAIM:
-        return (ledger.claim_released(intent),)
+        return Settled(swap, entries=(ledger.claim_released(intent),))
     freed = ledger.payout_released(swap, intent)
-    if intent.kind is not IntentKind.REFUND:
-        return (freed, ledger.quote_reversed(swap, intent))
-    entries = [freed]
-    if intent.charged_base_units > intent.base_units:
-        entries.append(ledger.refund_cost_reversed(swap, intent))
-    if intent.deposit_id is not None:
-        entries.append(ledger.claimable(swap, intent.charged_base_units, intent.deposit_id))
-    return tuple(entries)
+    match intent.kind:
+        case IntentKind.OUTPUT:
+            done = _refuel_released(swap)
+            return done.after(freed, ledger.quote_reversed(swap, intent))
+        case IntentKind.REFUND:
+            return Settled(swap, entries=(freed, *_refund_reversed(swap, intent)))
+        case _:
+            return Settled(swap, entries=(freed,))
+
+
+def _refund_reversed(swap: Swap, refund: Intent) -> Iterator[LedgerTransaction]:
+    if refund.charged_base_units > refund.base_units:
+        yield ledger.refund_cost_reversed(swap, refund)
+    if refund.deposit_id is not None:
+        yield ledger.claimable(swap, refund.charged_base_units, refund.deposit_id)
+
+
+def _refuel_released(swap: Swap) -> Settled:
+    refuel, intent = swap.quote.refuel, swap.refuel
+    if refuel is None or (intent is not None and not intent.can_be_taken_back):
+        return Settled(swap)
+    unbought = ledger_refuels.unbought(swap, refuel)
+    if intent is None:
+        return Settled(swap, entries=(unbought,))
+    dead = intent.died("its output is dead")
+    freed = swap.with_intent(dead)
+    return Settled(freed, (dead,), (ledger.payout_released(freed, dead), unbought))

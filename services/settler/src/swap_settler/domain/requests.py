@@ -25,7 +25,7 @@ def set_refund_address(swap: Swap, address: str, *, at: datetime) -> Changes:
         return NOTHING
     told = replace(swap.on(at), terms=replace(swap.terms, refund_address=address))
     due: list[Leg] = [d.id for d in told.deposits.values() if d.is_booked and d.returned_base_units]
-    held = told.credited_base_units
+    held = told.refundable_base_units
     if swap.status is not Status.FAILED or not held or swap.claim(None):
         return Changes(swap=told, previous_status=swap.status, refunds_due=tuple(due))
     pending = replace(told.after(Trigger.REFUND_ADDRESS_SET), closed_at=None)

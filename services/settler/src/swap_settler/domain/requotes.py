@@ -9,10 +9,11 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 from enum import Enum
+from typing import Unpack
 
 from swap_domain.money import Rounding, convert
 from swap_settler.domain.changes import NOTHING, Changes
-from swap_settler.domain.settling import changes_of, fill, give_back
+from swap_settler.domain.settling import Means, changes_of, fill, give_back
 from swap_settler.domain.swap import FailReason, QuoteTerms, Swap
 
 
@@ -28,21 +29,22 @@ class Refused(Enum):
 def floor_of(swap: Swap, base_units: int) -> int:
     """Return the least that a sum may be swapped for: the share that the user agreed to.
 
-    A quote that was met on time is a promise: more money is never worth less than it.
+    Of both, what buys a refuel is left out: it buys something else. A quote that was met on time is
+    a promise: more money is never worth less than it.
     """
     quote = swap.quote
-    if not quote.requested_base_units:
+    if not quote.swapped_base_units:
         return 0
     share = convert(
         base_units,
         numerator=quote.min_payout_base_units,
-        denominator=quote.requested_base_units,
+        denominator=quote.swapped_base_units,
         rounding=Rounding.UP,
     )
     return max(share, quote.payout_base_units) if quote.locked_at is not None else share
 
 
-def accept(swap: Swap, offer: QuoteTerms, *, at: datetime, available: int, paid_id: int) -> Changes:
+def accept(swap: Swap, offer: QuoteTerms, *, at: datetime, **means: Unpack[Means]) -> Changes:
     """Return what it changes that the quoter makes an offer; nothing for another sum than is there.
 
     It is executed at once, or the money goes back; nobody waits for a better one.
@@ -51,17 +53,17 @@ def accept(swap: Swap, offer: QuoteTerms, *, at: datetime, available: int, paid_
     """
     if not swap.asks_for_another_quote or offer.requested_base_units != swap.credited_base_units:
         return NOTHING
-    if offer.payout_base_units < floor_of(swap, offer.requested_base_units):
-        return _declined(swap, FailReason.DEGRADED_QUOTE, at, available, paid_id)
-    if available < offer.payout_base_units:
-        return _declined(swap, FailReason.INSUFFICIENT_LIQUIDITY, at, available, paid_id)
+    if offer.payout_base_units < floor_of(swap, offer.swapped_base_units):
+        return _declined(swap, FailReason.DEGRADED_QUOTE, at, **means)
+    if means["available"] < offer.payout_base_units:
+        return _declined(swap, FailReason.INSUFFICIENT_LIQUIDITY, at, **means)
     revision = swap.quote.revision + 1
     quote = replace(offer, revision=revision, last_requoted_at=at, locked_at=at)
     requoted = replace(swap.on(at), quote=quote)
-    return changes_of(swap, fill(requoted, at, available=available, paid_id=paid_id))
+    return changes_of(swap, fill(requoted, at, **means))
 
 
-def refuse(swap: Swap, why: Refused, *, at: datetime, available: int, paid_id: int) -> Changes:
+def refuse(swap: Swap, why: Refused, *, at: datetime, **means: Unpack[Means]) -> Changes:
     """Return what it changes that there is no other quote for what is there.
 
     A part that is too small waits for the rest of it, and one that nobody prices for a price, until
@@ -70,13 +72,11 @@ def refuse(swap: Swap, why: Refused, *, at: datetime, available: int, paid_id: i
     waits = why in (Refused.BELOW_MINIMUM, Refused.NO_ANSWER) and swap.lacks_base_units
     if not swap.asks_for_another_quote or waits:
         return NOTHING
-    return _declined(swap, why.value, at, available, paid_id)
+    return _declined(swap, why.value, at, **means)
 
 
-def _declined(
-    swap: Swap, reason: FailReason, at: datetime, available: int, paid_id: int
-) -> Changes:
+def _declined(swap: Swap, reason: FailReason, at: datetime, **means: Unpack[Means]) -> Changes:
     told = swap.on(at)
     if swap.quote.locked_at is None:
         return changes_of(swap, give_back(told, reason, at))
-    return changes_of(swap, fill(told, at, available=available, paid_id=paid_id))
+    return changes_of(swap, fill(told, at, **means))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, NotRequired, TypedDict, Unpack
 from uuid import uuid5
 
 from swap_domain.lifecycle import Trigger
 from swap_domain.money import Asset, Rounding, convert
-from swap_settler.domain import ledger
+from swap_settler.domain import ledger, ledger_refuels
 from swap_settler.domain.accounts import LedgerTransaction
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.swap import (
@@ -35,11 +35,19 @@ class Settled:
     intents: tuple[Intent, ...] = ()
     entries: tuple[LedgerTransaction, ...] = ()
     refunds_due: tuple[Leg, ...] = ()
-    is_requote_due: bool = False
+    completion_due_at: datetime | None = None
 
     def after(self, *entries: LedgerTransaction, intents: tuple[Intent, ...] = ()) -> Settled:
         """Return it with what was written before."""
         return replace(self, entries=(*entries, *self.entries), intents=(*intents, *self.intents))
+
+
+class Means(TypedDict):
+    """What a swap may be paid with, while it is locked."""
+
+    available: int  # what the destination's inventory can pay
+    paid_id: int  # what the Treasury accepts once for this swap's payout
+    refuel_available: NotRequired[int]  # of the destination's own coin, where a refuel was quoted
 
 
 def changes_of(before: Swap, done: Settled) -> Changes:
@@ -54,8 +62,15 @@ def changes_of(before: Swap, done: Settled) -> Changes:
         intents=(*done.intents, relay) if relay is not None and is_told else done.intents,
         ledger=done.entries,
         refunds_due=done.refunds_due,
-        is_requote_due=done.is_requote_due,
+        is_requote_due=_asks_anew(before, done.swap),
+        completion_due_at=done.completion_due_at,
     )
+
+
+def _asks_anew(before: Swap, after: Swap) -> bool:
+    """Whether the quoter has not been asked about what the swap holds now."""
+    is_the_same = before.credited_base_units == after.credited_base_units
+    return after.asks_for_another_quote and not (is_the_same and before.asks_for_another_quote)
 
 
 def lock_quote(swap: Swap, at: datetime) -> Swap:
@@ -80,27 +95,35 @@ def unlock_quote(swap: Swap) -> Swap:
     return replace(swap, quote=replace(swap.quote, locked_at=None))
 
 
-def settle(swap: Swap, at: datetime, *, available: int, paid_id: int) -> Settled:
+def settle(swap: Swap, at: datetime, **means: Unpack[Means]) -> Settled:
     """Execute a quote that was met on time to the base unit; ask for another for anything else.
 
     While what was seen on time reaches the sum, and is not all final, it is waited for.
-
-    :param available: what the destination's locked inventory can pay.
     """
-    if swap.asks_for_another_quote:
-        return Settled(swap, is_requote_due=True)
-    if not swap.credited_base_units or swap.lacks_base_units:
+    if swap.asks_for_another_quote or not swap.credited_base_units or swap.lacks_base_units:
         return Settled(swap)
-    return fill(swap, at, available=available, paid_id=paid_id)
+    return fill(swap, at, **means)
 
 
-def fill(swap: Swap, at: datetime, *, available: int, paid_id: int) -> Settled:
-    """Pay what was quoted; what is more than was quoted for goes back on its own leg."""
-    if available < swap.quote.payout_base_units:
+def fill(swap: Swap, at: datetime, **means: Unpack[Means]) -> Settled:
+    """Pay what was quoted; what is more than was quoted for goes back on its own leg.
+
+    So does what was to buy a refuel that cannot be given: it never stands in the output's way.
+    """
+    if swap.quote.requested_base_units != swap.quote.swapped_base_units:
+        swap = _with_refuel_if_it_can_be(swap, means.get("refuel_available", 0))
+    if means["available"] < swap.quote.payout_base_units:
         return give_back(swap, FailReason.INSUFFICIENT_LIQUIDITY, at)
     filled = _without_excess(swap)
-    paid = _pay(filled.swap, at, paid_id)
+    paid = _pay(filled.swap, at, means["paid_id"])
     return replace(paid.after(*filled.entries), refunds_due=filled.refunds_due)
+
+
+def _with_refuel_if_it_can_be(swap: Swap, available: int) -> Swap:
+    refuel = swap.quote.refuel
+    if refuel is not None and swap.refuel is None and refuel.base_units <= available:
+        return swap
+    return replace(swap, quote=swap.quote.without_refuel())
 
 
 def give_back(swap: Swap, reason: FailReason, at: datetime) -> Settled:
@@ -122,8 +145,8 @@ def give_back_deposit(swap: Swap, deposit: Deposit, base_units: int) -> Settled:
 def fail(swap: Swap, reason: FailReason, at: datetime) -> Settled:
     """End the swap; what its main leg holds is claimable."""
     failed = replace(swap.after(Trigger.GAVE_UP_UNREFUNDABLE), fail_reason=reason, closed_at=at)
-    entries = (ledger.claimable(failed, failed.credited_base_units),)
-    return Settled(failed, entries=entries if failed.credited_base_units else ())
+    held = failed.refundable_base_units
+    return Settled(failed, entries=(ledger.claimable(failed, held),) if held else ())
 
 
 def take_back(swap: Swap, deposit: Deposit, *, version: int) -> Settled:
@@ -191,12 +214,14 @@ def _pay(swap: Swap, at: datetime, paid_id: int) -> Settled:
         token=destination.token,
         to_address=swap.terms.destination_address,
         base_units=quote.payout_base_units,
-        charged_base_units=quote.requested_base_units,
+        charged_base_units=quote.swapped_base_units,
         usd_micros=worth(destination, quote.payout_base_units, quote.destination_usd_e18),
         state=IntentState.RESERVED,
         due_at=at,
         created_at=at,
     )
     paid_for = swap.after(Trigger.DEPOSIT_CONFIRMED).with_intent(output)
-    entries = (ledger.quote_executed(paid_for, output), ledger.payout_reserved(paid_for, output))
-    return Settled(paid_for, (output,), entries)
+    entries = [ledger.quote_executed(paid_for, output), ledger.payout_reserved(paid_for, output)]
+    if quote.refuel is not None:
+        entries.append(ledger_refuels.bought(paid_for, quote.refuel))
+    return Settled(paid_for, (output,), tuple(entries))

@@ -154,6 +154,11 @@ class Intent:
         return self.state is not IntentState.DEAD
 
     @property
+    def has_left(self) -> bool:
+        """Whether the nodes have it."""
+        return self.state in (IntentState.BROADCAST, IntentState.MINED, IntentState.CONFIRMED)
+
+    @property
     def can_be_taken_back(self) -> bool:
         """Whether nothing that was signed can pay it: it has no attempt, or only dead ones."""
         unsent = (IntentState.RESERVED, IntentState.ASSIGNED)
@@ -185,6 +190,15 @@ class Terms:
 
 
 @dataclass(frozen=True, slots=True)
+class Refuel:
+    """Some of the destination's own coin beside the output, as it was quoted."""
+
+    base_units: int
+    charged_base_units: int  # source
+    usd_e18: int
+
+
+@dataclass(frozen=True, slots=True)
 class QuoteTerms:
     """The part of the quote that decides; the rest of it is carried along as it came."""
 
@@ -198,9 +212,37 @@ class QuoteTerms:
     destination_usd_e18: int
     source_native_usd_e18: int
     expires_at: datetime
+    refuel: Refuel | None = None
+    spent_on_refuel: int = 0  # source; on one that cannot be sent, and is claimable
     revision: int = 0
     last_requoted_at: datetime | None = None
     locked_at: datetime | None = None
+
+    @property
+    def swapped_base_units(self) -> int:
+        """What buys the payout: what was asked for without what buys a refuel."""
+        charged = self.spent_on_refuel if self.refuel is None else self.refuel.charged_base_units
+        return self.requested_base_units - charged
+
+    def without_refuel(self) -> QuoteTerms:
+        """Return what is left when no refuel is bought."""
+        requested = self.swapped_base_units
+        document = json.loads(self.document)
+        document |= {"refuel_base_units": None, "refuel_in_source_base_units": None}
+        document["requested_base_units"] = str(requested)
+        return replace(
+            self,
+            document=json.dumps(document),
+            requested_base_units=requested,
+            refuel=None,
+            spent_on_refuel=0,
+        )
+
+    def with_refuel_claimable(self) -> QuoteTerms:
+        """Return it bought and not sent: it is shown no more."""
+        document = json.loads(self.document) | {"refuel_base_units": None}
+        spent = self.requested_base_units - self.swapped_base_units
+        return replace(self, document=json.dumps(document), refuel=None, spent_on_refuel=spent)
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +280,11 @@ class Swap:
         """Whether money may still come by a signature."""
         return self.relay is not None and self.relay.state is not IntentState.CONFIRMED
 
+    @property
+    def refuel(self) -> Intent | None:
+        """The live payment of the refuel."""
+        return next((i for i in self.intents.values() if i.kind is IntentKind.REFUEL), None)
+
     def refund(self, leg: Leg) -> Intent | None:
         """The live refund of a leg."""
         refunds = (i for i in self.intents.values() if i.kind is IntentKind.REFUND)
@@ -260,6 +307,13 @@ class Swap:
     def paying(self) -> Intent | None:
         """What settles the main leg: there is never more than one."""
         return self.output or self.sends_back(None)
+
+    def is_paid_for(self, intent: Intent) -> bool:
+        """Whether a payment settles what came in, on the leg that it names."""
+        if intent.kind is IntentKind.CLAIM:
+            source = self.terms.source
+            return (intent.network, intent.token) == (source.network, source.token)
+        return intent.kind in (IntentKind.OUTPUT, IntentKind.REFUND)
 
     @property
     def open_deposits(self) -> tuple[Deposit, ...]:
@@ -290,6 +344,12 @@ class Swap:
     def credited_base_units(self) -> int:
         """What the user has brought to the main leg, final under its tier."""
         return sum(d.main_base_units for d in self.booked if d.state is DepositState.CREDITED)
+
+    @property
+    def refundable_base_units(self) -> int:
+        """What of the main leg can go back: not what a refuel was bought with."""
+        live = 0 if self.refuel is None else self.refuel.charged_base_units
+        return self.credited_base_units - max(live, self.quote.spent_on_refuel)
 
     @property
     def lacks_base_units(self) -> int:

@@ -28,6 +28,7 @@ from swap_settler.domain.swap import (
 # As which transaction a payment is shown; what an operator was told to return is a refund too.
 SHOWN: Final = {
     IntentKind.OUTPUT: "output",
+    IntentKind.REFUEL: "refuel",
     IntentKind.REFUND: "refund",
     IntentKind.CLAIM: "refund",
 }
@@ -134,9 +135,6 @@ class Announcer:
         return [*inputs, *(self._sent(swap, intent) for intent in sent)]
 
     def _sent(self, swap: Swap, intent: Intent) -> Fields:
-        is_refund = intent.kind is not IntentKind.OUTPUT
-        asset = swap.terms.source if is_refund else swap.terms.destination
-        price = swap.quote.source_usd_e18 if is_refund else swap.quote.destination_usd_e18
         network = self._catalogue.network(intent.network)
         confirmations = network.payout_confirmations or network.finality_blocks
         return {
@@ -146,13 +144,26 @@ class Announcer:
             "from_address": network.contracts.treasury,
             "to_address": intent.to_address,
             "at": intent.block_time or intent.created_at,
-            "asset": _asset(asset),
+            "asset": _asset(network.token(intent.token).asset),
             "base_units": str(intent.base_units),
-            "usd_e18": str(price),
+            "usd_e18": _price(swap, intent),
             "block_number": intent.block_number,
             "confirmations_required": max(confirmations, 1),
             "fee_base_units": None,
         }
+
+
+def _price(swap: Swap, intent: Intent) -> str | None:
+    match intent.kind:
+        case IntentKind.REFUND | IntentKind.CLAIM if swap.is_paid_for(intent):
+            return str(swap.quote.source_usd_e18)
+        case IntentKind.REFUEL:
+            refuel = swap.quote.refuel
+            return None if refuel is None else str(refuel.usd_e18)
+        case IntentKind.OUTPUT:
+            return str(swap.quote.destination_usd_e18)
+        case _:
+            return None
 
 
 def _input(swap: Swap, deposit: Deposit) -> Fields:

@@ -14,7 +14,6 @@ from swap_contracts.swaps import SwapRequested
 from swap_domain.catalogue import Catalogue, Network
 from swap_domain.lifecycle import Status
 from swap_domain.money import Asset
-from swap_runtime.errors import Unprocessable
 from swap_settler.domain.facts import DepositFact, Payout, Said
 from swap_settler.domain.swap import (
     Deposit,
@@ -23,6 +22,7 @@ from swap_settler.domain.swap import (
     Leg,
     Method,
     QuoteTerms,
+    Refuel,
     Swap,
     Terms,
 )
@@ -47,13 +47,12 @@ def refund_id_of(swap: Swap, leg: Leg) -> int:
     return intent_id(swap.id, IntentKind.REFUND.value, MAIN_LEG if leg is None else str(leg))
 
 
+def refuel_id_of(swap: Swap) -> int:
+    """Return what the Treasury accepts once for the swap's refuel."""
+    return intent_id(swap.id, IntentKind.REFUEL.value, MAIN_LEG)
+
+
 def to_swap(body: SwapRequested, *, at: datetime, trace_id: str) -> Swap:
-    """
-    :raises Unprocessable: when it asks for what this service does not do.
-    """
-    quote = body.quote
-    if quote.refuel_base_units is not None:
-        raise Unprocessable("refuel is not offered")
     return Swap(
         id=body.swap_id,
         terms=Terms(
@@ -71,7 +70,7 @@ def to_swap(body: SwapRequested, *, at: datetime, trace_id: str) -> Swap:
             created_at=body.created_at,
             trace_id=trace_id,
         ),
-        quote=to_quote_terms(quote, expires_at=body.quote_expires_at),
+        quote=to_quote_terms(body.quote, expires_at=body.quote_expires_at),
         status=Status.DEPOSIT_PENDING,
         sequence=1,
         expires_at=body.expires_at,
@@ -91,6 +90,17 @@ def to_quote_terms(quote: Quote, *, expires_at: datetime) -> QuoteTerms:
         destination_usd_e18=int(quote.destination_usd_e18),
         source_native_usd_e18=int(quote.source_native_usd_e18),
         expires_at=expires_at,
+        refuel=_refuel(quote),
+    )
+
+
+def _refuel(quote: Quote) -> Refuel | None:
+    if quote.refuel_base_units is None or quote.refuel_in_source_base_units is None:
+        return None
+    return Refuel(
+        base_units=int(quote.refuel_base_units),
+        charged_base_units=int(quote.refuel_in_source_base_units),
+        usd_e18=int(quote.destination_native_usd_e18),
     )
 
 

@@ -6,10 +6,20 @@ from collections.abc import Mapping
 from dataclasses import replace
 from uuid import UUID
 
+from swap_domain.catalogue import NATIVE
 from swap_domain.money import Asset
 from swap_settler.domain.changes import NOTHING, Changes
 from swap_settler.domain.inventory import AssetKey, Inventory, after
+from swap_settler.domain.settling import Means
 from swap_settler.domain.swap import Deposit, Intent, Swap
+
+
+def assets_of(swap: Swap) -> set[AssetKey]:
+    """Return the assets that deciding about a swap may move."""
+    ends = {(end.network, end.token) for end in (swap.terms.source, swap.terms.destination)}
+    if swap.quote.refuel is not None:
+        ends.add((swap.terms.destination.network, NATIVE))
+    return ends
 
 
 class Folding:
@@ -41,6 +51,16 @@ class Folding:
             self._inventory = {
                 asset: after(row, change.ledger) for asset, row in self._inventory.items()
             }
+
+    def means(self, swap: Swap, *, paid_id: int) -> Means:
+        """Return what a swap may be paid with, of rows that are locked."""
+        destination = swap.terms.destination
+        coin = replace(destination, token=NATIVE)
+        return {
+            "available": self.available(destination),
+            "paid_id": paid_id,
+            "refuel_available": self.available(coin),
+        }
 
     def available(self, asset: Asset) -> int:
         """Return what can be paid out of a locked row; nothing of one that was not."""

@@ -10,7 +10,7 @@ from swap_contracts.swaps import (
     SwapRequest,
     SwapRequested,
 )
-from swap_domain.catalogue import Catalogue
+from swap_domain.catalogue import NATIVE, Catalogue
 from swap_runtime.clock import Clock
 from swap_runtime.errors import Unprocessable
 from swap_settler import observe
@@ -121,13 +121,8 @@ class RequestSwaps:
         if not deposits:
             return
         swap = folding.swaps[message.body.swap_id]
-        change = attach(
-            swap,
-            deposits,
-            at=now,
-            available=folding.available(swap.terms.destination),
-            paid_id=paid_id_of(swap),
-        )
+        means = folding.means(swap, paid_id=paid_id_of(swap))
+        change = attach(swap, deposits, at=now, **means)
         folding.add(change, trace_id=message.trace_id)
 
 
@@ -136,5 +131,7 @@ def _key(body: SwapRequested) -> str:
 
 
 def _assets(bodies: Iterable[SwapRequested]) -> set[AssetKey]:
-    refs = (ref for body in bodies for ref in (body.source, body.destination))
-    return {(ref.network, ref.token) for ref in refs}
+    funded = list(bodies)
+    refs = (ref for body in funded for ref in (body.source, body.destination))
+    coins = {(b.destination.network, NATIVE) for b in funded if b.quote.refuel_base_units}
+    return coins | {(ref.network, ref.token) for ref in refs}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -12,13 +12,12 @@ from swap_runtime.clock import Clock
 from swap_runtime.crashpoint import crashpoint
 from swap_settler import observe
 from swap_settler.domain.changes import Changes
-from swap_settler.domain.inventory import AssetKey
 from swap_settler.domain.requotes import Refused, accept, floor_of, refuse
 from swap_settler.domain.swap import QuoteTerms, Swap
 from swap_settler.ports import DueRequote, DueRequotes, Pricing, UnitOfWork
 from swap_settler.usecases.announcing import Announcer
 from swap_settler.usecases.facts import paid_id_of, to_quote_terms
-from swap_settler.usecases.folding import Folding
+from swap_settler.usecases.folding import Folding, assets_of
 
 Answer = QuoteAnswer | Refused
 
@@ -74,7 +73,7 @@ class RequoteSwaps:
         now = self._clock()
         async with self._unit_of_work() as work:
             swaps = await work.lock_swaps_by_id({one.swap_id for one in due})
-            inventory = await work.lock_inventory(_assets(swaps.values()))
+            inventory = await work.lock_inventory(set().union(*map(assets_of, swaps.values())))
             folding = Folding(swaps, inventory)
             done: list[UUID] = []
             again: list[UUID] = []
@@ -101,11 +100,10 @@ class RequoteSwaps:
         return swap.quote.locked_at is None and waited < self._patience
 
     def _change(self, folding: Folding, swap: Swap, answer: Answer, now: datetime) -> Changes:
-        available = folding.available(swap.terms.destination)
+        means = folding.means(swap, paid_id=paid_id_of(swap))
         if isinstance(answer, Refused):
-            return refuse(swap, answer, at=now, available=available, paid_id=paid_id_of(swap))
-        offer = _offer(swap, answer, now)
-        return accept(swap, offer, at=now, available=available, paid_id=paid_id_of(swap))
+            return refuse(swap, answer, at=now, **means)
+        return accept(swap, _offer(swap, answer, now), at=now, **means)
 
 
 def _question(swap: Swap) -> QuoteQuestion:
@@ -117,6 +115,7 @@ def _question(swap: Swap) -> QuoteQuestion:
             "destination_network": destination.network,
             "destination_token": destination.token,
             "method": swap.terms.method.value,
+            "refuel": swap.quote.refuel is not None,
             "base_units": str(swap.credited_base_units),
             "slippage_ppm": swap.quote.slippage_ppm,
         }
@@ -125,9 +124,11 @@ def _question(swap: Swap) -> QuoteQuestion:
 
 def _offer(swap: Swap, answer: QuoteAnswer, now: datetime) -> QuoteTerms:
     """Return the offer with the least that the user agreed to, whatever its own is."""
-    floor = floor_of(swap, int(answer.quote.requested_base_units))
+    expires_at = now + timedelta(seconds=answer.lifetime_seconds)
+    told = to_quote_terms(answer.quote, expires_at=expires_at)
+    floor = floor_of(swap, told.swapped_base_units)
     quote = answer.quote.model_copy(update={"min_receive_base_units": str(floor)})
-    return to_quote_terms(quote, expires_at=now + timedelta(seconds=answer.lifetime_seconds))
+    return to_quote_terms(quote, expires_at=expires_at)
 
 
 def _is_another(swap: Swap, asked: Swap, answer: Answer | None) -> bool:
@@ -135,8 +136,3 @@ def _is_another(swap: Swap, asked: Swap, answer: Answer | None) -> bool:
     if swap.credited_base_units != asked.credited_base_units:
         return True
     return answer is None and swap.asks_for_another_quote
-
-
-def _assets(swaps: Iterable[Swap]) -> set[AssetKey]:
-    ends = (end for swap in swaps for end in (swap.terms.source, swap.terms.destination))
-    return {(end.network, end.token) for end in ends}

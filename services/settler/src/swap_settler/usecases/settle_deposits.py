@@ -16,7 +16,7 @@ from swap_settler.domain.swap import Deposit, Swap
 from swap_settler.ports import UnitOfWork, Work
 from swap_settler.usecases.announcing import Announcer
 from swap_settler.usecases.facts import Facts, paid_id_of
-from swap_settler.usecases.folding import Folding
+from swap_settler.usecases.folding import Folding, assets_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,21 +96,16 @@ class SettleDeposits:
             )
         else:
             swap = folding.swaps[swap_id]
-            change = decide(
-                swap,
-                one.fact,
-                at=now,
-                available=folding.available(swap.terms.destination),
-                paid_id=paid_id_of(swap),
-            )
+            means = folding.means(swap, paid_id=paid_id_of(swap))
+            change = decide(swap, one.fact, at=now, **means)
         folding.add(change, trace_id=one.trace_id)
 
     def _assets(self, heard: Sequence[Heard], swaps: Mapping[str, Swap]) -> set[AssetKey]:
         """Return the assets that the facts may move; being seen moves none."""
         booking = [one for one in heard if one.fact.said is not Said.SEEN]
         assets = {(d.network, d.token) for d in _deposits(booking) if self._facts.is_ours(d)}
-        ends = (swaps[one.key].terms.destination for one in booking if one.key in swaps)
-        return assets | {(asset.network, asset.token) for asset in ends}
+        told = (swaps[one.key] for one in booking if one.key in swaps)
+        return assets.union(*map(assets_of, told))
 
 
 def _deposits(heard: Sequence[Heard]) -> Sequence[Deposit]:

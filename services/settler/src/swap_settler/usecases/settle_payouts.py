@@ -5,14 +5,16 @@ from datetime import datetime
 
 from swap_contracts.envelope import Envelope
 from swap_contracts.payouts import PayoutChanged
+from swap_domain.catalogue import NATIVE
 from swap_runtime.clock import Clock
 from swap_settler import observe
 from swap_settler.domain.facts import Payout, Said
 from swap_settler.domain.inventory import AssetKey
 from swap_settler.domain.payouts import decide
+from swap_settler.domain.swap import Swap
 from swap_settler.ports import UnitOfWork, Work
 from swap_settler.usecases.announcing import Announcer
-from swap_settler.usecases.facts import Facts
+from swap_settler.usecases.facts import Facts, refuel_id_of
 from swap_settler.usecases.folding import Folding
 
 
@@ -43,20 +45,19 @@ class SettlePayouts:
         swaps = await work.lock_swaps_by_id(set(owners.values()))
         alone = await work.lock_lone(set(lone.values()))
         assets = {asset for _, payout in payouts for asset in self._assets(payout)}
-        sources = (swap.terms.source for swap in swaps.values())
-        inventory = await work.lock_inventory(
-            assets | {(source.network, source.token) for source in sources}
-        )
+        inventory = await work.lock_inventory(assets.union(*map(_told_about, swaps.values())))
         folding = Folding(swaps, inventory, lone=alone)
         for trace_id, payout in payouts:
             key = (payout.network, payout.paid_id)
             owner = owners.get(key)
+            swap = None if owner is None else folding.swaps[owner]
             change = decide(
-                None if owner is None else folding.swaps[owner],
+                swap,
                 payout,
                 at=now,
                 treasury=self._facts.treasury(payout.network, payout.token),
                 lone=folding.lone.get(lone[key]) if key in lone else None,
+                refuel_id=None if swap is None else refuel_id_of(swap),
             )
             folding.add(change, trace_id=trace_id)
         await work.flush(folding.changes, self._announcer.outgoing(folding.changes, at=now))
@@ -66,3 +67,10 @@ class SettlePayouts:
         if payout.said is Said.SEEN or self._facts.treasury(payout.network, payout.token) is None:
             return set()
         return {(payout.network, payout.token)}
+
+
+def _told_about(swap: Swap) -> set[AssetKey]:
+    """Return what a payment's end may move beside its own asset: a loss, and what follows it."""
+    source, destination = swap.terms.source, swap.terms.destination
+    coin = {(destination.network, NATIVE)} if swap.quote.refuel is not None else set()
+    return {(source.network, source.token)} | coin

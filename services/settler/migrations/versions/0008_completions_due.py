@@ -1,0 +1,20 @@
+"""Swaps whose output is final and whose refuel has not left, until they complete without it."""
+
+from alembic import op
+
+revision = "0008"
+down_revision = "0007"
+branch_labels = None
+depends_on = None
+
+COMPLETIONS_DUE = """
+CREATE TABLE completion_due (
+  swap_id uuid PRIMARY KEY REFERENCES swap,
+  due_at timestamptz NOT NULL
+);
+CREATE INDEX completion_due_next ON completion_due (due_at);
+"""
+
+
+def upgrade() -> None:
+    op.execute(COMPLETIONS_DUE)

@@ -1,0 +1,111 @@
+"""Some of the destination's own coin beside the output: a leg of its own. Pure.
+
+It is ordered once the output is in a block, and never before, so that it cannot hold the output up.
+A swap that has one completes when the output is final and the refuel has left; one that has not
+left some minutes later is claimable for the recipient, and the swap completes without it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Final
+from uuid import uuid5
+
+from swap_domain.catalogue import NATIVE
+from swap_domain.lifecycle import Status, Trigger
+from swap_settler.domain import ledger, ledger_refuels
+from swap_settler.domain.changes import NOTHING, Changes
+from swap_settler.domain.settling import Settled, changes_of, worth
+from swap_settler.domain.swap import Intent, IntentKind, IntentState, Swap
+
+# How long a final output waits for its refuel to leave.
+WAITS_FOR: Final = timedelta(minutes=2)
+TOO_LATE: Final = "it could not be sent in time"
+
+
+def order(done: Settled, *, at: datetime, paid_id: int) -> Settled:
+    """Order the refuel that was bought, unless it is ordered.
+
+    :param paid_id: what the Treasury accepts once for it.
+    """
+    swap, refuel = done.swap, done.swap.quote.refuel
+    if refuel is None or swap.refuel is not None:
+        return done
+    intent = Intent(
+        # The sequence makes it another intent than one that died before its output.
+        id=uuid5(swap.id, f"refuel/{swap.sequence}"),
+        paid_id=paid_id,
+        swap_id=swap.id,
+        deposit_id=None,
+        kind=IntentKind.REFUEL,
+        network=swap.terms.destination.network,
+        token=NATIVE,
+        to_address=swap.terms.destination_address,
+        base_units=refuel.base_units,
+        charged_base_units=refuel.charged_base_units,
+        usd_micros=worth(swap.terms.source, refuel.charged_base_units, swap.quote.source_usd_e18),
+        state=IntentState.RESERVED,
+        due_at=at,
+        created_at=at,
+    )
+    ordered = swap.with_intent(intent)
+    entry = ledger.payout_reserved(ordered, intent)
+    return replace(
+        done,
+        swap=ordered,
+        intents=(*done.intents, intent),
+        entries=(*done.entries, entry),
+    )
+
+
+def complete(done: Settled, *, at: datetime) -> Settled:
+    """Complete the swap if its output is final and nothing more has to leave; else say when."""
+    swap, output = done.swap, done.swap.output
+    is_waiting = swap.status is Status.PAYOUT_PENDING
+    if not is_waiting or output is None or output.state is not IntentState.CONFIRMED:
+        return done
+    if swap.quote.refuel is not None and (swap.refuel is None or not swap.refuel.has_left):
+        assert output.confirmed_at is not None
+        return replace(done, completion_due_at=output.confirmed_at + WAITS_FOR)
+    return replace(done, swap=replace(swap.after(Trigger.PAYOUT_CONFIRMED), closed_at=at))
+
+
+def claim(done: Settled) -> Settled:
+    """Let a refuel that cannot be sent wait for its owner, once its output's end is known."""
+    swap, output, refuel = done.swap, done.swap.output, done.swap.quote.refuel
+    is_open = output is not None and output.state is not IntentState.CONFIRMED
+    if refuel is None or swap.refuel is not None or is_open:
+        return done
+    entry = ledger_refuels.claimable(swap, refuel)
+    claimed = replace(swap, quote=swap.quote.with_refuel_claimable())
+    return replace(done, swap=claimed, entries=(*done.entries, entry))
+
+
+def forget(swap: Swap, dead: Intent) -> Settled | None:
+    """Owe nobody what a reorg took the money for, once it is dead too."""
+    if dead.charged_base_units:
+        return None
+    kept = ledger_refuels.kept(swap, dead)
+    return Settled(replace(swap, quote=swap.quote.without_refuel()), entries=(kept,))
+
+
+def overdue(swap: Swap, *, at: datetime) -> Changes:
+    """Return what it changes that a final output has waited long enough for its refuel.
+
+    What was signed is left to its own end: it may still arrive, or be claimable later.
+    """
+    output = swap.output
+    is_final = output is not None and output.state is IntentState.CONFIRMED
+    if swap.status is not Status.PAYOUT_PENDING or not is_final:
+        return NOTHING
+    done = Settled(swap.on(at))
+    intent = swap.refuel
+    if intent is not None and intent.can_be_taken_back:
+        dead = intent.died(TOO_LATE)
+        freed = done.swap.with_intent(dead)
+        entry = ledger.payout_released(freed, dead)
+        done = Settled(freed, (dead,), (entry,))
+    done = claim(done)
+    completed = replace(done.swap.after(Trigger.PAYOUT_CONFIRMED), closed_at=at)
+    return changes_of(swap, replace(done, swap=completed))

@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+from swap_runtime.clock import Clock
+from swap_settler import observe
+from swap_settler.domain.refuels import overdue
+from swap_settler.ports import UnitOfWork
+from swap_settler.usecases.announcing import Announcer
+from swap_settler.usecases.folding import Folding
+
+
+class CompleteSwaps:
+    """End the swaps whose output is final and whose refuel has not left in time."""
+
+    def __init__(
+        self, unit_of_work: UnitOfWork, *, clock: Clock, announcer: Announcer, limit: int = 200
+    ) -> None:
+        self._unit_of_work = unit_of_work
+        self._clock = clock
+        self._announcer = announcer
+        self._limit = limit
+
+    async def __call__(self) -> bool:
+        """Do one batch and return whether there may be more."""
+        now = self._clock()
+        async with self._unit_of_work() as work:
+            due = await work.lock_overdue(now, limit=self._limit)
+            if not due:
+                return False
+            folding = Folding({swap.id: swap for swap in due}, {})
+            for swap in due:
+                folding.add(overdue(swap, at=now), trace_id=swap.terms.trace_id)
+            await work.drop_completions_due([swap.id for swap in due])
+            await work.flush(folding.changes, self._announcer.outgoing(folding.changes, at=now))
+        observe.changed(folding.changes)
+        return len(due) == self._limit
