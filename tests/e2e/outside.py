@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass, field
+from secrets import token_hex
 from types import TracebackType
 from typing import Any
 
@@ -131,7 +132,7 @@ class Partner:
             **more,
         }
         # Whatever happens on the way, the same request never makes a second swap.
-        headers = {"Idempotency-Key": f"for-{recipient}"} if self._patience else {}
+        headers = {"Idempotency-Key": token_hex()} if self._patience else {}
         created: Mapping[str, Any] = await self._data("POST", "/swaps", json=body, headers=headers)
         return created
 

@@ -1,4 +1,4 @@
-"""Fifty swaps are under way while services are killed, whichever, every few seconds.
+"""Fifty swaps of every kind are under way while services are killed, whichever, every few seconds.
 
 `KILL_SECONDS` says for how long (`make test-kill`: a minute), `KILL_SEED` which ones, again.
 """
@@ -11,14 +11,19 @@ import random
 import secrets
 import signal
 import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
 from functools import partial
 from itertools import cycle, islice
 
 import pytest
 
 from tests.e2e import oracle
+from tests.e2e.claims import claims_of
 from tests.e2e.journey import STATUSES
-from tests.e2e.outside import Finished, Outside, Route
+from tests.e2e.outside import Outside, Route, new_address
+from tests.e2e.test_recipient_that_refuses import contract_that_refuses
 from tests.e2e.waiting import until_here
 from tests.e2e.webhooks import deliveries_upto
 from tests.plugins.stack import Stack
@@ -30,12 +35,55 @@ PAUSE_SECONDS = (0.5, 3.0)
 SWAPS = 50
 AT_ONCE = 30  # the others come one by one while services die
 PATIENCE = 150.0
-ROUTES = (
-    Route("ETHEREUM_DEVNET", "ETH", "BASE_DEVNET", "ETH", "0.01"),
-    Route("BASE_DEVNET", "USDC", "ETHEREUM_DEVNET", "USDC", "15"),
-    Route("ETHEREUM_DEVNET", "ETH", "POLYGON_DEVNET", "POL", "0.01"),
-    Route("POLYGON_DEVNET", "POL", "BASE_DEVNET", "DAI", "200"),
-    Route("ETHEREUM_DEVNET", "USDC", "BASE_DEVNET", "DAI", "15"),
+DEPOSITORY, DIRECT = {"use_depository": True}, {"use_depository": False}
+
+
+class End(StrEnum):
+    COMPLETED = "completed"
+    REFUNDED = "refunded"
+    FAILED = "failed"  # and what came is claimable
+
+
+STATUSES_UNTIL = {
+    End.COMPLETED: STATUSES,
+    End.REFUNDED: [*STATUSES[:2], "pending_refund", "refunded"],
+    End.FAILED: [*STATUSES[:2], "failed"],
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One swap: how it is funded, and how it must end."""
+
+    route: Route
+    method: Mapping[str, bool]
+    end: End = End.COMPLETED
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """One swap and how it did end."""
+
+    plan: Plan
+    swap_id: str
+    status: str
+    owner: str  # to whom a refund goes
+
+    @property
+    def refunded_to(self) -> tuple[str, str, str]:
+        return self.plan.route.source_network, self.plan.route.source_token, self.owner
+
+
+COIN = Route("ETHEREUM_DEVNET", "ETH", "BASE_DEVNET", "ETH", "0.01")
+PLANS = (
+    Plan(COIN, DEPOSITORY),
+    Plan(Route("BASE_DEVNET", "USDC", "ETHEREUM_DEVNET", "USDC", "15"), DIRECT),
+    Plan(COIN, DIRECT, End.REFUNDED),
+    Plan(Route("ETHEREUM_DEVNET", "ETH", "POLYGON_DEVNET", "POL", "0.01"), DIRECT),
+    Plan(Route("POLYGON_DEVNET", "POL", "BASE_DEVNET", "DAI", "200"), DEPOSITORY),
+    Plan(COIN, DEPOSITORY, End.FAILED),
+    Plan(Route("ETHEREUM_DEVNET", "USDC", "BASE_DEVNET", "DAI", "15"), DEPOSITORY),
+    Plan(Route("ETHEREUM_DEVNET", "USDC", "BASE_DEVNET", "ETH", "35"), DEPOSITORY, End.REFUNDED),
 )
 
 
@@ -58,32 +106,45 @@ def is_another(stack: Stack, service: str, pid: int | None) -> bool:
     return stack.pid(service) not in (pid, None)
 
 
-async def swap_all(stack: Stack, outside: Outside) -> list[Finished]:
+async def swap_all(stack: Stack, outside: Outside) -> list[Ended]:
     """Begin most swaps at once and the rest over the time of the killing; wait for all."""
+    refuses = await contract_that_refuses(outside, COIN.destination_network)
 
-    async def one(number: int, route: Route) -> Finished:
+    async def one(number: int, plan: Plan) -> Ended:
         if number >= AT_ONCE:
             await asyncio.sleep(KILL_SECONDS * (number - AT_ONCE) / (SWAPS - AT_ONCE))
-        return await outside.swap(route, user=number, within=PATIENCE + KILL_SECONDS, every=1)
+        owner = new_address()
+        recipient = new_address() if plan.end is End.COMPLETED else refuses
+        more = plan.method if plan.end is End.FAILED else {**plan.method, "refund_address": owner}
+        prepared = await outside.partner().create(plan.route, recipient, **more)
+        await outside.fund(prepared, plan.route, user=number)
+        swap_id = str(prepared["swap"]["id"])
+        seen = await outside.follow(swap_id, within=PATIENCE + KILL_SECONDS, every=1)
+        return Ended(plan, swap_id, seen[-1]["swap"]["status"], owner)
 
-    routes = islice(cycle(ROUTES), SWAPS)
-    return await asyncio.gather(*(one(number, route) for number, route in enumerate(routes)))
+    plans = islice(cycle(PLANS), SWAPS)
+    return await asyncio.gather(*(one(number, plan) for number, plan in enumerate(plans)))
 
 
 class TestKill:
     @pytest.mark.timeout(KILL_SECONDS + 2 * PATIENCE)
-    async def test_every_swap_is_completed_and_paid_once(self, stack: Stack) -> None:
+    async def test_every_swap_ends_as_it_must_and_is_paid_once(self, stack: Stack) -> None:
         print(f"KILL_SECONDS={KILL_SECONDS:g} KILL_SEED={SEED}", file=sys.stderr)  # noqa: T201
         chance = random.Random(SEED)
 
         async with Outside(stack.description, patience=PATIENCE) as outside:
-            done, killed = await asyncio.gather(swap_all(stack, outside), kill(stack, chance))
+            ended, killed = await asyncio.gather(swap_all(stack, outside), kill(stack, chance))
+            returned = [await outside.balance(*one.refunded_to) > 0 for one in ended]
 
         assert killed
-        assert [one.status for one in done] == ["completed"] * SWAPS
-        ids = [one.id for one in done]
+        assert [one.status for one in ended] == [one.plan.end for one in ended]
+        ids = [one.swap_id for one in ended]
         assert len(set(ids)) == SWAPS
-        assert await oracle.payments_of(stack.description, *ids) == [1] * SWAPS
-        for swap_id in ids:
-            told = await deliveries_upto(stack.received(), swap_id, STATUSES)
-            assert [one.payload["swap"]["status"] for one in told] == STATUSES
+        paid = await oracle.payments_of(stack.description, *ids)
+        assert paid == [int(one.plan.end is End.COMPLETED) for one in ended]
+        assert returned == [one.plan.end is End.REFUNDED for one in ended]
+        for one in ended:
+            assert bool(await claims_of(stack, one.swap_id)) == (one.plan.end is End.FAILED)
+            statuses = STATUSES_UNTIL[one.plan.end]
+            told = await deliveries_upto(stack.received(), one.swap_id, statuses)
+            assert [each.payload["swap"]["status"] for each in told] == statuses
