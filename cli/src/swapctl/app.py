@@ -14,6 +14,7 @@ from swapctl.commands import (
     networks,
     parked,
     partners,
+    payouts,
     signers,
     trail,
     webhooks,
@@ -40,6 +41,7 @@ app.add_typer(partners.key, name="key")
 app.add_typer(webhooks.webhook, name="webhook")
 app.add_typer(networks.network, name="network")
 app.add_typer(signers.signer, name="signer")
+app.add_typer(payouts.payouts, name="payouts")
 app.add_typer(parked.parked, name="parked")
 app.add_typer(claimable.claimable, name="claimable")
 app.command("trail")(trail.show_trail)

@@ -242,6 +242,21 @@ def test_money_that_waits_is_paid_to_its_owner(port: Port, stack: Path) -> None:
     assert body == {"to_address": "0x1", "base_units": "5", "by": "ann", "reason": "they proved it"}
 
 
+@pytest.mark.parametrize("network", ["A_DEVNET", None])
+def test_payouts_are_stopped_and_let_go_on_one_network_or_on_all(
+    port: Port, stack: Path, network: str | None
+) -> None:
+    where = [] if network is None else [network]
+    for verb in ("stop", "go"):
+        port.answers["POST", f"/admin/payouts/{verb}"] = (200, {"stops": []})
+        run(stack, "payouts", verb, *where, "--by", "ann", "--reason", "r")
+    port.answers["GET", "/admin/payouts/stops"] = (200, {"stops": [{"network": "*"}]})
+
+    assert run(stack, "payouts", "stops") == [{"network": "*"}]
+    said = {"network": network, "by": "ann", "reason": "r"}
+    assert [body for _, _, body, _ in port.asked] == [said, said, None]
+
+
 def test_what_is_not_told_is_one_line(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

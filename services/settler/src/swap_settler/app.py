@@ -18,11 +18,13 @@ from swap_settler.adapters.quoter import HttpPricing
 from swap_settler.adapters.records import PostgresRecords
 from swap_settler.adapters.signers import PostgresSigners
 from swap_settler.adapters.statements import REQUOTE_DUE
+from swap_settler.adapters.stops import PostgresStops
 from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
 from swap_settler.handlers import deposits, payouts, requests
 from swap_settler.http.admin import Admin
 from swap_settler.http.claims import ClaimAdmin
 from swap_settler.http.signers import SignerAdmin
+from swap_settler.http.stops import StopAdmin
 from swap_settler.lanes import add_lanes, open_reader, open_rpc
 from swap_settler.settings import SettlerGroup, SettlerSettings
 from swap_settler.usecases.announcing import Announcer
@@ -40,6 +42,7 @@ from swap_settler.usecases.resume_signers import ResumeSigners
 from swap_settler.usecases.settle_deposits import SettleDeposits
 from swap_settler.usecases.settle_payouts import SettlePayouts
 from swap_settler.usecases.start_refunds import StartRefunds
+from swap_settler.usecases.stop_payouts import StopPayouts
 
 CONSUMER = "settler"
 
@@ -74,6 +77,7 @@ async def build(service: Service) -> None:
     _refund(service, group, catalogue, announcer, chains)
     _serve_operators(service, chains, group.signer_report_interval)
     _serve_claims(service, catalogue, announcer)
+    _serve_stops(service, catalogue, group.signer_report_interval)
 
 
 def _settle(
@@ -172,3 +176,16 @@ def _serve_claims(service: Service, catalogue: Catalogue, announcer: Announcer) 
     )
     admin = ClaimAdmin(pay_claimable=pay_claimable)
     service.admin("POST", "/claimable/{id}/pay", admin.pay)
+
+
+def _serve_stops(service: Service, catalogue: Catalogue, report_interval: timedelta) -> None:
+    stop_payouts = StopPayouts(PostgresStops(service.engine), networks=list(catalogue.networks))
+
+    async def report_stops() -> None:
+        await stop_payouts.list_all()
+
+    service.every("report-stops", report_interval, report_stops)
+    admin = StopAdmin(stop_payouts)
+    service.admin("GET", "/payouts/stops", admin.list_all)
+    service.admin("POST", "/payouts/stop", admin.stop)
+    service.admin("POST", "/payouts/go", admin.lift)

@@ -82,7 +82,7 @@ class LaneStore(Protocol):
         ...
 
     async def assign(self, groups: Sequence[Group], *, epoch: int) -> Sequence[Slot]:
-        """Hand out one nonce per group, in order; nothing for a signer that is halted.
+        """Hand out one nonce per group, in order; nothing for a signer that is halted, or stopped.
 
         A payment that was taken back meanwhile is left out of its group.
 
@@ -97,7 +97,7 @@ class LaneStore(Protocol):
     async def keep(self, attempts: Sequence[Attempt], *, epoch: int) -> Sequence[Attempt]:
         """Store the attempts whose slot still carries exactly what they were signed for.
 
-        None for a signer that is halted.
+        None for a signer that is halted, or stopped.
 
         :raises LeaseLost: when another lane has taken over.
         """
@@ -112,7 +112,8 @@ class LaneStore(Protocol):
     async def keep_replacement(self, attempt: Attempt, *, epoch: int) -> bool:
         """Store an attempt for a slot that has others, while none of its payments is in a block.
 
-        It carries exactly the slot's live payments, or none. None for a signer that is halted.
+        It carries exactly the slot's live payments, or nothing.
+        None is kept for a signer that is halted, or stopped.
 
         :raises LeaseLost: when another lane has taken over.
         """

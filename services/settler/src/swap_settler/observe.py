@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import timedelta
 from uuid import UUID
 
@@ -13,7 +13,7 @@ from swap_domain.lifecycle import Status
 from swap_runtime.metrics import counter, gauge
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.lane import GasAlarm
-from swap_settler.domain.signer import Signer
+from swap_settler.domain.signer import EVERYWHERE, Signer
 from swap_settler.domain.swap import Deposit, DepositState, Intent, IntentKind, Method, Swap
 
 log = structlog.get_logger()
@@ -25,6 +25,7 @@ NOBODYS = counter("settler_deposits_without_swap", "Movements no swap asks for",
 LOSSES = counter("settler_losses", "Deposits that a reorg took after they were paid for")
 HALTS = counter("settler_halts", "Times that a network's signers had to stop", ["network"])
 HALTED = gauge("settler_signer_halted", "Signers that stand still until a person acts", ["network"])
+STOPPED = gauge("settler_stopped", "1 while an operator lets nothing be signed", ["network"])
 LANE_WAITS = counter(
     "settler_lane_waits", "Times that a chain or the database did not answer a lane", ["network"]
 )
@@ -230,6 +231,20 @@ def signer_halted(network: str, signer: str, known: int, nonce: int) -> None:
 
 def signers_halted(network: str, count: int) -> None:
     HALTED.labels(network).set(count)
+
+
+def payouts_stopped(network: str, *, by: str, reason: str) -> None:
+    log.error("payouts stopped by an operator", network=network, by=by, reason=reason)
+
+
+def payouts_let_go(network: str, *, by: str, reason: str) -> None:
+    log.warning("payouts let go by an operator", network=network, by=by, reason=reason)
+
+
+def stops(networks: Iterable[str], stopped: Collection[str]) -> None:
+    for network in networks:
+        is_stopped = network in stopped or EVERYWHERE in stopped
+        STOPPED.labels(network).set(int(is_stopped))
 
 
 def signer_resumed(signer: Signer, *, by: str, reason: str) -> None:

@@ -15,7 +15,7 @@ from swap_settler.domain.changes import Changes
 from swap_settler.domain.claims import Claimable
 from swap_settler.domain.inventory import AssetKey, Inventory
 from swap_settler.domain.requotes import Refused
-from swap_settler.domain.signer import Signer
+from swap_settler.domain.signer import Signer, Stop
 from swap_settler.domain.swap import Deposit, Intent, Leg, Swap
 
 PaymentKey = tuple[str, int]  # network, paid_id
@@ -197,6 +197,22 @@ class Records(Protocol):
 
     async def list_claimable(self, *, limit: int) -> Sequence[Record]:
         """Return the balances that wait for their owners, and those in suspense; oldest first."""
+        ...
+
+
+class Stops(Protocol):
+    """The kill switch: while it is on for a network, or for all, nothing is signed there."""
+
+    async def list_stops(self) -> Sequence[Stop]:
+        """Return those that are on."""
+        ...
+
+    async def stop(self, network: str, *, by: str, reason: str) -> bool:
+        """Switch on; committed means that no process signs any more. False if it was on."""
+        ...
+
+    async def lift(self, network: str, *, by: str, reason: str) -> bool:
+        """Switch off. False if it was not on."""
         ...
 
 

@@ -17,7 +17,7 @@ from swap_settler.adapters.lane_store import LaneName
 
 EMPTY = sql(
     "TRUNCATE swap, deposit, account, ledger_transaction, inventory, intent, signer, "
-    "nonce_slot, attempt, receipt, signer_transaction, inbox, lease CASCADE"
+    "nonce_slot, attempt, receipt, signer_transaction, inbox, lease, payout_stop CASCADE"
 )
 
 

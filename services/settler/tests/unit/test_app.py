@@ -58,6 +58,9 @@ async def test_looks_at_deadlines_and_answers_operators(service: Service) -> Non
         ("GET", "/signers"),
         ("POST", "/signers/{network}/resume"),
         ("POST", "/claimable/{id}/pay"),
+        ("GET", "/payouts/stops"),
+        ("POST", "/payouts/stop"),
+        ("POST", "/payouts/go"),
     }
     for close in service.closers:
         await close()

@@ -5,11 +5,15 @@ from typing import Final
 from swap_runtime.sql import sql
 from swap_settler.adapters.statements import HALT_REASONS_MAX
 
-WAITING: Final = sql("""
+# Read where payments are taken and where signed bytes are kept: after it nothing new is signed.
+STOPPED: Final = """
+EXISTS (SELECT 1 FROM payout_stop WHERE network IN (:network, '*') AND lifted_at IS NULL)
+"""
+WAITING: Final = sql(f"""
 SELECT id, swap_id, paid_id, token, to_address, base_units, failures, goes_alone, payer, call_data
 FROM intent
 WHERE network = :network AND state = 'reserved' AND due_at <= now()
-    AND (not_after IS NULL OR not_after > now())
+    AND (not_after IS NULL OR not_after > now()) AND NOT {STOPPED}
 ORDER BY due_at, id LIMIT :limit
 """)
 # What is out and not yet in a block: the most that public nodes keep of one account is bounded.
@@ -30,12 +34,13 @@ ADD_SIGNER: Final = sql("""
 INSERT INTO signer (network, address, next_nonce) VALUES (:network, :signer, :nonce)
 ON CONFLICT DO NOTHING
 """)
-LOCK_SIGNER: Final = sql("""
-SELECT next_nonce, halted_reason FROM signer
+LOCK_SIGNER: Final = sql(f"""
+SELECT next_nonce, halted_reason IS NULL AND NOT {STOPPED} AS may_sign FROM signer
 WHERE (network, address) = (:network, :signer) FOR UPDATE
 """)
-SIGNER: Final = sql("""
-SELECT halted_reason FROM signer WHERE (network, address) = (:network, :signer) FOR SHARE
+SIGNER: Final = sql(f"""
+SELECT halted_reason IS NULL AND NOT {STOPPED} AS may_sign FROM signer
+WHERE (network, address) = (:network, :signer) FOR SHARE
 """)
 # A further reason is kept beside the first: whoever lifts the halt answers for them all.
 HALT_SIGNER: Final = sql(f"""
@@ -61,7 +66,7 @@ ASSIGN_INTENTS: Final = sql("""
 UPDATE intent SET state = 'assigned', slot_at = now() WHERE id = ANY(CAST(:ids AS uuid[]))
 """)
 # A crash between the slot and its signed bytes leaves these; the same slot is used again.
-UNSIGNED_SLOTS: Final = sql("""
+UNSIGNED_SLOTS: Final = sql(f"""
 SELECT slot.nonce, intent.id, intent.swap_id, intent.paid_id, intent.token, intent.to_address,
        intent.base_units, intent.failures, intent.goes_alone, intent.payer, intent.call_data
 FROM nonce_slot AS slot
@@ -71,7 +76,7 @@ WHERE (slot.network, slot.signer) = (:network, :signer) AND slot.closed_at IS NU
     AND NOT EXISTS (SELECT 1 FROM attempt WHERE (attempt.network, attempt.signer, attempt.nonce)
         = (slot.network, slot.signer, slot.nonce))
     -- What nothing is signed for any more is taken back first.
-    AND (intent.not_after IS NULL OR intent.not_after > now())
+    AND (intent.not_after IS NULL OR intent.not_after > now()) AND NOT {STOPPED}
 ORDER BY slot.nonce, intent.token, intent.id
 """)
 # Signed bytes are kept only while the slot's live intents are exactly the ones signed for.
@@ -109,7 +114,12 @@ WHERE attempt.transaction_hash = ANY(CAST(:hashes AS text[])) AND NOT attempt.is
 # The newest of a slot's transactions counts, also where an older one may still be mined.
 OPEN_SIGNED: Final = sql("""
 SELECT slot.nonce, newest.max_fee_per_gas, newest.max_priority_fee_per_gas, newest.is_cancel,
-       now() - newest.signed_at AS signed_for, now() - slot.assigned_at AS assigned_for,
+       now() - newest.signed_at AS signed_for,
+       -- The clock of a payment stands still while nothing may be signed for it.
+       now() - slot.assigned_at - coalesce((
+           SELECT sum(coalesce(lifted_at, now()) - greatest(stopped_at, slot.assigned_at))
+           FROM payout_stop WHERE payout_stop.network IN (:network, '*')
+               AND coalesce(lifted_at, now()) > slot.assigned_at), '0') AS assigned_for,
        unfounded.is_unfounded
 FROM nonce_slot AS slot
 CROSS JOIN LATERAL (

@@ -69,7 +69,7 @@ class PostgresLaneStore:
             free = set(await connection.scalars(statements.LOCK_INTENTS, {"ids": ids}))
             payable = [tuple(p for p in group if p.intent_id in free) for group in groups]
             signer = (await connection.execute(statements.LOCK_SIGNER, self._values())).one()
-            if signer.halted_reason is not None:
+            if not signer.may_sign:
                 return ()
             slots = [
                 Slot(signer.next_nonce + n, group)
@@ -103,7 +103,7 @@ class PostgresLaneStore:
         async with transaction(self._engine) as connection:
             await require_epoch(connection, self._lane.lease, epoch)
             signer = (await connection.execute(statements.SIGNER, self._values())).one()
-            if signer.halted_reason is not None:
+            if not signer.may_sign:
                 return ()
             nonces = [attempt.transaction.nonce for attempt in attempts]
             live: dict[int, set[UUID]] = {nonce: set() for nonce in nonces}
@@ -136,7 +136,7 @@ class PostgresLaneStore:
             live = {row.id for row in carried if row.state in ("assigned", "broadcast")}
             is_mined = len(live) < len(carried)
             is_same = attempt.is_cancel or attempt.intents == live
-            if signer.halted_reason is not None or is_mined or not is_same:
+            if not signer.may_sign or is_mined or not is_same:
                 return False
             values = self._values(**columns([_attempt_row(attempt)]))
             await connection.execute(statements.ADD_ATTEMPTS, values)

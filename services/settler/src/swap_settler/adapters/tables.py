@@ -296,6 +296,19 @@ class SignerRow(Table, table=True):
     resumed_reason: str | None = _text(null=True)
 
 
+class PayoutStopRow(Table, table=True):
+    __tablename__ = "payout_stop"
+
+    id: int = _bigint(key=True)
+    network: str = _text()
+    stopped_at: datetime = _at()
+    stopped_by: str = _text()
+    stopped_because: str = _text()
+    lifted_at: datetime | None = _at(null=True)
+    lifted_by: str | None = _text(null=True)
+    lifted_because: str | None = _text(null=True)
+
+
 class NonceSlotRow(Table, table=True):
     __tablename__ = "nonce_slot"
 

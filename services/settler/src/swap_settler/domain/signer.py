@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +15,19 @@ class Halted:
 
 @dataclass(frozen=True, slots=True)
 class Resumed:
+    at: datetime
+    by: str
+    reason: str
+
+
+EVERYWHERE: Final = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """An operator's order to sign nothing on a network, or on all of them."""
+
+    network: str  # EVERYWHERE: on all
     at: datetime
     by: str
     reason: str

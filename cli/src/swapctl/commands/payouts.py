@@ -1,0 +1,56 @@
+"""The kill switch."""
+
+from __future__ import annotations
+
+import getpass
+from typing import Annotated
+
+import typer
+
+from swapctl.context import internal
+from swapctl.output import Json, show_all
+from swapctl.places import ServiceName
+
+payouts = typer.Typer(no_args_is_help=True, help="Stop signing, and let it go on.")
+COLUMNS = ("network", "at", "by", "reason", "means")
+Where = Annotated[str | None, typer.Argument(help="A network; without one, all of them.")]
+Who = Annotated[
+    str, typer.Option(default_factory=getpass.getuser, help="Who says so.", show_default=False)
+]
+
+
+@payouts.command("stops")
+def list_stops(context: typer.Context, *, as_json: Json = False) -> None:
+    """List where nothing is signed, since when and why; `*` is everywhere."""
+    told = internal(context, ServiceName.SETTLER).get("/payouts/stops")["stops"]
+    show_all(told, as_json=as_json, columns=COLUMNS)
+
+
+@payouts.command("stop")
+def stop(
+    context: typer.Context,
+    network: Where = None,
+    *,
+    reason: Annotated[str, typer.Option(help="Kept for ever.")] = "not said",
+    by: Who,
+    as_json: Json = False,
+) -> None:
+    """Let no process sign anything from now on. Chains are watched and questions answered still."""
+    body = {"network": network, "by": by, "reason": reason}
+    told = internal(context, ServiceName.SETTLER).post("/payouts/stop", body)["stops"]
+    show_all(told, as_json=as_json, columns=COLUMNS)
+
+
+@payouts.command("go")
+def go(
+    context: typer.Context,
+    network: Where = None,
+    *,
+    reason: Annotated[str, typer.Option(prompt="Why is it right to go on", help="Kept for ever.")],
+    by: Who,
+    as_json: Json = False,
+) -> None:
+    """Let signing go on where it was stopped; what waited is sent."""
+    body = {"network": network, "by": by, "reason": reason}
+    told = internal(context, ServiceName.SETTLER).post("/payouts/go", body)["stops"]
+    show_all(told, as_json=as_json, columns=COLUMNS)

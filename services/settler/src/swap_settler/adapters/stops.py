@@ -1,0 +1,43 @@
+"""The kill switch, on Postgres: every process reads it where it keeps what it signed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from swap_runtime.database import Engine, reading, transaction
+from swap_runtime.sql import sql
+from swap_settler.domain.signer import Stop
+
+STOPS: Final = sql("""
+SELECT network, stopped_at, stopped_by, stopped_because FROM payout_stop
+WHERE lifted_at IS NULL ORDER BY network
+""")
+STOP: Final = sql("""
+INSERT INTO payout_stop (network, stopped_by, stopped_because) VALUES (:network, :by, :reason)
+ON CONFLICT (network) WHERE lifted_at IS NULL DO NOTHING
+""")
+LIFT: Final = sql("""
+UPDATE payout_stop SET lifted_at = now(), lifted_by = :by, lifted_because = :reason
+WHERE network = :network AND lifted_at IS NULL
+""")
+
+
+class PostgresStops:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def list_stops(self) -> Sequence[Stop]:
+        async with reading(self._engine) as connection:
+            rows = await connection.execute(STOPS)
+        return [Stop(r.network, r.stopped_at, r.stopped_by, r.stopped_because) for r in rows]
+
+    async def stop(self, network: str, *, by: str, reason: str) -> bool:
+        async with transaction(self._engine) as connection:
+            values = {"network": network, "by": by, "reason": reason}
+            return (await connection.execute(STOP, values)).changed > 0
+
+    async def lift(self, network: str, *, by: str, reason: str) -> bool:
+        async with transaction(self._engine) as connection:
+            values = {"network": network, "by": by, "reason": reason}
+            return (await connection.execute(LIFT, values)).changed > 0

@@ -1,0 +1,132 @@
+"""The kill switch, on a real Postgres: what is queued is not signed after it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestClient, TestServer
+
+from services.settler.tests.integration.lane_worlds import opened_world
+from services.settler.tests.lane_world import DESTINATION, PAYOUT, SOURCE, World
+from swap_runtime.errors import Refused
+from swap_settler.adapters.stops import PostgresStops
+from swap_settler.domain.signer import EVERYWHERE
+from swap_settler.http.stops import StopAdmin
+from swap_settler.usecases.stop_payouts import StopPayouts
+
+pytestmark = pytest.mark.connected
+SAID = {"by": "ann", "reason": "a key leaked"}
+HERE = pytest.mark.parametrize("where", [DESTINATION, EVERYWHERE])
+
+
+@pytest.fixture
+async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
+    migrated("chain_watcher")
+    async with opened_world(migrated("settler"), DESTINATION) as world:
+        yield world
+
+
+def switch(world: World) -> StopPayouts:
+    return StopPayouts(PostgresStops(world.engine), networks=[SOURCE, DESTINATION])
+
+
+class TestTheKillSwitch:
+    @HERE
+    async def test_a17_leaves_what_is_queued_unsigned_until_it_is_lifted(
+        self, world: World, where: str
+    ) -> None:
+        await world.confirmed_swaps(2)
+        await switch(world).stop(where, **SAID)
+
+        await world.send_everything()
+        assert await world.rows("SELECT 1 FROM attempt") == []
+        assert await world.rows("SELECT 1 FROM nonce_slot") == []
+
+        await switch(world).lift(where, by="ann", reason="another key")
+        await world.send_everything()
+        world.chain.mine()
+        assert [world.paid(n) for n in (1, 2)] == [PAYOUT] * 2
+
+    @HERE
+    async def test_a17_keeps_nothing_that_was_being_signed_when_it_came(
+        self, world: World, where: str
+    ) -> None:
+        await world.confirmed_swaps(1)
+        send, keep = world.new_process(), world.store.keep
+
+        async def stopped_meanwhile(*arguments: Any, **more: Any) -> Any:
+            await switch(world).stop(where, **SAID)
+            return await keep(*arguments, **more)
+
+        world.store.keep = stopped_meanwhile  # type: ignore[method-assign]
+        assert await send(epoch=world.epoch) == 0
+        assert await send(epoch=world.epoch) == 0
+
+        assert await world.rows("SELECT 1 FROM attempt") == []
+        assert world.chain.pool == {}
+
+    async def test_does_not_replace_either_and_the_clock_of_a_payment_stands(
+        self, world: World
+    ) -> None:
+        await world.confirmed_swaps(1)
+        await world.send_everything()
+        world.chain.base_fee *= 10
+        await switch(world).stop(EVERYWHERE, **SAID)
+        replace_it = world.replacing()
+        await replace_it(epoch=world.epoch)
+        world.chain.mine(2)
+
+        assert await replace_it(epoch=world.epoch) == 0
+        [slot] = await world.store.open_slots(lowest=0)
+        assert slot.assigned_for < timedelta(seconds=1)
+
+    async def test_of_one_network_leaves_the_others_alone(self, world: World) -> None:
+        await world.confirmed_swaps(1)
+        await switch(world).stop(SOURCE, **SAID)
+
+        await world.send_everything()
+        world.chain.mine()
+
+        assert world.paid(1) == PAYOUT
+
+    async def test_sends_what_was_signed_before(self, world: World) -> None:
+        await world.confirmed_swaps(1)
+        await world.send_everything()
+        world.chain.pool.clear()
+        await switch(world).stop(EVERYWHERE, **SAID)
+
+        await world.rebroadcast()
+        world.chain.mine()
+
+        assert world.paid(1) == PAYOUT
+
+    async def test_asked_twice_is_on_once_and_off_once(self, world: World) -> None:
+        await switch(world).stop(DESTINATION, **SAID)
+        [stop] = await switch(world).stop(DESTINATION, by="bob", reason="me too")
+
+        assert (stop.by, stop.reason) == ("ann", "a key leaked")
+        assert await switch(world).lift(DESTINATION, **SAID) == []
+        with pytest.raises(Refused, match="not stopped"):
+            await switch(world).lift(DESTINATION, **SAID)
+        with pytest.raises(Refused, match="not a network"):
+            await switch(world).stop("NOWHERE", **SAID)
+
+    async def test_is_thrown_on_the_internal_port(self, world: World) -> None:
+        admin, app = StopAdmin(switch(world)), web.Application()
+        app.add_routes([web.get("/", admin.list_all), web.post("/stop", admin.stop)])
+        app.router.add_post("/go", admin.lift)
+
+        async with TestClient(TestServer(app)) as http:
+            wrong = await http.post("/stop", json={"by": "ann"})
+            on = await (await http.post("/stop", json=SAID)).json()
+            listed = await (await http.get("/")).json()
+            off = await (await http.post("/go", json=SAID)).json()
+
+        assert wrong.status == 400
+        assert [stop["network"] for stop in on["stops"]] == ["*"]
+        assert listed == on
+        assert off == {"stops": []}
