@@ -12,8 +12,9 @@ BOOTSTRAP := $(PYTHON) tools/bootstrap
 
 MONEY := libs/domain/src libs/contracts/src $(wildcard services/*/src/*/domain)
 PACKAGES := swap_contracts swap_domain swap_chains swap_runtime swap_api swap_quoter \
-	swap_chain_watcher swap_settler swap_notifier swapctl swap_stack swap_compose
-GENERATORS := tools/generate_states.py tools/generate_messages.py tools/generate_env_example.py
+	swap_chain_watcher swap_settler swap_notifier swapctl swap_stack swap_compose swap_sdk
+GENERATORS := tools/generate_states.py tools/generate_messages.py tools/generate_env_example.py \
+	tools/generate_sdk.py
 
 PYTEST := $(BIN)/python -m pytest --quiet
 
@@ -85,7 +86,7 @@ lint: install-python  ## ruff, its format, and the lints of our own
 	$(BIN)/python tools/no_float.py $(MONEY)
 	$(BIN)/python tools/thin_handlers.py services
 	$(BIN)/python tools/commit_in_runtime.py $(wildcard services/*/src libs/*/src)
-	$(BIN)/python tools/small_files.py libs services cli deploy tests tools evm/src evm/test
+	$(BIN)/python tools/small_files.py libs services cli sdk deploy tests tools evm/src evm/test
 
 types: install-python  ## mypy --strict
 	$(BIN)/mypy $(PACKAGES:%=-p %)
@@ -100,7 +101,7 @@ words: install-python  ## No machine's path, no package host, no link that leads
 generated: install-python  ## Generated files are what their sources make
 	for generator in $(GENERATORS); do PYTHONPATH=tools $(BIN)/python $$generator --check || exit 1; done
 
-generate: install-python  ## Write docs/states.md, docs/messages.md, the schemas and .env.example
+generate: install-python  ## Write what is generated: pages, schemas, .env.example, the client's models
 	for generator in $(GENERATORS); do PYTHONPATH=tools $(BIN)/python $$generator || exit 1; done
 
 ##@ Upkeep

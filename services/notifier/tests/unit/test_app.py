@@ -2,12 +2,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from uuid import UUID
 
 import orjson
 
-from services.notifier.tests.factories import a_catalogue_document, a_swap
+from services.notifier.tests.factories import NOW, a_catalogue_document, a_swap
+from swap_contracts.public.models import EndpointDisabledModel, WebhookPayloadModel
 from swap_contracts.public.rendering import render_webhook
 from swap_domain.catalogue_document import catalogue_from
+from swap_notifier.domain.notices import disabled_notice
 from swap_runtime.public_catalogue import public_catalogue
 
 # Most of it is SQLAlchemy, pydantic, aiohttp and FastStream, which every process shares.
@@ -28,6 +31,20 @@ def test_loads_neither_web3_nor_eth_account() -> None:
     loaded, kilobytes = run.stdout.splitlines()
     assert loaded == "[]"
     assert int(kilobytes) // 1024 <= RSS_MEGABYTES_MAX
+
+
+def test_the_payload_is_what_partners_are_told_that_it_is() -> None:
+    catalogue = public_catalogue(catalogue_from(a_catalogue_document(), to_address=str))
+
+    WebhookPayloadModel.model_validate_json(orjson.dumps(render_webhook(a_swap(), catalogue)))
+
+
+def test_the_notice_is_what_partners_are_told_that_it_is() -> None:
+    notice = disabled_notice(
+        UUID(int=1), "https://a.example", disabled_at=NOW, reason="gone", failing_since=None
+    )
+
+    EndpointDisabledModel.model_validate_json(notice)
 
 
 def test_the_payload_says_which_change_it_is_about() -> None:

@@ -289,6 +289,36 @@ class TransactionStatusModel(PublicModel):
     max_confirmations: int
 
 
+class WebhookMetadataModel(SwapMetadataModel):
+    sequence: int = Field(description="The swap's event number: the highest is the newest")
+
+
+class WebhookSwapModel(SwapModel):
+    metadata: WebhookMetadataModel
+
+
+class WebhookPayloadModel(PublicModel):
+    """What a webhook about a swap carries."""
+
+    swap: WebhookSwapModel
+    quote: SwapQuoteModel
+    deposit_actions: list[TransferDepositActionModel]
+
+
+class DisabledEndpointModel(PublicModel):
+    id: str
+    url: str
+    disabled_at: datetime
+    disabled_reason: Literal["operator", "gone", "failing"]
+    failing_since: datetime | None
+
+
+class EndpointDisabledModel(PublicModel):
+    """What `endpoint.disabled` carries."""
+
+    endpoint: DisabledEndpointModel
+
+
 class QuotedModel(PublicModel):
     """`GET /quote`."""
 

@@ -1,0 +1,191 @@
+"""The client that blocks. `swap_sdk.awaited` has the same one, to be awaited."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from types import TracebackType
+from typing import Any, Self, TypeVar, Unpack, cast
+
+import httpx
+
+from swap_sdk import calls
+from swap_sdk.calls import (
+    CLOSED,
+    KEY_HEADER,
+    POLL_SECONDS,
+    TIMEOUT_SECONDS,
+    Amount,
+    Call,
+    ListOptions,
+    PriceOptions,
+    Route,
+    SwapOptions,
+    Value,
+)
+from swap_sdk.errors import SwapError, as_failure
+from swap_sdk.models import (
+    DepositActionItem,
+    Limits,
+    NetworkWithTokens,
+    PreparedSwap,
+    Quoted,
+    SwapStatus,
+)
+from swap_sdk.retries import Retries
+
+Answer = TypeVar("Answer")
+
+
+class Client:
+    """One API key against one deployment. Close it, or use it in a `with`."""
+
+    def __init__(
+        self,
+        base_url: str,
+        api_key: str,
+        *,
+        key_header: str = KEY_HEADER,
+        timeout: float = TIMEOUT_SECONDS,
+        retries: Retries | None = None,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        self._retries = retries or Retries()
+        self._http = httpx.Client(
+            base_url=base_url, headers={key_header: api_key}, timeout=timeout, transport=transport
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._http.close()
+
+    def networks(self, *types: str) -> list[NetworkWithTokens]:
+        """Return every network of these types (all, when none is named) with its tokens."""
+        return self._ask(calls.networks(types))
+
+    def quote(
+        self, *, amount: Amount, options: PriceOptions | None = None, **route: Unpack[Route]
+    ) -> Quoted:
+        """Price a swap. Nothing is kept of it."""
+        return self._ask(calls.quote(route, amount, _told(options)))
+
+    def limits(
+        self,
+        *,
+        amount: Amount | None = None,
+        options: PriceOptions | None = None,
+        **route: Unpack[Route],
+    ) -> Limits:
+        """Return how little and how much a route takes."""
+        return self._ask(calls.limits(route, amount, _told(options)))
+
+    def create_swap(
+        self,
+        *,
+        destination_address: str,
+        amount: Amount | None = None,
+        options: SwapOptions | None = None,
+        idempotency_key: str | None = None,
+        **route: Unpack[Route],
+    ) -> PreparedSwap:
+        """Create a swap, once: whatever gets lost on the way, every attempt is about the same one.
+
+        :param idempotency_key: to give the same swap also to a later call, for 24 hours.
+        """
+        return self._ask(
+            calls.create_swap(route, destination_address, amount, idempotency_key, _told(options))
+        )
+
+    def swap(
+        self,
+        swap_id: str,
+        *,
+        exclude_deposit_actions: bool = False,
+        source_address: str | None = None,
+    ) -> PreparedSwap:
+        return self._ask(
+            calls.swap(
+                swap_id,
+                exclude_deposit_actions=exclude_deposit_actions,
+                source_address=source_address,
+            )
+        )
+
+    def swap_by_transaction_hash(self, transaction_hash: str) -> PreparedSwap:
+        """Find a swap by its deposit, payout, refuel or refund."""
+        return self._ask(calls.swap_by_transaction_hash(transaction_hash))
+
+    def swaps(
+        self,
+        *addresses: str,
+        statuses: Sequence[SwapStatus] = (),
+        networks: Sequence[str] = (),
+        created_after: datetime | None = None,
+        created_before: datetime | None = None,
+        **options: Unpack[ListOptions],
+    ) -> list[PreparedSwap]:
+        """Return one page of the app's swaps, or of those with one of these addresses."""
+        return self._ask(
+            calls.swaps(
+                addresses=addresses,
+                statuses=statuses,
+                networks=networks,
+                created_after=created_after,
+                created_before=created_before,
+                options=_told(options),
+            )
+        )
+
+    def deposit_actions(
+        self, swap_id: str, *, source_address: str | None = None
+    ) -> list[DepositActionItem]:
+        """Return what the user has to do, step by step."""
+        return self._ask(calls.deposit_actions(swap_id, source_address=source_address))
+
+    def set_refund_address(self, swap_id: str, refund_address: str) -> PreparedSwap:
+        """Say where the money may go back to, while nobody has."""
+        return self._ask(calls.set_refund_address(swap_id, refund_address))
+
+    def health(self) -> Mapping[str, str]:
+        return self._ask(calls.health())
+
+    def wait_until_closed(self, swap_id: str, *, within: float) -> PreparedSwap:
+        """Read a swap until nothing more becomes of it.
+
+        :raises TimeoutError: when that is not so `within` as many seconds.
+        """
+        until = time.monotonic() + within
+        while (read := self.swap(swap_id))["swap"]["status"] not in CLOSED:
+            if time.monotonic() >= until:
+                raise TimeoutError(f"swap {swap_id} is {read['swap']['status']}")
+            time.sleep(POLL_SECONDS)
+        return read
+
+    def _ask(self, call: Call[Answer]) -> Answer:
+        attempts = 0
+        while True:
+            attempts += 1
+            try:
+                return call.read(self._http.request(**call.request()))
+            except (httpx.TransportError, SwapError) as error:
+                failure = as_failure(error)
+            pause = self._retries.pause_after(attempts, failure, random.random)
+            if pause is None:
+                raise failure
+            time.sleep(pause)
+
+
+def _told(options: Mapping[str, Any] | None) -> Mapping[str, Value | None]:
+    return cast(Mapping[str, Value | None], options or {})

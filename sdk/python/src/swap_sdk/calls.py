@@ -1,0 +1,203 @@
+"""Every call of the service, as data: the two clients send the same ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from secrets import token_hex
+from typing import Any, Final, Generic, TypedDict, TypeVar, cast
+from urllib.parse import quote as quoted
+
+import httpx
+
+from swap_sdk.errors import error_of
+from swap_sdk.models import (
+    DepositActionItem,
+    Limits,
+    NetworkWithTokens,
+    PreparedSwap,
+    Quoted,
+    SwapStatus,
+)
+
+API: Final = "/api/v2"
+KEY_HEADER: Final = "X-SVC-APIKEY"
+TIMEOUT_SECONDS: Final = 10.0
+POLL_SECONDS: Final = 1.0
+CLOSED: Final = frozenset({"completed", "failed", "expired", "refunded"})
+# Exact: never a float. What is finer than the token's precision is cut off by the service.
+Amount = Decimal | str | int
+Answer = TypeVar("Answer")
+Value = str | bool | int
+
+
+class Route(TypedDict):
+    """From which token on which network to which."""
+
+    source_network: str
+    source_token: str
+    destination_network: str
+    destination_token: str
+
+
+class PriceOptions(TypedDict, total=False):
+    source_address: str
+    destination_address: str
+    slippage: str
+    refuel: bool
+    use_depository: bool
+    use_deposit_address: bool
+    use_gasless: bool
+
+
+class SwapOptions(TypedDict, total=False):
+    source_address: str
+    refund_address: str
+    reference_id: str
+    slippage: str
+    refuel: bool
+    use_depository: bool
+    use_deposit_address: bool
+    use_new_deposit_address: bool
+    use_gasless: bool
+
+
+class ListOptions(TypedDict, total=False):
+    include_expired: bool
+    reference_id: str
+    page: int
+    page_size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[Answer]):
+    method: str
+    path: str
+    query: Sequence[tuple[str, Value | None]] = ()
+    body: Mapping[str, Any] | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    def request(self) -> dict[str, Any]:
+        """Return what httpx is to send."""
+        return {
+            "method": self.method,
+            "url": self.path,
+            "params": httpx.QueryParams([*self.query]),
+            "json": self.body,
+            "headers": dict(self.headers),
+        }
+
+    def read(self, answer: httpx.Response) -> Answer:
+        """
+        :raises SwapError: when the answer is no success.
+        """
+        if answer.status_code != httpx.codes.OK:
+            raise error_of(answer)
+        return cast(Answer, answer.json().get("data"))
+
+
+def price(
+    path: str, route: Route, amount: Amount | None, options: Mapping[str, Value | None]
+) -> Call[Any]:
+    told: dict[str, Value | None] = {**_ends(route), **options}
+    if amount is not None:
+        told["amount"] = str(amount)
+    return Call("GET", f"{API}/{path}", _query(told))
+
+
+def quote(route: Route, amount: Amount, options: Mapping[str, Value | None]) -> Call[Quoted]:
+    return price("quote", route, amount, options)
+
+
+def limits(
+    route: Route, amount: Amount | None, options: Mapping[str, Value | None]
+) -> Call[Limits]:
+    return price("limits", route, amount, options)
+
+
+def networks(types: Sequence[str]) -> Call[list[NetworkWithTokens]]:
+    return Call("GET", f"{API}/networks", [("network_types", one) for one in types])
+
+
+def create_swap(
+    route: Route,
+    destination_address: str,
+    amount: Amount | None,
+    idempotency_key: str | None,
+    options: Mapping[str, Value | None],
+) -> Call[PreparedSwap]:
+    body = {
+        **_ends(route),
+        "destination_address": destination_address,
+        "amount": None if amount is None else str(amount),
+        **options,
+    }
+    return Call(
+        "POST",
+        f"{API}/swaps",
+        body={name: value for name, value in body.items() if value is not None},
+        # One key for all attempts: whatever gets lost on the way, there is one swap.
+        headers={"Idempotency-Key": idempotency_key or token_hex(16)},
+    )
+
+
+def swap(
+    swap_id: str, *, exclude_deposit_actions: bool, source_address: str | None
+) -> Call[PreparedSwap]:
+    query = {
+        "exclude_deposit_actions": exclude_deposit_actions or None,
+        "source_address": source_address,
+    }
+    return Call("GET", f"{API}/swaps/{quoted(swap_id, safe='')}", _query(query))
+
+
+def swap_by_transaction_hash(transaction_hash: str) -> Call[PreparedSwap]:
+    return Call("GET", f"{API}/swaps/by_transaction_hash/{quoted(transaction_hash, safe='')}")
+
+
+def swaps(
+    *,
+    addresses: Sequence[str],
+    statuses: Sequence[SwapStatus],
+    networks: Sequence[str],
+    created_after: datetime | None,
+    created_before: datetime | None,
+    options: Mapping[str, Value | None],
+) -> Call[list[PreparedSwap]]:
+    query = [
+        *(("address", one) for one in addresses),
+        *(("statuses", one) for one in statuses),
+        *(("networks", one) for one in networks),
+    ]
+    moments = {"created_after": created_after, "created_before": created_before}
+    told = {name: at.isoformat() for name, at in moments.items() if at is not None}
+    return Call("GET", f"{API}/swaps", [*query, *_query({**told, **options})])
+
+
+def deposit_actions(swap_id: str, *, source_address: str | None) -> Call[list[DepositActionItem]]:
+    path = f"{API}/swaps/{quoted(swap_id, safe='')}/deposit_actions"
+    return Call("GET", path, _query({"source_address": source_address}))
+
+
+def set_refund_address(swap_id: str, refund_address: str) -> Call[PreparedSwap]:
+    path = f"{API}/swaps/{quoted(swap_id, safe='')}/refund_address"
+    return Call("POST", path, body={"refund_address": refund_address})
+
+
+def health() -> Call[Mapping[str, str]]:
+    return Call("GET", f"{API}/health")
+
+
+def _ends(route: Route) -> dict[str, str]:
+    return {
+        "source_network": route["source_network"],
+        "source_token": route["source_token"],
+        "destination_network": route["destination_network"],
+        "destination_token": route["destination_token"],
+    }
+
+
+def _query(values: Mapping[str, Value | None]) -> list[tuple[str, Value | None]]:
+    return [(name, value) for name, value in values.items() if value is not None]

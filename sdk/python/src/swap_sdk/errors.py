@@ -1,0 +1,74 @@
+"""What a call can end with: the service said no, or nobody of the service answered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import httpx
+
+
+class SwapError(Exception):
+    """A call did not bring what it was for."""
+
+
+class ApiError(SwapError):
+    """The service answered with an error.
+
+    :ivar code: one of the codes of `GET /errors`.
+    :ivar request_id: what to name to whoever runs the service.
+    """
+
+    def __init__(
+        self,
+        http_status: int,
+        code: str,
+        message: str,
+        metadata: Mapping[str, Any],
+        *,
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(f"{code}: {message}")
+        self.http_status = http_status
+        self.code = code
+        self.message = message
+        self.metadata = metadata
+        self.retry_after = retry_after
+
+    @property
+    def request_id(self) -> str | None:
+        found = self.metadata.get("request_id")
+        return None if found is None else str(found)
+
+    @property
+    def field_errors(self) -> Mapping[str, str]:
+        """Return what is wrong with which parameter, where that is the trouble."""
+        return dict(self.metadata.get("field_errors") or {})
+
+
+class Unreachable(SwapError):
+    """Nobody answered, or something in between did."""
+
+
+def error_of(answer: httpx.Response) -> SwapError:
+    """Return what an answer that is no success says."""
+    try:
+        told = answer.json()["error"]
+        code, message, metadata = told["code"], told["message"], told["metadata"] or {}
+    except (ValueError, KeyError, TypeError):
+        return Unreachable(f"{answer.status_code} from something that is not the service")
+    return ApiError(
+        answer.status_code, code, message, metadata, retry_after=_seconds(answer.headers)
+    )
+
+
+def as_failure(error: Exception) -> SwapError:
+    """Return what went wrong below HTTP as an error of the client."""
+    if isinstance(error, SwapError):
+        return error
+    return Unreachable(f"{type(error).__name__}: {error}")
+
+
+def _seconds(headers: httpx.Headers) -> float | None:
+    given = headers.get("retry-after", "")
+    return float(given) if given.isascii() and given.isdecimal() else None

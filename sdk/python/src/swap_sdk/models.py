@@ -1,0 +1,465 @@
+"""What every answer holds. Generated from the public models by `make generate`."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypedDict
+
+SwapStatus = Literal[
+    "user_transfer_pending",
+    "ls_transfer_pending",
+    "completed",
+    "failed",
+    "expired",
+    "pending_refund",
+    "refunded",
+]
+
+
+class ApiError(TypedDict):
+    code: str
+    message: str
+    metadata: dict[str, Any]
+
+
+class NetworkMetadata(TypedDict):
+    listing_date: str
+    evm_oracle_contract: str | None
+    evm_multicall_contract: str | None
+    zks_paymaster_contract: str | None
+    watchdog_contract: str | None
+
+
+class Token(TypedDict):
+    symbol: str
+    display_asset: str
+    asset: str
+    logo: str
+    contract: str | None
+    decimals: int
+    price_in_usd: float
+    precision: float
+    listing_date: str
+    source_rank: int
+    destination_rank: int
+    group: str | None
+    supports_gasless_deposit: bool
+    gasless_standard: str
+
+
+class Network(TypedDict):
+    name: str
+    display_name: str
+    logo: str
+    chain_id: str | None
+    node_url: str | None
+    nodes: list[str] | None
+    type: Literal[
+        "evm",
+        "starknet",
+        "solana",
+        "cosmos",
+        "starkex",
+        "zksynclite",
+        "ton",
+        "paradex",
+        "tron",
+        "fuel",
+        "bitcoin",
+        "hyperliquid",
+        "stellar",
+    ]
+    transaction_explorer_template: str
+    account_explorer_template: str
+    source_rank: int
+    destination_rank: int
+    token: Token
+    metadata: NetworkMetadata
+    deposit_methods: list[str] | None
+
+
+class DepositActionItem(TypedDict):
+    type: str
+    to_address: str | None
+    amount: float
+    amount_in_base_units: str
+    order: int
+    network: Network | None
+    token: Token | None
+    fee_token: Token | None
+    call_data: str | None
+    gas_limit: str | None
+    encoded_args: list[str] | None
+    valid_after: int | None
+    valid_before: int | None
+    nonce: str | None
+    typed_data: dict[str, Any] | None
+    step: str
+    status: Literal["pending", "action_required", "in_progress", "completed", "expired", "failed"]
+    signing_standard: str | None
+    expires_at: str | None
+    detail: str | None
+
+
+class DetailedPath(TypedDict):
+    id: str
+    order: int
+    provider_name: str
+    service_fee_in_source: float
+    service_fee_in_usd: float
+    service_fee_percentage: float
+    expense_in_source: float
+    expense_fee_in_usd: float
+    expense_fee_percentage: float
+    fee_in_source: float
+    fee_in_usd: float
+    avg_completion_milliseconds: int
+
+
+class DetailedQuote(TypedDict):
+    avg_completion_milliseconds: int
+    min_amount: float
+    min_amount_in_usd: float
+    max_amount: float
+    max_amount_in_usd: float
+    fee_amount_for_min: float
+    fee_amount_for_max: float
+    total_percentage_fee: float
+    total_fixed_fee_in_usd: float
+    total_fixed_fee_in_source: float
+    path: list[DetailedPath]
+
+
+class DisabledEndpoint(TypedDict):
+    id: str
+    url: str
+    disabled_at: str
+    disabled_reason: Literal["operator", "gone", "failing"]
+    failing_since: str | None
+
+
+class EndpointDisabled(TypedDict):
+    endpoint: DisabledEndpoint
+
+
+class Oauth(TypedDict):
+    authorize_url: str
+    connect_url: str
+
+
+class ExchangeMetadata(TypedDict):
+    oauth: Oauth
+    listing_date: str
+
+
+class Exchange(TypedDict):
+    name: str
+    display_name: str
+    logo: str
+    metadata: ExchangeMetadata
+
+
+class Health(TypedDict):
+    status: Literal["ok"]
+
+
+class LedgerPosting(TypedDict):
+    account: str
+    network: str
+    token: str
+    amount: float
+    amount_in_base_units: str
+
+
+class LedgerTransaction(TypedDict):
+    id: str
+    reason: str
+    at: str
+    network: str | None
+    block_number: int | None
+    postings: list[LedgerPosting]
+
+
+class Limits(TypedDict):
+    min_amount: float
+    min_amount_in_usd: float
+    max_amount: float
+    max_amount_in_usd: float
+
+
+class NetworkWithTokens(TypedDict):
+    name: str
+    display_name: str
+    logo: str
+    chain_id: str | None
+    node_url: str | None
+    nodes: list[str] | None
+    type: Literal[
+        "evm",
+        "starknet",
+        "solana",
+        "cosmos",
+        "starkex",
+        "zksynclite",
+        "ton",
+        "paradex",
+        "tron",
+        "fuel",
+        "bitcoin",
+        "hyperliquid",
+        "stellar",
+    ]
+    transaction_explorer_template: str
+    account_explorer_template: str
+    source_rank: int
+    destination_rank: int
+    token: Token
+    metadata: NetworkMetadata
+    deposit_methods: list[str] | None
+    tokens: list[Token]
+
+
+class TransferDepositAction(TypedDict):
+    type: str
+    to_address: str | None
+    amount: float
+    amount_in_base_units: str
+    order: int
+    network: Network | None
+    token: Token | None
+    fee_token: Token | None
+    call_data: str | None
+    gas_limit: str | None
+    encoded_args: list[str] | None
+    valid_after: int | None
+    valid_before: int | None
+    nonce: str | None
+    typed_data: dict[str, Any] | None
+
+
+class NextAction(TypedDict):
+    step: str | None
+    status: str
+    signing_standard: str | None
+    action: TransferDepositAction | None
+    expires_at: str | None
+    detail: str | None
+
+
+class Reward(TypedDict):
+    token: Token
+    network: Network
+    amount: float
+    amount_in_usd: float
+    campaign_type: str
+    nft_contract_address: str | None
+
+
+class SwapMetadata(TypedDict):
+    sequence_number: int
+    reference_id: str | None
+    exchange_account: str | None
+
+
+Transaction = TypedDict(
+    "Transaction",
+    {
+        "from": str | None,
+        "to": str | None,
+        "timestamp": str,
+        "transaction_hash": str | None,
+        "confirmations": int,
+        "max_confirmations": int,
+        "amount": float,
+        "amount_in_usd": float | None,
+        "type": Literal["input", "output", "refuel", "refund", "provider_refund"],
+        "status": Literal["completed", "initiated", "pending"],
+        "token": Token,
+        "network": Network,
+        "fee_amount": float | None,
+        "fee_token": Token,
+    },
+)
+
+
+class Swap(TypedDict):
+    id: str
+    created_date: str
+    close_date: str | None
+    source_network: Network
+    source_token: Token
+    source_exchange: Exchange | None
+    destination_network: Network
+    destination_token: Token
+    destination_exchange: Exchange | None
+    requested_amount: float
+    destination_address: str
+    source_address: str | None
+    status: SwapStatus
+    fail_reason: str | None
+    use_deposit_address: bool
+    metadata: SwapMetadata
+    transactions: list[Transaction]
+    quote_revision: int | None
+    quote_expires_at: str | None
+    last_requoted_at: str | None
+    quote_locked_at: str | None
+    quote_refreshable: bool | None
+
+
+class QuotePath(TypedDict):
+    provider: str
+    order: int
+
+
+class SwapQuote(TypedDict):
+    total_fee: float
+    total_fee_in_usd: float
+    source_network: Network
+    source_token: Token
+    destination_network: Network
+    destination_token: Token
+    requested_amount: float
+    receive_amount: float
+    fee_discount: float
+    min_receive_amount: float
+    blockchain_fee: float
+    service_fee: float
+    avg_completion_time: str
+    refuel_in_source: float | None
+    slippage: float
+    rate: float
+    path: list[QuotePath]
+
+
+class TokenWithAmount(TypedDict):
+    token: Token
+    network: Network
+    amount: float
+    amount_in_usd: float
+
+
+class PreparedSwap(TypedDict):
+    quote: SwapQuote
+    refuel: TokenWithAmount | None
+    reward: Reward | None
+    swap: Swap
+    deposit_actions: list[TransferDepositAction]
+    next_action: NextAction | None
+
+
+class Quoted(TypedDict):
+    quote: SwapQuote
+    refuel: TokenWithAmount | None
+    reward: Reward | None
+
+
+class Rate(TypedDict):
+    min_amount: float
+    fee_amount: float
+    max_amount: float
+
+
+class ReachableToken(TypedDict):
+    symbol: str
+    display_asset: str
+    asset: str
+    logo: str
+    contract: str | None
+    decimals: int
+    price_in_usd: float
+    precision: float
+    listing_date: str
+    source_rank: int
+    destination_rank: int
+    group: str | None
+    supports_gasless_deposit: bool
+    gasless_standard: str
+    status: Literal["active", "inactive", "not_found"]
+
+
+class ReachableNetwork(TypedDict):
+    name: str
+    display_name: str
+    logo: str
+    chain_id: str | None
+    node_url: str | None
+    nodes: list[str] | None
+    type: Literal[
+        "evm",
+        "starknet",
+        "solana",
+        "cosmos",
+        "starkex",
+        "zksynclite",
+        "ton",
+        "paradex",
+        "tron",
+        "fuel",
+        "bitcoin",
+        "hyperliquid",
+        "stellar",
+    ]
+    transaction_explorer_template: str
+    account_explorer_template: str
+    source_rank: int
+    destination_rank: int
+    token: Token
+    metadata: NetworkMetadata
+    deposit_methods: list[str] | None
+    tokens: list[ReachableToken]
+
+
+class SwapEvent(TypedDict):
+    sequence: int
+    type: str
+    from_status: SwapStatus | None
+    to_status: SwapStatus
+    at: str
+
+
+class TransactionStatus(TypedDict):
+    status: Literal["completed", "pending", "failed"]
+    network: str
+    transaction_id: str
+    is_found: bool
+    is_completed: bool
+    confirmations: int
+    max_confirmations: int
+
+
+class WebhookMetadata(TypedDict):
+    sequence_number: int
+    reference_id: str | None
+    exchange_account: str | None
+    sequence: int
+
+
+class WebhookSwap(TypedDict):
+    id: str
+    created_date: str
+    close_date: str | None
+    source_network: Network
+    source_token: Token
+    source_exchange: Exchange | None
+    destination_network: Network
+    destination_token: Token
+    destination_exchange: Exchange | None
+    requested_amount: float
+    destination_address: str
+    source_address: str | None
+    status: SwapStatus
+    fail_reason: str | None
+    use_deposit_address: bool
+    metadata: WebhookMetadata
+    transactions: list[Transaction]
+    quote_revision: int | None
+    quote_expires_at: str | None
+    last_requoted_at: str | None
+    quote_locked_at: str | None
+    quote_refreshable: bool | None
+
+
+class WebhookPayload(TypedDict):
+    swap: WebhookSwap
+    quote: SwapQuote
+    deposit_actions: list[TransferDepositAction]

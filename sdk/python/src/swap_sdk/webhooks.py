@@ -1,0 +1,77 @@
+"""Verifies what the service pushes.
+
+    event = verify(raw_body, headers, secret)
+
+`raw_body` must be the bytes as they came: they are parsed here, once they are known to be genuine.
+During a rotation give both secrets.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, cast
+
+from svix.webhooks import Webhook
+
+from swap_sdk.models import WebhookPayload
+
+TEST: Final = "webhook.test"
+ENDPOINT_DISABLED: Final = "endpoint.disabled"
+
+
+class NotGenuine(Exception):
+    """It does not come from the service, was changed on the way, or is five minutes off."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One genuine message. It may come again, and later than the one that follows it."""
+
+    id: str  # the same in every attempt: what to deduplicate by
+    type: str  # `swap.<status>`, `swap.updated`, `webhook.test` or `endpoint.disabled`
+    content: Mapping[str, Any]
+
+    @property
+    def is_about_swap(self) -> bool:
+        return self.type.startswith("swap.")
+
+    @property
+    def payload(self) -> WebhookPayload:
+        """
+        :raises ValueError: when it is about no swap.
+        """
+        if "swap" not in self.content:
+            raise ValueError(f"{self.type} is about no swap")
+        return cast(WebhookPayload, self.content)
+
+    @property
+    def swap_id(self) -> str:
+        return self.payload["swap"]["id"]
+
+    @property
+    def sequence(self) -> int:
+        """Return the swap's event number: the highest is the newest, whenever it came."""
+        return self.payload["swap"]["metadata"]["sequence"]
+
+
+def verify(body: bytes, headers: Mapping[str, str], secrets: str | Sequence[str]) -> Event:
+    """Return what is said, if one of the secrets signed it in the last five minutes.
+
+    :raises NotGenuine: if none did.
+    """
+    given = {name.lower(): value for name, value in headers.items()}
+    tried = [secrets] if isinstance(secrets, str) else secrets
+    if not any(_is_signed(body, given, secret) for secret in tried):
+        raise NotGenuine("the signature is not one of the secret's, or it is too old")
+    identity = given.get("webhook-id") or given["svix-id"]
+    return Event(identity, given.get("webhook-event-type", ""), json.loads(body))
+
+
+def _is_signed(body: bytes, headers: Mapping[str, str], secret: str) -> bool:
+    try:
+        Webhook(secret).verify(body, dict(headers))
+    except Exception:  # a malformed signature raises more than one kind of error
+        return False
+    return True

@@ -1,0 +1,175 @@
+"""The clients against answers that a test makes up."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import httpx
+import pytest
+
+from swap_sdk import ApiError, AsyncClient, Client, Retries, Unreachable
+
+ROUTE = {
+    "source_network": "ETHEREUM_DEVNET",
+    "source_token": "ETH",
+    "destination_network": "BASE_DEVNET",
+    "destination_token": "ETH",
+}
+QUICK = Retries(first_pause=0.001, longest_pause=0.01)
+Answer = httpx.Response | Exception
+
+
+def data(content: Any) -> httpx.Response:
+    return httpx.Response(200, json={"data": content, "error": None})
+
+
+def error(status: int, code: str, **headers: str) -> httpx.Response:
+    told = {"code": code, "message": "No.", "metadata": {"request_id": "r-1"}}
+    content = {"data": None, "error": told}
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return httpx.Response(status, json=content, headers=named)
+
+
+class Service:
+    """Answers in turn, the last for ever, and keeps what it was asked."""
+
+    def __init__(self, *answers: Answer) -> None:
+        self.answers = list(answers)
+        self.asked: list[httpx.Request] = []
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        self.asked.append(request)
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        if isinstance(answer, Exception):
+            raise answer
+        return httpx.Response(
+            answer.status_code, content=answer.content, headers=dict(answer.headers)
+        )
+
+    def keys(self) -> set[str]:
+        return {request.headers["idempotency-key"] for request in self.asked}
+
+
+def blocking(service: Service, retries: Retries = QUICK) -> Client:
+    transport = httpx.MockTransport(service)
+    return Client("http://swaps.example", "svc_test_1", retries=retries, transport=transport)
+
+
+Create = Callable[[Service], Any]
+
+
+async def created(service: Service) -> Any:
+    """Create a swap with both clients; the second sees the same answers."""
+    answers = list(service.answers)
+    with blocking(service) as swaps:
+        first = swaps.create_swap(destination_address="0x1", amount="0.1", **ROUTE)
+    service.answers = answers
+    transport = httpx.MockTransport(service)
+    async with AsyncClient(
+        "http://swaps.example", "svc_test_1", retries=QUICK, transport=transport
+    ) as swaps:
+        assert await swaps.create_swap(destination_address="0x1", amount="0.1", **ROUTE) == first
+    return first
+
+
+class TestCreating:
+    async def test_sends_amounts_as_text_and_the_key_in_its_header(self) -> None:
+        service = Service(data({"swap": {"id": "1"}}))
+
+        assert await created(service) == {"swap": {"id": "1"}}
+
+        request = service.asked[0]
+        assert json.loads(request.content) == {
+            **ROUTE,
+            "destination_address": "0x1",
+            "amount": "0.1",
+        }
+        assert request.headers["x-svc-apikey"] == "svc_test_1"
+
+    @pytest.mark.parametrize(
+        "failures",
+        [
+            [httpx.ConnectError("refused")],
+            [httpx.ReadTimeout("slow"), error(503, "SERVICE_UNAVAILABLE")],
+            [error(409, "IDEMPOTENCY_KEY_IN_PROGRESS")],
+            [
+                httpx.Response(502, text="<html>"),
+                error(429, "RATE_LIMITED", **{"retry-after": "0"}),
+            ],
+        ],
+    )
+    async def test_tries_again_with_the_same_idempotency_key(
+        self, failures: Sequence[Answer]
+    ) -> None:
+        service = Service(*failures, data({"swap": {"id": "1"}}))
+
+        assert await created(service) == {"swap": {"id": "1"}}
+
+        assert len(service.asked) == 2 * (len(failures) + 1)
+        assert len(service.keys()) == 2  # one for each of the two calls
+
+    @pytest.mark.parametrize(
+        ("status", "code"),
+        [(400, "VALIDATION_ERROR"), (404, "NOT_FOUND"), (429, "TOO_MANY_PENDING_SWAPS")],
+    )
+    def test_does_not_try_again_what_will_not_pass(self, status: int, code: str) -> None:
+        service = Service(error(status, code))
+
+        with blocking(service) as swaps, pytest.raises(ApiError) as caught:
+            swaps.create_swap(destination_address="0x1", amount=1, **ROUTE)
+
+        assert (caught.value.code, caught.value.request_id) == (code, "r-1")
+        assert len(service.asked) == 1
+
+
+class TestReading:
+    def test_gives_up_in_the_end(self) -> None:
+        service = Service(httpx.ConnectError("refused"))
+
+        with blocking(service) as swaps, pytest.raises(Unreachable, match="refused"):
+            swaps.swap("1")
+
+        assert len(service.asked) == 4
+
+    def test_does_not_wait_longer_than_it_may(self) -> None:
+        service = Service(error(429, "RATE_LIMITED", retry_after="3600"))
+
+        with blocking(service) as swaps, pytest.raises(ApiError):
+            swaps.networks()
+
+        assert len(service.asked) == 1
+
+    def test_sends_lists_repeated_and_flags_in_json_words(self) -> None:
+        service = Service(data([]))
+
+        with blocking(service) as swaps:
+            swaps.swaps("0x1", "0x2", statuses=["completed", "failed"], include_expired=True)
+
+        query = service.asked[0].url.query.decode()
+        assert query == (
+            "address=0x1&address=0x2&statuses=completed&statuses=failed&include_expired=true"
+        )
+
+    def test_waits_until_a_swap_is_closed(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("swap_sdk.blocking.POLL_SECONDS", 0.001)
+        states = ("user_transfer_pending", "ls_transfer_pending", "completed")
+        service = Service(*(data({"swap": {"status": status}}) for status in states))
+
+        with blocking(service) as swaps:
+            assert swaps.wait_until_closed("1", within=5)["swap"]["status"] == "completed"
+
+    def test_says_when_waiting_was_too_long(self) -> None:
+        service = Service(data({"swap": {"status": "ls_transfer_pending"}}))
+
+        with blocking(service) as swaps, pytest.raises(TimeoutError, match="ls_transfer_pending"):
+            swaps.wait_until_closed("1", within=0)
+
+    def test_asks_for_nothing_but_the_swap_whatever_its_id_says(self) -> None:
+        service = Service(error(400, "VALIDATION_ERROR"))
+
+        with blocking(service) as swaps, pytest.raises(ApiError):
+            swaps.swap("../health?x=1")
+
+        assert service.asked[0].url.raw_path == b"/api/v2/swaps/..%2Fhealth%3Fx%3D1"

@@ -1,0 +1,168 @@
+"""The sample receiver as a program, between a sender that signs and a service that is read."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import threading
+from base64 import b64encode
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from queue import Empty, Queue
+from typing import Any
+
+import httpx
+import pytest
+from standardwebhooks import Webhook
+
+PROGRAM = Path(__file__).parents[1] / "examples/webhook_receiver.py"
+SECRET = f"whsec_{b64encode(b's' * 32).decode()}"
+
+
+class Service(ThreadingHTTPServer):
+    """Says of every swap what a test put there."""
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Reads)
+        self.statuses: dict[str, str] = {}
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}"
+
+
+class _Reads(BaseHTTPRequestHandler):
+    server: Service
+
+    def do_GET(self) -> None:
+        swap_id = self.path.partition("?")[0].rpartition("/")[2]
+        status = self.server.statuses.get(swap_id, "failed")
+        content = json.dumps({"data": {"swap": {"status": status}}, "error": None}).encode()
+        self.send_response(200)
+        self.send_header("content-length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def service() -> Iterator[Service]:
+    service = Service()
+    thread = threading.Thread(target=service.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield service
+    service.shutdown()
+    thread.join()
+    service.server_close()
+
+
+class Receiver:
+    def __init__(self, service: Service, database: Path) -> None:
+        self.database = database
+        self.lines: Queue[str] = Queue()
+        self.process = subprocess.Popen(
+            [sys.executable, str(PROGRAM), "--port", "0", "--database", str(database)],
+            env={
+                **os.environ,
+                "SWAP_URL": service.url,
+                "SWAP_KEY": "svc_test_1",
+                "WEBHOOK_SECRET": SECRET,
+            },
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        threading.Thread(target=self._read, daemon=True).start()
+        self.url = f"http://127.0.0.1:{self.line().rpartition(' ')[2]}/hooks"
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.lines.put(line.strip())
+
+    def line(self, within: float = 20) -> str:
+        return self.lines.get(timeout=within)
+
+    def push(self, swap_id: str, status: str, sequence: int, **changed: str) -> int:
+        swap = {"id": swap_id, "status": status, "metadata": {"sequence": sequence}}
+        body = json.dumps({"swap": swap, "quote": {}, "deposit_actions": []})
+        at, identity = datetime.now(UTC), f"msg_{swap_id}_{sequence}"
+        headers = {
+            "webhook-id": identity,
+            "webhook-timestamp": str(int(at.timestamp())),
+            "webhook-signature": Webhook(SECRET).sign(identity, at, body),
+            "webhook-event-type": f"swap.{status}",
+            **changed,
+        }
+        return httpx.post(self.url, content=body.encode(), headers=headers).status_code
+
+    def rows(self, query: str) -> list[Any]:
+        with sqlite3.connect(self.database) as connection:
+            return connection.execute(query).fetchall()
+
+    def stop(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+
+@pytest.fixture
+def receiver(service: Service, tmp_path: Path) -> Iterator[Receiver]:
+    receiver = Receiver(service, tmp_path / "orders.db")
+    yield receiver
+    receiver.stop()
+
+
+class TestReceiver:
+    def test_fulfils_once_what_is_told_twice_and_out_of_order(
+        self, receiver: Receiver, service: Service
+    ) -> None:
+        service.statuses["a"] = "completed"
+
+        assert receiver.push("a", "completed", 3) == 204
+        assert receiver.line() == "fulfilled a"
+        assert receiver.push("a", "completed", 3) == 204
+        assert receiver.push("a", "ls_transfer_pending", 2) == 204
+        service.statuses["b"] = "completed"
+        assert receiver.push("b", "completed", 3) == 204
+
+        assert receiver.line() == "fulfilled b"
+        assert receiver.rows("SELECT id, sequence, status FROM swap ORDER BY id") == [
+            ("a", 3, "completed"),
+            ("b", 3, "completed"),
+        ]
+
+    def test_believes_the_service_and_not_the_message(
+        self, receiver: Receiver, service: Service
+    ) -> None:
+        service.statuses["a"] = "ls_transfer_pending"
+
+        assert receiver.push("a", "completed", 3) == 204
+
+        with pytest.raises(Empty):
+            receiver.line(within=0.5)
+
+    def test_refuses_what_is_not_genuine_and_keeps_nothing_of_it(self, receiver: Receiver) -> None:
+        assert receiver.push("a", "completed", 3, **{"webhook-signature": "v1,AAAA"}) == 400
+        assert receiver.rows("SELECT * FROM inbox WHERE id LIKE 'msg%'") == []
+
+    def test_goes_on_after_a_crash_with_what_it_accepted(
+        self, service: Service, tmp_path: Path
+    ) -> None:
+        service.statuses["a"] = "ls_transfer_pending"  # so nothing is fulfilled before the crash
+        first = Receiver(service, tmp_path / "orders.db")
+        assert first.push("a", "completed", 3) == 204
+        first.stop()
+        with sqlite3.connect(tmp_path / "orders.db") as connection:
+            connection.execute("UPDATE inbox SET is_done = 0")
+        service.statuses["a"] = "completed"
+
+        second = Receiver(service, tmp_path / "orders.db")
+
+        assert second.line() == "fulfilled a"
+        second.stop()

@@ -1,0 +1,85 @@
+"""The service as its own clients see it: over a real port, with the quoter faked."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+from api_factories import a_body
+from api_harness import Harness
+
+from swap_runtime.asgi import AsgiServer
+from swap_sdk import ApiError, AsyncClient
+
+pytestmark = pytest.mark.connected
+
+
+@pytest.fixture
+async def url(api: Harness) -> AsyncIterator[str]:
+    server = AsgiServer(api.parts.gateway, "127.0.0.1", 0)
+    port = await server.start()
+    yield f"http://127.0.0.1:{port}"
+    await server.stop()
+
+
+class TestPythonClient:
+    async def test_goes_from_a_price_to_a_swap_that_it_reads_and_lists(
+        self, api: Harness, url: str
+    ) -> None:
+        body = a_body()
+        ends = ("source_network", "source_token", "destination_network", "destination_token")
+        route = {name: body[name] for name in ends}
+        to = body["destination_address"]
+
+        async with AsyncClient(url, (await api.an_app()).key) as swaps:
+            networks = await swaps.networks("evm")
+            limits = await swaps.limits(**route)
+            quoted = await swaps.quote(amount="1.5", options={"use_depository": True}, **route)
+            created = await swaps.create_swap(
+                destination_address=to,
+                amount="1.5",
+                options={"use_depository": True, "reference_id": "order-1"},
+                idempotency_key="order-1",
+                **route,
+            )
+            again = await swaps.create_swap(
+                destination_address=to,
+                amount="1.5",
+                options={"use_depository": True, "reference_id": "order-1"},
+                idempotency_key="order-1",
+                **route,
+            )
+            swap_id = created["swap"]["id"]
+            read = await swaps.swap(swap_id, exclude_deposit_actions=True)
+            steps = await swaps.deposit_actions(swap_id)
+            listed = await swaps.swaps(to, statuses=["user_transfer_pending"])
+            given = await swaps.set_refund_address(swap_id, to)
+            health = await swaps.health()
+
+        assert route["source_network"] in {network["name"] for network in networks}
+        assert limits["min_amount"] < 1.5 < limits["max_amount"]
+        assert quoted["quote"]["requested_amount"] == 1.5
+        assert again["swap"]["id"] == swap_id
+        assert (read["swap"]["id"], read["deposit_actions"]) == (swap_id, [])
+        assert steps[0]["status"] == "action_required"
+        assert [one["swap"]["id"] for one in listed] == [swap_id]
+        assert given["swap"]["id"] == swap_id
+        assert health == {"status": "ok"}
+
+    async def test_says_what_is_wrong_with_which_parameter(self, api: Harness, url: str) -> None:
+        async with AsyncClient(url, (await api.an_app()).key) as swaps:
+            with pytest.raises(ApiError) as caught:
+                await swaps.swap("not-a-uuid")
+
+        assert caught.value.code == "VALIDATION_ERROR"
+        assert caught.value.field_errors == {"swapId": "must be a UUID"}
+        assert caught.value.request_id
+
+    async def test_shows_nothing_of_another_tenants(self, api: Harness, url: str) -> None:
+        mine = await api.create(await api.an_app(), a_body())
+
+        async with AsyncClient(url, (await api.an_app()).key) as swaps:
+            with pytest.raises(ApiError) as caught:
+                await swaps.swap(mine.json()["data"]["swap"]["id"])
+
+        assert caught.value.code == "NOT_FOUND"
