@@ -160,6 +160,17 @@ def a_sweep(name: str, base_units: int = 10, **changes: object) -> events.Swept:
     return events.Swept(**values)  # type: ignore[arg-type]
 
 
+def a_withdrawal(name: str, base_units: int = 10, **changes: object) -> events.Withdrawn:
+    values: dict[str, object] = {
+        "id": a_log(name),
+        "token": USDC,
+        "to_address": USER,
+        "base_units": base_units,
+        **changes,
+    }
+    return events.Withdrawn(**values)  # type: ignore[arg-type]
+
+
 def a_payout(name: str, intent_id: int = 99, **changes: object) -> events.Paid:
     values: dict[str, object] = {
         "id": a_log(name),

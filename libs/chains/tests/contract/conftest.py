@@ -50,6 +50,7 @@ class ChainHarness:
     reader: ChainReader
     operator: ChainSender
     user: ChainSender
+    owner: ChainSender  # of the Treasury
     depository: str
     treasury: str
     token: str
@@ -70,6 +71,11 @@ class ChainHarness:
         key = codec.depository_id(number)
         data = codec.encode_deposit_erc20(key, self.token, self.treasury, base_units)
         return Call(self.depository, 0, data, 300_000)
+
+    def withdraw(self, token: str, to_address: str, base_units: int) -> Call:
+        words = (*map(codec.address_word, (token, to_address)), codec.uint_word(base_units))
+        data = codec.selector("withdraw(address,address,uint256)") + b"".join(words)
+        return Call(self.treasury, 0, data, 200_000)
 
     def transfer(self, to_address: str, base_units: int, memo: bytes = b"") -> Call:
         data = encode_transfer_with_memo(to_address, base_units, memo)
@@ -171,7 +177,8 @@ class ChainHarness:
 def make_fake() -> ChainHarness:
     addresses = [codec.checksum_address("0x" + digits * 20) for digits in KINDS]
     depository, treasury, token, wallet, factory = addresses
-    operator, user = (codec.checksum_address("0x" + digits * 20) for digits in ("0b", "05"))
+    names = ("0b", "05", "0d")
+    operator, user, owner = (codec.checksum_address("0x" + digits * 20) for digits in names)
     chain = FakeChain(
         "FAKE_DEVNET",
         depository=depository,
@@ -184,6 +191,7 @@ def make_fake() -> ChainHarness:
         for asset in (ZERO_ADDRESS, token):
             chain.give(account, asset, FUNDS)
     chain.authorize(operator)
+    chain.own(owner)
     chain.mine(3)
     watched: set[str] = set()
 
@@ -200,6 +208,7 @@ def make_fake() -> ChainHarness:
         reader=FakeReader(chain, watched),
         operator=FakeSender(chain, operator),
         user=FakeSender(chain, user),
+        owner=FakeSender(chain, owner),
         depository=depository,
         treasury=treasury,
         token=token,
@@ -318,6 +327,7 @@ async def anvil(anvil_url: str, contracts: Addresses) -> AsyncIterator[ChainHarn
             reader=reader,
             operator=EvmSender(rpc, chain_id=31337, private_key=OPERATOR_KEY),
             user=EvmSender(rpc, chain_id=31337, private_key=USER_KEY),
+            owner=EvmSender(rpc, chain_id=31337, private_key=OWNER_KEY),
             depository=depository,
             treasury=treasury,
             token=token,

@@ -14,6 +14,7 @@ from swap_chains.events import (
     NativeReceived,
     Paid,
     TokenTransfer,
+    Withdrawn,
 )
 from swap_chains.evm import codec
 from swap_chains.evm.codec import ZERO_ADDRESS, Payment
@@ -96,6 +97,22 @@ class TestFollow:
         assert [(m.intent_id, m.token, m.to_address, m.base_units) for m in movements] == [
             (base + 1, ZERO_ADDRESS, STRANGER, 10),
             (base + 2, chain.token, STRANGER, 20),
+        ]
+
+    async def test_tells_what_the_owner_takes_out(self, chain):
+        start = await chain.reader.head()
+        calls = (
+            chain.withdraw(chain.token, STRANGER, 7),
+            chain.withdraw(ZERO_ADDRESS, STRANGER, 8),
+        )
+        await chain.send_and_mine(chain.owner, *calls)
+
+        movements = await chain.movements_after(start)
+
+        assert all(isinstance(m, Withdrawn) for m in movements)
+        assert [(m.token, m.to_address, m.base_units) for m in movements] == [
+            (chain.token, STRANGER, 7),
+            (ZERO_ADDRESS, STRANGER, 8),
         ]
 
     async def test_follows_watched_addresses_and_no_others(self, chain):

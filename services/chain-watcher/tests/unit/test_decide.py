@@ -14,6 +14,7 @@ from watch_factories import (
     SMALL_TIER_BELOW,
     STRANGER,
     TREASURY,
+    USER,
     Watcher,
     a_block,
     a_deposit,
@@ -23,6 +24,7 @@ from watch_factories import (
     a_policy,
     a_sweep,
     a_transfer,
+    a_withdrawal,
 )
 
 from swap_chain_watcher.domain.movements import Depth, Kind, Quarantine, State, movement_id
@@ -219,6 +221,20 @@ class TestReceipts:
         assert (movement.kind, movement.is_internal) == (Kind.SWEPT, True)
         assert (movement.from_address, movement.to_address) == (DEPOSIT_ADDRESS, TREASURY)
         assert [t.movement.is_published for t in step.sighted] == [False, True]
+
+    def test_that_the_owner_takes_out_are_told_as_such_and_final_with_the_chain(self) -> None:
+        watcher = Watcher()
+
+        watcher.mines(a_withdrawal("out", base_units=SMALL_TIER_BELOW))
+        watcher.mines()
+        watcher.mines()
+        assert watcher.said() == [("seen", 1)]
+        watcher.finalizes(1)
+
+        assert watcher.said() == [("seen", 1), ("confirmed", 2)]
+        movement = watcher.told[0].movement
+        assert (movement.kind, movement.is_internal) == (Kind.WITHDRAWN, True)
+        assert (movement.from_address, movement.to_address) == (TREASURY, USER)
 
     def test_that_are_sweeps_weigh_on_no_deposit(self) -> None:
         watcher = Watcher()

@@ -17,12 +17,14 @@ from swap_chains.events import (
     Paid,
     Swept,
     TokenTransfer,
+    Withdrawn,
 )
 from swap_chains.evm import codec
 from swap_chains.evm.rpc import Request
 
 _NO_TRANSACTION: Final = "0x" + "0" * 64
 _TRANSFER_TOPICS: Final = 3
+_OF_THE_TREASURY: Final = (codec.NATIVE_RECEIVED, codec.PAID, codec.WITHDRAWN)
 # Nodes take about a thousand alternatives of one topic. Beyond, all transfers of the tokens are
 # asked for and sorted out here: what a block costs does not grow with the addresses.
 _RECEIVERS_ASKED_MAX: Final = 900
@@ -70,7 +72,7 @@ class Followed:
     def filters(self, place: Mapping[str, str]) -> list[Request]:
         """Ask for the logs of our contracts, and for the tokens' transfers to our addresses."""
         addresses = [self.depository, self.treasury]
-        topics = [codec.DEPOSITED, codec.NATIVE_RECEIVED, codec.PAID]
+        topics = [codec.DEPOSITED, *_OF_THE_TREASURY]
         if self.factory is not None:
             addresses.append(self.factory)
             topics.append(codec.SWEPT)
@@ -97,7 +99,7 @@ class Followed:
             return topic == codec.DEPOSITED
         if log.address == self.factory:
             return topic == codec.SWEPT
-        return log.address == self.treasury and topic in (codec.NATIVE_RECEIVED, codec.PAID)
+        return log.address == self.treasury and topic in _OF_THE_TREASURY
 
     def receivers(self) -> Receivers:
         return Receivers(self.treasury, self.watched)
@@ -230,6 +232,13 @@ def _decode(log: Log, log_id: LogId, senders: Mapping[str, str]) -> Movement:
                 intent_id=codec.topic_uint(topics[1]),
                 token=codec.topic_address(topics[2]),
                 to_address=codec.topic_address(topics[3]),
+                base_units=codec.data_uint(data, 0),
+            )
+        case codec.WITHDRAWN:
+            return Withdrawn(
+                id=log_id,
+                token=codec.topic_address(topics[1]),
+                to_address=codec.topic_address(topics[2]),
                 base_units=codec.data_uint(data, 0),
             )
         case other:

@@ -91,6 +91,11 @@ class FakeChain:
         for world in self._worlds():
             world.operators.add(operator)
 
+    def own(self, owner: str) -> None:
+        """Let an account take inventory out of the Treasury."""
+        for world in self._worlds():
+            world.owners.add(owner)
+
     def refuse(self, recipient: str, *, refuses: bool = True) -> None:
         """Let a recipient revert on everything it is sent, or no longer."""
         for world in self._worlds():

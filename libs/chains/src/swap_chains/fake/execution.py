@@ -17,6 +17,7 @@ PAYMENT_FAILED: Final = codec.selector("PaymentFailed(uint256,address,address,ui
 NOT_WHITELISTED: Final = codec.selector("NotWhitelisted()")
 ZERO_AMOUNT: Final = codec.selector("ZeroAmount()")
 ENFORCED_PAUSE: Final = codec.selector("EnforcedPause()")
+WITHDRAW: Final = codec.selector("withdraw(address,address,uint256)")
 EXECUTE: Final = codec.selector("execute(bytes)")
 SWEEP_FAILED: Final = codec.selector("SweepFailed(bytes32,address,uint256)")
 INIT_CODE_HASH: Final = "0x" + codec.keccak(b"deposit address").hex()
@@ -68,6 +69,7 @@ class World:
     nonces: dict[str, int] = field(default_factory=dict)
     paid: set[int] = field(default_factory=set)
     operators: set[str] = field(default_factory=set)
+    owners: set[str] = field(default_factory=set)  # of the Treasury
     refusing: set[str] = field(default_factory=set)  # recipients that revert
     relayed: set[bytes] = field(default_factory=set)  # what the Paymaster deposited for
     disowned: set[str] = field(default_factory=set)  # signers whose signatures no token takes
@@ -80,6 +82,7 @@ class World:
             nonces=dict(self.nonces),
             paid=set(self.paid),
             operators=set(self.operators),
+            owners=set(self.owners),
             refusing=set(self.refusing),
             relayed=set(self.relayed),
             disowned=set(self.disowned),
@@ -219,12 +222,25 @@ class _Run:
             self._pay([_payment(words)])
         elif function == codec.PAY_BATCH:
             self._pay([_payment(words[n : n + 4]) for n in range(2, len(words), 4)])
+        elif function == WITHDRAW:
+            self._withdraw(_address(words[0]), _address(words[1]), _uint(words[2]))
         elif call.value or not call.data:
             self.world.move(ZERO_ADDRESS, self._sender, call.to, call.value)
             self._receive_native(self._sender, call.value, call.data)
         else:
             raise Reverted()
         return b""
+
+    def _withdraw(self, token: str, to_address: str, amount: int) -> None:
+        if self._sender not in self.world.owners:
+            raise Reverted()
+        treasury = self._contracts.treasury
+        topics = (codec.WITHDRAWN, *map(codec.address_topic, (token, to_address)))
+        self._emit(treasury, topics, codec.uint_word(amount))
+        if token == ZERO_ADDRESS:
+            self.world.move(token, treasury, to_address, amount)
+        else:
+            self._move_token(token, treasury, to_address, amount)
 
     def _sweep(self, factory: str, salt: bytes, token: str) -> None:
         address = deposit_address(factory, INIT_CODE_HASH, _uint(salt))

@@ -12,16 +12,16 @@ from swap_contracts.payouts import PayoutChanged
 from swap_contracts.topics import DEPOSIT_CHANGED, PAYOUT_CHANGED
 from swap_runtime.outbox import Outgoing
 
-_DEPOSIT_KINDS: Final[
-    Mapping[
-        Kind, Literal["deposited", "token_transfer", "native_received", "balance_rose", "swept"]
-    ]
-] = {
+_DepositKind = Literal[
+    "deposited", "token_transfer", "native_received", "balance_rose", "swept", "withdrawn"
+]
+_DEPOSIT_KINDS: Final[Mapping[Kind, _DepositKind]] = {
     Kind.DEPOSITED: "deposited",
     Kind.TOKEN_TRANSFER: "token_transfer",
     Kind.NATIVE_RECEIVED: "native_received",
     Kind.BALANCE_ROSE: "balance_rose",
     Kind.SWEPT: "swept",
+    Kind.WITHDRAWN: "withdrawn",
 }
 
 

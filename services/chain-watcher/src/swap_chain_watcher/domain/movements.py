@@ -21,6 +21,7 @@ class Kind(StrEnum):
     BALANCE_ROSE = "balance_rose"
     SWEPT = "swept"
     PAID = "paid"
+    WITHDRAWN = "withdrawn"
 
 
 class State(StrEnum):
@@ -79,7 +80,7 @@ class Movement:
     @property
     def is_published(self) -> bool:
         """Whether the settler is told: once per movement of value, by its most telling log."""
-        if self.kind is Kind.SWEPT:
+        if self.kind in (Kind.SWEPT, Kind.WITHDRAWN):
             return True  # no deposit, but the ledger moves with it
         return self.claimed_by is None and not self.is_internal
 

@@ -42,7 +42,7 @@ class Policy:
         """Whether the movement adds to the inflow that a reorg could take back from us."""
         return (
             movement.is_published
-            and movement.kind not in (Kind.PAID, Kind.SWEPT)
+            and movement.kind not in (Kind.PAID, Kind.SWEPT, Kind.WITHDRAWN)
             and movement.quarantine is None
             and (movement.from_address or "").lower() not in self._funders
         )
@@ -63,7 +63,7 @@ class Policy:
                 return is_known and (to == ours or to in watched)
             case Kind.NATIVE_RECEIVED:
                 return movement.to_address.lower() == ours
-            case Kind.PAID:
+            case Kind.PAID | Kind.WITHDRAWN:
                 return (movement.from_address or "").lower() == ours
             case Kind.SWEPT:
                 return contracts.deposit_addresses is not None
@@ -73,12 +73,13 @@ class Policy:
     def depth(self, movement: Movement, pending_base_units: int) -> Depth:
         """Return the depth a movement needs, given its token's not-yet-final inflow with it.
 
-        A sweep waits for the chain's own finality: then what it swept is final too.
+        A sweep waits for the chain's own finality: then what it swept is final too. So does a
+        withdrawal: what was paid in before it is final, and booked before it.
         """
         match movement.kind:
             case Kind.PAID:
                 return self.payout_depth()
-            case Kind.SWEPT:
+            case Kind.SWEPT | Kind.WITHDRAWN:
                 return self._depth(None)
             case _:
                 return self.deposit_depth(movement.token, pending_base_units)

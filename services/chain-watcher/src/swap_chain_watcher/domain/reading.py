@@ -32,6 +32,8 @@ def read(
             return _receipt(block, fact, policy, targets)
         case events.Swept():
             return _swept(block, fact, policy)
+        case events.Withdrawn():
+            return _withdrawn(block, fact, policy)
         case events.Paid():
             return _paid(block, fact, policy)
 
@@ -139,6 +141,22 @@ def _swept(block: Block, fact: events.Swept, policy: Policy) -> Movement:
         to_address=policy.network.contracts.treasury,
         base_units=fact.base_units,
         is_internal=True,
+    )
+
+
+def _withdrawn(block: Block, fact: events.Withdrawn, policy: Policy) -> Movement:
+    return Movement(
+        id=movement_id(policy.network.name, fact.id),
+        network=policy.network.name,
+        block=block,
+        kind=Kind.WITHDRAWN,
+        transaction_hash=fact.id.transaction_hash,
+        token=fact.token,
+        from_address=policy.network.contracts.treasury,
+        to_address=fact.to_address,
+        base_units=fact.base_units,
+        is_internal=True,
+        quarantine=policy.quarantine(token=fact.token),
     )
 
 

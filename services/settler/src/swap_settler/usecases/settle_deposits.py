@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 from uuid import UUID
 
 from swap_contracts.deposits import DepositChanged
@@ -36,6 +37,9 @@ class Heard:
         return key_of(self.deposit)
 
 
+NO_DEPOSITS: Final = ("swept", "withdrawn")
+
+
 def key_of(deposit: Deposit) -> str:
     """Return the key that whoever decides about a deposit holds."""
     return deposit.match_key or f"deposit/{deposit.id}"
@@ -59,7 +63,7 @@ class SettleDeposits:
             heard = [
                 Heard(self._facts.deposit(message.body, heard_at=now), message.trace_id)
                 for message in messages
-                if message.message_id in fresh and message.body.kind != "swept"
+                if message.message_id in fresh and message.body.kind not in NO_DEPOSITS
             ]
             folding = await self._apply(work, heard, now)
         observe.changed(folding.changes)
