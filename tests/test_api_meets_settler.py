@@ -38,6 +38,7 @@ from swap_settler.usecases.facts import to_swap
 
 AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 FLAGS = ("refuel", "use_depository", "use_gasless", "use_deposit_address")
+OFFERED = ("refuel", "use_depository")
 MEMBERS: tuple[Mapping[str, Any], ...] = (
     {},
     {"reference_id": "order-1", "slippage": "0.01", "use_new_deposit_address": True},
@@ -135,8 +136,9 @@ async def test_the_settler_takes_whatever_the_api_accepts(
 
     body = await requested(a_body(**asked, **members))
 
-    is_offered = not any(asked[flag] for flag in FLAGS if flag != "use_depository")
+    is_offered = not any(asked[flag] for flag in FLAGS if flag not in OFFERED)
     assert (body is not None) == is_offered
     if body is not None:
         swap = to_swap(body, at=AT + timedelta(seconds=1), trace_id="trace")
         assert swap.terms.destination_address == body.destination_address
+        assert (swap.quote.refuel is not None) == asked["refuel"]

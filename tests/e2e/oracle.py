@@ -37,7 +37,7 @@ FROM settler.swap
 # before its swap was custody's gain under suspense, and is the swap's since it left suspense.
 CUSTODY: LiteralString = """
 SELECT entry.swap_id, account.network, account.token, 
-       entry.kind IN ('payout_final', 'refund_final'), sum(posting.base_units)
+       entry.kind IN ('payout_final', 'refund_final', 'refuel_final'), sum(posting.base_units)
 FROM settler.ledger_transaction AS entry
 JOIN settler.posting ON posting.transaction_id = entry.id
 JOIN settler.account ON account.id = posting.account_id
@@ -97,7 +97,8 @@ def _intent_of(swap_id: UUID, kind: bytes = b"output", leg: bytes = b"main") -> 
 def _intents_of(swap_id: UUID, deposit_ids: Iterable[UUID]) -> Sequence[tuple[int, ...]]:
     """Return the intents that may pay each leg of a swap: one of them at the most, and once."""
     returned = ((_intent_of(swap_id, b"refund", str(id).encode()),) for id in deposit_ids)
-    return ((_intent_of(swap_id), _intent_of(swap_id, b"refund")), *returned)
+    refuel = (_intent_of(swap_id, b"refuel"),)
+    return ((_intent_of(swap_id), _intent_of(swap_id, b"refund")), refuel, *returned)
 
 
 async def _read(network: Mapping[str, Any], seen: Seen) -> None:

@@ -109,6 +109,7 @@ class TestPartnerCommands:
             "name": "web",
             "environment": "test",
             "limits_lifted": True,
+            "swap_lifetime_seconds": None,
         }
 
     def test_refuse_an_ambiguous_name(self, port: Port, stack: Path) -> None:

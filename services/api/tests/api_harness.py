@@ -58,7 +58,7 @@ class Harness:
         kind: KeyKind = KeyKind.SECRET,
         environment: Environment = Environment.TEST,
         is_lifted: bool = True,
-        **allowances: int,
+        **allowances: Any,
     ) -> App:
         keep = self.parts.keep_partners
         partner_id = await keep.add_partner("partner")

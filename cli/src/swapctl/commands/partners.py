@@ -53,6 +53,10 @@ def create_app(
     limits_lifted: Annotated[
         bool, typer.Option("--limits-lifted", help="No rate limits, no limit of unpaid swaps.")
     ] = False,
+    swap_lifetime: Annotated[
+        int | None,
+        typer.Option(min=1, help="Seconds for which its swaps wait for a deposit; test apps only."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Make an app of a partner."""
@@ -62,6 +66,7 @@ def create_app(
         "name": name,
         "environment": environment.value,
         "limits_lifted": limits_lifted,
+        "swap_lifetime_seconds": swap_lifetime,
     }
     show(api.post("/apps", body), as_json=as_json)
 

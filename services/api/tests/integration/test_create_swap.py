@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -107,16 +108,30 @@ class TestCreate:
         assert (step["step"], step["status"]) == ("deposit", "action_required")
         assert {name: step[name] for name in action} == action
 
-    async def test_refuses_a_refuel_that_a_quote_may_show(self, api: Harness) -> None:
+    async def test_carries_out_the_refuel_that_a_quote_shows(self, api: Harness) -> None:
         app = await api.an_app()
         route = {name: a_body()[name] for name in a_body() if "_address" not in name}
 
         quoted = await api.get(app, "/quote", params={**route, "refuel": True})
         created = await api.create(app, a_body(refuel=True))
 
-        assert quoted.status_code == 200, quoted.text
-        assert created.status_code == 400
-        assert "refuel" in created.json()["error"]["metadata"]["field_errors"]
+        assert quoted.status_code == created.status_code == 200, created.text
+        shown = created.json()["data"]
+        assert shown["refuel"] == quoted.json()["data"]["refuel"]
+        assert (
+            shown["quote"]["refuel_in_source"]
+            == (quoted.json()["data"]["quote"]["refuel_in_source"])
+        )
+
+    @pytest.mark.parametrize("seconds", [None, 90])
+    async def test_lives_as_long_as_its_app_says(self, api: Harness, seconds: int | None) -> None:
+        app = await api.an_app(swap_lifetime=seconds and timedelta(seconds=seconds))
+
+        created = await api.create(app, a_body())
+
+        assert created.status_code == 200, created.text
+        [row] = await api.rows("SELECT expires_at - created_at AS lifetime FROM swap")
+        assert row.lifetime == (timedelta(seconds=seconds) if seconds else timedelta(hours=6))
 
     async def test_reads_back_the_bytes_it_answered(self, api: Harness) -> None:
         app = await api.an_app()
@@ -209,7 +224,6 @@ REFUSED: list[tuple[dict[str, Any], int, str, str]] = [
     ({"use_depository": None, "use_deposit_address": True}, 400, "VALIDATION_ERROR",
      "use_deposit_address"),
     ({"use_gasless": True}, 400, "VALIDATION_ERROR", "use_gasless"),
-    ({"refuel": True}, 400, "VALIDATION_ERROR", "refuel"),
     ({"use_deposit_address": True}, 400, "CONFLICTING_FUNDING_METHODS", ""),
     ({"use_depository": None, "use_gasless": True, "use_deposit_address": True}, 400,
      "CONFLICTING_FUNDING_METHODS", ""),

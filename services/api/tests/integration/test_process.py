@@ -88,6 +88,9 @@ class TestProcess:
             revoked, _ = await admin("DELETE", f"/keys/{key['id']}")
             unknown, _ = await admin("POST", "/keys", app_id=partner["id"])
             wrong, said = await admin("POST", "/apps", partner_id="x")
+            hasty = {"partner_id": partner["id"], "name": "hasty", "swap_lifetime_seconds": 5}
+            tests, _ = await admin("POST", "/apps", environment="test", **hasty)
+            real, _ = await admin("POST", "/apps", environment="live", **hasty)
             stranger, _ = await asked(session, "GET", f"{process.internal}/admin/keys")
 
         assert (made, well, content) == (201, 200, {"data": {"status": "ok"}, "error": None})
@@ -95,6 +98,7 @@ class TestProcess:
         assert key["key"] not in str(listed)
         assert (revoked, unknown, wrong, stranger) == (200, 404, 400, 401)
         assert "partner_id" in said["error"]
+        assert (tests, real) == (201, 400)
 
     async def test_answers_by_itself_while_kafka_is_away(self, process: Api) -> None:
         async with aiohttp.ClientSession() as session:

@@ -111,6 +111,7 @@ def _to_caller(row: Row) -> Caller:
             ceiling_factor=row.ceiling_factor,
             pending_swaps=row.pending_swaps_max,
             is_lifted=row.limits_lifted,
+            swap_lifetime=row.swap_lifetime,
         ),
         expires_at=row.expires_at,
     )

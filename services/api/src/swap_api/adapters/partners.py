@@ -16,10 +16,11 @@ from swap_runtime.sql import Statement, sql
 ADD_PARTNER: Final = sql("INSERT INTO partner (id, name, created_at) VALUES (:id, :name, :at)")
 ADD_APP: Final = sql("""
 INSERT INTO app (id, partner_id, name, environment, reads_per_minute, prices_per_minute,
-                 creates_per_minute, ceiling_factor, pending_swaps_max, limits_lifted, created_at)
+                 creates_per_minute, ceiling_factor, pending_swaps_max, limits_lifted,
+                 swap_lifetime, created_at)
 SELECT :id, partner.id, :name, :environment, CAST(:reads AS int), CAST(:prices AS int),
        CAST(:creates AS int), CAST(:ceiling_factor AS int), CAST(:pending_swaps AS int), :is_lifted,
-       :at
+       CAST(:swap_lifetime AS interval), :at
 FROM partner WHERE partner.id = :partner_id RETURNING id
 """)
 FIND_ENVIRONMENT: Final = sql("SELECT environment FROM app WHERE id = :id")
@@ -33,7 +34,8 @@ UPDATE api_key SET revoked_at = coalesce(revoked_at, :at) WHERE id = :id RETURNI
 LIST_PARTNERS: Final = sql("SELECT id, name, created_at FROM partner ORDER BY created_at, id")
 LIST_APPS: Final = sql("""
 SELECT id, partner_id, name, environment, reads_per_minute, prices_per_minute, creates_per_minute,
-       ceiling_factor, pending_swaps_max, limits_lifted, created_at
+       ceiling_factor, pending_swaps_max, limits_lifted,
+       CAST(extract(epoch FROM swap_lifetime) AS int) AS swap_lifetime_seconds, created_at
 FROM app ORDER BY created_at, id
 """)
 LIST_KEYS: Final = sql("""
@@ -70,6 +72,7 @@ class PostgresPartners:
             "ceiling_factor": allowances.ceiling_factor,
             "pending_swaps": allowances.pending_swaps,
             "is_lifted": allowances.is_lifted,
+            "swap_lifetime": allowances.swap_lifetime,
             "at": at,
         }
         if not await self._write(ADD_APP, values):

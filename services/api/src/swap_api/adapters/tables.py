@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import BigInteger, Boolean, Column, DateTime, Integer, LargeBinary, MetaData, Text
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    DateTime,
+    Integer,
+    Interval,
+    LargeBinary,
+    MetaData,
+    Text,
+)
 from sqlalchemy import Uuid as UuidType
 from sqlalchemy.types import TypeEngine
 from sqlmodel import Field, SQLModel
@@ -47,6 +57,7 @@ class AppTable(Table, table=True):
     pending_swaps_max: int | None = Field(sa_column=_column(Integer(), null=True))
     limits_lifted: bool = Field(sa_column=_column(Boolean()))
     created_at: datetime = Field(sa_column=_column(MOMENT))
+    swap_lifetime: timedelta | None = Field(sa_column=_column(Interval(), null=True))
 
 
 class ApiKeyTable(Table, table=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 from uuid import UUID
@@ -35,7 +35,7 @@ class Scope(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Allowances:
-    """Requests a minute. None: as the deployment's settings say."""
+    """What an app may: rates are requests a minute. None: as the deployment's settings say."""
 
     reads: int | None = None
     prices: int | None = None
@@ -43,6 +43,7 @@ class Allowances:
     ceiling_factor: int | None = None  # what the whole app may, in clients
     pending_swaps: int | None = None
     is_lifted: bool = False
+    swap_lifetime: timedelta | None = None  # how long its swaps wait for their deposit; test only
 
 
 @dataclass(frozen=True, slots=True)

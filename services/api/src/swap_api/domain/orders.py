@@ -136,8 +136,6 @@ class SwapOrder:
         :raises Invalid: when it asks for what can be priced, and is not carried out yet.
         """
         self.price.funding.check_offered()
-        if self.price.refuel:
-            raise Invalid.field("refuel", "must be false: for now no gas token is sent along")
 
 
 def find_route(catalogue: Catalogue, environment: Environment, asked: RouteAsked) -> Route:

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from datetime import datetime
-from typing import Annotated, Any, Final
+from datetime import datetime, timedelta
+from typing import Annotated, Any, Final, Self
 from uuid import UUID
 
 import orjson
 from aiohttp import web
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    model_validator,
+)
 
 from swap_api.domain.keys import Allowances, Environment, KeyKind
 from swap_api.domain.refusals import ApiRefusal
@@ -40,6 +47,13 @@ class AppBody(_Body):
     creates_per_minute: Rate | None = None
     ceiling_factor: Rate | None = None
     pending_swaps_max: Rate | None = None
+    swap_lifetime_seconds: Rate | None = None
+
+    @model_validator(mode="after")
+    def _live_swaps_live_as_promised(self) -> Self:
+        if self.swap_lifetime_seconds is not None and self.environment is not Environment.TEST:
+            raise ValueError("only swaps of a test app may live for another time")
+        return self
 
 
 class KeyBody(_Body):
@@ -83,6 +97,8 @@ class AdminRoutes:
                 ceiling_factor=body.ceiling_factor,
                 pending_swaps=body.pending_swaps_max,
                 is_lifted=body.limits_lifted,
+                swap_lifetime=body.swap_lifetime_seconds
+                and timedelta(seconds=body.swap_lifetime_seconds),
             ),
         )
         return _created({"id": app_id, **body.model_dump(mode="json")})

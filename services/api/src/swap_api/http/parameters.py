@@ -128,7 +128,7 @@ class SwapBody(RouteParameters):
     refund_address: Text | None = Field(default=None, description="On the source network")
     reference_id: Reference | None = Field(default=None, description="A label of your own")
     use_new_deposit_address: bool = False
-    refuel: bool = Field(default=False, description="Not offered yet: must be false")
+    refuel: bool = Field(default=False, description="Send some of the destination's gas token too")
     source_exchange: Text | None = None
     destination_exchange: Text | None = None
 

@@ -133,6 +133,7 @@ class CreateSwap:
 
     def _request(self, creation: Creation, parties: Parties, answer: QuoteAnswer) -> SwapRequested:
         now, quote = self._clock(), answer.quote
+        lifetime = creation.caller.allowances.swap_lifetime or self._catalogue.swap_lifetime
         return SwapRequested(
             swap_id=self._new_id(),
             app_id=creation.caller.app_id,
@@ -145,7 +146,7 @@ class CreateSwap:
             destination_address=parties.destination_address,
             refund_address=parties.refund_address,
             created_at=now,
-            expires_at=now + self._catalogue.swap_lifetime,
+            expires_at=now + lifetime,
             quote=quote,
             quote_expires_at=now + timedelta(seconds=answer.lifetime_seconds),
         )
