@@ -49,6 +49,11 @@ class AppBody(_Body):
     pending_swaps_max: Rate | None = None
     swap_lifetime_seconds: Rate | None = None
 
+    @property
+    def swap_lifetime(self) -> timedelta | None:
+        seconds = self.swap_lifetime_seconds
+        return None if seconds is None else timedelta(seconds=seconds)
+
     @model_validator(mode="after")
     def _live_swaps_live_as_promised(self) -> Self:
         if self.swap_lifetime_seconds is not None and self.environment is not Environment.TEST:
@@ -97,8 +102,7 @@ class AdminRoutes:
                 ceiling_factor=body.ceiling_factor,
                 pending_swaps=body.pending_swaps_max,
                 is_lifted=body.limits_lifted,
-                swap_lifetime=body.swap_lifetime_seconds
-                and timedelta(seconds=body.swap_lifetime_seconds),
+                swap_lifetime=body.swap_lifetime,
             ),
         )
         return _created({"id": app_id, **body.model_dump(mode="json")})
