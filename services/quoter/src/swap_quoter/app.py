@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import aiohttp
+
 from swap_chains.evm.codec import checksum_address
-from swap_chains.evm.rpc import open_session
+from swap_chains.evm.price_feeds import EvmPriceFeeds
+from swap_chains.evm.rpc import Rpc, open_session
 from swap_domain.catalogue import Catalogue
+from swap_quoter.adapters.chain_feeds import ChainFeeds, Feed
 from swap_quoter.adapters.chain_gas import ChainGas
 from swap_quoter.adapters.known_market import PostgresKnownMarket
 from swap_quoter.adapters.price_file import PriceFile
 from swap_quoter.adapters.statements import MARKET_CHANGED
 from swap_quoter.adapters.unit_of_work import PostgresUnitOfWork
+from swap_quoter.domain.agreement import Bounds
 from swap_quoter.domain.market import Market, to_usd_e18
 from swap_quoter.domain.routes import Routes
 from swap_quoter.domain.terms import TermsBook
 from swap_quoter.handlers import inventory, swaps
 from swap_quoter.http.app import QuoterHttp
+from swap_quoter.ports import PriceSource
 from swap_quoter.settings import QuoterGroup, QuoterSettings
 from swap_quoter.usecases.follow_gas import FollowGas
-from swap_quoter.usecases.follow_prices import FollowPrices
+from swap_quoter.usecases.follow_prices import FollowPrices, PriceBook
 from swap_quoter.usecases.give_limits import GiveLimits
 from swap_quoter.usecases.give_quotes import GiveQuotes
 from swap_quoter.usecases.give_ranges import GiveRanges
@@ -27,6 +33,7 @@ from swap_quoter.usecases.record_completions import RecordCompletions
 from swap_quoter.usecases.record_inventory import RecordInventory
 from swap_runtime.catalogue import load_catalogue
 from swap_runtime.clock import Clock
+from swap_runtime.database import forbid_open_transaction
 from swap_runtime.errors import Unavailable
 from swap_runtime.service import Service, run
 
@@ -77,15 +84,13 @@ def _consume(service: Service, group: QuoterGroup) -> None:
 
 
 def _follow(service: Service, group: QuoterGroup, catalogue: Catalogue, market: Market) -> None:
-    follow_prices = FollowPrices(PriceFile(group.prices_file), market)
-    service.every("follow-prices", group.prices_poll_interval, follow_prices)
-
     load_market = LoadMarket(PostgresKnownMarket(service.engine), market)
     wake = service.wakes.on(MARKET_CHANGED)
     service.every("load-market", group.market_poll_interval, load_market, wake=wake)
 
     session = open_session(connections_per_node=1)
     service.on_stop(session.close)
+    _follow_prices(service, group, catalogue, market, session)
     private = service.settings.node_urls()
     for network in catalogue.networks.values():
         urls = private.get(network.name, network.public_nodes)
@@ -98,3 +103,38 @@ def _follow(service: Service, group: QuoterGroup, catalogue: Catalogue, market: 
             raise Unavailable("prices or inventory were not read yet")
 
     service.ready_when("market", knows_the_market)
+
+
+def _follow_prices(
+    service: Service,
+    group: QuoterGroup,
+    catalogue: Catalogue,
+    market: Market,
+    session: aiohttp.ClientSession,
+) -> None:
+    """Follow the file and, network by network, the feeds on chain: none waits for another.
+
+    :raises UnknownNetwork: when a feed is on a network that the catalogue does not name.
+    """
+    clock, private = service.clock, service.settings.node_urls()
+    bounds = Bounds(market.prices_max_age, group.prices_deviation_basis_points)
+    book = PriceBook(market, bounds)
+    sources: dict[str, PriceSource] = {"file": PriceFile(group.prices_file)}
+    for name in dict.fromkeys(feed.network for feed in group.feeds):
+        feeds = [
+            Feed(feed.symbol, feed.aggregator, feed.max_age)
+            for feed in group.feeds
+            if feed.network == name
+        ]
+        rpc = Rpc.to_urls(
+            name,
+            private.get(name, catalogue.network(name).public_nodes),
+            session,
+            timeout_seconds=2,
+            rounds=1,
+            before_call=lambda: forbid_open_transaction("rpc"),
+        )
+        sources[name] = ChainFeeds(feeds, EvmPriceFeeds(rpc), clock=clock)
+    for name, source in sources.items():
+        follow_prices = FollowPrices(source, book, name=name, clock=clock)
+        service.every(f"follow-prices {name}", group.prices_poll_interval, follow_prices)

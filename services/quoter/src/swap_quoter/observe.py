@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 
 import structlog
@@ -12,8 +13,12 @@ from swap_runtime.metrics import counter, gauge
 log = structlog.get_logger()
 
 ANSWERS = counter("quoter_answers", "Questions answered, by kind and outcome", ["kind", "outcome"])
-PRICES = gauge("quoter_prices", "Prices that the source gives")
-PRICES_UNREADABLE = counter("quoter_prices_unreadable", "Reads of the price source that failed")
+PRICES = gauge("quoter_prices", "Prices that the sources agree on")
+PRICES_UNREADABLE = counter(
+    "quoter_prices_unreadable", "Reads of a price source that failed", ["source"]
+)
+# Alert: any. Somebody is wrong, and routes are closed until nobody is.
+PRICES_DISPUTED = gauge("quoter_prices_disputed", "Prices whose sources are too far apart")
 GAS = gauge("quoter_max_fee_per_gas_wei", "What a unit of gas may cost", ["network"])
 GAS_UNKNOWN = counter("quoter_gas_unknown", "Polls that no node answered", ["network"])
 COMPLETIONS = counter("quoter_completions", "Completed swaps that entered the statistics")
@@ -34,9 +39,14 @@ def prices_read(number: int) -> None:
     PRICES.set(number)
 
 
-def prices_unreadable(reason: str) -> None:
-    log.warning("prices unreadable", reason=reason)
-    PRICES_UNREADABLE.inc()
+def prices_unreadable(source: str, reason: str) -> None:
+    log.warning("prices unreadable", source=source, reason=reason)
+    PRICES_UNREADABLE.labels(source).inc()
+
+
+def prices_disputed(basis_points: Mapping[str, int]) -> None:
+    log.warning("prices disputed", basis_points=dict(basis_points))
+    PRICES_DISPUTED.set(len(basis_points))
 
 
 def gas_known(network: str, max_fee_per_gas: int) -> None:

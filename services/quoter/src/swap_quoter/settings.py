@@ -7,7 +7,16 @@ from pathlib import Path
 
 from pydantic import Field
 
-from swap_runtime.settings import ServiceGroup, SharedSettings
+from swap_runtime.settings import Group, ServiceGroup, SharedSettings
+
+
+class FeedSettings(Group):
+    """One price feed on chain, with the interface of Chainlink's aggregators."""
+
+    symbol: str = Field(description="The catalogue's price_symbol")
+    network: str = Field(description="Where the feed is: a network of the catalogue")
+    aggregator: str = Field(description="The contract's address")
+    max_age: timedelta = Field(description="The feed's heartbeat: an older round is no price")
 
 
 class QuoterGroup(ServiceGroup):
@@ -21,6 +30,14 @@ class QuoterGroup(ServiceGroup):
     )
     prices_never_expire: bool = Field(
         default=False, description="For development prices that nobody refreshes"
+    )
+    feeds: tuple[FeedSettings, ...] = Field(
+        default=(),
+        description="Price feeds on chain, beside the file: JSON list of "
+        '{"symbol", "network", "aggregator", "max_age"}',
+    )
+    prices_deviation_basis_points: int = Field(
+        200, gt=0, description="Sources of a price that are further apart close its routes"
     )
     gas_poll_interval: timedelta = timedelta(seconds=2)
     gas_max_age: timedelta = Field(

@@ -1,4 +1,4 @@
-"""The whole process: prices from a file, gas from a node, inventory from Kafka, HTTP answers."""
+"""The whole process: prices from a file and a feed, gas from a node, inventory from Kafka."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ GWEI = 10**9
 
 @pytest.fixture
 async def node() -> AsyncIterator[str]:
-    """A node that knows what gas costs and nothing else."""
+    """A node that knows what gas costs and what one feed says, and nothing else."""
 
     async def answer(request: web.Request) -> web.Response:
         asked = await request.json()
@@ -63,7 +63,10 @@ async def node() -> AsyncIterator[str]:
 _RESULTS: dict[str, Any] = {
     "eth_getBlockByNumber": {"number": "0x1", "baseFeePerGas": hex(10 * GWEI)},
     "eth_maxPriorityFeePerGas": hex(GWEI),
+    # Round 8 of a feed: a quarter of a dollar. Asked for its decimals, its first word is 8 too.
+    "eth_call": "0x" + "".join(f"{word:064x}" for word in (8, 25_000_000, 1, 1, 8)),
 }
+FEED = {"symbol": "POL", "network": POLYGON, "aggregator": USDC[POLYGON], "max_age": "P36525D"}
 
 
 async def tell_inventory(broker: Broker, available: int, *, version: int) -> None:
@@ -105,7 +108,7 @@ class TestProcess:
         await ensure_topics(broker.settings)
         migrated("settler")
         prices, catalogue = tmp_path / "prices.json", tmp_path / "catalogue.yaml"
-        prices.write_text('{"ETH": "3000", "POL": "0.25", "USDC": "1"}')
+        prices.write_text('{"ETH": "3000", "USDC": "1"}')
         catalogue.write_text(json.dumps(a_catalogue_document()))  # every JSON is YAML
         internal, port = free_port(), free_port()
         url = f"http://127.0.0.1:{port}"
@@ -128,6 +131,7 @@ class TestProcess:
                 "SWAP_QUOTER__PORT": str(port),
                 "SWAP_QUOTER__PRICES_FILE": str(prices),
                 "SWAP_QUOTER__PRICES_NEVER_EXPIRE": "true",
+                "SWAP_QUOTER__FEEDS": json.dumps([FEED]),
             },
         )
 
@@ -136,7 +140,7 @@ class TestProcess:
             refused, body = await quote(url)
             await tell_inventory(broker, 10**9, version=1)
             answer = QuoteAnswer.model_validate_json(await until(HTTPStatus.OK, url))
-            prices.write_text('{"ETH": "3000", "POL": "0.25"}')
+            prices.write_text('{"ETH": "3000"}')
             unpriced = Refusal.model_validate_json(await until(HTTPStatus.NOT_FOUND, url))
         finally:
             await asyncio.to_thread(process.stop)

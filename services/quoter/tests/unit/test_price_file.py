@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from services.quoter.tests.factories import a_market
+from services.quoter.tests.factories import NOW, a_market
 from swap_quoter.adapters.price_file import PriceFile, prices_from
-from swap_quoter.domain.market import Timed, to_usd_e18
+from swap_quoter.domain.agreement import Bounds
+from swap_quoter.domain.market import Market, Timed, to_usd_e18
 from swap_quoter.ports import PricesUnreadable
-from swap_quoter.usecases.follow_prices import FollowPrices
+from swap_quoter.usecases.follow_prices import FollowPrices, PriceBook
 
 WRITTEN_AT = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -64,11 +65,16 @@ class TestPriceFile:
             await PriceFile(tmp_path / "missing.json").find_news()
 
 
+def follow_prices(source: PriceFile, market: Market) -> FollowPrices:
+    book = PriceBook(market, Bounds(None, 100))
+    return FollowPrices(source, book, name="file", clock=lambda: NOW)
+
+
 class TestFollowPrices:
     async def test_keeps_what_it_knew_while_the_file_is_broken(self, tmp_path: Path) -> None:
         path, market = tmp_path / "prices.json", a_market(prices={})
         path.write_text('{"ETH": "3000"}')
-        follow = FollowPrices(PriceFile(path), market)
+        follow = follow_prices(PriceFile(path), market)
 
         await follow()
         path.write_text('{"ETH"')
@@ -78,7 +84,7 @@ class TestFollowPrices:
 
     async def test_takes_the_repaired_file(self, tmp_path: Path) -> None:
         path, market = tmp_path / "prices.json", a_market(prices={})
-        follow = FollowPrices(PriceFile(path), market)
+        follow = follow_prices(PriceFile(path), market)
 
         path.write_text("broken")
         await follow()

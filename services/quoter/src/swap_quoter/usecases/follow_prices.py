@@ -1,24 +1,56 @@
-"""Takes over what the price source says, whenever it changes."""
+"""Takes over what price sources say, and what they agree on."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from datetime import datetime
+
 from swap_quoter import observe
-from swap_quoter.domain.market import Market
+from swap_quoter.domain.agreement import Bounds, agree
+from swap_quoter.domain.market import Market, Timed
 from swap_quoter.ports import PriceSource, PricesUnreadable
+from swap_runtime.clock import Clock
+
+
+class PriceBook:
+    """What every source said last, and the market that follows from it."""
+
+    def __init__(self, market: Market, bounds: Bounds) -> None:
+        self._market = market
+        self._bounds = bounds
+        self._told: dict[str, Mapping[str, Timed]] = {}
+        self._disputed: Mapping[str, int] = {}
+
+    def take(self, source: str, news: Mapping[str, Timed]) -> None:
+        self._told[source] = news
+
+    def settle(self, now: datetime) -> None:
+        """Put into the market what the sources agree on now; the same again changes nothing."""
+        agreed = agree(self._told.values(), self._bounds, now=now)
+        if agreed.disputed != self._disputed:
+            self._disputed = agreed.disputed
+            observe.prices_disputed(agreed.disputed)
+        if agreed.prices != self._market.prices:
+            self._market.prices = agreed.prices
+            observe.prices_read(len(agreed.prices))
 
 
 class FollowPrices:
-    def __init__(self, source: PriceSource, market: Market) -> None:
+    """Ask one source, poll after poll."""
+
+    def __init__(self, source: PriceSource, book: PriceBook, *, name: str, clock: Clock) -> None:
         self._source = source
-        self._market = market
+        self._book = book
+        self._name = name
+        self._clock = clock
 
     async def __call__(self) -> None:
         """Read once. Unreadable prices change nothing: the known ones grow old by themselves."""
         try:
             news = await self._source.find_news()
         except PricesUnreadable as error:
-            observe.prices_unreadable(str(error))
-            return
-        if news is not None:
-            self._market.prices = news
-            observe.prices_read(len(news))
+            observe.prices_unreadable(self._name, str(error))
+        else:
+            if news is not None:
+                self._book.take(self._name, news)
+        self._book.settle(self._clock())

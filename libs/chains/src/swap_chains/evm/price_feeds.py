@@ -1,0 +1,81 @@
+"""Prices that an oracle keeps on chain, through the interface of Chainlink's aggregators.
+
+Source of the interface: AggregatorV3Interface of @chainlink/contracts, `latestRoundData()` and
+`decimals()`. What an aggregator answers is worth as much as whoever feeds it: bounds on its age and
+on how far it may be from other sources belong to the caller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from swap_chains.errors import InconsistentAnswer, NodeRefused
+from swap_chains.evm.codec import WORD, selector
+from swap_chains.evm.rpc import Node, Request, Rpc
+
+ROUND: Final = "0x" + selector("latestRoundData()").hex()
+DECIMALS: Final = "0x" + selector("decimals()").hex()
+ROUND_WORDS: Final = 5  # round, answer, began, answered, round again
+DECIMALS_MAX: Final = 36
+LATEST_MAX: Final = 2**33  # seconds: far from now, and still a date
+
+
+@dataclass(frozen=True, slots=True)
+class FeedAnswer:
+    """The newest round of one feed: dollars for a whole token are value ÷ 10^decimals."""
+
+    value: int  # above zero
+    decimals: int
+    at: datetime
+
+
+class EvmPriceFeeds:
+    """The feeds of one network."""
+
+    def __init__(self, rpc: Rpc) -> None:
+        self._rpc = rpc
+
+    async def latest(self, aggregators: Sequence[str]) -> Mapping[str, FeedAnswer]:
+        """Return what each says; one that says nothing usable is left out.
+
+        :raises ChainUnavailable: when no node answers.
+        """
+        asked = list(dict.fromkeys(aggregators))
+        requests = [_call(a, data) for a in asked for data in (ROUND, DECIMALS)]
+
+        async def read(node: Node) -> Mapping[str, FeedAnswer]:
+            answers = await node.batch(requests)
+            if not all(isinstance(a, str | NodeRefused) for a in answers):
+                raise InconsistentAnswer(node.label, "a call that returns no bytes")
+            pairs = zip(asked, answers[::2], answers[1::2], strict=True)
+            found = {a: _answer(round_, decimals) for a, round_, decimals in pairs}
+            return {a: answer for a, answer in found.items() if answer is not None}
+
+        return await self._rpc.on_one_node(read)
+
+
+def _call(aggregator: str, data: str) -> Request:
+    return Request("eth_call", ({"to": aggregator, "data": data}, "latest"))
+
+
+def _answer(round_: Any, decimals: Any) -> FeedAnswer | None:
+    """Read one feed's words; None where there is no round, no price, or no such contract."""
+    words, [places] = _words(round_, ROUND_WORDS), _words(decimals, 1) or [DECIMALS_MAX + 1]
+    if len(words) != ROUND_WORDS or places > DECIMALS_MAX:
+        return None
+    _, value, _, answered_at, _ = words
+    is_positive = 0 < value < 2 ** (8 * WORD - 1)  # the answer is signed
+    if not is_positive or not 0 < answered_at < LATEST_MAX:
+        return None
+    return FeedAnswer(value, places, datetime.fromtimestamp(answered_at, UTC))
+
+
+def _words(answer: Any, count: int) -> list[int]:
+    """Return so many words; none when the call was refused or returned something shorter."""
+    data = b"" if isinstance(answer, NodeRefused) else bytes.fromhex(answer[2:])
+    if len(data) < count * WORD:
+        return []
+    return [int.from_bytes(data[at : at + WORD]) for at in range(0, count * WORD, WORD)]

@@ -1,0 +1,66 @@
+"""Prices from feeds on chain."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from swap_chains.errors import ChainError
+from swap_chains.evm.price_feeds import FeedAnswer
+from swap_quoter.domain.market import USD_DECIMALS, Timed
+from swap_quoter.ports import PricesUnreadable
+from swap_runtime.clock import Clock
+
+
+@dataclass(frozen=True, slots=True)
+class Feed:
+    """One feed: whose price it is, and how long a round of it may stand."""
+
+    symbol: str
+    aggregator: str
+    max_age: timedelta  # its heartbeat: it is silent while the price stays where it is
+
+
+class FeedReader(Protocol):
+    """The one part of a chain that is needed here."""
+
+    async def latest(self, aggregators: Sequence[str]) -> Mapping[str, FeedAnswer]: ...
+
+
+class ChainFeeds:
+    """The feeds of one network, as one source. A feed that falls silent grows old by itself."""
+
+    def __init__(self, feeds: Sequence[Feed], reader: FeedReader, *, clock: Clock) -> None:
+        self._feeds = tuple(feeds)
+        self._reader = reader
+        self._clock = clock
+        self._known: Mapping[str, Timed] = {}
+
+    async def find_news(self) -> Mapping[str, Timed]:
+        """Ask every feed.
+
+        :raises PricesUnreadable: when no node answers, or no feed gives a price.
+        """
+        asked_at = self._clock()
+        try:
+            told = await self._reader.latest([feed.aggregator for feed in self._feeds])
+        except ChainError as error:
+            raise PricesUnreadable(str(error)) from error
+        if not told:
+            raise PricesUnreadable("no feed gives a price")
+        news = {
+            feed.symbol: _timed(feed, told[feed.aggregator], asked_at)
+            for feed in self._feeds
+            if feed.aggregator in told
+        }
+        self._known = {**self._known, **news}
+        return self._known
+
+
+def _timed(feed: Feed, answer: FeedAnswer, asked_at: datetime) -> Timed:
+    """Say how old a price is: a round that stands is the price of now, an older one is as it is."""
+    value = answer.value * 10**USD_DECIMALS // 10**answer.decimals
+    stands = asked_at - answer.at <= feed.max_age
+    return Timed(value, asked_at if stands else answer.at)

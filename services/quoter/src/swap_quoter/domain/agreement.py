@@ -1,0 +1,64 @@
+"""One price out of what several sources say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from swap_quoter.domain.market import Timed
+
+BASIS_POINTS: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What sources have to be like to count."""
+
+    max_age: timedelta | None  # None: their age does not count
+    deviation_basis_points: int  # of the median; sources further apart give no price
+
+
+@dataclass(frozen=True, slots=True)
+class Agreed:
+    prices: Mapping[str, Timed]
+    disputed: Mapping[str, int]  # basis points between the lowest and the highest
+
+
+def agree(told: Iterable[Mapping[str, Timed]], bounds: Bounds, *, now: datetime) -> Agreed:
+    """Return the median of every symbol's fresh prices, as old as the oldest of them.
+
+    A symbol whose sources are too far apart has none: somebody is wrong, and nobody knows who.
+    One whose sources are all too old keeps the newest, which is then too old for whoever asks.
+    """
+    by_symbol: dict[str, list[Timed]] = {}
+    for source in told:
+        for symbol, price in source.items():
+            by_symbol.setdefault(symbol, []).append(price)
+    prices: dict[str, Timed] = {}
+    disputed: dict[str, int] = {}
+    for symbol, candidates in by_symbol.items():
+        fresh = [p for p in candidates if not _is_stale(p, bounds, now)]
+        if not fresh:
+            prices[symbol] = max(candidates, key=lambda price: price.at)
+            continue
+        median = _median(sorted(price.value for price in fresh))
+        spread = max(p.value for p in fresh) - min(p.value for p in fresh)
+        if spread * BASIS_POINTS > bounds.deviation_basis_points * median:
+            disputed[symbol] = -(-spread * BASIS_POINTS // median)
+        else:
+            prices[symbol] = Timed(median, min(price.at for price in fresh))
+    return Agreed(prices, disputed)
+
+
+def _median(values: Sequence[int]) -> int:
+    """Return the middle one; of two in the middle, what lies between them, rounded down."""
+    middle = len(values) // 2
+    if len(values) % 2:
+        return values[middle]
+    return (values[middle - 1] + values[middle]) // 2
+
+
+def _is_stale(price: Timed, bounds: Bounds, now: datetime) -> bool:
+    return bounds.max_age is not None and now - price.at > bounds.max_age
