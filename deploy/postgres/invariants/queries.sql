@@ -106,6 +106,6 @@ SELECT a.id, a.kind, a.balance, sum(p.amount) FROM account a LEFT JOIN posting p
 GROUP BY a.id, a.kind, a.balance HAVING a.balance<>coalesce(sum(p.amount),0);
 -- name: I-32 inventory differs from the ledger
 SELECT i.network, i.token, i.held_base_units, i.owed_base_units, l.held, l.owed FROM settler.inventory i LEFT JOIN (
- SELECT network, token, coalesce(sum(balance) FILTER(WHERE kind='custody' AND holder<>'signer'),0) held,
+ SELECT network, token, coalesce(sum(balance) FILTER(WHERE kind='custody' AND holder='treasury'),0) held,
  -coalesce(sum(balance) FILTER(WHERE kind IN('swap_liability','in_flight','refuel_liability','refuel_in_flight','suspense','claimable')),0) owed
  FROM settler.account GROUP BY 1,2) l USING(network,token) WHERE (i.held_base_units,i.owed_base_units) IS DISTINCT FROM (coalesce(l.held,0),coalesce(l.owed,0));

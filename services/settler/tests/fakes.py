@@ -13,11 +13,12 @@ from uuid import UUID
 from swap_domain.lifecycle import Status
 from swap_runtime.outbox import Outgoing
 from swap_settler.adapters.inventory_news import inventory_news
-from swap_settler.domain.accounts import Account, AccountKind, LedgerTransaction
+from swap_settler.domain.accounts import Account, AccountKind, Holder, LedgerTransaction
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.inventory import AssetKey, Inventory, after, assets_moved
 from swap_settler.domain.swap import Deposit, Intent, IntentState, Leg, Swap
-from swap_settler.ports import DueRefund, DueRequote, PaymentKey
+from swap_settler.domain.sweeps import SweptFact
+from swap_settler.ports import DueRefund, DueRequote, PaymentKey, Place
 
 BOTH_WAYS = {AccountKind.EQUITY, AccountKind.POSITION}
 DEBIT = {
@@ -46,6 +47,9 @@ class FakeUnitOfWork:
         self.inventory: dict[AssetKey, Inventory] = {}
         self.refunds_due: dict[tuple[UUID, Leg], int] = {}
         self.dues = 0
+        self.numbers: dict[Place, int] = {}  # of deposit addresses
+        self.swept: dict[UUID, SweptFact] = {}
+        self.postponed: list[int] = []
         self.requotes_due: dict[UUID, timedelta] = {}  # with how long each has waited
         self.completions_due: dict[UUID, datetime] = {}
         self.halted: dict[str, str] = {}
@@ -131,6 +135,17 @@ class FakeUnitOfWork:
     async def lock_inventory(self, assets: Collection[AssetKey]) -> Mapping[AssetKey, Inventory]:
         return {asset: self.inventory.setdefault(asset, Inventory(*asset)) for asset in assets}
 
+    async def numbers_at(self, places: Collection[Place]) -> Mapping[Place, int]:
+        return {place: self.numbers[place] for place in places if place in self.numbers}
+
+    async def save_swept(self, swept: Sequence[SweptFact]) -> None:
+        for one in swept:
+            if one.id not in self.swept or self.swept[one.id].version < one.version:
+                self.swept[one.id] = one
+
+    async def postpone_refunds(self, ids: Sequence[int], *, pause: timedelta) -> None:
+        self.postponed += ids
+
     async def drop_refunds_due(self, ids: Sequence[int]) -> None:
         self.refunds_due = {leg: id for leg, id in self.refunds_due.items() if id not in ids}
 
@@ -167,7 +182,7 @@ class FakeUnitOfWork:
         touched = await self.lock_inventory(assets_moved(entries))
         moved = [new for row in touched.values() if (new := after(row, entries)) != row]
         for row in moved:
-            if row.owed_base_units > row.held_base_units:
+            if row.owed_base_units > row.held_base_units + self._unswept(row):
                 raise Refused(f"{row} owes more than it holds")
             self.inventory[row.network, row.token] = row
         for account, balance in self.balances.items():
@@ -175,6 +190,14 @@ class FakeUnitOfWork:
         self.sent += outgoing
         if entries:
             self.sent += inventory_news(moved, [c for c in changes if c.ledger][-1])
+
+    def _unswept(self, row: Inventory) -> int:
+        return self.balance(
+            AccountKind.CUSTODY,
+            network=row.network,
+            token=row.token,
+            holder=Holder.DEPOSIT_ADDRESS,
+        )
 
     def _save(self, change: Changes) -> None:
         swap = change.swap
@@ -184,6 +207,9 @@ class FakeUnitOfWork:
             self.transitions[swap.id, swap.sequence] = (change.previous_status, swap.status)
             self.swaps[swap.id] = swap
             self._remember_what_is_due(change, swap.id)
+        if change.target is not None:
+            target = change.target
+            self.numbers[target.network, target.address] = target.sequence_number
         self.deposits |= {deposit.id: deposit for deposit in change.deposits}
         self.intents |= {intent.id: intent for intent in change.intents}
         for entry in change.ledger:

@@ -12,7 +12,9 @@ from uuid import UUID, uuid5
 import yaml
 
 from swap_chains.evm.codec import checksum_address, depository_id
+from swap_chains.evm.deposit_addresses import deposit_address
 from swap_chains.fake import FakeChain, FakeReader, FakeSender
+from swap_chains.fake.execution import INIT_CODE_HASH
 from swap_contracts.deposits import DepositChanged
 from swap_contracts.envelope import Envelope
 from swap_contracts.payouts import PayoutChanged
@@ -24,22 +26,26 @@ from swap_domain.catalogue_document import catalogue_from
 from swap_runtime.database import Engine
 from swap_runtime.sql import sql
 from swap_settler.adapters.due_refunds import PostgresDueRefunds
+from swap_settler.adapters.due_sweeps import PostgresDueSweeps
 from swap_settler.adapters.lane_store import LaneName, PostgresLaneStore
 from swap_settler.adapters.lane_unit_of_work import PostgresLaneUnitOfWork
 from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
 from swap_settler.domain.lane import GasAlarm, GasUnits, Retries
 from swap_settler.domain.replacing import Patience
 from swap_settler.usecases.announcing import Announcer
+from swap_settler.usecases.book_sweeps import BookSweeps
 from swap_settler.usecases.close_slots import CloseSlots
 from swap_settler.usecases.end_relays import EndRelays
 from swap_settler.usecases.facts import Facts
 from swap_settler.usecases.give_up_payouts import GiveUpPayouts
 from swap_settler.usecases.lane_calls import LaneCalls
 from swap_settler.usecases.mark_sent import MarkSent
+from swap_settler.usecases.order_sweeps import OrderSweeps
 from swap_settler.usecases.rebroadcast import Rebroadcast
 from swap_settler.usecases.replace_stuck import ReplaceStuck
 from swap_settler.usecases.request_swaps import RequestSwaps
 from swap_settler.usecases.send_payouts import SendPayouts
+from swap_settler.usecases.send_sweeps import SendSweeps
 from swap_settler.usecases.settle_deposits import SettleDeposits
 from swap_settler.usecases.settle_payouts import SettlePayouts
 from swap_settler.usecases.start_refunds import StartRefunds
@@ -52,6 +58,7 @@ TREASURY = "0x0000000000000000000000000000000000000001"
 SIGNER = "0x0000000000000000000000000000000000000003"
 FUNDER = "0x0000000000000000000000000000000000000004"
 DEPOSITORY = "0x0000000000000000000000000000000000000002"
+FACTORY = "0x0000000000000000000000000000000000000007"
 REQUESTED, PAYOUT = 10**18, 9 * 10**17
 FEE_CAP = 10**12
 USD = str(3000 * 10**18)
@@ -83,6 +90,9 @@ def a_catalogue() -> Catalogue:
     document = yaml.safe_load(EXAMPLE.read_text())
     there = {**document["networks"][0], "name": DESTINATION, "chain_id": 31338}
     networks = [document["networks"][0], there]
+    for network in networks:
+        addresses = {"factory": FACTORY, "init_code_hash": INIT_CODE_HASH}
+        network["contracts"] = {**network["contracts"], "deposit_addresses": addresses}
     return catalogue_from({**document, "networks": networks}, to_address=str)
 
 
@@ -137,7 +147,8 @@ class World:
 
     @property
     def calls(self) -> LaneCalls:
-        return LaneCalls(TREASURY, SIGNER, NATIVE, GasUnits(75_000, 95_000))
+        gas = GasUnits(75_000, 95_000, sweep_native=90_000, sweep_erc20=95_000)
+        return LaneCalls(TREASURY, SIGNER, NATIVE, gas, FACTORY)
 
     def replacing(
         self,
@@ -155,6 +166,63 @@ class World:
             calls=self.calls,
             patience=Patience(after, dwell, fee_cap),
         )
+
+    def new_sweeper(self) -> SendSweeps:
+        """Return the sweeping side of a lane that remembers nothing."""
+        return SendSweeps(
+            chain=self.reader,
+            sender=self.sender,
+            store=self.store,
+            mark_sent=self.mark_sent,
+            calls=self.calls,
+            fee_cap=FEE_CAP,
+            look_seconds=0,
+        )
+
+    async def order_sweeps(self) -> None:
+        await OrderSweeps(
+            self._settling,
+            sweeps=PostgresDueSweeps(self.engine),
+            chain=self.reader,
+            network=self.catalogue.network(SOURCE),
+            clock=self.clock,
+            again_after=timedelta(0),
+        )()
+
+    async def sweep(self) -> None:
+        """Order what is due and send it, as often as there is something."""
+        await self.order_sweeps()
+        send = self.new_sweeper()
+        while await send(epoch=self.epoch):
+            pass
+
+    async def book_sweeps(self) -> None:
+        await BookSweeps(
+            self._settling,
+            sweeps=PostgresDueSweeps(self.engine),
+            treasuries={name: TREASURY for name in self.catalogue.networks},
+        )()
+
+    async def addressed(self, *numbers: int, refund: bool = False) -> None:
+        """Begin swaps with deposit addresses."""
+        requests = [
+            a_request(
+                n, method="deposit_address", refund_address=a_recipient(n) if refund else None
+            )
+            for n in numbers
+        ]
+        await self.requesting()(requests)
+
+    async def arrives(
+        self, number: int, units: int = REQUESTED, *, nth: int = 0, told: bool = True
+    ) -> None:
+        """Put coins at a deposit address, and tell the settler that they are final there."""
+        self.chain.give(address_of(number), NATIVE, units)
+        if told:
+            await self.settle(a_rise(number, units, nth=nth))
+
+    def held_at(self, number: int) -> int:
+        return self.chain.world.balances.get((address_of(number), NATIVE), 0)
 
     async def send_everything(self) -> None:
         send = self.new_process()
@@ -281,13 +349,51 @@ class World:
         return self.chain.world.balances.get((a_recipient(number), NATIVE), 0)
 
 
-def a_request(number: int, *, refund_address: str | None = None) -> Envelope[Any]:
+def address_of(number: int) -> str:
+    return deposit_address(FACTORY, INIT_CODE_HASH, number)
+
+
+def a_rise(number: int, units: int = REQUESTED, *, nth: int = 0, **changes: Any) -> Envelope[Any]:
+    """Return that coins came to a deposit address."""
+    values = {
+        "deposit_id": uuid5(IDS, f"rise/{number}/{nth}"),
+        "kind": "balance_rose",
+        "transaction_hash": None,
+        "from_address": None,
+        "to_address": address_of(number),
+        "base_units": str(units),
+        "sequence_number": None,
+        **changes,
+    }
+    return a_deposit(number, **values)
+
+
+def a_sweep(
+    number: int, units: int = REQUESTED, *, transaction_hash: str, **changes: Any
+) -> Envelope[Any]:
+    """Return that an address was swept, finally."""
+    values = {
+        "deposit_id": uuid5(IDS, f"sweep/{number}/{transaction_hash}"),
+        "kind": "swept",
+        "transaction_hash": transaction_hash,
+        "from_address": address_of(number),
+        "to_address": TREASURY,
+        "base_units": str(units),
+        "sequence_number": None,
+        **changes,
+    }
+    return a_deposit(number, **values)
+
+
+def a_request(
+    number: int, *, refund_address: str | None = None, method: str = "depository"
+) -> Envelope[Any]:
     body = SwapRequested(
         swap_id=uuid5(IDS, f"swap/{number}"),
         app_id=IDS,
         sequence_number=number,
         reference_id=None,
-        method="depository",
+        method=method,  # type: ignore[arg-type]
         source=ETHER,
         destination=ETHER_THERE,
         source_address=None,

@@ -14,6 +14,7 @@ from swap_runtime.service import Service, run
 from swap_settler.adapters.claims import PostgresClaimUnitOfWork
 from swap_settler.adapters.due_refunds import PostgresDueRefunds
 from swap_settler.adapters.due_requotes import PostgresDueRequotes
+from swap_settler.adapters.due_sweeps import PostgresDueSweeps
 from swap_settler.adapters.quoter import HttpPricing
 from swap_settler.adapters.records import PostgresRecords
 from swap_settler.adapters.signers import PostgresSigners
@@ -28,6 +29,7 @@ from swap_settler.http.stops import StopAdmin
 from swap_settler.lanes import add_lanes, open_reader, open_rpc
 from swap_settler.settings import SettlerGroup, SettlerSettings
 from swap_settler.usecases.announcing import Announcer
+from swap_settler.usecases.book_sweeps import BookSweeps
 from swap_settler.usecases.complete_swaps import CompleteSwaps
 from swap_settler.usecases.expire_authorizations import ExpireAuthorizations
 from swap_settler.usecases.expire_swaps import ExpireSwaps
@@ -35,6 +37,7 @@ from swap_settler.usecases.facts import Facts
 from swap_settler.usecases.inspect_swaps import InspectSwaps
 from swap_settler.usecases.list_claimable import ListClaimable
 from swap_settler.usecases.list_signers import ListSigners
+from swap_settler.usecases.order_sweeps import OrderSweeps
 from swap_settler.usecases.pay_claimable import PayClaimable
 from swap_settler.usecases.request_swaps import RequestSwaps
 from swap_settler.usecases.requote_swaps import RequoteSwaps
@@ -75,6 +78,7 @@ async def build(service: Service) -> None:
         for network in catalogue.networks.values()
     }
     _refund(service, group, catalogue, announcer, chains)
+    _sweep(service, group, catalogue, chains)
     _serve_operators(service, chains, group.signer_report_interval)
     _serve_claims(service, catalogue, announcer)
     _serve_stops(service, catalogue, group.signer_report_interval)
@@ -143,6 +147,32 @@ def _refund(
             announcer=announcer,
         )
         service.every(f"start-refunds-{network.name}", group.refund_interval, start_refunds)
+
+
+def _sweep(
+    service: Service,
+    group: SettlerGroup,
+    catalogue: Catalogue,
+    chains: Mapping[str, EvmReader],
+) -> None:
+    work = PostgresUnitOfWork(service.engine, consumer=CONSUMER)
+    sweeps = PostgresDueSweeps(service.engine)
+    networks = catalogue.networks.values()
+    treasuries = {network.name: network.contracts.treasury for network in networks}
+    book_sweeps = BookSweeps(work, sweeps=sweeps, treasuries=treasuries)
+    service.every("book-sweeps", group.sweep_booking_interval, book_sweeps)
+    for network in networks:
+        if network.contracts.deposit_addresses is None:
+            continue
+        order_sweeps = OrderSweeps(
+            work,
+            sweeps=sweeps,
+            chain=chains[network.name],
+            network=network,
+            clock=service.clock,
+            again_after=group.sweep_interval,
+        )
+        service.every(f"order-sweeps-{network.name}", group.sweep_interval, order_sweeps)
 
 
 def _serve_operators(

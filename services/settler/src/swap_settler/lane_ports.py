@@ -11,7 +11,7 @@ from uuid import UUID
 
 from swap_chains.events import Block
 from swap_chains.ports import Fees, Receipt, SignedTransaction
-from swap_settler.domain.lane import Group, Payment, Slot
+from swap_settler.domain.lane import Group, Payment, Slot, SweepSlot, WaitingSweep
 from swap_settler.domain.replacing import OpenSlot
 from swap_settler.domain.witnesses import Witnesses
 from swap_settler.ports import Work
@@ -117,6 +117,27 @@ class LaneStore(Protocol):
 
         :raises LeaseLost: when another lane has taken over.
         """
+        ...
+
+    async def waiting_sweeps(self, *, limit: int) -> Sequence[WaitingSweep]:
+        """Return the sweeps that are due, the longest waiting first."""
+        ...
+
+    async def assign_sweeps(
+        self, sweeps: Sequence[WaitingSweep], *, epoch: int
+    ) -> Sequence[SweepSlot]:
+        """Hand out one nonce for all of them; nothing for a signer that is halted.
+
+        :raises LeaseLost: when another lane has taken over.
+        """
+        ...
+
+    async def unsigned_sweeps(self) -> Sequence[SweepSlot]:
+        """Return the slots of sweeps that nothing was signed for."""
+        ...
+
+    async def postpone_sweeps(self, intent_ids: Sequence[object], *, pause: timedelta) -> None:
+        """Let sweeps wait that failed, each time longer."""
         ...
 
     async def queue(self, intent_ids: Sequence[UUID], *, pause: timedelta) -> None:

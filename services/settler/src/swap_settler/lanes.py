@@ -9,7 +9,7 @@ from datetime import timedelta
 
 import aiohttp
 
-from swap_chains.evm.check import check_chain
+from swap_chains.evm.check import Derivation, check_chain
 from swap_chains.evm.codec import checksum_address
 from swap_chains.evm.reader import EvmReader
 from swap_chains.evm.rpc import Rpc
@@ -35,6 +35,7 @@ from swap_settler.usecases.rebroadcast import Rebroadcast
 from swap_settler.usecases.replace_stuck import ReplaceStuck
 from swap_settler.usecases.run_lane import RunLane
 from swap_settler.usecases.send_payouts import SendPayouts
+from swap_settler.usecases.send_sweeps import SendSweeps
 from swap_settler.usecases.snapshot_treasury import SnapshotTreasury
 
 NAME = "settler"
@@ -70,7 +71,16 @@ class Chain:
             treasury=contracts.treasury,
             decimals={token.address: token.decimals for token in self.network.tokens},
             operator=self.sender.address,
+            derivation=derivation_of(self.network),
         )
+
+
+def derivation_of(network: Network) -> Derivation | None:
+    """Return how the network's deposit addresses are computed, where it has some."""
+    addresses = network.contracts.deposit_addresses
+    if addresses is None:
+        return None
+    return Derivation(addresses.factory, addresses.init_code_hash, network.contracts.treasury)
 
 
 def open_rpc(network: Network, urls: tuple[str, ...], session: aiohttp.ClientSession) -> Rpc:
@@ -146,8 +156,7 @@ def _lane(
         retries=Retries(group.payout_attempts_max, group.payout_retry_pause, group.payout_dwell),
     )
     end_relays = EndRelays(work, chain=chain.reader, clock=service.clock, announcer=announcer)
-    gas = GasUnits(network.gas.pay_native, network.gas.pay_erc20)
-    calls = LaneCalls(treasury, lane.signer, NATIVE, gas)
+    calls = _calls(network, lane.signer)
     send = SendPayouts(
         chain=chain.reader,
         sender=chain.sender,
@@ -202,6 +211,35 @@ def _lane(
         check_chain=chain.check,
         poll_interval=group.lane_poll_interval,
         upkeep_interval=group.lane_upkeep_interval,
+        sweep=_sweeping(group, chain, store, mark_sent, calls),
+    )
+
+
+def _calls(network: Network, signer: str) -> LaneCalls:
+    units, addresses = network.gas, network.contracts.deposit_addresses
+    gas = GasUnits(units.pay_native, units.pay_erc20, units.sweep_native, units.sweep_erc20)
+    factory = None if addresses is None else addresses.factory
+    return LaneCalls(network.contracts.treasury, signer, NATIVE, gas, factory)
+
+
+def _sweeping(
+    group: SettlerGroup,
+    chain: Chain,
+    store: PostgresLaneStore,
+    mark_sent: MarkSent,
+    calls: LaneCalls,
+) -> SendSweeps | None:
+    if chain.network.contracts.deposit_addresses is None:
+        return None
+    return SendSweeps(
+        chain=chain.reader,
+        sender=chain.sender,
+        store=store,
+        mark_sent=mark_sent,
+        calls=calls,
+        fee_cap=chain.network.max_fee_per_gas,
+        in_flight_max=max(group.payout_slots_max // 2, 1),
+        sweeps_max=group.payout_batch_max,
     )
 
 

@@ -274,3 +274,23 @@ def signer_without_key(network: str, signer: str) -> None:
 def lane_waits(network: str, reason: str) -> None:
     log.warning("lane waits", network=network, reason=reason)
     LANE_WAITS.labels(network).inc()
+
+
+# Alert: grows for long. Tokens at a deposit address that refuse to be moved.
+SWEEPS_REFUSED = counter("settler_sweeps_refused", "Sweeps that would revert", ["network"])
+SWEEPS_ORDERED = counter("settler_sweeps_ordered", "Sweeps of a deposit address", ["network"])
+
+
+def sweeps_wait(network: str, error: str) -> None:
+    log.warning("sweeps wait for a fee", network=network, error=error)
+
+
+def sweeps_ordered(network: str, ordered: int, *, waiting: int) -> None:
+    SWEEPS_ORDERED.labels(network).inc(ordered)
+    if ordered or waiting:
+        log.info("sweeps ordered", network=network, ordered=ordered, not_worth_it=waiting)
+
+
+def sweep_refused(network: str, sweeps: int, text: str) -> None:
+    SWEEPS_REFUSED.labels(network).inc(sweeps)
+    log.warning("sweep refused", network=network, sweeps=sweeps, error=text)

@@ -17,7 +17,9 @@ from swap_settler.domain.inventory import AssetKey, Inventory
 from swap_settler.domain.requotes import Refused
 from swap_settler.domain.signer import Signer, Stop
 from swap_settler.domain.swap import Deposit, Intent, Leg, Swap
+from swap_settler.domain.sweeps import DueSweep, SweptFact, Unbooked
 
+Place = tuple[str, str]  # network, address
 PaymentKey = tuple[str, int]  # network, paid_id
 
 
@@ -89,6 +91,42 @@ class Work(Protocol):
         """Load the rows of the assets, made where missing, locked in the order of their names."""
         ...
 
+    async def numbers_at(self, places: Collection[Place]) -> Mapping[Place, int]:
+        """Return whose deposit addresses (network and address) these are, by sequence number."""
+        ...
+
+    async def save_swept(self, swept: Sequence[SweptFact]) -> None:
+        """Save what is newer than what is known of sweeps, and how far ours are with it."""
+        ...
+
+    async def lock_unbooked_sweeps(self, *, limit: int) -> Sequence[Unbooked]:
+        """Load the final sweeps that the ledger does not have; those somebody holds are left."""
+        ...
+
+    async def mark_swept_booked(self, ids: Sequence[UUID]) -> None: ...
+
+    async def confirm_sweeps(self) -> None:
+        """Mark our sweeps confirmed that are final, and whose bookings are made."""
+        ...
+
+    async def lock_due_sweeps(self, network: str, *, limit: int) -> Sequence[DueSweep]:
+        """Load what is due at deposit addresses; what somebody else holds is left."""
+        ...
+
+    async def order_sweeps(self, ordered: Mapping[UUID, DueSweep]) -> None:
+        """Say what intents are to empty, and forget that it is due. After the flush of them."""
+        ...
+
+    async def settle_sweeps_due(
+        self, done: Sequence[DueSweep], again: Sequence[DueSweep], *, pause: timedelta
+    ) -> None:
+        """Forget what is not due any more, and let wait what is not worth it now."""
+        ...
+
+    async def postpone_refunds(self, ids: Sequence[int], *, pause: timedelta) -> None:
+        """Let refunds wait that cannot be paid yet."""
+        ...
+
     async def drop_refunds_due(self, ids: Sequence[int]) -> None:
         """Forget what was due: it is decided about in this transaction."""
         ...
@@ -151,6 +189,16 @@ class DueRefund:
     id: int
     swap_id: UUID
     leg: Leg
+
+
+class DueSweeps(Protocol):
+    """What stands at deposit addresses. Locks nothing."""
+
+    async def has_due(self, network: str) -> bool: ...
+
+    async def has_unbooked(self) -> bool:
+        """Whether final sweeps wait to be booked, or ours to be confirmed."""
+        ...
 
 
 class DueRefunds(Protocol):

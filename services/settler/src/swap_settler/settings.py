@@ -30,6 +30,12 @@ class SettlerGroup(ServiceGroup):
         timedelta(minutes=10),
         description="Without a price for so long, a late deposit goes back",
     )
+    sweep_interval: timedelta = Field(
+        timedelta(seconds=10), description="How often deposit addresses are ordered to be swept"
+    )
+    sweep_booking_interval: timedelta = Field(
+        timedelta(seconds=1), description="How often final sweeps are booked"
+    )
     payout_slots_max: int = Field(
         16,
         description="Transactions of one signer in flight: what public nodes keep of one account",

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 from pydantic import SecretStr
 
-from services.settler.tests.lane_world import DEPOSITORY, SIGNER, TREASURY, World
+from services.settler.tests.lane_world import DEPOSITORY, FACTORY, SIGNER, TREASURY, World
 from swap_chains.fake import FakeChain
 from swap_domain.catalogue import NATIVE
 from swap_runtime.database import create_engine
@@ -17,7 +17,8 @@ from swap_settler.adapters.lane_store import LaneName
 
 EMPTY = sql(
     "TRUNCATE swap, deposit, account, ledger_transaction, inventory, intent, signer, "
-    "nonce_slot, attempt, receipt, signer_transaction, inbox, lease, payout_stop CASCADE"
+    "nonce_slot, attempt, receipt, signer_transaction, inbox, lease, payout_stop, swept, "
+    "sweep_due, ledger_cursor CASCADE"
 )
 
 
@@ -26,7 +27,13 @@ async def opened_world(url: str, network: str) -> AsyncIterator[World]:
     engine = create_engine(SecretStr(url), application_name="test")
     async with engine.begin() as connection:
         await connection.execute(EMPTY)
-    chain = FakeChain(network, depository=DEPOSITORY, treasury=TREASURY, decimals={NATIVE: 18})
+    chain = FakeChain(
+        network,
+        depository=DEPOSITORY,
+        treasury=TREASURY,
+        decimals={NATIVE: 18},
+        factory=FACTORY,
+    )
     chain.give(TREASURY, NATIVE, 10**22)
     chain.authorize(SIGNER)
     epoch = await _leading(Lease(engine, LaneName(network, SIGNER).lease, holder="this"))

@@ -12,7 +12,7 @@ EXISTS (SELECT 1 FROM payout_stop WHERE network IN (:network, '*') AND lifted_at
 WAITING: Final = sql(f"""
 SELECT id, swap_id, paid_id, token, to_address, base_units, failures, goes_alone, payer, call_data
 FROM intent
-WHERE network = :network AND state = 'reserved' AND due_at <= now()
+WHERE network = :network AND state = 'reserved' AND due_at <= now() AND kind <> 'sweep'
     AND (not_after IS NULL OR not_after > now()) AND NOT {STOPPED}
 ORDER BY due_at, id LIMIT :limit
 """)
@@ -77,6 +77,9 @@ WHERE (slot.network, slot.signer) = (:network, :signer) AND slot.closed_at IS NU
         = (slot.network, slot.signer, slot.nonce))
     -- What nothing is signed for any more is taken back first.
     AND (intent.not_after IS NULL OR intent.not_after > now()) AND NOT {STOPPED}
+    AND NOT EXISTS (SELECT 1 FROM slot_intent AS carried JOIN sweep USING (intent_id)
+        WHERE (carried.network, carried.signer, carried.nonce)
+            = (slot.network, slot.signer, slot.nonce))
 ORDER BY slot.nonce, intent.token, intent.id
 """)
 # Signed bytes are kept only while the slot's live intents are exactly the ones signed for.
@@ -145,8 +148,9 @@ ORDER BY slot.nonce
 PAYMENTS_ON: Final = sql("""
 SELECT slot_intent.nonce, intent.id, intent.swap_id, intent.paid_id, intent.token,
        intent.to_address, intent.base_units, intent.failures, intent.goes_alone, intent.payer,
-       intent.call_data
+       intent.call_data, sweep.sequence_number AS sweep_of
 FROM slot_intent JOIN intent ON intent.id = slot_intent.intent_id
+LEFT JOIN sweep ON sweep.intent_id = intent.id
 WHERE (slot_intent.network, slot_intent.signer) = (:network, :signer)
     AND slot_intent.nonce = ANY(CAST(:nonces AS bigint[]))
     AND intent.state IN ('assigned', 'broadcast')
@@ -188,7 +192,7 @@ INTENTS_ON: Final = sql("""
 SELECT intent.id, intent.swap_id FROM slot_intent
 JOIN intent ON intent.id = slot_intent.intent_id
 WHERE (slot_intent.network, slot_intent.signer) = (:network, :signer)
-    AND slot_intent.nonce = ANY(CAST(:nonces AS bigint[]))
+    AND slot_intent.nonce = ANY(CAST(:nonces AS bigint[])) AND intent.kind <> 'sweep'
     AND intent.state IN ('assigned', 'broadcast')
 """)
 RELAYS_ON: Final = sql("""
@@ -252,6 +256,7 @@ WHERE kind = 'custody' AND (network, address, token) = (:network, :address, :tok
 OLDEST_UNPAID: Final = sql("""
 SELECT coalesce(extract(epoch FROM now() - min(created_at)), 0) FROM intent
 WHERE network = :network AND state IN ('reserved', 'assigned', 'broadcast', 'mined')
+    AND kind <> 'sweep'
 """)
 SNAPSHOTS_KEPT: Final = 1000
 DROP_SNAPSHOTS: Final = sql("""
@@ -278,6 +283,8 @@ WHERE progress.network = :network AND NOT EXISTS (
         AND NOT EXISTS (SELECT 1 FROM inbox WHERE inbox.message_id = sent.message_id))
     AND NOT EXISTS (SELECT 1 FROM parked WHERE state IN ('parked', 'releasing')
         AND topic IN ('deposit.changed.v1', 'payout.changed.v1'))
+    AND NOT EXISTS (SELECT 1 FROM swept WHERE swept.network = :network
+        AND state = 'confirmed' AND NOT is_booked AND block_number <= progress.final_number)
 """)
 MOVE_LEDGER_CURSOR: Final = sql("""
 INSERT INTO ledger_cursor (network, number) VALUES (:network, :number)

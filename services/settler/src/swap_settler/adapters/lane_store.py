@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import groupby
 from typing import Any
@@ -15,7 +15,8 @@ from swap_runtime.database import Connection, Engine, reading, transaction
 from swap_runtime.leases import require_epoch
 from swap_runtime.sql import Row
 from swap_settler.adapters import lane_statements as statements
-from swap_settler.domain.lane import Group, Payment, Slot
+from swap_settler.adapters import sweep_statements
+from swap_settler.domain.lane import Group, Payment, Slot, SweepSlot, WaitingSweep
 from swap_settler.domain.replacing import OpenSlot
 from swap_settler.lane_ports import Attempt, SignedFor
 
@@ -76,20 +77,57 @@ class PostgresLaneStore:
                 for n, group in enumerate(group for group in payable if group)
             ]
             if slots:
-                await self._hand_out(connection, slots)
+                carried = {slot.nonce: [p.intent_id for p in slot.payments] for slot in slots}
+                await self._hand_out(connection, carried)
         return slots
 
-    async def _hand_out(self, connection: Connection, slots: Sequence[Slot]) -> None:
+    async def _hand_out(
+        self, connection: Connection, carried: Mapping[int, Sequence[UUID]]
+    ) -> None:
         pairs = [
-            {"nonce": slot.nonce, "intent_id": payment.intent_id}
-            for slot in slots
-            for payment in slot.payments
+            {"nonce": nonce, "intent_id": intent_id}
+            for nonce, intent_ids in carried.items()
+            for intent_id in intent_ids
         ]
         execute = connection.execute
-        await execute(statements.TAKE_NONCES, self._values(count=len(slots)))
-        await execute(statements.ADD_SLOTS, self._values(nonces=[slot.nonce for slot in slots]))
+        await execute(statements.TAKE_NONCES, self._values(count=len(carried)))
+        await execute(statements.ADD_SLOTS, self._values(nonces=list(carried)))
         await execute(statements.ADD_SLOT_INTENTS, self._values(**columns(pairs)))
         await execute(statements.ASSIGN_INTENTS, {"ids": [pair["intent_id"] for pair in pairs]})
+
+    async def waiting_sweeps(self, *, limit: int) -> Sequence[WaitingSweep]:
+        async with reading(self._engine) as connection:
+            values = {"network": self._lane.network, "limit": limit}
+            rows = await connection.execute(sweep_statements.WAITING, values)
+        return [_sweep(row) for row in rows]
+
+    async def assign_sweeps(
+        self, sweeps: Sequence[WaitingSweep], *, epoch: int
+    ) -> Sequence[SweepSlot]:
+        async with transaction(self._engine) as connection:
+            await require_epoch(connection, self._lane.lease, epoch)
+            ids = [sweep.intent_id for sweep in sweeps]
+            free = set(await connection.scalars(statements.LOCK_INTENTS, {"ids": ids}))
+            signer = (await connection.execute(statements.LOCK_SIGNER, self._values())).one()
+            if not signer.may_sign or not free:
+                return ()
+            taken = tuple(sweep for sweep in sweeps if sweep.intent_id in free)
+            slot = SweepSlot(signer.next_nonce, taken)
+            await self._hand_out(connection, {slot.nonce: [one.intent_id for one in taken]})
+        return [slot]
+
+    async def unsigned_sweeps(self) -> Sequence[SweepSlot]:
+        async with reading(self._engine) as connection:
+            rows = await connection.execute(sweep_statements.UNSIGNED_SLOTS, self._values())
+        return [
+            SweepSlot(nonce, tuple(_sweep(row) for row in of_slot))
+            for nonce, of_slot in groupby(rows, key=lambda row: int(row.nonce))
+        ]
+
+    async def postpone_sweeps(self, intent_ids: Sequence[object], *, pause: timedelta) -> None:
+        async with transaction(self._engine) as connection:
+            values = {"ids": list(intent_ids), "pause": pause}
+            await connection.execute(sweep_statements.POSTPONE, values)
 
     async def unsigned_slots(self) -> Sequence[Slot]:
         async with reading(self._engine) as connection:
@@ -124,7 +162,7 @@ class PostgresLaneStore:
             if nonces:
                 values = self._values(nonces=nonces)
                 for row in await connection.execute(statements.PAYMENTS_ON, values):
-                    carried[row.nonce].append(_payment(row))
+                    carried[row.nonce].append(replace(_payment(row), sweep_of=row.sweep_of))
         return [_open_slot(row, tuple(carried[row.nonce])) for row in rows]
 
     async def keep_replacement(self, attempt: Attempt, *, epoch: int) -> bool:
@@ -218,6 +256,10 @@ def _open_slot(row: Row, payments: Group) -> OpenSlot:
         payments=payments,
         is_unfounded=row.is_unfounded,
     )
+
+
+def _sweep(row: Row) -> WaitingSweep:
+    return WaitingSweep(row.id, row.sequence_number, row.token, row.failures, row.goes_alone)
 
 
 def _attempt_row(attempt: Attempt) -> Mapping[str, object]:

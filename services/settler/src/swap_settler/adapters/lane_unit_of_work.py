@@ -14,6 +14,7 @@ from swap_runtime.columns import columns
 from swap_runtime.database import Connection, Engine, transaction
 from swap_runtime.leases import require_epoch
 from swap_settler.adapters import lane_statements as statements
+from swap_settler.adapters import sweep_statements
 from swap_settler.adapters.lane_store import LaneName
 from swap_settler.adapters.unit_of_work import PostgresWork
 from swap_settler.lane_ports import ClosedSlot, Owners, Snapshot
@@ -82,6 +83,13 @@ class PostgresLaneWork(PostgresWork):
         await execute(statements.ADD_SIGNER_TRANSACTIONS, {**lane, **sent})
         seen = {"final_number": final.number, "final_hash": final.hash, "witnesses": witnesses}
         await execute(statements.CLOSE_SLOTS, {**lane, "nonces": nonces, **seen})
+        ended = {
+            **sent,
+            "block_number": arrays["block_number"],
+            "block_hash": arrays["block_hash"],
+            "succeeded": [slot.receipt.succeeded and not slot.is_cancel for slot in closed],
+        }
+        await execute(sweep_statements.CLOSE_SWEEPS, {**lane, **ended})
 
     async def add_snapshots(self, snapshots: Sequence[Snapshot], block: Block) -> None:
         rows = [

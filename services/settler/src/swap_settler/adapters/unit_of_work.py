@@ -31,6 +31,7 @@ from swap_settler.adapters.rows import (
     to_swap,
     transition_row,
 )
+from swap_settler.adapters.sweep_work import SweepWork
 from swap_settler.domain.authorization import Authorization
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.inventory import AssetKey, Inventory, assets_moved
@@ -38,7 +39,7 @@ from swap_settler.domain.swap import Deposit, Intent, Method, Swap
 from swap_settler.ports import PaymentKey
 
 
-class PostgresWork:
+class PostgresWork(SweepWork):
     def __init__(self, connection: Connection, consumer: str) -> None:
         self._connection = connection
         self._consumer = consumer
@@ -162,6 +163,7 @@ class PostgresWork:
         dead = [row["id"] for row in in_order if row["state"] == "dead"]
         async with self._connection.together():
             await self._save(statements.UPSERT_SWAPS, saved.values())
+            await self.add_targets(changes)
             await self._save(statements.ADD_TRANSITIONS, [transition_row(c, s) for c, s in swaps])
             await self._save(statements.UPSERT_DEPOSITS, deposits.values())
             await self._save(statements.UPSERT_INTENTS, in_order)
@@ -187,6 +189,7 @@ class PostgresWork:
         touched = await self.lock_inventory(assets_moved(entries))
         moved = await bookings.move_inventory(self._connection, tuple(touched.values()), entries)
         await bookings.book(self._connection, entries)
+        await self.add_sweeps_due(entries)
         return inventory_news(moved, booking[-1])
 
     async def _save(self, statement: Statement, rows: Collection[Values]) -> None:

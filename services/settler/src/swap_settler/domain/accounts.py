@@ -57,8 +57,11 @@ class Account:
 
     @property
     def is_held(self) -> bool:
-        """Whether it can be paid out: the signers' gas money pays nobody."""
-        return self.kind is AccountKind.CUSTODY and self.holder is not Holder.SIGNER
+        """Whether it can be paid out.
+
+        The signers' gas money pays nobody, nor what is not swept to the Treasury yet.
+        """
+        return self.kind is AccountKind.CUSTODY and self.holder is Holder.TREASURY
 
     @property
     def is_owed(self) -> bool:

@@ -9,6 +9,7 @@ from typing import Final
 from swap_domain.lifecycle import Status
 from swap_settler.domain.accounts import LedgerTransaction
 from swap_settler.domain.swap import Deposit, Intent, Leg, Swap
+from swap_settler.domain.targets import DepositTarget
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,7 @@ class Changes:
     refunds_due: tuple[Leg, ...] = ()  # legs of the swap whose refund can be worked out now
     is_requote_due: bool = False  # the quoter is to be asked about what the swap holds now
     completion_due_at: datetime | None = None  # without its refuel, if that has not left by then
+    target: DepositTarget | None = None  # the deposit address of a swap that begins
     halt: Halt | None = None
     trace_id: str | None = None  # of the message that caused it; None for what we do by ourselves
 

@@ -33,6 +33,7 @@ class Payment:
     goes_alone: bool
     payer: str | None = None  # of a gasless deposit: who signed
     call_data: bytes | None = None  # of a gasless deposit: the Paymaster's call, `to_address`
+    sweep_of: int | None = None  # of a sweep: the number of the swap whose address is emptied
 
     @property
     def is_relay(self) -> bool:
@@ -56,11 +57,32 @@ class Slot:
 
 
 @dataclass(frozen=True, slots=True)
+class WaitingSweep:
+    """What the factory is told for one intent."""
+
+    intent_id: UUID
+    sequence_number: int
+    token: str
+    failures: int
+    goes_alone: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SweepSlot:
+    """A nonce that was handed out for sweeps."""
+
+    nonce: int
+    sweeps: tuple[WaitingSweep, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class GasUnits:
     """What one payment takes at the most, by kind; from the catalogue's network."""
 
     pay_native: int
     pay_erc20: int
+    sweep_native: int = 0
+    sweep_erc20: int = 0
 
     def of(self, group: Sequence[Payment], *, native: str) -> int:
         """Return a gas limit for the group; what is not used costs nothing."""

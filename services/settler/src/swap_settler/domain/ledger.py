@@ -45,7 +45,14 @@ def _treasury(network: str, token: str, address: str) -> Account:
     return Account(AccountKind.CUSTODY, network, token, holder=Holder.TREASURY, address=address)
 
 
+def _at_address(network: str, token: str, address: str) -> Account:
+    holder = Holder.DEPOSIT_ADDRESS
+    return Account(AccountKind.CUSTODY, network, token, holder=holder, address=address)
+
+
 def _custody(deposit: Deposit) -> Account:
+    if deposit.method is Method.DEPOSIT_ADDRESS:
+        return _at_address(deposit.network, deposit.token, deposit.to_address)
     return _treasury(deposit.network, deposit.token, deposit.to_address)
 
 
@@ -105,6 +112,27 @@ def matched(swap: Swap, deposit: Deposit) -> LedgerTransaction:
         (_suspense(deposit), deposit.base_units),
         (_source(AccountKind.SWAP_LIABILITY, swap), -deposit.base_units),
         swap_id=swap.id,
+    )
+
+
+def sweep_final(
+    *,
+    sweep_id: UUID,
+    network: str,
+    token: str,
+    from_address: str,
+    base_units: int,
+    block_number: int,
+    treasury: str,
+) -> LedgerTransaction:
+    """What stood at a deposit address is in the Treasury, whoever had it swept."""
+    return _booked(
+        "swept",
+        str(sweep_id),
+        (_treasury(network, token, treasury), base_units),
+        (_at_address(network, token, from_address), -base_units),
+        network=network,
+        block=block_number,
     )
 
 

@@ -16,7 +16,15 @@ from swap_settler.domain import ledger, ledger_refuels
 from swap_settler.domain.accounts import LedgerTransaction
 from swap_settler.domain.changes import NOTHING, Changes
 from swap_settler.domain.settling import Settled, fail, worth
-from swap_settler.domain.swap import FailReason, Intent, IntentKind, IntentState, Leg, Swap
+from swap_settler.domain.swap import (
+    FailReason,
+    Intent,
+    IntentKind,
+    IntentState,
+    Leg,
+    Method,
+    Swap,
+)
 
 
 def cost_of(swap: Swap, *, gas: int, max_fee_per_gas: int, native_decimals: int) -> int:
@@ -72,6 +80,19 @@ def start(swap: Swap, leg: Leg, *, at: datetime, cost: int, paid_id: int) -> Cha
     return Changes(
         swap=after, previous_status=swap.status, intents=(refund,), ledger=tuple(entries)
     )
+
+
+def has_address(swap: Swap) -> bool:
+    """Whether money of the swap came to a deposit address: it has to be swept to be sent."""
+    return any(d.method is Method.DEPOSIT_ADDRESS for d in swap.deposits.values())
+
+
+def is_covered(swap: Swap, leg: Leg, *, available: int) -> bool:
+    """Whether the Treasury can send back what a leg holds without what is not swept yet.
+
+    :param available: what the Treasury holds less all that is owed, this leg's money too.
+    """
+    return available >= 0 or not _held(swap, leg)
 
 
 def _held(swap: Swap, leg: Leg) -> int:

@@ -9,11 +9,12 @@ from swap_domain.lifecycle import Status, Trigger
 from swap_settler.domain import ledger
 from swap_settler.domain.changes import NOTHING, Changes
 from swap_settler.domain.swap import Leg, Swap
+from swap_settler.domain.targets import DepositTarget
 
 
-def begin(swap: Swap) -> Changes:
+def begin(swap: Swap, target: DepositTarget | None = None) -> Changes:
     """Return what it changes that a swap was requested: its first sequence."""
-    return Changes(swap=swap)
+    return Changes(swap=swap, target=target)
 
 
 def set_refund_address(swap: Swap, address: str, *, at: datetime) -> Changes:

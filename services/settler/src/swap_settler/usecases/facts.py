@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
+from types import MappingProxyType
 from typing import Final
 
 from swap_chains.evm.codec import intent_id
+from swap_chains.evm.deposit_addresses import deposit_address
 from swap_chains.evm.memos import memo_number
 from swap_contracts.deposits import DepositChanged
 from swap_contracts.payouts import PayoutChanged
@@ -26,6 +29,8 @@ from swap_settler.domain.swap import (
     Swap,
     Terms,
 )
+from swap_settler.domain.sweeps import SweptFact
+from swap_settler.domain.targets import DepositTarget
 
 MAIN_LEG: Final = "main"
 METHODS: Final = {
@@ -35,6 +40,9 @@ METHODS: Final = {
     "balance_rose": Method.DEPOSIT_ADDRESS,
 }
 FOREIGN_RECEIVER: Final = "foreign_receiver"
+SWEPT: Final = "swept"
+Place = tuple[str, str]  # network and address
+NOWHERE: Final[Mapping[Place, int]] = MappingProxyType({})
 
 
 def paid_id_of(swap: Swap) -> int:
@@ -110,13 +118,25 @@ class Facts:
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
 
-    def deposit(self, body: DepositChanged, *, heard_at: datetime) -> DepositFact:
+    def place(self, body: DepositChanged) -> Place | None:
+        """Return where it came to, if that is no Treasury: perhaps a deposit address."""
+        treasury = self._catalogue.network(body.network).contracts.treasury
+        return None if body.to_address == treasury else (body.network, body.to_address)
+
+    def deposit(
+        self, body: DepositChanged, *, heard_at: datetime, numbers: Mapping[Place, int] = NOWHERE
+    ) -> DepositFact:
         """
+        :param numbers: whose deposit address it is, for those that are one.
         :raises UnknownNetwork: when the catalogue does not name it.
         """
         network = self._catalogue.network(body.network)
-        reason = body.quarantine_reason or _misplaced(body, network)
-        method = METHODS[body.kind]
+        number = numbers.get((body.network, body.to_address))
+        reason, method = body.quarantine_reason, METHODS[body.kind]
+        if number is not None:
+            method = Method.DEPOSIT_ADDRESS
+        else:
+            number, reason = _sequence_number(body), reason or _misplaced(body, network)
         if reason is None and method is Method.DIRECT and _is_funder(network, body.from_address):
             method = Method.FUNDING
         deposit = Deposit(
@@ -137,7 +157,7 @@ class Facts:
             from_address=body.from_address,
             to_address=body.to_address,
             confirmations_required=body.confirmations_required,
-            sequence_number=_sequence_number(body),
+            sequence_number=number,
             memo=body.memo,
             quarantine_reason=reason,
             heard_at=heard_at,
@@ -145,10 +165,43 @@ class Facts:
         return DepositFact(Said(body.state), deposit)
 
     def is_ours(self, deposit: Deposit) -> bool:
-        """Whether it is a catalogue's token in the Treasury: what the ledger can book."""
+        """Whether it is a catalogue's token in our custody: what the ledger can book."""
         network = self._catalogue.network(deposit.network)
         is_known = any(token.address == deposit.token for token in network.tokens)
-        return is_known and deposit.to_address == network.contracts.treasury
+        is_at_address = deposit.method is Method.DEPOSIT_ADDRESS and not deposit.quarantine_reason
+        return is_known and (is_at_address or deposit.to_address == network.contracts.treasury)
+
+    def swept(self, body: DepositChanged) -> SweptFact:
+        assert body.from_address is not None
+        assert body.transaction_hash is not None
+        return SweptFact(
+            id=body.deposit_id,
+            version=body.version,
+            state=body.state,
+            network=body.network,
+            token=body.token,
+            from_address=body.from_address,
+            base_units=int(body.base_units),
+            transaction_hash=body.transaction_hash,
+            block_number=body.block_number,
+            block_hash=body.block_hash,
+            block_time=body.block_time,
+        )
+
+    def target(self, body: SwapRequested) -> DepositTarget | None:
+        """Return the deposit address of a swap that asked for one.
+
+        :raises Unprocessable: when its network has none.
+        """
+        if body.method != Method.DEPOSIT_ADDRESS.value:
+            return None
+        network = self._catalogue.network(body.source.network)
+        addresses = network.contracts.deposit_addresses
+        if addresses is None:
+            raise Unprocessable(f"{network.name} has no deposit addresses")
+        number = body.sequence_number
+        address = deposit_address(addresses.factory, addresses.init_code_hash, number)
+        return DepositTarget(network.name, address, number, body.created_at)
 
     def payout(self, body: PayoutChanged) -> Payout:
         return Payout(
@@ -180,7 +233,7 @@ def _sequence_number(body: DepositChanged) -> int | None:
 
 
 def _misplaced(body: DepositChanged, network: Network) -> str | None:
-    """A swap is credited only with what the Treasury got: no deposit address is assigned yet."""
+    """A swap is credited only with what the Treasury got, or its own deposit address."""
     return None if body.to_address == network.contracts.treasury else FOREIGN_RECEIVER
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
+from swap_contracts.deposits import DepositTargetAssigned
 from swap_contracts.envelope import Envelope
 from swap_contracts.swaps import (
     AuthorizationSubmitted,
@@ -10,10 +11,13 @@ from swap_contracts.swaps import (
     SwapRequest,
     SwapRequested,
 )
+from swap_contracts.topics import DEPOSIT_TARGET_ASSIGNED
 from swap_domain.catalogue import NATIVE, Catalogue
 from swap_runtime.clock import Clock
 from swap_runtime.errors import Unprocessable
+from swap_runtime.outbox import Outgoing
 from swap_settler import observe
+from swap_settler.domain.changes import Changes
 from swap_settler.domain.deposits import attach
 from swap_settler.domain.inventory import AssetKey
 from swap_settler.domain.relaying import submit
@@ -21,7 +25,7 @@ from swap_settler.domain.requests import begin, set_refund_address
 from swap_settler.domain.swap import Deposit, match_key
 from swap_settler.ports import UnitOfWork, Work
 from swap_settler.usecases.announcing import Announcer
-from swap_settler.usecases.facts import paid_id_of, to_swap
+from swap_settler.usecases.facts import Facts, paid_id_of, to_swap
 from swap_settler.usecases.folding import Folding
 from swap_settler.usecases.submissions import to_submitted
 
@@ -42,6 +46,7 @@ class RequestSwaps:
         self._catalogue = catalogue
         self._unit_of_work = unit_of_work
         self._clock = clock
+        self._facts = Facts(catalogue)
         self._announcer = announcer
 
     async def __call__(self, messages: Sequence[Message]) -> None:
@@ -73,7 +78,8 @@ class RequestSwaps:
                 self._submit(folding, message.body, message.trace_id, reverts, now)
             else:
                 self._add(folding, message, waiting, now)
-        await work.flush(folding.changes, self._announcer.outgoing(folding.changes, at=now))
+        outgoing = self._announcer.outgoing(folding.changes, at=now)
+        await work.flush(folding.changes, [*outgoing, *_assigned(folding.changes, at=now)])
         return folding
 
     def _add(
@@ -83,7 +89,7 @@ class RequestSwaps:
         if isinstance(body, SwapRequested):
             if known is None:
                 swap = to_swap(body, at=now, trace_id=message.trace_id)
-                folding.add(begin(swap), trace_id=message.trace_id)
+                folding.add(begin(swap, self._facts.target(body)), trace_id=message.trace_id)
                 self._attach(
                     folding, message, [d for d in waiting if d.match_key == _key(body)], now
                 )
@@ -124,6 +130,25 @@ class RequestSwaps:
         means = folding.means(swap, paid_id=paid_id_of(swap))
         change = attach(swap, deposits, at=now, **means)
         folding.add(change, trace_id=message.trace_id)
+
+
+def _assigned(changes: Iterable[Changes], *, at: datetime) -> Sequence[Outgoing]:
+    """Return what has the watcher look at the deposit addresses of new swaps, for ever."""
+    targets = [(c.target, c.trace_id or "") for c in changes if c.target is not None]
+    return [
+        Outgoing.of(
+            DEPOSIT_TARGET_ASSIGNED,
+            DEPOSIT_TARGET_ASSIGNED.seal(
+                DepositTargetAssigned(
+                    network=target.network, address=target.address, since=target.since
+                ),
+                version=target.address,
+                occurred_at=at,
+                trace_id=trace_id,
+            ),
+        )
+        for target, trace_id in targets
+    ]
 
 
 def _key(body: SwapRequested) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
+from functools import partial
 from typing import TypeVar
 
 from swap_chains.errors import ChainError, ChainUnavailable
@@ -16,6 +17,7 @@ from swap_settler.usecases.close_slots import CloseSlots
 from swap_settler.usecases.rebroadcast import Rebroadcast
 from swap_settler.usecases.replace_stuck import ReplaceStuck
 from swap_settler.usecases.send_payouts import SendPayouts
+from swap_settler.usecases.send_sweeps import SendSweeps
 from swap_settler.usecases.snapshot_treasury import SnapshotTreasury
 
 Result = TypeVar("Result")
@@ -38,7 +40,12 @@ class RunLane:
         check_chain: Callable[[], Awaitable[None]],
         poll_interval: timedelta,
         upkeep_interval: timedelta,
+        sweep: SendSweeps | None = None,
     ) -> None:
+        """
+        :param sweep: nothing where a network has no deposit addresses.
+        """
+        self._sweep = sweep
         self._chain = chain
         self._signer = signer
         self._store = store
@@ -60,6 +67,8 @@ class RunLane:
         while True:
             beat()
             sent = await self._tried(lambda: self._send(epoch=epoch))
+            if self._sweep is not None:
+                await self._tried(partial(self._sweep, epoch=epoch))
             if not sent:
                 await wake.wait(self._poll_interval)
 

@@ -16,7 +16,7 @@ from swap_settler.domain.inventory import AssetKey
 from swap_settler.domain.swap import Deposit, Swap
 from swap_settler.ports import UnitOfWork, Work
 from swap_settler.usecases.announcing import Announcer
-from swap_settler.usecases.facts import Facts, paid_id_of
+from swap_settler.usecases.facts import SWEPT, Facts, paid_id_of
 from swap_settler.usecases.folding import Folding, assets_of
 
 
@@ -60,13 +60,26 @@ class SettleDeposits:
         now = self._clock()
         async with self._unit_of_work() as work:
             fresh = await work.mark_seen([message.message_id for message in messages])
-            heard = [
-                Heard(self._facts.deposit(message.body, heard_at=now), message.trace_id)
-                for message in messages
-                if message.message_id in fresh and message.body.kind not in NO_DEPOSITS
-            ]
+            told = [message for message in messages if message.message_id in fresh]
+            heard = await self._heard(work, told, now)
+            swept = [self._facts.swept(m.body) for m in told if m.body.kind == SWEPT]
+            if swept:
+                await work.save_swept(swept)
             folding = await self._apply(work, heard, now)
         observe.changed(folding.changes)
+
+    async def _heard(
+        self, work: Work, told: Sequence[Envelope[DepositChanged]], now: datetime
+    ) -> Sequence[Heard]:
+        deposits = [message for message in told if message.body.kind not in NO_DEPOSITS]
+        places = {place for m in deposits if (place := self._facts.place(m.body)) is not None}
+        numbers = await work.numbers_at(places)
+        return [
+            Heard(
+                self._facts.deposit(message.body, heard_at=now, numbers=numbers), message.trace_id
+            )
+            for message in deposits
+        ]
 
     async def _apply(self, work: Work, heard: Sequence[Heard], now: datetime) -> Folding:
         await work.lock_keys({one.key for one in heard})

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
+from typing import Final
 
 from swap_chains.errors import ChainError
 from swap_chains.ports import ChainReader
@@ -10,12 +12,16 @@ from swap_domain.catalogue import Network
 from swap_runtime.clock import Clock
 from swap_runtime.crashpoint import crashpoint
 from swap_settler import observe
-from swap_settler.domain.refunds import cost_of, start
+from swap_settler.domain.inventory import AssetKey
+from swap_settler.domain.refunds import cost_of, has_address, is_covered, start
 from swap_settler.domain.swap import Swap
 from swap_settler.ports import DueRefund, DueRefunds, UnitOfWork
 from swap_settler.usecases.announcing import Announcer
 from swap_settler.usecases.facts import refund_id_of
 from swap_settler.usecases.folding import Folding
+
+# What is to be sent back may stand at its deposit address still.
+SWEEP_PAUSE: Final = timedelta(seconds=1)
 
 
 class StartRefunds:
@@ -61,9 +67,17 @@ class StartRefunds:
         now = self._clock()
         async with self._unit_of_work() as work:
             swaps = await work.lock_swaps_by_id({one.swap_id for one in due})
-            folding = Folding(swaps, {})
+            unswept = [swap for swap in swaps.values() if has_address(swap)]
+            inventory = await work.lock_inventory({_source(swap) for swap in unswept})
+            folding = Folding(swaps, inventory)
+            waiting: list[int] = []
             for one in due:
                 swap = folding.swaps[one.swap_id]
+                if has_address(swap) and not is_covered(
+                    swap, one.leg, available=folding.available(swap.terms.source)
+                ):
+                    waiting.append(one.id)
+                    continue
                 change = start(
                     swap,
                     one.leg,
@@ -72,16 +86,24 @@ class StartRefunds:
                     paid_id=refund_id_of(swap, one.leg),
                 )
                 folding.add(change, trace_id=swap.terms.trace_id)
-            await work.drop_refunds_due([one.id for one in due])
+            await work.drop_refunds_due([one.id for one in due if one.id not in waiting])
+            await work.postpone_refunds(waiting, pause=SWEEP_PAUSE)
             await work.flush(folding.changes, self._announcer.outgoing(folding.changes, at=now))
         observe.changed(folding.changes)
 
     def _cost(self, swap: Swap, fee: int) -> int:
         native, gas = self._network.native, self._network.gas
         is_native = swap.terms.source.token == native.address
+        units = gas.pay_native if is_native else gas.pay_erc20
+        if has_address(swap):
+            units += gas.sweep_native if is_native else gas.sweep_erc20
         return cost_of(
             swap,
-            gas=gas.pay_native if is_native else gas.pay_erc20,
+            gas=units,
             max_fee_per_gas=fee,
             native_decimals=native.decimals,
         )
+
+
+def _source(swap: Swap) -> AssetKey:
+    return swap.terms.source.network, swap.terms.source.token

@@ -1,0 +1,175 @@
+"""Every statement about deposit addresses and their sweeps. Arrays in."""
+
+from typing import Final
+
+from swap_runtime.sql import sql
+from swap_settler.adapters.lane_statements import STOPPED
+
+ADD_DEPOSIT_ADDRESSES: Final = sql("""
+INSERT INTO deposit_address (network, address, sequence_number, swap_id)
+SELECT * FROM unnest(CAST(:network AS text[]), CAST(:address AS text[]),
+    CAST(:sequence_number AS bigint[]), CAST(:swap_id AS uuid[]))
+""")
+NUMBERS_AT: Final = sql("""
+SELECT network, address, sequence_number FROM deposit_address
+JOIN unnest(CAST(:networks AS text[]), CAST(:addresses AS text[])) AS asked(network, address)
+    USING (network, address)
+""")
+SAVE_SWEPT: Final = sql("""
+INSERT INTO swept AS known (id, version, state, network, token, from_address, base_units,
+    transaction_hash, block_number, block_hash, block_time)
+SELECT * FROM unnest(
+    CAST(:id AS uuid[]), CAST(:version AS int[]), CAST(:state AS text[]),
+    CAST(:network AS text[]), CAST(:token AS text[]), CAST(:from_address AS text[]),
+    CAST(:base_units AS numeric[]), CAST(:transaction_hash AS text[]),
+    CAST(:block_number AS bigint[]), CAST(:block_hash AS text[]),
+    CAST(:block_time AS timestamptz[]))
+ON CONFLICT (id) DO UPDATE SET version = excluded.version, state = excluded.state,
+    block_number = excluded.block_number, block_hash = excluded.block_hash,
+    block_time = excluded.block_time
+WHERE known.version < excluded.version
+RETURNING id
+""")
+# A transaction of ours that swept something is in a block, with all that it was to sweep.
+SWEEPS_MINED: Final = sql("""
+UPDATE intent SET state = CASE WHEN heard.is_mined THEN 'mined' ELSE 'broadcast' END,
+    transaction_hash = CASE WHEN heard.is_mined THEN heard.transaction_hash END,
+    block_number = CASE WHEN heard.is_mined THEN heard.block_number END,
+    block_hash = CASE WHEN heard.is_mined THEN heard.block_hash END,
+    block_time = CASE WHEN heard.is_mined THEN heard.block_time END
+FROM unnest(CAST(:transaction_hash AS text[]), CAST(:is_mined AS boolean[]),
+        CAST(:block_number AS bigint[]), CAST(:block_hash AS text[]),
+        CAST(:block_time AS timestamptz[]))
+    AS heard(transaction_hash, is_mined, block_number, block_hash, block_time)
+JOIN attempt ON attempt.transaction_hash = heard.transaction_hash
+JOIN slot_intent AS carried ON (carried.network, carried.signer, carried.nonce)
+    = (attempt.network, attempt.signer, attempt.nonce)
+WHERE intent.id = carried.intent_id AND intent.kind = 'sweep'
+    AND intent.state IN ('assigned', 'broadcast', 'mined')
+""")
+# A sweep that a reorg took leaves what it moved at its address.
+ADD_SWEEPS_DUE: Final = sql("""
+INSERT INTO sweep_due (network, address, token)
+SELECT DISTINCT * FROM unnest(
+    CAST(:network AS text[]), CAST(:address AS text[]), CAST(:token AS text[]))
+ON CONFLICT (network, address, token) DO UPDATE SET due_at = least(sweep_due.due_at, now())
+""")
+UNBOOKED: Final = sql("""
+SELECT id, swept.network, swept.token, from_address, base_units, block_number,
+    coalesce((SELECT balance FROM account WHERE kind = 'custody'
+        AND (account.network, account.token, account.address)
+            = (swept.network, swept.token, swept.from_address)
+        AND swap_id IS NULL AND deposit_id IS NULL), 0) AS booked
+FROM swept WHERE state = 'confirmed' AND NOT is_booked
+ORDER BY swept.network, block_number, id LIMIT :limit FOR UPDATE OF swept SKIP LOCKED
+""")
+MARK_BOOKED: Final = sql("UPDATE swept SET is_booked = true WHERE id = ANY(CAST(:ids AS uuid[]))")
+# Confirmed once the ledger has everything up to its block: what it swept is booked.
+CONFIRM_SWEEPS: Final = sql("""
+UPDATE intent SET state = 'confirmed', confirmed_at = now()
+FROM ledger_cursor AS passed, receipt
+WHERE intent.kind = 'sweep' AND intent.state = 'mined'
+    AND passed.network = intent.network AND intent.block_number <= passed.number
+    AND (receipt.network, receipt.transaction_hash)
+        = (intent.network, intent.transaction_hash) AND receipt.status = 1
+""")
+HAS_UNBOOKED: Final = sql("""
+SELECT EXISTS (SELECT FROM swept WHERE state = 'confirmed' AND NOT is_booked)
+    OR EXISTS (SELECT FROM intent WHERE kind = 'sweep' AND state = 'mined')
+""")
+HAS_DUE: Final = sql("""
+SELECT EXISTS (SELECT FROM sweep_due WHERE network = :network AND due_at <= now())
+""")
+LOCK_DUE: Final = sql("""
+SELECT due.network, due.address, due.token, here.sequence_number,
+    coalesce((SELECT balance FROM account WHERE kind = 'custody'
+        AND (account.network, account.token, account.address)
+            = (due.network, due.token, due.address)
+        AND account.swap_id IS NULL AND account.deposit_id IS NULL), 0)
+    - coalesce((SELECT sum(base_units) FROM swept WHERE state <> 'reverted' AND NOT is_booked
+        AND (swept.network, swept.from_address, swept.token)
+            = (due.network, due.address, due.token)), 0) AS base_units,
+    EXISTS (SELECT FROM sweep JOIN intent ON intent.id = sweep.intent_id
+        WHERE (sweep.network, sweep.address, sweep.token) = (due.network, due.address, due.token)
+            AND intent.state NOT IN ('dead', 'confirmed')) AS is_out,
+    CASE WHEN swap.source_token = due.token THEN swap.source_decimals END AS decimals,
+    swap.quote ->> 'source_usd_e18' AS token_usd_e18,
+    swap.quote ->> 'source_native_usd_e18' AS native_usd_e18
+FROM sweep_due AS due
+JOIN deposit_address AS here USING (network, address)
+JOIN swap ON swap.id = here.swap_id
+WHERE due.network = :network AND due.due_at <= now()
+ORDER BY due.due_at LIMIT :limit FOR UPDATE OF due SKIP LOCKED
+""")
+ADD_SWEEPS: Final = sql("""
+INSERT INTO sweep (intent_id, network, address, token, sequence_number)
+SELECT * FROM unnest(CAST(:intent_id AS uuid[]), CAST(:network AS text[]),
+    CAST(:address AS text[]), CAST(:token AS text[]), CAST(:sequence_number AS bigint[]))
+""")
+DROP_DUE: Final = sql("""
+DELETE FROM sweep_due
+USING unnest(CAST(:network AS text[]), CAST(:address AS text[]), CAST(:token AS text[]))
+    AS gone(network, address, token)
+WHERE (sweep_due.network, sweep_due.address, sweep_due.token)
+    = (gone.network, gone.address, gone.token)
+""")
+POSTPONE_DUE: Final = sql("""
+UPDATE sweep_due SET due_at = now() + :pause
+FROM unnest(CAST(:network AS text[]), CAST(:address AS text[]), CAST(:token AS text[]))
+    AS later(network, address, token)
+WHERE (sweep_due.network, sweep_due.address, sweep_due.token)
+    = (later.network, later.address, later.token)
+""")
+POSTPONE_REFUNDS: Final = sql("""
+UPDATE refund_due SET due_at = now() + :pause WHERE id = ANY(CAST(:ids AS bigint[]))
+""")
+
+# The lane
+WAITING: Final = sql(f"""
+SELECT intent.id, intent.token, intent.failures, intent.goes_alone, sweep.sequence_number
+FROM intent JOIN sweep ON sweep.intent_id = intent.id
+WHERE intent.network = :network AND intent.state = 'reserved' AND intent.due_at <= now()
+    AND NOT {STOPPED}
+ORDER BY intent.due_at, intent.id LIMIT :limit
+""")
+# A crash between the slot and its signed bytes leaves these; the same slot is used again.
+UNSIGNED_SLOTS: Final = sql(f"""
+SELECT slot.nonce, intent.id, intent.token, intent.failures, intent.goes_alone,
+       sweep.sequence_number
+FROM nonce_slot AS slot
+JOIN slot_intent USING (network, signer, nonce)
+JOIN intent ON intent.id = slot_intent.intent_id AND intent.state = 'assigned'
+JOIN sweep ON sweep.intent_id = intent.id
+WHERE (slot.network, slot.signer) = (:network, :signer) AND slot.closed_at IS NULL
+    AND NOT EXISTS (SELECT 1 FROM attempt WHERE (attempt.network, attempt.signer, attempt.nonce)
+        = (slot.network, slot.signer, slot.nonce))
+    AND NOT {STOPPED}
+ORDER BY slot.nonce, intent.id
+""")
+# Nothing is lost that is not swept: it is tried again, ever more rarely, and for ever.
+POSTPONE: Final = sql("""
+UPDATE intent SET failures = failures + 1, goes_alone = true,
+    due_at = now() + :pause * (1 << least(failures, 10))
+WHERE id = ANY(CAST(:ids AS uuid[])) AND kind = 'sweep' AND state = 'reserved'
+""")
+# A slot that did what it is for has swept all of its addresses, or found nothing there any more.
+CLOSE_SWEEPS: Final = sql("""
+UPDATE intent SET
+    state = CASE WHEN closed.succeeded THEN 'mined' ELSE 'reserved' END,
+    slot_at = CASE WHEN closed.succeeded THEN slot_at END,
+    transaction_hash = CASE WHEN closed.succeeded THEN closed.transaction_hash END,
+    block_number = CASE WHEN closed.succeeded THEN closed.block_number END,
+    block_hash = CASE WHEN closed.succeeded THEN closed.block_hash END,
+    failures = failures + CASE WHEN closed.succeeded THEN 0 ELSE 1 END,
+    goes_alone = goes_alone OR NOT closed.succeeded,
+    due_at = CASE WHEN closed.succeeded THEN due_at
+        ELSE now() + interval '2 seconds' * (1 << least(failures, 10)) END
+FROM unnest(CAST(:nonce AS bigint[]), CAST(:transaction_hash AS text[]),
+        CAST(:block_number AS bigint[]), CAST(:block_hash AS text[]),
+        CAST(:succeeded AS boolean[]))
+    AS closed(nonce, transaction_hash, block_number, block_hash, succeeded)
+JOIN slot_intent AS carried ON (carried.network, carried.signer, carried.nonce)
+    = (:network, :signer, closed.nonce)
+WHERE intent.id = carried.intent_id AND intent.kind = 'sweep'
+    AND intent.state IN ('assigned', 'broadcast', 'mined')
+""")

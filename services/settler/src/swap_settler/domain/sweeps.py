@@ -1,0 +1,127 @@
+"""What stands at deposit addresses on its way to the Treasury. Pure.
+
+A sweep moves our own money: no swap waits for it, none is told of it. What it costs was charged
+with the quote, or is with a refund.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import NAMESPACE_URL, UUID, uuid5
+
+from swap_domain.money import Rounding, convert
+from swap_settler.domain.accounts import LedgerTransaction
+from swap_settler.domain.ledger import sweep_final
+from swap_settler.domain.swap import Intent, IntentKind, IntentState
+
+
+@dataclass(frozen=True, slots=True)
+class DueSweep:
+    """One token at one address that may be worth sweeping."""
+
+    network: str
+    address: str
+    token: str
+    sequence_number: int
+    base_units: int  # what the ledger has there, and no sweep that was seen has taken
+    is_out: bool  # a sweep of it is on its way
+    decimals: int | None  # of the swap's source token; None for another, which nobody has priced
+    token_usd_e18: int
+    native_usd_e18: int
+
+    def is_worth(self, *, gas: int, max_fee_per_gas: int, native_decimals: int) -> bool:
+        """Whether it is worth more than the gas of its sweep, at the prices of its swap's quote."""
+        if self.decimals is None:
+            return False
+        cost = convert(
+            gas * max_fee_per_gas,
+            numerator=self.native_usd_e18 * 10**self.decimals,
+            denominator=self.token_usd_e18 * 10**native_decimals,
+            rounding=Rounding.UP,
+        )
+        return self.base_units > cost
+
+
+@dataclass(frozen=True, slots=True)
+class SweptFact:
+    """The factory's log, as far as it got."""
+
+    id: UUID
+    version: int
+    state: str
+    network: str
+    token: str
+    from_address: str
+    base_units: int
+    transaction_hash: str
+    block_number: int
+    block_hash: str
+    block_time: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Unbooked:
+    """A final sweep that the ledger does not have, and what the ledger has at its address."""
+
+    id: UUID
+    network: str
+    token: str
+    from_address: str
+    base_units: int
+    block_number: int
+    booked_base_units: int
+
+
+def order(due: DueSweep, *, treasury: str, at: datetime) -> Intent:
+    """Return the intent that empties an address of a token."""
+    return Intent(
+        id=uuid5(NAMESPACE_URL, f"sweep/{due.network}/{due.address}/{due.token}/{at.isoformat()}"),
+        paid_id=None,
+        swap_id=None,
+        deposit_id=None,
+        kind=IntentKind.SWEEP,
+        network=due.network,
+        token=due.token,
+        to_address=treasury,
+        base_units=due.base_units,
+        charged_base_units=0,
+        usd_micros=0,
+        state=IntentState.RESERVED,
+        due_at=at,
+        created_at=at,
+    )
+
+
+def bookable(
+    final: Sequence[Unbooked], *, treasuries: dict[str, str]
+) -> tuple[tuple[UUID, ...], tuple[LedgerTransaction, ...]]:
+    """Return which final sweeps can be booked now, with their bookings.
+
+    One that took what is not credited yet waits for the credit: both are final, in either order.
+    """
+    left: Counter[tuple[str, str, str]] = Counter()
+    for swept in final:
+        left[swept.network, swept.from_address, swept.token] = swept.booked_base_units
+    ids: list[UUID] = []
+    entries: list[LedgerTransaction] = []
+    for swept in final:
+        place = swept.network, swept.from_address, swept.token
+        if swept.base_units > left[place]:
+            continue
+        left[place] -= swept.base_units
+        ids.append(swept.id)
+        entries.append(
+            sweep_final(
+                sweep_id=swept.id,
+                network=swept.network,
+                token=swept.token,
+                from_address=swept.from_address,
+                base_units=swept.base_units,
+                block_number=swept.block_number,
+                treasury=treasuries[swept.network],
+            )
+        )
+    return tuple(ids), tuple(entries)

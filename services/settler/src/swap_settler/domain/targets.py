@@ -1,0 +1,16 @@
+"""Where a swap's own money may come to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class DepositTarget:
+    """The deposit address of a swap."""
+
+    network: str
+    address: str
+    sequence_number: int
+    since: datetime

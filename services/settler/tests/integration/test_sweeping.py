@@ -1,0 +1,404 @@
+"""Sweeps on a real Postgres and a chain in memory: emptied once, booked once, whatever dies."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from datetime import timedelta
+
+import pytest
+
+from services.settler.tests.integration.lane_worlds import opened_world
+from services.settler.tests.lane_world import (
+    FUNDER,
+    PAYOUT,
+    REQUESTED,
+    SOURCE,
+    World,
+    a_deposit,
+    a_funding,
+    a_recipient,
+    a_rise,
+    a_sweep,
+    address_of,
+)
+from swap_domain.catalogue import NATIVE
+from swap_runtime.sql import sql
+from swap_settler.usecases import book_sweeps, order_sweeps, send_sweeps
+
+pytestmark = pytest.mark.connected
+
+STATUSES = "SELECT status FROM swap ORDER BY sequence_number"
+SWEEPS = "SELECT state, failures FROM intent WHERE kind = 'sweep' ORDER BY created_at, id"
+CUSTODY = "SELECT holder, address, balance FROM account WHERE kind = 'custody' AND balance <> 0"
+
+
+class Killed(BaseException):
+    """Stands for the end of the process."""
+
+
+@pytest.fixture
+async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
+    migrated("chain_watcher")
+    async with opened_world(migrated("settler"), SOURCE) as world:
+        await world.settle(a_funding(10**24))
+        yield world
+
+
+def killed_at(monkeypatch: pytest.MonkeyPatch, point: str) -> None:
+    def crashpoint(name: str) -> None:
+        if name == point:
+            monkeypatch.undo()
+            raise Killed(name)
+
+    for module in (send_sweeps, order_sweeps, book_sweeps):
+        monkeypatch.setattr(module, "crashpoint", crashpoint)
+
+
+async def funded(world: World, *numbers: int) -> None:
+    await world.addressed(*numbers)
+    for number in numbers:
+        await world.arrives(number)
+
+
+async def the_only_hash(world: World) -> str:
+    [attempt] = await world.rows("SELECT transaction_hash FROM attempt")
+    return str(attempt.transaction_hash)
+
+
+async def custody(world: World) -> dict[tuple[str, str], int]:
+    """Return what the ledger has on the source network."""
+    rows = await world.rows(f"{CUSTODY} AND network = '{SOURCE}'")
+    return {(row.holder, row.address): int(row.balance) for row in rows}
+
+
+async def swept_and_told(world: World, *numbers: int) -> None:
+    """Mine the sweep that is out, and tell the settler that it is final."""
+    told = await the_only_hash(world)
+    world.chain.mine()
+    await world.settle(*(a_sweep(n, transaction_hash=told) for n in numbers))
+
+
+class TestACrash:
+    @pytest.mark.parametrize(
+        "point",
+        [
+            pytest.param("settler.before_order_sweep", id="S1"),
+            pytest.param("settler.after_slot_sweep", id="S2"),
+            pytest.param("settler.after_sign_sweep", id="S3"),
+            pytest.param("settler.before_send_sweep", id="S4"),
+            pytest.param("settler.after_send_sweep", id="S5"),
+            pytest.param("settler.before_book_sweep", id="booking"),
+        ],
+    )
+    async def test_ends_in_one_sweep_on_one_slot_that_is_booked_once(
+        self, world: World, monkeypatch: pytest.MonkeyPatch, point: str
+    ) -> None:
+        await funded(world, 1, 2, 3)
+
+        async def swept() -> None:
+            await world.sweep()
+            await world.rebroadcast()
+            await swept_and_told(world, 1, 2, 3)
+            await world.book_sweeps()
+
+        killed_at(monkeypatch, point)
+        with pytest.raises(Killed):
+            await swept()
+        await swept()
+
+        assert [world.held_at(n) for n in (1, 2, 3)] == [0, 0, 0]
+        [slots] = await world.rows("SELECT count(*) FROM nonce_slot")
+        assert slots.count == 1
+        booked = await custody(world)
+        assert sum(booked.values()) == 3 * REQUESTED
+        assert {holder for holder, _ in booked} == {"treasury"}
+
+
+class TestASweep:
+    async def test_is_ordered_when_money_is_credited_and_no_swap_waits_for_it(
+        self, world: World
+    ) -> None:
+        await funded(world, 1)
+        assert await world.rows(STATUSES) == [("ls_transfer_pending",)]
+        assert await custody(world) == {("deposit_address", address_of(1)): REQUESTED}
+
+        await world.sweep()
+
+        assert await world.rows(SWEEPS) == [("broadcast", 0)]
+        [sequence] = await world.rows("SELECT max(sequence) AS n FROM swap_transition")
+        assert sequence.n == 2  # requested, credited: of a sweep nobody is told
+
+    async def test_is_not_to_be_paid_out_before_it_is_final(self, world: World) -> None:
+        await funded(world, 1)
+        before = await world.rows(f"SELECT * FROM inventory WHERE network = '{SOURCE}'")
+        assert [int(row.held_base_units) for row in before] == [0]
+
+        await world.sweep()
+        told = await the_only_hash(world)
+        world.chain.mine()
+        await world.settle(a_sweep(1, transaction_hash=told, state="seen", version=1))
+        await world.book_sweeps()
+        assert await world.rows(SWEEPS) == [("mined", 0)]
+        assert ("deposit_address", address_of(1)) in await custody(world)
+
+        await world.settle(a_sweep(1, transaction_hash=told))
+        await world.book_sweeps()
+        after = await world.rows(f"SELECT * FROM inventory WHERE network = '{SOURCE}'")
+        assert [int(row.held_base_units) for row in after] == [REQUESTED]
+
+    async def test_is_confirmed_once_the_ledger_has_passed_it(self, world: World) -> None:
+        await funded(world, 1)
+        await world.sweep()
+        await swept_and_told(world, 1)
+        world.chain.mine(5)
+        await world.close_slots()
+        await world.book_sweeps()
+        assert await world.rows(SWEEPS) == [("mined", 0)]
+
+        async with world.engine.begin() as connection:
+            await connection.execute(
+                sql("INSERT INTO ledger_cursor (network, number) VALUES (:n, 100)"),
+                {"n": SOURCE},
+            )
+        await world.settle(a_rise(1, nth=7, base_units="1"))  # something is there to look at
+        await world.book_sweeps()
+        assert await world.rows(SWEEPS) == [("confirmed", 0)]
+
+    async def test_takes_many_addresses_with_one_transaction(self, world: World) -> None:
+        numbers = range(1, 31)
+        await funded(world, *numbers)
+
+        await world.sweep()
+        world.chain.mine()
+
+        [attempts] = await world.rows("SELECT count(*) FROM attempt")
+        assert attempts.count == 1
+        assert sum(world.held_at(n) for n in numbers) == 0
+
+    async def test_of_what_is_not_worth_its_gas_waits(self, world: World) -> None:
+        await world.addressed(1, 2)
+        await world.arrives(1, 10**9)
+        await world.arrives(2)
+
+        await world.sweep()
+        world.chain.mine()
+
+        assert (world.held_at(1), world.held_at(2)) == (10**9, 0)
+        [due] = await world.rows("SELECT address, due_at > now() AS waits FROM sweep_due")
+        assert (due.address, due.waits) == (address_of(1), True)
+
+    async def test_that_is_worked_out_by_many_is_ordered_once(self, world: World) -> None:
+        await funded(world, *range(1, 11))
+
+        await asyncio.gather(*(world.order_sweeps() for _ in range(4)))
+
+        assert await world.rows(SWEEPS) == [("reserved", 0)] * 10
+
+    async def test_of_what_comes_while_one_is_out_is_another(self, world: World) -> None:
+        await funded(world, 1)
+        await world.sweep()
+        await world.arrives(1, 2 * REQUESTED, nth=1)
+        await world.sweep()
+        assert await world.rows(SWEEPS) == [("broadcast", 0)]
+
+        # The first takes both: it empties the address when it is mined.
+        told = await the_only_hash(world)
+        world.chain.mine()
+        await world.settle(a_sweep(1, 3 * REQUESTED, transaction_hash=told))
+        await world.book_sweeps()
+
+        assert await custody(world) == {("treasury", world_treasury(world)): 3 * REQUESTED}
+        await world.sweep()
+        [attempts] = await world.rows("SELECT count(*) FROM attempt")
+        assert attempts.count == 1
+
+    async def test_w24_by_somebody_else_is_booked_and_not_repeated(self, world: World) -> None:
+        await funded(world, 1)
+        foreign = "0x" + "ee" * 32
+        await world.settle(a_sweep(1, transaction_hash=foreign, state="seen", version=1))
+
+        await world.sweep()
+        await world.settle(a_sweep(1, transaction_hash=foreign))
+        await world.book_sweeps()
+
+        assert await world.rows(SWEEPS) == []
+        assert await custody(world) == {("treasury", world_treasury(world)): REQUESTED}
+
+    async def test_w24_that_finds_nothing_any_more_is_over(self, world: World) -> None:
+        await funded(world, 1)
+        await world.order_sweeps()
+        world.chain.give(address_of(1), NATIVE, -REQUESTED)  # somebody was first
+
+        await world.sweep()
+        world.chain.mine(5)
+        await world.close_slots()
+
+        assert await world.rows(SWEEPS) == [("mined", 0)]
+
+    async def test_that_is_final_before_its_deposit_is_credited_waits_for_the_credit(
+        self, world: World
+    ) -> None:
+        await world.addressed(1)
+        foreign = "0x" + "ee" * 32
+        await world.settle(a_sweep(1, transaction_hash=foreign))
+        await world.book_sweeps()
+        assert await custody(world) == {}
+
+        await world.arrives(1)
+        await world.book_sweeps()
+
+        assert await custody(world) == {("treasury", world_treasury(world)): REQUESTED}
+
+    async def test_that_a_reorg_takes_is_ordered_again(self, world: World) -> None:
+        await funded(world, 1)
+        foreign = "0x" + "ee" * 32
+        await world.settle(a_sweep(1, transaction_hash=foreign, state="seen", version=1))
+        await world.sweep()
+        assert await world.rows(SWEEPS) == []
+
+        await world.settle(a_sweep(1, transaction_hash=foreign, state="reverted", version=2))
+        await world.sweep()
+
+        assert await world.rows(SWEEPS) == [("broadcast", 0)]
+
+    async def test_s22_that_is_refused_waits_alone_and_holds_up_nobody(self, world: World) -> None:
+        await funded(world, 1, 2)
+        world.chain.refuse(address_of(1))
+
+        await world.sweep()
+        world.chain.mine()
+
+        assert (world.held_at(1), world.held_at(2)) == (REQUESTED, 0)
+        assert sorted(await world.rows(SWEEPS)) == [("broadcast", 0), ("reserved", 1)]
+
+    async def test_s23_that_reverts_is_tried_again_in_another_slot(self, world: World) -> None:
+        await funded(world, 1)
+        await world.sweep()
+        world.chain.refuse(address_of(1))
+        world.chain.mine(8)
+        await world.close_slots()
+        assert await world.rows(SWEEPS) == [("reserved", 1)]
+
+        world.chain.refuse(address_of(1), refuses=False)
+        async with world.engine.begin() as connection:
+            await connection.execute(sql("UPDATE intent SET due_at = now()"))
+        await world.sweep()
+        world.chain.mine()
+
+        assert world.held_at(1) == 0
+        [slots] = await world.rows("SELECT count(*) FROM nonce_slot")
+        assert slots.count == 2
+
+    async def test_s13_that_is_stuck_is_offered_more_for_and_sweeps_the_same(
+        self, world: World
+    ) -> None:
+        await funded(world, 1, 2)
+        await world.sweep()
+        replace = world.replacing()
+        await replace(epoch=world.epoch)
+        world.chain.base_fee *= 2  # what is out is not mined for that
+        world.chain.mine(3)
+
+        assert await replace(epoch=world.epoch) == 1
+        world.chain.mine()
+
+        assert [world.held_at(n) for n in (1, 2)] == [0, 0]
+        assert await world.rows("SELECT DISTINCT nonce FROM attempt") == [(0,)]
+
+    async def test_s18_that_is_cancelled_is_tried_in_another_slot(self, world: World) -> None:
+        await funded(world, 1)
+        await world.sweep()
+        replace = world.replacing(dwell=timedelta(0))
+        await replace(epoch=world.epoch)
+        world.chain.base_fee *= 2
+        world.chain.mine(3)
+        assert await replace(epoch=world.epoch) == 1
+        world.chain.mine(8)
+        await world.close_slots()
+
+        assert await world.rows(SWEEPS) == [("reserved", 1)]
+        assert world.held_at(1) == REQUESTED
+
+
+class TestDeposits:
+    async def test_w22_of_another_token_stay_in_suspense_at_their_address(
+        self, world: World
+    ) -> None:
+        await world.addressed(1)
+        usdc = next(t for t in world.catalogue.network(SOURCE).tokens if not t.is_native)
+
+        await world.settle(
+            a_rise(1, kind="token_transfer", token=usdc.address, transaction_hash="0x" + "aa" * 32)
+        )
+
+        assert await world.rows(STATUSES) == [("user_transfer_pending",)]
+        [kept] = await world.rows("SELECT -balance AS units FROM account WHERE kind = 'suspense'")
+        assert int(kept.units) == REQUESTED
+        assert await custody(world) == {("deposit_address", address_of(1)): REQUESTED}
+        await world.sweep()
+        assert await world.rows(SWEEPS) == []
+
+    async def test_from_a_funder_are_the_swaps(self, world: World) -> None:
+        await world.addressed(1)
+
+        await world.settle(a_rise(1, from_address=FUNDER))
+
+        assert await world.rows(STATUSES) == [("ls_transfer_pending",)]
+
+    async def test_w23_after_the_end_go_back_on_their_own_leg(self, world: World) -> None:
+        await world.addressed(1, refund=True)
+        await world.arrives(1)
+        await world.arrives(1, nth=1)
+        assert await world.rows(STATUSES) == [("ls_transfer_pending",)]
+
+        await world.sweep()
+        told = await the_only_hash(world)
+        world.chain.mine()
+        await world.settle(a_sweep(1, 2 * REQUESTED, transaction_hash=told))
+        await world.book_sweeps()
+        await world.starting_refunds()()
+        await world.send_everything()
+        world.chain.mine()
+
+        network = world.catalogue.network(SOURCE)
+        cost = (network.gas.pay_native + network.gas.sweep_native) * (await fee(world))
+        assert world.paid(1) == REQUESTED - cost
+
+    async def test_that_go_back_wait_for_what_is_not_swept(self, world: World) -> None:
+        await world.addressed(1, 2, refund=True)
+        await world.arrives(1)
+        await world.arrives(2)
+        await world.arrives(2, nth=1)
+        await world.starting_refunds()()
+        assert await world.rows("SELECT id FROM intent WHERE kind = 'refund'") == []
+        [due] = await world.rows("SELECT due_at > now() AS waits FROM refund_due")
+        assert due.waits
+
+        await world.settle(
+            a_deposit(
+                99,
+                base_units=str(10**20),
+                kind="native_received",
+                from_address=FUNDER,
+                sequence_number=None,
+            )
+        )
+        async with world.engine.begin() as connection:
+            await connection.execute(sql("UPDATE refund_due SET due_at = now()"))
+        await world.starting_refunds()()
+        assert len(await world.rows("SELECT id FROM intent WHERE kind = 'refund'")) == 1
+
+    async def test_are_paid_out_on_the_other_side(self, world: World) -> None:
+        await funded(world, 1)
+
+        [intent] = await world.rows("SELECT to_address, base_units FROM intent")
+        assert (intent.to_address, int(intent.base_units)) == (a_recipient(1), PAYOUT)
+
+
+def world_treasury(world: World) -> str:
+    return world.catalogue.network(SOURCE).contracts.treasury
+
+
+async def fee(world: World) -> int:
+    return (await world.reader.fees()).max_fee_per_gas
