@@ -297,7 +297,7 @@ class TestASweep:
         await world.sweep()
         replace = world.replacing()
         await replace(epoch=world.epoch)
-        world.chain.base_fee *= 2  # what is out is not mined for that
+        world.chain.base_fee *= 4  # what is out is not mined for that
         world.chain.mine(3)
 
         assert await replace(epoch=world.epoch) == 1
@@ -311,7 +311,7 @@ class TestASweep:
         await world.sweep()
         replace = world.replacing(dwell=timedelta(0))
         await replace(epoch=world.epoch)
-        world.chain.base_fee *= 2
+        world.chain.base_fee *= 4
         world.chain.mine(3)
         assert await replace(epoch=world.epoch) == 1
         world.chain.mine(8)
