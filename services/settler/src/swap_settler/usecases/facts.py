@@ -17,6 +17,7 @@ from swap_contracts.swaps import SwapRequested
 from swap_domain.catalogue import Catalogue, Network
 from swap_domain.lifecycle import Status
 from swap_domain.money import Asset
+from swap_runtime.errors import Unprocessable
 from swap_settler.domain.facts import DepositFact, Payout, Said
 from swap_settler.domain.swap import (
     Deposit,
