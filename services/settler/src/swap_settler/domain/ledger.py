@@ -115,27 +115,6 @@ def matched(swap: Swap, deposit: Deposit) -> LedgerTransaction:
     )
 
 
-def sweep_final(
-    *,
-    sweep_id: UUID,
-    network: str,
-    token: str,
-    from_address: str,
-    base_units: int,
-    block_number: int,
-    treasury: str,
-) -> LedgerTransaction:
-    """What stood at a deposit address is in the Treasury, whoever had it swept."""
-    return _booked(
-        "swept",
-        str(sweep_id),
-        (_treasury(network, token, treasury), base_units),
-        (_at_address(network, token, from_address), -base_units),
-        network=network,
-        block=block_number,
-    )
-
-
 # Deposits of a swap
 
 

@@ -13,8 +13,13 @@ from datetime import datetime
 from uuid import NAMESPACE_URL, UUID, uuid5
 
 from swap_domain.money import Rounding, convert
-from swap_settler.domain.accounts import LedgerTransaction
-from swap_settler.domain.ledger import sweep_final
+from swap_settler.domain.accounts import (
+    Account,
+    AccountKind,
+    Holder,
+    LedgerTransaction,
+    Posting,
+)
 from swap_settler.domain.swap import Intent, IntentKind, IntentState
 
 
@@ -113,15 +118,20 @@ def bookable(
             continue
         left[place] -= swept.base_units
         ids.append(swept.id)
-        entries.append(
-            sweep_final(
-                sweep_id=swept.id,
-                network=swept.network,
-                token=swept.token,
-                from_address=swept.from_address,
-                base_units=swept.base_units,
-                block_number=swept.block_number,
-                treasury=treasuries[swept.network],
-            )
-        )
+        entries.append(booking(swept, treasuries[swept.network]))
     return tuple(ids), tuple(entries)
+
+
+def booking(swept: Unbooked, treasury: str) -> LedgerTransaction:
+    """What stood at a deposit address is in the Treasury, whoever had it swept."""
+
+    def custody(holder: Holder, address: str) -> Account:
+        return Account(
+            AccountKind.CUSTODY, swept.network, swept.token, holder=holder, address=address
+        )
+
+    gained = Posting(custody(Holder.TREASURY, treasury), swept.base_units)
+    left = Posting(custody(Holder.DEPOSIT_ADDRESS, swept.from_address), -swept.base_units)
+    return LedgerTransaction(
+        "swept", f"swept/{swept.id}", None, swept.network, swept.block_number, (gained, left)
+    )
