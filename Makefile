@@ -14,7 +14,7 @@ MONEY := libs/domain/src libs/contracts/src $(wildcard services/*/src/*/domain)
 PACKAGES := swap_contracts swap_domain swap_chains swap_runtime swap_api swap_quoter \
 	swap_chain_watcher swap_settler swap_notifier swapctl swap_stack swap_compose swap_sdk
 GENERATORS := tools/generate_states.py tools/generate_messages.py tools/generate_env_example.py \
-	tools/generate_sdk.py
+	tools/generate_sdk.py tools/generate_errors.py
 
 PYTEST := $(BIN)/python -m pytest --quiet
 
@@ -43,7 +43,7 @@ clean:  ## End the stack and remove its data
 	@if [ -x $(BIN)/python ]; then $(STACK) clean; fi
 
 ##@ Test
-test: install check test-evm test-unit test-integration test-e2e test-faults  ## Everything
+test: install check lint-openapi test-sdk test-evm test-unit test-integration test-e2e test-faults  ## Everything
 
 # What failed is run once more, so that one slow moment of the machine does not end a long run. A test
 # that passes only then is flaky, stands in the output as such, and is to be mended.
@@ -71,6 +71,10 @@ test-stack: install  ## make up and make down, from nothing, again, interrupted,
 test-kill: install  ## Fifty swaps while services are killed for a minute (KILL_SECONDS, KILL_SEED)
 	KILL_SECONDS=$(or $(KILL_SECONDS),60) $(PYTEST) -rP tests/e2e/faults/test_kill.py
 
+test-sdk: install-python install-sdk openapi  ## The clients against the service (TypeScript; Python is in the others)
+	cd sdk/typescript && npm run --silent build
+	$(PYTEST) services/api/tests/integration/test_clients.py
+
 test-evm: install-evm  ## The contracts: units, fuzz, invariants, artifacts, gas
 	cd evm && npm run --silent artifacts:check && npm test --silent && npm run --silent gas:check && npm run --silent trees && npm run --silent format:check
 
@@ -87,6 +91,12 @@ lint: install-python  ## ruff, its format, and the lints of our own
 	$(BIN)/python tools/thin_handlers.py services
 	$(BIN)/python tools/commit_in_runtime.py $(wildcard services/*/src libs/*/src)
 	$(BIN)/python tools/small_files.py libs services cli sdk deploy tests tools evm/src evm/test
+
+lint-openapi: install-sdk openapi  ## The OpenAPI document, by Spectral and Redocly: no warning passes
+	cd sdk/typescript && npm run --silent lint:openapi
+
+openapi: install-python
+	$(BIN)/python tools/generate_openapi.py .cache/openapi.json
 
 types: install-python  ## mypy --strict
 	$(BIN)/mypy $(PACKAGES:%=-p %)
@@ -114,8 +124,11 @@ install-python:
 install-evm:
 	@$(BOOTSTRAP) evm
 
+install-sdk:
+	@$(BOOTSTRAP) sdk
+
 lock:  ## Rewrite requirements.lock
 	$(BIN)/uv lock
 	$(BIN)/uv export --quiet --all-packages --all-groups --no-emit-workspace --format requirements-txt -o requirements.lock
 
-.PHONY: help demo up down swap clean test test-unit test-integration test-e2e test-faults test-stack test-kill test-evm bench check lint types layers words generated generate install install-python install-evm lock
+.PHONY: help demo up down swap clean test test-unit test-integration test-e2e test-faults test-stack test-kill test-evm bench check lint types layers words generated generate install install-python install-evm install-sdk lint-openapi openapi test-sdk lock

@@ -141,6 +141,16 @@ class EndpointDisabled(TypedDict):
     endpoint: DisabledEndpoint
 
 
+class ErrorFacts(TypedDict):
+    code: str
+    http_status: int
+    retryable: bool
+    who_must_act: Literal["caller", "user", "operator"]
+    money_at_risk: bool
+    meaning: str
+    doc_url: str
+
+
 class Oauth(TypedDict):
     authorize_url: str
     connect_url: str

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+import os
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 from api_factories import a_body
@@ -12,6 +16,7 @@ from swap_runtime.asgi import AsgiServer
 from swap_sdk import ApiError, AsyncClient
 
 pytestmark = pytest.mark.connected
+TYPESCRIPT = Path(__file__).parents[4] / "sdk/typescript"
 
 
 @pytest.fixture
@@ -83,3 +88,28 @@ class TestPythonClient:
                 await swaps.swap(mine.json()["data"]["swap"]["id"])
 
         assert caught.value.code == "NOT_FOUND"
+
+
+class TestTypeScriptClient:
+    @pytest.mark.skipif(
+        not (TYPESCRIPT / "build/test").exists(), reason="`make test-sdk` builds it first"
+    )
+    async def test_passes_its_own_tests_against_the_service(self, api: Harness, url: str) -> None:
+        told = {
+            "SWAP_URL": url,
+            "SWAP_KEY": (await api.an_app()).key,
+            "SWAP_BODY": json.dumps(a_body(amount=1.5)),
+        }
+
+        node = await asyncio.create_subprocess_exec(
+            "node",
+            "--test",
+            "build/test/",
+            cwd=TYPESCRIPT,
+            env={**os.environ, **told},
+            stdout=asyncio.subprocess.PIPE,
+        )
+        said, _ = await node.communicate()
+
+        assert node.returncode == 0, said.decode()
+        assert b"# skipped 0" in said

@@ -379,6 +379,18 @@ class HealthModel(PublicModel):
     status: Literal["ok"]
 
 
+class ErrorFactsModel(PublicModel):
+    """One code of `GET /errors`."""
+
+    code: str
+    http_status: int
+    retryable: bool
+    who_must_act: Literal["caller", "user", "operator"]
+    money_at_risk: bool
+    meaning: str
+    doc_url: str
+
+
 class ApiErrorModel(PublicModel):
     code: str
     message: str

@@ -6,17 +6,33 @@ together. It is loaded when the document is first asked for.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Final, Generic, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Generic, TypeVar, get_args
 
 import orjson
 from pydantic import BaseModel
 
 from swap_api.domain.keys import Scope
+from swap_api.http.descriptions import (
+    ABOUT,
+    ANY_TAG,
+    DISABLED,
+    ENDPOINTS,
+    PARAMETERS,
+    TAGS,
+    WEBHOOK,
+)
 from swap_api.http.endpoints import API, Endpoint, Endpoints
+from swap_api.http.errors import Errors
+from swap_api.http.examples import example_of, refusal_example
 from swap_api.http.parameters import Parameters
 from swap_contracts.public.errors import ERRORS, ErrorCode
-from swap_contracts.public.models import ApiErrorModel
+from swap_contracts.public.models import (
+    ApiErrorModel,
+    EndpointDisabledModel,
+    SwapStatus,
+    WebhookPayloadModel,
+)
 
 Data = TypeVar("Data")
 KEYED: Final = (
@@ -35,17 +51,20 @@ PATH_VALUES: Final = {
     "swapId": {"type": "string", "format": "uuid"},
     "transactionHash": {"type": "string"},
 }
-ERROR_EXAMPLE: Final = {
-    "data": None,
-    "error": {
-        "code": "VALIDATION_ERROR",
-        "message": "amount: must be a number",
-        "metadata": {
-            "field_errors": {"amount": "must be a number"},
-            "request_id": "0c7e8f0a5c1b4b0f9d0c3a4e8a1d2f6b",
-            "doc_url": "/docs/errors#validation-error",
-        },
-    },
+CONTACT: Final = {
+    "name": "Whoever runs this deployment",
+    "url": "https://swaps.example",
+    "email": "swaps@swaps.example",
+}
+LICENSE: Final = {"name": "MIT", "url": "https://opensource.org/license/mit"}
+JSON: Final = "application/json"
+EVENTS: Final = tuple(f"swap.{status}" for status in (*get_args(SwapStatus), "updated"))
+NOTICE: Final = "endpoint.disabled"
+WEBHOOK_HEADERS: Final = {
+    "webhook-event-type": "What happened",
+    "webhook-id": "The message: the same in every attempt",
+    "webhook-timestamp": "When this attempt was made, in Unix seconds",
+    "webhook-signature": "`v1,` and a signature, one for each secret that is valid now",
 }
 
 
@@ -70,12 +89,18 @@ def openapi_document(endpoints: Endpoints, *, key_headers: Sequence[str], versio
     app = FastAPI(
         title="Swap API",
         version=version,
-        description="Moves value between networks. Every answer is an envelope of data and error.",
+        summary="Swaps between networks, funded by the user, paid out by the service",
+        description=ABOUT,
+        license_info=LICENSE,
         openapi_url=None,
     )
     for endpoint in endpoints.all:
         _describe(app, endpoint)
+    _describe_webhooks(app)
     document = app.openapi()
+    document["info"]["contact"] = CONTACT
+    document["tags"] = _tags(document)
+    _show_examples(document, endpoints)
     schemes = {
         f"ApiKey{n or ''}": {"type": "apiKey", "in": "header", "name": name}
         for n, name in enumerate(key_headers)
@@ -97,35 +122,132 @@ def _describe(app: Any, endpoint: Endpoint) -> None:
         operation_id=endpoint.handler.__name__,
         summary=endpoint.summary,
         tags=[endpoint.path.removeprefix(API).split("/")[1]],
-        description=WHO_MAY[endpoint.scope],
+        description=_prose(endpoint),
         response_model=Envelope.__class_getitem__(endpoint.answers),
-        responses=_refusals(endpoint),
+        responses=_answers(endpoint),
         openapi_extra=_extra(endpoint),
     )
 
 
-def _refusals(endpoint: Endpoint) -> dict[int | str, dict[str, Any]]:
-    by_status: dict[int | str, list[ErrorCode]] = {}
+def _codes(endpoint: Endpoint) -> Mapping[int, Sequence[ErrorCode]]:
+    """Return what an endpoint refuses with, by HTTP status."""
+    by_status: dict[int, list[ErrorCode]] = {}
     for code in dict.fromkeys((*KEYED, *endpoint.refuses)):
         by_status.setdefault(ERRORS[code].http_status, []).append(code)
+    return by_status
+
+
+def _answers(endpoint: Endpoint) -> dict[int | str, dict[str, Any]]:
     refusals: dict[int | str, dict[str, Any]] = {
         status: {
             "model": ErrorEnvelope,
             "description": " ".join(f"`{code}`: {ERRORS[code].meaning}" for code in codes),
-            "content": {"application/json": {"example": ERROR_EXAMPLE}},
         }
-        for status, codes in by_status.items()
+        for status, codes in _codes(endpoint).items()
     }
     headers = {
         name: {"description": meaning, "schema": {"type": "string"}}
         for name, meaning in endpoint.headers.items()
     }
-    return {**refusals, **({200: {"headers": headers}} if headers else {})}
+    success: dict[str, Any] = {"description": "What was asked for."}
+    if headers:
+        success["headers"] = headers
+    return {200: success, **refusals}
+
+
+def _refusal_examples(codes: Sequence[ErrorCode]) -> dict[str, Any]:
+    errors = Errors()
+    return {
+        code.value: {
+            "summary": ERRORS[code].meaning,
+            "value": refusal_example(code, errors.doc_url(code)),
+        }
+        for code in codes
+    }
+
+
+def _show_examples(document: dict[str, Any], endpoints: Endpoints) -> None:
+    """Put an example to every answer. FastAPI would leave out every null in it."""
+    for endpoint in endpoints.all:
+        answers = document["paths"][endpoint.path][endpoint.method.lower()]["responses"]
+        data = example_of(endpoint.answers)
+        answers["200"]["content"][JSON]["example"] = {"data": data, "error": None}
+        for status, codes in _codes(endpoint).items():
+            answers[str(status)]["content"][JSON]["examples"] = _refusal_examples(codes)
+    for name, operations in document["webhooks"].items():
+        model = EndpointDisabledModel if name == NOTICE else WebhookPayloadModel
+        operations["post"]["requestBody"]["content"][JSON]["example"] = example_of(model)
+
+
+def _prose(endpoint: Endpoint) -> str:
+    said = ENDPOINTS.get(f"{endpoint.method} {endpoint.path}", f"{endpoint.summary}.")
+    return f"{said} {WHO_MAY[endpoint.scope]}"
+
+
+def _tags(document: Mapping[str, Any]) -> list[dict[str, str]]:
+    used = {
+        tag
+        for part in ("paths", "webhooks")
+        for operations in document[part].values()
+        for operation in operations.values()
+        for tag in operation["tags"]
+    }
+    return [{"name": tag, "description": TAGS.get(tag, ANY_TAG)} for tag in sorted(used)]
+
+
+def _describe_webhooks(app: Any) -> None:
+    """Add what is pushed: one entry for each type, all signed in the same way."""
+    kinds = [(name, WebhookPayloadModel, WEBHOOK) for name in EVENTS]
+    for name, model, prose in [*kinds, (NOTICE, EndpointDisabledModel, DISABLED)]:
+
+        async def pushed(body: Any) -> None:
+            raise NotImplementedError
+
+        pushed.__annotations__["body"] = model
+        extra = {
+            "parameters": _webhook_headers(),
+            "security": [],
+        }
+        app.webhooks.add_api_route(
+            name,
+            pushed,
+            methods=["POST"],
+            operation_id=name.replace(".", "_"),
+            summary=f"`{name}`",
+            description=prose,
+            tags=["webhooks"],
+            status_code=204,
+            responses={
+                204: {"description": "Written down; it is not sent again."},
+                400: {"description": "Not genuine. It is sent again later, as after any failure."},
+                410: {"description": "Send nothing more: the endpoint is disabled."},
+            },
+            openapi_extra=extra,
+        )
+
+
+def _webhook_headers() -> list[dict[str, Any]]:
+    return [
+        {
+            "name": name,
+            "in": "header",
+            "required": True,
+            "description": meaning,
+            "schema": {"type": "string"},
+        }
+        for name, meaning in WEBHOOK_HEADERS.items()
+    ]
 
 
 def _extra(endpoint: Endpoint) -> dict[str, Any]:
     parameters = [
-        {"name": name, "in": "path", "required": True, "schema": schema}
+        {
+            "name": name,
+            "in": "path",
+            "required": True,
+            "description": PARAMETERS[name],
+            "schema": schema,
+        }
         for name, schema in PATH_VALUES.items()
         if f"{{{name}}}" in endpoint.path
     ]
@@ -160,7 +282,7 @@ def _query(model: type[Parameters]) -> list[dict[str, Any]]:
             "name": name,
             "in": "query",
             "required": name in required,
-            **({"description": text} if (text := member.pop("description", None)) else {}),
+            "description": member.pop("description", None) or PARAMETERS.get(name, name),
             "schema": member,
         }
         for name, member in schema["properties"].items()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from swap_api.domain.keys import Scope
 from swap_api.domain.rate_limits import Kind
@@ -28,6 +28,7 @@ from swap_contracts.public.errors import ErrorCode
 from swap_contracts.public.models import (
     DepositActionItemModel,
     DetailedQuoteModel,
+    ErrorFactsModel,
     ExchangeModel,
     HealthModel,
     LedgerTransactionModel,
@@ -42,7 +43,6 @@ from swap_contracts.public.models import (
     TransactionStatusModel,
 )
 
-ERROR_LIST: Final = list[dict[str, Any]]
 PRICE_REFUSALS: Final = (
     ErrorCode.ROUTE_NOT_FOUND_ERROR,
     ErrorCode.LESS_THAN_MIN_ERROR,
@@ -234,7 +234,9 @@ def _pricing(pricing: PricingEndpoints) -> list[Endpoint]:
                 ErrorCode.UNSUPPORTED_MEDIA_TYPE,
             ),
         ),
-        Endpoint("GET", f"{API}/errors", pricing.errors, "List every error code", ERROR_LIST),
+        Endpoint(
+            "GET", f"{API}/errors", pricing.errors, "List every error code", list[ErrorFactsModel]
+        ),
         Endpoint(
             "GET",
             f"{API}/health",

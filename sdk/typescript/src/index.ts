@@ -1,0 +1,144 @@
+// The client of the swap service: typed from its OpenAPI document, with retries.
+//
+//   const swaps = createSwapClient({ baseUrl: "https://swaps.example", apiKey: "svc_live_…" });
+//   const created = await unwrap(swaps.POST("/api/v2/swaps", { body: { … } }));
+
+import createClient, { type Client, type Middleware } from "openapi-fetch";
+
+import type { components, paths } from "./schema.js";
+
+export type { components, paths };
+export type PreparedSwap = components["schemas"]["PreparedSwapModel"];
+export type WebhookPayload = components["schemas"]["WebhookPayloadModel"];
+export type SwapClient = Client<paths>;
+
+export interface SwapClientOptions {
+  baseUrl: string;
+  apiKey: string;
+  /** Where the deployment gave the header another name. */
+  keyHeader?: string;
+  retries?: Partial<Retries>;
+  fetch?: (request: Request) => Promise<Response>;
+}
+
+export interface Retries {
+  attemptsMax: number;
+  firstPauseMs: number;
+  longestPauseMs: number;
+}
+
+const RETRIES: Retries = { attemptsMax: 4, firstPauseMs: 200, longestPauseMs: 10_000 };
+const AWAY = new Set([429, 500, 502, 503, 504]);
+const IN_PROGRESS = "IDEMPOTENCY_KEY_IN_PROGRESS";
+// To ask again does not help before somebody pays for a swap, or pays out again.
+const NOT_BY_WAITING = new Set(["TOO_MANY_PENDING_SWAPS", "PAYOUTS_PAUSED"]);
+
+interface Told {
+  code: string;
+  message: string;
+  metadata: Record<string, unknown>;
+}
+
+/** The service said no; `code` says why. */
+export class SwapApiError extends Error {
+  readonly code: string;
+  readonly httpStatus: number;
+  readonly metadata: Record<string, unknown>;
+
+  constructor(httpStatus: number, told: Told) {
+    super(`${told.code}: ${told.message}`);
+    this.name = "SwapApiError";
+    this.code = told.code;
+    this.httpStatus = httpStatus;
+    this.metadata = told.metadata;
+  }
+
+  /** What to name to whoever runs the service. */
+  get requestId(): string | undefined {
+    const id = this.metadata["request_id"];
+    return typeof id === "string" ? id : undefined;
+  }
+}
+
+/** Return a client whose calls are typed by path and method. */
+export function createSwapClient(options: SwapClientOptions): SwapClient {
+  const send = options.fetch ?? ((request: Request) => fetch(request));
+  const retries = { ...RETRIES, ...options.retries };
+  const client = createClient<paths>({
+    baseUrl: options.baseUrl,
+    headers: { [options.keyHeader ?? "X-SVC-APIKEY"]: options.apiKey },
+    fetch: (request) => insisting(request, send, retries),
+  });
+  client.use(idempotent);
+  return client;
+}
+
+/** Return the data of an answer.
+ *  @throws SwapApiError when the service said no. */
+export async function unwrap<Data>(
+  answer: Promise<{ data?: { data: Data }; error?: unknown; response: Response }>,
+): Promise<Data> {
+  const { data, error, response } = await answer;
+  if (data !== undefined) return data.data;
+  throw new SwapApiError(response.status, toldBy(error, response));
+}
+
+// One key for all attempts of a call: whatever gets lost on the way, there is one swap.
+const idempotent: Middleware = {
+  onRequest({ request }) {
+    if (request.method === "POST" && !request.headers.has("Idempotency-Key")) {
+      request.headers.set("Idempotency-Key", crypto.randomUUID());
+    }
+    return request;
+  },
+};
+
+async function insisting(
+  request: Request,
+  send: (request: Request) => Promise<Response>,
+  retries: Retries,
+): Promise<Response> {
+  for (let attempt = 1; ; attempt++) {
+    const isLast = attempt >= retries.attemptsMax;
+    let answer: Response | undefined;
+    try {
+      answer = await send(request.clone());
+    } catch (error) {
+      if (isLast) throw error;
+    }
+    if (answer !== undefined && (isLast || !(await mayPass(answer)))) return answer;
+    const pause = pauseAfter(attempt, answer, retries);
+    if (answer !== undefined && pause > retries.longestPauseMs) return answer;
+    await new Promise((resolve) => setTimeout(resolve, pause));
+  }
+}
+
+async function mayPass(answer: Response): Promise<boolean> {
+  if (answer.ok) return false;
+  const code = await codeOf(answer);
+  if (NOT_BY_WAITING.has(code)) return false;
+  return AWAY.has(answer.status) || code === IN_PROGRESS;
+}
+
+async function codeOf(answer: Response): Promise<string> {
+  try {
+    return ((await answer.clone().json()) as { error: Told }).error.code;
+  } catch {
+    return "";
+  }
+}
+
+function pauseAfter(attempt: number, answer: Response | undefined, retries: Retries): number {
+  const asked = Number(answer?.headers.get("retry-after") ?? Number.NaN);
+  const planned = Math.min(retries.firstPauseMs * 2 ** (attempt - 1), retries.longestPauseMs);
+  return Number.isFinite(asked)
+    ? Math.max(asked * 1000, planned)
+    : planned * (0.5 + Math.random() / 2);
+}
+
+function toldBy(content: unknown, response: Response): Told {
+  const told = (content as { error?: Told } | undefined)?.error;
+  if (told?.code !== undefined) return { ...told, metadata: told.metadata ?? {} };
+  const message = `${response.status} from something that is not the service`;
+  return { code: "UNREACHABLE", message, metadata: {} };
+}

@@ -1,0 +1,102 @@
+"""What the OpenAPI document says about the service, its parts and its endpoints, in prose."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+ABOUT: Final = """
+Moves value between networks: ask for a quote, create a swap, let the user fund it as the deposit
+actions say, and be told by webhook when it was paid out.
+
+Every answer is an envelope of `data` and `error`; one of the two is null. Amounts that decide
+something are in base units, as text; the doubles beside them are for showing. Moments are RFC 3339.
+Every answer carries `X-Request-Id`, and answers to a key `RateLimit-Limit`, `RateLimit-Remaining`
+and `RateLimit-Reset`.
+""".strip()
+
+TAGS: Final[Mapping[str, str]] = {
+    "swaps": "Create swaps, read them, and see what is to be done next.",
+    "transaction_status": "How far a transaction is.",
+    "quote": "What a swap costs and brings. Nothing is kept of it.",
+    "limits": "How little and how much a route takes.",
+    "detailed_quote": "What a route costs between which amounts.",
+    "swap_rate": "What a route costs, for clients of the first version.",
+    "networks": "The networks and tokens of this deployment.",
+    "sources": "What a swap can start from.",
+    "destinations": "What a swap can end at.",
+    "source_exchanges": "Exchanges to fund a swap from.",
+    "exchange_withdrawal_networks": "Where exchanges withdraw to.",
+    "errors": "Every code that an error can have.",
+    "health": "Whether the process answers.",
+    "webhooks": "What is pushed to an app's endpoints.",
+}
+ANY_TAG: Final = "Beyond the usual."
+
+# By method and path. An endpoint without an entry is described by its summary.
+ENDPOINTS: Final[Mapping[str, str]] = {
+    "POST /api/v2/swaps": (
+        "Creates a swap at the price of now, and says how to fund it. With an `Idempotency-Key` "
+        "the same request is answered with the same swap for 24 hours, however often it is sent."
+    ),
+    "GET /api/v2/swaps": (
+        "Lists the app's swaps; a publishable key must name an `address`. Expired ones are left "
+        "out unless asked for. Past the end the list is empty."
+    ),
+    "GET /api/v2/swaps/internal": (
+        "As the list of swaps, with `addresses` in place of `address`, and empty without one."
+    ),
+    "GET /api/v2/swaps/{swapId}": (
+        "Reads one swap as it is now. Somebody else's swap is answered like an unknown one. "
+        "The `ETag` changes when the answer does: send it back as `If-None-Match`, and what has "
+        "not changed is answered with 304 and no body."
+    ),
+    "GET /api/v2/swaps/by_transaction_hash/{transactionHash}": (
+        "Finds the app's swap by its deposit, payout, refuel or refund, whatever the case of the "
+        "hash. With what is to be done next."
+    ),
+    "GET /api/v2/swaps/{swapId}/deposit_actions": (
+        "Lists every step that the user has to go, each with its status. Only the step to go now "
+        "carries what to send or to sign."
+    ),
+    "POST /api/v2/swaps/{swapId}/refund_address": (
+        "Names the address that the money goes back to if the swap cannot be completed. Once given "
+        "it stays."
+    ),
+    "GET /api/v2/quote": (
+        "Prices a swap: what arrives, what it costs, how long it takes. Nothing is reserved."
+    ),
+    "GET /api/v2/limits": "Says between which amounts a swap of this route can be created now.",
+    "GET /api/v2/networks": (
+        "Lists every network with its tokens, its public nodes and its explorer."
+    ),
+    "GET /api/v2/errors": (
+        "Lists every code with its HTTP status, whether asking again may help, and who must act."
+    ),
+    "GET /api/v2/health": "Answers from the process alone, whatever is away behind it.",
+}
+
+PARAMETERS: Final[Mapping[str, str]] = {
+    "swapId": "The id of the swap.",
+    "transactionHash": "The hash of one of the swap's transactions.",
+    "source_address": "The wallet that will pay, where that is known.",
+    "destination_address": "Who is paid.",
+    "exclude_deposit_actions": "Leave `deposit_actions` empty.",
+    "statuses": "Only swaps in one of these statuses; repeated or comma-joined.",
+    "include_expired": "Also swaps that nobody paid for.",
+    "reference_id": "Only swaps with this label.",
+    "created_after": "Only swaps created after this moment.",
+    "created_before": "Only swaps created before this moment.",
+    "page": "Which page, from 1.",
+    "page_size": "How many a page has.",
+}
+
+WEBHOOK: Final = """
+Sent for every change of a swap's status; to endpoints that ask for it also for progress inside one,
+as `swap.updated`. The type is in the header `webhook-event-type`. The bytes are signed as Standard
+Webhooks and Svix do, under both families of header names; every attempt has the same id and the
+same bytes. Answer 2xx within 15 seconds, once it is written down.
+""".strip()
+DISABLED: Final = """
+Sent to the other endpoints of the app that asked for notices, when an endpoint is disabled.
+""".strip()

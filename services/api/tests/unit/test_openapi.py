@@ -1,0 +1,75 @@
+"""The OpenAPI document: whatever it shows is true to the models."""
+
+from __future__ import annotations
+
+from typing import Any, get_type_hints
+
+import orjson
+import pytest
+from pydantic import TypeAdapter
+
+from swap_api.http.endpoints import Endpoint
+from swap_api.http.examples import example_of
+from swap_api.http.openapi import EVENTS, openapi_document
+from swap_api.http.table import endpoints
+from swap_contracts.public.errors import ERRORS, ErrorCode
+from swap_contracts.public.models import EndpointDisabledModel, WebhookPayloadModel
+
+ROOMS: dict[str, Any] = {
+    name: room for name, room in get_type_hints(endpoints).items() if name != "return"
+}
+TABLE = endpoints(**ROOMS)
+
+
+@pytest.fixture(scope="module")
+def document() -> Any:
+    made = openapi_document(TABLE, key_headers=["X-SVC-APIKEY", "X-OTHER-APIKEY"], version="1")
+    return orjson.loads(made)
+
+
+class TestExamples:
+    @pytest.mark.parametrize("endpoint", TABLE.all, ids=lambda e: f"{e.method} {e.path}")
+    def test_are_what_the_model_takes(self, endpoint: Endpoint) -> None:
+        TypeAdapter(endpoint.answers).validate_python(example_of(endpoint.answers))
+
+    @pytest.mark.parametrize("model", [WebhookPayloadModel, EndpointDisabledModel])
+    def test_of_webhooks_are_what_the_model_takes(self, model: Any) -> None:
+        model.model_validate(example_of(model))
+
+    def test_stand_at_every_answer(self, document: Any) -> None:
+        without = [
+            (path, method, status)
+            for path, operations in document["paths"].items()
+            for method, operation in operations.items()
+            for status, answer in operation["responses"].items()
+            if not {"example", "examples"} & set(answer["content"]["application/json"])
+        ]
+
+        assert without == []
+
+    def test_of_refusals_are_the_codes_that_have_the_status(self, document: Any) -> None:
+        for operations in document["paths"].values():
+            for operation in operations.values():
+                for status, answer in operation["responses"].items():
+                    for code in answer["content"]["application/json"].get("examples", {}):
+                        assert ERRORS[ErrorCode(code)].http_status == int(status)
+
+
+class TestDocument:
+    def test_takes_any_of_the_key_headers_and_none_where_none_is_asked_for(
+        self, document: Any
+    ) -> None:
+        assert document["security"] == [{"ApiKey": []}, {"ApiKey1": []}]
+        assert document["paths"]["/api/swap_rate"]["post"]["security"] == []
+
+    def test_lists_every_webhook(self, document: Any) -> None:
+        assert set(document["webhooks"]) == {*EVENTS, "endpoint.disabled"}
+        assert "swap.completed" in EVENTS
+        pushed = document["webhooks"]["swap.completed"]["post"]
+        assert {one["name"] for one in pushed["parameters"]} >= {"webhook-id", "webhook-signature"}
+
+    def test_describes_every_parameter_and_operation(self, document: Any) -> None:
+        operations = [o for one in document["paths"].values() for o in one.values()]
+
+        assert all(operation["description"] for operation in operations)
+        assert all(p["description"] for o in operations for p in o.get("parameters", ()))
