@@ -10,7 +10,7 @@ from datetime import timedelta
 import aiohttp
 
 from swap_chains.evm.check import Derivation, check_chain
-from swap_chains.evm.codec import checksum_address
+from swap_chains.evm.keys import Key
 from swap_chains.evm.reader import EvmReader
 from swap_chains.evm.rpc import Rpc
 from swap_chains.evm.sender import EvmSender
@@ -20,6 +20,7 @@ from swap_runtime.leases import Lease
 from swap_runtime.service import Service
 from swap_runtime.supervision import Beat
 from swap_settler import observe
+from swap_settler.adapters.keys import open_keys
 from swap_settler.adapters.lane_store import LaneName, PostgresLaneStore
 from swap_settler.adapters.lane_unit_of_work import PostgresLaneUnitOfWork
 from swap_settler.domain.lane import GasAlarm, GasUnits, Retries
@@ -53,10 +54,10 @@ class Chain:
 
     @classmethod
     def of(
-        cls, network: Network, urls: tuple[str, ...], key: str, session: aiohttp.ClientSession
+        cls, network: Network, urls: tuple[str, ...], key: Key, session: aiohttp.ClientSession
     ) -> Chain:
         rpc = open_rpc(network, urls, session)
-        sender = EvmSender(rpc, chain_id=network.chain_id, private_key=key)
+        sender = EvmSender(rpc, chain_id=network.chain_id, key=key)
         return cls(network, rpc, open_reader(network, rpc), sender)
 
     async def check(self) -> None:
@@ -113,10 +114,7 @@ def add_lanes(
     announcer: Announcer,
 ) -> None:
     """Add a lane for every signer of the catalogue whose key this process was given."""
-    keys = {
-        checksum_address(address): key.get_secret_value()
-        for address, key in group.signer_keys.items()
-    }
+    keys = open_keys(group, session, clock=service.clock)
     for network in networks.values():
         for signer in network.signers:
             if signer not in keys:

@@ -6,13 +6,36 @@ from datetime import timedelta
 
 from pydantic import Field, SecretStr
 
-from swap_runtime.settings import ServiceGroup, SharedSettings
+from swap_runtime.settings import Group, ServiceGroup, SharedSettings
+
+
+class KmsGroup(Group):
+    """AWS KMS, for those signers whose keys are there."""
+
+    region: str = ""
+    url: str = Field(default="", description="Where it answers; that of the region by default")
+    access_key_id: str = ""
+    secret_access_key: SecretStr = SecretStr("")
+    session_token: SecretStr = SecretStr("")
+    timeout: timedelta = Field(
+        default=timedelta(seconds=3), description="How long one signature may take"
+    )
 
 
 class SettlerGroup(ServiceGroup):
     signer_keys: dict[str, SecretStr] = Field(
         {}, description="Private keys of the catalogue's signers, by address: JSON"
     )
+    signer_keystores: dict[str, str] = Field(
+        {}, description="Encrypted keystore files of signers, by address: JSON"
+    )
+    keystore_password: SecretStr = Field(
+        SecretStr(""), description="What all of the keystore files are opened with"
+    )
+    signer_kms_keys: dict[str, str] = Field(
+        {}, description="Keys of signers in AWS KMS (id or ARN), by address: JSON"
+    )
+    kms: KmsGroup = KmsGroup()
     expiry_interval: timedelta = Field(
         timedelta(seconds=1), description="How often deadlines are looked at"
     )

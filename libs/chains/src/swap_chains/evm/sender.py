@@ -6,12 +6,14 @@ import asyncio
 from collections.abc import Collection, Sequence
 from typing import Any, Final
 
-from eth_account import Account
-from eth_account.signers.local import LocalAccount
+from eth_account._utils.legacy_transactions import encode_transaction
+from eth_account.typed_transactions.typed_transaction import TypedTransaction
 
 from swap_chains.errors import ChainError, ChainUnavailable, NodeRefused
-from swap_chains.evm.codec import keccak
+from swap_chains.evm.codec import WORD, keccak
+from swap_chains.evm.keys import Key, LocalKey
 from swap_chains.evm.rpc import Node, Request, Rpc
+from swap_chains.evm.signatures import FIRST_V
 from swap_chains.ports import (
     Broadcast,
     Call,
@@ -26,16 +28,18 @@ _DYNAMIC_FEE_TRANSACTION: Final = 2
 
 
 class EvmSender:
-    """A ChainSender that holds its key in memory and shows it to nobody."""
+    """A ChainSender that spends with one key, wherever that is kept."""
 
-    def __init__(self, rpc: Rpc, *, chain_id: int, private_key: str) -> None:
+    def __init__(
+        self, rpc: Rpc, *, chain_id: int, private_key: str = "", key: Key | None = None
+    ) -> None:
+        """
+        :param private_key: to be kept in memory, where no other key is given.
+        :raises ValueError: when that is none.
+        """
         self._rpc = rpc
         self._chain_id = chain_id
-        # eth_account's own repr shows nothing, but a bad key would stand in its error.
-        try:
-            self._account: LocalAccount = Account.from_key(private_key)
-        except Exception:
-            raise ValueError(f"the key for {rpc.network} is no private key") from None
+        self._key = key or LocalKey(private_key)
 
     def __repr__(self) -> str:
         return f"EvmSender({self.network}, {self.address})"
@@ -46,7 +50,7 @@ class EvmSender:
 
     @property
     def address(self) -> str:
-        return str(self._account.address)
+        return self._key.address
 
     async def sign(self, call: Call, *, nonce: int, fees: Fees) -> SignedTransaction:
         fields: dict[str, Any] = {
@@ -60,8 +64,10 @@ class EvmSender:
             "maxFeePerGas": fees.max_fee_per_gas,
             "maxPriorityFeePerGas": fees.max_priority_fee_per_gas,
         }
-        signed = self._account.sign_transaction(fields)
-        raw = bytes(signed.raw_transaction)
+        unsigned = TypedTransaction.from_dict(fields)
+        signature = await self._key.sign(bytes(unsigned.hash()))
+        r, s = (int.from_bytes(signature[n : n + WORD], "big") for n in (0, WORD))
+        raw = bytes(encode_transaction(unsigned, vrs=(signature[-1] - FIRST_V, r, s)))
         return SignedTransaction("0x" + keccak(raw).hex(), raw, nonce)
 
     async def broadcast(self, transactions: Sequence[SignedTransaction]) -> Sequence[Broadcast]:

@@ -11,7 +11,7 @@ from swap_chains.evm.codec import checksum_address, keccak
 SIGNATURE_BYTES: Final = 65
 COMPACT_BYTES: Final = 64
 _ORDER: Final = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
-_FIRST_V: Final = 27
+FIRST_V: Final = 27
 _WORD: Final = 32
 
 
@@ -26,7 +26,7 @@ def normalised(signature: bytes) -> bytes:
     if len(signature) != SIGNATURE_BYTES:
         return signature
     s, v = int.from_bytes(signature[_WORD : 2 * _WORD], "big"), signature[-1]
-    parity = v - _FIRST_V if v >= _FIRST_V else v
+    parity = v - FIRST_V if v >= FIRST_V else v
     if parity not in (0, 1) or not 0 < s < _ORDER:
         return signature
     if s > _ORDER // 2:
@@ -36,9 +36,9 @@ def normalised(signature: bytes) -> bytes:
 
 def recover(digest: bytes, signature: bytes) -> str | None:
     """Return whose key made a normalised signature of a digest; None when nobody's did."""
-    if len(signature) != SIGNATURE_BYTES or signature[-1] - _FIRST_V not in (0, 1):
+    if len(signature) != SIGNATURE_BYTES or signature[-1] - FIRST_V not in (0, 1):
         return None
-    recoverable = signature[:-1] + bytes([signature[-1] - _FIRST_V])
+    recoverable = signature[:-1] + bytes([signature[-1] - FIRST_V])
     try:
         key = PublicKey.from_signature_and_message(recoverable, digest, hasher=None)
     except Exception:  # coincurve raises a bare one
@@ -47,4 +47,4 @@ def recover(digest: bytes, signature: bytes) -> str | None:
 
 
 def _joined(r: bytes, s: int, parity: int) -> bytes:
-    return r + s.to_bytes(_WORD, "big") + bytes([_FIRST_V + parity])
+    return r + s.to_bytes(_WORD, "big") + bytes([FIRST_V + parity])

@@ -1,0 +1,202 @@
+"""Keys in memory, in a file and in KMS: each signs the same transaction, and only for its account.
+
+The KMS here is a stub, because the usual mock hashes what is a hash already. It gives s in either
+half, as the real one does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+from coincurve import PrivateKey
+from eth_account import Account
+
+from swap_chains.errors import KeyUnusable
+from swap_chains.evm.aws_kms import AwsKms, Credentials, KmsKey
+from swap_chains.evm.codec import checksum_address, keccak
+from swap_chains.evm.keys import LocalKey, keystore_key, recoverable
+from swap_chains.evm.rpc import Rpc
+from swap_chains.evm.sender import EvmSender
+from swap_chains.evm.signatures import recover
+from swap_chains.ports import Call, Fees
+
+KEY, OTHER_KEY = "0x" + "4b" * 32, "0x" + "4c" * 32
+ADDRESS = Account.from_key(KEY).address
+ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
+CALL = Call(checksum_address("0x" + "7e" * 20), 5, b"\x01", 100_000)
+FEES = Fees(30, 2)
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+CREDENTIALS = Credentials("AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", "session")
+# What a key of this curve begins with in DER.
+SPKI = bytes.fromhex("3056301006072a8648ce3d020106052b8104000a034200")
+
+
+def der_of(signature: bytes, *, high_s: bool) -> bytes:
+    r, s = (int.from_bytes(signature[n : n + 32], "big") for n in (0, 32))
+    s = max(s, ORDER - s) if high_s else min(s, ORDER - s)
+    parts = b"".join(_integer(number) for number in (r, s))
+    return bytes([0x30, len(parts)]) + parts
+
+
+def _integer(number: int) -> bytes:
+    content = number.to_bytes(number.bit_length() // 8 + 1, "big")
+    return bytes([0x02, len(content)]) + content
+
+
+@dataclass
+class KmsStub:
+    """Signs prehashed digests; every second signature has s in its upper half."""
+
+    key: str = KEY
+    is_refusing: bool = False
+    is_slow: bool = False
+    asked: list[web.Request] = field(default_factory=list)
+    signed: int = 0
+
+    async def answer(self, request: web.Request) -> web.Response:
+        self.asked.append(request)
+        if self.is_slow:
+            await asyncio.sleep(30)
+        if self.is_refusing:
+            return web.json_response({"__type": "ThrottlingException"}, status=400)
+        question = await request.json()
+        key = PrivateKey.from_hex(self.key[2:])
+        if request.headers["X-Amz-Target"] == "TrentService.GetPublicKey":
+            public = SPKI + key.public_key.format(compressed=False)
+            return web.json_response({"PublicKey": base64.b64encode(public).decode()})
+        assert question["MessageType"] == "DIGEST"
+        assert question["SigningAlgorithm"] == "ECDSA_SHA_256"
+        digest = base64.b64decode(question["Message"])
+        signature = key.sign_recoverable(digest, hasher=None)
+        self.signed += 1
+        der = der_of(signature, high_s=self.signed % 2 == 0)
+        return web.json_response({"Signature": base64.b64encode(der).decode()})
+
+
+@pytest.fixture
+async def stub():
+    return KmsStub()
+
+
+@pytest.fixture
+async def kms(stub, session):
+    app = web.Application()
+    app.router.add_post("/", stub.answer)
+    server = TestServer(app)
+    await server.start_server()
+    yield AwsKms(
+        session,
+        region="eu-central-1",
+        credentials=CREDENTIALS,
+        clock=lambda: NOON,
+        url=str(server.make_url("/")),
+        timeout_seconds=0.5,
+    )
+    await server.close()
+
+
+def sender_of(session, **key):
+    rpc = Rpc.to_urls("TESTNET", ["http://127.0.0.1:1"], session, timeout_seconds=1)
+    return EvmSender(rpc, chain_id=31337, **key)
+
+
+class TestAnyKey:
+    async def test_signs_what_eth_account_would(self, session):
+        signed = await sender_of(session, private_key=KEY).sign(CALL, nonce=7, fees=FEES)
+
+        expected = Account.from_key(KEY).sign_transaction(
+            {
+                "type": 2,
+                "chainId": 31337,
+                "nonce": 7,
+                "to": CALL.to,
+                "value": CALL.value,
+                "data": CALL.data,
+                "gas": CALL.gas_limit,
+                "maxFeePerGas": 30,
+                "maxPriorityFeePerGas": 2,
+            }
+        )
+        assert signed.raw == bytes(expected.raw_transaction)
+
+    async def test_of_an_encrypted_file_is_the_one_that_was_put_in(self, tmp_path):
+        path = tmp_path / "signer.json"
+        path.write_text(json.dumps(Account.encrypt(KEY, "secret", kdf="pbkdf2", iterations=2)))
+
+        assert keystore_key(path, "secret").address == ADDRESS
+        with pytest.raises(ValueError, match=r"signer\.json cannot be opened"):
+            keystore_key(path, "wrong")
+
+    def test_does_not_show_itself(self):
+        assert KEY[2:] not in repr(LocalKey(KEY))
+        with pytest.raises(ValueError, match="no private key") as refused:
+            LocalKey("0xnonsense")
+        assert "nonsense" not in str(refused.value)
+
+
+class TestAKeyInKms:
+    async def test_s28_signs_for_its_account_with_s_in_the_lower_half(self, kms, session):
+        sender = sender_of(session, key=KmsKey(kms, key_id="k", address=ADDRESS))
+
+        for nonce in range(4):
+            signed = await sender.sign(CALL, nonce=nonce, fees=FEES)
+            assert Account.recover_transaction(signed.raw) == ADDRESS
+            local = await sender_of(session, private_key=KEY).sign(CALL, nonce=nonce, fees=FEES)
+            assert signed.raw == local.raw
+
+    async def test_s28_of_another_account_signs_nothing(self, kms, stub):
+        stub.key = OTHER_KEY
+
+        with pytest.raises(KeyUnusable, match="not of"):
+            await KmsKey(kms, key_id="k", address=ADDRESS).sign(keccak(b"x"))
+        assert stub.signed == 0
+
+    async def test_s28_that_signs_with_another_key_later_is_refused(self, kms, stub):
+        key = KmsKey(kms, key_id="k", address=ADDRESS)
+        await key.sign(keccak(b"x"))
+        stub.key = OTHER_KEY
+
+        with pytest.raises(KeyUnusable, match="is not by"):
+            await key.sign(keccak(b"y"))
+
+    @pytest.mark.parametrize("fault", ["is_refusing", "is_slow"])
+    async def test_s28_that_is_slow_or_refuses_is_given_up_in_bounded_time(self, kms, stub, fault):
+        setattr(stub, fault, True)
+
+        async with asyncio.timeout(5):
+            with pytest.raises(KeyUnusable):
+                await KmsKey(kms, key_id="k", address=ADDRESS).sign(keccak(b"x"))
+
+        setattr(stub, fault, False)
+        await KmsKey(kms, key_id="k", address=ADDRESS).sign(keccak(b"x"))
+
+    async def test_is_asked_with_a_signed_request(self, kms, stub):
+        await KmsKey(kms, key_id="k", address=ADDRESS).sign(keccak(b"x"))
+
+        headers = stub.asked[0].headers
+        assert headers["X-Amz-Date"] == "20260101T120000Z"
+        assert headers["X-Amz-Security-Token"] == "session"
+        assert headers["Authorization"].startswith(
+            "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20260101/eu-central-1/kms/aws4_request, "
+            "SignedHeaders=content-type;host;x-amz-date;x-amz-security-token;x-amz-target, "
+        )
+        assert CREDENTIALS.secret_access_key not in repr(CREDENTIALS)
+
+
+@pytest.mark.parametrize("der", [b"", b"\x30", b"\x31\x00", b"\x30\x04\x02\x01\x01", b"\x30" * 80])
+def test_what_is_no_signature_is_refused(der):
+    with pytest.raises(KeyUnusable):
+        recoverable(der, keccak(b"x"), address=ADDRESS)
+
+
+async def test_a_local_signature_is_recovered():
+    digest = keccak(b"x")
+
+    assert recover(digest, await LocalKey(KEY).sign(digest)) == ADDRESS
