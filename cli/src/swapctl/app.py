@@ -16,6 +16,7 @@ from swapctl.commands import (
     partners,
     payouts,
     signers,
+    stuck,
     trail,
     webhooks,
 )
@@ -44,6 +45,7 @@ app.add_typer(signers.signer, name="signer")
 app.add_typer(payouts.payouts, name="payouts")
 app.add_typer(parked.parked, name="parked")
 app.add_typer(claimable.claimable, name="claimable")
+app.command("stuck")(stuck.list_stuck)
 app.command("trail")(trail.show_trail)
 app.command("invariants")(invariants.check_invariants)
 

@@ -15,12 +15,14 @@ from swap_settler.adapters.claims import PostgresClaimUnitOfWork
 from swap_settler.adapters.due_refunds import PostgresDueRefunds
 from swap_settler.adapters.due_requotes import PostgresDueRequotes
 from swap_settler.adapters.due_sweeps import PostgresDueSweeps
+from swap_settler.adapters.dwelling import PostgresDwelling
 from swap_settler.adapters.quoter import HttpPricing
 from swap_settler.adapters.records import PostgresRecords
 from swap_settler.adapters.signers import PostgresSigners
 from swap_settler.adapters.statements import REQUOTE_DUE
 from swap_settler.adapters.stops import PostgresStops
 from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
+from swap_settler.domain.dwelling import Dwell
 from swap_settler.handlers import deposits, payouts, requests
 from swap_settler.http.admin import Admin
 from swap_settler.http.claims import ClaimAdmin
@@ -34,9 +36,11 @@ from swap_settler.usecases.complete_swaps import CompleteSwaps
 from swap_settler.usecases.expire_authorizations import ExpireAuthorizations
 from swap_settler.usecases.expire_swaps import ExpireSwaps
 from swap_settler.usecases.facts import Facts
+from swap_settler.usecases.give_up_waiting import GiveUpWaiting
 from swap_settler.usecases.inspect_swaps import InspectSwaps
 from swap_settler.usecases.list_claimable import ListClaimable
 from swap_settler.usecases.list_signers import ListSigners
+from swap_settler.usecases.list_stuck import ListStuck
 from swap_settler.usecases.order_sweeps import OrderSweeps
 from swap_settler.usecases.pay_claimable import PayClaimable
 from swap_settler.usecases.request_swaps import RequestSwaps
@@ -48,6 +52,7 @@ from swap_settler.usecases.start_refunds import StartRefunds
 from swap_settler.usecases.stop_payouts import StopPayouts
 
 CONSUMER = "settler"
+STUCK_INTERVAL = timedelta(seconds=10)
 
 
 def main() -> None:
@@ -79,7 +84,8 @@ async def build(service: Service) -> None:
     }
     _refund(service, group, catalogue, announcer, chains)
     _sweep(service, group, catalogue, chains)
-    _serve_operators(service, chains, group.signer_report_interval)
+    list_stuck = _watch_dwelling(service, group, catalogue, announcer)
+    _serve_operators(service, chains, group.signer_report_interval, list_stuck)
     _serve_claims(service, catalogue, announcer)
     _serve_stops(service, catalogue, group.signer_report_interval)
 
@@ -145,6 +151,7 @@ def _refund(
             network=network,
             clock=service.clock,
             announcer=announcer,
+            patience=group.payout_dwell,
         )
         service.every(f"start-refunds-{network.name}", group.refund_interval, start_refunds)
 
@@ -175,8 +182,26 @@ def _sweep(
         service.every(f"order-sweeps-{network.name}", group.sweep_interval, order_sweeps)
 
 
+def _watch_dwelling(
+    service: Service, group: SettlerGroup, catalogue: Catalogue, announcer: Announcer
+) -> ListStuck:
+    dwelling = PostgresDwelling(service.engine, networks=list(catalogue.networks))
+    give_up_waiting = GiveUpWaiting(
+        PostgresUnitOfWork(service.engine, consumer=CONSUMER),
+        dwelling=dwelling,
+        clock=service.clock,
+        announcer=announcer,
+        dwell=group.payout_dwell,
+    )
+    service.every("give-up-waiting", STUCK_INTERVAL, give_up_waiting)
+    return ListStuck(dwelling, Dwell(payment=group.payout_dwell, requote=group.requote_patience))
+
+
 def _serve_operators(
-    service: Service, chains: Mapping[str, EvmReader], report_interval: timedelta
+    service: Service,
+    chains: Mapping[str, EvmReader],
+    report_interval: timedelta,
+    list_stuck: ListStuck,
 ) -> None:
     records, signers = PostgresRecords(service.engine), PostgresSigners(service.engine)
     list_signers = ListSigners(signers)
@@ -184,10 +209,19 @@ def _serve_operators(
     async def report_signers() -> None:
         await list_signers()
 
+    async def report_stuck() -> None:
+        await list_stuck()
+
     service.every("report-signers", report_interval, report_signers)
-    admin = Admin(inspect_swaps=InspectSwaps(records), list_claimable=ListClaimable(records))
+    service.every("report-stuck", STUCK_INTERVAL, report_stuck)
+    admin = Admin(
+        inspect_swaps=InspectSwaps(records),
+        list_claimable=ListClaimable(records),
+        list_stuck=list_stuck,
+    )
     service.admin("GET", "/swaps/{id}", admin.swap)
     service.admin("GET", "/claimable", admin.claimable)
+    service.admin("GET", "/stuck", admin.stuck)
     of_signers = SignerAdmin(
         list_signers=list_signers,
         resume_signers=ResumeSigners(signers, chains=chains),

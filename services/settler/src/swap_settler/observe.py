@@ -54,6 +54,9 @@ GAS_LEFT = gauge(
 REPLACED = counter(
     "settler_replacements", "What was done about nonces that did not get mined", ["network", "act"]
 )
+STUCK = gauge(
+    "settler_stuck_swaps", "Swaps longer in a status than they may be: reads 0", ["status"]
+)
 UNEXPLAINED = counter(
     "settler_slots_unexplained", "Nonces consumed by no attempt of ours", ["network"]
 )
@@ -117,6 +120,12 @@ def requoted(changes: Sequence[Changes]) -> None:
     for swap in (change.swap for change in changes if change.swap is not None):
         is_new = swap.quote.last_requoted_at == swap.changed_at
         REQUOTES.labels("executed" if is_new else "declined").inc()
+
+
+def stuck(status: Status, count: int) -> None:
+    STUCK.labels(status.value).set(count)
+    if count:
+        log.error("swaps are stuck", status=status.value, count=count)
 
 
 def quoter_away(reason: str) -> None:

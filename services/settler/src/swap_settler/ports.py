@@ -10,9 +10,11 @@ from typing import Protocol
 from uuid import UUID
 
 from swap_contracts.quoting import QuoteAnswer, QuoteQuestion
+from swap_domain.lifecycle import Status
 from swap_runtime.outbox import Outgoing
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.claims import Claimable
+from swap_settler.domain.dwelling import Stuck
 from swap_settler.domain.inventory import AssetKey, Inventory
 from swap_settler.domain.requotes import Refused
 from swap_settler.domain.signer import Signer, Stop
@@ -189,6 +191,7 @@ class DueRefund:
     id: int
     swap_id: UUID
     leg: Leg
+    waited: timedelta = timedelta(0)
 
 
 class DueSweeps(Protocol):
@@ -222,6 +225,18 @@ class DueRequotes(Protocol):
 
     async def due(self, *, limit: int) -> Sequence[DueRequote]:
         """Return the swaps to ask about now, the longest due first."""
+        ...
+
+
+class Dwelling(Protocol):
+    """What is where it is for too long. Locks nothing."""
+
+    async def stuck(self, bounds: Mapping[Status, timedelta], *, limit: int) -> Sequence[Stuck]:
+        """Return the swaps beyond the bounds of their status, the longest first."""
+        ...
+
+    async def unsent(self, dwell: timedelta, *, limit: int) -> Mapping[UUID, UUID]:
+        """Return the payments (with their swaps) of main legs that wait longer than they may."""
         ...
 
 

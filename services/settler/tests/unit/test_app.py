@@ -55,6 +55,7 @@ async def test_looks_at_deadlines_and_answers_operators(service: Service) -> Non
     assert {(route.method, route.path) for route in service.admin_routes} == {
         ("GET", "/swaps/{id}"),
         ("GET", "/claimable"),
+        ("GET", "/stuck"),
         ("GET", "/signers"),
         ("POST", "/signers/{network}/resume"),
         ("POST", "/claimable/{id}/pay"),

@@ -17,4 +17,4 @@ class PostgresDueRefunds:
         async with reading(self._engine) as connection:
             values = {"network": network, "limit": limit}
             rows = await connection.execute(statements.REFUNDS_DUE, values)
-        return [DueRefund(row.id, row.swap_id, row.deposit_id) for row in rows]
+        return [DueRefund(row.id, row.swap_id, row.deposit_id, row.waited) for row in rows]

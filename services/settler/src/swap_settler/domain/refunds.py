@@ -15,7 +15,7 @@ from swap_domain.money import Rounding, convert
 from swap_settler.domain import ledger, ledger_refuels
 from swap_settler.domain.accounts import LedgerTransaction
 from swap_settler.domain.changes import NOTHING, Changes
-from swap_settler.domain.settling import Settled, fail, worth
+from swap_settler.domain.settling import Settled, changes_of, fail, worth
 from swap_settler.domain.swap import (
     FailReason,
     Intent,
@@ -93,6 +93,14 @@ def is_covered(swap: Swap, leg: Leg, *, available: int) -> bool:
     :param available: what the Treasury holds less all that is owed, this leg's money too.
     """
     return available >= 0 or not _held(swap, leg)
+
+
+def give_up(swap: Swap, *, at: datetime) -> Changes:
+    """Return what it changes that a refund that is due was not worked out in time."""
+    if swap.status is not Status.REFUND_PENDING or swap.sends_back(None) is not None:
+        return NOTHING
+    assert swap.fail_reason is not None, "a swap is refunded for a reason"
+    return changes_of(swap, fail(swap.on(at), swap.fail_reason, at))
 
 
 def _held(swap: Swap, leg: Leg) -> int:

@@ -8,12 +8,20 @@ from aiohttp import web
 
 from swap_settler.usecases.inspect_swaps import InspectSwaps
 from swap_settler.usecases.list_claimable import ListClaimable
+from swap_settler.usecases.list_stuck import ListStuck
 
 CLAIMABLE_MAX = 1000
 
 
 class Admin:
-    def __init__(self, *, inspect_swaps: InspectSwaps, list_claimable: ListClaimable) -> None:
+    def __init__(
+        self,
+        *,
+        inspect_swaps: InspectSwaps,
+        list_claimable: ListClaimable,
+        list_stuck: ListStuck,
+    ) -> None:
+        self._list_stuck = list_stuck
         self._inspect_swaps = inspect_swaps
         self._list_claimable = list_claimable
 
@@ -31,3 +39,15 @@ class Admin:
     async def claimable(self, _: web.Request) -> web.Response:
         """Answer `GET /admin/claimable`."""
         return web.json_response({"claimable": await self._list_claimable(limit=CLAIMABLE_MAX)})
+
+    async def stuck(self, _: web.Request) -> web.Response:
+        """Answer `GET /admin/stuck`."""
+        told = [
+            {
+                "swap_id": str(one.swap_id),
+                "status": one.status.value,
+                "since": one.since.isoformat(),
+            }
+            for one in await self._list_stuck()
+        ]
+        return web.json_response({"stuck": told})

@@ -13,7 +13,7 @@ from swap_runtime.clock import Clock
 from swap_runtime.crashpoint import crashpoint
 from swap_settler import observe
 from swap_settler.domain.inventory import AssetKey
-from swap_settler.domain.refunds import cost_of, has_address, is_covered, start
+from swap_settler.domain.refunds import cost_of, give_up, has_address, is_covered, start
 from swap_settler.domain.swap import Swap
 from swap_settler.ports import DueRefund, DueRefunds, UnitOfWork
 from swap_settler.usecases.announcing import Announcer
@@ -27,7 +27,8 @@ SWEEP_PAUSE: Final = timedelta(seconds=1)
 class StartRefunds:
     """Work out what is due on one network, with the fee that the chain asks for now.
 
-    The fee is asked for before the transaction begins. While no node tells it, refunds wait.
+    The fee is asked for before the transaction begins. While no node tells it, refunds wait; what
+    a swap waits for too long is claimable, so that it comes to an end.
     """
 
     def __init__(
@@ -39,6 +40,7 @@ class StartRefunds:
         network: Network,
         clock: Clock,
         announcer: Announcer,
+        patience: timedelta = timedelta(hours=2),
         limit: int = 200,
     ) -> None:
         self._unit_of_work = unit_of_work
@@ -47,6 +49,7 @@ class StartRefunds:
         self._network = network
         self._clock = clock
         self._announcer = announcer
+        self._patience = patience
         self._limit = limit
 
     async def __call__(self) -> bool:
@@ -58,10 +61,25 @@ class StartRefunds:
             asked = (await self._chain.fees()).max_fee_per_gas
         except ChainError as error:
             observe.refunds_wait(self._network.name, len(due), str(error))
+            await self._give_up([one for one in due if one.waited >= self._patience])
             return False
         crashpoint("settler.before_refund")
         await self._start(due, fee=min(asked, self._network.max_fee_per_gas))
         return len(due) == self._limit
+
+    async def _give_up(self, overdue: Sequence[DueRefund]) -> None:
+        ended = [one for one in overdue if one.leg is None]
+        if not ended:
+            return
+        now = self._clock()
+        async with self._unit_of_work() as work:
+            swaps = await work.lock_swaps_by_id({one.swap_id for one in ended})
+            folding = Folding(swaps, {})
+            for swap in swaps.values():
+                folding.add(give_up(swap, at=now), trace_id=swap.terms.trace_id)
+            await work.drop_refunds_due([one.id for one in ended])
+            await work.flush(folding.changes, self._announcer.outgoing(folding.changes, at=now))
+        observe.changed(folding.changes)
 
     async def _start(self, due: Sequence[DueRefund], *, fee: int) -> None:
         now = self._clock()

@@ -1,0 +1,68 @@
+"""What is where it is for too long, on Postgres."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Final
+from uuid import UUID
+
+from swap_domain.lifecycle import Status
+from swap_runtime.database import Engine, reading
+from swap_runtime.sql import sql
+from swap_settler.domain.dwelling import Stuck
+
+# The clock stands still while nothing may be signed, on the network named or everywhere.
+PAUSED: Final = """
+coalesce((SELECT sum(coalesce(lifted_at, now()) - greatest(stopped_at, {since}))
+    FROM payout_stop WHERE payout_stop.network IN ({networks}, '*')
+        AND coalesce(lifted_at, now()) > {since}), '0')
+"""
+_SWAPS_PAUSED: Final = PAUSED.format(
+    since="entered.at", networks="swap.source_network, swap.destination_network"
+)
+_INTENTS_PAUSED: Final = PAUSED.format(since="intent.created_at", networks="intent.network")
+STUCK: Final = sql(f"""
+SELECT id, status, entered.at AS since FROM swap
+CROSS JOIN LATERAL (
+    SELECT max(at) AS at FROM swap_transition
+    WHERE swap_id = swap.id AND from_status IS DISTINCT FROM to_status) AS entered
+WHERE status IN ('ls_transfer_pending', 'pending_refund') AND created_at < now() - :payment
+    AND now() - entered.at - {_SWAPS_PAUSED} > :payment
+UNION ALL
+SELECT id, status, expires_at FROM swap
+WHERE status = 'user_transfer_pending' AND source_network = ANY(CAST(:networks AS text[]))
+    AND expires_at < now() - :deadline
+ORDER BY since, id LIMIT :limit
+""")
+# Only of swaps that wait for it: what goes back on a leg of its own keeps no swap from its end.
+UNSENT: Final = sql(f"""
+SELECT swap.id AS swap_id, intent.id AS intent_id FROM swap
+JOIN intent ON intent.swap_id = swap.id AND intent.deposit_id IS NULL
+WHERE status IN ('ls_transfer_pending', 'pending_refund') AND swap.created_at < now() - :dwell
+    AND intent.kind IN ('output', 'refund') AND intent.state IN ('reserved', 'assigned')
+    AND now() - intent.created_at - {_INTENTS_PAUSED} > :dwell
+ORDER BY swap.id LIMIT :limit
+""")
+
+
+class PostgresDwelling:
+    def __init__(self, engine: Engine, *, networks: Sequence[str]) -> None:
+        self._engine = engine
+        self._networks = list(networks)
+
+    async def stuck(self, bounds: Mapping[Status, timedelta], *, limit: int) -> Sequence[Stuck]:
+        values = {
+            "payment": bounds[Status.PAYOUT_PENDING],
+            "deadline": bounds[Status.DEPOSIT_PENDING],
+            "networks": self._networks,
+            "limit": limit,
+        }
+        async with reading(self._engine) as connection:
+            rows = await connection.execute(STUCK, values)
+        return [Stuck(row.id, Status(row.status), row.since) for row in rows]
+
+    async def unsent(self, dwell: timedelta, *, limit: int) -> Mapping[UUID, UUID]:
+        async with reading(self._engine) as connection:
+            rows = await connection.execute(UNSENT, {"dwell": dwell, "limit": limit})
+        return {row.intent_id: row.swap_id for row in rows}

@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+from datetime import timedelta
+
+from swap_runtime.clock import Clock
+from swap_settler import observe
+from swap_settler.domain.dwelling import give_up_waiting
+from swap_settler.ports import Dwelling, UnitOfWork
+from swap_settler.usecases.announcing import Announcer
+from swap_settler.usecases.folding import Folding
+
+
+class GiveUpWaiting:
+    """Give up the payments that wait too long for somebody to sign them.
+
+    Where a destination makes no blocks, or its signer stands still, the money goes back; where the
+    source does, it is claimable. What was signed is left to its lane.
+    """
+
+    def __init__(
+        self,
+        unit_of_work: UnitOfWork,
+        *,
+        dwelling: Dwelling,
+        clock: Clock,
+        announcer: Announcer,
+        dwell: timedelta,
+        limit: int = 200,
+    ) -> None:
+        self._unit_of_work = unit_of_work
+        self._dwelling = dwelling
+        self._clock = clock
+        self._announcer = announcer
+        self._dwell = dwell
+        self._limit = limit
+
+    async def __call__(self) -> bool:
+        """Do one batch and return whether there may be more."""
+        waiting = await self._dwelling.unsent(self._dwell, limit=self._limit)
+        if not waiting:
+            return False
+        now = self._clock()
+        async with self._unit_of_work() as work:
+            swaps = await work.lock_swaps_by_id(set(waiting.values()))
+            folding = Folding(swaps, {})
+            for intent_id, swap_id in waiting.items():
+                swap = folding.swaps[swap_id]
+                change = give_up_waiting(swap, intent_id, at=now)
+                folding.add(change, trace_id=swap.terms.trace_id)
+            await work.flush(folding.changes, self._announcer.outgoing(folding.changes, at=now))
+        observe.changed(folding.changes)
+        # What was signed meanwhile is not given up, and would be found at once again.
+        return len(folding.changes) == self._limit

@@ -1,0 +1,24 @@
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from swap_settler import observe
+from swap_settler.domain.dwelling import Dwell, Stuck
+from swap_settler.ports import Dwelling
+
+
+class ListStuck:
+    """List and count the swaps that are longer in a status than they may be; it reads 0."""
+
+    def __init__(self, dwelling: Dwelling, dwell: Dwell, *, limit: int = 1000) -> None:
+        self._dwelling = dwelling
+        self._dwell = dwell
+        self._limit = limit
+
+    async def __call__(self) -> Sequence[Stuck]:
+        found = await self._dwelling.stuck(self._dwell.bounds, limit=self._limit)
+        counts = Counter(one.status for one in found)
+        for status in self._dwell.bounds:
+            observe.stuck(status, counts[status])
+        return found

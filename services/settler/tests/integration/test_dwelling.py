@@ -1,0 +1,167 @@
+"""Nothing gets stuck: what waits too long has a way out, and what has none is counted."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+import pytest
+
+from services.settler.tests.integration.lane_worlds import opened_world
+from services.settler.tests.lane_world import DESTINATION, SOURCE, World, a_request
+from swap_domain.lifecycle import Status
+from swap_runtime.sql import sql
+from swap_settler.adapters.dwelling import PostgresDwelling
+from swap_settler.domain.dwelling import Dwell
+from swap_settler.usecases.give_up_waiting import GiveUpWaiting
+from swap_settler.usecases.list_stuck import ListStuck
+
+pytestmark = pytest.mark.connected
+
+HOUR = timedelta(hours=1)
+DWELL = Dwell(payment=HOUR, requote=timedelta(minutes=10))
+STATUSES = "SELECT status, fail_reason FROM swap ORDER BY id"
+# The tests' clock is long past for the database, so that everything has waited for months.
+RECENTLY = "UPDATE intent SET created_at = now()"
+
+
+@pytest.fixture
+async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
+    """Return the world of the lane that pays out."""
+    migrated("chain_watcher")
+    async with opened_world(migrated("settler"), DESTINATION) as world:
+        yield world
+
+
+@pytest.fixture
+async def refunding(migrated: Callable[[str], str]) -> AsyncIterator[World]:
+    """Return the world of the lane that sends back."""
+    migrated("chain_watcher")
+    async with opened_world(migrated("settler"), SOURCE) as world:
+        yield world
+
+
+def dwelling(world: World) -> PostgresDwelling:
+    return PostgresDwelling(world.engine, networks=[SOURCE, DESTINATION])
+
+
+async def give_up_waiting(world: World) -> bool:
+    return await GiveUpWaiting(
+        world._settling,
+        dwelling=dwelling(world),
+        clock=world.clock,
+        announcer=world.announcer,
+        dwell=DWELL.payment,
+    )()
+
+
+async def stuck(world: World) -> list[tuple[UUID, Status]]:
+    found = await ListStuck(dwelling(world), DWELL)()
+    return [(one.swap_id, one.status) for one in found]
+
+
+async def change(world: World, statement: str) -> None:
+    async with world.engine.begin() as connection:
+        await connection.execute(sql(statement))
+
+
+class TestAPaymentThatWaits:
+    async def test_for_too_long_goes_back(self, world: World) -> None:
+        await world.confirmed_swaps(1)
+
+        await give_up_waiting(world)
+
+        # Without a refund address it is claimable.
+        assert await world.rows(STATUSES) == [("failed", "destination_unavailable")]
+        assert await world.intent_states() == ["dead"]
+        [proof] = await world.rows("SELECT dead_proof ->> 'because' AS because FROM intent")
+        assert proof.because == "nothing could be signed for it in time"
+
+    async def test_not_so_long_goes_on_waiting(self, world: World) -> None:
+        await world.confirmed_swaps(1)
+        await change(world, RECENTLY)
+
+        await give_up_waiting(world)
+
+        assert await world.rows(STATUSES) == [("ls_transfer_pending", None)]
+
+    async def test_while_signing_is_stopped_does_not_age(self, world: World) -> None:
+        await world.confirmed_swaps(1)
+        await change(world, "UPDATE intent SET created_at = now() - interval '3 hours'")
+        await change(
+            world,
+            "INSERT INTO payout_stop (network, stopped_at, stopped_by, stopped_because)"
+            f" VALUES ('{DESTINATION}', now() - interval '150 minutes', 'me', 'a look')",
+        )
+
+        await give_up_waiting(world)
+        assert await world.rows(STATUSES) == [("ls_transfer_pending", None)]
+
+        await change(world, "UPDATE payout_stop SET stopped_at = now() - interval '1 hour'")
+        await give_up_waiting(world)
+        assert await world.rows(STATUSES) == [("failed", "destination_unavailable")]
+        await change(world, "DELETE FROM payout_stop")
+
+    async def test_was_signed_meanwhile_and_is_left_to_its_lane(self, world: World) -> None:
+        await world.confirmed_swaps(1)
+        await world.send_everything()
+
+        assert await give_up_waiting(world) is False
+
+        assert await world.intent_states() == ["broadcast"]
+
+    async def test_back_to_its_owner_is_claimable(self, refunding: World) -> None:
+        await refunding.due_refunds(1)
+        await refunding.starting_refunds()()
+
+        await give_up_waiting(refunding)
+
+        assert await refunding.rows(STATUSES) == [("failed", "insufficient_liquidity")]
+        [claim] = await refunding.rows("SELECT kind FROM account WHERE balance < 0 AND kind ="
+                                       " 'claimable'")  # fmt: skip
+        assert claim.kind == "claimable"
+
+
+class TestARefundWithoutAFee:
+    async def test_ends_as_claimable(self, refunding: World) -> None:
+        await refunding.due_refunds(1)
+        refunding.chain.is_reachable = False
+        await refunding.starting_refunds()()
+        assert await refunding.rows(STATUSES) == [("pending_refund", "insufficient_liquidity")]
+
+        await change(refunding, "UPDATE refund_due SET due_at = now() - interval '3 hours'")
+        await refunding.starting_refunds()()
+
+        assert await refunding.rows(STATUSES) == [("failed", "insufficient_liquidity")]
+        assert await refunding.rows("SELECT id FROM refund_due") == []
+
+
+class TestTheCounter:
+    async def test_reads_zero_for_what_is_on_its_way(self, world: World) -> None:
+        world.clock = lambda: datetime.now(UTC)
+        world = replace(world)
+        await world.confirmed_swaps(2)
+
+        assert await stuck(world) == []
+
+    async def test_counts_what_nothing_has_moved_in_time(self, world: World) -> None:
+        await world.confirmed_swaps(2)
+
+        assert [status for _, status in await stuck(world)] == [Status.PAYOUT_PENDING] * 2
+
+    async def test_counts_what_its_deadline_did_not_end(self, world: World) -> None:
+        await world.requesting()([a_request(1)])
+
+        assert [status for _, status in await stuck(world)] == [Status.DEPOSIT_PENDING]
+
+
+def test_bounds_are_those_that_are_published() -> None:
+    bounds = Dwell(payment=timedelta(hours=2), requote=timedelta(minutes=10)).bounds
+
+    assert bounds == {
+        Status.DEPOSIT_PENDING: timedelta(minutes=25),
+        Status.PAYOUT_PENDING: 5 * HOUR,
+        Status.REFUND_PENDING: 5 * HOUR,
+    }
