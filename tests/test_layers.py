@@ -21,7 +21,7 @@ PLANTED = [
     ("swap_contracts/swaps.py", "import sqlalchemy", "pydantic and nothing else"),
     ("swap_quoter/adapters/price_file.py", "import web3", "Only swap_chains.evm speaks web3"),
     ("swapctl/app.py", "import swap_runtime.clock", "imports the contracts and nothing else"),
-    ("swap_notifier/usecases/add_endpoint.py", "import svix", "adapters speak svix"),
+    ("swap_notifier/usecases/add_endpoint.py", "import svix", "the client speak svix"),
 ]
 
 

@@ -1,0 +1,30 @@
+// A wallet as web pages have it, made of viem: it sends and signs exactly what it is given on stdin, and says on
+// stdout which hashes or which signature came of it. For tests.
+//
+//   {"rpc_url", "private_key", "transactions": [{"to", "value", "data", "gas"}]}   ->  {"hashes": […]}
+//   {"private_key", "typed_data": {…}}                                             ->  {"signature": "0x…"}
+import { text } from "node:stream/consumers";
+import { createWalletClient, http, publicActions } from "viem";
+import { privateKeyToAccount } from "viem/accounts";
+
+const asked = JSON.parse(await text(process.stdin));
+const account = privateKeyToAccount(asked.private_key);
+const answer = asked.typed_data === undefined ? { hashes: await send() } : { signature: await sign() };
+process.stdout.write(JSON.stringify(answer));
+
+async function send() {
+  const wallet = createWalletClient({ account, transport: http(asked.rpc_url) }).extend(publicActions);
+  const hashes = [];
+  for (const { to, value, data, gas } of asked.transactions) {
+    const hash = await wallet.sendTransaction({ chain: null, to, value: BigInt(value), data, gas: BigInt(gas) });
+    const { status } = await wallet.waitForTransactionReceipt({ hash, pollingInterval: 50 });
+    if (status !== "success") throw new Error(`${hash} reverted`);
+    hashes.push(hash);
+  }
+  return hashes;
+}
+
+async function sign() {
+  const { domain, types, primaryType, message } = asked.typed_data;
+  return account.signTypedData({ domain, types, primaryType, message });
+}

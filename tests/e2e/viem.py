@@ -1,0 +1,49 @@
+"""Another wallet than eth-account's: viem, in a process of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+WALLET = Path(__file__).parents[2] / "evm/wallet/viem.mjs"
+PATIENCE = 60.0
+GAS_DEFAULT = "200000"
+
+
+async def send(rpc_url: str, private_key: str, actions: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Send what deposit actions say, one after the other; return the hashes of what was mined."""
+    transactions = [
+        {
+            "to": action["to_address"],
+            "value": action["amount_in_base_units"],
+            "data": action["call_data"] or "0x",
+            "gas": action["gas_limit"] or GAS_DEFAULT,
+        }
+        for action in actions
+    ]
+    asked = {"rpc_url": rpc_url, "private_key": private_key, "transactions": transactions}
+    hashes: list[str] = (await _ask(asked))["hashes"]
+    return hashes
+
+
+async def sign(private_key: str, typed_data: Mapping[str, Any]) -> str:
+    """Return the signature of typed data as the service gave it."""
+    return str((await _ask({"private_key": private_key, "typed_data": typed_data}))["signature"])
+
+
+async def _ask(asked: Mapping[str, Any]) -> Mapping[str, Any]:
+    pipe = asyncio.subprocess.PIPE
+    wallet = await asyncio.create_subprocess_exec("node", WALLET, stdin=pipe, stdout=pipe)
+    try:
+        async with asyncio.timeout(PATIENCE):
+            told, _ = await wallet.communicate(json.dumps(asked).encode())
+    finally:
+        if wallet.returncode is None:
+            wallet.kill()
+            await wallet.wait()
+    assert wallet.returncode == 0, f"the wallet ended with {wallet.returncode}"
+    answer: Mapping[str, Any] = json.loads(told)
+    return answer
