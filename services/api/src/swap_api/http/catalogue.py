@@ -6,6 +6,7 @@ from typing import Final, get_args
 
 from swap_api.domain.reach import ReachAsked, Side, TokenStatus
 from swap_api.domain.refusals import Invalid
+from swap_api.http.conditional import conditional
 from swap_api.http.endpoints import Context
 from swap_api.http.exchange import Answer, Request
 from swap_api.http.parameters import (
@@ -30,7 +31,7 @@ class CatalogueEndpoints:
 
     async def networks(self, request: Request, context: Context) -> Answer:
         asked = parse_query(NetworksParameters, request.query)
-        return Answer.of(self._list_networks(context.caller, _types(asked)))
+        return conditional(request, self._list_networks(context.caller, _types(asked)))
 
     async def sources(self, request: Request, context: Context) -> Answer:
         asked = parse_query(SourcesParameters, request.query)

@@ -13,10 +13,16 @@ METHODS: Final = "GET, POST, OPTIONS"
 MAX_AGE_SECONDS: Final = "7200"
 EXPOSED: Final = (
     "RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, X-Request-Id, "
-    "Idempotent-Replayed, X-Total-Count, Link"
+    "Idempotent-Replayed, X-Total-Count, Link, ETag"
 )
 # Some browser clients send the last one as a request header.
-ALLOWED: Final = ("content-type", "idempotency-key", "x-request-id", "access-control-allow-origin")
+ALLOWED: Final = (
+    "content-type",
+    "idempotency-key",
+    "if-none-match",
+    "x-request-id",
+    "access-control-allow-origin",
+)
 
 _CORRELATION: Final = re.compile(r"x-[a-z0-9-]+-correlation-id")
 

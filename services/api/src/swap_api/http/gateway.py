@@ -27,6 +27,7 @@ from swap_api.usecases.limit_requests import LimitRequests, RateLimited, Standin
 REQUEST_ID: Final = "x-request-id"
 NOWHERE: Final = "none"
 SERVER_ERROR: Final = 500
+WITHOUT_BODY: Final = (204, 304)
 
 _REQUEST_ID: Final = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 
@@ -143,7 +144,7 @@ class Gateway:
 
 
 async def _send(send: Send, answer: Answer, headers: dict[str, str]) -> None:
-    if answer.status != 204:  # noqa: PLR2004  which has no body to describe
+    if answer.status not in WITHOUT_BODY:
         headers["content-type"] = answer.content_type
         headers["content-length"] = str(len(answer.body))
     await _start(send, answer, headers)

@@ -58,6 +58,14 @@ CONTACT: Final = {
 }
 LICENSE: Final = {"name": "MIT", "url": "https://opensource.org/license/mit"}
 JSON: Final = "application/json"
+UNCHANGED: Final = {"description": "The answer is the one that `If-None-Match` names."}
+IF_NONE_MATCH: Final = {
+    "name": "If-None-Match",
+    "in": "header",
+    "required": False,
+    "schema": {"type": "string"},
+    "description": "The `ETag` of an earlier answer: the same one again is 304, without a body",
+}
 EVENTS: Final = tuple(f"swap.{status}" for status in (*get_args(SwapStatus), "updated"))
 NOTICE: Final = "endpoint.disabled"
 WEBHOOK_HEADERS: Final = {
@@ -150,8 +158,12 @@ def _answers(endpoint: Endpoint) -> dict[int | str, dict[str, Any]]:
         for name, meaning in endpoint.headers.items()
     }
     success: dict[str, Any] = {"description": "What was asked for."}
+    if endpoint.is_conditional:
+        headers["ETag"] = {"description": "Names this answer", "schema": {"type": "string"}}
     if headers:
         success["headers"] = headers
+    if endpoint.is_conditional:
+        refusals[304] = dict(UNCHANGED)
     return {200: success, **refusals}
 
 
@@ -254,6 +266,8 @@ def _extra(endpoint: Endpoint) -> dict[str, Any]:
     if endpoint.query is not None:
         parameters += _query(endpoint.query)
     extra: dict[str, Any] = {"parameters": parameters}
+    if endpoint.is_conditional:
+        parameters.append(IF_NONE_MATCH)
     if endpoint.scope is Scope.NOBODY:
         extra["security"] = []
     if endpoint.body is not None:

@@ -14,6 +14,7 @@ from swap_api.domain.keys import forbidden
 from swap_api.domain.listing import SwapFilter, to_statuses
 from swap_api.domain.orders import Funding, Parties, PriceAsked, RouteAsked, SwapOrder
 from swap_api.domain.refusals import Invalid, NothingThere
+from swap_api.http.conditional import conditional
 from swap_api.http.endpoints import Context
 from swap_api.http.exchange import Answer, Request
 from swap_api.http.parameters import (
@@ -76,7 +77,7 @@ class SwapEndpoints:
         data = await self._read_swap.by_id(
             context.caller, swap_id_of(request), with_actions=not asked.exclude_deposit_actions
         )
-        return Answer.of(data)
+        return conditional(request, data)
 
     async def refund_address(self, request: Request, context: Context) -> Answer:
         swap_id = swap_id_of(request)
@@ -90,8 +91,8 @@ class SwapEndpoints:
         transaction_hash = request.path_values["transactionHash"]
         if not _HASH.fullmatch(transaction_hash):
             raise NothingThere
-        return Answer.of(
-            await self._read_swap.by_transaction_hash(context.caller, transaction_hash)
+        return conditional(
+            request, await self._read_swap.by_transaction_hash(context.caller, transaction_hash)
         )
 
     async def deposit_steps(self, request: Request, context: Context) -> Answer:

@@ -118,6 +118,7 @@ def _swaps(swaps: SwapEndpoints) -> list[Endpoint]:
             "Find a swap by one of its transactions",
             PreparedSwapModel,
             refuses=(ErrorCode.NOT_FOUND,),
+            is_conditional=True,
         ),
         Endpoint(
             "GET",
@@ -127,6 +128,7 @@ def _swaps(swaps: SwapEndpoints) -> list[Endpoint]:
             PreparedSwapModel,
             query=SwapParameters,
             refuses=(ErrorCode.NOT_FOUND,),
+            is_conditional=True,
         ),
         Endpoint(
             "POST",
@@ -257,6 +259,7 @@ def _catalogue(catalogue: CatalogueEndpoints) -> list[Endpoint]:
             "List networks with their tokens",
             list[NetworkWithTokensModel],
             query=NetworksParameters,
+            is_conditional=True,
         ),
         Endpoint(
             "GET",
