@@ -56,6 +56,8 @@ def a_catalogue(
 
 def a_network(name: str, chain_id: int, native: str, depository: str | None) -> dict[str, Any]:
     listed = "2026-01-01T00:00:00Z"
+    signed = {"standard": "eip3009", "name": "USD Coin", "version": "2"}
+    paymaster = "0x" + "9" * 40 if name == ETHEREUM else None
     return {
         "name": name,
         "display_name": name,
@@ -65,13 +67,23 @@ def a_network(name: str, chain_id: int, native: str, depository: str | None) -> 
         "start_block": 0,
         "block_time_milliseconds": 1000,
         "finality_blocks": 2,
-        "contracts": {"treasury": "0x" + "e" * 40, "depository": depository},
+        "contracts": {
+            "treasury": "0x" + "e" * 40,
+            "depository": depository,
+            "paymaster": paymaster,
+        },
         "signers": [],
-        "gas": {"pay_native": 75_000, "pay_erc20": 95_000},
+        "gas": {"pay_native": 75_000, "pay_erc20": 95_000, "relay_eip3009": 140_000},
         "max_fee_per_gas": 500 * GWEI,
         "tokens": [
             {"symbol": native, "contract": None, "decimals": 18, "listing_date": listed},
-            {"symbol": "USDC", "contract": USDC[name], "decimals": 6, "listing_date": listed},
+            {
+                "symbol": "USDC",
+                "contract": USDC[name],
+                "decimals": 6,
+                "listing_date": listed,
+                "gasless": signed,
+            },
             {"symbol": "DAI", "contract": DAI[name], "decimals": 18, "listing_date": listed},
         ],
     }

@@ -8,6 +8,7 @@ import orjson
 import pytest
 
 from services.quoter.tests.factories import (
+    DAI,
     ETHEREUM,
     NOW,
     POLYGON,
@@ -91,6 +92,30 @@ class TestRanges:
         assert (await ranges(an_app(a_market(inventory={})))).ranges == ()
 
 
+class TestGasless:
+    async def test_a_quote_has_the_gas_of_the_deposit_that_we_make(self) -> None:
+        _, plain = await quote(an_app())
+        _, signed = await quote(an_app(), method="gasless")
+
+        before = QuoteAnswer.model_validate_json(plain).quote
+        after = QuoteAnswer.model_validate_json(signed).quote
+        # 140,000 units at 20 gwei of 3000 dollars.
+        assert int(after.blockchain_fee_base_units) - int(before.blockchain_fee_base_units) == (
+            8_400_000
+        )
+        assert int(before.receive_base_units) - int(after.receive_base_units) == 8_400_000
+
+    async def test_limits_have_it_too(self) -> None:
+        market = a_market(inventory={(POLYGON, USDC[POLYGON]): 10**9})
+        app, asked = an_app(market), a_question().model_dump(exclude={"base_units", "slippage_ppm"})
+        _, plain = await ask(app, "POST", "/limits", orjson.dumps(asked))
+        told = orjson.dumps({**asked, "method": "gasless"})
+        _, signed = await ask(app, "POST", "/limits", told)
+
+        before, after = (LimitsAnswer.model_validate_json(body) for body in (plain, signed))
+        assert int(after.max_base_units) - int(before.max_base_units) >= 8_400_000
+
+
 class TestQuote:
     async def test_answers_with_everything_settling_needs(self) -> None:
         status, body = await quote(an_app(), refuel=True)
@@ -129,7 +154,12 @@ class TestQuote:
         [
             ({"source_network": "NOWHERE"}, 404, "ROUTE_NOT_FOUND_ERROR", "Route not found"),
             ({"destination_token": "0x" + "9" * 40}, 404, "ROUTE_NOT_FOUND_ERROR", "Route not"),
-            ({"method": "gasless"}, 400, "UNSUPPORTED_GASLESS", "signature"),
+            (
+                {"method": "gasless", "source_token": DAI[ETHEREUM]},
+                400,
+                "UNSUPPORTED_GASLESS",
+                "sign",
+            ),
             ({"method": "deposit_address"}, 400, "QUOTE_REQUIRES_NO_DEPOSIT_ADDRESS", "deposit"),
             ({"slippage_ppm": 800_000}, 400, "VALIDATION_ERROR", "below 0.8"),
             ({"slippage_ppm": -1}, 400, "VALIDATION_ERROR", "slippage"),

@@ -34,7 +34,7 @@ class Rates:
     destination_native_usd_e18: int
     numerator: int  # one source base unit is worth numerator ÷ denominator of the destination
     denominator: int
-    payout_cost: int  # source base units
+    payout_cost: int  # source base units; with the deposit, where we make it
     refund_cost: int  # source base units
     refuel: Refuel | None
 
@@ -59,10 +59,18 @@ class Priced:
         return self.blockchain_fee + self.service_fee
 
 
-def rates_of(route: Route, market: Market, *, refuel_usd_e18: int | None, now: datetime) -> Rates:
+def rates_of(
+    route: Route,
+    market: Market,
+    *,
+    refuel_usd_e18: int | None,
+    now: datetime,
+    deposit_gas: int = 0,
+) -> Rates:
     """Collect what pricing needs.
 
     :param refuel_usd_e18: what a refuel is worth, None without one.
+    :param deposit_gas: units that we pay for on the source, so that the user's money comes.
     :raises RateUnknown: when a price or a gas cost is missing or too old.
     """
     source = market.get_price(route.source, now=now)
@@ -70,6 +78,7 @@ def rates_of(route: Route, market: Market, *, refuel_usd_e18: int | None, now: d
     source_native = market.get_price(route.source_native, now=now)
     destination_native = market.get_price(route.destination_native, now=now)
     destination_gas = market.get_gas(route.destination.network, now=now)
+    source_gas = market.get_gas(route.source.network, now=now)
     numerator, denominator = _rate(route, source, destination)
 
     def in_source(native: Token, base_units: int, usd_e18: int) -> int:
@@ -89,10 +98,11 @@ def rates_of(route: Route, market: Market, *, refuel_usd_e18: int | None, now: d
         denominator=denominator,
         payout_cost=in_source(
             route.destination_native, route.payout_gas * destination_gas, destination_native
-        ),
+        )
+        + in_source(route.source_native, deposit_gas * source_gas, source_native),
         refund_cost=in_source(
             route.source_native,
-            route.refund_gas * market.get_gas(route.source.network, now=now),
+            route.refund_gas * source_gas,
             source_native,
         ),
         refuel=refuel,

@@ -31,6 +31,9 @@ class Route:
     refund_gas: int  # units of a refund on the source
     refuel_gas: int  # units of a refuel on the destination
     has_depository: bool
+    relay_gas: int | None = (
+        None  # units of a deposit by a signature on the source; None: there is none
+    )
 
     @property
     def tokens(self) -> tuple[Token, ...]:
@@ -40,6 +43,10 @@ class Route:
     @property
     def is_same_asset(self) -> bool:
         return self.source.name == self.destination.name
+
+    def deposit_gas(self, method: Method) -> int:
+        """Return the units that we pay for so that the user's money comes."""
+        return self.relay_gas or 0 if method is Method.GASLESS else 0
 
     @property
     def can_refuel(self) -> bool:
@@ -84,6 +91,7 @@ class Routes:
     def _route(self, source: Token, destination: Token, rule: RouteRule) -> Route:
         source_network = self._catalogue.network(source.network)
         destination_network = self._catalogue.network(destination.network)
+        gasless = source_network.gasless(source)
         return Route(
             source=source,
             destination=destination,
@@ -94,6 +102,7 @@ class Routes:
             refund_gas=_gas(source, source_network.gas),
             refuel_gas=destination_network.gas.pay_native,
             has_depository=source_network.contracts.depository is not None,
+            relay_gas=None if gasless is None else source_network.gas.relay(gasless.standard),
         )
 
 
@@ -112,6 +121,8 @@ def check_method(route: Route, method: Method) -> None:
     :raises MethodUnsupported: when the source cannot be funded that way.
     """
     if method is Method.DIRECT or (method is Method.DEPOSITORY and route.has_depository):
+        return
+    if method is Method.GASLESS and route.relay_gas is not None:
         return
     raise MethodUnsupported(method)
 

@@ -9,6 +9,7 @@ from datetime import datetime
 from swap_quoter.domain.limits import Limits, limits_of
 from swap_quoter.domain.market import AssetKey, Market, Timed
 from swap_quoter.domain.pricing import Rates, rates_of
+from swap_quoter.domain.refusals import Method
 from swap_quoter.domain.routes import Route
 
 Parts = tuple[Mapping[str, Timed], Mapping[str, Timed], Mapping[AssetKey, int]]
@@ -33,13 +34,16 @@ class TermsBook:
     def __init__(self, market: Market, *, refuel_usd_e18: int) -> None:
         self._market = market
         self._refuel_usd_e18 = refuel_usd_e18
-        self._known: dict[tuple[int, bool], _Known] = {}
+        self._known: dict[tuple[int, bool, int], _Known] = {}
 
-    def get(self, route: Route, *, refuel: bool, now: datetime) -> Terms:
+    def get(
+        self, route: Route, *, refuel: bool, now: datetime, method: Method = Method.DIRECT
+    ) -> Terms:
         """
         :raises RateUnknown: when a price or a gas cost is missing or too old.
         """
-        market, key = self._market, (id(route), refuel)
+        deposit_gas = route.deposit_gas(method)
+        market, key = self._market, (id(route), refuel, deposit_gas)
         known = self._known.get(key)
         if (
             known is not None
@@ -50,7 +54,7 @@ class TermsBook:
         ):
             return known.terms
         usd_e18 = self._refuel_usd_e18 if refuel else None
-        rates = rates_of(route, market, refuel_usd_e18=usd_e18, now=now)
+        rates = rates_of(route, market, refuel_usd_e18=usd_e18, now=now, deposit_gas=deposit_gas)
         terms = Terms(rates, limits_of(route, rates, market))
         parts = (market.prices, market.gas, market.inventory)
         self._known[key] = _Known(parts, market.fresh_until(route.tokens), terms)

@@ -25,8 +25,9 @@ class GiveLimits:
             question.destination_network,
             question.destination_token,
         )
-        check_method(route, Method(question.method))
-        terms = self._terms.get(route, refuel=question.refuel, now=self._clock())
+        method = Method(question.method)
+        check_method(route, method)
+        terms = self._terms.get(route, refuel=question.refuel, now=self._clock(), method=method)
         return LimitsAnswer(
             min_base_units=str(terms.limits.min),
             max_base_units=str(terms.limits.max),

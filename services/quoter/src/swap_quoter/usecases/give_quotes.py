@@ -37,9 +37,10 @@ class GiveQuotes:
             question.destination_network,
             question.destination_token,
         )
-        check_method(route, Method(question.method))
+        method = Method(question.method)
+        check_method(route, method)
         slippage_ppm = _slippage(route, question.slippage_ppm)
-        terms = self._terms.get(route, refuel=question.refuel, now=self._clock())
+        terms = self._terms.get(route, refuel=question.refuel, now=self._clock(), method=method)
         base_units = int(question.base_units)
         check_amount(base_units, terms.limits)
         priced = price(route, terms.rates, base_units, slippage_ppm=slippage_ppm)

@@ -31,8 +31,9 @@ class GiveRanges:
             question.destination_network,
             question.destination_token,
         )
-        check_method(route, Method(question.method))
-        terms = self._terms.get(route, refuel=question.refuel, now=self._clock())
+        method = Method(question.method)
+        check_method(route, method)
+        terms = self._terms.get(route, refuel=question.refuel, now=self._clock(), method=method)
         is_open = terms.limits.min <= terms.limits.max
         return RangesAnswer(
             ranges=(self._range(route, terms),) if is_open else (),
