@@ -12,6 +12,7 @@ from uuid import UUID
 import pytest
 
 from services.api.tests.api_factories import a_body, a_caller, a_catalogue, a_quote
+from services.api.tests.fake_chains import FakeChains
 from swap_api.adapters.rendering import JsonRendering
 from swap_api.domain.refusals import ApiRefusal
 from swap_api.http.endpoints import Context
@@ -22,6 +23,7 @@ from swap_api.usecases.ask_price import AskPrice
 from swap_api.usecases.cap_unpaid_swaps import CapUnpaidSwaps
 from swap_api.usecases.create_swap import CreateSwap
 from swap_api.usecases.list_swaps import ListSwaps
+from swap_api.usecases.offer_gasless import OfferGasless
 from swap_api.usecases.read_swap import ReadSwap
 from swap_contracts.quoting import (
     LimitsAnswer,
@@ -86,25 +88,32 @@ class Kept:
 async def requested(body: Mapping[str, Any]) -> SwapRequested | None:
     """Return what the settler reads after the api was sent this body; None when it refused."""
     catalogue, kept, ids = a_catalogue(), Kept(), count(1)
-    rendering = JsonRendering(catalogue, public_catalogue(catalogue))
+    public = public_catalogue(catalogue)
+    rendering, gasless = (
+        JsonRendering(catalogue, public),
+        OfferGasless(catalogue, FakeChains(), public),
+    )
+    await gasless.refresh()
+    unread: Any = None
     create_swap = CreateSwap(
         catalogue,
-        ask_price=AskPrice(Quoter(), rendering),
+        ask_price=AskPrice(Quoter(), rendering, gasless=gasless),
         cap_unpaid_swaps=CapUnpaidSwaps(
             kept, clock=lambda: AT, publishable_max=1, secret_max=1, is_lifted=False
         ),
         creations=kept,
         idempotency=kept,
         rendering=rendering,
+        ask_signature=unread,
+        gasless_rendering=unread,
         clock=lambda: AT,
         new_id=lambda: UUID(int=next(ids)),
         new_sequence_number=lambda: next(ids),
     )
-    unread: Any = None
     swaps = SwapEndpoints(
         catalogue,
         create_swap=create_swap,
-        read_swap=ReadSwap(unread, unread, rendering),
+        read_swap=ReadSwap(unread, unread, rendering, signing=unread),
         list_swaps=ListSwaps(unread, unread, rendering),
         set_refund_address=unread,
     )
@@ -136,6 +145,7 @@ async def test_the_settler_takes_whatever_the_api_accepts(
 
     body = await requested(a_body(**asked, **members))
 
+    # The source is a coin, which nobody signs for.
     is_offered = not any(asked[flag] for flag in FLAGS if flag not in OFFERED)
     assert (body is not None) == is_offered
     if body is not None:

@@ -71,7 +71,7 @@ class TestRefusedOrders:
         error = refusal(answer, ErrorCode.GREATER_THAN_MAX_ERROR)
         assert float(error.metadata["AmountLimit"]) > 0
 
-    @pytest.mark.parametrize("method", ["use_deposit_address", "use_gasless"])
+    @pytest.mark.parametrize("method", ["use_deposit_address"])
     async def test_of_funding_methods_that_are_not_offered_name_them(
         self, outside: Outside, method: str
     ) -> None:

@@ -17,6 +17,8 @@ AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 ALICE = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
 BOB = "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC"
 USDC = "0x5FbDB2315678afecb367f032d93F642f64180aa3"
+DAI = "0x8A791620dd6260079BF849Dc5567aDC3F2FdC318"
+PAYMASTER = "0xB7f8BC63BbcaD18155201308C8f3540b07f84F5e"
 TREASURY = "0xe7f1725E7734CE288F8367e1Bb143E90bb3F0512"
 DEPOSITORY = "0x9fE46736679d2D9a65F0992F2272dE9f3c7fa6e0"
 SIGNER = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
@@ -37,10 +39,19 @@ def a_network(name: str, chain_id: int, **changes: Any) -> dict[str, Any]:
         "start_block": 0,
         "block_time_milliseconds": 1000,
         "finality_blocks": 2,
-        "contracts": {"treasury": TREASURY, "depository": DEPOSITORY},
+        "contracts": {
+            "treasury": TREASURY,
+            "depository": DEPOSITORY,
+            "paymaster": PAYMASTER,
+        },
         "signers": [SIGNER],
         "funders": [FUNDER],
-        "gas": {"pay_native": 75000, "pay_erc20": 95000},
+        "gas": {
+            "pay_native": 75000,
+            "pay_erc20": 95000,
+            "relay_eip3009": 143000,
+            "relay_eip2612": 166000,
+        },
         "max_fee_per_gas": 500 * 10**9,
         "tokens": [
             {
@@ -54,6 +65,7 @@ def a_network(name: str, chain_id: int, **changes: Any) -> dict[str, Any]:
                 "contract": USDC,
                 "decimals": 6,
                 "listing_date": "2026-01-01T00:00:00Z",
+                "gasless": {"standard": "eip3009", "name": "USD Coin", "version": "2"},
             },
         ],
         **changes,

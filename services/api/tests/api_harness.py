@@ -10,6 +10,7 @@ from typing import Any
 from uuid import UUID
 
 import httpx
+from fake_chains import FakeChains
 from fake_pricing import FakePricing
 
 from swap_api.app import Building, Parts
@@ -43,7 +44,10 @@ class Statements:
 
 
 class Harness:
-    def __init__(self, service: Service, parts: Parts, quoter: FakePricing) -> None:
+    def __init__(
+        self, service: Service, parts: Parts, quoter: FakePricing, chains: FakeChains
+    ) -> None:
+        self.chains = chains
         self.service = service
         self.parts = parts
         self.quoter = quoter
@@ -77,6 +81,9 @@ class Harness:
 
     async def get(self, app: App, path: str, **options: Any) -> httpx.Response:
         return await self.client.get(f"/api/v2{path}", headers=app.headers, **options)
+
+    async def post(self, app: App, path: str, body: dict[str, Any]) -> httpx.Response:
+        return await self.client.post(f"/api/v2{path}", headers=app.headers, json=body)
 
     async def create(
         self, app: App, body: dict[str, Any], *, key: str | None = None, **headers: str
@@ -139,4 +146,6 @@ def start(database_url: str, redis_url: str, catalogue_file: Path, **api: Any) -
     service = Service("api", settings, settings.api)
     catalogue = load_catalogue(settings.catalogue, str)
     quoter = FakePricing(catalogue)
-    return Harness(service, Building(service, settings.api, catalogue, quoter).parts(), quoter)
+    chains = FakeChains()
+    parts = Building(service, settings.api, catalogue, quoter, chains).parts()
+    return Harness(service, parts, quoter, chains)

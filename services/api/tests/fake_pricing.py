@@ -22,7 +22,7 @@ from swap_contracts.quoting import (
 from swap_domain.catalogue import NATIVE, Catalogue
 from swap_runtime.errors import Unavailable
 
-USD: Mapping[str, int] = {"ETH": 3000 * E18, "USDC": E18}
+USD: Mapping[str, int] = {"ETH": 3000 * E18, "USDC": E18, "DAI": E18}
 
 
 class FakePricing:

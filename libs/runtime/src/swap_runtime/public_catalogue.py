@@ -19,7 +19,7 @@ def public_catalogue(catalogue: Catalogue) -> PublicCatalogue:
 
 
 def _network(network: Network) -> NetworkFacts:
-    tokens = {token.address: _token(token) for token in network.tokens}
+    tokens = {token.address: _token(network, token) for token in network.tokens}
     return NetworkFacts(network.native.address, MappingProxyType(tokens), _network_members(network))
 
 
@@ -48,7 +48,8 @@ def _network_members(network: Network) -> dict[str, Any]:
     }
 
 
-def _token(token: Token) -> TokenFacts:
+def _token(network: Network, token: Token) -> TokenFacts:
+    gasless = network.gasless(token)
     members = {
         "symbol": token.symbol,
         "display_asset": token.symbol,
@@ -61,7 +62,7 @@ def _token(token: Token) -> TokenFacts:
         "source_rank": token.source_rank,
         "destination_rank": token.destination_rank,
         "group": token.group,
-        "supports_gasless_deposit": False,
-        "gasless_standard": "",
+        "supports_gasless_deposit": gasless is not None,
+        "gasless_standard": "" if gasless is None else gasless.standard.value,
     }
     return TokenFacts(token.decimals, token.precision, members)

@@ -13,8 +13,10 @@ from typing import Final
 from uuid import uuid4
 
 from swap_api.adapters.callers import KeyHashes, PostgresCallers
+from swap_api.adapters.chains import EvmGaslessChains
 from swap_api.adapters.counters import LocalCounters, RedisCounters
 from swap_api.adapters.creations import PostgresCreations
+from swap_api.adapters.gasless_rendering import JsonGaslessRendering
 from swap_api.adapters.heads import WatchedHeads
 from swap_api.adapters.history import PostgresHistory
 from swap_api.adapters.idempotency import PostgresIdempotency
@@ -22,12 +24,15 @@ from swap_api.adapters.partners import PostgresPartners
 from swap_api.adapters.quoter import HttpPricing
 from swap_api.adapters.refund_addresses import PostgresRefundAddresses
 from swap_api.adapters.rendering import JsonRendering
+from swap_api.adapters.sign_requests import PostgresSignRequests
 from swap_api.adapters.swaps import PostgresReadModel, PostgresSwaps
 from swap_api.domain.keys import Environment, anybody
 from swap_api.domain.rate_limits import Rates
 from swap_api.domain.reach import Reach
+from swap_api.gasless_ports import GaslessChains
 from swap_api.handlers import swaps
 from swap_api.http.admin import AdminRoutes
+from swap_api.http.authorizations import AuthorizationEndpoints
 from swap_api.http.catalogue import CatalogueEndpoints
 from swap_api.http.clients import Clients
 from swap_api.http.cors import Cors
@@ -43,6 +48,8 @@ from swap_api.http.table import endpoints
 from swap_api.ports import Counters, Pricing
 from swap_api.settings import ApiGroup, ApiSettings
 from swap_api.usecases.ask_price import AskPrice
+from swap_api.usecases.ask_signature import AskSignature
+from swap_api.usecases.authorize_deposit import AuthorizeDeposit
 from swap_api.usecases.cap_unpaid_swaps import CapUnpaidSwaps
 from swap_api.usecases.create_swap import CreateSwap
 from swap_api.usecases.give_limits import GiveLimits
@@ -55,11 +62,15 @@ from swap_api.usecases.limit_requests import LimitRequests
 from swap_api.usecases.list_networks import ListNetworks
 from swap_api.usecases.list_reachable import ListReachable
 from swap_api.usecases.list_swaps import ListSwaps
+from swap_api.usecases.offer_gasless import OfferGasless
+from swap_api.usecases.read_authorization import ReadAuthorization
 from swap_api.usecases.read_history import ReadHistory
 from swap_api.usecases.read_swap import ReadSwap
 from swap_api.usecases.set_refund_address import SetRefundAddress
+from swap_api.usecases.show_signing import ShowSigning
 from swap_api.usecases.store_swaps import StoreSwaps
 from swap_chains.evm.codec import checksum_address
+from swap_chains.evm.rpc import open_session
 from swap_domain.catalogue import Catalogue
 from swap_runtime.catalogue import load_catalogue
 from swap_runtime.public_catalogue import public_catalogue
@@ -87,6 +98,7 @@ class Parts:
     callers: PostgresCallers
     idempotency: PostgresIdempotency
     counters: RedisCounters
+    offer_gasless: OfferGasless
 
 
 async def build(service: Service) -> None:
@@ -94,7 +106,9 @@ async def build(service: Service) -> None:
     assert isinstance(group, ApiGroup)
     pricing = HttpPricing(group.quoter_url, answer_seconds=group.quoter_timeout.total_seconds())
     catalogue = load_catalogue(service.settings.catalogue, checksum_address)
-    parts = Building(service, group, catalogue, pricing).parts()
+    session = open_session()
+    chains = EvmGaslessChains(catalogue, service.settings.node_urls(), session)
+    parts = Building(service, group, catalogue, pricing, chains).parts()
     swaps.subscribe(
         service.subscriptions, store_swaps=parts.store_swaps, parking=service.parking("api")
     )
@@ -105,15 +119,23 @@ async def build(service: Service) -> None:
     service.every("save-key-uses", USES_INTERVAL, parts.callers.save_uses)
     service.every("forget-idempotency-keys", FORGET_INTERVAL, parts.idempotency.forget_old)
     service.on_stop(parts.counters.close)
+    service.every("offer-gasless", group.gasless_check_interval, parts.offer_gasless.refresh)
     service.on_stop(pricing.close)
+    service.on_stop(session.close)
 
 
 class Building:
     """The pieces that several parts share."""
 
     def __init__(
-        self, service: Service, group: ApiGroup, catalogue: Catalogue, pricing: Pricing
+        self,
+        service: Service,
+        group: ApiGroup,
+        catalogue: Catalogue,
+        pricing: Pricing,
+        chains: GaslessChains,
     ) -> None:
+        self._chains = chains
         self._service = service
         self._group = group
         self._catalogue = catalogue
@@ -121,10 +143,32 @@ class Building:
         self._public = public_catalogue(catalogue)
         self._rendering = JsonRendering(catalogue, self._public)
         self._know_prices = KnowPrices(pricing)
-        self._ask_price = AskPrice(pricing, self._rendering)
+        self._offer_gasless = OfferGasless(catalogue, chains, self._public)
+        self._ask_price = AskPrice(pricing, self._rendering, gasless=self._offer_gasless)
         self._swaps = PostgresSwaps(service.engine)
         self._heads = WatchedHeads(service.engine)
-        self._read_swap = ReadSwap(self._swaps, self._heads, self._rendering)
+        self._sign_requests = PostgresSignRequests(service.engine)
+        self._gasless_rendering = JsonGaslessRendering(
+            catalogue, in_lower_case=group.authorize_status_case == "lower"
+        )
+        self._ask_signature = AskSignature(
+            catalogue,
+            offer=self._offer_gasless,
+            chains=chains,
+            requests=self._sign_requests,
+            clock=service.clock,
+        )
+        self._read_swap = ReadSwap(
+            self._swaps,
+            self._heads,
+            self._rendering,
+            signing=ShowSigning(
+                self._ask_signature,
+                self._gasless_rendering,
+                requests=self._sign_requests,
+                clock=service.clock,
+            ),
+        )
         self._hashes = KeyHashes(group.key_pepper)
 
     def parts(self) -> Parts:
@@ -149,6 +193,7 @@ class Building:
                 errors=errors,
             ),
             self._catalogue_endpoints(),
+            self._authorization_endpoints(),
         )
         return Parts(
             gateway=self._gateway(table, callers, counters, errors),
@@ -158,6 +203,28 @@ class Building:
             callers=callers,
             idempotency=idempotency,
             counters=counters,
+            offer_gasless=self._offer_gasless,
+        )
+
+    def _authorization_endpoints(self) -> AuthorizationEndpoints:
+        requests, clock = self._sign_requests, self._service.clock
+        return AuthorizationEndpoints(
+            authorize_deposit=AuthorizeDeposit(
+                self._catalogue,
+                swaps=self._swaps,
+                offer=self._offer_gasless,
+                ask=self._ask_signature,
+                chains=self._chains,
+                requests=requests,
+                clock=clock,
+            ),
+            read_authorization=ReadAuthorization(
+                self._swaps,
+                self._heads,
+                self._gasless_rendering,
+                requests=requests,
+                clock=clock,
+            ),
         )
 
     def _swap_endpoints(self, idempotency: PostgresIdempotency) -> SwapEndpoints:
@@ -168,6 +235,8 @@ class Building:
             creations=PostgresCreations(self._service.engine),
             idempotency=idempotency,
             rendering=self._rendering,
+            ask_signature=self._ask_signature,
+            gasless_rendering=self._gasless_rendering,
             clock=self._service.clock,
             new_id=uuid4,
             new_sequence_number=new_sequence_number,

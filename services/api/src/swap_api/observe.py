@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Final
 from uuid import UUID
@@ -9,7 +10,7 @@ from uuid import UUID
 import structlog
 from prometheus_client import Counter, Histogram
 
-from swap_runtime.metrics import counter, histogram
+from swap_runtime.metrics import counter, gauge, histogram
 
 ANSWERS: Final = counter("api_answers", "Answers by route and status", ["route", "status"])
 DURATION: Final = histogram("api_answer_seconds", "Time to answer by route", ["route"])
@@ -19,6 +20,13 @@ REPLAYED: Final = counter("api_answers_replayed", "First answers given again")
 COUNTERS_AWAY: Final = counter("api_counters_away", "Times Redis did not answer")
 QUOTER_AWAY: Final = counter("api_quoter_away", "Times the quoter did not answer")
 STORED: Final = counter("api_swaps_stored", "Rows of the read model written")
+
+GASLESS: Final = gauge(
+    "api_gasless_offered", "Tokens that can be deposited by a signature now", ["network", "token"]
+)
+AUTHORIZATIONS: Final = counter(
+    "api_authorizations_taken", "Signatures that were taken", ["network", "standard"]
+)
 
 log = structlog.get_logger()
 
@@ -76,3 +84,20 @@ def key_issued(key_id: UUID, app_id: UUID, kind: str) -> None:
 
 def key_revoked(key_id: UUID) -> None:
     log.info("key revoked", key_id=str(key_id))
+
+
+def gasless_offered(network: str, token: str, findings: Sequence[str]) -> None:
+    """What the catalogue says and the chain does not have is for a person to put right."""
+    GASLESS.labels(network=network, token=token).set(0 if findings else 1)
+    if findings:
+        log.error("gasless not offered", network=network, token=token, because=list(findings))
+    else:
+        log.info("gasless offered", network=network, token=token)
+
+
+def gasless_unknown(network: str, error: Exception) -> None:
+    log.warning("gasless unknown", network=network, error=str(error))
+
+
+def authorization_taken(network: str, standard: str) -> None:
+    AUTHORIZATIONS.labels(network=network, standard=standard).inc()

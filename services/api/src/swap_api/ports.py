@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Protocol
 from uuid import UUID
 
+from swap_api.domain.gasless import (
+    GaslessSwap,
+    SignRequest,
+)
 from swap_api.domain.keys import Allowances, Caller, Environment, KeyKind
 from swap_api.domain.listing import SwapFilter
 from swap_api.domain.rate_limits import Count, Quota
@@ -54,6 +58,18 @@ class StoredSwap:
     app_id: UUID
     expires_at: datetime
     rendered: Rendered
+    gasless: GaslessSwap | None = None
+    sign_template: bytes | None = None  # the action of a gasless swap, before anybody is asked
+
+    @classmethod
+    def of(
+        cls, app_id: UUID, expires_at: datetime, rendered: Rendered, gasless: GaslessSwap | None
+    ) -> StoredSwap:
+        """Build what is read; a gasless swap has no action until a signer is known."""
+        if gasless is None:
+            return cls(app_id, expires_at, rendered)
+        bare = replace(rendered, action=None)
+        return cls(app_id, expires_at, bare, gasless, rendered.action)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +87,7 @@ class SwapRow:
     rendered: Rendered
     is_unpaid: bool
     client: str | None = None
+    gasless: GaslessSwap | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +115,7 @@ class NewSwap:
     outgoing: Outgoing
     claim: Claim | None
     answer: bytes
+    sign_request: SignRequest | None = None
 
 
 class SequenceNumberTaken(Exception):

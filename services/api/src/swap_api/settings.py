@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Literal
 
 from pydantic import Field, SecretStr
 
@@ -44,6 +45,13 @@ class ApiGroup(ServiceGroup):
     )
     pending_swaps_secret: int = Field(default=10_000, gt=0, description="Unpaid swaps of one app")
     docs_url: str = Field(default="/docs/errors", description="Page that errors link to")
+    authorize_status_case: Literal["capitalised", "lower"] = Field(
+        default="capitalised", description="How statuses of gasless signatures are written"
+    )
+    gasless_check_interval: timedelta = Field(
+        default=timedelta(seconds=10),
+        description="How often chains are asked whether deposits by signature are possible",
+    )
     prices_poll_interval: timedelta = timedelta(seconds=2)
     quoter_timeout: timedelta = timedelta(milliseconds=800)
 

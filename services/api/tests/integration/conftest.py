@@ -16,7 +16,10 @@ from fake_pricing import FakePricing
 from tests.plugins.postgres import Database
 from tests.plugins.processes import Program, accepts, free_port
 
-TABLES = "partner, app, api_key, idempotency, swap, transaction_hash, outbox, inbox, parked"
+TABLES = (
+    "partner, app, api_key, idempotency, swap, transaction_hash, sign_request, outbox, inbox, "
+    "parked"
+)
 
 
 @pytest.fixture(scope="session")

@@ -79,11 +79,11 @@ class TestCreate:
     async def test_says_how_swaps_can_be_funded(self, api: Harness) -> None:
         app = await api.an_app()
 
-        refused = await api.create(app, a_body(use_gasless=True))
+        refused = await api.create(app, a_body(use_depository=None, use_deposit_address=True))
 
         assert refused.json()["error"]["message"] == (
-            "use_gasless must be false: for now swaps are funded by a direct transfer or through "
-            "the Depository"
+            "use_deposit_address must be false: for now swaps are funded by a direct transfer, "
+            "through the Depository, or by a signature"
         )
 
     @pytest.mark.parametrize("flag", [{"use_depository": None}, {"use_depository": False}])
@@ -220,10 +220,10 @@ REFUSED: list[tuple[dict[str, Any], int, str, str]] = [
      "ROUTE_NOT_FOUND_ERROR", ""),
     ({"source_network": None}, 400, "VALIDATION_ERROR", "source_network"),
     ({"use_depository": "maybe"}, 400, "VALIDATION_ERROR", "use_depository"),
-    ({"use_depository": None, "use_gasless": True}, 400, "VALIDATION_ERROR", "use_gasless"),
+    ({"use_depository": None, "use_gasless": True}, 400, "UNSUPPORTED_GASLESS", ""),
     ({"use_depository": None, "use_deposit_address": True}, 400, "VALIDATION_ERROR",
      "use_deposit_address"),
-    ({"use_gasless": True}, 400, "VALIDATION_ERROR", "use_gasless"),
+    ({"use_gasless": True}, 400, "UNSUPPORTED_GASLESS", ""),
     ({"use_deposit_address": True}, 400, "CONFLICTING_FUNDING_METHODS", ""),
     ({"use_depository": None, "use_gasless": True, "use_deposit_address": True}, 400,
      "CONFLICTING_FUNDING_METHODS", ""),

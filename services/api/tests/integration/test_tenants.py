@@ -68,6 +68,17 @@ class TestSomebodyElses:
         assert foreign.status_code == 404
         assert told(foreign) == told(unknown)
 
+    async def test_authorization_is_told_like_an_unknown_ones(self, api: Harness) -> None:
+        owner, stranger = await api.an_app(), await api.an_app()
+        swap_id = await a_stored_swap(api, owner)
+
+        foreign, unknown = [
+            await api.get(stranger, f"/swaps/{id}/authorize") for id in (swap_id, uuid4())
+        ]
+
+        assert foreign.status_code == 404
+        assert told(foreign) == told(unknown)
+
     async def test_transaction_is_told_like_an_unknown_one(self, api: Harness) -> None:
         owner, stranger = await api.an_app(), await api.an_app()
         await a_stored_swap(api, owner)
@@ -97,6 +108,7 @@ class TestSomebodyElses:
             "/api/v2/swaps/{swapId}",
             "/api/v2/swaps/{swapId}/deposit_actions",
             "/api/v2/swaps/{swapId}/refund_address",
+            "/api/v2/swaps/{swapId}/authorize",
             "/api/v2/swaps/by_transaction_hash/{transactionHash}",
         }
 

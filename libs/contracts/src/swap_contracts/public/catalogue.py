@@ -13,7 +13,7 @@ class TokenFacts:
 
     decimals: int
     precision: int
-    members: Mapping[str, Any]  # of TokenModel, without price_in_usd
+    members: dict[str, Any]  # of TokenModel, without price_in_usd
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,15 @@ class NetworkFacts:
 @dataclass(frozen=True, slots=True)
 class PublicCatalogue:
     networks: Mapping[str, NetworkFacts]
+
+    def offer_gasless(self, network: str, token: str, standard: str | None) -> None:
+        """Say how a token is deposited by a signature from now on; None when it is not."""
+        told = {
+            "supports_gasless_deposit": standard is not None,
+            "gasless_standard": standard or "",
+        }
+        facts = self.networks[network].tokens[token]
+        facts.members.update(told)
 
     def token(self, network: str, token: str) -> TokenFacts:
         return self.networks[network].tokens[token]

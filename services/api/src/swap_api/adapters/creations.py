@@ -8,7 +8,7 @@ from uuid import UUID
 from swap_api.adapters import statements
 from swap_api.adapters.gathering import Gathering
 from swap_api.adapters.idempotency import in_progress
-from swap_api.adapters.rows import swap_row
+from swap_api.adapters.rows import sign_request_row, swap_row
 from swap_api.ports import NewSwap, SequenceNumberTaken
 from swap_runtime.columns import columns
 from swap_runtime.crashpoint import crashpoint
@@ -42,6 +42,7 @@ class PostgresCreations:
             able = [new for new in batch if new.claim is None or new.claim.token in held]
             added = await _insert(connection, able)
             saved = [new for new in able if new.row.swap.swap_id in added]
+            await _ask_signers(connection, saved)
             await add_to_outbox(connection, [new.outgoing for new in saved])
             await _answer_claims(connection, saved)
             crashpoint("api.before_create_commit")
@@ -86,6 +87,12 @@ async def _insert(connection: Connection, batch: Sequence[NewSwap]) -> frozenset
         return frozenset()
     rows = columns([swap_row(new.row) for new in batch])
     return frozenset(await connection.scalars(statements.INSERT_SWAPS, rows))
+
+
+async def _ask_signers(connection: Connection, batch: Sequence[NewSwap]) -> None:
+    rows = [sign_request_row(new.sign_request) for new in batch if new.sign_request is not None]
+    if rows:
+        await connection.execute(statements.ADD_SIGN_REQUESTS, columns(rows))
 
 
 async def _answer_claims(connection: Connection, batch: Sequence[NewSwap]) -> None:

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import orjson
 
+from swap_api.adapters.gasless_rendering import WITHOUT_DATA, gasless_of, sign_template
 from swap_api.adapters.history_rendering import (
     render_event,
     render_ledger,
@@ -35,23 +36,6 @@ NEXT_ACTION: Final = b"\x02"
 # No quote is given below it: what a wallet calls dust would cost more than it brings.
 NATIVE_MINIMUM_DECIMALS: Final = 6
 
-WITHOUT_DATA: Final = {
-    "type": "transfer",
-    "to_address": None,
-    "amount": 0,
-    "amount_in_base_units": "0",
-    "order": 1,
-    "network": None,
-    "token": None,
-    "fee_token": None,
-    "call_data": None,
-    "gas_limit": None,
-    "encoded_args": None,
-    "valid_after": None,
-    "valid_before": None,
-    "nonce": None,
-    "typed_data": None,
-}
 EMPTY_ACTION: Final = orjson.dumps(WITHOUT_DATA)
 
 
@@ -94,7 +78,8 @@ class JsonRendering:
         rendered = Rendered(
             orjson.dumps(fragment), tuple(gaps), self._action(swap, step_status), step_status.value
         )
-        return SwapRow(swap, rendered, is_unpaid=step_status is StepStatus.ACTION_REQUIRED)
+        is_unpaid = step_status is StepStatus.ACTION_REQUIRED
+        return SwapRow(swap, rendered, is_unpaid=is_unpaid, gasless=gasless_of(swap))
 
     def prepared(
         self,
@@ -208,10 +193,14 @@ class JsonRendering:
         return self._public.priced_token(network, token, price(prices.get((network, token), 0)))
 
     def _action(self, swap: SwapChanged, step_status: StepStatus) -> bytes | None:
-        if step_status is not StepStatus.ACTION_REQUIRED or swap.method not in FUNDING_ACTIONS:
+        if step_status is not StepStatus.ACTION_REQUIRED:
             return None
         source, prices = swap.source, Prices(swap.quote, self._public)
         network = self._catalogue.network(source.network)
+        if swap.method == "gasless":
+            return sign_template(swap, prices, network)
+        if swap.method not in FUNDING_ACTIONS:
+            return None
         action = FUNDING_ACTIONS[swap.method](
             network,
             network.token(source.token),

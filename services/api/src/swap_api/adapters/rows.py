@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import orjson
 
+from swap_api.domain.gasless import GaslessSwap, KnownAuthorization, SignRequest
 from swap_api.ports import Gap, Rendered, StoredSwap, SwapRow
+from swap_domain.authorization_status import AuthorizationStatus
+from swap_domain.gasless import GaslessStandard
 from swap_runtime.sql import Row
 
 
@@ -30,7 +35,51 @@ def swap_row(row: SwapRow) -> dict[str, object]:
         "gaps": _gaps_text(rendered.gaps),
         "action": rendered.action,
         "step_status": rendered.step_status,
+        "gasless": row.gasless and _gasless_text(row.gasless),
     }
+
+
+def sign_request_row(request: SignRequest) -> dict[str, object]:
+    return {
+        "swap_id": request.swap_id,
+        "signer": request.signer,
+        "issue": request.issue,
+        "standard": request.standard.value,
+        "nonce": str(request.nonce),
+        "valid_after": request.valid_after,
+        "valid_before": request.valid_before,
+    }
+
+
+def to_sign_request(row: Row) -> SignRequest:
+    return SignRequest(
+        swap_id=row.swap_id,
+        signer=row.signer,
+        issue=row.issue,
+        standard=GaslessStandard(row.standard),
+        nonce=int(row.nonce),
+        valid_after=row.valid_after,
+        valid_before=row.valid_before,
+        submission=row.submission,
+        is_refused=row.is_refused,
+    )
+
+
+def to_gasless(text: str | None) -> GaslessSwap | None:
+    if text is None:
+        return None
+    values = orjson.loads(text)
+    told = values.pop("authorization")
+    if told is not None:
+        told["status"] = AuthorizationStatus(told["status"])
+        told = KnownAuthorization(**told)
+    values["base_units"] = int(values["base_units"])
+    return GaslessSwap(**values, authorization=told)
+
+
+def _gasless_text(swap: GaslessSwap) -> str:
+    # Base units as digits: a JSON number cannot hold them.
+    return orjson.dumps({**asdict(swap), "base_units": str(swap.base_units)}).decode()
 
 
 def hash_rows(row: SwapRow) -> list[dict[str, object]]:
@@ -46,7 +95,7 @@ def hash_rows(row: SwapRow) -> list[dict[str, object]]:
 def to_stored(row: Row) -> StoredSwap:
     gaps = tuple(Gap(*gap) for gap in orjson.loads(row.gaps)) if row.gaps else ()
     rendered = Rendered(row.document, gaps, row.action, row.step_status)
-    return StoredSwap(row.app_id, row.expires_at, rendered)
+    return StoredSwap.of(row.app_id, row.expires_at, rendered, to_gasless(row.gasless))
 
 
 def _gaps_text(gaps: tuple[Gap, ...]) -> str | None:

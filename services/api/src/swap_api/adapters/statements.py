@@ -76,12 +76,59 @@ WHERE idempotency.app_id = mine.app_id AND idempotency.key = mine.key
   AND idempotency.claim = mine.claim
 """)
 
+# Signatures
+
+SIGN = """
+SELECT swap_id, signer, issue, standard, nonce, valid_after, valid_before, submission, is_refused
+FROM sign_request
+"""
+SIGN_REQUESTS_OF: Final = sql(f"""
+{SIGN} WHERE swap_id = :swap_id AND signer = :signer ORDER BY issue DESC LIMIT 5
+""")
+SIGN_REQUEST: Final = sql(
+    f"{SIGN} WHERE swap_id = :swap_id AND signer = :signer AND issue = :issue"
+)
+LAST_SIGN_REQUEST: Final = sql(f"""
+{SIGN} WHERE swap_id = :swap_id ORDER BY created_at DESC, issue DESC LIMIT 1
+""")
+LAST_SUBMISSION: Final = sql("""
+SELECT submission, valid_before FROM sign_request
+WHERE swap_id = :swap_id AND submission IS NOT NULL ORDER BY submission DESC LIMIT 1
+""")
+_NEW_SIGN_REQUEST: Final = """
+INSERT INTO sign_request (swap_id, signer, issue, standard, nonce, valid_after, valid_before)
+"""
+ADD_SIGN_REQUEST: Final = sql(
+    _NEW_SIGN_REQUEST
+    + """
+VALUES (:swap_id, :signer, :issue, :standard, CAST(:nonce AS numeric), :valid_after, :valid_before)
+ON CONFLICT DO NOTHING
+"""
+)
+ADD_SIGN_REQUESTS: Final = sql(
+    _NEW_SIGN_REQUEST
+    + """
+SELECT * FROM unnest(CAST(:swap_id AS uuid[]), CAST(:signer AS text[]), CAST(:issue AS int[]),
+  CAST(:standard AS text[]), CAST(:nonce AS numeric[]), CAST(:valid_after AS bigint[]),
+  CAST(:valid_before AS bigint[]))
+"""
+)
+REFUSE_SIGN_REQUEST: Final = sql("""
+UPDATE sign_request SET is_refused = true
+WHERE swap_id = :swap_id AND signer = :signer AND issue = :issue AND submission IS NULL
+""")
+SUBMIT_SIGN_REQUEST: Final = sql("""
+UPDATE sign_request SET submission = :submission, is_refused = false, submitted_at = now()
+WHERE swap_id = :swap_id AND signer = :signer AND issue = :issue
+""")
+LOCK_GASLESS: Final = sql("SELECT gasless FROM swap WHERE id = :swap_id FOR UPDATE")
+
 # Swaps
 
 _NEW_ROWS: Final = """
 INSERT INTO swap (id, app_id, sequence_number, sequence, status, client, is_unpaid,
   source_network, destination_network, source_address, destination_address, refund_address,
-  reference_id, created_at, expires_at, document, gaps, action, step_status)
+  reference_id, created_at, expires_at, document, gaps, action, step_status, gasless)
 SELECT * FROM unnest(
   CAST(:id AS uuid[]), CAST(:app_id AS uuid[]), CAST(:sequence_number AS bigint[]),
   CAST(:sequence AS int[]), CAST(:status AS text[]), CAST(:client AS text[]),
@@ -90,7 +137,8 @@ SELECT * FROM unnest(
   CAST(:destination_address AS text[]), CAST(:refund_address AS text[]),
   CAST(:reference_id AS text[]), CAST(:created_at AS timestamptz[]),
   CAST(:expires_at AS timestamptz[]), CAST(:document AS bytea[]), CAST(:gaps AS text[]),
-  CAST(:action AS bytea[]), CAST(:step_status AS text[]))
+  CAST(:action AS bytea[]), CAST(:step_status AS text[]),
+  CAST(:gasless AS text[]))
 """
 INSERT_SWAPS: Final = sql(_NEW_ROWS + "ON CONFLICT DO NOTHING RETURNING id")
 UPSERT_SWAPS: Final = sql(
@@ -101,7 +149,8 @@ ON CONFLICT (id) DO UPDATE SET
   refund_address = coalesce(excluded.refund_address, swap.refund_address),
   expires_at = excluded.expires_at,
   document = excluded.document,
-  gaps = excluded.gaps, action = excluded.action, step_status = excluded.step_status
+  gaps = excluded.gaps, action = excluded.action, step_status = excluded.step_status,
+  gasless = excluded.gasless
 WHERE excluded.sequence > swap.sequence
 """
 )
@@ -114,11 +163,11 @@ ON CONFLICT DO NOTHING
 """)
 WHICH_EXIST: Final = sql("SELECT id FROM swap WHERE id = ANY(CAST(:ids AS uuid[]))")
 
-SHOWN: Final = "id, app_id, expires_at, document, gaps, action, step_status"
+SHOWN: Final = "id, app_id, expires_at, document, gaps, action, step_status, gasless"
 FIND_SWAPS: Final = sql(f"SELECT {SHOWN} FROM swap WHERE id = ANY(CAST(:ids AS uuid[]))")
 FIND_BY_HASH: Final = sql("""
 SELECT DISTINCT ON (t.app_id, t.hash) t.app_id, t.hash, s.expires_at, s.document, s.gaps,
-       s.action, s.step_status
+       s.action, s.step_status, s.gasless
 FROM unnest(CAST(:app_id AS uuid[]), CAST(:hash AS text[])) AS wanted(app_id, hash)
 JOIN transaction_hash AS t USING (app_id, hash) JOIN swap AS s ON s.id = t.swap_id
 ORDER BY t.app_id, t.hash, s.created_at DESC

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
@@ -15,6 +16,7 @@ from sqlalchemy import (
     Interval,
     LargeBinary,
     MetaData,
+    Numeric,
     Text,
 )
 from sqlalchemy import Uuid as UuidType
@@ -109,6 +111,7 @@ class SwapTable(Table, table=True):
     gaps: str | None = Field(sa_column=_column(Text(), null=True))
     action: bytes | None = Field(sa_column=_column(LargeBinary(), null=True))
     step_status: str = Field(sa_column=_column(Text()))
+    gasless: str | None = Field(sa_column=_column(Text(), null=True))
 
 
 class TransactionHashTable(Table, table=True):
@@ -117,3 +120,19 @@ class TransactionHashTable(Table, table=True):
     app_id: UUID = Field(sa_column=_column(UuidType(), key=True))
     hash: str = Field(sa_column=_column(Text(), key=True))
     swap_id: UUID = Field(sa_column=_column(UuidType(), key=True))
+
+
+class SignRequestTable(Table, table=True):
+    __tablename__ = "sign_request"
+
+    swap_id: UUID = Field(sa_column=_column(UuidType(), key=True))
+    signer: str = Field(sa_column=_column(Text(), key=True))
+    issue: int = Field(sa_column=_column(Integer(), key=True))
+    standard: str = Field(sa_column=_column(Text()))
+    nonce: Decimal = Field(sa_column=_column(Numeric(78, 0)))
+    valid_after: int = Field(sa_column=_column(BigInteger()))
+    valid_before: int = Field(sa_column=_column(BigInteger()))
+    submission: int | None = Field(sa_column=_column(Integer(), null=True))
+    is_refused: bool = Field(sa_column=_column(Boolean()))
+    created_at: datetime = Field(sa_column=_column(MOMENT))
+    submitted_at: datetime | None = Field(sa_column=_column(MOMENT, null=True))

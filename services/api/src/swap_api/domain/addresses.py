@@ -59,5 +59,5 @@ class AddressRules:
 def _addresses_of_ours(network: Network) -> tuple[str, ...]:
     """Our contracts have the same addresses on several networks, so they are ours on all."""
     contracts = network.contracts
-    found = (contracts.treasury, contracts.depository, *network.signers)
+    found = (contracts.treasury, contracts.depository, contracts.paymaster, *network.signers)
     return tuple(address for address in found if address is not None)

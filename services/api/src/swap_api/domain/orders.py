@@ -70,13 +70,12 @@ class Funding:
         """
         :raises Invalid: when this deployment does not offer the method for new swaps.
         """
-        for field in ("use_deposit_address", "use_gasless"):
-            if getattr(self, field):
-                raise Invalid.field(
-                    field,
-                    "must be false: for now swaps are funded by a direct transfer or through the "
-                    "Depository",
-                )
+        if self.use_deposit_address:
+            raise Invalid.field(
+                "use_deposit_address",
+                "must be false: for now swaps are funded by a direct transfer, through the "
+                "Depository, or by a signature",
+            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -133,6 +133,13 @@ class SwapBody(RouteParameters):
     destination_exchange: Text | None = None
 
 
+class AuthorizeBody(Parameters):
+    signature: str = Field(
+        min_length=1, max_length=10_000, description="What signing `typed_data` gave, in hex"
+    )
+    signer_address: Text
+
+
 class RefundAddressBody(Parameters):
     refund_address: Text = Field(description="On the swap's source network")
 

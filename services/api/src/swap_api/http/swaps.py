@@ -75,7 +75,10 @@ class SwapEndpoints:
     async def read(self, request: Request, context: Context) -> Answer:
         asked = parse_query(SwapParameters, request.query)
         data = await self._read_swap.by_id(
-            context.caller, swap_id_of(request), with_actions=not asked.exclude_deposit_actions
+            context.caller,
+            swap_id_of(request),
+            with_actions=not asked.exclude_deposit_actions,
+            source_address=asked.source_address,
         )
         return conditional(request, data)
 
@@ -96,8 +99,12 @@ class SwapEndpoints:
         )
 
     async def deposit_steps(self, request: Request, context: Context) -> Answer:
-        parse_query(StepsParameters, request.query)
-        return Answer.of(await self._read_swap.deposit_steps(context.caller, swap_id_of(request)))
+        asked = parse_query(StepsParameters, request.query)
+        return Answer.of(
+            await self._read_swap.deposit_steps(
+                context.caller, swap_id_of(request), asked.source_address
+            )
+        )
 
     async def list_all(self, request: Request, context: Context) -> Answer:
         wanted = self._filter(request.query, context)

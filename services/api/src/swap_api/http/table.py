@@ -6,10 +6,12 @@ from typing import Final
 
 from swap_api.domain.keys import Scope
 from swap_api.domain.rate_limits import Kind
+from swap_api.http.authorizations import AuthorizationEndpoints
 from swap_api.http.catalogue import CatalogueEndpoints
 from swap_api.http.endpoints import API, Endpoint, Endpoints
 from swap_api.http.history import HistoryEndpoints
 from swap_api.http.parameters import (
+    AuthorizeBody,
     DestinationsParameters,
     ListParameters,
     NetworksParameters,
@@ -24,6 +26,7 @@ from swap_api.http.parameters import (
 )
 from swap_api.http.pricing import PricingEndpoints
 from swap_api.http.swaps import SwapEndpoints
+from swap_contracts.public.authorizations import AuthorizationModel
 from swap_contracts.public.errors import ErrorCode
 from swap_contracts.public.models import (
     DepositActionItemModel,
@@ -66,16 +69,61 @@ CREATE_REFUSALS: Final = (
 )
 
 
+AUTHORIZE_REFUSALS: Final = (
+    ErrorCode.NOT_FOUND,
+    ErrorCode.AUTHORIZATION_NOT_REQUESTED,
+    ErrorCode.AUTHORIZATION_ALREADY_SUBMITTED,
+    ErrorCode.AUTHORIZATION_EXPIRED,
+    ErrorCode.SIGNATURE_INVALID,
+    ErrorCode.INSUFFICIENT_SIGNER_BALANCE,
+    ErrorCode.INVALID_ADDRESS_ERROR,
+    ErrorCode.SWAP_NOT_PAYABLE,
+    ErrorCode.UNSUPPORTED_GASLESS,
+    ErrorCode.SERVICE_UNAVAILABLE,
+    ErrorCode.PAYLOAD_TOO_LARGE,
+    ErrorCode.UNSUPPORTED_MEDIA_TYPE,
+)
+
+
 def endpoints(
     swaps: SwapEndpoints,
     history: HistoryEndpoints,
     pricing: PricingEndpoints,
     catalogue: CatalogueEndpoints,
+    authorizations: AuthorizationEndpoints,
 ) -> Endpoints:
     """Return every address of the public port but the document that describes them."""
     return Endpoints(
-        [*_swaps(swaps), *_history(history), *_pricing(pricing), *_catalogue(catalogue)]
+        [
+            *_swaps(swaps),
+            *_authorizations(authorizations),
+            *_history(history),
+            *_pricing(pricing),
+            *_catalogue(catalogue),
+        ]
     )
+
+
+def _authorizations(authorizations: AuthorizationEndpoints) -> list[Endpoint]:
+    return [
+        Endpoint(
+            "POST",
+            f"{API}/swaps/{{swapId}}/authorize",
+            authorizations.authorize,
+            "Submit the signature that deposits for a gasless swap",
+            AuthorizationModel,
+            body=AuthorizeBody,
+            refuses=AUTHORIZE_REFUSALS,
+        ),
+        Endpoint(
+            "GET",
+            f"{API}/swaps/{{swapId}}/authorize",
+            authorizations.read,
+            "Read how far the signature is",
+            AuthorizationModel,
+            refuses=(ErrorCode.NOT_FOUND, ErrorCode.AUTHORIZATION_NOT_REQUESTED),
+        ),
+    ]
 
 
 def _swaps(swaps: SwapEndpoints) -> list[Endpoint]:
@@ -152,7 +200,13 @@ def _swaps(swaps: SwapEndpoints) -> list[Endpoint]:
             "List what the user has to do, step by step",
             list[DepositActionItemModel],
             query=StepsParameters,
-            refuses=(ErrorCode.NOT_FOUND,),
+            refuses=(
+                ErrorCode.NOT_FOUND,
+                ErrorCode.SOURCE_ADDRESS_REQUIRED,
+                ErrorCode.INVALID_ADDRESS_ERROR,
+                ErrorCode.UNSUPPORTED_GASLESS,
+                ErrorCode.SERVICE_UNAVAILABLE,
+            ),
         ),
     ]
 

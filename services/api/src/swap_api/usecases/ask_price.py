@@ -7,6 +7,7 @@ from swap_api import observe
 from swap_api.domain.orders import PriceAsked, Route
 from swap_api.domain.refusals import ApiRefusal
 from swap_api.ports import PriceRefused, Pricing, Rendering
+from swap_api.usecases.offer_gasless import OfferGasless
 from swap_contracts.public.errors import ErrorCode
 from swap_contracts.quoting import (
     LimitsAnswer,
@@ -23,7 +24,8 @@ Answer = TypeVar("Answer")
 class AskPrice:
     """Ask the quoter, and say its refusals in public words."""
 
-    def __init__(self, pricing: Pricing, rendering: Rendering) -> None:
+    def __init__(self, pricing: Pricing, rendering: Rendering, *, gasless: OfferGasless) -> None:
+        self._gasless = gasless
         self._pricing = pricing
         self._rendering = rendering
 
@@ -31,6 +33,7 @@ class AskPrice:
         """
         :raises ApiRefusal: when it cannot be priced, or the quoter is away.
         """
+        self._check_method(route, asked)
         question = QuoteQuestion(
             source_network=route.source_network.name,
             source_token=route.source.address,
@@ -47,13 +50,19 @@ class AskPrice:
         """
         :raises ApiRefusal: when the route has no limits, or the quoter is away.
         """
+        self._check_method(route, asked)
         return await self._told(route, self._pricing.limits(_question(route, asked)))
 
     async def ranges(self, route: Route, asked: PriceAsked) -> RangesAnswer:
         """
         :raises ApiRefusal: when the route has no price, or the quoter is away.
         """
+        self._check_method(route, asked)
         return await self._told(route, self._pricing.ranges(_question(route, asked)))
+
+    def _check_method(self, route: Route, asked: PriceAsked) -> None:
+        if asked.funding.use_gasless:
+            self._gasless.require(route.source_network, route.source)
 
     async def _told(self, route: Route, answer: Awaitable[Answer]) -> Answer:
         try:

@@ -9,6 +9,7 @@ from swap_api.domain.addresses import AddressRules
 from swap_api.domain.keys import Caller
 from swap_api.domain.orders import OWN_INVENTORY, Parties, Route, SwapOrder, find_route
 from swap_api.domain.refusals import ApiRefusal
+from swap_api.gasless_ports import GaslessRendering
 from swap_api.ports import (
     Claim,
     Clock,
@@ -22,6 +23,7 @@ from swap_api.ports import (
     StoredSwap,
 )
 from swap_api.usecases.ask_price import AskPrice
+from swap_api.usecases.ask_signature import AskSignature
 from swap_api.usecases.cap_unpaid_swaps import CapUnpaidSwaps
 from swap_contracts.public.errors import ErrorCode
 from swap_contracts.quoting import QuoteAnswer
@@ -65,6 +67,8 @@ class CreateSwap:
         creations: Creations,
         idempotency: Idempotency,
         rendering: Rendering,
+        ask_signature: AskSignature,
+        gasless_rendering: GaslessRendering,
         clock: Clock,
         new_id: NewId,
         new_sequence_number: NewSequenceNumber,
@@ -76,6 +80,8 @@ class CreateSwap:
         self._creations = creations
         self._idempotency = idempotency
         self._rendering = rendering
+        self._ask_signature = ask_signature
+        self._gasless_rendering = gasless_rendering
         self._clock = clock
         self._new_id = new_id
         self._new_sequence_number = new_sequence_number
@@ -118,7 +124,7 @@ class CreateSwap:
         _require_refund_address(answer, parties)
         request = self._request(creation, parties, answer)
         for _ in range(NUMBERS_TRIED_MAX):
-            new = self._new_swap(request, creation, claim)
+            new = await self._new_swap(request, creation, claim, parties.source_address)
             try:
                 await self._creations.add(new)
             except SequenceNumberTaken:
@@ -134,15 +140,17 @@ class CreateSwap:
     def _request(self, creation: Creation, parties: Parties, answer: QuoteAnswer) -> SwapRequested:
         now, quote = self._clock(), answer.quote
         lifetime = creation.caller.allowances.swap_lifetime or self._catalogue.swap_lifetime
+        method = creation.order.price.funding.method
         return SwapRequested(
             swap_id=self._new_id(),
             app_id=creation.caller.app_id,
             sequence_number=self._new_sequence_number(),
             reference_id=creation.order.reference_id,
-            method=creation.order.price.funding.method,
+            method=method,
             source=quote.source,
             destination=quote.destination,
-            source_address=parties.source_address,
+            # Who signs is known when somebody has: until then an address is a claim.
+            source_address=None if method == "gasless" else parties.source_address,
             destination_address=parties.destination_address,
             refund_address=parties.refund_address,
             created_at=now,
@@ -151,7 +159,13 @@ class CreateSwap:
             quote_expires_at=now + timedelta(seconds=answer.lifetime_seconds),
         )
 
-    def _new_swap(self, request: SwapRequested, creation: Creation, claim: Claim | None) -> NewSwap:
+    async def _new_swap(
+        self,
+        request: SwapRequested,
+        creation: Creation,
+        claim: Claim | None,
+        signer: str | None,
+    ) -> NewSwap:
         row = replace(self._rendering.new_swap(request), client=creation.client)
         envelope = SWAP_REQUESTS.seal(
             request,
@@ -159,12 +173,21 @@ class CreateSwap:
             occurred_at=request.created_at,
             trace_id=creation.request_id,
         )
-        stored = StoredSwap(request.app_id, request.expires_at, row.rendered)
+        stored = StoredSwap.of(request.app_id, request.expires_at, row.rendered, row.gasless)
+        asked = None
+        if row.gasless is not None and signer is not None:
+            asked = await self._ask_signature.draft(
+                row.gasless, request.swap_id, signer, deadline=request.expires_at
+            )
+        if asked is not None:
+            action = self._gasless_rendering.sign_action(stored, asked.relayed)
+            stored = replace(stored, rendered=replace(stored.rendered, action=action))
         return NewSwap(
             row=row,
             outgoing=Outgoing.of(SWAP_REQUESTS, envelope),
             claim=claim,
             answer=self._rendering.prepared(stored, {}),
+            sign_request=None if asked is None else asked.request,
         )
 
 

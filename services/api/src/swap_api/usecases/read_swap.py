@@ -5,21 +5,34 @@ from uuid import UUID
 from swap_api.domain.keys import Caller
 from swap_api.domain.refusals import NothingThere
 from swap_api.ports import Heads, Rendering, StoredSwap, Swaps
+from swap_api.usecases.show_signing import ShowSigning
 
 
 class ReadSwap:
     """Read one swap of the caller's, by one of its names."""
 
-    def __init__(self, swaps: Swaps, heads: Heads, rendering: Rendering) -> None:
+    def __init__(
+        self, swaps: Swaps, heads: Heads, rendering: Rendering, *, signing: ShowSigning
+    ) -> None:
+        self._signing = signing
         self._swaps = swaps
         self._heads = heads
         self._rendering = rendering
 
-    async def by_id(self, caller: Caller, swap_id: UUID, *, with_actions: bool) -> bytes:
+    async def by_id(
+        self,
+        caller: Caller,
+        swap_id: UUID,
+        *,
+        with_actions: bool,
+        source_address: str | None = None,
+    ) -> bytes:
         """
         :raises NothingThere: for an unknown id and for somebody else's alike.
         """
         stored = await self._own(caller, swap_id)
+        if with_actions:
+            stored = await self._signing.inline(stored, swap_id, source_address)
         heads = await self._heads.current() if stored.rendered.gaps else {}
         return self._rendering.prepared(stored, heads, with_actions=with_actions)
 
@@ -48,11 +61,17 @@ class ReadSwap:
             raise NothingThere
         return told
 
-    async def deposit_steps(self, caller: Caller, swap_id: UUID) -> bytes:
+    async def deposit_steps(
+        self, caller: Caller, swap_id: UUID, source_address: str | None = None
+    ) -> bytes:
         """
         :raises NothingThere: for an unknown id and for somebody else's alike.
+        :raises ApiRefusal: when somebody has to sign, and nobody can be asked now.
         """
-        return self._rendering.steps(await self._own(caller, swap_id))
+        stored = await self._own(caller, swap_id)
+        if stored.gasless is None:
+            return self._rendering.steps(stored)
+        return await self._signing.steps(stored, stored.gasless, swap_id, source_address)
 
     async def _own(self, caller: Caller, swap_id: UUID) -> StoredSwap:
         stored = await self._swaps.find(swap_id)

@@ -1,0 +1,75 @@
+"""The chains, as far as gasless deposits ask them: read only, through whichever node answers."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Mapping, Sequence
+from typing import TypeVar
+
+import aiohttp
+
+from swap_chains.errors import ChainError
+from swap_chains.evm.gasless import Relayed
+from swap_chains.evm.gasless_reading import GaslessReader, Setting, Standing
+from swap_chains.evm.rpc import Rpc
+from swap_chains.ports import Simulated
+from swap_domain.catalogue import Catalogue, Network
+from swap_runtime.database import forbid_open_transaction
+from swap_runtime.errors import Unavailable
+
+Answer = TypeVar("Answer")
+TIMEOUT_SECONDS = 3.0
+
+
+class EvmGaslessChains:
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        nodes: Mapping[str, tuple[str, ...]],
+        session: aiohttp.ClientSession,
+    ) -> None:
+        self._readers = {
+            network.name: GaslessReader(
+                Rpc.to_urls(
+                    network.name,
+                    nodes.get(network.name) or network.public_nodes,
+                    session,
+                    timeout_seconds=TIMEOUT_SECONDS,
+                    rounds=1,
+                    before_call=lambda: forbid_open_transaction("rpc"),
+                )
+            )
+            for network in catalogue.networks.values()
+        }
+
+    async def findings(self, network: Network) -> Mapping[str, Sequence[str]]:
+        contracts = network.contracts
+        told = {token.address: network.gasless(token) for token in network.tokens}
+        if contracts.paymaster is None or contracts.depository is None:
+            return {}
+        setting = Setting(
+            chain_id=network.chain_id,
+            paymaster=contracts.paymaster,
+            depository=contracts.depository,
+            treasury=contracts.treasury,
+            operators=network.signers,
+            tokens={address: gasless for address, gasless in told.items() if gasless is not None},
+        )
+        return await _told(self._readers[network.name].findings(setting))
+
+    async def standing(self, network: Network, relayed: Relayed) -> Standing:
+        return await _told(self._readers[network.name].standing(relayed))
+
+    async def tried(self, network: Network, relayed: Relayed, signature: bytes) -> Simulated:
+        operator = network.signers[0]
+        reader = self._readers[network.name]
+        return await _told(reader.tried(relayed, signature, operator=operator))
+
+
+async def _told(answer: Awaitable[Answer]) -> Answer:
+    """
+    :raises Unavailable: when no node gives a usable answer.
+    """
+    try:
+        return await answer
+    except ChainError as error:
+        raise Unavailable(str(error)) from error

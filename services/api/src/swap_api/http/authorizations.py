@@ -1,0 +1,33 @@
+"""Signatures that deposit, over HTTP."""
+
+from __future__ import annotations
+
+from swap_api.http.endpoints import Context
+from swap_api.http.exchange import Answer, Request
+from swap_api.http.parameters import AuthorizeBody, parse_body
+from swap_api.http.swaps import swap_id_of
+from swap_api.usecases.authorize_deposit import AuthorizeDeposit
+from swap_api.usecases.read_authorization import ReadAuthorization
+
+
+class AuthorizationEndpoints:
+    def __init__(
+        self, *, authorize_deposit: AuthorizeDeposit, read_authorization: ReadAuthorization
+    ) -> None:
+        self._authorize_deposit = authorize_deposit
+        self._read_authorization = read_authorization
+
+    async def authorize(self, request: Request, context: Context) -> Answer:
+        swap_id = swap_id_of(request)
+        body, _ = parse_body(AuthorizeBody, await request.json_body())
+        await self._authorize_deposit(
+            context.caller,
+            swap_id,
+            body.signature,
+            body.signer_address,
+            request_id=context.request_id,
+        )
+        return Answer.of(await self._read_authorization(context.caller, swap_id))
+
+    async def read(self, request: Request, context: Context) -> Answer:
+        return Answer.of(await self._read_authorization(context.caller, swap_id_of(request)))

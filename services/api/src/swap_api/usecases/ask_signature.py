@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from swap_api.domain.addresses import AddressRules
+from swap_api.domain.gasless import (
+    GaslessSwap,
+    SignRequest,
+    relayed_for,
+    window,
+    windowed,
+)
+from swap_api.gasless_ports import GaslessChains, SignRequests
+from swap_api.ports import Clock
+from swap_api.usecases.offer_gasless import OfferGasless
+from swap_chains.evm.gasless import Relayed
+from swap_domain.catalogue import Catalogue
+from swap_domain.gasless import GaslessStandard
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a wallet is to sign, with what it is about."""
+
+    request: SignRequest
+    relayed: Relayed
+
+
+class AskSignature:
+    """Say what a signer has to sign for a swap: the same bytes until they are worth nothing."""
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        *,
+        offer: OfferGasless,
+        chains: GaslessChains,
+        requests: SignRequests,
+        clock: Clock,
+    ) -> None:
+        self._catalogue = catalogue
+        self._addresses = AddressRules(catalogue)
+        self._offer = offer
+        self._chains = chains
+        self._requests = requests
+        self._clock = clock
+
+    def checked(self, swap: GaslessSwap, address: str) -> str:
+        """Return a signer's address in its checksummed form.
+
+        :raises ApiRefusal: when it is none that could sign.
+        """
+        network = self._catalogue.network(swap.network)
+        return self._addresses.check(address, network, field="source_address")
+
+    async def draft(
+        self, swap: GaslessSwap, swap_id: UUID, signer: str, *, deadline: datetime, issue: int = 1
+    ) -> Asked | None:
+        """Make what the signer is asked next; None when the chain takes nothing more of him.
+
+        :raises ApiRefusal: when the token is not offered like that now.
+        :raises Unavailable: when no node answers.
+        """
+        network = self._catalogue.network(swap.network)
+        gasless = self._offer.require(network, network.token(swap.token))
+        bare = relayed_for(network, gasless, swap, signer=signer)
+        standing = await self._chains.standing(network, bare)
+        is_permit = gasless.standard is GaslessStandard.EIP2612
+        if standing.is_nonce_used and not is_permit:
+            return None
+        request = SignRequest(
+            swap_id=swap_id,
+            signer=signer,
+            issue=issue,
+            standard=gasless.standard,
+            nonce=standing.next_nonce or 0 if is_permit else bare.nonce,
+            valid_after=0,
+            valid_before=window(self._clock(), deadline),
+        )
+        return Asked(request, windowed(bare, request))
+
+    async def __call__(
+        self, swap: GaslessSwap, swap_id: UUID, signer: str, *, deadline: datetime
+    ) -> Asked | None:
+        """Return what the signer was asked before, or is asked from now on.
+
+        :raises ApiRefusal: when the token is not offered like that now.
+        :raises Unavailable: when no node answers.
+        """
+        known = await self._requests.newest(swap_id, signer)
+        if known is not None and known.can_be_signed(self._clock()):
+            network = self._catalogue.network(swap.network)
+            gasless = self._offer.require(network, network.token(swap.token))
+            told = windowed(relayed_for(network, gasless, swap, signer=signer), known)
+            if not (await self._chains.standing(network, told)).is_nonce_used:
+                return Asked(known, told)
+        issue = 1 if known is None else known.issue + 1
+        drafted = await self.draft(swap, swap_id, signer, deadline=deadline, issue=issue)
+        if drafted is None:
+            return None
+        # Who asks at the same time gets what was written first.
+        kept = await self._requests.keep(drafted.request)
+        return Asked(kept, windowed(drafted.relayed, kept))

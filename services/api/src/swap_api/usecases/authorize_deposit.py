@@ -1,0 +1,206 @@
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+from swap_api import observe
+from swap_api.domain.gasless import (
+    GaslessSwap,
+    SignRequest,
+    relayed_for,
+    takes_another,
+    windowed,
+)
+from swap_api.domain.keys import Caller
+from swap_api.domain.refusals import ApiRefusal, Invalid, NothingThere
+from swap_api.gasless_ports import GaslessChains, SignRequests
+from swap_api.ports import Clock, StoredSwap, Swaps
+from swap_api.usecases.ask_signature import AskSignature
+from swap_api.usecases.offer_gasless import OfferGasless
+from swap_chains.evm.codec import selector
+from swap_chains.evm.gasless import Relayed
+from swap_chains.evm.gasless_reading import Standing
+from swap_chains.evm.signatures import SIGNATURE_BYTES, normalised, recover
+from swap_contracts.public.errors import ErrorCode
+from swap_contracts.swaps import AuthorizationSubmitted
+from swap_contracts.topics import SWAP_REQUESTS
+from swap_domain.catalogue import Catalogue
+from swap_runtime.outbox import Outgoing
+
+SIGNATURE_BYTES_MAX: Final = 4096
+PAUSED: Final = selector("EnforcedPause()")
+STEP_WAITS: Final = "action_required"
+
+
+@dataclass(frozen=True, slots=True)
+class Signed:
+    """What came, read."""
+
+    signer: str
+    signature: bytes  # normalised
+
+
+class AuthorizeDeposit:
+    """Take a signature that deposits for a swap, once the very deposit was tried on the chain."""
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        *,
+        swaps: Swaps,
+        offer: OfferGasless,
+        ask: AskSignature,
+        chains: GaslessChains,
+        requests: SignRequests,
+        clock: Clock,
+    ) -> None:
+        self._catalogue = catalogue
+        self._swaps = swaps
+        self._offer = offer
+        self._ask = ask
+        self._chains = chains
+        self._requests = requests
+        self._clock = clock
+
+    async def __call__(
+        self, caller: Caller, swap_id: UUID, signature: str, signer: str, *, request_id: str
+    ) -> None:
+        """
+        :raises NothingThere: for an unknown id and for somebody else's alike.
+        :raises ApiRefusal: when it is not taken; then nothing of it is kept.
+        :raises Unavailable: when no node answers.
+        """
+        stored = await self._swaps.find(swap_id)
+        if stored is None or stored.app_id != caller.app_id:
+            raise NothingThere
+        swap = stored.gasless
+        if swap is None:
+            raise not_requested()
+        signed = Signed(self._ask.checked(swap, signer), _read(signature))
+        asked = await self._requests.all_of(swap_id, signed.signer)
+        if not asked:
+            raise not_requested()
+        await self._check_turn(stored, swap, swap_id)
+        request, relayed = self._meant(swap, signed, asked)
+        if not request.can_be_relayed(self._clock()):
+            raise _expired()
+        try:
+            await self._check_on_chain(swap, relayed, signed)
+        except ApiRefusal as refusal:
+            if refusal.code is ErrorCode.SIGNATURE_INVALID:
+                await self._requests.refuse(request)
+            raise
+        await self._submit(request, relayed, signed, request_id=request_id)
+        observe.authorization_taken(swap.network, request.standard.value)
+
+    async def _check_turn(self, stored: StoredSwap, swap: GaslessSwap, swap_id: UUID) -> None:
+        held = await self._requests.submitted(swap_id)
+        if not takes_another(swap, held, self._clock()):
+            raise already_submitted()
+        if stored.rendered.step_status != STEP_WAITS:
+            raise ApiRefusal(
+                ErrorCode.SWAP_NOT_PAYABLE, "This swap is paid, expired or closed; create another"
+            )
+
+    def _meant(
+        self, swap: GaslessSwap, signed: Signed, asked: list[SignRequest]
+    ) -> tuple[SignRequest, Relayed]:
+        """Return which of the requests was signed: the newest, unless a key signed another."""
+        network = self._catalogue.network(swap.network)
+        gasless = self._offer.require(network, network.token(swap.token))
+        bare = relayed_for(network, gasless, swap, signer=signed.signer)
+        meant = [(request, windowed(bare, request)) for request in asked]
+        for request, relayed in meant:
+            if recover(relayed.digest(), signed.signature) == signed.signer:
+                return request, relayed
+        return meant[0]
+
+    async def _check_on_chain(self, swap: GaslessSwap, relayed: Relayed, signed: Signed) -> None:
+        """Decide by the chain: what a key signs may be another thing for the token."""
+        network = self._catalogue.network(swap.network)
+        standing = await self._chains.standing(network, relayed)
+        recovered = recover(relayed.digest(), signed.signature)
+        if recovered != signed.signer and not standing.has_code:
+            raise _invalid("The signature is not the signer's over this data")
+        if standing.base_units < relayed.base_units:
+            raise ApiRefusal(
+                ErrorCode.INSUFFICIENT_SIGNER_BALANCE,
+                "The signer holds less than the deposit amount; top up and submit again",
+            )
+        self._check_nonce(standing)
+        try:
+            answer = await self._chains.tried(network, relayed, signed.signature)
+        except ValueError:
+            raise _invalid(
+                "This token takes no signatures of wallets with code; use another method"
+            ) from None
+        if answer.succeeded:
+            return
+        if answer.data[:4] == PAUSED:
+            raise ApiRefusal(
+                ErrorCode.UNSUPPORTED_GASLESS,
+                "Deposits by signature are paused; choose another funding method",
+            )
+        raise _invalid("The token refuses this signature for this deposit")
+
+    def _check_nonce(self, standing: Standing) -> None:
+        if standing.is_nonce_used:
+            raise _invalid("The signature's nonce was used or cancelled; fetch and sign anew")
+
+    async def _submit(
+        self, request: SignRequest, relayed: Relayed, signed: Signed, *, request_id: str
+    ) -> None:
+        now = self._clock()
+
+        def message(submission: int) -> Outgoing:
+            body = AuthorizationSubmitted(
+                swap_id=request.swap_id,
+                typed_data=json.dumps(relayed.typed_data()),
+                signature="0x" + signed.signature.hex(),
+                signer=signed.signer,
+                submission=submission,
+            )
+            envelope = SWAP_REQUESTS.seal(
+                body,
+                version=f"authorized/{submission}",
+                occurred_at=now,
+                trace_id=request_id,
+            )
+            return Outgoing.of(SWAP_REQUESTS, envelope)
+
+        if not await self._requests.submit(request, message, now=now):
+            raise already_submitted()
+
+
+def not_requested() -> ApiRefusal:
+    return ApiRefusal(
+        ErrorCode.AUTHORIZATION_NOT_REQUESTED,
+        "There is no authorization request found; fetch the deposit actions first",
+    )
+
+
+def already_submitted() -> ApiRefusal:
+    return ApiRefusal(ErrorCode.AUTHORIZATION_ALREADY_SUBMITTED, "This swap is already authorized")
+
+
+def _expired() -> ApiRefusal:
+    return ApiRefusal(
+        ErrorCode.AUTHORIZATION_EXPIRED,
+        "The authorization expired; fetch the deposit actions and sign again",
+    )
+
+
+def _invalid(message: str) -> ApiRefusal:
+    return ApiRefusal(ErrorCode.SIGNATURE_INVALID, message)
+
+
+def _read(text: str) -> bytes:
+    try:
+        signature = bytes.fromhex(text.removeprefix("0x"))
+    except ValueError:
+        raise Invalid.field("signature", "must be bytes in hex") from None
+    if not signature or len(signature) > SIGNATURE_BYTES_MAX:
+        raise Invalid.field("signature", f"must have 1 to {SIGNATURE_BYTES_MAX} bytes")
+    return normalised(signature) if len(signature) <= SIGNATURE_BYTES else signature

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+from uuid import UUID
+
+from swap_api.domain.gasless import status_of
+from swap_api.domain.keys import Caller
+from swap_api.domain.refusals import NothingThere
+from swap_api.gasless_ports import GaslessRendering, SignRequests
+from swap_api.ports import Clock, Heads, Swaps
+from swap_api.usecases.authorize_deposit import not_requested
+
+
+class ReadAuthorization:
+    """Say how far the signature of a swap is."""
+
+    def __init__(
+        self,
+        swaps: Swaps,
+        heads: Heads,
+        rendering: GaslessRendering,
+        *,
+        requests: SignRequests,
+        clock: Clock,
+    ) -> None:
+        self._swaps = swaps
+        self._heads = heads
+        self._rendering = rendering
+        self._requests = requests
+        self._clock = clock
+
+    async def __call__(self, caller: Caller, swap_id: UUID) -> bytes:
+        """
+        :raises NothingThere: for an unknown id and for somebody else's alike.
+        :raises ApiRefusal: when nobody was asked to sign.
+        """
+        stored = await self._swaps.find(swap_id)
+        if stored is None or stored.app_id != caller.app_id:
+            raise NothingThere
+        if stored.gasless is None:
+            raise not_requested()
+        held = await self._requests.submitted(swap_id)
+        asked = await self._requests.last_asked(swap_id)
+        status = status_of(stored.gasless, held, asked, self._clock())
+        if status is None:
+            raise not_requested()
+        known = stored.gasless.authorization
+        is_old = known is None or (held is not None and known.submission < held.submission)
+        heads = await self._heads.current()
+        return self._rendering.authorization(
+            status, None if is_old else known, heads.get(stored.gasless.network)
+        )

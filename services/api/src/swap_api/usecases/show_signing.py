@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from uuid import UUID
+
+from swap_api.domain.deposit_actions import StepStatus
+from swap_api.domain.gasless import GaslessSwap, Steps, steps_of
+from swap_api.domain.refusals import ApiRefusal
+from swap_api.gasless_ports import GaslessRendering, SignRequests
+from swap_api.ports import Clock, StoredSwap
+from swap_api.usecases.ask_signature import AskSignature
+from swap_contracts.public.errors import ErrorCode
+from swap_runtime.errors import Unavailable
+
+
+class ShowSigning:
+    """Show what the signer of a gasless swap has to do now."""
+
+    def __init__(
+        self,
+        ask: AskSignature,
+        rendering: GaslessRendering,
+        *,
+        requests: SignRequests,
+        clock: Clock,
+    ) -> None:
+        self._ask = ask
+        self._rendering = rendering
+        self._requests = requests
+        self._clock = clock
+
+    async def inline(
+        self, stored: StoredSwap, swap_id: UUID, source_address: str | None
+    ) -> StoredSwap:
+        """Return the swap with its action, where a signer is known and may sign now."""
+        if stored.gasless is None or source_address is None:
+            return stored
+        try:
+            steps = await self._steps(stored, stored.gasless, swap_id)
+            if not steps.asks_to_sign:
+                return stored
+            signer = self._ask.checked(stored.gasless, source_address)
+            asked = await self._ask(stored.gasless, swap_id, signer, deadline=stored.expires_at)
+        except (ApiRefusal, Unavailable):
+            return stored  # a swap can be read although nobody can be asked
+        if asked is None:
+            return stored
+        action = self._rendering.sign_action(stored, asked.relayed)
+        return replace(stored, rendered=replace(stored.rendered, action=action))
+
+    async def steps(
+        self, stored: StoredSwap, swap: GaslessSwap, swap_id: UUID, source_address: str | None
+    ) -> bytes:
+        """Return the list of steps; what is to be signed with them.
+
+        :raises ApiRefusal: when it is not known who will sign, or nobody can now.
+        :raises Unavailable: when no node answers.
+        """
+        steps = await self._steps(stored, swap, swap_id)
+        if not steps.asks_to_sign:
+            return self._rendering.sign_steps(stored, steps, None)
+        if source_address is None:
+            raise ApiRefusal(
+                ErrorCode.SOURCE_ADDRESS_REQUIRED,
+                "Connect the wallet that will sign, or pass source_address",
+            )
+        signer = self._ask.checked(swap, source_address)
+        asked = await self._ask(swap, swap_id, signer, deadline=stored.expires_at)
+        if asked is None:
+            over = Steps(
+                StepStatus.FAILED,
+                StepStatus.PENDING,
+                "This signer used or cancelled what the swap asks for; create another swap",
+            )
+            return self._rendering.sign_steps(stored, over, None)
+        return self._rendering.sign_steps(stored, steps, asked.relayed)
+
+    async def _steps(self, stored: StoredSwap, swap: GaslessSwap, swap_id: UUID) -> Steps:
+        held = await self._requests.submitted(swap_id)
+        deposit = StepStatus(stored.rendered.step_status)
+        return steps_of(swap, deposit, held, self._clock())

@@ -1,0 +1,48 @@
+"""Chains that a test tells what to say about signatures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from swap_chains.evm.gasless import Relayed
+from swap_chains.evm.gasless_reading import Standing
+from swap_chains.ports import Simulated
+from swap_domain.catalogue import Network
+from swap_runtime.errors import Unavailable
+
+DONE = Simulated(succeeded=True, is_revert=False, data=b"", text="")
+
+
+class FakeChains:
+    """Every signer is rich, every deposit works, until a test says otherwise."""
+
+    def __init__(self) -> None:
+        self.is_away = False
+        self.against: dict[str, list[str]] = {}  # findings, by token
+        self.balance = 10**30
+        self.has_code = False
+        self.is_nonce_used = False
+        self.next_nonce = 0
+        self.answer = DONE
+        self.tries: list[tuple[Relayed, bytes]] = []
+
+    async def findings(self, network: Network) -> Mapping[str, Sequence[str]]:
+        self._check()
+        return {token.address: self.against.get(token.address, []) for token in network.tokens}
+
+    async def standing(self, network: Network, relayed: Relayed) -> Standing:
+        self._check()
+        is_used = self.is_nonce_used
+        if relayed.standard == "eip2612":
+            is_used = relayed.nonce != self.next_nonce
+        return Standing(self.balance, self.has_code, self.next_nonce, is_used)
+
+    async def tried(self, network: Network, relayed: Relayed, signature: bytes) -> Simulated:
+        self._check()
+        relayed.call_data(signature)
+        self.tries.append((relayed, signature))
+        return self.answer
+
+    def _check(self) -> None:
+        if self.is_away:
+            raise Unavailable("no node answers")

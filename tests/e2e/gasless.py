@@ -1,0 +1,64 @@
+"""A user who signs and sends nothing, from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from eth_account import Account
+
+from tests.e2e.outside import FINAL, Finished, Outside, Route, User, new_address
+from tests.e2e.waiting import until
+
+
+def sign(user: User, typed_data: Mapping[str, Any]) -> str:
+    """Return what eth_signTypedData_v4 gives."""
+    signed = Account.sign_typed_data(user.private_key, full_message=dict(typed_data))
+    return str(signed.signature.to_0x_hex())
+
+
+async def offered(outside: Outside, network: str, symbol: str) -> Mapping[str, Any]:
+    """Return a token, once the service has seen on the chain that it can be signed for."""
+
+    async def looked_up() -> Mapping[str, Any] | None:
+        networks = await outside.partner().get("/networks")
+        tokens = next(n["tokens"] for n in networks if n["name"] == network)
+        token = next(dict(t) for t in tokens if t["symbol"] == symbol)
+        return token if token["supports_gasless_deposit"] else None
+
+    return await until(looked_up, what=f"{symbol} on {network} is signed for", within=30)
+
+
+async def asked(outside: Outside, swap_id: str, wallet: str) -> Mapping[str, Any]:
+    """Return the step that asks a wallet to sign."""
+    steps = await outside.partner().get(f"/swaps/{swap_id}/deposit_actions", source_address=wallet)
+    [found] = [step for step in steps if step["step"] == "sign"]
+    return dict(found)
+
+
+async def authorize(outside: Outside, swap_id: str, user: User, signature: str) -> Any:
+    body = {"signature": signature, "signer_address": user.address}
+    answer = await outside.partner().ask("POST", f"/swaps/{swap_id}/authorize", json=body)
+    return answer.json()
+
+
+async def status(outside: Outside, swap_id: str) -> Mapping[str, Any]:
+    told: Mapping[str, Any] = await outside.partner().get(f"/swaps/{swap_id}/authorize")
+    return told
+
+
+async def gasless_swap(
+    outside: Outside, route: Route, *, user: int = 0, recipient: str | None = None, **more: object
+) -> Finished:
+    """Create a swap, sign what it asks for, and follow it to its end."""
+    await offered(outside, route.source_network, route.source_token)
+    signer, to = outside.user(route.source_network, user), recipient or new_address()
+    told = {"use_depository": False, "use_gasless": True, **more}
+    prepared = await outside.partner().create(route, to, **told)
+    swap_id = prepared["swap"]["id"]
+    step = await asked(outside, swap_id, signer.address)
+    answer = await authorize(outside, swap_id, signer, sign(signer, step["typed_data"]))
+    assert answer["error"] is None, answer
+    seen = await outside.follow(swap_id, to=FINAL)
+    sent = (await status(outside, swap_id))["transaction"]["transaction_hash"]
+    return Finished(prepared, to, [sent], seen)

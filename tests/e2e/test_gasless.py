@@ -1,0 +1,193 @@
+"""Swaps that are funded by a signature: the user sends nothing and pays no gas."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from eth_account import Account
+
+from tests.e2e import gasless
+from tests.e2e.chains import Chain
+from tests.e2e.claims import claims_of
+from tests.e2e.gasless import asked, authorize, gasless_swap, sign, status
+from tests.e2e.journey import STATUSES, CompletedJourney
+from tests.e2e.outside import Finished, Outside, Route, User, new_address
+from tests.e2e.quiet import wait_until_quiet
+from tests.e2e.test_recipient_that_refuses import contract_that_refuses
+from tests.e2e.waiting import until
+from tests.e2e.webhooks import deliveries_upto
+from tests.plugins.stack import Stack
+
+USDC = Route("BASE_DEVNET", "USDC", "ETHEREUM_DEVNET", "USDC", "120.5")
+DAI = Route("ETHEREUM_DEVNET", "DAI", "BASE_DEVNET", "USDC", "80.25")
+STANDARDS = {"eip3009": USDC, "eip2612": DAI}
+PRIMARY = {"eip3009": "ReceiveWithAuthorization", "eip2612": "Permit"}
+
+
+@pytest.fixture(scope="class")
+def done(stack: Stack, request: pytest.FixtureRequest) -> Finished:
+    route: Route = request.cls.route
+
+    async def there() -> Finished:
+        async with Outside(stack.description) as outside:
+            done = await gasless_swap(outside, route)
+            await deliveries_upto(stack.received(), done.id, STATUSES)
+            return done
+
+    return asyncio.run(there())
+
+
+class TestAuthorization(CompletedJourney):
+    route = USDC
+
+    async def test_says_that_it_is_completed(self, done: Finished, outside: Outside) -> None:
+        told = await status(outside, done.id)
+
+        assert told["status"] == "Completed"
+        assert told["transaction"]["status"] == "completed"
+        assert told["transaction"]["confirmations"] == told["transaction"]["max_confirmations"]
+
+    async def test_shows_the_signer_as_who_paid(self, done: Finished, outside: Outside) -> None:
+        assert done.transaction("input")["from"] == outside.user(USDC.source_network).address
+
+    async def test_costs_the_user_more_than_a_deposit_of_his_own(
+        self, done: Finished, outside: Outside
+    ) -> None:
+        query = {
+            "source_network": USDC.source_network,
+            "source_token": USDC.source_token,
+            "destination_network": USDC.destination_network,
+            "destination_token": USDC.destination_token,
+            "amount": USDC.amount,
+        }
+        plain = await outside.partner().get("/quote", **query)
+        signed = await outside.partner().get("/quote", **query, use_gasless="true")
+
+        assert signed["quote"]["blockchain_fee"] > plain["quote"]["blockchain_fee"]
+
+
+class TestPermit(CompletedJourney):
+    route = DAI
+
+    async def test_says_that_it_is_completed(self, done: Finished, outside: Outside) -> None:
+        assert (await status(outside, done.id))["status"] == "Completed"
+
+
+@pytest.mark.parametrize("standard", STANDARDS)
+class TestEachStandard:
+    async def test_asks_for_the_same_bytes_until_they_are_signed(
+        self, outside: Outside, standard: str
+    ) -> None:
+        swap_id, user = await a_swap(outside, STANDARDS[standard], user=1)
+
+        first, second = [await asked(outside, swap_id, user.address) for _ in "12"]
+
+        assert first == second
+        assert first["signing_standard"] == standard
+        assert first["typed_data"]["primaryType"] == PRIMARY[standard]
+
+    async def test_is_refunded_to_who_signed(
+        self, stack: Stack, outside: Outside, standard: str
+    ) -> None:
+        """The recipient takes no coin; nobody gave a refund address."""
+        route = replace(
+            STANDARDS[standard], destination_network="POLYGON_DEVNET", destination_token="POL"
+        )
+        recipient = await contract_that_refuses(outside, "POLYGON_DEVNET")
+        user = outside.user(route.source_network, 2)
+        before = await outside.balance(route.source_network, route.source_token, user.address)
+
+        done = await gasless_swap(outside, route, user=2, recipient=recipient)
+
+        assert (done.status, done.last["swap"]["fail_reason"]) == (
+            "refunded",
+            "destination_unavailable",
+        )
+        assert done.transaction("refund")["to"] == user.address
+        assert await claims_of(stack, done.id) == []
+        after = await outside.balance(route.source_network, route.source_token, user.address)
+        decimals = outside.token(route.source_network, route.source_token)["decimals"]
+        assert 0 < before - after < 10 * 10**decimals
+
+    async def test_g13_of_many_submissions_one_is_taken(
+        self, outside: Outside, standard: str
+    ) -> None:
+        route = STANDARDS[standard]
+        swap_id, user = await a_swap(outside, route, user=3)
+        before = await outside.balance(route.source_network, route.source_token, user.address)
+        signature = sign(user, (await asked(outside, swap_id, user.address))["typed_data"])
+
+        answers = await asyncio.gather(
+            *(authorize(outside, swap_id, user, signature) for _ in range(5))
+        )
+        seen = await outside.follow(swap_id)
+
+        assert [a["error"] for a in answers].count(None) == 1
+        refused = [a["error"] for a in answers if a["error"] is not None]
+        assert {error["code"] for error in refused} == {"AUTHORIZATION_ALREADY_SUBMITTED"}
+        assert seen[-1]["swap"]["status"] == "completed"
+        after = await outside.balance(route.source_network, route.source_token, user.address)
+        assert before - after == units(outside, route)
+
+
+async def test_a_signer_who_has_moved_the_money_is_told_so_before_anything_is_sent(
+    outside: Outside,
+) -> None:
+    swap_id, _ = await a_swap(outside, USDC)
+    poor = outside.user(USDC.source_network, 4)
+    stranger = replace_key(poor)
+    signature = sign(stranger, (await asked(outside, swap_id, stranger.address))["typed_data"])
+
+    answer = await authorize(outside, swap_id, stranger, signature)
+
+    assert answer["error"]["code"] == "INSUFFICIENT_SIGNER_BALANCE"
+
+
+async def test_g14_a_reorg_of_the_deposit_ends_in_one_deposit(
+    stack: Stack, outside: Outside
+) -> None:
+    route = replace(DAI, source_network="BASE_DEVNET", destination_network="ETHEREUM_DEVNET")
+    chain = Chain.of(stack.description, route.source_network)
+    swap_id, user = await a_swap(outside, route, user=1)
+    before = await outside.balance(route.source_network, route.source_token, user.address)
+    signature = sign(user, (await asked(outside, swap_id, user.address))["typed_data"])
+    assert (await authorize(outside, swap_id, user, signature))["error"] is None
+
+    async def is_mined() -> int | None:
+        told = (await status(outside, swap_id))["transaction"]
+        return None if told is None else await chain.block_of(told["transaction_hash"])
+
+    block = await until(is_mined, what="the deposit is mined")
+    async with chain.stopped():
+        await chain.reorg(await chain.head() - block + 1)
+    seen = await outside.follow(swap_id)
+    await wait_until_quiet(stack.description)
+
+    assert seen[-1]["swap"]["status"] == "completed"
+    assert (await status(outside, swap_id))["status"] == "Completed"
+    after = await outside.balance(route.source_network, route.source_token, user.address)
+    assert before - after == units(outside, route)
+
+
+async def a_swap(outside: Outside, route: Route, *, user: int = 0) -> tuple[str, User]:
+    """Create a gasless swap; return its id and who will sign."""
+    await gasless.offered(outside, route.source_network, route.source_token)
+    prepared = await outside.partner().create(
+        route, new_address(), use_depository=False, use_gasless=True
+    )
+    return prepared["swap"]["id"], outside.user(route.source_network, user)
+
+
+def units(outside: Outside, route: Route) -> int:
+    whole, _, decimals = route.amount.partition(".")
+    places: int = outside.token(route.source_network, route.source_token)["decimals"]
+    return int(whole + decimals.ljust(places, "0"))
+
+
+def replace_key(user: User) -> User:
+    """Return somebody who owns nothing."""
+    made: Any = Account.create()
+    return replace(user, address=made.address, private_key=made.key.to_0x_hex())
