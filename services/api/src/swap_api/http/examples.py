@@ -52,7 +52,7 @@ BY_NAME: Final[Mapping[str, Any]] = {
     "call_data": "0xa9059cbb",
     "chain_id": "31337",
     "close_date": None,
-    "code": "NOT_FOUND",
+    "code": ErrorCode.NOT_FOUND.value,
     "confirmations": 12,
     "contract": TOKEN,
     "decimals": 6,
