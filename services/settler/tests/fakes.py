@@ -18,6 +18,7 @@ from swap_settler.domain.changes import Changes
 from swap_settler.domain.inventory import AssetKey, Inventory, after, assets_moved
 from swap_settler.domain.swap import Deposit, Intent, IntentState, Leg, Swap
 from swap_settler.domain.sweeps import SweptFact
+from swap_settler.domain.withdrawals import Withdrawal
 from swap_settler.ports import DueRefund, DueRequote, PaymentKey, Place
 
 BOTH_WAYS = {AccountKind.EQUITY, AccountKind.POSITION}
@@ -47,6 +48,8 @@ class FakeUnitOfWork:
         self.inventory: dict[AssetKey, Inventory] = {}
         self.refunds_due: dict[tuple[UUID, Leg], int] = {}
         self.dues = 0
+        self.withdrawals: dict[UUID, Withdrawal] = {}
+        self.withdrawals_booked: frozenset[UUID] = frozenset()
         self.numbers: dict[Place, int] = {}  # of deposit addresses
         self.swept: dict[UUID, SweptFact] = {}
         self.postponed: list[int] = []
@@ -142,6 +145,22 @@ class FakeUnitOfWork:
         for one in swept:
             if one.id not in self.swept or self.swept[one.id].version < one.version:
                 self.swept[one.id] = one
+
+    async def save_withdrawn(self, withdrawn: Sequence[Withdrawal]) -> None:
+        for one in withdrawn:
+            if one.id not in self.withdrawals or self.withdrawals[one.id].version < one.version:
+                self.withdrawals[one.id] = one
+
+    async def lock_unbooked_withdrawals(self, *, limit: int) -> Sequence[Withdrawal]:
+        final = [w for w in self.withdrawals.values() if w.state == "confirmed"]
+        unbooked = [w for w in final if w.id not in self.withdrawals_booked]
+        return sorted(unbooked, key=lambda w: (w.network, w.block_number, w.id))[:limit]
+
+    async def mark_withdrawals_booked(self, ids: Sequence[UUID]) -> None:
+        self.withdrawals_booked = self.withdrawals_booked | set(ids)
+
+    async def has_unbooked(self) -> bool:
+        return bool(await self.lock_unbooked_withdrawals(limit=1))
 
     async def postpone_refunds(self, ids: Sequence[int], *, pause: timedelta) -> None:
         self.postponed += ids

@@ -22,6 +22,7 @@ from swap_settler.adapters.signers import PostgresSigners
 from swap_settler.adapters.statements import REQUOTE_DUE
 from swap_settler.adapters.stops import PostgresStops
 from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
+from swap_settler.adapters.withdrawal_work import PostgresWithdrawals
 from swap_settler.domain.dwelling import Dwell
 from swap_settler.handlers import deposits, payouts, requests
 from swap_settler.http.admin import Admin
@@ -32,6 +33,7 @@ from swap_settler.lanes import add_lanes, open_reader, open_rpc
 from swap_settler.settings import SettlerGroup, SettlerSettings
 from swap_settler.usecases.announcing import Announcer
 from swap_settler.usecases.book_sweeps import BookSweeps
+from swap_settler.usecases.book_withdrawals import BookWithdrawals
 from swap_settler.usecases.complete_swaps import CompleteSwaps
 from swap_settler.usecases.expire_authorizations import ExpireAuthorizations
 from swap_settler.usecases.expire_swaps import ExpireSwaps
@@ -168,6 +170,9 @@ def _sweep(
     treasuries = {network.name: network.contracts.treasury for network in networks}
     book_sweeps = BookSweeps(work, sweeps=sweeps, treasuries=treasuries)
     service.every("book-sweeps", group.sweep_booking_interval, book_sweeps)
+    withdrawals = PostgresWithdrawals(service.engine)
+    book_withdrawals = BookWithdrawals(work, withdrawals=withdrawals, clock=service.clock)
+    service.every("book-withdrawals", group.sweep_booking_interval, book_withdrawals)
     for network in networks:
         if network.contracts.deposit_addresses is None:
             continue

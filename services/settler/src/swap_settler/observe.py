@@ -26,6 +26,9 @@ LOSSES = counter("settler_losses", "Deposits that a reorg took after they were p
 HALTS = counter("settler_halts", "Times that a network's signers had to stop", ["network"])
 HALTED = gauge("settler_signer_halted", "Signers that stand still until a person acts", ["network"])
 STOPPED = gauge("settler_stopped", "1 while an operator lets nothing be signed", ["network"])
+UNBOOKED = gauge(
+    "settler_withdrawals_unbooked", "Final withdrawals of more than the ledger has yet"
+)
 LANE_WAITS = counter(
     "settler_lane_waits", "Times that a chain or the database did not answer a lane", ["network"]
 )
@@ -131,6 +134,27 @@ def stuck(status: Status, count: int) -> None:
 def quoter_away(reason: str) -> None:
     log.warning("quoter away", reason=reason)
     QUOTER_AWAY.inc()
+
+
+def withdrawn(network: str, token: str, to_address: str, base_units: int) -> None:
+    log.warning(
+        "the owner took inventory out",
+        network=network,
+        token=token,
+        to_address=to_address,
+        base_units=base_units,
+    )
+
+
+def inventory_indebted(network: str, token: str) -> None:
+    """More was taken than was ours: what is owed is not there."""
+    log.error("the inventory owes more than it holds", network=network, token=token)
+
+
+def withdrawals_unbooked(count: int, *, is_late: bool) -> None:
+    UNBOOKED.set(count)
+    if is_late:
+        log.error("the ledger has not what the owner took out", count=count)
 
 
 def claim_ordered(intent: Intent, *, by: str, reason: str) -> None:

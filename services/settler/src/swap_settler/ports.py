@@ -20,6 +20,7 @@ from swap_settler.domain.requotes import Refused
 from swap_settler.domain.signer import Signer, Stop
 from swap_settler.domain.swap import Deposit, Intent, Leg, Swap
 from swap_settler.domain.sweeps import DueSweep, SweptFact, Unbooked
+from swap_settler.domain.withdrawals import Withdrawal
 
 Place = tuple[str, str]  # network, address
 PaymentKey = tuple[str, int]  # network, paid_id
@@ -110,6 +111,18 @@ class Work(Protocol):
     async def confirm_sweeps(self) -> None:
         """Mark our sweeps confirmed that are final, and whose bookings are made."""
         ...
+
+    async def save_withdrawn(self, withdrawn: Sequence[Withdrawal]) -> None:
+        """Save what is newer than what is known of withdrawals."""
+        ...
+
+    async def lock_unbooked_withdrawals(self, *, limit: int) -> Sequence[Withdrawal]:
+        """Load the final withdrawals that the ledger does not have, by block; those that somebody
+        holds are left.
+        """
+        ...
+
+    async def mark_withdrawals_booked(self, ids: Sequence[UUID]) -> None: ...
 
     async def lock_due_sweeps(self, network: str, *, limit: int) -> Sequence[DueSweep]:
         """Load what is due at deposit addresses; what somebody else holds is left."""
@@ -245,6 +258,14 @@ class Pricing(Protocol):
 
     async def quote(self, question: QuoteQuestion) -> QuoteAnswer | Refused:
         """Return what it offers, or why nothing; a quoter that is away gives no answer."""
+        ...
+
+
+class Withdrawals(Protocol):
+    """What the owner took out. Locks nothing."""
+
+    async def has_unbooked(self) -> bool:
+        """Whether a final one is not in the ledger."""
         ...
 
 

@@ -285,6 +285,8 @@ WHERE progress.network = :network AND NOT EXISTS (
         AND topic IN ('deposit.changed.v1', 'payout.changed.v1'))
     AND NOT EXISTS (SELECT 1 FROM swept WHERE swept.network = :network
         AND state = 'confirmed' AND NOT is_booked AND block_number <= progress.final_number)
+    AND NOT EXISTS (SELECT 1 FROM withdrawal WHERE withdrawal.network = :network
+        AND state = 'confirmed' AND NOT is_booked AND block_number <= progress.final_number)
 """)
 MOVE_LEDGER_CURSOR: Final = sql("""
 INSERT INTO ledger_cursor (network, number) VALUES (:network, :number)

@@ -32,6 +32,7 @@ from swap_settler.adapters.rows import (
     transition_row,
 )
 from swap_settler.adapters.sweep_work import SweepWork
+from swap_settler.adapters.withdrawal_work import WithdrawalWork
 from swap_settler.domain.authorization import Authorization
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.inventory import AssetKey, Inventory, assets_moved
@@ -39,7 +40,7 @@ from swap_settler.domain.swap import Deposit, Intent, Method, Swap
 from swap_settler.ports import PaymentKey
 
 
-class PostgresWork(SweepWork):
+class PostgresWork(SweepWork, WithdrawalWork):
     def __init__(self, connection: Connection, consumer: str) -> None:
         self._connection = connection
         self._consumer = consumer

@@ -32,6 +32,7 @@ from swap_settler.domain.swap import (
 )
 from swap_settler.domain.sweeps import SweptFact
 from swap_settler.domain.targets import DepositTarget
+from swap_settler.domain.withdrawals import Withdrawal
 
 MAIN_LEG: Final = "main"
 METHODS: Final = {
@@ -42,6 +43,8 @@ METHODS: Final = {
 }
 FOREIGN_RECEIVER: Final = "foreign_receiver"
 SWEPT: Final = "swept"
+WITHDRAWN: Final = "withdrawn"
+NO_DEPOSITS: Final = (SWEPT, WITHDRAWN)
 Place = tuple[str, str]  # network and address
 NOWHERE: Final[Mapping[Place, int]] = MappingProxyType({})
 
@@ -171,6 +174,27 @@ class Facts:
         is_known = any(token.address == deposit.token for token in network.tokens)
         is_at_address = deposit.method is Method.DEPOSIT_ADDRESS and not deposit.quarantine_reason
         return is_known and (is_at_address or deposit.to_address == network.contracts.treasury)
+
+    def withdrawn(self, body: DepositChanged) -> Withdrawal | None:
+        """Return what was taken out; None for a token that is not in the ledger."""
+        treasury = self.treasury(body.network, body.token)
+        if treasury is None:
+            return None
+        assert body.transaction_hash is not None
+        return Withdrawal(
+            id=body.deposit_id,
+            version=body.version,
+            state=body.state,
+            network=body.network,
+            token=body.token,
+            treasury=treasury,
+            to_address=body.to_address,
+            base_units=int(body.base_units),
+            transaction_hash=body.transaction_hash,
+            block_number=body.block_number,
+            block_hash=body.block_hash,
+            block_time=body.block_time,
+        )
 
     def swept(self, body: DepositChanged) -> SweptFact:
         assert body.from_address is not None

@@ -3,7 +3,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
 from uuid import UUID
 
 from swap_contracts.deposits import DepositChanged
@@ -16,7 +15,7 @@ from swap_settler.domain.inventory import AssetKey
 from swap_settler.domain.swap import Deposit, Swap
 from swap_settler.ports import UnitOfWork, Work
 from swap_settler.usecases.announcing import Announcer
-from swap_settler.usecases.facts import SWEPT, Facts, paid_id_of
+from swap_settler.usecases.facts import NO_DEPOSITS, SWEPT, WITHDRAWN, Facts, paid_id_of
 from swap_settler.usecases.folding import Folding, assets_of
 
 
@@ -35,9 +34,6 @@ class Heard:
     def key(self) -> str:
         """Return what is locked for it: what carries no number is locked by itself."""
         return key_of(self.deposit)
-
-
-NO_DEPOSITS: Final = ("swept", "withdrawn")
 
 
 def key_of(deposit: Deposit) -> str:
@@ -65,6 +61,9 @@ class SettleDeposits:
             swept = [self._facts.swept(m.body) for m in told if m.body.kind == SWEPT]
             if swept:
                 await work.save_swept(swept)
+            taken = [self._facts.withdrawn(m.body) for m in told if m.body.kind == WITHDRAWN]
+            if known := [one for one in taken if one is not None]:
+                await work.save_withdrawn(known)
             folding = await self._apply(work, heard, now)
         observe.changed(folding.changes)
 

@@ -1,0 +1,131 @@
+"""What the owner takes out of the Treasury: one suite for the fake and for Postgres."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import uuid5
+
+import pytest
+
+from services.settler.tests.factories import (
+    ETHEREUM,
+    NOON,
+    OWNER,
+    SOME,
+    TREASURY,
+    UNKNOWN_TOKEN,
+    USDC,
+    a_deposit_message,
+    funding,
+)
+from services.settler.tests.fakes import FakeUnitOfWork
+from services.settler.tests.settlers import Settler
+from swap_contracts.deposits import DepositChanged
+from swap_contracts.envelope import Envelope
+from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
+from swap_settler.adapters.withdrawal_work import PostgresWithdrawals
+from swap_settler.domain.inventory import Inventory
+from swap_settler.ports import UnitOfWork, Withdrawals
+from swap_settler.usecases.book_withdrawals import BookWithdrawals
+
+ASSET = (ETHEREUM, USDC[ETHEREUM])
+
+
+@pytest.fixture(params=["fake", pytest.param("postgres", marks=pytest.mark.connected)])
+def unit_of_work(request: pytest.FixtureRequest) -> UnitOfWork:
+    if request.param == "fake":
+        return FakeUnitOfWork()
+    return PostgresUnitOfWork(request.getfixturevalue("engine"), consumer="settler")
+
+
+def booking(unit_of_work: UnitOfWork) -> BookWithdrawals:
+    withdrawals: Withdrawals
+    if isinstance(unit_of_work, FakeUnitOfWork):
+        withdrawals = unit_of_work
+    else:
+        assert isinstance(unit_of_work, PostgresUnitOfWork)
+        withdrawals = PostgresWithdrawals(unit_of_work._engine)
+    return BookWithdrawals(unit_of_work, withdrawals=withdrawals, clock=lambda: NOON)
+
+
+def taken(
+    units: int, *, nth: int = 1, state: str = "confirmed", **more: Any
+) -> Envelope[DepositChanged]:
+    return a_deposit_message(
+        state,
+        number=None,
+        units=units,
+        nth=nth,
+        kind="withdrawn",
+        from_address=TREASURY[ETHEREUM],
+        to_address=OWNER,
+        deposit_id=uuid5(SOME, f"withdrawn/{nth}"),
+        **more,
+    )
+
+
+async def inventory(unit_of_work: UnitOfWork) -> Inventory:
+    async with unit_of_work() as work:
+        return (await work.lock_inventory({ASSET}))[ASSET]
+
+
+class TestAWithdrawal:
+    async def test_is_booked_when_it_is_final_and_once(self, unit_of_work: UnitOfWork) -> None:
+        run, book = Settler(unit_of_work), booking(unit_of_work)
+        await run.deposits(funding(ETHEREUM, 100))
+
+        await run.deposits(taken(30, state="seen"))
+        await book()
+        assert (await inventory(unit_of_work)).held_base_units == 100
+        for _ in range(2):
+            await run.deposits(taken(30))
+            await book()
+
+        assert (await inventory(unit_of_work)).held_base_units == 70
+
+    async def test_that_is_heard_of_before_what_it_took_waits_for_it(
+        self, unit_of_work: UnitOfWork
+    ) -> None:
+        run, book = Settler(unit_of_work), booking(unit_of_work)
+        await run.deposits(taken(30), taken(5, nth=2))
+        await book()
+        assert (await inventory(unit_of_work)).held_base_units == 0
+
+        await run.deposits(funding(ETHEREUM, 40))
+        await book()
+
+        assert (await inventory(unit_of_work)).held_base_units == 5
+
+    async def test_in_the_batch_of_what_it_took_is_booked_behind_it(
+        self, unit_of_work: UnitOfWork
+    ) -> None:
+        run = Settler(unit_of_work)
+
+        await run.deposits(taken(30), funding(ETHEREUM, 40))
+        await booking(unit_of_work)()
+
+        assert (await inventory(unit_of_work)).held_base_units == 10
+
+    @pytest.mark.breaks_invariants("I-27")  # the owner does
+    async def test_of_what_is_owed_shows_as_a_debt_and_sells_nothing(
+        self, unit_of_work: UnitOfWork
+    ) -> None:
+        run = Settler(unit_of_work)
+        await run.deposits(a_deposit_message(number=99, units=40))
+        if isinstance(unit_of_work, FakeUnitOfWork):
+            pytest.skip("the fake refuses every debt")
+
+        await run.deposits(taken(40))
+        await booking(unit_of_work)()
+
+        row = await inventory(unit_of_work)
+        assert (row.held_base_units, row.available_base_units) == (0, -40)
+
+    async def test_of_a_token_that_is_not_ours_moves_nothing(
+        self, unit_of_work: UnitOfWork
+    ) -> None:
+        run = Settler(unit_of_work)
+
+        await run.deposits(taken(30, token=UNKNOWN_TOKEN, quarantine_reason="unknown_token"))
+
+        assert await booking(unit_of_work)() is False
