@@ -12,7 +12,7 @@ from api_harness import App, Harness
 from pydantic import SecretStr
 from sqlalchemy import make_url
 
-from swap_api.domain.keys import Environment, KeyKind
+from swap_api.domain.keys import Environment, KeyKind, Scope
 from swap_runtime.database import create_engine
 
 pytestmark = pytest.mark.connected
@@ -68,6 +68,18 @@ class TestSomebodyElses:
         assert foreign.status_code == 404
         assert told(foreign) == told(unknown)
 
+    @pytest.mark.parametrize("what", ["events", "ledger"])
+    async def test_history_is_told_like_an_unknown_ones(self, api: Harness, what: str) -> None:
+        owner, stranger = await api.an_app(), await api.an_app()
+        swap_id = await a_stored_swap(api, owner)
+
+        foreign, unknown = [
+            await api.get(stranger, f"/swaps/{id}/{what}") for id in (swap_id, uuid4())
+        ]
+
+        assert foreign.status_code == 404
+        assert told(foreign) == told(unknown)
+
     async def test_authorization_is_told_like_an_unknown_ones(self, api: Harness) -> None:
         owner, stranger = await api.an_app(), await api.an_app()
         swap_id = await a_stored_swap(api, owner)
@@ -107,6 +119,8 @@ class TestSomebodyElses:
         assert by_swap == {
             "/api/v2/swaps/{swapId}",
             "/api/v2/swaps/{swapId}/deposit_actions",
+            "/api/v2/swaps/{swapId}/events",
+            "/api/v2/swaps/{swapId}/ledger",
             "/api/v2/swaps/{swapId}/refund_address",
             "/api/v2/swaps/{swapId}/authorize",
             "/api/v2/swaps/by_transaction_hash/{transactionHash}",
@@ -114,8 +128,11 @@ class TestSomebodyElses:
 
 
 class TestKeys:
-    async def test_every_route_asks_for_one(self, api: Harness) -> None:
-        for endpoint in api.parts.gateway._endpoints.all:
+    async def test_every_route_but_the_public_one_asks_for_one(self, api: Harness) -> None:
+        endpoints = api.parts.gateway._endpoints.all
+
+        assert [e.path for e in endpoints if e.scope is Scope.NOBODY] == ["/api/swap_rate"]
+        for endpoint in (e for e in endpoints if e.scope is not Scope.NOBODY):
             path = endpoint.path.replace("{swapId}", str(uuid4()))
             missing = await api.client.request(endpoint.method, path)
             wrong = await api.client.request(
