@@ -10,7 +10,7 @@ from typing import Any, get_args
 from generating import generated
 from pydantic.json_schema import models_json_schema
 
-from swap_contracts.public import models
+from swap_contracts.public import authorizations, lookups, models
 
 TARGET = "sdk/python/src/swap_sdk/models.py"
 HEAD = """\"\"\"What every answer holds. Generated from the public models by `make generate`.\"\"\"
@@ -98,11 +98,12 @@ def _used(schema: Any) -> set[str]:
 
 
 def page() -> str:
-    found = [
-        model
-        for _, model in inspect.getmembers(models, inspect.isclass)
+    found = {
+        model: None
+        for module in (models, authorizations, lookups)
+        for _, model in inspect.getmembers(module, inspect.isclass)
         if issubclass(model, models.PublicModel) and model is not models.PublicModel
-    ]
+    }
     _, schema = models_json_schema([(model, "serialization") for model in found])
     definitions = schema["$defs"]
     values = "".join(f"    {quoted(value)},\n" for value in STATUSES)

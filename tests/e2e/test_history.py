@@ -7,12 +7,15 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from swap_contracts.public.models import (
-    DetailedQuoteModel,
+from swap_contracts.public.lookups import (
     LedgerTransactionModel,
-    ReachableNetworkModel,
+    StatusModel,
     SwapEventModel,
     TransactionStatusModel,
+)
+from swap_contracts.public.models import (
+    DetailedQuoteModel,
+    ReachableNetworkModel,
 )
 from tests.e2e.journey import travel
 from tests.e2e.outside import Finished, Outside, Route
@@ -104,6 +107,16 @@ class TestCatalogue:
         networks = await checked_answer(outside.partner(), list[ReachableNetworkModel], "GET", path)
 
         assert {network["name"] for network in networks} == set(outside.networks)
+
+    async def test_shows_how_every_network_is(self, outside: Outside) -> None:
+        told = await checked_answer(outside.partner(), StatusModel, "GET", "/status")
+
+        assert {network["name"] for network in told["networks"]} == set(outside.networks)
+        for network in told["networks"]:
+            assert network["lag_seconds"] < 30
+            assert network["liquidity"] == "available"
+            assert network["payouts"] == "running"
+            assert network["stuck_swaps"] in (None, 0)
 
     async def test_shows_what_amounts_cost(self, outside: Outside) -> None:
         [one] = await checked_answer(

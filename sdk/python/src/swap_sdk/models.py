@@ -21,6 +21,19 @@ class ApiError(TypedDict):
     metadata: dict[str, Any]
 
 
+class AuthorizationTransaction(TypedDict):
+    transaction_id: str
+    transaction_hash: str
+    status: Literal["initiated", "completed", "failed"]
+    confirmations: int
+    max_confirmations: int
+
+
+class Authorization(TypedDict):
+    status: str
+    transaction: AuthorizationTransaction | None
+
+
 class NetworkMetadata(TypedDict):
     listing_date: str
     evm_oracle_contract: str | None
@@ -194,6 +207,16 @@ class Limits(TypedDict):
     min_amount_in_usd: float
     max_amount: float
     max_amount_in_usd: float
+
+
+class NetworkStatus(TypedDict):
+    name: str
+    head: int | None
+    head_at: str | None
+    lag_seconds: int | None
+    liquidity: Literal["available", "partial", "none"]
+    payouts: Literal["running", "stopped"]
+    stuck_swaps: int | None
 
 
 class NetworkWithTokens(TypedDict):
@@ -417,6 +440,10 @@ class ReachableNetwork(TypedDict):
     metadata: NetworkMetadata
     deposit_methods: list[str] | None
     tokens: list[ReachableToken]
+
+
+class Status(TypedDict):
+    networks: list[NetworkStatus]
 
 
 class SwapEvent(TypedDict):

@@ -20,6 +20,7 @@ from swap_api.adapters.gasless_rendering import JsonGaslessRendering
 from swap_api.adapters.heads import WatchedHeads
 from swap_api.adapters.history import PostgresHistory
 from swap_api.adapters.idempotency import PostgresIdempotency
+from swap_api.adapters.network_states import PostgresNetworkStates
 from swap_api.adapters.partners import PostgresPartners
 from swap_api.adapters.quoter import HttpPricing
 from swap_api.adapters.refund_addresses import PostgresRefundAddresses
@@ -69,6 +70,7 @@ from swap_api.usecases.read_swap import ReadSwap
 from swap_api.usecases.set_refund_address import SetRefundAddress
 from swap_api.usecases.show_signing import ShowSigning
 from swap_api.usecases.store_swaps import StoreSwaps
+from swap_api.usecases.tell_status import TellStatus
 from swap_chains.evm.codec import checksum_address
 from swap_chains.evm.rpc import open_session
 from swap_domain.catalogue import Catalogue
@@ -264,6 +266,12 @@ class Building:
         return CatalogueEndpoints(
             list_networks=ListNetworks(self._catalogue, prices, rendering),
             list_reachable=ListReachable(self._catalogue, reach, prices, rendering),
+            tell_status=TellStatus(
+                self._catalogue,
+                PostgresNetworkStates(self._service.engine),
+                rendering,
+                clock=self._service.clock,
+            ),
         )
 
     def _cap_unpaid_swaps(self) -> CapUnpaidSwaps:

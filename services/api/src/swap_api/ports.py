@@ -16,6 +16,7 @@ from swap_api.domain.keys import Allowances, Caller, Environment, KeyKind
 from swap_api.domain.listing import SwapFilter
 from swap_api.domain.rate_limits import Count, Quota
 from swap_api.domain.reach import Reached
+from swap_api.lookup_ports import NetworkState, Posting, SwapEvent
 from swap_contracts.quoting import (
     LimitsAnswer,
     PricesAnswer,
@@ -184,47 +185,6 @@ class Swaps(Protocol):
     async def list_page(self, wanted: SwapFilter) -> SwapPage: ...
 
 
-@dataclass(frozen=True, slots=True)
-class SwapEvent:
-    sequence: int
-    from_status: str | None
-    to_status: str
-    at: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class Posting:
-    """One line of a swap's ledger; the lines of a transaction follow each other."""
-
-    transaction_id: UUID
-    reason: str
-    at: datetime
-    network: str | None
-    block_number: int | None
-    account: str
-    asset_network: str
-    asset_token: str
-    base_units: int
-
-
-class History(Protocol):
-    """What the settler shows of a swap's past."""
-
-    async def events(self, swap_id: UUID) -> Sequence[SwapEvent]:
-        """Return everything that happened so far, the oldest first.
-
-        :raises Unavailable: when Postgres is away.
-        """
-        ...
-
-    async def postings(self, swap_id: UUID) -> Sequence[Posting]:
-        """Return everything booked so far, the oldest first.
-
-        :raises Unavailable: when Postgres is away.
-        """
-        ...
-
-
 class RefundAddresses(Protocol):
     async def source_network(self, app_id: UUID, swap_id: UUID) -> str | None:
         """Return where a swap's money comes from; None when the app has no such swap."""
@@ -312,6 +272,10 @@ class Rendering(Protocol):
     def transaction(
         self, stored: StoredSwap, heads: Mapping[str, int], *, network: str, transaction_id: str
     ) -> bytes | None: ...
+
+    def status(
+        self, networks: Sequence[str], states: Mapping[str, NetworkState], *, at: datetime
+    ) -> bytes: ...
 
     def quoted(self, quote: Quote) -> bytes: ...
 

@@ -4,15 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import psycopg
 import pytest
 from api_factories import HASH, a_body
 from api_harness import App, Harness
 
 from swap_api.domain.keys import KeyKind
+from swap_contracts.public.lookups import (
+    StatusModel,
+)
+from tests.plugins.postgres import Database
 
 pytestmark = pytest.mark.connected
 
 PATHS = ("events", "ledger")
+STATES = """
+INSERT INTO chain_watcher.watch_cursor
+  (network, hash, parent_hash, number, time, finalized_number, start_number, checked_number)
+VALUES ('ETHEREUM_DEVNET', '0x07', '0x06', 7, now() - interval '1 minute', 5, 0, 5);
+INSERT INTO settler.inventory (network, token, held_base_units, owed_base_units) VALUES
+  ('ETHEREUM_DEVNET', '0x00', 5, 4), ('ETHEREUM_DEVNET', '0x01', 5, 5),
+  ('BASE_DEVNET', '0x00', 1, 0);
+INSERT INTO settler.stuck_report VALUES ('ETHEREUM_DEVNET', 2, now());
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -64,6 +78,41 @@ class TestHistory:
         for view in ("swap_event", "swap_posting"):
             plan = await api.plan(f"SELECT * FROM settler.{view} WHERE swap_id = $1")
             assert not [line for line in plan if "Seq Scan" in line]
+
+
+class TestStatus:
+    async def test_shows_every_network_also_one_that_nothing_is_known_of(
+        self, api: Harness
+    ) -> None:
+        app = await api.an_app()
+
+        answer = await api.get(app, "/status")
+
+        told = StatusModel.model_validate(answer.json()["data"])
+        assert [one.name for one in told.networks] == [
+            "ETHEREUM_DEVNET", "BASE_DEVNET", "BARE_DEVNET",
+        ]  # fmt: skip
+        assert {(n.head, n.lag_seconds, n.liquidity, n.stuck_swaps) for n in told.networks} == {
+            (None, None, "none", None)
+        }
+
+    async def test_shows_what_the_watcher_and_the_settler_say(
+        self, api: Harness, database: Database
+    ) -> None:
+        app = await api.an_app()
+        with psycopg.connect(database.superuser_url) as connection:
+            connection.execute(STATES)
+        try:
+            answer = await api.get(app, "/status")
+        finally:
+            with psycopg.connect(database.superuser_url) as connection:
+                connection.execute("TRUNCATE settler.inventory, settler.stuck_report")
+
+        [ethereum, base, _] = StatusModel.model_validate(answer.json()["data"]).networks
+        assert (ethereum.head, ethereum.liquidity, ethereum.stuck_swaps) == (7, "partial", 2)
+        assert ethereum.lag_seconds is not None
+        assert ethereum.lag_seconds >= 60
+        assert (base.head, base.liquidity, base.payouts) == (None, "available", "running")
 
 
 class TestTransactionStatus:

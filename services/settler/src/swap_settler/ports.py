@@ -248,6 +248,10 @@ class Dwelling(Protocol):
         """Return the swaps beyond the bounds of their status, the longest first."""
         ...
 
+    async def report(self, stuck: Mapping[str, int]) -> None:
+        """Let others see how many there are, by source network; of one not named there is none."""
+        ...
+
     async def unsent(self, dwell: timedelta, *, limit: int) -> Mapping[UUID, UUID]:
         """Return the payments (with their swaps) of main legs that wait longer than they may."""
         ...

@@ -246,49 +246,6 @@ class PreparedSwapModel(PublicModel):
     next_action: NextActionModel | None
 
 
-class SwapEventModel(PublicModel):
-    """One thing that happened to a swap, in the order of `sequence`."""
-
-    sequence: int
-    type: str  # swap.<status> when it moved to one, swap.updated when it moved within one
-    from_status: SwapStatus | None
-    to_status: SwapStatus
-    at: datetime
-
-
-class LedgerPostingModel(PublicModel):
-    """What one account gains, or loses where it is negative."""
-
-    account: str
-    network: str
-    token: str
-    amount: float
-    amount_in_base_units: str
-
-
-class LedgerTransactionModel(PublicModel):
-    """One entry of a swap's double-entry ledger: its postings add up to nothing in every asset."""
-
-    id: str
-    reason: str
-    at: datetime
-    network: str | None  # where it moved what we hold, with the block that did
-    block_number: int | None
-    postings: list[LedgerPostingModel]
-
-
-class TransactionStatusModel(PublicModel):
-    """`GET /transaction_status`."""
-
-    status: Literal["completed", "pending", "failed"]
-    network: str
-    transaction_id: str
-    is_found: bool
-    is_completed: bool
-    confirmations: int
-    max_confirmations: int
-
-
 class WebhookMetadataModel(SwapMetadataModel):
     sequence: int = Field(description="The swap's event number: the highest is the newest")
 

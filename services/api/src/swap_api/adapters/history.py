@@ -8,7 +8,7 @@ from uuid import UUID
 
 from swap_api.adapters import statements
 from swap_api.adapters.gathering import Gathering
-from swap_api.ports import Posting, SwapEvent
+from swap_api.lookup_ports import Posting, SwapEvent
 from swap_runtime.database import Engine, reading
 
 

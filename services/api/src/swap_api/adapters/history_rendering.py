@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from swap_api.ports import Posting, SwapEvent
+from swap_api.lookup_ports import Posting, SwapEvent
 from swap_contracts.public.catalogue import PublicCatalogue
 from swap_contracts.public.doubles import amount_down
 

@@ -7,6 +7,7 @@ none can appear anywhere else, because JSON escapes them inside of strings.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any, Final
 
 import orjson
@@ -17,10 +18,12 @@ from swap_api.adapters.history_rendering import (
     render_ledger,
     render_transaction,
 )
+from swap_api.adapters.network_states import render_status
 from swap_api.adapters.price_ranges import PriceRanges
 from swap_api.domain.deposit_actions import FUNDING_ACTIONS, StepStatus, deposit_step_status
 from swap_api.domain.reach import Reached
-from swap_api.ports import Gap, Posting, Rendered, StoredSwap, SwapEvent, SwapRow
+from swap_api.lookup_ports import NetworkState, Posting, SwapEvent
+from swap_api.ports import Gap, Rendered, StoredSwap, SwapRow
 from swap_contracts.public.catalogue import PublicCatalogue
 from swap_contracts.public.doubles import amount_down, amount_up, dollars, price
 from swap_contracts.public.rendering import Prices, render_prepared_swap, render_quoted
@@ -125,6 +128,11 @@ class JsonRendering:
         document = self.prepared(stored, heads, with_actions=False)
         found = render_transaction(document, network=network, transaction_id=transaction_id)
         return None if found is None else orjson.dumps(found)
+
+    def status(
+        self, networks: Sequence[str], states: Mapping[str, NetworkState], *, at: datetime
+    ) -> bytes:
+        return render_status(networks, states, at=at)
 
     def quoted(self, quote: Quote) -> bytes:
         return orjson.dumps(render_quoted(quote, self._public))

@@ -196,3 +196,12 @@ SELECT transaction_id, reason, at, network, block_number, account, asset_network
        base_units
 FROM settler.swap_posting WHERE swap_id = :id ORDER BY at, transaction_id, n
 """)
+
+# What two services say of their networks; neither waits for the other to say something.
+
+NETWORK_STATES: Final = sql("""
+SELECT network, progress.block_number, progress.block_time, state.tokens, state.payable_tokens,
+       state.stuck, state.is_stopped
+FROM chain_watcher.progress AS progress
+FULL JOIN settler.network_state AS state USING (network)
+""")

@@ -1,4 +1,4 @@
-"""What this deployment serves: networks, where swaps can start and end, and exchanges."""
+"""What this deployment serves, and how it is: networks, ends of swaps, and exchanges."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from swap_api.http.parameters import (
 )
 from swap_api.usecases.list_networks import ListNetworks
 from swap_api.usecases.list_reachable import ListReachable
+from swap_api.usecases.tell_status import TellStatus
 from swap_contracts.public.models import NetworkType
 
 NETWORK_TYPES: Final = frozenset(get_args(NetworkType))
@@ -25,9 +26,19 @@ NONE: Final = b"[]"
 
 
 class CatalogueEndpoints:
-    def __init__(self, *, list_networks: ListNetworks, list_reachable: ListReachable) -> None:
+    def __init__(
+        self,
+        *,
+        list_networks: ListNetworks,
+        list_reachable: ListReachable,
+        tell_status: TellStatus,
+    ) -> None:
         self._list_networks = list_networks
         self._list_reachable = list_reachable
+        self._tell_status = tell_status
+
+    async def status(self, request: Request, context: Context) -> Answer:
+        return Answer.of(await self._tell_status(context.caller))
 
     async def networks(self, request: Request, context: Context) -> Answer:
         asked = parse_query(NetworksParameters, request.query)

@@ -28,13 +28,18 @@ from swap_api.http.pricing import PricingEndpoints
 from swap_api.http.swaps import SwapEndpoints
 from swap_contracts.public.authorizations import AuthorizationModel
 from swap_contracts.public.errors import ErrorCode
+from swap_contracts.public.lookups import (
+    LedgerTransactionModel,
+    StatusModel,
+    SwapEventModel,
+    TransactionStatusModel,
+)
 from swap_contracts.public.models import (
     DepositActionItemModel,
     DetailedQuoteModel,
     ErrorFactsModel,
     ExchangeModel,
     HealthModel,
-    LedgerTransactionModel,
     LimitsModel,
     NetworkModel,
     NetworkWithTokensModel,
@@ -42,8 +47,6 @@ from swap_contracts.public.models import (
     QuotedModel,
     RateModel,
     ReachableNetworkModel,
-    SwapEventModel,
-    TransactionStatusModel,
 )
 
 PRICE_REFUSALS: Final = (
@@ -314,6 +317,13 @@ def _catalogue(catalogue: CatalogueEndpoints) -> list[Endpoint]:
             list[NetworkWithTokensModel],
             query=NetworksParameters,
             is_conditional=True,
+        ),
+        Endpoint(
+            "GET",
+            f"{API}/status",
+            catalogue.status,
+            "Read how every network is",
+            StatusModel,
         ),
         Endpoint(
             "GET",

@@ -8,7 +8,8 @@ from uuid import UUID
 
 from swap_api.domain.keys import Caller
 from swap_api.domain.refusals import NothingThere
-from swap_api.ports import History, Rendering, Swaps
+from swap_api.lookup_ports import History
+from swap_api.ports import Rendering, Swaps
 from swap_runtime.errors import Unavailable
 
 LOOKS: Final = 100  # at most, before the client is asked to come again

@@ -8,7 +8,7 @@ from typing import Final
 from uuid import UUID
 
 from swap_domain.lifecycle import Status
-from swap_runtime.database import Engine, reading
+from swap_runtime.database import Engine, reading, transaction
 from swap_runtime.sql import sql
 from swap_settler.domain.dwelling import Stuck
 
@@ -23,14 +23,14 @@ _SWAPS_PAUSED: Final = PAUSED.format(
 )
 _INTENTS_PAUSED: Final = PAUSED.format(since="intent.created_at", networks="intent.network")
 STUCK: Final = sql(f"""
-SELECT id, status, entered.at AS since FROM swap
+SELECT id, source_network, status, entered.at AS since FROM swap
 CROSS JOIN LATERAL (
     SELECT max(at) AS at FROM swap_transition
     WHERE swap_id = swap.id AND from_status IS DISTINCT FROM to_status) AS entered
 WHERE status IN ('ls_transfer_pending', 'pending_refund') AND created_at < now() - :payment
     AND now() - entered.at - {_SWAPS_PAUSED} > :payment
 UNION ALL
-SELECT id, status, expires_at FROM swap
+SELECT id, source_network, status, expires_at FROM swap
 WHERE status = 'user_transfer_pending' AND source_network = ANY(CAST(:networks AS text[]))
     AND expires_at < now() - :deadline
 ORDER BY since, id LIMIT :limit
@@ -43,6 +43,13 @@ WHERE status IN ('ls_transfer_pending', 'pending_refund') AND swap.created_at < 
     AND intent.kind IN ('output', 'refund') AND intent.state IN ('reserved', 'assigned')
     AND now() - intent.created_at - {_INTENTS_PAUSED} > :dwell
 ORDER BY swap.id LIMIT :limit
+""")
+REPORT: Final = sql("""
+INSERT INTO stuck_report (network, stuck, at)
+SELECT network, stuck, now()
+FROM unnest(CAST(:network AS text[]), CAST(:stuck AS int[])) AS new(network, stuck)
+ORDER BY network
+ON CONFLICT (network) DO UPDATE SET stuck = excluded.stuck, at = excluded.at
 """)
 
 
@@ -60,7 +67,15 @@ class PostgresDwelling:
         }
         async with reading(self._engine) as connection:
             rows = await connection.execute(STUCK, values)
-        return [Stuck(row.id, Status(row.status), row.since) for row in rows]
+        return [Stuck(row.id, row.source_network, Status(row.status), row.since) for row in rows]
+
+    async def report(self, stuck: Mapping[str, int]) -> None:
+        values = {
+            "network": self._networks,
+            "stuck": [stuck.get(network, 0) for network in self._networks],
+        }
+        async with transaction(self._engine) as connection:
+            await connection.execute(REPORT, values)
 
     async def unsent(self, dwell: timedelta, *, limit: int) -> Mapping[UUID, UUID]:
         async with reading(self._engine) as connection:

@@ -309,6 +309,14 @@ class PayoutStopRow(Table, table=True):
     lifted_because: str | None = _text(null=True)
 
 
+class StuckReportRow(Table, table=True):
+    __tablename__ = "stuck_report"
+
+    network: str = _text(key=True)
+    stuck: int = _int()
+    at: datetime = _at()
+
+
 class NonceSlotRow(Table, table=True):
     __tablename__ = "nonce_slot"
 

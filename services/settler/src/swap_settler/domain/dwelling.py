@@ -49,6 +49,7 @@ class Stuck:
     """A swap that is longer in its status than it may be."""
 
     swap_id: UUID
+    network: str  # its source
     status: Status
     since: datetime  # of a swap without its deposit, its deadline
 

@@ -9,7 +9,7 @@ from swap_settler.ports import Dwelling
 
 
 class ListStuck:
-    """List and count the swaps that are longer in a status than they may be; it reads 0."""
+    """List, count and report the swaps that are longer in a status than they may be; it reads 0."""
 
     def __init__(self, dwelling: Dwelling, dwell: Dwell, *, limit: int = 1000) -> None:
         self._dwelling = dwelling
@@ -21,4 +21,5 @@ class ListStuck:
         counts = Counter(one.status for one in found)
         for status in self._dwell.bounds:
             observe.stuck(status, counts[status])
+        await self._dwelling.report(Counter(one.network for one in found))
         return found

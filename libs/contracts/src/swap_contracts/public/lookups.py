@@ -1,0 +1,69 @@
+"""The public models of what can be looked up beside a swap: its past, and how things are."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+
+from swap_contracts.public.models import PublicModel, SwapStatus
+
+
+class SwapEventModel(PublicModel):
+    """One thing that happened to a swap, in the order of `sequence`."""
+
+    sequence: int
+    type: str  # swap.<status> when it moved to one, swap.updated when it moved within one
+    from_status: SwapStatus | None
+    to_status: SwapStatus
+    at: datetime
+
+
+class LedgerPostingModel(PublicModel):
+    """What one account gains, or loses where it is negative."""
+
+    account: str
+    network: str
+    token: str
+    amount: float
+    amount_in_base_units: str
+
+
+class LedgerTransactionModel(PublicModel):
+    """One entry of a swap's double-entry ledger: its postings add up to nothing in every asset."""
+
+    id: str
+    reason: str
+    at: datetime
+    network: str | None  # where it moved what we hold, with the block that did
+    block_number: int | None
+    postings: list[LedgerPostingModel]
+
+
+class TransactionStatusModel(PublicModel):
+    """`GET /transaction_status`."""
+
+    status: Literal["completed", "pending", "failed"]
+    network: str
+    transaction_id: str
+    is_found: bool
+    is_completed: bool
+    confirmations: int
+    max_confirmations: int
+
+
+class NetworkStatusModel(PublicModel):
+    """How one network is followed, and what can be paid there."""
+
+    name: str
+    head: int | None  # the newest block that was looked at; null before the first
+    head_at: datetime | None
+    lag_seconds: int | None  # how old that block is
+    liquidity: Literal["available", "partial", "none"]  # tokens that something can be paid out of
+    payouts: Literal["running", "stopped"]
+    stuck_swaps: int | None  # that started here and nothing moves in time; null until counted
+
+
+class StatusModel(PublicModel):
+    """`GET /status`."""
+
+    networks: list[NetworkStatusModel]

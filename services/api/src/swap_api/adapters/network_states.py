@@ -1,0 +1,63 @@
+"""How the networks are, read from two published views and rendered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+import orjson
+
+from swap_api.adapters import statements
+from swap_api.lookup_ports import NetworkState
+from swap_runtime.database import Engine, reading
+
+SECOND: Final = timedelta(seconds=1)
+
+
+class PostgresNetworkStates:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def current(self) -> Mapping[str, NetworkState]:
+        async with reading(self._engine) as connection:
+            rows = await connection.execute(statements.NETWORK_STATES)
+        return {
+            row.network: NetworkState(
+                head=row.block_number,
+                head_at=row.block_time,
+                tokens=row.tokens or 0,
+                payable_tokens=row.payable_tokens or 0,
+                stuck_swaps=row.stuck,
+                is_stopped=bool(row.is_stopped),
+            )
+            for row in rows
+        }
+
+
+def render_status(
+    networks: Sequence[str], states: Mapping[str, NetworkState], *, at: datetime
+) -> bytes:
+    """Return a StatusModel with every network, also one that nothing is known of."""
+    nothing = NetworkState()
+    told = [_network(name, states.get(name, nothing), at) for name in networks]
+    return orjson.dumps({"networks": told})
+
+
+def _network(name: str, state: NetworkState, at: datetime) -> dict[str, Any]:
+    head_at = state.head_at
+    return {
+        "name": name,
+        "head": state.head,
+        "head_at": None if head_at is None else head_at.isoformat(),
+        "lag_seconds": None if head_at is None else max((at - head_at) // SECOND, 0),
+        "liquidity": _liquidity(state),
+        "payouts": "stopped" if state.is_stopped else "running",
+        "stuck_swaps": state.stuck_swaps,
+    }
+
+
+def _liquidity(state: NetworkState) -> str:
+    if not state.payable_tokens:
+        return "none"
+    return "available" if state.payable_tokens == state.tokens else "partial"

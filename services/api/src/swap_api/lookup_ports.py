@@ -1,0 +1,70 @@
+"""What is looked up in the views of other services: a swap's past, and how networks are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+from uuid import UUID
+
+
+@dataclass(frozen=True, slots=True)
+class SwapEvent:
+    sequence: int
+    from_status: str | None
+    to_status: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Posting:
+    """One line of a swap's ledger; the lines of a transaction follow each other."""
+
+    transaction_id: UUID
+    reason: str
+    at: datetime
+    network: str | None
+    block_number: int | None
+    account: str
+    asset_network: str
+    asset_token: str
+    base_units: int
+
+
+class History(Protocol):
+    """What the settler shows of a swap's past."""
+
+    async def events(self, swap_id: UUID) -> Sequence[SwapEvent]:
+        """Return everything that happened so far, the oldest first.
+
+        :raises Unavailable: when Postgres is away.
+        """
+        ...
+
+    async def postings(self, swap_id: UUID) -> Sequence[Posting]:
+        """Return everything booked so far, the oldest first.
+
+        :raises Unavailable: when Postgres is away.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkState:
+    """What is known of a network; nothing of it need be."""
+
+    head: int | None = None
+    head_at: datetime | None = None
+    tokens: int = 0  # that were ever held there
+    payable_tokens: int = 0  # of which something can be paid
+    stuck_swaps: int | None = None
+    is_stopped: bool = False
+
+
+class NetworkStates(Protocol):
+    async def current(self) -> Mapping[str, NetworkState]:
+        """
+        :raises Unavailable: when Postgres is away.
+        """
+        ...
