@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from eth_account import Account
 
-from tests.e2e import gasless
+from tests.e2e import gasless, viem
 from tests.e2e.chains import Chain
 from tests.e2e.claims import claims_of
 from tests.e2e.gasless import asked, authorize, gasless_swap, sign, status
@@ -131,6 +131,18 @@ class TestEachStandard:
         assert seen[-1]["swap"]["status"] == "completed"
         after = await outside.balance(route.source_network, route.source_token, user.address)
         assert before - after == units(outside, route)
+
+
+@pytest.mark.parametrize("standard", STANDARDS)
+async def test_viem_signs_what_is_returned_as_it_is(outside: Outside, standard: str) -> None:
+    swap_id, user = await a_swap(outside, STANDARDS[standard], user=2)
+    typed_data = (await asked(outside, swap_id, user.address))["typed_data"]
+
+    signature = await viem.sign(user.private_key, typed_data)
+
+    assert signature == sign(user, typed_data)
+    assert (await authorize(outside, swap_id, user, signature))["error"] is None
+    assert (await outside.follow(swap_id))[-1]["swap"]["status"] == "completed"
 
 
 async def test_a_signer_who_has_moved_the_money_is_told_so_before_anything_is_sent(

@@ -17,11 +17,12 @@ from swap_chains.evm import codec
 from swap_chains.evm.codec import encode_balance_of, selector
 from swap_chains.evm.deploy import Deployer, deploy_contracts, deploy_fiat_token
 from swap_chains.evm.gasless import Relayed, authorization_nonce
+from swap_chains.evm.gasless_reading import GaslessReader, Setting
 from swap_chains.evm.reader import EvmReader
 from swap_chains.evm.rpc import Rpc, open_session
 from swap_chains.evm.signatures import normalised
 from swap_chains.ports import Call, Simulated
-from swap_domain.gasless import GaslessStandard, TokenDomain
+from swap_domain.gasless import Gasless, GaslessStandard, TokenDomain
 
 from .conftest import ARTIFACTS, OPERATOR_KEY, OWNER_KEY, STRANGER, USER_KEY
 
@@ -32,7 +33,9 @@ SWAP, ANOTHER_SWAP = 7, 8
 GAS = 400_000
 AMOUNT = 25_500_000
 FOR_LONG = 2**40
-OPERATOR, USER = (str(Account.from_key(key).address) for key in (OPERATOR_KEY, USER_KEY))
+OPERATOR, USER, OWNER = (
+    str(Account.from_key(key).address) for key in (OPERATOR_KEY, USER_KEY, OWNER_KEY)
+)
 ADMIN = codec.checksum_address("0x" + "ad" * 20)
 EIP3009, EIP2612 = GaslessStandard.EIP3009, GaslessStandard.EIP2612
 NOT_OPERATOR = selector("NotOperator(address)")
@@ -43,6 +46,7 @@ class World:
     """One Paymaster with a token of each standard, on a chain that mines at once."""
 
     reader: EvmReader
+    rpc: Rpc
     ask: Any
     depository: str
     treasury: str
@@ -119,7 +123,7 @@ async def world(anvil_url: str) -> AsyncIterator[World]:
         snapshot = await ask("evm_snapshot")
         reader = EvmReader(rpc, depository=depository, treasury=treasury, tokens=[usdc, dai])
         tokens = {EIP3009: usdc, EIP2612: dai}
-        yield World(reader, ask, depository, treasury, paymaster, tokens)
+        yield World(reader, rpc, ask, depository, treasury, paymaster, tokens)
         await ask("evm_revert", snapshot)
 
 
@@ -293,3 +297,138 @@ async def test_g8_the_token_decides_about_an_account_that_delegates(world):
     await world.ask("anvil_setCode", USER, "0xef0100" + world.treasury[2:])
 
     assert (await world.tried(data, sender=OPERATOR)).is_revert
+
+
+SWALLOWS = "0x00"  # a contract that takes every call and answers nothing
+KNOWS_EVERYTHING = (
+    "0x631626ba7e60e01b60005260206000f3"  # answers every signature with EIP-1271's yes
+)
+BURNS_GAS = "0x5b600056"  # never ends
+
+
+def a_setting(world: World, **tokens: Gasless) -> Setting:
+    return Setting(
+        chain_id=CHAIN_ID,
+        paymaster=world.paymaster,
+        depository=world.depository,
+        treasury=world.treasury,
+        operators=[OPERATOR],
+        tokens=tokens or {t: Gasless(s, DOMAINS[s]) for s, t in world.tokens.items()},
+    )
+
+
+@pytest_asyncio.fixture
+async def asking(world: World) -> GaslessReader:
+    return GaslessReader(world.rpc)
+
+
+class TestWhatIsOffered:
+    async def test_tokens_that_are_what_the_catalogue_says_are(self, world, asking):
+        found = await asking.findings(a_setting(world))
+
+        assert list(found.values()) == [[], []]
+
+    @pytest.mark.parametrize(
+        "domain",
+        [
+            TokenDomain("USDC", "2"),
+            TokenDomain("USD Coin", "1"),
+            TokenDomain("USD Coin", None),
+            TokenDomain("USD Coin", "2", "0x" + f"{CHAIN_ID:064x}"),
+        ],
+        ids=["name", "version", "no version", "salt"],
+    )
+    async def test_g6_a_token_of_another_domain_is_not(self, world, asking, domain):
+        usdc = world.tokens[EIP3009]
+
+        found = await asking.findings(a_setting(world, **{usdc: Gasless(EIP3009, domain)}))
+
+        assert "EIP-712 domain" in found[usdc][0]
+
+    async def test_g5_a_token_that_swallows_every_call_is_not(self, world, asking):
+        fake = STRANGER
+        await world.ask("anvil_setCode", fake, SWALLOWS)
+
+        found = await asking.findings(
+            a_setting(world, **{fake: Gasless(EIP2612, TokenDomain("Fake", "1"))})
+        )
+
+        assert len(found[fake]) == 2
+
+    async def test_a_token_of_the_other_standard_is_not(self, world, asking):
+        dai = world.tokens[EIP2612]
+
+        found = await asking.findings(a_setting(world, **{dai: Gasless(EIP3009, DOMAINS[EIP2612])}))
+
+        assert found[dai] == ["it does not do eip3009"]
+
+    async def test_g15_nothing_is_while_the_operator_has_no_gas_money(self, world, asking):
+        await world.ask("anvil_setBalance", OPERATOR, hex(10**12))
+
+        found = await asking.findings(a_setting(world))
+
+        assert all("gas money" in findings[0] for findings in found.values())
+
+    @pytest.mark.parametrize(
+        ("contract", "call", "says"),
+        [
+            ("Paymaster", "pause()", "the Paymaster is paused"),
+            ("Depository", "pause()", "the Depository is paused"),
+        ],
+    )
+    async def test_g17_g18_nothing_is_while_a_contract_is_paused(
+        self, world, asking, contract, call, says
+    ):
+        to = world.paymaster if contract == "Paymaster" else world.depository
+        assert await world.sent(selector(call), to=to, sender=OWNER)
+
+        found = await asking.findings(a_setting(world))
+
+        assert all(findings == [says] for findings in found.values())
+
+    async def test_g17_nothing_is_once_the_treasury_is_not_listed_any_more(self, world, asking):
+        remove = selector("removeFromWhitelist(address)") + codec.address_word(world.treasury)
+        assert await world.sent(remove, to=world.depository, sender=OWNER)
+
+        found = await asking.findings(a_setting(world))
+
+        assert all("does not list" in findings[0] for findings in found.values())
+
+
+class TestWallets:
+    async def test_g9_a_wallet_with_code_deposits_where_the_token_asks_it(self, world, asking):
+        asked = await world.relayed(EIP3009)
+        await world.ask("anvil_setCode", USER, KNOWS_EVERYTHING)
+
+        standing = await asking.standing(asked)
+        answer = await asking.tried(asked, b"\x77" * 130, operator=OPERATOR)
+
+        assert standing.has_code
+        assert answer.succeeded
+        assert await world.sent(asked.call_data(b"\x77" * 130), sender=OPERATOR)
+
+    async def test_g9_a_wallet_that_burns_all_gas_is_refused_within_the_cap(self, world, asking):
+        asked = await world.relayed(EIP3009)
+        await world.ask("anvil_setCode", USER, BURNS_GAS)
+
+        answer = await asking.tried(asked, b"\x77" * 130, operator=OPERATOR)
+
+        assert not answer.succeeded
+
+    async def test_a_signer_whom_the_token_blocks_is_refused(self, world, asking):
+        asked = await world.relayed(EIP3009)
+        block = selector("blacklist(address)") + codec.address_word(USER)
+        assert await world.sent(block, to=asked.token, sender=OWNER)
+
+        answer = await asking.tried(asked, signed(asked), operator=OPERATOR)
+
+        assert answer.is_revert
+
+    @pytest.mark.parametrize("standard", GaslessStandard)
+    async def test_a_nonce_that_was_used_is_seen(self, world, asking, standard):
+        asked = await world.relayed(standard)
+        assert not (await asking.standing(asked)).is_nonce_used
+
+        assert await world.sent(asked.call_data(signed(asked)), sender=OPERATOR)
+
+        assert (await asking.standing(asked)).is_nonce_used

@@ -64,7 +64,10 @@ class Follower:
         partner = Partner(session, self._stack["gateway"]["url"], self._partner["api_key"])
         recipient = str(Account.create().address)
         prepared = await self._create(journey, partner, recipient, timeline)
-        await self._deposit(journey, prepared["deposit_actions"][0], timeline)
+        if journey.use_gasless:
+            await self._sign(journey, prepared, partner, timeline)
+        else:
+            await self._deposit(journey, prepared["deposit_actions"][0], timeline)
         watch = Watch(self._stack, self._received, prepared["swap"]["id"], started, timeline)
         last = await watch.until_final(partner)
         return Outcome(
@@ -89,6 +92,8 @@ class Follower:
             "refund_address": user["address"],
             "amount": journey.amount,
             "use_depository": journey.use_depository,
+            "use_gasless": journey.use_gasless,
+            "source_address": user["address"],
         }
         timeline.tell("request", "POST /api/v2/swaps", at=datetime.now(UTC))
         prepared = await partner.create_swap(body)
@@ -110,6 +115,19 @@ class Follower:
         sent = await user.deposit(action)
         what = f"{sent} deposits on {network['name']}"
         timeline.tell("transaction", what, at=datetime.now(UTC))
+
+    async def _sign(
+        self, journey: Journey, prepared: Mapping[str, Any], partner: Partner, timeline: Timeline
+    ) -> None:
+        network = self._networks[journey.source_network]
+        told, [action] = network["users"][0], prepared["deposit_actions"]
+        signature = User(Node(network["rpc_urls"][0]), told["private_key"]).sign(action)
+        what = f"signs {action['typed_data']['primaryType']}, and sends nothing"
+        timeline.tell("request", what, at=datetime.now(UTC))
+        swap_id = prepared["swap"]["id"]
+        answer = await partner.authorize(swap_id, signature, told["address"])
+        what = f"POST /api/v2/swaps/{swap_id}/authorize: {answer['status']}"
+        timeline.tell("request", what, at=datetime.now(UTC))
 
     async def _balance(self, journey: Journey, recipient: str) -> int:
         network = self._networks[journey.destination_network]

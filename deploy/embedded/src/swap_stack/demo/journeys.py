@@ -15,10 +15,12 @@ class Journey:
     destination_token: str
     amount: str
     use_depository: bool = True
+    use_gasless: bool = False
 
     @property
     def title(self) -> str:
         how = "through the Depository" if self.use_depository else "by a direct transfer"
+        how = "by a signature" if self.use_gasless else how
         return (
             f"{self.amount} {self.source_token} on {self.source_network} "
             f"→ {self.destination_token} on {self.destination_network}, {how}"
@@ -30,4 +32,7 @@ TOKEN_TO_TOKEN = Journey("BASE_DEVNET", "USDC", "ETHEREUM_DEVNET", "USDC", "250"
 COIN_TO_OTHER_COIN = Journey(
     "ETHEREUM_DEVNET", "ETH", "POLYGON_DEVNET", "POL", "0.1", use_depository=False
 )
-JOURNEYS = (NATIVE_TO_NATIVE, TOKEN_TO_TOKEN, COIN_TO_OTHER_COIN)
+BY_A_SIGNATURE = Journey(
+    "BASE_DEVNET", "USDC", "POLYGON_DEVNET", "DAI", "120", use_depository=False, use_gasless=True
+)
+JOURNEYS = (NATIVE_TO_NATIVE, TOKEN_TO_TOKEN, COIN_TO_OTHER_COIN, BY_A_SIGNATURE)

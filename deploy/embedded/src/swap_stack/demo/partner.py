@@ -28,6 +28,13 @@ class Partner:
         """
         return await self._ask("POST", "/api/v2/swaps", json=body)
 
+    async def authorize(self, swap_id: str, signature: str, signer: str) -> dict[str, Any]:
+        """
+        :raises Refused: with the code and the sentence of the answer.
+        """
+        body = {"signature": signature, "signer_address": signer}
+        return await self._ask("POST", f"/api/v2/swaps/{swap_id}/authorize", json=body)
+
     async def get_swap(self, swap_id: str) -> dict[str, Any]:
         """
         :raises Refused: with the code and the sentence of the answer.

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from eth_account import Account
+
 from swap_stack.node import Node
 from swap_stack.wallet import Wallet, call_data
 
@@ -35,6 +37,11 @@ class User:
             data=action["call_data"] or "0x",
             gas=int(action["gas_limit"] or 300_000),
         )
+
+    def sign(self, action: Mapping[str, Any]) -> str:
+        """Return the signature of the typed data, as it was given."""
+        signed = Account.sign_typed_data(self._private_key, full_message=action["typed_data"])
+        return str(signed.signature.to_0x_hex())
 
     async def _wallet(self) -> Wallet:
         return await Wallet.open(self._node, self._private_key)

@@ -27,6 +27,7 @@ from swap_contracts.public.errors import ErrorCode
 from swap_contracts.swaps import AuthorizationSubmitted
 from swap_contracts.topics import SWAP_REQUESTS
 from swap_domain.catalogue import Catalogue
+from swap_runtime.errors import Unavailable
 from swap_runtime.outbox import Outgoing
 
 SIGNATURE_BYTES_MAX: Final = 4096
@@ -143,6 +144,8 @@ class AuthorizeDeposit:
                 ErrorCode.UNSUPPORTED_GASLESS,
                 "Deposits by signature are paused; choose another funding method",
             )
+        if not answer.is_revert and not standing.has_code:
+            raise Unavailable("no node could try the deposit")
         raise _invalid("The token refuses this signature for this deposit")
 
     def _check_nonce(self, standing: Standing) -> None:

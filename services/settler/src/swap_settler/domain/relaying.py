@@ -104,7 +104,8 @@ def told_of(swap: Swap, deposit: Deposit, said: Said) -> Swap:
     if said is Said.REVERTED:
         return _taken(swap, relay, known)
     terms, seen = swap.terms, _mined(relay, deposit)
-    done = _published(known, relay)
+    # Of several that were signed for one nonce, this is the one that a block has.
+    done = replace(_published(known, relay), transaction_hash=deposit.transaction_hash)
     if said is Said.CONFIRMED and done.status is AuthorizationStatus.PUBLISHED:
         done = done.after(AuthorizationTrigger.DEPOSIT_CONFIRMED)
     return replace(

@@ -1,0 +1,121 @@
+"""What a deposit says about the signature that made it, decided in memory."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from services.settler.tests.factories import (
+    LATER,
+    MINUTE,
+    NOON,
+    USER,
+    a_deposit_fact,
+    a_swap,
+    signed,
+)
+from swap_domain.authorization_status import AuthorizationStatus, AuthorizationTrigger
+from swap_settler.domain.authorization import Submitted
+from swap_settler.domain.expiry import decide
+from swap_settler.domain.facts import Said
+from swap_settler.domain.relaying import ended, published, submit, told_of
+from swap_settler.domain.swap import IntentState, Swap
+
+FIRST, SECOND = "0x" + "11" * 32, "0x" + "22" * 32
+
+
+def told(swap: Swap, *, submission: int = 1, minutes: int = 30) -> Submitted:
+    return Submitted(
+        submission=submission,
+        standard="eip3009",
+        signer=USER,
+        base_units=swap.quote.requested_base_units,
+        nonce="0x01",
+        valid_after=0,
+        valid_before=int((NOON + minutes * MINUTE).timestamp()),
+        paymaster="0x" + "9a" * 20,
+        call_data=b"\x01",
+    )
+
+
+def held() -> Swap:
+    """Return a swap whose signature waits for the lane."""
+    swap = a_swap()
+    done = submit(swap, told(swap), at=NOON).swap
+    assert done is not None
+    return done
+
+
+def out(*hashes: str) -> Swap:
+    """Return a swap whose deposit is out, under one nonce."""
+    swap = held()
+    assert swap.relay is not None
+    relay = signed(swap.relay, *hashes, state=IntentState.ASSIGNED)
+    done = published(swap.with_intent(relay), relay, at=NOON + MINUTE).swap
+    assert done is not None
+    return done
+
+
+def status_of(swap: Swap) -> AuthorizationStatus:
+    assert swap.authorization is not None
+    return swap.authorization.status
+
+
+def test_what_a_block_has_is_shown_also_after_more_was_offered_for_it() -> None:
+    deposit = replace(a_deposit_fact("seen").deposit, transaction_hash=SECOND)
+
+    swap = told_of(out(FIRST, SECOND), deposit, Said.SEEN)
+
+    assert swap.authorization is not None
+    assert swap.authorization.transaction_hash == SECOND
+
+
+def test_who_signed_is_refunded_only_once_it_was_his_money() -> None:
+    swap = out(FIRST)
+    assert swap.terms.refund_address is None
+
+    mine = replace(a_deposit_fact().deposit, transaction_hash=FIRST)
+    assert told_of(swap, mine, Said.CONFIRMED).terms.refund_address == USER
+    elsewhere = replace(mine, transaction_hash="0x" + "33" * 32)
+    assert told_of(swap, elsewhere, Said.CONFIRMED).terms.refund_address is None
+
+
+def test_a_refund_address_that_was_given_stays() -> None:
+    swap = out(FIRST)
+    given = replace(swap, terms=replace(swap.terms, refund_address="0x" + "44" * 20))
+    deposit = replace(a_deposit_fact().deposit, transaction_hash=FIRST)
+
+    assert told_of(given, deposit, Said.CONFIRMED).terms.refund_address == "0x" + "44" * 20
+
+
+def test_a_swap_does_not_expire_while_a_signature_may_deposit() -> None:
+    swap = held()
+
+    assert decide(swap, at=swap.expires_at + MINUTE).swap is None
+
+
+@pytest.mark.parametrize(
+    ("trigger", "status"),
+    [
+        (AuthorizationTrigger.BALANCE_SHORT, AuthorizationStatus.INSUFFICIENT),
+        (AuthorizationTrigger.SIGNATURE_REFUSED, AuthorizationStatus.REJECTED),
+    ],
+)
+@pytest.mark.parametrize("swap", [held(), out(FIRST)], ids=["held", "out"])
+def test_an_end_says_why_and_after_the_window_that_it_is_over(
+    swap: Swap, trigger: AuthorizationTrigger, status: AuthorizationStatus
+) -> None:
+    assert swap.relay is not None
+    in_time = ended(swap, swap.relay.id, trigger, at=NOON + MINUTE, because="so").swap
+    too_late = ended(swap, swap.relay.id, trigger, at=LATER + MINUTE, because="so").swap
+
+    assert in_time is not None
+    assert too_late is not None
+    assert (status_of(in_time), status_of(too_late)) == (status, AuthorizationStatus.EXPIRED)
+    assert in_time.relay is None
+
+
+def test_g13_while_one_is_in_progress_no_other_is_taken() -> None:
+    for swap in (held(), out(FIRST)):
+        assert submit(swap, told(swap, submission=2), at=NOON).swap is None
