@@ -10,7 +10,7 @@ from uuid import UUID, uuid5
 from swap_contracts.deposits import DepositChanged
 from swap_contracts.envelope import Envelope
 from swap_contracts.payouts import PayoutChanged
-from swap_contracts.quoting import AssetRef, Quote
+from swap_contracts.quoting import AssetRef, FundingMethod, Quote
 from swap_contracts.swaps import RefundAddressSet, SwapRequest, SwapRequested
 from swap_contracts.topics import DEPOSIT_CHANGED, PAYOUT_CHANGED, SWAP_REQUESTS
 from swap_domain.catalogue import Catalogue
@@ -31,6 +31,7 @@ UNKNOWN_TOKEN = "0x" + "99" * 20
 TREASURY = {ETHEREUM: "0x" + "e1" * 20, POLYGON: "0x" + "e2" * 20}
 OWNER, USER, RECIPIENT = "0x" + "f1" * 20, "0x" + "f2" * 20, "0x" + "f3" * 20
 SIGNER = "0x" + "c1" * 20
+DEPOSIT_ADDRESSES = {"factory": "0x" + "da" * 20, "init_code_hash": "0x" + "db" * 32}
 SOME = UUID(int=1)
 
 REQUESTED, FEE, PAYOUT = 1_000_000, 1_000, 998_000
@@ -65,10 +66,19 @@ def _network(name: str, chain_id: int, *, payout_confirmations: int | None) -> d
         "block_time_milliseconds": 1000,
         "payout_confirmations": payout_confirmations,
         "finality_blocks": 64,
-        "contracts": {"treasury": TREASURY[name], "depository": "0x" + "d1" * 20},
+        "contracts": {
+            "treasury": TREASURY[name],
+            "depository": "0x" + "d1" * 20,
+            "deposit_addresses": DEPOSIT_ADDRESSES,
+        },
         "signers": [SIGNER],
         "funders": [OWNER.upper().replace("X", "x")],
-        "gas": {"pay_native": 75_000, "pay_erc20": 95_000},
+        "gas": {
+            "pay_native": 75_000,
+            "pay_erc20": 95_000,
+            "sweep_native": 90_000,
+            "sweep_erc20": 110_000,
+        },
         "max_fee_per_gas": 10**11,
         "tokens": [
             {"symbol": "ETH", "contract": None, "decimals": 18, "listing_date": listed},
@@ -113,14 +123,16 @@ def swap_id(number: int) -> UUID:
     return uuid5(SOME, f"swap/{number}")
 
 
-def a_request(number: int = 7, **amounts: Any) -> Envelope[SwapRequest]:
+def a_request(
+    number: int = 7, *, method: FundingMethod = "depository", **amounts: Any
+) -> Envelope[SwapRequest]:
     quote = a_quote(**amounts)
     body = SwapRequested(
         swap_id=swap_id(number),
         app_id=SOME,
         sequence_number=number,
         reference_id="r",
-        method="depository",
+        method=method,
         source=quote.source,
         destination=quote.destination,
         source_address=None,

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from services.settler.tests.factories import (
     DEADLINE,
+    DEPOSIT_ADDRESSES,
     HOUR,
     LATER,
     MINUTE,
@@ -21,20 +22,26 @@ from services.settler.tests.factories import (
     PLENTY,
     REQUESTED,
 )
+from swap_chains.evm.deposit_addresses import deposit_address
 from swap_chains.evm.memos import encode_memo
+from swap_contracts.quoting import FundingMethod
 from swap_domain.lifecycle import Status
 from swap_settler.domain.requotes import Refused
 from swap_settler.domain.swap import FailReason
 
 NUMBER: Final = 7
+BY_NUMBER: Final = {"kind": "deposited", "sequence_number": NUMBER}
+BY_MEMO: Final = {"sequence_number": None, "memo": "0x" + encode_memo(NUMBER).hex()}
+ADDRESS: Final = deposit_address(
+    DEPOSIT_ADDRESSES["factory"], DEPOSIT_ADDRESSES["init_code_hash"], NUMBER
+)
+BY_ADDRESS: Final = {"sequence_number": None, "to_address": ADDRESS}
 # How each method's deposits are told. A new method is one more line.
-METHODS: Final[Mapping[str, Mapping[str, Any]]] = {
-    "depository": {"kind": "deposited", "sequence_number": NUMBER},
-    "direct": {
-        "kind": "token_transfer",
-        "sequence_number": None,
-        "memo": "0x" + encode_memo(NUMBER).hex(),
-    },
+METHODS: Final[Mapping[FundingMethod, Mapping[str, Any]]] = {
+    "depository": BY_NUMBER,
+    "direct": {**BY_MEMO, "kind": "token_transfer"},
+    "deposit_address": {**BY_ADDRESS, "kind": "token_transfer"},
+    "gasless": BY_NUMBER,
 }
 HALF: Final = REQUESTED // 2
 WORST_PPM: Final = 900_000  # below what any of these users agreed to

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from services.settler.tests.factories import (
+    ETHEREUM,
     USER,
     a_deposit_message,
     a_payout_message,
@@ -14,8 +15,9 @@ from services.settler.tests.factories import (
     a_request,
     funding,
 )
-from services.settler.tests.money_rows import AFTER, NUMBER, Comes, Row
+from services.settler.tests.money_rows import AFTER, METHODS, NUMBER, Comes, Row
 from services.settler.tests.settlers import Settler
+from swap_contracts.quoting import FundingMethod
 from swap_domain.lifecycle import Status
 from swap_settler.domain.accounts import AccountKind
 from swap_settler.domain.swap import Intent, IntentKind, IntentState, Leg, Swap
@@ -48,7 +50,7 @@ class Books(Protocol):
 
 
 class Playing:
-    def __init__(self, row: Row, method: Mapping[str, Any], settler: Settler, books: Books) -> None:
+    def __init__(self, row: Row, method: FundingMethod, settler: Settler, books: Books) -> None:
         self._row = row
         self._method = method
         self._settler = settler
@@ -62,7 +64,9 @@ class Playing:
         if row.share_ppm is not None:
             settler.quoter.share_ppm = row.share_ppm
         await settler.deposits(funding(units=row.liquidity))
-        await settler.requests(a_request(NUMBER))
+        # What has come to a deposit address is not swept yet; refunds are sent out of the Treasury.
+        await settler.deposits(funding(ETHEREUM))
+        await settler.requests(a_request(NUMBER, method=self._method))
         if has_address:
             await settler.requests(a_refund_address(NUMBER))
         for one in row.comes:
@@ -83,7 +87,7 @@ class Playing:
             units=one.units,
             version=self._versions[one.nth],
             block_time=one.at,
-            **self._method,
+            **METHODS[self._method],
         )
         await self._settler.deposits(message)
         await self._requote()

@@ -86,7 +86,7 @@ class Settler:
     ) -> None:
         self.now = now
         self.quoter = Quoter()
-        announcer = Announcer(a_catalogue())
+        self.announcer = announcer = Announcer(a_catalogue())
         self.request_swaps = RequestSwaps(
             unit_of_work, clock=self._clock, announcer=announcer, catalogue=a_catalogue()
         )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 from itertools import count
 
@@ -24,6 +25,21 @@ SUMS = sql("""
 SELECT account.network, account.token, sum(posting.base_units) AS total
 FROM posting JOIN account ON account.id = posting.account_id GROUP BY 1, 2
 """)
+# What a signer's lane writes when a final block shows that each slot of an intent reverted.
+CONSUMED = (
+    sql("""
+INSERT INTO receipt (network, transaction_hash, block_hash, block_number, status, fee_base_units)
+SELECT attempt.network, transaction_hash, '0x00', 1, 0, 0 FROM attempt
+JOIN slot_intent USING (network, signer, nonce) WHERE intent_id = :id ON CONFLICT DO NOTHING"""),
+    sql("""
+INSERT INTO signer_transaction (network, signer, nonce, transaction_hash)
+SELECT attempt.network, attempt.signer, attempt.nonce, transaction_hash FROM attempt
+JOIN slot_intent USING (network, signer, nonce) WHERE intent_id = :id ON CONFLICT DO NOTHING"""),
+    sql("""
+UPDATE nonce_slot SET closed_at = now() FROM slot_intent AS carried
+WHERE (nonce_slot.network, nonce_slot.signer, nonce_slot.nonce)
+    = (carried.network, carried.signer, carried.nonce) AND carried.intent_id = :id"""),
+)
 WATCHED = sql("""
 INSERT INTO watch_cursor (network, number, hash, parent_hash, time, finalized_number, start_number,
                           checked_number, last_outbox_id)
@@ -38,7 +54,7 @@ class PostgresBooks:
         self._engine = engine
         self._watcher = watcher
         self._number = number
-        self._nonces = count()
+        self._nonces: defaultdict[str, Iterator[int]] = defaultdict(count)
 
     async def swap(self) -> Swap:
         async with PostgresUnitOfWork(self._engine, consumer="settler")() as work:
@@ -61,13 +77,23 @@ class PostgresBooks:
         return {(row.network, row.token): int(row.total) for row in rows}
 
     async def sign(self, intent: Intent, transaction_hash: str) -> None:
-        slot = {"network": intent.network, "signer": SIGNER, "nonce": next(self._nonces)}
+        slot = {
+            "network": intent.network,
+            "signer": SIGNER,
+            "nonce": next(self._nonces[intent.network]),
+        }
         async with self._engine.begin() as connection:
             for statement in ASSIGN:
                 values = {**slot, "id": intent.id}
                 names = {name for name in values if f":{name}" in statement}
                 await connection.execute(sql(statement), {name: values[name] for name in names})
             await connection.execute(sql(SIGN), {**slot, "hash": transaction_hash})
+
+    async def close(self, intent: Intent) -> None:
+        """Let the payment's nonces be consumed by something that did not pay: it is dead."""
+        async with self._engine.begin() as connection:
+            for statement in CONSUMED:
+                await connection.execute(statement, {"id": intent.id})
 
     async def watched(self, at: datetime) -> None:
         async with self._watcher.begin() as connection:

@@ -5,15 +5,13 @@ After each of them the invariants hold, and the ledger has every base unit where
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import pytest
 
 from services.settler.tests.integration.postgres_books import PostgresBooks
 from services.settler.tests.money_rows import COST, METHODS, ROWS, Row
 from services.settler.tests.playing import Playing, check
 from services.settler.tests.settlers import Settler
+from swap_contracts.quoting import FundingMethod
 from swap_runtime.database import Engine
 from swap_settler.adapters.due_refunds import PostgresDueRefunds
 from swap_settler.adapters.due_requotes import PostgresDueRequotes
@@ -22,10 +20,10 @@ from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
 pytestmark = pytest.mark.connected
 
 
-@pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 async def test_what_comes_ends_where_its_row_says(
-    engine: Engine, watcher: Engine, row: Row, method: Mapping[str, Any]
+    engine: Engine, watcher: Engine, row: Row, method: FundingMethod
 ) -> None:
     settler = Settler(
         PostgresUnitOfWork(engine, consumer="settler"),

@@ -12,17 +12,22 @@ from swap_stack.demo.books import AssetSum
 from swap_stack.demo.follow import Outcome
 from swap_stack.demo.trail import TrailMessage
 
-LABELS = ("status", "sent", "received", "fee", "", "took", "messages", "webhooks")
+LABELS = (
+    "", "status", "why", "asked for", "sent", "received", "sent back", "fee", "took", "messages",
+    "webhooks",
+)  # fmt: skip
 NATIVE = "0x0000000000000000000000000000000000000000"
 
 
-def show_outcomes(outcomes: tuple[Outcome, ...], console: Console) -> None:
+def show_outcomes(outcomes: tuple[Outcome, ...], console: Console, *, title: str) -> None:
     """Print one column per swap."""
-    table = Table(title="Swaps", title_justify="left")
+    table = Table(title=title, title_justify="left")
     table.add_column("")
     for outcome in outcomes:
         journey = outcome.journey
-        table.add_column(f"{journey.source_network}\n→ {journey.destination_network}")
+        table.add_column(
+            f"{journey.source_network}\n→ {journey.destination_network}", overflow="fold"
+        )
     for label, *cells in zip(LABELS, *(_cells(outcome) for outcome in outcomes), strict=True):
         table.add_row(label, *cells)
     console.print(table)
@@ -32,15 +37,22 @@ def _cells(outcome: Outcome) -> tuple[str, ...]:
     journey, swap, quote = outcome.journey, outcome.swap["swap"], outcome.swap["quote"]
     decimals = int(swap["destination_token"]["decimals"])
     verified = sum(delivery.verified for delivery in outcome.deliveries)
+    sums = {"input": 0.0, "refund": 0.0}
+    for sent in swap["transactions"]:
+        sums[sent["type"]] = sums.get(sent["type"], 0.0) + sent["amount"]
+    webhooks = f"{len(outcome.deliveries)}, {verified} verified"
     return (
+        journey.what_happens,
         outcome.status,
+        swap["fail_reason"] or "",
         f"{journey.amount} {journey.source_token}",
+        f"{sums['input']:g} {journey.source_token}",
         f"{whole(outcome.received_base_units, decimals)} {journey.destination_token}",
-        f"{quote['total_fee']} {journey.source_token}",
-        f"${quote['total_fee_in_usd']}",
+        f"{sums['refund']:.8g} {journey.source_token}" if sums["refund"] else "",
+        f"{quote['total_fee']} {journey.source_token}" if outcome.status == "completed" else "",
         f"{outcome.duration.total_seconds():.1f} s",
         str(len(outcome.trail)),
-        f"{len(outcome.deliveries)}, {verified} verified",
+        "" if journey.is_hasty else webhooks,
     )
 
 
@@ -80,7 +92,7 @@ def show_trail(trail: tuple[TrailMessage, ...], console: Console) -> None:
 
 def list_faults(outcomes: tuple[Outcome, ...], sums: tuple[AssetSum, ...]) -> tuple[str, ...]:
     """Return what should not be; nothing when all went well."""
-    faults = [f"{o.journey.title}: {o.status}" for o in outcomes if o.status != "completed"]
+    faults = [f"{o.journey.title}: {o.status}" for o in outcomes if o.status != o.journey.ending]
     faults += [
         f"{o.journey.title}: a webhook's signature is wrong"
         for o in outcomes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -14,12 +15,15 @@ from swap_stack.daemon import StackError
 from swap_stack.demo.books import read_sums
 from swap_stack.demo.closing import list_faults, show_books, show_outcomes, show_trail
 from swap_stack.demo.follow import Follower, Outcome
-from swap_stack.demo.journeys import JOURNEYS, NATIVE_TO_NATIVE, Journey
+from swap_stack.demo.journeys import ENDINGS, JOURNEYS, NATIVE_TO_NATIVE, Journey
 from swap_stack.down import down
 from swap_stack.options import Options
 from swap_stack.places import Places
 from swap_stack.report import Report
 from swap_stack.up import up
+
+# Only what costs time: a payment that cannot be made is given up after two tries.
+SOONER = {"SWAP_SETTLER__PAYOUT_ATTEMPTS_MAX": "2", "SWAP_SETTLER__PAYOUT_RETRY_PAUSE": "PT1S"}
 
 
 async def demo(places: Places, options: Options, report: Report) -> None:
@@ -28,16 +32,20 @@ async def demo(places: Places, options: Options, report: Report) -> None:
     :raises StackError: when anything went differently than promised.
     """
     console = report.console
+    for name, value in SOONER.items():
+        os.environ.setdefault(name, value)
     stack = await up(places, replace(options, fresh=True), report)
     try:
         outcomes = tuple([outcome async for outcome in _run(JOURNEYS, stack, places, console)])
+        endings = tuple([outcome async for outcome in _run(ENDINGS, stack, places, console)])
         sums = await read_sums(stack["postgres"]["auditor_url"])
         console.print()
-        show_outcomes(outcomes, console)
+        show_outcomes(outcomes, console, title="Swaps")
+        show_outcomes(endings, console, title="Other endings")
         show_books(sums, stack, console)
     finally:
         await asyncio.shield(down(places, report))
-    if faults := list_faults(outcomes, sums):
+    if faults := list_faults((*outcomes, *endings), sums):
         raise StackError("\n".join(faults))
 
 

@@ -15,11 +15,12 @@ from rich.console import Console
 
 from swap_stack.daemon import StackError
 from swap_stack.demo.deliveries import Delivery, read_deliveries
-from swap_stack.demo.journeys import Journey
+from swap_stack.demo.hasty import make_hasty_app
+from swap_stack.demo.journeys import Journey, Pays
 from swap_stack.demo.partner import Partner
 from swap_stack.demo.timeline import Timeline
 from swap_stack.demo.trail import TrailMessage, read_trail
-from swap_stack.demo.user import User, balance_of
+from swap_stack.demo.user import User, balance_of, deploy_refusing
 from swap_stack.node import Node
 
 FINAL = frozenset({"completed", "failed", "refunded", "expired"})
@@ -53,6 +54,7 @@ class Follower:
         self._received = root / self._partner["webhook"]["received"]
         self._networks = {network["name"]: network for network in stack["networks"]}
         self._console = console
+        self._hasty_key: str | None = None
 
     async def follow(self, journey: Journey, session: aiohttp.ClientSession) -> Outcome:
         """
@@ -61,15 +63,15 @@ class Follower:
         """
         started = datetime.now(UTC)
         timeline = Timeline(self._console, started)
-        partner = Partner(session, self._stack["gateway"]["url"], self._partner["api_key"])
-        recipient = str(Account.create().address)
+        partner = Partner(session, self._stack["gateway"]["url"], await self._key(journey, session))
+        recipient = await self._recipient(journey, timeline)
         prepared = await self._create(journey, partner, recipient, timeline)
-        if journey.use_gasless:
-            await self._sign(journey, prepared, partner, timeline)
-        else:
-            await self._deposit(journey, prepared["deposit_actions"][0], timeline)
-        watch = Watch(self._stack, self._received, prepared["swap"]["id"], started, timeline)
-        last = await watch.until_final(partner)
+        received = None if journey.is_hasty else self._received
+        watch = Watch(self._stack, received, prepared["swap"]["id"], started, timeline)
+        if journey.pays is Pays.LATE:
+            await watch.until_final(partner)
+        await self._pay(journey, prepared, partner, timeline)
+        last = await watch.until_final(partner, sends_back=journey.pays is Pays.LATE)
         return Outcome(
             journey=journey,
             swap=last,
@@ -78,6 +80,31 @@ class Follower:
             trail=watch.trail,
             deliveries=watch.deliveries,
         )
+
+    async def _pay(
+        self, journey: Journey, prepared: dict[str, Any], partner: Partner, timeline: Timeline
+    ) -> None:
+        if journey.use_gasless:
+            await self._sign(journey, prepared, partner, timeline)
+        elif journey.pays is not Pays.NEVER:
+            await self._deposit(journey, prepared["deposit_actions"][0], timeline)
+
+    async def _key(self, journey: Journey, session: aiohttp.ClientSession) -> str:
+        if not journey.is_hasty:
+            return str(self._partner["api_key"])
+        if self._hasty_key is None:
+            self._hasty_key = await make_hasty_app(self._stack, session)
+        return self._hasty_key
+
+    async def _recipient(self, journey: Journey, timeline: Timeline) -> str:
+        if not journey.recipient_refuses:
+            return str(Account.create().address)
+        network = self._networks[journey.destination_network]
+        node, key = Node(network["rpc_urls"][0]), network["users"][1]["private_key"]
+        refusing = await deploy_refusing(node, key)
+        what = f"{refusing} on {network['name']} takes no money"
+        timeline.tell("transaction", what, at=datetime.now(UTC))
+        return refusing
 
     async def _create(
         self, journey: Journey, partner: Partner, recipient: str, timeline: Timeline
@@ -94,6 +121,7 @@ class Follower:
             "use_depository": journey.use_depository,
             "use_gasless": journey.use_gasless,
             "source_address": user["address"],
+            "refuel": journey.refuel,
         }
         timeline.tell("request", "POST /api/v2/swaps", at=datetime.now(UTC))
         prepared = await partner.create_swap(body)
@@ -112,7 +140,7 @@ class Follower:
         if approved is not None:
             what = f"{approved} approves {action['to_address']} on {network['name']}"
             timeline.tell("transaction", what, at=datetime.now(UTC))
-        sent = await user.deposit(action)
+        sent = await user.deposit(action, percent=journey.paid_percent)
         what = f"{sent} deposits on {network['name']}"
         timeline.tell("transaction", what, at=datetime.now(UTC))
 
@@ -141,7 +169,7 @@ class Watch:
     def __init__(
         self,
         stack: Mapping[str, Any],
-        received: Path,
+        received: Path | None,
         swap_id: str,
         started: datetime,
         timeline: Timeline,
@@ -155,19 +183,22 @@ class Watch:
         self.deliveries: tuple[Delivery, ...] = ()
         self.ended_at = started
 
-    async def until_final(self, partner: Partner) -> dict[str, Any]:
+    async def until_final(self, partner: Partner, *, sends_back: bool = False) -> dict[str, Any]:
         """
+        :param sends_back: whether money that comes after the end is to be seen on its way back.
         :raises StackError: when it takes too long.
         """
         deadline = self._started + timedelta(seconds=PATIENCE_SECONDS)
         while datetime.now(UTC) < deadline:
             answer = await partner.get_swap(self._swap_id)
-            await self._look(answer["swap"])
-            if answer["swap"]["status"] in FINAL and self._has_webhook(answer["swap"]["status"]):
+            swap = answer["swap"]
+            await self._look(swap)
+            is_back = not sends_back or any(is_refund(sent) for sent in swap["transactions"])
+            if swap["status"] in FINAL and self._has_webhook(swap["status"]) and is_back:
                 return answer
             await asyncio.sleep(POLL_SECONDS)
         raise StackError(
-            f"Swap {self._swap_id} is still {answer['swap']['status']} after "
+            f"Swap {self._swap_id} is still {swap['status']} after "
             f"{PATIENCE_SECONDS:.0f} s, with {len(self.deliveries)} webhooks."
         )
 
@@ -185,6 +216,8 @@ class Watch:
         self._timeline.tell("status", swap["status"], at=now)
         if swap["status"] in FINAL and self.ended_at == self._started:
             self.ended_at = now
+        if self._received is None:
+            return
         self.deliveries = read_deliveries(self._received, self._swap_id)
         for delivery in self.deliveries:
             genuine = "signature verified" if delivery.verified else "SIGNATURE WRONG"
@@ -192,4 +225,10 @@ class Watch:
             self._timeline.tell("webhook", what, at=delivery.at, key=delivery.message_id)
 
     def _has_webhook(self, status: str) -> bool:
-        return any(delivery.status == status for delivery in self.deliveries)
+        """Whether its webhook has come, where somebody wants it."""
+        return self._received is None or any(d.status == status for d in self.deliveries)
+
+
+def is_refund(sent: Mapping[str, Any]) -> bool:
+    """Whether a transaction has brought money back."""
+    return (sent["type"], sent["status"]) == ("refund", "completed")

@@ -3,6 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Pays(StrEnum):
+    """When the user does."""
+
+    AT_ONCE = "at once"
+    LATE = "after the swap has expired"
+    NEVER = "never"
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,19 +25,39 @@ class Journey:
     amount: str
     use_depository: bool = True
     use_gasless: bool = False
+    refuel: bool = False
+    ending: str = "completed"
+    what_happens: str = ""
+    pays: Pays = Pays.AT_ONCE
+    paid_percent: int = 100  # of what was asked for
+    recipient_refuses: bool = False
 
     @property
     def title(self) -> str:
         how = "through the Depository" if self.use_depository else "by a direct transfer"
         how = "by a signature" if self.use_gasless else how
+        what = f": {self.what_happens}" if self.what_happens else ""
         return (
             f"{self.amount} {self.source_token} on {self.source_network} "
-            f"→ {self.destination_token} on {self.destination_network}, {how}"
+            f"→ {self.destination_token} on {self.destination_network}, {how}{what}"
         )
+
+    @property
+    def is_hasty(self) -> bool:
+        """Whether it needs a swap that lives for seconds."""
+        return self.pays is not Pays.AT_ONCE
 
 
 NATIVE_TO_NATIVE = Journey("ETHEREUM_DEVNET", "ETH", "BASE_DEVNET", "ETH", "0.5")
-TOKEN_TO_TOKEN = Journey("BASE_DEVNET", "USDC", "ETHEREUM_DEVNET", "USDC", "250")
+TOKEN_TO_TOKEN = Journey(
+    "BASE_DEVNET",
+    "USDC",
+    "ETHEREUM_DEVNET",
+    "USDC",
+    "250",
+    refuel=True,
+    what_happens="with a refuel",
+)
 COIN_TO_OTHER_COIN = Journey(
     "ETHEREUM_DEVNET", "ETH", "POLYGON_DEVNET", "POL", "0.1", use_depository=False
 )
@@ -36,3 +65,16 @@ BY_A_SIGNATURE = Journey(
     "BASE_DEVNET", "USDC", "POLYGON_DEVNET", "DAI", "120", use_depository=False, use_gasless=True
 )
 JOURNEYS = (NATIVE_TO_NATIVE, TOKEN_TO_TOKEN, COIN_TO_OTHER_COIN, BY_A_SIGNATURE)
+
+_ENDS = ("ETHEREUM_DEVNET", "ETH", "BASE_DEVNET", "ETH", "0.4")
+PARTIAL = Journey(*_ENDS, use_depository=False, what_happens="half of it comes", paid_percent=50)
+REFUSED = Journey(
+    *_ENDS, ending="refunded", what_happens="its recipient refuses", recipient_refuses=True
+)
+LATE = Journey(
+    *_ENDS, use_depository=False, ending="expired", what_happens="it comes late", pays=Pays.LATE
+)
+NEVER = Journey(
+    *_ENDS, use_depository=False, ending="expired", what_happens="nothing comes", pays=Pays.NEVER
+)
+ENDINGS = (PARTIAL, REFUSED, LATE, NEVER)

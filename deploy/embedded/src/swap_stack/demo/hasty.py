@@ -1,0 +1,34 @@
+"""A test app whose swaps live for seconds, made by the operators' port."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import aiohttp
+
+LIFETIME_SECONDS = 3
+
+
+async def make_hasty_app(stack: Mapping[str, Any], session: aiohttp.ClientSession) -> str:
+    """Return a key of the app."""
+    [url] = [row["internal_url"] for row in stack["services"] if row["name"] == "api"]
+    headers = {"Authorization": f"Bearer {stack['operator']['token']}"}
+
+    async def post(path: str, body: Mapping[str, object]) -> dict[str, Any]:
+        async with session.post(f"{url}/admin{path}", json=body, headers=headers) as answer:
+            answer.raise_for_status()
+            told: dict[str, Any] = await answer.json()
+            return told
+
+    partner = await post("/partners", {"name": "hasty"})
+    app = await post(
+        "/apps",
+        {
+            "partner_id": partner["id"],
+            "name": "hasty",
+            "environment": "test",
+            "swap_lifetime_seconds": LIFETIME_SECONDS,
+        },
+    )
+    return str((await post("/keys", {"app_id": app["id"]}))["key"])
