@@ -147,5 +147,5 @@ def start(database_url: str, redis_url: str, catalogue_file: Path, **api: Any) -
     catalogue = load_catalogue(settings.catalogue, str)
     quoter = FakePricing(catalogue)
     chains = FakeChains()
-    parts = Building(service, settings.api, catalogue, quoter, chains).parts()
+    parts = Building(service, settings.api, catalogue, quoter, chains, allowances=chains).parts()
     return Harness(service, parts, quoter, chains)

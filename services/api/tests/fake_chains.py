@@ -24,6 +24,8 @@ class FakeChains:
         self.is_nonce_used = False
         self.next_nonce = 0
         self.answer = DONE
+        self.allowed = 0
+        self.allowances_asked: list[tuple[str, str, str, str]] = []
         self.tries: list[tuple[Relayed, bytes]] = []
 
     async def findings(self, network: Network) -> Mapping[str, Sequence[str]]:
@@ -42,6 +44,11 @@ class FakeChains:
         relayed.call_data(signature)
         self.tries.append((relayed, signature))
         return self.answer
+
+    async def allowance(self, network: Network, token: str, *, owner: str, spender: str) -> int:
+        self._check()
+        self.allowances_asked.append((network.name, token, owner, spender))
+        return self.allowed
 
     def _check(self) -> None:
         if self.is_away:

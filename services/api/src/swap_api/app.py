@@ -12,6 +12,8 @@ from itertools import count
 from typing import Final
 from uuid import uuid4
 
+from swap_api.adapters.allowances import EvmAllowances
+from swap_api.adapters.approval_rendering import JsonApprovalRendering
 from swap_api.adapters.callers import KeyHashes, PostgresCallers
 from swap_api.adapters.chains import EvmGaslessChains
 from swap_api.adapters.counters import LocalCounters, RedisCounters
@@ -27,6 +29,7 @@ from swap_api.adapters.refund_addresses import PostgresRefundAddresses
 from swap_api.adapters.rendering import JsonRendering
 from swap_api.adapters.sign_requests import PostgresSignRequests
 from swap_api.adapters.swaps import PostgresReadModel, PostgresSwaps
+from swap_api.approval_ports import TokenAllowances
 from swap_api.domain.keys import Environment, anybody
 from swap_api.domain.rate_limits import Rates
 from swap_api.domain.reach import Reach
@@ -67,6 +70,7 @@ from swap_api.usecases.offer_gasless import OfferGasless
 from swap_api.usecases.read_authorization import ReadAuthorization
 from swap_api.usecases.read_history import ReadHistory
 from swap_api.usecases.read_swap import ReadSwap
+from swap_api.usecases.resolve_deposit import ResolveDeposit
 from swap_api.usecases.set_refund_address import SetRefundAddress
 from swap_api.usecases.show_signing import ShowSigning
 from swap_api.usecases.store_swaps import StoreSwaps
@@ -110,7 +114,8 @@ async def build(service: Service) -> None:
     catalogue = load_catalogue(service.settings.catalogue, checksum_address)
     session = open_session()
     chains = EvmGaslessChains(catalogue, service.settings.node_urls(), session)
-    parts = Building(service, group, catalogue, pricing, chains).parts()
+    allowances = EvmAllowances(catalogue, service.settings.node_urls(), session)
+    parts = Building(service, group, catalogue, pricing, chains, allowances=allowances).parts()
     swaps.subscribe(
         service.subscriptions, store_swaps=parts.store_swaps, parking=service.parking("api")
     )
@@ -136,6 +141,8 @@ class Building:
         catalogue: Catalogue,
         pricing: Pricing,
         chains: GaslessChains,
+        *,
+        allowances: TokenAllowances,
     ) -> None:
         self._chains = chains
         self._service = service
@@ -164,11 +171,16 @@ class Building:
             self._swaps,
             self._heads,
             self._rendering,
-            signing=ShowSigning(
-                self._ask_signature,
-                self._gasless_rendering,
-                requests=self._sign_requests,
-                clock=service.clock,
+            deposit=ResolveDeposit(
+                catalogue,
+                rendering=JsonApprovalRendering(),
+                signing=ShowSigning(
+                    self._ask_signature,
+                    self._gasless_rendering,
+                    requests=self._sign_requests,
+                    clock=service.clock,
+                ),
+                allowances=allowances,
             ),
         )
         self._hashes = KeyHashes(group.key_pepper)

@@ -101,3 +101,7 @@ def gasless_unknown(network: str, error: Exception) -> None:
 
 def authorization_taken(network: str, standard: str) -> None:
     AUTHORIZATIONS.labels(network=network, standard=standard).inc()
+
+
+def allowance_unknown(network: str, error: Exception) -> None:
+    log.warning("allowance unknown", network=network, error=str(error))

@@ -261,9 +261,8 @@ class Rendering(Protocol):
         *,
         with_actions: bool = True,
         with_next_action: bool = False,
+        next_action: bytes | None = None,
     ) -> bytes: ...
-
-    def steps(self, stored: StoredSwap) -> bytes: ...
 
     def events(self, events: Sequence[SwapEvent]) -> Sequence[bytes]: ...
 

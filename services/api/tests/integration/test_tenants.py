@@ -17,7 +17,12 @@ from swap_runtime.database import create_engine
 
 pytestmark = pytest.mark.connected
 
-BY_ID = ("/swaps/{id}", "/swaps/{id}/deposit_actions", "/swaps/{id}?exclude_deposit_actions=true")
+BY_ID = (
+    "/swaps/{id}",
+    "/swaps/{id}/deposit_actions",
+    "/swaps/{id}?exclude_deposit_actions=true",
+    "/experimental/swaps/{id}",
+)
 
 
 async def a_stored_swap(api: Harness, app: App) -> str:
@@ -118,6 +123,7 @@ class TestSomebodyElses:
 
         assert by_swap == {
             "/api/v2/swaps/{swapId}",
+            "/api/v2/experimental/swaps/{swapId}",
             "/api/v2/swaps/{swapId}/deposit_actions",
             "/api/v2/swaps/{swapId}/events",
             "/api/v2/swaps/{swapId}/ledger",

@@ -21,6 +21,7 @@ from api_factories import (
 )
 from pydantic import TypeAdapter
 
+from swap_api.adapters.approval_rendering import JsonApprovalRendering
 from swap_api.adapters.rendering import JsonRendering
 from swap_api.ports import StoredSwap, SwapRow
 from swap_contracts.public.models import (
@@ -113,7 +114,8 @@ class TestEverySwap:
 
     def test_lists_one_step_of_the_public_model(self, swap: SwapChanged) -> None:
         (step,) = valid(
-            list[DepositActionItemModel], rendering().steps(stored(rendering().swap(swap)))
+            list[DepositActionItemModel],
+            JsonApprovalRendering().steps(stored(rendering().swap(swap)), None),
         )
 
         carries_data = step["status"] == "action_required"

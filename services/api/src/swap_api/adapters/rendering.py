@@ -39,8 +39,6 @@ NEXT_ACTION: Final = b"\x02"
 # No quote is given below it: what a wallet calls dust would cost more than it brings.
 NATIVE_MINIMUM_DECIMALS: Final = 6
 
-EMPTY_ACTION: Final = orjson.dumps(WITHOUT_DATA)
-
 
 class JsonRendering:
     def __init__(self, catalogue: Catalogue, public: PublicCatalogue) -> None:
@@ -91,6 +89,7 @@ class JsonRendering:
         *,
         with_actions: bool = True,
         with_next_action: bool = False,
+        next_action: bytes | None = None,
     ) -> bytes:
         rendered = stored.rendered
         document = rendered.document
@@ -98,22 +97,9 @@ class JsonRendering:
             document = document.replace(CONFIRMATIONS, b"%d" % _confirmations(gap, heads), 1)
         action = rendered.action if with_actions else None
         document = document.replace(ACTIONS, b"[]" if action is None else b"[%b]" % action, 1)
-        next_action = _next_action(stored) if with_next_action else b"null"
+        if next_action is None:
+            next_action = _next_action(stored) if with_next_action else b"null"
         return document.replace(NEXT_ACTION, next_action, 1)
-
-    def steps(self, stored: StoredSwap) -> bytes:
-        """Return the list of `GET …/deposit_actions`: each step with its status."""
-        action = stored.rendered.action or EMPTY_ACTION
-        more = orjson.dumps(
-            {
-                "step": "deposit",
-                "status": stored.rendered.step_status,
-                "signing_standard": None,
-                "expires_at": stored.expires_at.isoformat(),
-                "detail": None,
-            }
-        )
-        return b"[%b,%b]" % (action[:-1], more[1:])
 
     def events(self, events: Sequence[SwapEvent]) -> Sequence[bytes]:
         return [render_event(event) for event in events]

@@ -55,6 +55,11 @@ ENDPOINTS: Final[Mapping[str, str]] = {
         "Finds the app's swap by its deposit, payout, refuel or refund, whatever the case of the "
         "hash. With what is to be done next."
     ),
+    "GET /api/v2/experimental/swaps/{swapId}": (
+        "Reads one swap with `next_action`, the single thing that the user has to do now, in place "
+        "of `deposit_actions`. With `source_address` an approval that this wallet has to give "
+        "comes first."
+    ),
     "GET /api/v2/swaps/{swapId}/deposit_actions": (
         "Lists every step that the user has to go, each with its status. Only the step to go now "
         "carries what to send or to sign."

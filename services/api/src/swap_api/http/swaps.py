@@ -98,6 +98,14 @@ class SwapEndpoints:
             request, await self._read_swap.by_transaction_hash(context.caller, transaction_hash)
         )
 
+    async def read_next_action(self, request: Request, context: Context) -> Answer:
+        asked = parse_query(StepsParameters, request.query)
+        return Answer.of(
+            await self._read_swap.with_next_action(
+                context.caller, swap_id_of(request), asked.source_address
+            )
+        )
+
     async def deposit_steps(self, request: Request, context: Context) -> Answer:
         asked = parse_query(StepsParameters, request.query)
         return Answer.of(

@@ -182,6 +182,15 @@ def _swaps(swaps: SwapEndpoints) -> list[Endpoint]:
             is_conditional=True,
         ),
         Endpoint(
+            "GET",
+            f"{API}/experimental/swaps/{{swapId}}",
+            swaps.read_next_action,
+            "Read a swap with the one thing to do now; the shape may change",
+            PreparedSwapModel,
+            query=StepsParameters,
+            refuses=(ErrorCode.NOT_FOUND, ErrorCode.INVALID_ADDRESS_ERROR),
+        ),
+        Endpoint(
             "POST",
             f"{API}/swaps/{{swapId}}/refund_address",
             swaps.refund_address,

@@ -5,16 +5,16 @@ from uuid import UUID
 from swap_api.domain.keys import Caller
 from swap_api.domain.refusals import NothingThere
 from swap_api.ports import Heads, Rendering, StoredSwap, Swaps
-from swap_api.usecases.show_signing import ShowSigning
+from swap_api.usecases.resolve_deposit import ResolveDeposit
 
 
 class ReadSwap:
     """Read one swap of the caller's, by one of its names."""
 
     def __init__(
-        self, swaps: Swaps, heads: Heads, rendering: Rendering, *, signing: ShowSigning
+        self, swaps: Swaps, heads: Heads, rendering: Rendering, *, deposit: ResolveDeposit
     ) -> None:
-        self._signing = signing
+        self._deposit = deposit
         self._swaps = swaps
         self._heads = heads
         self._rendering = rendering
@@ -32,7 +32,7 @@ class ReadSwap:
         """
         stored = await self._own(caller, swap_id)
         if with_actions:
-            stored = await self._signing.inline(stored, swap_id, source_address)
+            stored = await self._deposit.inline(stored, swap_id, source_address)
         heads = await self._heads.current() if stored.rendered.gaps else {}
         return self._rendering.prepared(stored, heads, with_actions=with_actions)
 
@@ -69,9 +69,20 @@ class ReadSwap:
         :raises ApiRefusal: when somebody has to sign, and nobody can be asked now.
         """
         stored = await self._own(caller, swap_id)
-        if stored.gasless is None:
-            return self._rendering.steps(stored)
-        return await self._signing.steps(stored, stored.gasless, swap_id, source_address)
+        return await self._deposit.steps(stored, swap_id, source_address)
+
+    async def with_next_action(
+        self, caller: Caller, swap_id: UUID, source_address: str | None = None
+    ) -> bytes:
+        """Return the swap with the one thing that is to be done now in place of its actions.
+
+        :raises NothingThere: for an unknown id and for somebody else's alike.
+        :raises ApiRefusal: for an address that is none.
+        """
+        stored = await self._own(caller, swap_id)
+        action = await self._deposit.next_action(stored, swap_id, source_address)
+        heads = await self._heads.current() if stored.rendered.gaps else {}
+        return self._rendering.prepared(stored, heads, with_actions=False, next_action=action)
 
     async def _own(self, caller: Caller, swap_id: UUID) -> StoredSwap:
         stored = await self._swaps.find(swap_id)

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from uuid import UUID
+
+from swap_api import observe
+from swap_api.approval_ports import ApprovalRendering, TokenAllowances
+from swap_api.domain.addresses import AddressRules
+from swap_api.domain.refusals import ApiRefusal
+from swap_api.ports import StoredSwap
+from swap_api.usecases.show_signing import ShowSigning
+from swap_domain.catalogue import Catalogue
+from swap_runtime.errors import Unavailable
+
+
+class ResolveDeposit:
+    """Say what the user has to do now to fund a swap: the one answer that every view is made of.
+
+    What has to be asked of a chain, an allowance or what a signer may sign, is asked once.
+    """
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        *,
+        rendering: ApprovalRendering,
+        signing: ShowSigning,
+        allowances: TokenAllowances,
+    ) -> None:
+        self._catalogue = catalogue
+        self._addresses = AddressRules(catalogue)
+        self._rendering = rendering
+        self._signing = signing
+        self._allowances = allowances
+
+    async def steps(self, stored: StoredSwap, swap_id: UUID, source_address: str | None) -> bytes:
+        """Return the list of steps.
+
+        :raises ApiRefusal: when somebody has to sign and nobody can be asked, or for an address
+            that is none.
+        """
+        if stored.gasless is not None:
+            return await self._signing.steps(stored, stored.gasless, swap_id, source_address)
+        approval = await self._approval(stored, source_address)
+        return self._rendering.steps(stored, approval)
+
+    async def inline(
+        self, stored: StoredSwap, swap_id: UUID, source_address: str | None
+    ) -> StoredSwap:
+        """Return the swap with the action that is to be done now."""
+        if stored.gasless is not None:
+            return await self._signing.inline(stored, swap_id, source_address)
+        approval = await self._approval(stored, source_address)
+        if approval is None:
+            return stored
+        return replace(stored, rendered=replace(stored.rendered, action=approval))
+
+    async def next_action(
+        self, stored: StoredSwap, swap_id: UUID, source_address: str | None
+    ) -> bytes:
+        """Return the single thing to do now; null when there is none."""
+        try:
+            steps = await self.steps(stored, swap_id, source_address)
+        except ApiRefusal as refusal:
+            if stored.gasless is None:
+                raise
+            return self._rendering.asks_for_more("sign", refusal.message)
+        return self._rendering.next_of(steps)
+
+    async def _approval(self, stored: StoredSwap, source_address: str | None) -> bytes | None:
+        """Return the approval that a deposit needs first, as far as a chain tells.
+
+        :raises ApiRefusal: for an address that is none.
+        """
+        if source_address is None:
+            return None
+        pull = self._rendering.pull_of(stored)
+        if pull is None:
+            return None
+        network = self._catalogue.network(pull.network)
+        owner = self._addresses.check(source_address, network, field="source_address")
+        try:
+            allowed = await self._allowances.allowance(
+                network, pull.token, owner=owner, spender=pull.spender
+            )
+        except Unavailable as error:
+            observe.allowance_unknown(network.name, error)
+            return None  # the deposit says itself, on chain, that it lacks an approval
+        return None if allowed >= pull.base_units else self._rendering.approval(stored, pull)

@@ -1,0 +1,142 @@
+"""The approval that the Depository needs of a token, as the first step where it is short."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from api_factories import DEPOSITORY, USDC, a_body
+from api_harness import App, Harness
+
+pytestmark = pytest.mark.connected
+
+WALLET = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
+UNITS = 25_500_000
+
+
+@pytest.fixture
+async def app(api: Harness) -> App:
+    return await api.an_app()
+
+
+async def a_swap(api: Harness, app: App, **changes: Any) -> str:
+    body = a_body(**{"source_token": "USDC", "amount": 25.5, "use_depository": True, **changes})
+    answer = await api.create(app, body)
+    assert answer.status_code == 200, answer.text
+    return str(answer.json()["data"]["swap"]["id"])
+
+
+async def steps(api: Harness, app: App, swap_id: str, **query: str) -> Any:
+    answer = await api.get(app, f"/swaps/{swap_id}/deposit_actions", params=query)
+    return answer.json()["data"] or answer.json()["error"]
+
+
+async def next_action(api: Harness, app: App, swap_id: str, **query: str) -> Any:
+    answer = await api.get(app, f"/experimental/swaps/{swap_id}", params=query)
+    assert answer.status_code == 200, answer.text
+    data = answer.json()["data"]
+    assert data["deposit_actions"] == []
+    return data["next_action"]
+
+
+class TestAShortAllowance:
+    async def test_asks_for_the_exact_approval_before_the_deposit(
+        self, api: Harness, app: App
+    ) -> None:
+        api.chains.allowed = UNITS - 1
+
+        approve, deposit = await steps(
+            api, app, await a_swap(api, app), source_address=WALLET.lower()
+        )
+
+        assert (approve["step"], approve["type"]) == ("approve", "approve")
+        assert approve["status"] == "action_required"
+        assert (approve["to_address"], approve["amount_in_base_units"]) == (USDC, "0")
+        spender = DEPOSITORY[2:].lower().rjust(64, "0")
+        assert approve["call_data"] == f"0x095ea7b3{spender}{UNITS:064x}"
+        assert approve["encoded_args"] == [DEPOSITORY, str(UNITS)]
+        assert (deposit["step"], deposit["type"], deposit["status"]) == (
+            "deposit",
+            "transfer",
+            "pending",
+        )
+        nothing = ("to_address", "call_data", "network", "token", "gas_limit", "encoded_args")
+        assert [deposit[name] for name in nothing] == [None] * len(nothing)
+        assert api.chains.allowances_asked == [("ETHEREUM_DEVNET", USDC, WALLET, DEPOSITORY)]
+
+    async def test_is_asked_once_and_the_same_in_every_view(self, api: Harness, app: App) -> None:
+        swap_id = await a_swap(api, app)
+
+        [item, _] = await steps(api, app, swap_id, source_address=WALLET)
+        told = await next_action(api, app, swap_id, source_address=WALLET)
+        read = await api.get(app, f"/swaps/{swap_id}", params={"source_address": WALLET})
+        [inline] = read.json()["data"]["deposit_actions"]
+
+        assert len(api.chains.allowances_asked) == 3
+        assert told["action"] == inline
+        assert item == {**inline, **{name: told[name] for name in told if name != "action"}}
+        assert told["step"] == "approve"
+
+
+class TestNoApproval:
+    @pytest.mark.parametrize(
+        ("changes", "query"),
+        [
+            ({}, {}),
+            ({"use_depository": None}, {"source_address": WALLET}),
+            ({"source_token": "ETH", "amount": 1}, {"source_address": WALLET}),
+        ],
+    )
+    async def test_is_read_where_no_wallet_is_named_or_nothing_is_pulled(
+        self, api: Harness, app: App, changes: dict[str, Any], query: dict[str, str]
+    ) -> None:
+        [deposit] = await steps(api, app, await a_swap(api, app, **changes), **query)
+
+        assert (deposit["step"], deposit["status"]) == ("deposit", "action_required")
+        assert deposit["call_data"] is not None
+        assert api.chains.allowances_asked == []
+
+    @pytest.mark.parametrize("fault", ["enough", "away"])
+    async def test_is_asked_for_when_it_is_enough_or_nobody_tells(
+        self, api: Harness, app: App, fault: str
+    ) -> None:
+        api.chains.allowed, api.chains.is_away = UNITS, fault == "away"
+
+        [deposit] = await steps(api, app, await a_swap(api, app), source_address=WALLET)
+
+        assert (deposit["type"], deposit["status"]) == ("transfer", "action_required")
+
+    async def test_is_read_for_what_is_no_address(self, api: Harness, app: App) -> None:
+        told = await steps(api, app, await a_swap(api, app), source_address="0x12")
+
+        assert told["code"] == "INVALID_ADDRESS_ERROR"
+
+
+class TestTheNextAction:
+    async def test_is_the_deposit_where_nothing_else_is_to_be_done(
+        self, api: Harness, app: App
+    ) -> None:
+        swap_id = await a_swap(api, app)
+
+        told = await next_action(api, app, swap_id)
+        [deposit] = await steps(api, app, swap_id)
+
+        assert (told["step"], told["status"]) == ("deposit", "action_required")
+        assert deposit == {**told["action"], **{k: v for k, v in told.items() if k != "action"}}
+
+    async def test_of_a_signature_says_what_is_missing(self, api: Harness, app: App) -> None:
+        await api.parts.offer_gasless.refresh()
+        swap_id = await a_swap(api, app, use_gasless=True, use_depository=False)
+
+        told = await next_action(api, app, swap_id)
+
+        assert (told["step"], told["action"]) == ("sign", None)
+        assert "source_address" in told["detail"]
+
+    async def test_of_somebody_elses_swap_is_not_told(self, api: Harness, app: App) -> None:
+        other = await api.an_app()
+        swap_id = await a_swap(api, app)
+
+        answer = await api.get(other, f"/experimental/swaps/{swap_id}")
+
+        assert (answer.status_code, answer.json()["error"]["code"]) == (404, "NOT_FOUND")
