@@ -22,6 +22,7 @@ from swap_quoter.handlers import inventory, swaps
 from swap_quoter.http.app import QuoterHttp
 from swap_quoter.ports import PriceSource
 from swap_quoter.settings import QuoterGroup, QuoterSettings
+from swap_quoter.usecases.find_terms import FindTerms
 from swap_quoter.usecases.follow_gas import FollowGas
 from swap_quoter.usecases.follow_prices import FollowPrices, PriceBook
 from swap_quoter.usecases.give_limits import GiveLimits
@@ -62,10 +63,11 @@ def build_http(
     """Return what answers questions, on a market that others keep up to date."""
     routes = Routes(catalogue)
     terms = TermsBook(market, refuel_usd_e18=to_usd_e18(group.refuel_usd))
+    find_terms = FindTerms(routes, terms, clock=clock)
     return QuoterHttp(
-        give_quotes=GiveQuotes(routes, market, terms, clock=clock),
-        give_limits=GiveLimits(routes, terms, clock=clock),
-        give_ranges=GiveRanges(routes, market, terms, clock=clock),
+        give_quotes=GiveQuotes(find_terms, market),
+        give_limits=GiveLimits(find_terms),
+        give_ranges=GiveRanges(find_terms, market),
         list_prices=ListPrices(routes, market, clock=clock),
     )
 

@@ -24,6 +24,7 @@ from swap_quoter.domain.market import Market
 from swap_quoter.domain.routes import Routes
 from swap_quoter.domain.terms import TermsBook
 from swap_quoter.http.app import BODY_BYTES_MAX, QuoterHttp
+from swap_quoter.usecases.find_terms import FindTerms
 from swap_quoter.usecases.give_limits import GiveLimits
 from swap_quoter.usecases.give_quotes import GiveQuotes
 from swap_quoter.usecases.give_ranges import GiveRanges
@@ -35,10 +36,11 @@ ONE_DOLLAR = 10**18
 def an_app(market: Market | None = None, catalogue: Catalogue | None = None) -> QuoterHttp:
     known, routes = market or a_market(), Routes(catalogue or a_catalogue())
     terms = TermsBook(known, refuel_usd_e18=ONE_DOLLAR)
+    find_terms = FindTerms(routes, terms, clock=lambda: NOW)
     return QuoterHttp(
-        give_quotes=GiveQuotes(routes, known, terms, clock=lambda: NOW),
-        give_limits=GiveLimits(routes, terms, clock=lambda: NOW),
-        give_ranges=GiveRanges(routes, known, terms, clock=lambda: NOW),
+        give_quotes=GiveQuotes(find_terms, known),
+        give_limits=GiveLimits(find_terms),
+        give_ranges=GiveRanges(find_terms, known),
         list_prices=ListPrices(routes, known, clock=lambda: NOW),
     )
 

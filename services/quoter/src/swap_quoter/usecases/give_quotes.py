@@ -10,10 +10,9 @@ from swap_domain.catalogue import Token
 from swap_quoter.domain.limits import check_amount
 from swap_quoter.domain.market import Market
 from swap_quoter.domain.pricing import Priced, Rates, price
-from swap_quoter.domain.refusals import Method, SlippageTooLarge
-from swap_quoter.domain.routes import Route, Routes, check_method, expected_milliseconds
-from swap_quoter.domain.terms import TermsBook
-from swap_runtime.clock import Clock
+from swap_quoter.domain.refusals import SlippageTooLarge
+from swap_quoter.domain.routes import Route, expected_milliseconds
+from swap_quoter.usecases.find_terms import FindTerms
 
 SLIPPAGE_PPM_MAX = 800_000  # at this much a caller would accept almost nothing
 OWN_INVENTORY = (PathStep(provider="SOLVER", order=0),)
@@ -21,26 +20,16 @@ NO_DISCOUNT = "0"
 
 
 class GiveQuotes:
-    def __init__(self, routes: Routes, market: Market, terms: TermsBook, *, clock: Clock) -> None:
-        self._routes = routes
+    def __init__(self, find_terms: FindTerms, market: Market) -> None:
+        self._find_terms = find_terms
         self._market = market
-        self._terms = terms
-        self._clock = clock
 
     def __call__(self, question: QuoteQuestion) -> QuoteAnswer:
         """
         :raises Refusal: with the reason.
         """
-        route = self._routes.get(
-            question.source_network,
-            question.source_token,
-            question.destination_network,
-            question.destination_token,
-        )
-        method = Method(question.method)
-        check_method(route, method)
+        route, terms = self._find_terms(question)
         slippage_ppm = _slippage(route, question.slippage_ppm)
-        terms = self._terms.get(route, refuel=question.refuel, now=self._clock(), method=method)
         base_units = int(question.base_units)
         check_amount(base_units, terms.limits)
         priced = price(route, terms.rates, base_units, slippage_ppm=slippage_ppm)

@@ -5,35 +5,24 @@ from __future__ import annotations
 from swap_contracts.quoting import PriceRange, RangesAnswer, RouteQuestion
 from swap_quoter.domain.market import Market
 from swap_quoter.domain.pricing import price
-from swap_quoter.domain.refusals import Method
-from swap_quoter.domain.routes import Route, Routes, check_method, expected_milliseconds
-from swap_quoter.domain.terms import Terms, TermsBook
+from swap_quoter.domain.routes import Route, expected_milliseconds
+from swap_quoter.domain.terms import Terms
+from swap_quoter.usecases.find_terms import FindTerms
 from swap_quoter.usecases.give_quotes import OWN_INVENTORY
-from swap_runtime.clock import Clock
 
 
 class GiveRanges:
     """Own inventory prices every amount alike, so that there is one range, or none."""
 
-    def __init__(self, routes: Routes, market: Market, terms: TermsBook, *, clock: Clock) -> None:
-        self._routes = routes
+    def __init__(self, find_terms: FindTerms, market: Market) -> None:
+        self._find_terms = find_terms
         self._market = market
-        self._terms = terms
-        self._clock = clock
 
     def __call__(self, question: RouteQuestion) -> RangesAnswer:
         """
         :raises Refusal: with the reason.
         """
-        route = self._routes.get(
-            question.source_network,
-            question.source_token,
-            question.destination_network,
-            question.destination_token,
-        )
-        method = Method(question.method)
-        check_method(route, method)
-        terms = self._terms.get(route, refuel=question.refuel, now=self._clock(), method=method)
+        route, terms = self._find_terms(question)
         is_open = terms.limits.min <= terms.limits.max
         return RangesAnswer(
             ranges=(self._range(route, terms),) if is_open else (),
