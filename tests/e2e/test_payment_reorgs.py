@@ -1,0 +1,131 @@
+"""Payments that a chain takes back before they are final: out again, as the same bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import httpx
+
+from tests.e2e.chains import Chain
+from tests.e2e.hasty import hasty_key
+from tests.e2e.outside import Outside, Partner, Route, new_address
+from tests.e2e.waiting import until
+from tests.plugins.stack import LATE_PAYOUTS, Stack
+
+NETWORK, CONFIRMATIONS = LATE_PAYOUTS
+OUT = Route("ETHEREUM_DEVNET", "ETH", NETWORK, "POL", "0.01")
+BACK = Route(NETWORK, "POL", "ETHEREUM_DEVNET", "ETH", "40")
+BELOW_MINIMUM = 10**18
+
+
+async def payment(partner: Partner, swap_id: str, kind: str, *, is_mined: bool) -> str | None:
+    """Wait until a payment that is not final is in a block, or in none; return its hash."""
+
+    async def shown() -> Mapping[str, Any] | None:
+        found = [t for t in (await partner.read(swap_id))["swap"]["transactions"]
+                 if t["type"] == kind and t["status"] == "initiated"]  # fmt: skip
+        there = next(iter(found), None)
+        is_it = there is not None and (there["transaction_hash"] is not None) == is_mined
+        return there if is_it else None
+
+    where = "in a block" if is_mined else "in no block"
+    told = await until(shown, what=f"the {kind} of {swap_id} is {where}")
+    sent: str | None = told["transaction_hash"]
+    return sent
+
+
+async def sent_again(chain: Chain, transaction_hash: str) -> None:
+    async def is_there() -> bool:
+        return await chain.call("eth_getTransactionByHash", transaction_hash) is not None
+
+    await until(is_there, what=f"{transaction_hash} is sent again")
+
+
+class TestAnOutput:
+    async def test_r1_that_is_dropped_is_sent_again_as_the_same_bytes(
+        self, stack: Stack, outside: Outside
+    ) -> None:
+        chain, partner = Chain.of(stack.description, NETWORK), outside.partner()
+        async with chain.stopped():
+            prepared = await partner.create(OUT, new_address())
+            swap_id = prepared["swap"]["id"]
+            await outside.fund(prepared, OUT)
+            await payment(partner, swap_id, "output", is_mined=False)
+            await chain.mine()
+            sent = await payment(partner, swap_id, "output", is_mined=True)
+            assert sent is not None
+
+            await chain.reorg(1)
+            await payment(partner, swap_id, "output", is_mined=False)
+            assert (await partner.read(swap_id))["swap"]["status"] == "ls_transfer_pending"
+
+            await sent_again(chain, sent)
+            await chain.mine(CONFIRMATIONS)
+            last = (await outside.follow(swap_id))[-1]["swap"]
+
+        assert last["status"] == "completed"
+        outputs = [t["transaction_hash"] for t in last["transactions"] if t["type"] == "output"]
+        assert outputs == [sent]
+
+    async def test_r2_that_is_mined_at_another_height_is_the_same_one(
+        self, stack: Stack, outside: Outside
+    ) -> None:
+        chain, partner = Chain.of(stack.description, NETWORK), outside.partner()
+        async with chain.stopped():
+            prepared = await partner.create(OUT, new_address())
+            swap_id = prepared["swap"]["id"]
+            await outside.fund(prepared, OUT)
+            await payment(partner, swap_id, "output", is_mined=False)
+            await chain.mine(2)
+            sent = await payment(partner, swap_id, "output", is_mined=True)
+            assert sent is not None
+            before = await chain.block_of(sent)
+
+            await chain.reorg(2, keep=[(await chain.raw(sent), 1)])
+            assert await chain.block_of(sent) != before
+            await chain.mine(CONFIRMATIONS)
+            last = (await outside.follow(swap_id))[-1]["swap"]
+
+        assert last["status"] == "completed"
+        outputs = [t["transaction_hash"] for t in last["transactions"] if t["type"] == "output"]
+        assert outputs == [sent]
+
+
+class TestARefund:
+    async def test_r7_that_is_dropped_stays_pending_until_it_is_final(
+        self, stack: Stack, outside: Outside
+    ) -> None:
+        chain, owner = Chain.of(stack.description, NETWORK), new_address()
+        gateway = stack.description["gateway"]["url"]
+        async with httpx.AsyncClient(base_url=gateway) as http:
+            partner = Partner(http, await hasty_key(stack), patience=0)
+            prepared = await partner.create(BACK, new_address(), refund_address=owner)
+            swap_id = prepared["swap"]["id"]
+            await outside.fund(prepared, BACK, value=BELOW_MINIMUM)
+            sent = await payment(partner, swap_id, "refund", is_mined=True)
+            assert sent is not None
+            async with chain.stopped():
+                mined_in = await chain.block_of(sent)
+                assert mined_in is not None
+                await chain.reorg(await chain.head() - mined_in + 1)
+                await payment(partner, swap_id, "refund", is_mined=False)
+                assert (await partner.read(swap_id))["swap"]["status"] == "pending_refund"
+
+                await sent_again(chain, sent)
+                await chain.mine(CONFIRMATIONS)
+                await until(
+                    lambda: is_refunded(partner, swap_id, sent), what=f"{swap_id} is refunded"
+                )
+
+        [returned] = [
+            int(i["base_units"])
+            for i in (await stack.admin("settler", f"/swaps/{swap_id}"))["intents"]
+        ]
+        assert await outside.balance(NETWORK, "POL", owner) == returned
+
+
+async def is_refunded(partner: Partner, swap_id: str, sent: str) -> bool:
+    swap = (await partner.read(swap_id))["swap"]
+    hashes = [t["transaction_hash"] for t in swap["transactions"] if t["type"] == "refund"]
+    return (swap["status"], hashes) == ("refunded", [sent])
