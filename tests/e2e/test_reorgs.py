@@ -96,7 +96,7 @@ class TestBeforeItIsFinal:
 
 
 class TestAfterThePayout:
-    async def test_a_deposit_that_is_gone_stays_completed_and_is_credited_once(
+    async def test_r5_a_deposit_that_is_gone_stays_completed_and_is_credited_once(
         self, stack: Stack, outside: Outside
     ) -> None:
         chain = Chain.of(stack.description, AT_ONCE.source_network)

@@ -280,7 +280,7 @@ class TestSecondLook:
 
 
 class TestFinality:
-    async def test_finality_that_goes_backwards_is_not_told(self, session, serve):
+    async def test_r8_finality_that_goes_backwards_is_not_told(self, session, serve):
         node = await serve()
         node.chain.grow(6)
         node.chain.finality_depth = 2

@@ -133,7 +133,7 @@ class TestFollowNetwork:
             world.chain.mine()
             await world.is_at_head()
 
-    async def test_halts_when_what_is_final_changes(self, world: World) -> None:
+    async def test_r6_halts_when_what_is_final_changes(self, world: World) -> None:
         async with world.followed():
             world.chain.mine(10)
             await world.is_at_head()

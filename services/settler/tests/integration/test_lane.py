@@ -166,7 +166,7 @@ class TestABatch:
 
 
 class TestARecipientThatRefuses:
-    async def test_holds_up_nobody_and_is_given_up_in_the_end(self, world: World) -> None:
+    async def test_s22_holds_up_nobody_and_is_given_up_in_the_end(self, world: World) -> None:
         await world.confirmed_swaps(3)
         world.chain.refuse(a_recipient(2))
 
@@ -182,7 +182,7 @@ class TestARecipientThatRefuses:
         owed = "SELECT sum(balance) FROM account WHERE kind IN ('swap_liability', 'in_flight')"
         assert await world.rows(owed) == [(-2 * PAYOUT,)]
 
-    async def test_after_it_was_tried_is_tried_again_only_when_the_slot_is_dead(
+    async def test_s23_after_it_was_tried_is_tried_again_only_when_the_slot_is_dead(
         self, world: World
     ) -> None:
         await world.confirmed_swaps(1)
@@ -262,7 +262,7 @@ class TestADeathProof:
         assert (proof["attempts"], proof["slots"]) == (0, [])
 
     @pytest.mark.parametrize("succeeded", [True, False])
-    async def test_is_none_while_another_node_tells_it_otherwise(
+    async def test_s12_is_none_while_another_node_tells_it_otherwise(
         self, world: World, monkeypatch: pytest.MonkeyPatch, *, succeeded: bool
     ) -> None:
         await world.confirmed_swaps(1)

@@ -115,7 +115,7 @@ class TestARefund:
         await refunded(world)
         assert await world.intent_states() == ["broadcast"]
 
-    async def test_is_worked_out_once_by_many(self, world: World) -> None:
+    async def test_s9_is_worked_out_once_by_many(self, world: World) -> None:
         await world.due_refunds(20)
 
         await asyncio.gather(*(world.starting_refunds()() for _ in range(4)))
@@ -123,23 +123,43 @@ class TestARefund:
         assert await world.intent_states() == ["reserved"] * 20
         assert await world.rows("SELECT id FROM refund_due") == []
 
-    @pytest.mark.parametrize("attempts", [pytest.param(2, id="S23")])
-    async def test_that_its_recipient_refuses_is_claimable(
-        self, world: World, attempts: int
-    ) -> None:
+    async def test_s22_that_its_recipient_refuses_is_claimable(self, world: World) -> None:
         await world.due_refunds(1)
         world.chain.refuse(a_recipient(1))
         await world.starting_refunds()()
 
-        for _ in range(attempts):
+        for _ in range(2):
             await world.send_everything()
 
         assert await world.rows(STATUSES) == [("failed", "insufficient_liquidity")]
         [claim] = await world.rows("SELECT -balance AS units FROM account WHERE kind = 'claimable'")
         assert int(claim.units) == REQUESTED
 
-    async def test_that_costs_what_it_returns_is_claimable(self, world: World) -> None:
-        """S27: gas got dear after the deposit."""
+    async def test_s23_that_reverts_is_tried_again_once_that_is_final(self, world: World) -> None:
+        await world.due_refunds(1)
+        await refunded(world)
+        world.chain.refuse(a_recipient(1))
+        world.chain.mine()
+        await world.close_slots()
+        assert await world.intent_states() == ["broadcast"]
+
+        world.chain.mine(2)
+        await world.close_slots()
+        assert await world.intent_states() == ["reserved"]
+
+        world.chain.refuse(a_recipient(1), refuses=False)
+        await world.send_everything()
+        world.chain.mine()
+
+        assert 0 < world.paid(1) < REQUESTED
+        assert [r.nonce for r in await world.rows("SELECT nonce FROM nonce_slot ORDER BY 1")] == [
+            0,
+            1,
+        ]
+
+    async def test_s27_that_costs_what_it_returns_once_gas_is_dear_is_claimable(
+        self, world: World
+    ) -> None:
         await world.due_refunds(1)
         world.chain.base_fee *= 10**6
         network = world.catalogue.network(SOURCE)

@@ -231,7 +231,7 @@ class TestResuming:
         assert signer.halted is not None
         assert signer.halted.reason == "the second"
 
-    async def test_does_not_last_while_a_nonce_stays_unexplained(
+    async def test_s11_does_not_last_while_a_nonce_stays_unexplained(
         self, world: World, port: Port
     ) -> None:
         await world.confirmed_swaps(1)

@@ -243,13 +243,13 @@ class TestReorg:
         assert swap_of(change).status is Status.DEPOSIT_PENDING
         assert started(swap_of(change)) is NOTHING
 
-    def test_is_our_loss_when_the_refund_was_final(self) -> None:
+    def test_r5_is_our_loss_when_the_refund_was_final(self) -> None:
         change = told(swap_of(paid(out(swap_of(started(pending()))))), "reverted")
 
         assert kinds(change) == ["lost"]
         assert swap_of(change).status is Status.REFUNDED
 
-    def test_waits_for_the_end_of_a_refund_that_is_out(self) -> None:
+    def test_r5_waits_for_the_end_of_a_refund_that_is_out(self) -> None:
         change = told(out(swap_of(started(pending()))), "reverted")
 
         assert (change.ledger, change.intents) == ((), ())
