@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import httpx
 from eth_account import Account
 
 from tests.e2e.outside import FINAL, Finished, Outside, Route, User, new_address
@@ -40,6 +41,23 @@ async def authorize(outside: Outside, swap_id: str, user: User, signature: str) 
     body = {"signature": signature, "signer_address": user.address}
     answer = await outside.partner().ask("POST", f"/swaps/{swap_id}/authorize", json=body)
     return answer.json()
+
+
+async def submit(outside: Outside, swap_id: str, user: User, *, within: float = 60) -> None:
+    """Sign what a swap asks for and submit it, again while the service is away."""
+
+    async def is_taken() -> bool:
+        step = await asked(outside, swap_id, user.address)
+        if step["status"] != "action_required":
+            return True  # an earlier answer was lost
+        try:
+            told = await authorize(outside, swap_id, user, sign(user, step["typed_data"]))
+        except (httpx.TransportError, ValueError):
+            return False
+        error = told["error"]
+        return error is None or error["code"] == "AUTHORIZATION_ALREADY_SUBMITTED"
+
+    await until(is_taken, what=f"the signature of {swap_id} is taken", within=within)
 
 
 async def status(outside: Outside, swap_id: str) -> Mapping[str, Any]:

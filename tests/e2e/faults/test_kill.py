@@ -19,7 +19,7 @@ from itertools import cycle, islice
 
 import pytest
 
-from tests.e2e import oracle
+from tests.e2e import gasless, oracle
 from tests.e2e.claims import claims_of
 from tests.e2e.journey import STATUSES
 from tests.e2e.outside import Outside, Route, new_address
@@ -36,6 +36,7 @@ SWAPS = 50
 AT_ONCE = 30  # the others come one by one while services die
 PATIENCE = 150.0
 DEPOSITORY, DIRECT = {"use_depository": True}, {"use_depository": False}
+GASLESS = {"use_depository": False, "use_gasless": True}
 
 
 class End(StrEnum):
@@ -78,7 +79,9 @@ COIN = Route("ETHEREUM_DEVNET", "ETH", "BASE_DEVNET", "ETH", "0.01")
 PLANS = (
     Plan(COIN, DEPOSITORY),
     Plan(Route("BASE_DEVNET", "USDC", "ETHEREUM_DEVNET", "USDC", "15"), DIRECT),
+    Plan(Route("BASE_DEVNET", "USDC", "POLYGON_DEVNET", "USDC", "14"), GASLESS),
     Plan(COIN, DIRECT, End.REFUNDED),
+    Plan(Route("ETHEREUM_DEVNET", "USDC", "BASE_DEVNET", "ETH", "45"), GASLESS, End.REFUNDED),
     Plan(Route("ETHEREUM_DEVNET", "ETH", "POLYGON_DEVNET", "POL", "0.01"), DIRECT),
     Plan(Route("POLYGON_DEVNET", "POL", "BASE_DEVNET", "DAI", "200"), DEPOSITORY),
     Plan(COIN, DEPOSITORY, End.FAILED),
@@ -117,8 +120,12 @@ async def swap_all(stack: Stack, outside: Outside) -> list[Ended]:
         recipient = new_address() if plan.end is End.COMPLETED else refuses
         more = plan.method if plan.end is End.FAILED else {**plan.method, "refund_address": owner}
         prepared = await outside.partner().create(plan.route, recipient, **more)
-        await outside.fund(prepared, plan.route, user=number)
         swap_id = str(prepared["swap"]["id"])
+        if plan.method is GASLESS:
+            signer = outside.user(plan.route.source_network, number)
+            await gasless.submit(outside, swap_id, signer, within=PATIENCE)
+        else:
+            await outside.fund(prepared, plan.route, user=number)
         seen = await outside.follow(swap_id, within=PATIENCE + KILL_SECONDS, every=1)
         return Ended(plan, swap_id, seen[-1]["swap"]["status"], owner)
 

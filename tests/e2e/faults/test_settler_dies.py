@@ -11,7 +11,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.e2e import oracle
+from tests.e2e import gasless, oracle
 from tests.e2e.outside import Outside, Route, new_address
 from tests.e2e.waiting import until
 from tests.plugins.stack import Stack
@@ -22,6 +22,9 @@ ROUTES = (
     Route("ETHEREUM_DEVNET", "USDC", "BASE_DEVNET", "USDC", "12"),
     Route("BASE_DEVNET", "ETH", "ETHEREUM_DEVNET", "ETH", "0.06"),
 )
+
+
+SIGNED = Route("BASE_DEVNET", "USDC", "POLYGON_DEVNET", "USDC", "25")
 
 
 async def sending_of(stack: Stack, swap_id: str) -> Mapping[str, Any]:
@@ -58,6 +61,22 @@ class TestCrash:
         assert [one.status for one in done] == ["completed"] * len(ROUTES)
         for one in done:
             await paid_once(stack, one.id)
+
+    @pytest.mark.parametrize("point", ["after_slot", "after_sign", "before_send", "after_send"])
+    async def test_between_two_steps_deposits_once_what_was_signed_for(
+        self, stack: Stack, point: str
+    ) -> None:
+        async with Outside(stack.description) as outside:
+            user = outside.user(SIGNED.source_network)
+            had = await outside.balance(SIGNED.source_network, SIGNED.source_token, user.address)
+            await gasless.offered(outside, SIGNED.source_network, SIGNED.source_token)
+            await stack.restart_to_crash("settler", f"settler.{point}:1")
+
+            done = await gasless.gasless_swap(outside, SIGNED)
+            has = await outside.balance(SIGNED.source_network, SIGNED.source_token, user.address)
+
+        assert stack.has_crashed("settler", f"settler.{point}:1")
+        assert (done.status, had - has) == ("completed", 25 * 10**6)
 
     async def test_s1_before_it_has_a_nonce_pays_once(self, stack: Stack) -> None:
         async with Outside(stack.description) as outside:

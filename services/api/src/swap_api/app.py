@@ -119,6 +119,8 @@ async def build(service: Service) -> None:
     swaps.subscribe(
         service.subscriptions, store_swaps=parts.store_swaps, parking=service.parking("api")
     )
+    # Before anybody asks, so that a start refuses nothing that was offered before it.
+    await parts.offer_gasless.refresh()
     service.serve(parts.gateway, port=group.port)
     for method, path, handler in AdminRoutes(parts.keep_partners).all():
         service.admin(method, path, handler)

@@ -392,6 +392,23 @@ class TestItsWindow:
         assert attempt.is_cancel
         assert await authorizations(world) == [(1, "Expired")]
 
+    async def test_g12_what_no_block_takes_until_then_is_cancelled_in_its_slot(
+        self, world: World
+    ) -> None:
+        world.chain.give(SIGNER, NATIVE, 10**20)
+        await submit(world, a_signature())
+        await world.send_everything()
+        await world.rows("UPDATE intent SET not_after = now() - interval '1 second' RETURNING id")
+        await world.rows("UPDATE gasless_authorization SET valid_before = 1 RETURNING submission")
+
+        assert await world.replacing()(epoch=world.epoch) == 1
+        world.chain.mine(3)
+        await world.close_slots()
+
+        assert await authorizations(world) == [(1, "Expired")]
+        assert await world.intent_states() == ["dead"]
+        assert (TREASURY, USDC) not in world.chain.world.balances
+
     async def test_after_it_another_signature_is_taken(self, world: World) -> None:
         await submit(world, a_signature(told=asked(valid_before=self.SHORTLY)))
         await self.expire(world)

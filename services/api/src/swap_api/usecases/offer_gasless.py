@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 
 from swap_api import observe
@@ -35,14 +36,16 @@ class OfferGasless:
 
     async def refresh(self) -> None:
         """Ask every chain again. What one does not answer stands as it was."""
-        for network in self._networks:
-            try:
-                found = await self._chains.findings(network)
-            except Unavailable as error:
-                observe.gasless_unknown(network.name, error)
-                continue
-            for address, gasless in _offered(network).items():
-                self._take(network.name, address, gasless, tuple(found[address]))
+        await asyncio.gather(*(self._ask(network) for network in self._networks))
+
+    async def _ask(self, network: Network) -> None:
+        try:
+            found = await self._chains.findings(network)
+        except Unavailable as error:
+            observe.gasless_unknown(network.name, error)
+            return
+        for address, gasless in _offered(network).items():
+            self._take(network.name, address, gasless, tuple(found[address]))
 
     def standard(self, network: Network, token: Token) -> Gasless | None:
         """Return how the token is deposited by a signature now; None when it is not."""
