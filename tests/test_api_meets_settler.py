@@ -113,7 +113,7 @@ async def requested(body: Mapping[str, Any]) -> SwapRequested | None:
     swaps = SwapEndpoints(
         catalogue,
         create_swap=create_swap,
-        read_swap=ReadSwap(unread, unread, rendering, signing=unread),
+        read_swap=ReadSwap(unread, unread, rendering, deposit=unread),
         list_swaps=ListSwaps(unread, unread, rendering),
         set_refund_address=unread,
     )
