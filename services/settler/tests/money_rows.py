@@ -57,6 +57,7 @@ class Comes:
     at: datetime = NOON + MINUTE
     state: str = "confirmed"
     nth: int = 0
+    after: str | None = None  # what is due being "signed", or "paid"
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,7 @@ class Row:
     is_over: bool = False  # whether the deadline passes in the end
     waits: bool = False  # whether a quoter that is away is waited for as long as it takes
     revision: int = 0
+    loss: int = 0  # ours
     liquidity: int = PLENTY
 
 
@@ -255,6 +257,31 @@ ROWS: Final = (
         (Comes(at=AFTER), Comes(7000, at=AFTER, nth=1), Comes(COST, at=AFTER, nth=2)),
         own=(REQUESTED, 7000, COST),
         status=Status.EXPIRED,
+    ),
+    # Reorgs after something was signed
+    Row(
+        "a deposit that a reorg takes while its payout is out is our loss",
+        (Comes(), Comes(state="reverted", after="signed")),
+        paid=PAYOUT,
+        loss=REQUESTED,
+    ),
+    Row(
+        "a deposit that a reorg takes after its payout is our loss",
+        (Comes(), Comes(state="reverted", after="paid")),
+        paid=PAYOUT,
+        loss=REQUESTED,
+    ),
+    Row(
+        "a deposit that a reorg takes after its payout, and gives back, is no second credit",
+        (Comes(), Comes(state="reverted", after="paid"), Comes()),
+        paid=PAYOUT,
+    ),
+    Row(
+        "a part that was swapped, and taken by a reorg after its payout, is our loss",
+        (Comes(HALF), Comes(HALF, state="reverted", after="paid")),
+        paid=PAYOUT // 2,
+        revision=1,
+        loss=HALF,
     ),
     # Reorgs before anything was signed
     Row(

@@ -56,7 +56,6 @@ class Playing:
         self._settler = settler
         self._books = books
         self._versions: dict[int, int] = {}
-        self._logs = 0
 
     async def play(self, *, has_address: bool) -> None:
         row, settler = self._row, self._settler
@@ -79,6 +78,10 @@ class Playing:
         if one.at >= AFTER and self._settler.now < AFTER:
             await self.come_to_rest()
             await self._pass_the_deadline()
+        if one.after == "paid":
+            await self.come_to_rest()
+        elif one.after == "signed":
+            await self._sign()
         self._settler.now = max(self._settler.now, one.at)
         self._versions[one.nth] = self._versions.get(one.nth, 0) + 1
         message = a_deposit_message(
@@ -116,9 +119,13 @@ class Playing:
                 await self._pay(intent)
         raise AssertionError("it never comes to rest")
 
+    async def _sign(self) -> None:
+        for intent in (await self._books.swap()).intents.values():
+            if intent.state is IntentState.RESERVED:
+                await self._books.sign(intent, _hash(intent))
+
     async def _pay(self, intent: Intent) -> None:
-        self._logs += 1
-        transaction_hash = f"0x{self._logs:064x}"
+        transaction_hash = _hash(intent)
         if intent.state is IntentState.RESERVED:
             await self._books.sign(intent, transaction_hash)
         log = a_payout_message(
@@ -131,6 +138,10 @@ class Playing:
             base_units=str(intent.base_units),
         )
         await self._settler.payouts(log)
+
+
+def _hash(intent: Intent) -> str:
+    return f"0x{intent.id.hex:0>64}"
 
 
 async def check(row: Row, books: Books, *, has_address: bool, cost: int) -> None:
@@ -159,6 +170,7 @@ async def _check_what_is_owed(
     assert sorted(units for units in claimable if units) == sorted([*main, *kept])
     waiting = swap.credited_base_units if swap.status is Status.DEPOSIT_PENDING else 0
     assert sum([await books.balance(AccountKind.SWAP_LIABILITY, leg) for leg in legs]) == waiting
+    assert sum([await books.balance(AccountKind.LOSS, leg) for leg in legs]) == -row.loss
     # What came is what was swapped, what goes back, and what waits.
     came = sum(d.base_units for d in swap.deposits.values() if d.is_booked)
     charged = sum(i.charged_base_units for i in swap.intents.values())
