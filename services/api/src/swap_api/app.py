@@ -20,6 +20,7 @@ from swap_api.adapters.counters import LocalCounters, RedisCounters
 from swap_api.adapters.creations import PostgresCreations
 from swap_api.adapters.gasless_rendering import JsonGaslessRendering
 from swap_api.adapters.heads import WatchedHeads
+from swap_api.adapters.hints import PostgresHints
 from swap_api.adapters.history import PostgresHistory
 from swap_api.adapters.idempotency import PostgresIdempotency
 from swap_api.adapters.network_states import PostgresNetworkStates
@@ -73,6 +74,7 @@ from swap_api.usecases.read_swap import ReadSwap
 from swap_api.usecases.resolve_deposit import ResolveDeposit
 from swap_api.usecases.set_refund_address import SetRefundAddress
 from swap_api.usecases.show_signing import ShowSigning
+from swap_api.usecases.speed_up_deposit import SpeedUpDeposit
 from swap_api.usecases.store_swaps import StoreSwaps
 from swap_api.usecases.tell_status import TellStatus
 from swap_chains.evm.codec import checksum_address
@@ -266,6 +268,9 @@ class Building:
                 self._catalogue,
                 refund_addresses=PostgresRefundAddresses(self._service.engine),
                 clock=self._service.clock,
+            ),
+            speed_up_deposit=SpeedUpDeposit(
+                PostgresHints(self._service.engine), clock=self._service.clock
             ),
         )
 

@@ -105,3 +105,7 @@ def authorization_taken(network: str, standard: str) -> None:
 
 def allowance_unknown(network: str, error: Exception) -> None:
     log.warning("allowance unknown", network=network, error=str(error))
+
+
+def deposit_hinted(network: str, *, is_told: bool) -> None:
+    log.info("deposit hinted", network=network, is_told=is_told)

@@ -185,6 +185,16 @@ class Swaps(Protocol):
     async def list_page(self, wanted: SwapFilter) -> SwapPage: ...
 
 
+class Hints(Protocol):
+    async def source_network(self, app_id: UUID, swap_id: UUID) -> str | None:
+        """Return where a swap's money comes from; None when the app has no such swap."""
+        ...
+
+    async def add(self, swap_id: UUID, transaction_hash: str, outgoing: Outgoing) -> bool:
+        """Keep the hint and add the message; False when it was given before, or is too many."""
+        ...
+
+
 class RefundAddresses(Protocol):
     async def source_network(self, app_id: UUID, swap_id: UUID) -> str | None:
         """Return where a swap's money comes from; None when the app has no such swap."""

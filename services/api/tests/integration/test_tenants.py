@@ -125,6 +125,7 @@ class TestSomebodyElses:
             "/api/v2/swaps/{swapId}",
             "/api/v2/experimental/swaps/{swapId}",
             "/api/v2/swaps/{swapId}/deposit_actions",
+            "/api/v2/swaps/{swapId}/deposit_speedup",
             "/api/v2/swaps/{swapId}/events",
             "/api/v2/swaps/{swapId}/ledger",
             "/api/v2/swaps/{swapId}/refund_address",

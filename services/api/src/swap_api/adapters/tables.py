@@ -136,3 +136,11 @@ class SignRequestTable(Table, table=True):
     is_refused: bool = Field(sa_column=_column(Boolean()))
     created_at: datetime = Field(sa_column=_column(MOMENT))
     submitted_at: datetime | None = Field(sa_column=_column(MOMENT, null=True))
+
+
+class DepositHintTable(Table, table=True):
+    __tablename__ = "deposit_hint"
+
+    swap_id: UUID = Field(sa_column=_column(UuidType(), key=True))
+    transaction_hash: str = Field(sa_column=_column(Text(), key=True))
+    created_at: datetime = Field(sa_column=_column(MOMENT))

@@ -55,6 +55,11 @@ ENDPOINTS: Final[Mapping[str, str]] = {
         "Finds the app's swap by its deposit, payout, refuel or refund, whatever the case of the "
         "hash. With what is to be done next."
     ),
+    "POST /api/v2/swaps/{swapId}/deposit_speedup": (
+        "A hint: the blocks of the swap's source network are looked at now. One transaction is "
+        "told once and at most ten for a swap; more are ignored. A transaction that is unknown "
+        "yet is no error: it is found when it comes."
+    ),
     "GET /api/v2/experimental/swaps/{swapId}": (
         "Reads one swap with `next_action`, the single thing that the user has to do now, in place "
         "of `deposit_actions`. With `source_address` an approval that this wallet has to give "

@@ -140,6 +140,12 @@ class AuthorizeBody(Parameters):
     signer_address: Text
 
 
+class SpeedUpBody(Parameters):
+    transaction_id: Text = Field(
+        description="The hash of the transaction that pays", examples=["0x" + "5f" * 32]
+    )
+
+
 class RefundAddressBody(Parameters):
     refund_address: Text = Field(description="On the swap's source network")
 

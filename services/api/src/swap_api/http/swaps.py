@@ -21,6 +21,7 @@ from swap_api.http.parameters import (
     ListParameters,
     RefundAddressBody,
     RouteParameters,
+    SpeedUpBody,
     StepsParameters,
     SwapBody,
     SwapParameters,
@@ -31,12 +32,14 @@ from swap_api.usecases.create_swap import CreateSwap, Creation
 from swap_api.usecases.list_swaps import Listed, ListSwaps
 from swap_api.usecases.read_swap import ReadSwap
 from swap_api.usecases.set_refund_address import SetRefundAddress
+from swap_api.usecases.speed_up_deposit import SpeedUpDeposit
 from swap_domain.catalogue import Catalogue
 
 IDEMPOTENCY_KEY: Final = re.compile(r"[\x21-\x7e]{1,255}")
 EMPTY: Final = b"[]"
 
 # Hashes of every family that may come; anything else cannot be one.
+_EVM_HASH: Final = re.compile(r"0x[0-9a-fA-F]{64}")
 _HASH: Final = re.compile(r"[0-9A-Za-z:_-]{1,128}")
 
 
@@ -49,12 +52,14 @@ class SwapEndpoints:
         read_swap: ReadSwap,
         list_swaps: ListSwaps,
         set_refund_address: SetRefundAddress,
+        speed_up_deposit: SpeedUpDeposit,
     ) -> None:
         self._catalogue = catalogue
         self._create_swap = create_swap
         self._read_swap = read_swap
         self._list_swaps = list_swaps
         self._set_refund_address = set_refund_address
+        self._speed_up_deposit = speed_up_deposit
 
     async def create(self, request: Request, context: Context) -> Answer:
         key = _idempotency_key(request)
@@ -89,6 +94,16 @@ class SwapEndpoints:
             context.caller, swap_id, body.refund_address, request_id=context.request_id
         )
         return Answer.of(await self._read_swap.by_id(context.caller, swap_id, with_actions=True))
+
+    async def deposit_speedup(self, request: Request, context: Context) -> Answer:
+        swap_id = swap_id_of(request)
+        body, _ = parse_body(SpeedUpBody, await request.json_body())
+        if not _EVM_HASH.fullmatch(body.transaction_id):
+            raise Invalid.field("transaction_id", "is not the hash of a transaction")
+        await self._speed_up_deposit(
+            context.caller, swap_id, body.transaction_id, request_id=context.request_id
+        )
+        return Answer(b'{"error":null}')
 
     async def read_by_hash(self, request: Request, context: Context) -> Answer:
         transaction_hash = request.path_values["transactionHash"]

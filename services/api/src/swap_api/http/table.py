@@ -19,6 +19,7 @@ from swap_api.http.parameters import (
     RateBody,
     RefundAddressBody,
     SourcesParameters,
+    SpeedUpBody,
     StepsParameters,
     SwapBody,
     SwapParameters,
@@ -201,6 +202,19 @@ def _swaps(swaps: SwapEndpoints) -> list[Endpoint]:
             refuses=(
                 ErrorCode.NOT_FOUND,
                 ErrorCode.INVALID_ADDRESS_ERROR,
+                ErrorCode.PAYLOAD_TOO_LARGE,
+                ErrorCode.UNSUPPORTED_MEDIA_TYPE,
+            ),
+        ),
+        Endpoint(
+            "POST",
+            f"{API}/swaps/{{swapId}}/deposit_speedup",
+            swaps.deposit_speedup,
+            "Say which transaction pays, so that it is looked for now",
+            type(None),
+            body=SpeedUpBody,
+            refuses=(
+                ErrorCode.NOT_FOUND,
                 ErrorCode.PAYLOAD_TOO_LARGE,
                 ErrorCode.UNSUPPORTED_MEDIA_TYPE,
             ),

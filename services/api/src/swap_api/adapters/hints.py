@@ -1,0 +1,41 @@
+"""Which transactions callers said to pay for a swap: each once, and a few."""
+
+from __future__ import annotations
+
+from typing import Final
+from uuid import UUID
+
+from swap_api.adapters import statements
+from swap_runtime.database import Engine, reading, transaction
+from swap_runtime.outbox import Outgoing, add_to_outbox
+from swap_runtime.sql import sql
+
+PER_SWAP_MAX: Final = 10
+# The swap's row is held: two hints at once are counted one after the other.
+LOCK_SWAP: Final = sql("SELECT id FROM swap WHERE id = :swap_id FOR UPDATE")
+ADD: Final = sql("""
+INSERT INTO deposit_hint (swap_id, transaction_hash)
+SELECT :swap_id, :transaction_hash
+WHERE (SELECT count(*) FROM deposit_hint WHERE swap_id = :swap_id) < :most
+ON CONFLICT DO NOTHING
+""")
+
+
+class PostgresHints:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def source_network(self, app_id: UUID, swap_id: UUID) -> str | None:
+        values = {"app_id": app_id, "id": swap_id}
+        async with reading(self._engine) as connection:
+            network: str | None = await connection.scalar(statements.SOURCE_NETWORK, values)
+        return network
+
+    async def add(self, swap_id: UUID, transaction_hash: str, outgoing: Outgoing) -> bool:
+        values = {"swap_id": swap_id, "transaction_hash": transaction_hash, "most": PER_SWAP_MAX}
+        async with transaction(self._engine) as connection:
+            await connection.execute(LOCK_SWAP, {"swap_id": swap_id})
+            if not (await connection.execute(ADD, values)).changed:
+                return False
+            await add_to_outbox(connection, [outgoing])
+        return True

@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+from uuid import UUID
+
+from swap_api import observe
+from swap_api.domain.keys import Caller
+from swap_api.domain.refusals import NothingThere
+from swap_api.ports import Clock, Hints
+from swap_contracts.deposits import DepositHinted
+from swap_contracts.topics import DEPOSIT_HINTED
+from swap_runtime.outbox import Outgoing
+
+
+class SpeedUpDeposit:
+    """Let the watcher look now, because somebody says that a transaction pays for a swap.
+
+    It is a hint and no more: what is not there yet is found when it comes, as without it. One
+    transaction is told once, and of one swap a few.
+    """
+
+    def __init__(self, hints: Hints, *, clock: Clock) -> None:
+        self._hints = hints
+        self._clock = clock
+
+    async def __call__(
+        self, caller: Caller, swap_id: UUID, transaction_hash: str, *, request_id: str
+    ) -> None:
+        """
+        :raises NothingThere: for an unknown id and for somebody else's alike.
+        """
+        network = await self._hints.source_network(caller.app_id, swap_id)
+        if network is None:
+            raise NothingThere
+        known_as = transaction_hash.lower()
+        envelope = DEPOSIT_HINTED.seal(
+            DepositHinted(network=network, transaction_hash=known_as),
+            version=f"{swap_id}/{known_as}",
+            occurred_at=self._clock(),
+            trace_id=request_id,
+        )
+        outgoing = Outgoing.of(DEPOSIT_HINTED, envelope)
+        is_told = await self._hints.add(swap_id, known_as, outgoing)
+        observe.deposit_hinted(network, is_told=is_told)

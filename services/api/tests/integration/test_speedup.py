@@ -1,0 +1,59 @@
+"""A hint that a transaction pays: told to the watcher once, and bounded."""
+
+from __future__ import annotations
+
+from uuid import uuid4
+
+import pytest
+from api_factories import a_body
+from api_harness import App, Harness
+
+pytestmark = pytest.mark.connected
+
+HINTS = "SELECT payload FROM outbox WHERE topic = 'deposit.hinted.v1' ORDER BY id"
+
+
+@pytest.fixture
+async def app(api: Harness) -> App:
+    return await api.an_app()
+
+
+async def a_swap(api: Harness, app: App) -> str:
+    answer = await api.create(app, a_body())
+    return str(answer.json()["data"]["swap"]["id"])
+
+
+async def hint(api: Harness, app: App, swap_id: str, transaction: str) -> tuple[int, object]:
+    path = f"/swaps/{swap_id}/deposit_speedup"
+    answer = await api.post(app, path, {"transaction_id": transaction})
+    return answer.status_code, answer.json()
+
+
+async def test_a_hint_is_told_once_however_often_it_is_given(api: Harness, app: App) -> None:
+    swap_id = await a_swap(api, app)
+
+    for transaction in ("0x" + "ab" * 32, "0x" + "AB" * 32):
+        assert await hint(api, app, swap_id, transaction) == (200, {"error": None})
+
+    [told] = await api.rows(HINTS)
+    assert b"0x" + b"ab" * 32 in bytes(told.payload)
+    assert b"ETHEREUM_DEVNET" in bytes(told.payload)
+
+
+async def test_a_swap_has_ten_hints_and_more_are_ignored(api: Harness, app: App) -> None:
+    swap_id = await a_swap(api, app)
+
+    for number in range(12):
+        assert await hint(api, app, swap_id, f"0x{number:064x}") == (200, {"error": None})
+
+    assert len(await api.rows(HINTS)) == 10
+
+
+async def test_a_hint_for_nobodys_swap_is_not_found(api: Harness, app: App) -> None:
+    other = await api.an_app()
+    swap_id = await a_swap(api, app)
+
+    assert (await hint(api, app, str(uuid4()), "0x" + "ab" * 32))[0] == 404
+    assert (await hint(api, other, swap_id, "0x" + "ab" * 32))[0] == 404
+    assert (await hint(api, app, swap_id, "nonsense"))[0] == 400
+    assert await api.rows(HINTS) == []
