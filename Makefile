@@ -81,6 +81,9 @@ test-evm: install-evm  ## The contracts: units, fuzz, invariants, artifacts, gas
 bench: install  ## Measure against the ceiling of this machine
 	$(BIN)/python -m tests.bench
 
+bench-api: install  ## Quotes, creates, reads, lists, polls and webhooks beside a bare framework
+	$(BIN)/python -m tests.bench.api
+
 ##@ Check
 check: lint types layers words generated  ## Everything that needs no server
 
@@ -131,4 +134,4 @@ lock:  ## Rewrite requirements.lock
 	$(BIN)/uv lock
 	$(BIN)/uv export --quiet --all-packages --all-groups --no-emit-workspace --format requirements-txt -o requirements.lock
 
-.PHONY: help demo up down swap clean test test-unit test-integration test-e2e test-faults test-stack test-kill test-evm bench check lint types layers words generated generate install install-python install-evm install-sdk lint-openapi openapi test-sdk lock
+.PHONY: help demo up down swap clean test test-unit test-integration test-e2e test-faults test-stack test-kill test-evm bench bench-api check lint types layers words generated generate install install-python install-evm install-sdk lint-openapi openapi test-sdk lock

@@ -1,0 +1,197 @@
+"""What a framework, a plain application and a database do with the same bytes, in one process.
+
+    python -m tests.bench.api.bare PORT DATABASE_URL FOLDER
+
+FOLDER holds `swap.json` and `quote.json`, answers of the service as it gave them. It also takes
+webhooks, at three addresses: one answers, one does after ten seconds, one never does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable, MutableMapping
+from pathlib import Path
+from typing import Any, cast
+from uuid import uuid4
+
+import orjson
+import uvicorn
+from fastapi import FastAPI
+from psycopg_pool import AsyncConnectionPool
+from pydantic import BaseModel
+from sqlalchemy import LargeBinary, Uuid
+from sqlalchemy.ext.asyncio import async_sessionmaker, create_async_engine
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+from swap_contracts.public.models import PreparedSwapModel
+from swap_contracts.quoting import QuoteAnswer, QuoteQuestion
+
+CONNECTIONS = 16
+SLOW_SECONDS = 10
+LISTED = 20
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+
+class Table(DeclarativeBase):
+    pass
+
+
+class Document(Table):
+    __tablename__ = "bench_document"
+
+    id: Mapped[Any] = mapped_column(Uuid, primary_key=True)
+    document: Mapped[bytes] = mapped_column(LargeBinary)
+
+
+class NewSwap(BaseModel):
+    source_network: str
+    source_token: str
+    destination_network: str
+    destination_token: str
+    destination_address: str
+    amount: str
+    use_depository: bool
+
+
+class Envelope(BaseModel):
+    data: PreparedSwapModel
+    error: None = None
+
+
+class Envelopes(BaseModel):
+    data: list[PreparedSwapModel]
+    error: None = None
+
+
+def framework(database_url: str, swap: bytes, quote: bytes) -> FastAPI:
+    """Return what the tutorials show: models in and out, a session for each request."""
+    app = FastAPI()
+    engine = create_async_engine(
+        database_url.replace("postgresql://", "postgresql+psycopg://"), pool_size=CONNECTIONS
+    )
+    sessions = async_sessionmaker(engine, expire_on_commit=False)
+    quoted = orjson.loads(quote)
+
+    @app.post("/framework/quote", response_model=QuoteAnswer)
+    async def give_quote(question: QuoteQuestion) -> Any:
+        return quoted
+
+    @app.post("/framework/swaps", response_model=Envelope)
+    async def create(body: NewSwap) -> Any:
+        async with sessions() as session:
+            session.add(Document(id=uuid4(), document=swap))
+            await session.commit()
+        return orjson.loads(swap)
+
+    @app.get("/framework/swaps", response_model=Envelopes)
+    async def list_all() -> Any:
+        return {"data": [orjson.loads(swap)["data"]] * LISTED}
+
+    @app.get("/framework/swaps/{swap_id}", response_model=Envelope)
+    async def read(swap_id: str) -> Any:
+        async with sessions() as session:
+            found = await session.get(Document, swap_id)
+            assert found is not None
+            return orjson.loads(found.document)
+
+    return app
+
+
+class Bare:
+    """Plain ASGI; whatever begins with `/framework` goes on to the framework."""
+
+    def __init__(self, database_url: str, folder: Path) -> None:
+        self._swap = (folder / "swap.json").read_bytes()
+        self._quote = (folder / "quote.json").read_bytes()
+        self._database_url = database_url
+        self._framework = framework(database_url, self._swap, self._quote)
+        self._pool: AsyncConnectionPool[Any] | None = None
+        self._heard = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return await self._live(receive, send)
+        path: str = scope["path"]
+        if path.startswith("/framework"):
+            return await self._framework(scope, receive, send)
+        return await _answer(send, await self._body(path, receive))
+
+    async def _body(self, path: str, receive: Receive) -> bytes:
+        if path.startswith("/hooks"):
+            return await self._hook(path, receive)
+        if path == "/commit":
+            return await self._commit(receive)
+        constant = {"/constant/quote": self._quote, "/constant/swap": self._swap}.get(path)
+        if constant is not None:
+            return constant
+        if path == "/heard":
+            return b"%d" % self._heard
+        return await self._point(path.rpartition("/")[2])
+
+    async def _point(self, swap_id: str) -> bytes:
+        query = "SELECT document FROM bench_document WHERE id = %s"
+        assert self._pool is not None
+        async with self._pool.connection() as connection:
+            row = await (await connection.execute(query, (swap_id,))).fetchone()
+        assert row is not None
+        return cast(bytes, row[0])
+
+    async def _commit(self, receive: Receive) -> bytes:
+        orjson.loads((await receive())["body"])
+        query = "INSERT INTO bench_document (id, document) VALUES (%s, %s)"
+        assert self._pool is not None
+        async with self._pool.connection() as connection:
+            await connection.execute(query, (uuid4(), self._swap))
+        return self._swap
+
+    async def _hook(self, path: str, receive: Receive) -> bytes:
+        await receive()
+        if path == "/hooks/dead":
+            await asyncio.Event().wait()
+        if path == "/hooks/slow":
+            await asyncio.sleep(SLOW_SECONDS)
+        if path == "/hooks":
+            self._heard += 1
+        return b""
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        while True:
+            message = await receive()
+            if message["type"] == "lifespan.startup":
+                self._pool = AsyncConnectionPool(
+                    self._database_url,
+                    min_size=CONNECTIONS,
+                    max_size=CONNECTIONS,
+                    open=False,
+                    kwargs={"autocommit": True},  # one trip to the server for each statement
+                )
+                await self._pool.open(wait=True)
+            await send({"type": f"{message['type']}.complete"})
+            if message["type"] == "lifespan.shutdown":
+                return
+
+
+async def _answer(send: Send, body: bytes) -> None:
+    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+def main() -> None:
+    port, database_url, folder = int(sys.argv[1]), sys.argv[2], Path(sys.argv[3])
+    uvicorn.run(
+        Bare(database_url, folder),
+        host="127.0.0.1",
+        port=port,
+        loop="uvloop",
+        access_log=False,
+        log_level="critical",
+        timeout_graceful_shutdown=1,
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,112 @@
+"""The ratios of a run, and the first mark for them. Absolute times are only told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import orjson
+from rich.console import Console
+from rich.table import Table
+
+from tests.bench import machine
+from tests.bench.api.closed_loop import Measured
+from tests.bench.api.run import Outcome
+
+MS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    what: str
+    measured: float
+    bound: float
+    is_least: bool
+
+    @property
+    def is_met(self) -> bool:
+        return self.measured >= self.bound if self.is_least else self.measured <= self.bound
+
+
+def marks(outcome: Outcome) -> list[Mark]:
+    """Return the first mark: of the goals, every "at least" halved, every "at most" doubled."""
+    quote, read, create = (outcome.rates[what] for what in ("quote", "read", "create"))
+    hooks = outcome.webhooks
+    cost = 1 - hooks.beside_trouble / hooks.notifier
+    commit_p99 = create["commit per request"].spread.p99
+    return [
+        _least("quote, x framework", _times(quote["quoter"], quote["framework"]), 2.5),
+        _least("quote, of plain ASGI", _times(quote["quoter"], quote["plain"]), 0.3),
+        _least("create, x framework with ORM", _times(create["service"], create["framework"]), 6),
+        _least(
+            "create, x commit per request",
+            _times(create["service"], create["commit per request"]),
+            1.25,
+        ),
+        _most("create p99, of commit per request's", create["service"].spread.p99 / commit_p99, 1),
+        _least(
+            "read, of a point read over plain ASGI",
+            _times(read["service"], read["point read"]),
+            0.3,
+        ),
+        _most("by hash, x the time of by id", _times(read["service"], read["by hash"]), 2.4),
+        _least("webhooks, x an httpx sender", hooks.notifier / hooks.httpx, 5),
+        _least("webhooks, of an aiohttp sender", hooks.notifier / hooks.aiohttp, 0.3),
+        _most("what a dead and a slow endpoint cost the others", cost, 0.06),
+    ]
+
+
+def _least(what: str, measured: float, bound: float) -> Mark:
+    return Mark(what, measured, bound, is_least=True)
+
+
+def _most(what: str, measured: float, bound: float) -> Mark:
+    return Mark(what, measured, bound, is_least=False)
+
+
+def _times(one: Measured, other: Measured) -> float:
+    return one.per_second / other.per_second
+
+
+def show(outcome: Outcome, console: Console) -> list[Mark]:
+    """Print everything, and return the marks that were missed."""
+    table = Table("", "", "per second", "p50 ms", "p99 ms", "x framework")
+    for what, by_answerer in outcome.rates.items():
+        for name, measured in by_answerer.items():
+            table.add_row(
+                what,
+                name,
+                f"{measured.per_second:,.0f}",
+                f"{measured.spread.p50 * MS:.1f}",
+                f"{measured.spread.p99 * MS:.1f}",
+                f"{_times(measured, by_answerer['framework']):.2f}",
+            )
+    console.print(table)
+    hooks = outcome.webhooks
+    console.print(
+        f"webhooks a second: notifier {hooks.notifier:,.0f}, beside a dead and a slow endpoint "
+        f"{hooks.beside_trouble:,.0f}; bare aiohttp {hooks.aiohttp:,.0f}, "
+        f"httpx {hooks.httpx:,.0f}; one alone p50 {hooks.idle_p50 * MS:.0f} ms"
+    )
+    first_mark = Table("first mark", "measured", "bound", "")
+    for mark in marks(outcome):
+        sign = "at least" if mark.is_least else "at most"
+        first_mark.add_row(
+            mark.what,
+            f"{mark.measured:.2f}",
+            f"{sign} {mark.bound:g}",
+            "reached" if mark.is_met else "[bold]missed[/]",
+        )
+    console.print(first_mark)
+    return [mark for mark in marks(outcome) if not mark.is_met]
+
+
+def write(outcome: Outcome, folder: Path) -> Path:
+    """Write the numbers for whoever compares."""
+    target = folder / "api.json"
+    target.write_bytes(
+        orjson.dumps(
+            {"machine": machine.description(), "outcome": outcome}, option=orjson.OPT_INDENT_2
+        )
+    )
+    return target

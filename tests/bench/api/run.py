@@ -1,0 +1,238 @@
+"""One run: the same request to the service and to what does nothing but answer it."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import orjson
+import psycopg
+
+from swap_stack.partners import Operator
+from swap_stack.places import Places
+from swap_stack.services import ServicePorts
+from tests.bench.api.closed_loop import Ask, Measured, side_by_side
+from tests.bench.api.settings import Settings
+from tests.bench.api.webhooks import WebhookBench, Webhooks
+from tests.bench.clients import Client
+from tests.bench.load import ROUTES
+from tests.bench.progress import Progress
+from tests.plugins.processes import free_port
+
+NOBODY = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
+TABLE = """
+DROP TABLE IF EXISTS bench_document;
+CREATE TABLE bench_document (id uuid PRIMARY KEY, document bytea NOT NULL)
+"""
+FILL = "INSERT INTO bench_document SELECT gen_random_uuid(), %s FROM generate_series(1, 20000)"
+ADD = "INSERT INTO bench_document VALUES (%s, %s)"
+OK, UNCHANGED = 200, 304
+FEW, MANY = 16, 64
+LISTED = 20
+
+
+class BenchFailed(RuntimeError):
+    """An answer was not the one that is measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Everything that was measured: by what was asked for, and by who answered."""
+
+    rates: Mapping[str, Mapping[str, Measured]]
+    webhooks: Webhooks
+    document_bytes: int
+
+
+class Run:
+    def __init__(
+        self, stack: Mapping[str, Any], places: Places, settings: Settings, progress: Progress
+    ) -> None:
+        self._stack = stack
+        self._settings = settings
+        self._progress = progress
+        self._folder = places.var / "bench"
+        self._database_url = stack["postgres"]["url"].replace("+psycopg", "")
+        self._bare_url = f"http://127.0.0.1:{free_port()}"
+        self._bare = Client(self._bare_url)
+        self._gateway: Client
+        self._key = ""
+
+    async def __call__(self) -> Outcome:
+        self._key = self._a_key()
+        self._gateway = Client(self._stack["gateway"]["url"], headers=(self._key_header,))
+        swap_id, swap, transaction_hash = await self._a_swap()
+        quoter = Client(_quoter_url(self._stack))
+        question = self._question()
+        quote = await _asked(quoter.post("/quote", question))
+        await self._prepare(swap_id, swap, quote)
+        process = await self._start_bare()
+        try:
+            rates = {
+                "quote": await self._quotes(quoter, question),
+                "read": await self._reads(swap_id, transaction_hash),
+                "poll": await self._polls(swap_id),
+                "list": await self._lists(),
+                "create": await self._creates(),
+            }
+            with self._progress.step("webhooks"):
+                webhooks = await WebhookBench(
+                    self._stack, self._bare_url, swap, self._settings.webhooks
+                )()
+        finally:
+            process.terminate()
+            await process.wait()
+        return Outcome(rates, webhooks, len(swap))
+
+    @property
+    def _key_header(self) -> str:
+        return f"x-svc-apikey: {self._key}"
+
+    async def _side_by_side(
+        self, what: str, asks: Mapping[str, Ask], clients: int
+    ) -> Mapping[str, Measured]:
+        with self._progress.step(what):
+            return await side_by_side(asks, clients=clients, seconds=self._settings.seconds)
+
+    async def _quotes(self, quoter: Client, question: bytes) -> Mapping[str, Measured]:
+        query = "&".join(f"{name}={value}" for name, value in ROUTES[0].parameters.items())
+        asks = {
+            "quoter": lambda: _expect(quoter.post("/quote", question)),
+            "gateway": lambda: _expect(self._gateway.get(f"/api/v2/quote?{query}")),
+            "framework": lambda: _expect(self._bare.post("/framework/quote", question)),
+            "plain": lambda: _expect(self._bare.get("/constant/quote")),
+        }
+        return await self._side_by_side("quote", asks, FEW)
+
+    async def _reads(self, swap_id: str, transaction_hash: str) -> Mapping[str, Measured]:
+        by_hash = f"/api/v2/swaps/by_transaction_hash/{transaction_hash}"
+        asks = {
+            "service": lambda: _expect(self._gateway.get(f"/api/v2/swaps/{swap_id}")),
+            "by hash": lambda: _expect(self._gateway.get(by_hash)),
+            "framework": lambda: _expect(self._bare.get(f"/framework/swaps/{swap_id}")),
+            "point read": lambda: _expect(self._bare.get(f"/point/{swap_id}")),
+            "plain": lambda: _expect(self._bare.get("/constant/swap")),
+        }
+        return await self._side_by_side("read", asks, MANY)
+
+    async def _polls(self, swap_id: str) -> Mapping[str, Measured]:
+        # The tag stands in the head, which these clients do not keep: any tag is one.
+        known = Client(
+            self._stack["gateway"]["url"], headers=(self._key_header, "if-none-match: *")
+        )
+        asks = {
+            "service": lambda: _expect(known.get(f"/api/v2/swaps/{swap_id}"), UNCHANGED),
+            "framework": lambda: _expect(self._bare.get(f"/framework/swaps/{swap_id}")),
+            "plain": lambda: _expect(self._bare.get("/constant/swap")),
+        }
+        return await self._side_by_side("poll", asks, MANY)
+
+    async def _lists(self) -> Mapping[str, Measured]:
+        path = f"/api/v2/swaps?page_size={LISTED}"
+        asks = {
+            "service": lambda: _expect(self._gateway.get(path)),
+            "framework": lambda: _expect(self._bare.get("/framework/swaps")),
+        }
+        return await self._side_by_side("list", asks, FEW)
+
+    async def _creates(self) -> Mapping[str, Measured]:
+        body = orjson.dumps(self._body())
+        asks = {
+            "service": lambda: _expect(self._gateway.post("/api/v2/swaps", body)),
+            "framework": lambda: _expect(self._bare.post("/framework/swaps", body)),
+            "commit per request": lambda: _expect(self._bare.post("/commit", body)),
+        }
+        return await self._side_by_side("create", asks, MANY)
+
+    def _a_key(self) -> str:
+        ports = {s["name"]: int(s["internal_url"].rpartition(":")[2]) for s in self._services}
+        run = Operator(ServicePorts(ports, {}), self._stack["operator"]["token"]).run
+        partner = run("partner", "create", "bench")
+        app = run("app", "create", "--partner", partner["id"], "--name", "b", "--limits-lifted")
+        return str(run("key", "create", "--app", app["id"])["key"])
+
+    @property
+    def _services(self) -> list[Mapping[str, Any]]:
+        services: list[Mapping[str, Any]] = self._stack["services"]
+        return services
+
+    async def _a_swap(self) -> tuple[str, bytes, str]:
+        """Create what is read and listed; the last is found by a hash too."""
+        body = orjson.dumps(self._body())
+        for _ in range(LISTED):
+            made = await _asked(self._gateway.post("/api/v2/swaps", body))
+        swap_id, transaction_hash = orjson.loads(made)["data"]["swap"]["id"], "0x" + uuid4().hex * 2
+        add = """
+            INSERT INTO api.transaction_hash (app_id, hash, swap_id)
+            SELECT app_id, %s, id FROM api.swap WHERE id = %s
+        """
+        async with await psycopg.AsyncConnection.connect(self._database_url) as connection:
+            await connection.execute(add, (transaction_hash, swap_id))
+        return swap_id, made, transaction_hash
+
+    def _body(self) -> dict[str, object]:
+        return {**ROUTES[0].parameters, "use_depository": True, "destination_address": NOBODY}
+
+    def _question(self) -> bytes:
+        networks = {network["name"]: network for network in self._stack["networks"]}
+        route, native = ROUTES[0], "0x" + "0" * 40
+        assert {route.source_network, route.destination_network} <= set(networks)
+        return orjson.dumps(
+            {
+                "source_network": route.source_network,
+                "source_token": native,
+                "destination_network": route.destination_network,
+                "destination_token": native,
+                "base_units": str(10**16),
+            }
+        )
+
+    async def _prepare(self, swap_id: str, swap: bytes, quote: bytes) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        (self._folder / "swap.json").write_bytes(swap)
+        (self._folder / "quote.json").write_bytes(quote)
+        async with await psycopg.AsyncConnection.connect(self._database_url) as connection:
+            for statement in TABLE.split(";"):
+                await connection.execute(statement)
+            await connection.execute(FILL, (swap,))
+            await connection.execute(ADD, (swap_id, swap))
+
+    async def _start_bare(self) -> asyncio.subprocess.Process:
+        port = self._bare_url.rpartition(":")[2]
+        program = ("-m", "tests.bench.api.bare", port, self._database_url, str(self._folder))
+        process = await asyncio.create_subprocess_exec(sys.executable, *program)
+        async with asyncio.timeout(30):
+            while True:
+                try:
+                    await self._bare.get("/heard")
+                except OSError:
+                    await asyncio.sleep(0.05)  # it does not listen yet
+                else:
+                    return process
+
+
+async def _asked(asking: Any, status: int = OK) -> bytes:
+    """
+    :raises BenchFailed: when the answer is another one.
+    """
+    got, body = await asking
+    if got != status:
+        raise BenchFailed(f"{got}: {body[:300]!r}")
+    return bytes(body)
+
+
+async def _expect(asking: Any, status: int = OK) -> None:
+    await _asked(asking, status)
+
+
+def _quoter_url(stack: Mapping[str, Any]) -> str:
+    """Return where the api asks for prices: that port is nobody else's business."""
+    [pid] = [service["pid"] for service in stack["services"] if service["name"] == "api"]
+    told = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    environment = dict(one.split(b"=", 1) for one in told if b"=" in one)
+    return environment[b"SWAP_API__QUOTER_URL"].decode()

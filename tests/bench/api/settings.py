@@ -1,0 +1,22 @@
+"""What may be chosen about a run, read from the environment."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """`BENCH_SECONDS=5 BENCH_WEBHOOKS=5000 make bench-api`."""
+
+    seconds: float = 3.0  # for each measurement, twice
+    webhooks: int = 2000  # for each measurement, twice
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str] = os.environ) -> Settings:
+        return cls(
+            seconds=float(environ.get("BENCH_SECONDS") or cls.seconds),
+            webhooks=int(environ.get("BENCH_WEBHOOKS") or cls.webhooks),
+        )

@@ -1,0 +1,156 @@
+"""Webhooks: what the notifier sends in a second, beside senders that do nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+import aiohttp
+import httpx
+import psycopg
+from svix.webhooks import Webhook
+
+from swap_stack.partners import Operator
+from swap_stack.services import ServicePorts
+from tests.bench.clients import Client
+from tests.bench.numbers import median
+
+SENDERS = 32
+PATIENCE_SECONDS = 120
+SINGLES = 15
+TROUBLE = 300  # messages for each endpoint that does not answer as it should
+DUE = """
+INSERT INTO notifier.webhook_message (id, swap_id, endpoint_id, sequence, app_id, event_type, body,
+                                      state, attempts, due_at, created_at)
+SELECT 'msg_' || gen_random_uuid(), gen_random_uuid(), %(endpoint)s, 1, %(app)s, 'swap.completed',
+       %(body)s, 'waiting', 0, now(), now()
+FROM generate_series(1, %(number)s)
+"""
+NOTIFY = "SELECT pg_notify('notifier_messages_due', '')"
+Send = Callable[[dict[str, str]], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Webhooks:
+    """Deliveries a second, and how long a single one takes while nothing else is to do."""
+
+    notifier: float
+    beside_trouble: float
+    aiohttp: float
+    httpx: float
+    idle_p50: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Endpoint:
+    id: str
+    app_id: str
+    secret: str
+
+
+class WebhookBench:
+    def __init__(self, stack: Mapping[str, Any], bare_url: str, body: bytes, number: int) -> None:
+        self._database_url = stack["postgres"]["url"].replace("+psycopg", "")
+        ports = {s["name"]: urlsplit(s["internal_url"]).port or 0 for s in stack["services"]}
+        self._run = Operator(ServicePorts(ports, {}), stack["operator"]["token"]).run
+        self._url = bare_url
+        self._heard_at = Client(bare_url)
+        self._body = body
+        self._number = number
+
+    async def __call__(self) -> Webhooks:
+        good = self._endpoint("/hooks")
+        alone, beside, aio, naive = [], [], [], []
+        single = [await self._deliver(good, 1) for _ in range(SINGLES)]
+        await self._deliver(good, self._number)  # its window opens
+        for turn in range(2):
+            steps = [
+                (alone, lambda: self._rate_of(good)),
+                (beside, lambda: self._beside_trouble(good)),
+                (aio, lambda: self._with_aiohttp(good)),
+                (naive, lambda: self._with_httpx(good)),
+            ]
+            for rates, measure in steps if turn == 0 else reversed(steps):
+                rates.append(await measure())
+        return Webhooks(median(alone), median(beside), median(aio), median(naive), median(single))
+
+    def _endpoint(self, path: str) -> _Endpoint:
+        partner = self._run("partner", "create", "bench")
+        app = self._run("app", "create", "--partner", partner["id"], "--name", "bench")
+        made = self._run("webhook", "add", "--app", app["id"], "--url", f"{self._url}{path}")
+        return _Endpoint(made["id"], app["id"], made["secret"])
+
+    async def _rate_of(self, endpoint: _Endpoint) -> float:
+        return self._number / await self._deliver(endpoint, self._number)
+
+    async def _beside_trouble(self, good: _Endpoint) -> float:
+        """Measure while one endpoint never answers and another takes ten seconds."""
+        trouble = [self._endpoint(path) for path in ("/hooks/dead", "/hooks/slow")]
+        for endpoint in trouble:
+            await self._make_due(endpoint, TROUBLE)
+        rate = await self._rate_of(good)
+        for endpoint in trouble:
+            self._run("webhook", "disable", endpoint.id)
+        return rate
+
+    async def _deliver(self, endpoint: _Endpoint, number: int) -> float:
+        """Return how long it takes until so many more have come."""
+        before = await self._heard()
+        began = time.perf_counter()
+        await self._make_due(endpoint, number)
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while await self._heard() < before + number:  # noqa: ASYNC110
+                await asyncio.sleep(0.002)  # another process counts
+        return time.perf_counter() - began
+
+    async def _heard(self) -> int:
+        _, body = await self._heard_at.get("/heard")
+        return int(body)
+
+    async def _make_due(self, endpoint: _Endpoint, number: int) -> None:
+        values = {"endpoint": endpoint.id, "app": endpoint.app_id, "body": self._body}
+        async with await psycopg.AsyncConnection.connect(self._database_url) as connection:
+            await connection.execute(DUE, {**values, "number": number})
+            await connection.execute(NOTIFY)
+
+    async def _with_aiohttp(self, endpoint: _Endpoint) -> float:
+        async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=SENDERS)) as session:
+
+            async def send(headers: dict[str, str]) -> None:
+                url = f"{self._url}/hooks"
+                async with session.post(url, data=self._body, headers=headers) as answer:
+                    await answer.read()
+
+            return await self._sent(endpoint, send, self._number)
+
+    async def _with_httpx(self, endpoint: _Endpoint) -> float:
+        async with httpx.AsyncClient() as client:
+
+            async def send(headers: dict[str, str]) -> None:
+                await client.post(f"{self._url}/hooks", content=self._body, headers=headers)
+
+            return await self._sent(endpoint, send, self._number // 4)
+
+    async def _sent(self, endpoint: _Endpoint, send: Send, number: int) -> float:
+        """Sign and send, so many at a time, and write nothing down."""
+        webhook, numbers = Webhook(endpoint.secret), iter(range(number))
+
+        async def sender() -> None:
+            for n in numbers:
+                at = datetime.now(UTC)
+                headers = {
+                    "content-type": "application/json",
+                    "svix-id": f"msg_{n}",
+                    "svix-timestamp": str(int(at.timestamp())),
+                    "svix-signature": webhook.sign(f"msg_{n}", at, self._body.decode()),
+                }
+                await send(headers)
+
+        began = time.perf_counter()
+        await asyncio.gather(*(sender() for _ in range(SENDERS)))
+        return number / (time.perf_counter() - began)
