@@ -42,7 +42,8 @@ from swap_api.http.catalogue import CatalogueEndpoints
 from swap_api.http.clients import Clients
 from swap_api.http.cors import Cors
 from swap_api.http.endpoints import Endpoints
-from swap_api.http.errors import Errors
+from swap_api.http.error_page import error_page
+from swap_api.http.errors import DEFAULT_DOCS, Errors
 from swap_api.http.exchange import Answer
 from swap_api.http.gateway import Gateway
 from swap_api.http.history import HistoryEndpoints
@@ -329,6 +330,7 @@ class Building:
             new_request_id=request_ids(),
         )
         gateway.add_public("/openapi.json", _document(table, group))
+        gateway.add_public(DEFAULT_DOCS, cache(error_page))
         return gateway
 
 

@@ -280,6 +280,18 @@ class TestPricing:
         assert networks[0]["token"]["price_in_usd"] == 3000
 
 
+class TestErrorPage:
+    async def test_every_error_leads_to_its_place_on_a_page(self, api: Harness) -> None:
+        app = await api.an_app()
+        listed = (await api.get(app, "/errors")).json()["data"]
+
+        for one in listed:
+            path, _, anchor = one["doc_url"].partition("#")
+            page = await api.client.get(path)
+            assert page.headers["content-type"] == "text/html; charset=utf-8"
+            assert f'id="{anchor}"' in page.text
+
+
 class TestOpenApi:
     async def test_describes_every_endpoint(self, api: Harness) -> None:
         document = (await api.client.get("/openapi.json")).json()

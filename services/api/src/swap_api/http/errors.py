@@ -7,6 +7,7 @@ from typing import Final
 import orjson
 
 from swap_api.domain.refusals import ApiRefusal
+from swap_api.http.error_page import anchor_of
 from swap_api.http.exchange import Answer
 from swap_contracts.public.errors import ERRORS, ErrorCode
 from swap_runtime.errors import Unavailable
@@ -21,7 +22,7 @@ class Errors:
         self._docs_url = docs_url
 
     def doc_url(self, code: ErrorCode) -> str:
-        return f"{self._docs_url}#{code.lower().replace('_', '-')}"
+        return f"{self._docs_url}#{anchor_of(code)}"
 
     def answer(self, error: BaseException, request_id: str) -> Answer:
         """Return the refusal's answer; whatever is no refusal says nothing of itself."""

@@ -1,0 +1,43 @@
+"""The page that `doc_url` of every error leads to, unless the deployment has one of its own."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Final
+
+from swap_api.http.exchange import Answer
+from swap_contracts.public.errors import ERRORS, ErrorCode
+
+HEAD: Final = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>Errors</title>
+<style>
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }
+section { border-top: 1px solid #8884; padding: 0 0 .5rem }
+section:target { background: #fd06 }
+</style>
+<h1>Errors</h1>
+<p>No error of this interface puts money at risk: what was paid is credited, refunded or claimable.
+Where asking again may help, send the same request with the same idempotency key.</p>
+"""
+
+
+def error_page() -> Answer:
+    """Return the page; it asks nobody for anything."""
+    text = HEAD + "".join(_section(code) for code in ErrorCode)
+    return Answer(text.encode(), content_type="text/html; charset=utf-8")
+
+
+def anchor_of(code: ErrorCode) -> str:
+    return code.lower().replace("_", "-")
+
+
+def _section(code: ErrorCode) -> str:
+    facts = ERRORS[code]
+    again = "Asking again may help." if facts.is_retryable else "Asking again does not help."
+    return (
+        f'<section id="{anchor_of(code)}"><h2>{code}</h2><p>{escape(facts.meaning)}</p>'
+        f"<p>HTTP {facts.http_status}. {again} The {facts.who_must_act} must act.</p></section>\n"
+    )
