@@ -142,7 +142,7 @@ class TestStartupCheck:
                 decimals={},
             )
 
-    async def test_a_node_of_another_chain_is_refused(self, anvil, rpc):
+    async def test_s29_a_node_of_another_chain_is_refused(self, anvil, rpc):
         with pytest.raises(WrongChain) as caught:
             await check_chain(
                 rpc,

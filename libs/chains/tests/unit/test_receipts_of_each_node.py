@@ -67,3 +67,19 @@ async def test_nobody_who_answers_is_a_failure(session, nodes):
 
     with pytest.raises(ChainUnavailable):
         await state_of(session, nodes).receipts_of_each_node([HASH])
+
+
+async def test_s26_the_fee_of_a_networks_data_is_part_of_what_a_transaction_cost(session, nodes):
+    [node, *_] = nodes
+    saying(node, "0x1")
+    without = node.change
+
+    def change(method, params, answer):
+        told = without(method, params, answer)
+        return {**told, "l1Fee": "0x64"} if method == "eth_getTransactionReceipt" else told
+
+    node.change = change
+
+    [receipt] = (await state_of(session, [node]).receipts([HASH])).values()
+
+    assert receipt.fee_base_units == 0x5208 * 2 + 0x64

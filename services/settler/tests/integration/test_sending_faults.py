@@ -1,0 +1,200 @@
+"""What nodes, keys and other senders do to a payment, each row of the fault list by its name."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+
+import pytest
+
+from services.settler.tests.integration.lane_worlds import opened_world
+from services.settler.tests.lane_world import DESTINATION, PAYOUT, World
+from swap_chains.ports import (
+    Broadcast,
+    Call,
+    Fees,
+    NodeAnswer,
+    Reaction,
+    Receipt,
+    SignedTransaction,
+)
+from swap_runtime.leases import LeaseLost
+from swap_settler.usecases.close_slots import ROUNDS_UNEXPLAINED_MAX
+
+pytestmark = pytest.mark.connected
+
+Sent = Sequence[SignedTransaction]
+
+
+@pytest.fixture
+async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
+    migrated("chain_watcher")
+    async with opened_world(migrated("settler"), DESTINATION) as world:
+        yield world
+
+
+def saying(world: World, reactions: Mapping[str, Reaction], *, reaches: bool) -> None:
+    """Let nodes answer like that, whether or not the bytes have reached the pool."""
+    broadcast = world.sender.broadcast
+
+    async def said(transactions: Sent) -> Sequence[Broadcast]:
+        if reaches:
+            await broadcast(transactions)
+        answers = tuple(NodeAnswer(node, r, "internal error") for node, r in reactions.items())
+        return [Broadcast(one.transaction_hash, answers) for one in transactions]
+
+    world.sender.broadcast = said  # type: ignore[method-assign]
+
+
+async def slots_and_attempts(world: World) -> tuple[int, int]:
+    slots = await world.rows("SELECT 1 FROM nonce_slot")
+    return len(slots), len(await world.rows("SELECT 1 FROM attempt"))
+
+
+class TestASend:
+    async def test_s6_whose_answer_is_lost_is_never_signed_again(self, world: World) -> None:
+        await world.confirmed_swaps(1)
+        saying(world, {"a": Reaction.UNREACHABLE}, reaches=True)
+
+        for _ in range(3):
+            await world.send_everything()
+            await world.rebroadcast()
+        world.chain.mine()
+
+        assert await slots_and_attempts(world) == (1, 1)
+        assert world.paid(1) == PAYOUT
+
+    async def test_s7_of_the_same_bytes_by_two_settlers_pays_once(self, world: World) -> None:
+        await world.confirmed_swaps(1)
+        await world.send_everything()
+
+        await asyncio.gather(world.rebroadcast(), world.rebroadcast())
+        world.chain.mine()
+
+        assert await world.intent_states() == ["broadcast"]
+        assert world.paid(1) == PAYOUT
+
+    async def test_s9_of_one_intent_by_many_takes_one_slot(self, world: World) -> None:
+        await world.confirmed_swaps(1)
+
+        await asyncio.gather(*(world.new_process()(epoch=world.epoch) for _ in range(8)))
+        await world.send_everything()
+        world.chain.mine()
+
+        [slots] = await world.rows("SELECT count(*) FROM slot_intent")
+        assert slots.count == 1
+        assert world.paid(1) == PAYOUT
+
+    @pytest.mark.parametrize("reaches", [True, False])
+    async def test_s21_with_an_unknown_error_is_perhaps_out_and_sent_again(
+        self, world: World, reaches: bool
+    ) -> None:
+        await world.confirmed_swaps(1)
+        broadcast = world.sender.broadcast
+        saying(world, {"a": Reaction.REJECTED}, reaches=reaches)
+        await world.send_everything()
+        assert await world.intent_states() == ["assigned"]
+
+        world.sender.broadcast = broadcast  # type: ignore[method-assign]
+        await world.rebroadcast()
+        world.chain.mine()
+
+        assert await slots_and_attempts(world) == (1, 1)
+        assert world.paid(1) == PAYOUT
+
+    async def test_s20_without_gas_money_waits_and_gives_its_nonce_to_no_other(
+        self, world: World
+    ) -> None:
+        await world.confirmed_swaps(1)
+        broadcast = world.sender.broadcast
+        saying(world, {"a": Reaction.REJECTED}, reaches=False)
+        await world.send_everything()
+        await world.confirmed_swaps(1, first=2)
+        await world.send_everything()
+
+        world.sender.broadcast = broadcast  # type: ignore[method-assign]
+        await world.rebroadcast()
+        world.chain.mine()
+
+        assert [r.nonce for r in await world.rows("SELECT nonce FROM attempt ORDER BY 1")] == [0, 1]
+        assert [world.paid(n) for n in (1, 2)] == [PAYOUT] * 2
+
+    async def test_s30_that_one_node_takes_is_out_whatever_another_says(self, world: World) -> None:
+        await world.confirmed_swaps(1)
+        saying(world, {"a": Reaction.REJECTED, "b": Reaction.ACCEPTED}, reaches=True)
+
+        await world.send_everything()
+
+        assert await world.intent_states() == ["broadcast"]
+
+
+class TestANonce:
+    async def test_s11_that_a_foreign_transaction_used_stops_the_signer(self, world: World) -> None:
+        await world.confirmed_swaps(1)
+        await world.send_everything()
+        world.chain.pool.clear()
+        foreign = await world.sender.sign(
+            Call(to=world.sender.address, value=0, data=b"", gas_limit=21_000),
+            nonce=0,
+            fees=Fees(10**12, 10**12),
+        )
+        await world.sender.broadcast([foreign])
+        closing = world.closing()
+        for _ in range(ROUNDS_UNEXPLAINED_MAX + 3):
+            world.chain.mine()
+            await closing()
+
+        [signer] = await world.rows("SELECT halted_reason FROM signer")
+        assert "used by no transaction of ours" in signer.halted_reason
+        assert await world.intent_states() == ["broadcast"]  # not dead: who used it is not known
+
+    async def test_s25_whose_receipt_is_missing_waits_for_it(
+        self, world: World, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        await world.confirmed_swaps(1)
+        await world.send_everything()
+        world.chain.mine(4)
+
+        async def nothing(_: Collection[str]) -> Mapping[str, Receipt]:
+            return {}
+
+        monkeypatch.setattr(world.reader, "receipts", nothing)
+        closing = world.closing()
+        await closing()
+        assert await world.rows("SELECT 1 FROM nonce_slot WHERE closed_at IS NOT NULL") == []
+
+        monkeypatch.undo()
+        world.chain.mine()
+        await closing()
+        assert len(await world.rows("SELECT 1 FROM nonce_slot WHERE closed_at IS NOT NULL")) == 1
+        assert await world.intent_states() == ["broadcast"]
+
+    async def test_s24_that_ran_out_of_gas_is_tried_again_in_another_slot(
+        self, world: World
+    ) -> None:
+        await world.confirmed_swaps(1)
+        await world.send_everything()
+        world.chain.pause()
+        world.chain.mine(4)
+        await world.close_slots()
+        world.chain.pause(is_paused=False)
+
+        await world.send_everything()
+        world.chain.mine()
+
+        assert await slots_and_attempts(world) == (2, 2)
+        assert world.paid(1) == PAYOUT
+
+
+async def test_s8_a_replacement_of_an_old_holder_is_not_kept(world: World) -> None:
+    await world.confirmed_swaps(1)
+    await world.send_everything()
+    world.chain.base_fee *= 10
+    replace_it = world.replacing()
+    await replace_it(epoch=world.epoch)
+    world.chain.mine(2)
+
+    with pytest.raises(LeaseLost):
+        await replace_it(epoch=world.epoch - 1)
+
+    assert await slots_and_attempts(world) == (1, 1)
