@@ -35,12 +35,13 @@ from swap_contracts.quoting import (
 )
 from swap_contracts.swaps import SwapRequested
 from swap_contracts.topics import SWAP_REQUESTS
+from swap_domain.catalogue import Network
 from swap_runtime.public_catalogue import public_catalogue
 from swap_settler.usecases.facts import to_swap
 
 AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 FLAGS = ("refuel", "use_depository", "use_gasless", "use_deposit_address")
-OFFERED = ("refuel", "use_depository")
+OFFERED = ("refuel", "use_depository", "use_deposit_address")
 MEMBERS: tuple[Mapping[str, Any], ...] = (
     {},
     {"reference_id": "order-1", "slippage": "0.01", "use_new_deposit_address": True},
@@ -84,6 +85,9 @@ class Kept:
     async def release(self, claim: Claim) -> None:
         return None
 
+    async def verify(self, network: Network) -> None:
+        return None
+
 
 async def requested(body: Mapping[str, Any]) -> SwapRequested | None:
     """Return what the settler reads after the api was sent this body; None when it refused."""
@@ -109,6 +113,7 @@ async def requested(body: Mapping[str, Any]) -> SwapRequested | None:
         clock=lambda: AT,
         new_id=lambda: UUID(int=next(ids)),
         new_sequence_number=lambda: next(ids),
+        deposit_addresses=kept,
     )
     swaps = SwapEndpoints(
         catalogue,
@@ -147,7 +152,8 @@ async def test_the_settler_takes_whatever_the_api_accepts(
 
     # The source is a coin, which nobody signs for.
     is_offered = not any(asked[flag] for flag in FLAGS if flag not in OFFERED)
-    assert (body is not None) == is_offered
+    is_conflict = asked["use_depository"] and asked["use_deposit_address"]
+    assert (body is not None) == (is_offered and not is_conflict)
     if body is not None:
         swap = to_swap(body, at=AT + timedelta(seconds=1), trace_id="trace")
         assert swap.terms.destination_address == body.destination_address

@@ -71,17 +71,6 @@ class TestRefusedOrders:
         error = refusal(answer, ErrorCode.GREATER_THAN_MAX_ERROR)
         assert float(error.metadata["AmountLimit"]) > 0
 
-    @pytest.mark.parametrize("method", ["use_deposit_address"])
-    async def test_of_funding_methods_that_are_not_offered_name_them(
-        self, outside: Outside, method: str
-    ) -> None:
-        order = {name: value for name, value in ORDER.items() if name != "use_depository"}
-
-        answer = await outside.partner().ask("POST", "/swaps", json={**order, method: True})
-
-        error = refusal(answer, ErrorCode.VALIDATION_ERROR)
-        assert method in error.metadata["field_errors"]
-
     async def test_of_two_funding_methods_at_once(self, outside: Outside) -> None:
         both = {**ORDER, "use_deposit_address": True}
 

@@ -21,6 +21,8 @@ DAI = "0x8A791620dd6260079BF849Dc5567aDC3F2FdC318"
 PAYMASTER = "0xB7f8BC63BbcaD18155201308C8f3540b07f84F5e"
 TREASURY = "0xe7f1725E7734CE288F8367e1Bb143E90bb3F0512"
 DEPOSITORY = "0x9fE46736679d2D9a65F0992F2272dE9f3c7fa6e0"
+FACTORY = "0xDc64a140Aa3E981100a9becA4E685f962f0cF6C9"
+INIT_CODE_HASH = "0x" + "c0" * 32
 SIGNER = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
 FUNDER = "0x90F79bf6EB2c4f870365E785982E1f101E93b906"
 HASH = "0x" + "ab" * 32
@@ -43,6 +45,7 @@ def a_network(name: str, chain_id: int, **changes: Any) -> dict[str, Any]:
             "treasury": TREASURY,
             "depository": DEPOSITORY,
             "paymaster": PAYMASTER,
+            "deposit_addresses": {"factory": FACTORY, "init_code_hash": INIT_CODE_HASH},
         },
         "signers": [SIGNER],
         "funders": [FUNDER],
@@ -51,6 +54,8 @@ def a_network(name: str, chain_id: int, **changes: Any) -> dict[str, Any]:
             "pay_erc20": 95000,
             "relay_eip3009": 143000,
             "relay_eip2612": 166000,
+            "sweep_native": 90000,
+            "sweep_erc20": 95000,
         },
         "max_fee_per_gas": 500 * 10**9,
         "tokens": [

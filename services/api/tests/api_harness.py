@@ -15,7 +15,10 @@ from fake_pricing import FakePricing
 
 from swap_api.app import Building, Parts
 from swap_api.domain.keys import Allowances, Environment, KeyKind
+from swap_api.domain.refusals import ApiRefusal
 from swap_api.settings import ApiSettings
+from swap_contracts.public.errors import ErrorCode
+from swap_domain.catalogue import Network
 from swap_runtime.catalogue import load_catalogue
 from swap_runtime.database import reading
 from swap_runtime.service import Service
@@ -43,11 +46,28 @@ class Statements:
     commits: int = 0
 
 
+class FakeDepositAddresses:
+    """Factories that compute deposit addresses as we do, unless a test says that none answers."""
+
+    def __init__(self) -> None:
+        self.is_away = False
+
+    async def verify(self, network: Network) -> None:
+        if self.is_away:
+            raise ApiRefusal(ErrorCode.SERVICE_UNAVAILABLE, f"{network.name} does not answer")
+
+
 class Harness:
     def __init__(
-        self, service: Service, parts: Parts, quoter: FakePricing, chains: FakeChains
+        self,
+        service: Service,
+        parts: Parts,
+        quoter: FakePricing,
+        chains: FakeChains,
+        factories: FakeDepositAddresses,
     ) -> None:
         self.chains = chains
+        self.factories = factories
         self.service = service
         self.parts = parts
         self.quoter = quoter
@@ -146,6 +166,14 @@ def start(database_url: str, redis_url: str, catalogue_file: Path, **api: Any) -
     service = Service("api", settings, settings.api)
     catalogue = load_catalogue(settings.catalogue, str)
     quoter = FakePricing(catalogue)
-    chains = FakeChains()
-    parts = Building(service, settings.api, catalogue, quoter, chains, allowances=chains).parts()
-    return Harness(service, parts, quoter, chains)
+    chains, addresses = FakeChains(), FakeDepositAddresses()
+    building = Building(
+        service,
+        settings.api,
+        catalogue,
+        quoter,
+        chains,
+        allowances=chains,
+        deposit_addresses=addresses,
+    )
+    return Harness(service, building.parts(), quoter, chains, addresses)

@@ -42,7 +42,7 @@ class FakePricing:
         destination = self._asset(question.destination_network, question.destination_token)
         base_units = int(question.base_units)
         limits = self._limits(source)
-        if base_units < int(limits.min_base_units):
+        if base_units < int(limits.min_base_units) and not question.is_open:
             raise PriceRefused("LESS_THAN_MIN_ERROR", "Too little", int(limits.min_base_units))
         if base_units > int(limits.max_base_units):
             raise PriceRefused("GREATER_THAN_MAX_ERROR", "Too much", int(limits.max_base_units))

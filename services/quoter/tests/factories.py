@@ -58,6 +58,8 @@ def a_network(name: str, chain_id: int, native: str, depository: str | None) -> 
     listed = "2026-01-01T00:00:00Z"
     signed = {"standard": "eip3009", "name": "USD Coin", "version": "2"}
     paymaster = "0x" + "9" * 40 if name == ETHEREUM else None
+    factory = {"factory": "0x" + "8" * 40, "init_code_hash": "0x" + "88" * 32}
+    addresses = factory if name == ETHEREUM else None
     return {
         "name": name,
         "display_name": name,
@@ -71,9 +73,16 @@ def a_network(name: str, chain_id: int, native: str, depository: str | None) -> 
             "treasury": "0x" + "e" * 40,
             "depository": depository,
             "paymaster": paymaster,
+            "deposit_addresses": addresses,
         },
         "signers": [],
-        "gas": {"pay_native": 75_000, "pay_erc20": 95_000, "relay_eip3009": 140_000},
+        "gas": {
+            "pay_native": 75_000,
+            "pay_erc20": 95_000,
+            "relay_eip3009": 140_000,
+            "sweep_native": 90_000,
+            "sweep_erc20": 100_000,
+        },
         "max_fee_per_gas": 500 * GWEI,
         "tokens": [
             {"symbol": native, "contract": None, "decimals": 18, "listing_date": listed},

@@ -65,6 +65,7 @@ class RouteQuestion(_Question):
 
 class QuoteQuestion(RouteQuestion):
     base_units: BaseUnits  # source
+    is_open: bool = False  # nobody knows the amount yet; it is whatever comes
     slippage_ppm: int | None = None
 
 

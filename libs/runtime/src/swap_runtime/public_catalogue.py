@@ -9,7 +9,8 @@ from swap_contracts.public.catalogue import NetworkFacts, PublicCatalogue, Token
 from swap_domain.catalogue import Catalogue, Network, Token
 
 # How a user may fund from a network. The calls of a Depository are made from a wallet too.
-DEPOSIT_METHODS: Final = ("wallet",)
+WALLET: Final = "wallet"
+DEPOSIT_ADDRESS: Final = "deposit_address"
 
 
 def public_catalogue(catalogue: Catalogue) -> PublicCatalogue:
@@ -44,7 +45,9 @@ def _network_members(network: Network) -> dict[str, Any]:
             "zks_paymaster_contract": None,
             "watchdog_contract": None,
         },
-        "deposit_methods": list(DEPOSIT_METHODS),
+        "deposit_methods": (
+            [WALLET] if network.contracts.deposit_addresses is None else [WALLET, DEPOSIT_ADDRESS]
+        ),
     }
 
 

@@ -18,6 +18,7 @@ from swap_api.adapters.callers import KeyHashes, PostgresCallers
 from swap_api.adapters.chains import EvmGaslessChains
 from swap_api.adapters.counters import LocalCounters, RedisCounters
 from swap_api.adapters.creations import PostgresCreations
+from swap_api.adapters.deposit_addresses import CheckedDepositAddresses
 from swap_api.adapters.gasless_rendering import JsonGaslessRendering
 from swap_api.adapters.heads import WatchedHeads
 from swap_api.adapters.hints import PostgresHints
@@ -51,7 +52,7 @@ from swap_api.http.openapi import openapi_document
 from swap_api.http.pricing import PricingEndpoints
 from swap_api.http.swaps import SwapEndpoints
 from swap_api.http.table import endpoints
-from swap_api.ports import Counters, Pricing
+from swap_api.ports import Counters, DepositAddresses, Pricing
 from swap_api.settings import ApiGroup, ApiSettings
 from swap_api.usecases.ask_price import AskPrice
 from swap_api.usecases.ask_signature import AskSignature
@@ -82,11 +83,10 @@ from swap_chains.evm.codec import checksum_address
 from swap_chains.evm.rpc import open_session
 from swap_domain.catalogue import Catalogue
 from swap_runtime.catalogue import load_catalogue
-from swap_runtime.public_catalogue import public_catalogue
+from swap_runtime.public_catalogue import DEPOSIT_ADDRESS, public_catalogue
 from swap_runtime.service import Service, run
 
 SEQUENCE_NUMBER_MAX: Final = 2**53 - 1
-DEPOSIT_ADDRESS: Final = "deposit_address"  # among a network's deposit methods
 USES_INTERVAL: Final = timedelta(seconds=10)
 FORGET_INTERVAL: Final = timedelta(minutes=1)
 
@@ -118,7 +118,17 @@ async def build(service: Service) -> None:
     session = open_session()
     chains = EvmGaslessChains(catalogue, service.settings.node_urls(), session)
     allowances = EvmAllowances(catalogue, service.settings.node_urls(), session)
-    parts = Building(service, group, catalogue, pricing, chains, allowances=allowances).parts()
+    addresses = CheckedDepositAddresses(catalogue, service.settings.node_urls(), session)
+    service.on_start(addresses.verify_all)
+    parts = Building(
+        service,
+        group,
+        catalogue,
+        pricing,
+        chains,
+        allowances=allowances,
+        deposit_addresses=addresses,
+    ).parts()
     swaps.subscribe(
         service.subscriptions, store_swaps=parts.store_swaps, parking=service.parking("api")
     )
@@ -148,8 +158,10 @@ class Building:
         chains: GaslessChains,
         *,
         allowances: TokenAllowances,
+        deposit_addresses: DepositAddresses,
     ) -> None:
         self._chains = chains
+        self._deposit_addresses = deposit_addresses
         self._service = service
         self._group = group
         self._catalogue = catalogue
@@ -259,6 +271,7 @@ class Building:
             clock=self._service.clock,
             new_id=uuid4,
             new_sequence_number=new_sequence_number,
+            deposit_addresses=self._deposit_addresses,
         )
         return SwapEndpoints(
             self._catalogue,

@@ -109,3 +109,7 @@ def allowance_unknown(network: str, error: Exception) -> None:
 
 def deposit_hinted(network: str, *, is_told: bool) -> None:
     log.info("deposit hinted", network=network, is_told=is_told)
+
+
+def deposit_addresses_unverified(network: str, error: Exception) -> None:
+    log.warning("deposit addresses not verified", network=network, error=str(error))

@@ -27,7 +27,7 @@ from swap_contracts.quoting import (
     RouteQuestion,
 )
 from swap_contracts.swaps import SwapChanged, SwapRequested
-from swap_domain.catalogue import Token
+from swap_domain.catalogue import Network, Token
 from swap_runtime.outbox import Outgoing
 
 Clock = Callable[[], datetime]
@@ -165,6 +165,15 @@ class Creations(Protocol):
         :raises SequenceNumberTaken: when it has to be tried with another number.
         :raises ApiRefusal: when the claim was lost meanwhile.
         :raises Unavailable: when Postgres is away.
+        """
+        ...
+
+
+class DepositAddresses(Protocol):
+    async def verify(self, network: Network) -> None:
+        """Make sure that the network's factory computes deposit addresses as we do, once.
+
+        :raises ApiRefusal: while no node tells, or when it does not.
         """
         ...
 

@@ -5,17 +5,18 @@ from __future__ import annotations
 import asyncio
 import json
 from datetime import timedelta
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 import orjson
 import pytest
-from api_factories import BOB, DEPOSITORY, TREASURY, USDC, a_body
+from api_factories import BOB, DEPOSITORY, FACTORY, INIT_CODE_HASH, TREASURY, USDC, a_body
 from api_harness import Harness
 
 from swap_api.adapters import statements
 from swap_api.adapters.swaps import PostgresSwaps
 from swap_api.domain.keys import KeyKind
+from swap_chains.evm.deposit_addresses import deposit_address
 from swap_contracts.envelope import Envelope
 from swap_contracts.public.models import PreparedSwapModel
 from swap_contracts.swaps import SwapRequested
@@ -75,16 +76,6 @@ class TestCreate:
 
         assert answer.status_code == 200, answer.text
         assert answer.json()["data"]["swap"]["metadata"]["reference_id"] is None
-
-    async def test_says_how_swaps_can_be_funded(self, api: Harness) -> None:
-        app = await api.an_app()
-
-        refused = await api.create(app, a_body(use_depository=None, use_deposit_address=True))
-
-        assert refused.json()["error"]["message"] == (
-            "use_deposit_address must be false: for now swaps are funded by a direct transfer, "
-            "through the Depository, or by a signature"
-        )
 
     @pytest.mark.parametrize("flag", [{"use_depository": None}, {"use_depository": False}])
     async def test_is_funded_by_a_direct_transfer_unless_another_method_is_asked_for(
@@ -221,8 +212,12 @@ REFUSED: list[tuple[dict[str, Any], int, str, str]] = [
     ({"source_network": None}, 400, "VALIDATION_ERROR", "source_network"),
     ({"use_depository": "maybe"}, 400, "VALIDATION_ERROR", "use_depository"),
     ({"use_depository": None, "use_gasless": True}, 400, "UNSUPPORTED_GASLESS", ""),
-    ({"use_depository": None, "use_deposit_address": True}, 400, "VALIDATION_ERROR",
-     "use_deposit_address"),
+    ({"use_depository": None, "amount": None}, 400, "VALIDATION_ERROR", "amount"),
+    ({"use_depository": None, "use_deposit_address": True, "amount": "0"}, 400,
+     "LESS_THAN_MIN_ERROR", ""),
+    ({"use_depository": None, "use_deposit_address": True, "source_network": "BARE_DEVNET"}, 400,
+     "QUOTE_REQUIRES_NO_DEPOSIT_ADDRESS", ""),
+    ({"use_depository": True, "amount": None}, 400, "VALIDATION_ERROR", "amount"),
     ({"use_gasless": True}, 400, "UNSUPPORTED_GASLESS", ""),
     ({"use_deposit_address": True}, 400, "CONFLICTING_FUNDING_METHODS", ""),
     ({"use_depository": None, "use_gasless": True, "use_deposit_address": True}, 400,
@@ -260,6 +255,66 @@ async def test_refuses_with_the_field_at_fault_and_saves_nothing(
     if code in ("LESS_THAN_MIN_ERROR", "GREATER_THAN_MAX_ERROR"):
         assert error["metadata"]["AmountLimit"] > 0
     assert await api.rows("SELECT id FROM swap") == []
+
+
+BY_ADDRESS: Final = {"use_depository": None, "use_deposit_address": True}
+
+
+class TestADepositAddress:
+    async def test_is_the_swaps_own_and_takes_a_transfer_by_any_means(self, api: Harness) -> None:
+        app = await api.an_app()
+
+        made = [await api.create(app, a_body(**BY_ADDRESS)) for _ in range(2)]
+
+        first, second = (answer.json()["data"] for answer in made)
+        (action,) = first["deposit_actions"]
+        number = first["swap"]["metadata"]["sequence_number"]
+        assert action["to_address"] == deposit_address(FACTORY, INIT_CODE_HASH, number)
+        assert action["to_address"] != second["deposit_actions"][0]["to_address"]
+        assert (action["type"], action["call_data"]) == ("manual_transfer", None)
+        assert (action["amount"], action["amount_in_base_units"]) == (1.0, str(10**18))
+        assert first["swap"]["use_deposit_address"] is True
+
+        (step,) = (await api.get(app, f"/swaps/{first['swap']['id']}/deposit_actions")).json()[
+            "data"
+        ]
+        assert (step["step"], step["status"]) == ("deposit", "action_required")
+        assert {name: step[name] for name in action} == action
+        assert step["detail"] == f"ethereum:{action['to_address']}@31337?value={10**18}"
+
+    async def test_needs_no_amount(self, api: Harness) -> None:
+        app = await api.an_app()
+
+        answer = await api.create(app, a_body(**BY_ADDRESS, amount=None))
+
+        assert answer.status_code == 200, answer.text
+        data = answer.json()["data"]
+        (action,) = data["deposit_actions"]
+        assert (action["amount"], action["amount_in_base_units"]) == (0, "0")
+        assert data["swap"]["requested_amount"] == data["quote"]["receive_amount"] == 0
+        assert data["quote"]["rate"] > 0
+        assert data["quote"]["avg_completion_time"]
+
+    async def test_is_not_given_while_its_factory_has_not_been_asked(self, api: Harness) -> None:
+        app = await api.an_app()
+        api.factories.is_away = True
+
+        answer = await api.create(app, a_body(**BY_ADDRESS), key="k")
+
+        assert (answer.status_code, answer.json()["error"]["code"]) == (503, "SERVICE_UNAVAILABLE")
+        assert await api.rows("SELECT 1 FROM idempotency") == []
+        assert (await api.create(app, a_body())).status_code == 200  # other methods go on
+
+    async def test_is_a_way_to_quote_where_the_network_has_some(self, api: Harness) -> None:
+        app = await api.an_app()
+        route = {name: a_body()[name] for name in a_body() if "_address" not in name}
+        asked = {**route, "use_depository": False, "use_deposit_address": True}
+
+        quoted = await api.get(app, "/quote", params=asked)
+        refused = await api.get(app, "/limits", params={**asked, "source_network": "BARE_DEVNET"})
+
+        assert quoted.status_code == 200, quoted.text
+        assert refused.json()["error"]["code"] == "QUOTE_REQUIRES_NO_DEPOSIT_ADDRESS"
 
 
 class TestTheQuoter:

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import pytest
-from api_factories import DEPOSITORY, TREASURY, USDC, a_catalogue, an_input
+from api_factories import (
+    DEPOSITORY,
+    FACTORY,
+    INIT_CODE_HASH,
+    TREASURY,
+    USDC,
+    a_catalogue,
+    an_input,
+)
 
 from swap_api.domain.deposit_actions import (
     StepStatus,
+    address_action,
     deposit_step_status,
     depository_action,
     direct_action,
+    payment_uri,
 )
+from swap_chains.evm.deposit_addresses import deposit_address
+from swap_domain.catalogue import NATIVE
 
 ID = "0x" + "0" * 50 + "1fffffffffffff"
 TREASURY_WORD = "000000000000000000000000e7f1725e7734ce288f8367e1bb143e90bb3f0512"
@@ -73,6 +85,41 @@ class TestDirectAction:
         assert (action.to_address, action.base_units) == (USDC, 0)
         assert action.call_data == "0xa9059cbb" + TREASURY_WORD + amount + MEMO
         assert action.encoded_args == (TREASURY, "25500000")
+
+
+class TestAddressAction:
+    @pytest.mark.parametrize("token", [NATIVE, USDC], ids=["coin", "token"])
+    def test_asks_for_a_transfer_to_the_swaps_own_address(self, token: str) -> None:
+        network = a_catalogue().network("ETHEREUM_DEVNET")
+
+        action = address_action(
+            network, network.token(token), sequence_number=LARGEST, base_units=25_500_000
+        )
+
+        assert action.to_address == deposit_address(FACTORY, INIT_CODE_HASH, LARGEST)
+        assert (action.type, action.base_units) == ("manual_transfer", 25_500_000)
+        assert (action.call_data, action.gas_limit, action.encoded_args) == (None, None, None)
+
+    def test_needs_a_factory(self) -> None:
+        network = a_catalogue().network("BARE_DEVNET")
+
+        with pytest.raises(ValueError, match="no deposit addresses"):
+            address_action(network, network.native, sequence_number=1, base_units=1)
+
+    @pytest.mark.parametrize(
+        ("contract", "base_units", "uri"),
+        [
+            (None, 5, "ethereum:0xA@1?value=5"),
+            (None, 0, "ethereum:0xA@1"),
+            ("0xT", 5, "ethereum:0xT@1/transfer?address=0xA&uint256=5"),
+            ("0xT", 0, "ethereum:0xT@1/transfer?address=0xA"),
+        ],
+    )
+    def test_is_a_payment_uri_for_wallets(
+        self, contract: str | None, base_units: int, uri: str
+    ) -> None:
+        told = payment_uri(chain_id="1", address="0xA", contract=contract, base_units=base_units)
+        assert told == uri
 
 
 class TestDepositStepStatus:

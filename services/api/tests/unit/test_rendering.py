@@ -162,6 +162,34 @@ class TestActions:
         assert action["token"]["symbol"] == "USDC"
         assert action["fee_token"]["symbol"] == "ETH"
 
+    def test_of_a_deposit_address_are_what_a_person_sends(self) -> None:
+        swap = a_swap(method="deposit_address")
+        data = orjson.loads(rendering().steps(stored(rendering().swap(swap))))
+
+        (step,) = data
+        assert (step["type"], step["call_data"], step["gas_limit"]) == (
+            "manual_transfer",
+            None,
+            None,
+        )
+        assert step["detail"].startswith(f"ethereum:{step['to_address']}@31337")
+
+        paid = rendering().swap(a_swap(method="deposit_address", status="completed"))
+        (step,) = orjson.loads(rendering().steps(stored(paid)))
+        assert (step["type"], step["to_address"], step["detail"]) == ("manual_transfer", None, None)
+
+    def test_without_an_amount_show_what_has_come(self) -> None:
+        quote = a_quote(requested_base_units="0", receive_base_units="0")
+        waiting = rendering().swap(a_swap(method="deposit_address", quote=quote))
+        come = rendering().swap(
+            a_swap(method="deposit_address", quote=quote, transactions=(an_input(),))
+        )
+
+        shown = [orjson.loads(rendering().prepared(stored(row), {})) for row in (waiting, come)]
+
+        assert shown[0]["deposit_actions"][0]["amount_in_base_units"] == "0"
+        assert [data["swap"]["requested_amount"] for data in shown] == [0, 1.0]
+
     def test_of_a_direct_transfer_go_to_the_treasury_or_to_the_token(self) -> None:
         swaps = [name for name in SWAPS if name.startswith("by a direct transfer")]
 
@@ -245,7 +273,9 @@ class TestNetworks:
         assert data[1]["token"]["price_in_usd"] == 0
         assert data[0]["chain_id"] == "31337"
         assert data[0]["node_url"] == data[0]["nodes"][0]
-        assert data[0]["deposit_methods"] == ["wallet"]
+        ways = {network["name"]: network["deposit_methods"] for network in data}
+        assert ways["ETHEREUM_DEVNET"] == ["wallet", "deposit_address"]
+        assert ways["BARE_DEVNET"] == ["wallet"]
         assert data[0]["tokens"][0]["contract"] is None
 
     def test_are_filtered_by_type(self) -> None:

@@ -68,7 +68,7 @@ async def quote(app: QuoterHttp, **members: Any) -> tuple[int, bytes]:
 
 
 async def ranges(app: QuoterHttp) -> RangesAnswer:
-    question = a_question().model_dump(exclude={"base_units", "slippage_ppm"})
+    question = a_question().model_dump(exclude={"base_units", "slippage_ppm", "is_open"})
     status, body = await ask(app, "POST", "/ranges", orjson.dumps(question))
     assert status == 200
     return RangesAnswer.model_validate_json(body)
@@ -109,13 +109,55 @@ class TestGasless:
 
     async def test_limits_have_it_too(self) -> None:
         market = a_market(inventory={(POLYGON, USDC[POLYGON]): 10**9})
-        app, asked = an_app(market), a_question().model_dump(exclude={"base_units", "slippage_ppm"})
+        app, asked = (
+            an_app(market),
+            a_question().model_dump(exclude={"base_units", "slippage_ppm", "is_open"}),
+        )
         _, plain = await ask(app, "POST", "/limits", orjson.dumps(asked))
         told = orjson.dumps({**asked, "method": "gasless"})
         _, signed = await ask(app, "POST", "/limits", told)
 
         before, after = (LimitsAnswer.model_validate_json(body) for body in (plain, signed))
         assert int(after.max_base_units) - int(before.max_base_units) >= 8_400_000
+
+
+class TestDepositAddress:
+    async def test_a_quote_has_the_gas_of_its_sweep(self) -> None:
+        _, plain = await quote(an_app())
+        _, swept = await quote(an_app(), method="deposit_address")
+
+        before = QuoteAnswer.model_validate_json(plain).quote
+        after = QuoteAnswer.model_validate_json(swept).quote
+        # 100,000 units at 20 gwei of 3000 dollars.
+        assert int(after.blockchain_fee_base_units) - int(before.blockchain_fee_base_units) == (
+            6_000_000
+        )
+        assert int(before.receive_base_units) - int(after.receive_base_units) == 6_000_000
+
+    async def test_the_minimum_bears_a_refund_that_is_swept_before(self) -> None:
+        asked = a_question().model_dump(exclude={"base_units", "slippage_ppm", "is_open"})
+        _, plain = await ask(an_app(), "POST", "/limits", orjson.dumps(asked))
+        told = orjson.dumps({**asked, "method": "deposit_address"})
+        _, swept = await ask(an_app(), "POST", "/limits", told)
+
+        before, after = (LimitsAnswer.model_validate_json(body) for body in (plain, swept))
+        assert int(after.min_base_units) - int(before.min_base_units) == 4 * 6_000_000
+
+    async def test_an_open_amount_has_rates_and_no_sums(self) -> None:
+        status, body = await quote(an_app(), method="deposit_address", base_units="0", is_open=True)
+
+        told = QuoteAnswer.model_validate_json(body).quote
+        assert status == 200
+        sums = (told.requested_base_units, told.receive_base_units, told.total_fee_base_units)
+        assert sums == ("0", "0", "0")
+        assert int(told.source_usd_e18) > 0
+
+    async def test_an_open_amount_is_refused_where_nothing_can_be_paid(self) -> None:
+        app = an_app(a_market(inventory={}))
+
+        status, body = await quote(app, method="deposit_address", base_units="0", is_open=True)
+
+        assert (status, Refusal.model_validate_json(body).code) == (400, "INSUFFICIENT_LIQUIDITY")
 
 
 class TestQuote:
@@ -162,7 +204,18 @@ class TestQuote:
                 "UNSUPPORTED_GASLESS",
                 "sign",
             ),
-            ({"method": "deposit_address"}, 400, "QUOTE_REQUIRES_NO_DEPOSIT_ADDRESS", "deposit"),
+            (
+                {
+                    "method": "deposit_address",
+                    "source_network": POLYGON,
+                    "source_token": USDC[POLYGON],
+                    "destination_network": ETHEREUM,
+                    "destination_token": USDC[ETHEREUM],
+                },
+                400,
+                "QUOTE_REQUIRES_NO_DEPOSIT_ADDRESS",
+                "deposit",
+            ),
             ({"slippage_ppm": 800_000}, 400, "VALIDATION_ERROR", "below 0.8"),
             ({"slippage_ppm": -1}, 400, "VALIDATION_ERROR", "slippage"),
             ({"base_units": "1.5"}, 400, "VALIDATION_ERROR", "base_units"),
@@ -232,7 +285,7 @@ class TestQuote:
 
 class TestLimits:
     async def test_gives_both_and_the_price(self) -> None:
-        question = a_question().model_dump(exclude={"base_units", "slippage_ppm"})
+        question = a_question().model_dump(exclude={"base_units", "slippage_ppm", "is_open"})
 
         status, body = await ask(an_app(), "POST", "/limits", orjson.dumps(question))
 
@@ -243,7 +296,7 @@ class TestLimits:
         assert answer.source_usd_e18 == str(10**18)
 
     async def test_agrees_with_the_quotes(self) -> None:
-        question = a_question().model_dump(exclude={"base_units", "slippage_ppm"})
+        question = a_question().model_dump(exclude={"base_units", "slippage_ppm", "is_open"})
         app = an_app(catalogue=a_catalogue(a_rule(service_fee_basis_points=37)))
         _, body = await ask(app, "POST", "/limits", orjson.dumps(question))
         limits = LimitsAnswer.model_validate_json(body)

@@ -162,7 +162,7 @@ def _swap(swap: SwapChanged, prices: Prices, heads: Mapping[str, int]) -> Fragme
         "destination_network": prices.network(destination.network),
         "destination_token": prices.token(destination),
         "destination_exchange": None,
-        "requested_amount": prices.down(source, swap.quote.requested_base_units),
+        "requested_amount": prices.down(source, _requested(swap)),
         "destination_address": swap.destination_address,
         "source_address": swap.source_address,
         "status": swap.status,
@@ -180,6 +180,13 @@ def _swap(swap: SwapChanged, prices: Prices, heads: Mapping[str, int]) -> Fragme
         "quote_locked_at": _moment(swap.quote_locked_at),
         "quote_refreshable": is_waiting,
     }
+
+
+def _requested(swap: SwapChanged) -> str:
+    """Return what was asked for; of a swap that takes any amount, what has come."""
+    if int(swap.quote.requested_base_units):
+        return swap.quote.requested_base_units
+    return str(sum(int(item.base_units) for item in swap.transactions if item.type == "input"))
 
 
 def _transaction(item: SwapTransaction, prices: Prices, heads: Mapping[str, int]) -> Fragment:

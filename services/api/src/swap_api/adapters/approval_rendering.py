@@ -7,6 +7,7 @@ from typing import Any, Final
 import orjson
 
 from swap_api.adapters.gasless_rendering import WITHOUT_DATA
+from swap_api.adapters.manual_transfers import payment_uri_of, without_data
 from swap_api.approval_ports import Pull
 from swap_api.domain.deposit_actions import StepStatus
 from swap_api.ports import StoredSwap
@@ -48,8 +49,10 @@ class JsonApprovalRendering:
         """Return the list of `GET …/deposit_actions`: each step with its status."""
         expires_at = stored.expires_at.isoformat()
         if approval is None:
-            action = orjson.loads(stored.rendered.action or orjson.dumps(WITHOUT_DATA))
-            return orjson.dumps([_step(action, "deposit", stored.rendered.step_status, expires_at)])
+            asked = stored.rendered.action
+            action = without_data(stored) if asked is None else orjson.loads(asked)
+            step = _step(action, "deposit", stored.rendered.step_status, expires_at)
+            return orjson.dumps([{**step, "detail": payment_uri_of(asked)}])
         first = _step(orjson.loads(approval), "approve", StepStatus.ACTION_REQUIRED, expires_at)
         then = _step({**WITHOUT_DATA, "order": 2}, "deposit", StepStatus.PENDING, expires_at)
         return orjson.dumps([first, then])

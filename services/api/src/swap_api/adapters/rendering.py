@@ -18,9 +18,14 @@ from swap_api.adapters.history_rendering import (
     render_ledger,
     render_transaction,
 )
+from swap_api.adapters.manual_transfers import payment_uri_of
 from swap_api.adapters.network_states import render_status
 from swap_api.adapters.price_ranges import PriceRanges
-from swap_api.domain.deposit_actions import FUNDING_ACTIONS, StepStatus, deposit_step_status
+from swap_api.domain.deposit_actions import (
+    FUNDING_ACTIONS,
+    StepStatus,
+    deposit_step_status,
+)
 from swap_api.domain.reach import Reached
 from swap_api.lookup_ports import NetworkState, Posting, SwapEvent
 from swap_api.ports import Gap, Rendered, StoredSwap, SwapRow
@@ -204,6 +209,7 @@ class JsonRendering:
         return orjson.dumps(
             {
                 **WITHOUT_DATA,
+                "type": action.type,
                 "to_address": action.to_address,
                 "amount": prices.down(source, str(action.base_units)),
                 "amount_in_base_units": str(action.base_units),
@@ -211,7 +217,7 @@ class JsonRendering:
                 "token": prices.token(source),
                 "fee_token": prices.token(prices.native(source)),
                 "call_data": action.call_data,
-                "gas_limit": str(action.gas_limit),
+                "gas_limit": None if action.gas_limit is None else str(action.gas_limit),
                 "encoded_args": action.encoded_args,
             }
         )
@@ -236,8 +242,10 @@ def _confirmations(gap: Gap, heads: Mapping[str, int]) -> int:
 def _next_action(stored: StoredSwap) -> bytes:
     if stored.rendered.action is None:
         return b"null"
+    action = stored.rendered.action
     expires_at = orjson.dumps(stored.expires_at.isoformat())
+    detail = orjson.dumps(payment_uri_of(action))
     return (
         b'{"step":"deposit","status":"action_required","signing_standard":null,'
-        b'"action":%b,"expires_at":%b,"detail":null}' % (stored.rendered.action, expires_at)
+        b'"action":%b,"expires_at":%b,"detail":%b}' % (action, expires_at, detail)
     )

@@ -59,5 +59,13 @@ class AddressRules:
 def _addresses_of_ours(network: Network) -> tuple[str, ...]:
     """Our contracts have the same addresses on several networks, so they are ours on all."""
     contracts = network.contracts
-    found = (contracts.treasury, contracts.depository, contracts.paymaster, *network.signers)
+    addresses = contracts.deposit_addresses
+    factory = None if addresses is None else addresses.factory
+    found = (
+        contracts.treasury,
+        contracts.depository,
+        contracts.paymaster,
+        factory,
+        *network.signers,
+    )
     return tuple(address for address in found if address is not None)

@@ -12,6 +12,7 @@ from swap_chains.evm.codec import (
     encode_deposit_erc20,
     encode_deposit_native,
 )
+from swap_chains.evm.deposit_addresses import deposit_address
 from swap_chains.evm.memos import encode_memo, encode_transfer_with_memo
 from swap_domain.catalogue import Network, Token
 from swap_domain.funding import FundingMethod
@@ -35,16 +36,21 @@ class StepStatus(StrEnum):
     FAILED = "failed"
 
 
+TRANSFER: Final = "transfer"
+MANUAL_TRANSFER: Final = "manual_transfer"
+
+
 @dataclass(frozen=True, slots=True)
 class TransferAction:
-    """One call that the user's wallet makes."""
+    """One call that the user's wallet makes, or what a person is to send by any means."""
 
     to_address: str
-    base_units: int  # native value that goes with the call
+    base_units: int  # native value that goes with the call; of a manual transfer, the token's
     token: Token  # what is deposited
-    call_data: str
-    gas_limit: int
-    encoded_args: tuple[str, ...]
+    call_data: str | None
+    gas_limit: int | None
+    encoded_args: tuple[str, ...] | None
+    type: str = TRANSFER
 
 
 class ShownTransaction(Protocol):
@@ -106,7 +112,38 @@ def direct_action(
     )
 
 
+def address_action(
+    source: Network, token: Token, *, sequence_number: int, base_units: int
+) -> TransferAction:
+    """Return the transfer to the swap's own address; it needs no call data and no wallet of ours.
+
+    :raises ValueError: when the network has no deposit addresses.
+    """
+    addresses = source.contracts.deposit_addresses
+    if addresses is None:
+        raise ValueError(f"{source.name} has no deposit addresses")
+    return TransferAction(
+        to_address=deposit_address(addresses.factory, addresses.init_code_hash, sequence_number),
+        base_units=base_units,
+        token=token,
+        call_data=None,
+        gas_limit=None,
+        encoded_args=None,
+        type=MANUAL_TRANSFER,
+    )
+
+
+def payment_uri(*, chain_id: str, address: str, contract: str | None, base_units: int) -> str:
+    """Return a manual transfer as wallets read it from a QR code (EIP-681)."""
+    if contract is None:
+        value = f"?value={base_units}" if base_units else ""
+        return f"ethereum:{address}@{chain_id}{value}"
+    amount = f"&uint256={base_units}" if base_units else ""
+    return f"ethereum:{contract}@{chain_id}/transfer?address={address}{amount}"
+
+
 FUNDING_ACTIONS: Final[Mapping[FundingMethod, Callable[..., TransferAction]]] = {
+    "deposit_address": address_action,
     "depository": depository_action,
     "direct": direct_action,
 }

@@ -52,7 +52,7 @@ class Funding:
 
     def check(self, source: Network) -> None:
         """
-        :raises ApiRefusal: when the methods exclude each other or the network has no Depository.
+        :raises ApiRefusal: when the methods exclude each other or the network lacks one.
         """
         if self.use_deposit_address and (self.use_depository or self.use_gasless):
             other = "use_depository" if self.use_depository else "use_gasless"
@@ -65,16 +65,10 @@ class Funding:
                 ErrorCode.UNSUPPORTED_DEPOSITORY,
                 f"{source.display_name} has no Depository; choose another funding method",
             )
-
-    def check_offered(self) -> None:
-        """
-        :raises Invalid: when this deployment does not offer the method for new swaps.
-        """
-        if self.use_deposit_address:
-            raise Invalid.field(
-                "use_deposit_address",
-                "must be false: for now swaps are funded by a direct transfer, through the "
-                "Depository, or by a signature",
+        if self.use_deposit_address and source.contracts.deposit_addresses is None:
+            raise ApiRefusal(
+                ErrorCode.QUOTE_REQUIRES_NO_DEPOSIT_ADDRESS,
+                f"{source.display_name} has no deposit addresses; choose another funding method",
             )
 
 
@@ -113,6 +107,11 @@ class PriceAsked:
     def slippage_ppm(self) -> int | None:
         return None if self.slippage is None else parse_slippage(self.slippage)
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the amount may be whatever comes: only an address of its own can tell that."""
+        return self.amount is None and self.funding.use_deposit_address
+
     def base_units(self, source: Token) -> int:
         """
         :raises Invalid: when there is no amount, or it is no number.
@@ -129,12 +128,6 @@ class SwapOrder:
     price: PriceAsked
     parties: Parties
     reference_id: str | None
-
-    def check_offered(self) -> None:
-        """
-        :raises Invalid: when it asks for what can be priced, and is not carried out yet.
-        """
-        self.price.funding.check_offered()
 
 
 def find_route(catalogue: Catalogue, environment: Environment, asked: RouteAsked) -> Route:

@@ -80,7 +80,8 @@ class RouteParameters(Parameters):
     destination_token: Text = Field(description="Symbol, or contract address", examples=["USDC"])
     amount: Numeric | None = Field(
         default=None,
-        description="Whole source tokens; further decimals are cut off",
+        description="Whole source tokens; further decimals are cut off. Only a swap with a deposit "
+        "address may be created without",
         examples=[25.5],
     )
     slippage: Numeric | None = Field(default=None, description="A fraction: 0.0025 is 0.25 %")

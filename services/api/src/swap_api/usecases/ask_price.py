@@ -29,11 +29,15 @@ class AskPrice:
         self._pricing = pricing
         self._rendering = rendering
 
-    async def quote(self, route: Route, asked: PriceAsked) -> QuoteAnswer:
+    async def quote(
+        self, route: Route, asked: PriceAsked, *, may_be_open: bool = False
+    ) -> QuoteAnswer:
         """
+        :param may_be_open: whether there need be no amount, where the funding method allows that.
         :raises ApiRefusal: when it cannot be priced, or the quoter is away.
         """
         self._check_method(route, asked)
+        is_open = may_be_open and asked.is_open
         question = QuoteQuestion(
             source_network=route.source_network.name,
             source_token=route.source.address,
@@ -41,7 +45,8 @@ class AskPrice:
             destination_token=route.destination.address,
             method=asked.funding.method,
             refuel=asked.refuel,
-            base_units=str(asked.base_units(route.source)),
+            base_units="0" if is_open else str(asked.base_units(route.source)),
+            is_open=is_open,
             slippage_ppm=asked.slippage_ppm(),
         )
         return await self._told(route, self._pricing.quote(question))

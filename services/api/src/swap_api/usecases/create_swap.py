@@ -14,6 +14,7 @@ from swap_api.ports import (
     Claim,
     Clock,
     Creations,
+    DepositAddresses,
     Idempotency,
     NewId,
     NewSequenceNumber,
@@ -72,10 +73,12 @@ class CreateSwap:
         clock: Clock,
         new_id: NewId,
         new_sequence_number: NewSequenceNumber,
+        deposit_addresses: DepositAddresses,
     ) -> None:
         self._catalogue = catalogue
         self._addresses = AddressRules(catalogue)
         self._ask_price = ask_price
+        self._deposit_addresses = deposit_addresses
         self._cap_unpaid_swaps = cap_unpaid_swaps
         self._creations = creations
         self._idempotency = idempotency
@@ -111,8 +114,8 @@ class CreateSwap:
         asked = creation.order.price
         route = find_route(self._catalogue, creation.caller.environment, asked.route)
         asked.funding.check(route.source_network)
-        creation.order.check_offered()
-        asked.base_units(route.source)
+        if not asked.is_open:
+            asked.base_units(route.source)
         asked.slippage_ppm()
         return route, creation.order.parties.checked(route, self._addresses)
 
@@ -120,7 +123,9 @@ class CreateSwap:
         self, creation: Creation, route: Route, parties: Parties, claim: Claim | None
     ) -> bytes:
         await self._cap_unpaid_swaps(creation.caller, creation.client)
-        answer = await self._ask_price.quote(route, creation.order.price)
+        if creation.order.price.funding.use_deposit_address:
+            await self._deposit_addresses.verify(route.source_network)
+        answer = await self._ask_price.quote(route, creation.order.price, may_be_open=True)
         _require_refund_address(answer, parties)
         request = self._request(creation, parties, answer)
         for _ in range(NUMBERS_TRIED_MAX):

@@ -13,6 +13,7 @@ from datetime import datetime
 from swap_domain.catalogue import Token
 from swap_domain.money import Rounding, convert
 from swap_quoter.domain.market import Market
+from swap_quoter.domain.refusals import Method
 from swap_quoter.domain.routes import BASIS_POINTS, Route
 
 PPM = 1_000_000
@@ -65,12 +66,12 @@ def rates_of(
     *,
     refuel_usd_e18: int | None,
     now: datetime,
-    deposit_gas: int = 0,
+    method: Method = Method.DIRECT,
 ) -> Rates:
     """Collect what pricing needs.
 
     :param refuel_usd_e18: what a refuel is worth, None without one.
-    :param deposit_gas: units that we pay for on the source, so that the user's money comes.
+    :param method: how the money comes: we pay for some of that on the source.
     :raises RateUnknown: when a price or a gas cost is missing or too old.
     """
     source = market.get_price(route.source, now=now)
@@ -99,10 +100,10 @@ def rates_of(
         payout_cost=in_source(
             route.destination_native, route.payout_gas * destination_gas, destination_native
         )
-        + in_source(route.source_native, deposit_gas * source_gas, source_native),
+        + in_source(route.source_native, route.deposit_gas(method) * source_gas, source_native),
         refund_cost=in_source(
             route.source_native,
-            route.refund_gas * source_gas,
+            route.return_gas(method) * source_gas,
             source_native,
         ),
         refuel=refuel,

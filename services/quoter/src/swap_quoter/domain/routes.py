@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 
-from swap_domain.catalogue import Catalogue, GasUnits, RouteRule, Token
+from swap_domain.catalogue import Catalogue, GasUnits, Network, RouteRule, Token
 from swap_quoter.domain.market import Market
 from swap_quoter.domain.refusals import Method, MethodUnsupported, RouteUnknown
 
@@ -34,6 +34,7 @@ class Route:
     relay_gas: int | None = (
         None  # units of a deposit by a signature on the source; None: there is none
     )
+    sweep_gas: int | None = None  # units of a deposit address's sweep; None: there is none
 
     @property
     def tokens(self) -> tuple[Token, ...]:
@@ -46,7 +47,18 @@ class Route:
 
     def deposit_gas(self, method: Method) -> int:
         """Return the units that we pay for so that the user's money comes."""
-        return self.relay_gas or 0 if method is Method.GASLESS else 0
+        match method:
+            case Method.GASLESS:
+                return self.relay_gas or 0
+            case Method.DEPOSIT_ADDRESS:
+                return self.sweep_gas or 0
+            case _:
+                return 0
+
+    def return_gas(self, method: Method) -> int:
+        """Return the units of a refund; from a deposit address it is swept before."""
+        swept = self.sweep_gas or 0 if method is Method.DEPOSIT_ADDRESS else 0
+        return self.refund_gas + swept
 
     @property
     def can_refuel(self) -> bool:
@@ -103,6 +115,7 @@ class Routes:
             refuel_gas=destination_network.gas.pay_native,
             has_depository=source_network.contracts.depository is not None,
             relay_gas=None if gasless is None else source_network.gas.relay(gasless.standard),
+            sweep_gas=_sweep_gas(source, source_network),
         )
 
 
@@ -124,6 +137,8 @@ def check_method(route: Route, method: Method) -> None:
         return
     if method is Method.GASLESS and route.relay_gas is not None:
         return
+    if method is Method.DEPOSIT_ADDRESS and route.sweep_gas is not None:
+        return
     raise MethodUnsupported(method)
 
 
@@ -142,3 +157,9 @@ def _pair(source: Token, destination: Token) -> Pair:
 
 def _gas(token: Token, gas: GasUnits) -> int:
     return gas.pay_native if token.is_native else gas.pay_erc20
+
+
+def _sweep_gas(token: Token, network: Network) -> int | None:
+    if network.contracts.deposit_addresses is None:
+        return None
+    return network.gas.sweep_native if token.is_native else network.gas.sweep_erc20

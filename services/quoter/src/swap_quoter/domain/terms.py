@@ -34,7 +34,7 @@ class TermsBook:
     def __init__(self, market: Market, *, refuel_usd_e18: int) -> None:
         self._market = market
         self._refuel_usd_e18 = refuel_usd_e18
-        self._known: dict[tuple[int, bool, int], _Known] = {}
+        self._known: dict[tuple[int, bool, int, int], _Known] = {}
 
     def get(
         self, route: Route, *, refuel: bool, now: datetime, method: Method = Method.DIRECT
@@ -42,8 +42,9 @@ class TermsBook:
         """
         :raises RateUnknown: when a price or a gas cost is missing or too old.
         """
-        deposit_gas = route.deposit_gas(method)
-        market, key = self._market, (id(route), refuel, deposit_gas)
+        # What costs the same is known under one key.
+        key = (id(route), refuel, route.deposit_gas(method), route.return_gas(method))
+        market = self._market
         known = self._known.get(key)
         if (
             known is not None
@@ -54,7 +55,7 @@ class TermsBook:
         ):
             return known.terms
         usd_e18 = self._refuel_usd_e18 if refuel else None
-        rates = rates_of(route, market, refuel_usd_e18=usd_e18, now=now, deposit_gas=deposit_gas)
+        rates = rates_of(route, market, refuel_usd_e18=usd_e18, now=now, method=method)
         terms = Terms(rates, limits_of(route, rates, market))
         parts = (market.prices, market.gas, market.inventory)
         self._known[key] = _Known(parts, market.fresh_until(route.tokens), terms)

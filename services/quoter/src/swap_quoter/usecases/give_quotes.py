@@ -12,11 +12,13 @@ from swap_quoter.domain.market import Market
 from swap_quoter.domain.pricing import Priced, Rates, price
 from swap_quoter.domain.refusals import SlippageTooLarge
 from swap_quoter.domain.routes import Route, expected_milliseconds
+from swap_quoter.domain.terms import Terms
 from swap_quoter.usecases.find_terms import FindTerms
 
 SLIPPAGE_PPM_MAX = 800_000  # at this much a caller would accept almost nothing
 OWN_INVENTORY = (PathStep(provider="SOLVER", order=0),)
 NO_DISCOUNT = "0"
+UNKNOWN = Priced(requested=0, receive=0, min_receive=0, blockchain_fee=0, service_fee=0)
 
 
 class GiveQuotes:
@@ -30,14 +32,22 @@ class GiveQuotes:
         """
         route, terms = self._find_terms(question)
         slippage_ppm = _slippage(route, question.slippage_ppm)
-        base_units = int(question.base_units)
-        check_amount(base_units, terms.limits)
-        priced = price(route, terms.rates, base_units, slippage_ppm=slippage_ppm)
+        priced = _priced(route, terms, question, slippage_ppm)
         milliseconds = expected_milliseconds(route, self._market)
         return QuoteAnswer.model_construct(
             quote=_quote(route, terms.rates, priced, slippage_ppm, milliseconds),
             lifetime_seconds=route.rule.quote_lifetime // timedelta(seconds=1),
         )
+
+
+def _priced(route: Route, terms: Terms, question: QuoteQuestion, slippage_ppm: int) -> Priced:
+    """Price the amount; one that is not known yet is priced when it has come."""
+    if question.is_open:
+        check_amount(terms.limits.min, terms.limits)
+        return UNKNOWN
+    base_units = int(question.base_units)
+    check_amount(base_units, terms.limits)
+    return price(route, terms.rates, base_units, slippage_ppm=slippage_ppm)
 
 
 def _slippage(route: Route, asked_ppm: int | None) -> int:

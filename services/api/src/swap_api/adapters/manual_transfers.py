@@ -1,0 +1,33 @@
+"""What a person is to send by any means, for wallets and for clients that look for it."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import orjson
+
+from swap_api.adapters.gasless_rendering import WITHOUT_DATA
+from swap_api.domain.deposit_actions import MANUAL_TRANSFER, TRANSFER, payment_uri
+from swap_api.ports import StoredSwap
+
+# How a swap's answer says that its deposit is a manual transfer.
+HAS_ADDRESS: Final = b'"use_deposit_address":true'
+
+
+def without_data(stored: StoredSwap) -> dict[str, Any]:
+    """Return the action of a step that is done: it keeps the type by which clients look it up."""
+    has_address = HAS_ADDRESS in stored.rendered.document
+    return {**WITHOUT_DATA, "type": MANUAL_TRANSFER if has_address else TRANSFER}
+
+
+def payment_uri_of(action: bytes | None) -> str | None:
+    """Return what a wallet reads from a QR code, for what a person is to send."""
+    if action is None or b'"type":"%b"' % MANUAL_TRANSFER.encode() not in action:
+        return None
+    said = orjson.loads(action)
+    return payment_uri(
+        chain_id=said["network"]["chain_id"],
+        address=said["to_address"],
+        contract=said["token"]["contract"],
+        base_units=int(said["amount_in_base_units"]),
+    )
