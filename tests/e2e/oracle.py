@@ -25,6 +25,8 @@ DEPOSITED = keccak(text="Deposited(bytes32,address,address,uint256)")
 PAID = keccak(text="Paid(uint256,address,address,uint256)")
 RECEIVED = keccak(text="NativeReceived(address,uint256,bytes)")
 TRANSFER = keccak(text="Transfer(address,address,uint256)")
+SWEPT = keccak(text="Swept(bytes32,address,address,uint256)")
+ADDRESS_OF = keccak(text="addressOf(bytes32)")[:4]
 TRANSFER_CALL = keccak(text="transfer(address,uint256)")[:4]
 LARGEST_NUMBER = 2**53 - 1
 
@@ -32,6 +34,9 @@ SWAPS: LiteralString = """
 SELECT id, sequence_number, source_network, source_token,
        ARRAY(SELECT id FROM settler.deposit WHERE swap_id = swap.id)
 FROM settler.swap
+"""
+WITH_ADDRESS: LiteralString = """
+SELECT source_network, sequence_number FROM settler.swap WHERE method = 'deposit_address'
 """
 # What the ledger says that custody of a swap's assets gained and lost because of it. What came
 # before its swap was custody's gain under suspense, and is the swap's since it left suspense.
@@ -66,11 +71,13 @@ class Seen:
 async def differences(stack: Mapping[str, Any]) -> list[str]:
     """Return every difference between the chains and the ledger; none is what is right."""
     seen = Seen()
-    for network in stack["networks"]:
-        await _read(network, seen)
     async with await psycopg.AsyncConnection.connect(
         stack["postgres"]["auditor_url"], autocommit=True
     ) as connection:
+        numbers = await (await connection.execute(WITH_ADDRESS)).fetchall()
+        for network in stack["networks"]:
+            own = [number for name, number in numbers if name == network["name"]]
+            await _read(network, seen, own)
         swaps = await (await connection.execute(SWAPS)).fetchall()
         booked = await (await connection.execute(CUSTODY)).fetchall()
         held = await (await connection.execute(HELD)).fetchall()
@@ -101,7 +108,7 @@ def _intents_of(swap_id: UUID, deposit_ids: Iterable[UUID]) -> Sequence[tuple[in
     return ((_intent_of(swap_id), _intent_of(swap_id, b"refund")), refuel, *returned)
 
 
-async def _read(network: Mapping[str, Any], seen: Seen) -> None:
+async def _read(network: Mapping[str, Any], seen: Seen, with_address: Sequence[int] = ()) -> None:
     provider = AsyncHTTPProvider(network["rpc_urls"][0], exception_retry_configuration=None)
     chain = AsyncWeb3(provider)
     treasury = to_checksum_address(network["contracts"]["treasury"])
@@ -116,6 +123,8 @@ async def _read(network: Mapping[str, Any], seen: Seen) -> None:
         for log in logs:
             _take(network["name"], treasury, log, seen)
         await _take_memos(chain, network["name"], treasury, logs, seen)
+        if with_address:
+            await _take_addresses(chain, network, with_address, logs, head, seen)
         native = network["name"], NATIVE
         seen.balances[native] = await chain.eth.get_balance(treasury, head)
         for token in tokens:
@@ -146,6 +155,38 @@ def _take(network: str, treasury: str, log: LogReceipt, seen: Seen) -> None:
         case kind if kind == TRANSFER and _address(topics[2]) == treasury:
             [amount] = decode(["uint256"], data)
             seen.came[network, log["address"]] += amount
+
+
+async def _take_addresses(
+    chain: AsyncWeb3[AsyncHTTPProvider],
+    network: Mapping[str, Any],
+    numbers: Sequence[int],
+    logs: Sequence[LogReceipt],
+    head: int,
+    seen: Seen,
+) -> None:
+    """Add what came to deposit addresses: tokens by their logs; coins are there, or were swept."""
+    factory = to_checksum_address(network["contracts"]["deposit_address_factory"])
+    number_of: dict[str, int] = {}
+    for number in numbers:
+        question = {"to": factory, "data": ADDRESS_OF + number.to_bytes(32)}
+        answer = await chain.eth.call(question, head)  # type: ignore[arg-type]
+        number_of[_address(answer)] = number
+    for log in logs:
+        topics = [bytes(topic) for topic in log["topics"]]
+        if topics[0] == TRANSFER and (to := _address(topics[2])) in number_of:
+            asset = network["name"], log["address"]
+            seen.deposited[number_of[to], asset] += int.from_bytes(log["data"])
+    coin = network["name"], NATIVE
+    for address, number in number_of.items():
+        seen.deposited[number, coin] += await chain.eth.get_balance(
+            to_checksum_address(address), head
+        )
+    swept = await chain.eth.get_logs({"fromBlock": 0, "toBlock": head, "address": factory})
+    for log in swept:
+        topics = [bytes(topic) for topic in log["topics"]]
+        if topics[0] == SWEPT and _address(topics[2]) == NATIVE:
+            seen.deposited[int.from_bytes(topics[1]), coin] += int.from_bytes(log["data"])
 
 
 async def _take_memos(

@@ -26,6 +26,7 @@ from tests.e2e.waiting import until
 
 FINAL = ("completed", "failed", "expired", "refunded")
 TIP = 10**9
+GAS_TRANSFER = 100_000
 GAS_APPROVE = 80_000
 GAS_CREATE = 3_000_000
 AMOUNT_ARGUMENT = 3  # of depositERC20(id, token, receiver, amount)
@@ -183,6 +184,8 @@ class User:
         :param value: another amount of the chain's own coin than the action asks for.
         """
         asked = int(action["amount_in_base_units"])
+        if action["type"] == "manual_transfer":
+            return await self.transfer(action, asked if value is None else value)
         deposit: TxParams = {
             "to": to_checksum_address(action["to_address"]),
             "value": asked if value is None else value,  # type: ignore[typeddict-item]
@@ -200,6 +203,19 @@ class User:
             "gas": GAS_APPROVE,
         }
         return await self.send(approval, deposit)
+
+    async def transfer(self, action: Mapping[str, Any], amount: int) -> list[str]:
+        """Send an amount of the action's token or coin, as a person does who was told where to."""
+        to, token = to_checksum_address(action["to_address"]), action["token"]["contract"]
+        plain: TxParams = {
+            "to": to if token is None else to_checksum_address(token),
+            "value": amount if token is None else 0,  # type: ignore[typeddict-item]
+            "data": HexStr("0x")
+            if token is None
+            else call_data("transfer(address,uint256)", to, amount),
+            "gas": GAS_TRANSFER,
+        }
+        return await self.send(plain)
 
     async def create(self, code: HexStr) -> TxReceipt:
         """Return the receipt of a new contract."""

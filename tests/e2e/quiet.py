@@ -18,6 +18,10 @@ UNDER_WAY: Mapping[LiteralString, LiteralString] = {
     "payments": "SELECT count(*) FROM settler.intent WHERE state NOT IN ('confirmed', 'dead')",
     "refunds": "SELECT count(*) FROM settler.refund_due",
     "requotes": "SELECT count(*) FROM settler.requote_due",
+    # What is not worth its gas waits for longer.
+    "sweeps": "SELECT count(*) FROM settler.sweep_due WHERE due_at < now() + interval '1 minute'",
+    "bookings": "SELECT count(*) FROM settler.swept WHERE state <> 'reverted' AND NOT is_booked",
+    "addresses": "SELECT count(*) FROM chain_watcher.deposit_target WHERE position IS NULL",
     "nonces": "SELECT count(*) FROM settler.nonce_slot WHERE closed_at IS NULL",
     "deposits": "SELECT count(*) FROM settler.deposit WHERE state = 'seen'",
     "swaps": """

@@ -126,7 +126,13 @@ class World:
                 self.work,
                 policy=policy,
                 clock=self.ticking,
-                count_coins=CountCoins(targets, reader, policy=policy, diligence=self.diligence),
+                count_coins=CountCoins(
+                    targets,
+                    reader,
+                    policy=policy,
+                    diligence=self.diligence,
+                    watched=watched,
+                ),
             ),
             take_targets=TakeTargets(
                 self.work,

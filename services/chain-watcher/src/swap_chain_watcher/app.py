@@ -121,7 +121,9 @@ def _follow(
     targets = PostgresTargets(service.engine)
     has_addresses = network.contracts.deposit_addresses is not None
     diligence = Diligence(group.address_young_for, group.address_old_every, group.address_old_max)
-    count_coins = CountCoins(targets, chain.reader, policy=policy, diligence=diligence)
+    count_coins = CountCoins(
+        targets, chain.reader, policy=policy, diligence=diligence, watched=chain.watched
+    )
     take_targets = TakeTargets(
         work,
         targets,

@@ -219,6 +219,26 @@ class TestSweeps:
         at_address = [one for one in await told(world, address) if one[1] == "seen"]
         assert len(at_address) == 1
 
+    @pytest.mark.parametrize("is_heard_of", [True, False])
+    async def test_w24_of_coins_within_their_own_block_hide_none(
+        self, world: World, is_heard_of: bool
+    ) -> None:
+        async with world.followed():
+            if is_heard_of:
+                await world.assigns(523)
+                await world.has_taken_up()
+            await world.sends_coins(address_of(523), 40)
+            await world.sweeps(523, NATIVE)
+            world.chain.mine()
+            await world.is_at_head()
+            await world.assigns(523)
+            await world.has_taken_up()
+            world.chain.mine()
+            await world.is_at_head()
+
+        kinds = {(b["kind"], b["base_units"]) for b in await world.messages()}
+        assert kinds == {("swept", "40"), ("balance_rose", "40")}
+
     async def test_before_the_address_is_heard_of_are_no_deposits_either(
         self, world: World
     ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -53,8 +54,18 @@ class CountCoins:
     """
 
     def __init__(
-        self, targets: Targets, reader: ChainReader, *, policy: Policy, diligence: Diligence
+        self,
+        targets: Targets,
+        reader: ChainReader,
+        *,
+        policy: Policy,
+        diligence: Diligence,
+        watched: AbstractSet[str],
     ) -> None:
+        """
+        :param watched: the addresses that were taken up, in lower case.
+        """
+        self._watched = watched
         self._targets = targets
         self._reader = reader
         self._policy = policy
@@ -82,9 +93,11 @@ class CountCoins:
             old_max=diligence.old_max,
         )
         self.has_new_targets = asked.has_new
-        if not asked.addresses:
+        # Coins may come and be swept within one block.
+        swept = {a for a in swept_addresses(happened) if a.lower() in self._watched}
+        if not asked.addresses and not swept:
             return None
-        holdings = {address: Holding(address, NATIVE) for address in asked.addresses}
+        holdings = {a: Holding(a, NATIVE) for a in swept.union(asked.addresses)}
         try:
             held = await self._reader.balances(holdings.values(), at=block)
         except ChainError as error:
@@ -127,7 +140,8 @@ class CountCoins:
             # What was told may be gone, and the same amount there again.
             return frozenset(a for a, held in balances.items() if held or self._seen.get(a))
         swept = swept_addresses(happened) & balances.keys()
-        moved = (a for a, held in balances.items() if held != self._seen.get(a, 0))
+        # Of what was never counted nobody knows whether more came, and was swept.
+        moved = (a for a, held in balances.items() if held != self._seen.get(a))
         return swept.union(moved)
 
 

@@ -1,0 +1,314 @@
+"""Swaps that are funded by sending to an address of their own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import psycopg
+import pytest
+from eth_typing import HexStr
+from eth_utils.address import to_checksum_address
+from web3.types import TxParams
+
+from swap_stack.places import ROOT
+from tests.e2e.chains import Chain
+from tests.e2e.claims import claim_of, suspended
+from tests.e2e.journey import CompletedJourney, travel
+from tests.e2e.outside import Finished, Outside, Route, User, call_data, new_address
+from tests.e2e.quiet import wait_until_quiet
+from tests.e2e.test_recipient_that_refuses import contract_that_refuses
+from tests.e2e.waiting import until
+from tests.plugins.stack import Stack
+
+COIN = Route("ETHEREUM_DEVNET", "ETH", "BASE_DEVNET", "ETH", "0.4")
+TOKEN = Route("BASE_DEVNET", "USDC", "ETHEREUM_DEVNET", "USDC", "120.5")
+BY_ADDRESS = {"use_depository": False, "use_deposit_address": True}
+ROUTES = pytest.mark.parametrize("route", [COIN, TOKEN], ids=["coin", "token"])
+
+
+@pytest.fixture(scope="class")
+def done(stack: Stack, request: pytest.FixtureRequest) -> Finished:
+    route: Route = request.cls.route
+    return travel(stack, route, **BY_ADDRESS)
+
+
+class TestCoin(CompletedJourney):
+    route = COIN
+
+    def test_shows_the_deposit_that_the_user_sent(self, done: Finished) -> None:
+        deposit = done.transaction("input")
+
+        # No log names the transaction: what is there was counted.
+        assert (deposit["transaction_hash"], deposit["from"]) == (None, None)
+        assert deposit["to"] == done.prepared["deposit_actions"][0]["to_address"]
+        assert deposit["amount"] == float(self.route.amount)
+        assert deposit["confirmations"] == deposit["max_confirmations"] > 0
+
+    async def test_is_found_by_the_hash_of_its_deposit_and_of_its_payout(
+        self, done: Finished, outside: Outside
+    ) -> None:
+        transaction_hash = done.transaction("output")["transaction_hash"]
+        found = await outside.partner().get(f"/swaps/by_transaction_hash/{transaction_hash}")
+        assert found["swap"] == done.last["swap"]
+
+    async def test_leaves_nothing_at_its_address(
+        self, done: Finished, outside: Outside, stack: Stack
+    ) -> None:
+        await is_swept(stack, outside, self.route, done)
+
+
+class TestToken(CompletedJourney):
+    route = TOKEN
+
+    def test_asks_a_person_for_a_transfer(self, done: Finished) -> None:
+        [action] = done.prepared["deposit_actions"]
+
+        assert action["type"] == "manual_transfer"
+        assert (action["amount"], action["amount_in_base_units"]) == (120.5, str(1205 * 10**5))
+        assert (action["call_data"], action["gas_limit"]) == (None, None)
+        assert done.prepared["swap"]["use_deposit_address"] is True
+
+    async def test_leaves_nothing_at_its_address(
+        self, done: Finished, outside: Outside, stack: Stack
+    ) -> None:
+        await is_swept(stack, outside, self.route, done)
+
+
+class TestAnAddress:
+    async def test_w25_is_the_factorys_own_and_no_other_swaps(self, outside: Outside) -> None:
+        factory = outside.networks[COIN.source_network]["contracts"]["deposit_address_factory"]
+        addresses = set()
+        for _ in range(2):
+            prepared = await outside.partner().create(COIN, new_address(), **BY_ADDRESS)
+            number = prepared["swap"]["metadata"]["sequence_number"]
+            data = call_data("addressOf(bytes32)", number.to_bytes(32))
+            question: TxParams = {"to": to_checksum_address(factory), "data": data}
+            answer = await outside.chain(COIN.source_network).eth.call(question)
+            [action] = prepared["deposit_actions"]
+            assert action["to_address"] == to_checksum_address(answer[-20:])
+            addresses.add(action["to_address"])
+        assert len(addresses) == 2
+
+    async def test_is_offered_by_every_network_that_has_a_factory(self, outside: Outside) -> None:
+        for network in await outside.partner().get("/networks"):
+            has_factory = outside.networks[network["name"]]["contracts"]["deposit_address_factory"]
+            assert ("deposit_address" in network["deposit_methods"]) == bool(has_factory)
+
+    @ROUTES
+    async def test_takes_any_amount_where_none_was_named(
+        self, outside: Outside, route: Route
+    ) -> None:
+        prepared = await outside.partner().create(route, new_address(), **BY_ADDRESS, amount=None)
+        assert prepared["swap"]["requested_amount"] == 0
+        [action] = prepared["deposit_actions"]
+        assert (action["amount"], action["amount_in_base_units"]) == (0, "0")
+
+        amount = 10**17 if route is COIN else 33 * 10**6
+        await outside.user(route.source_network).transfer(action, amount)
+        seen = await outside.follow(prepared["swap"]["id"])
+
+        swap, quote = seen[-1]["swap"], seen[-1]["quote"]
+        assert (swap["status"], swap["requested_amount"]) == (
+            "completed",
+            0.1 if route is COIN else 33.0,
+        )
+        assert swap["quote_revision"] == 1
+        assert 0 < quote["receive_amount"] < swap["requested_amount"]
+
+    async def test_w20_takes_a_coin_from_a_contract(self, outside: Outside) -> None:
+        prepared = await outside.partner().create(COIN, new_address(), **BY_ADDRESS)
+        [action] = prepared["deposit_actions"]
+        await through_a_wallet(outside.user(COIN.source_network), action)
+
+        seen = await outside.follow(prepared["swap"]["id"])
+
+        assert seen[-1]["swap"]["status"] == "completed"
+
+    async def test_w22_adds_up_parts(self, outside: Outside) -> None:
+        prepared = await outside.partner().create(TOKEN, new_address(), **BY_ADDRESS)
+        [action] = prepared["deposit_actions"]
+        user, swap_id = outside.user(TOKEN.source_network), prepared["swap"]["id"]
+
+        # Both are seen with one block, and are final together: the sum is what was asked for.
+        async with Chain(outside.networks[TOKEN.source_network]["rpc_urls"][0]).stopped():
+            await user.transfer(action, 100 * 10**6)
+            await user.transfer(action, 205 * 10**5)
+        seen = await outside.follow(swap_id)
+
+        swap = seen[-1]["swap"]
+        assert swap["status"] == "completed"
+        assert sorted(t["amount"] for t in swap["transactions"] if t["type"] == "input") == [
+            20.5,
+            100.0,
+        ]
+
+    async def test_w22_keeps_another_token_for_its_owner(
+        self, stack: Stack, outside: Outside
+    ) -> None:
+        prepared = await outside.partner().create(TOKEN, new_address(), **BY_ADDRESS)
+        [action] = prepared["deposit_actions"]
+        before = await suspended(stack)
+
+        coin = {**action, "token": {"contract": None}}
+        await outside.user(TOKEN.source_network).transfer(coin, 777)
+        await wait_until_quiet(stack.description)
+
+        [kept] = [row for row in await suspended(stack) if row not in before]
+        assert (kept["base_units"], kept["swap_id"]) == ("777", None)
+        swap = (await outside.partner().read(prepared["swap"]["id"]))["swap"]
+        assert (swap["status"], swap["transactions"]) == ("user_transfer_pending", [])
+
+
+class TestRefunds:
+    @ROUTES
+    async def test_w23_what_comes_after_the_end_goes_back(
+        self, outside: Outside, route: Route
+    ) -> None:
+        owner = new_address()
+        done = await outside.swap(route, **BY_ADDRESS, refund_address=owner)
+        [action] = done.prepared["deposit_actions"]
+
+        await outside.user(route.source_network).transfer(
+            action, int(action["amount_in_base_units"])
+        )
+        swap = await refunded(outside, done.id)
+
+        assert swap["status"] == "completed"
+        got = await outside.balance(route.source_network, route.source_token, owner)
+        assert 0 < got < int(action["amount_in_base_units"])
+
+    async def test_w23_what_comes_after_the_end_is_claimable_where_nobody_said_where_to(
+        self, stack: Stack, outside: Outside
+    ) -> None:
+        done = await outside.swap(COIN, **BY_ADDRESS)
+        [action] = done.prepared["deposit_actions"]
+
+        await outside.user(COIN.source_network).transfer(action, 1000)
+        claim = await claim_of(stack, done.id)
+
+        assert claim["base_units"] == "1000"
+
+    async def test_a_payout_that_cannot_be_made_is_refunded(self, outside: Outside) -> None:
+        owner = new_address()
+        recipient = await contract_that_refuses(outside, COIN.destination_network)
+        prepared = await outside.partner().create(
+            COIN, recipient, **BY_ADDRESS, refund_address=owner
+        )
+
+        await outside.fund(prepared, COIN)
+        seen = await outside.follow(prepared["swap"]["id"])
+
+        assert seen[-1]["swap"]["status"] == "refunded"
+        assert 0 < await outside.balance(COIN.source_network, "ETH", owner) < 4 * 10**17
+
+
+class TestSweeps:
+    @ROUTES
+    async def test_w24_somebody_who_sweeps_before_us_takes_nothing(
+        self, outside: Outside, route: Route
+    ) -> None:
+        """The user has the address emptied with the very next transaction."""
+        network = outside.networks[route.source_network]
+        prepared = await outside.partner().create(route, new_address(), **BY_ADDRESS)
+        [action] = prepared["deposit_actions"]
+        user = outside.user(route.source_network)
+        number = prepared["swap"]["metadata"]["sequence_number"]
+        token = action["token"]["contract"] or "0x" + "0" * 40
+        sweep: TxParams = {
+            "to": to_checksum_address(network["contracts"]["deposit_address_factory"]),
+            "value": 0,  # type: ignore[typeddict-item]
+            "data": call_data("sweep((bytes32,address)[])", [(number.to_bytes(32), token)]),
+            "gas": 500_000,
+        }
+
+        if route is TOKEN:
+            await user.transfer(action, int(action["amount_in_base_units"]))
+            await user.send(sweep)
+        else:
+            # A count at the end of a block would not see coins that are gone within it.
+            [sent] = await user.transfer(action, int(action["amount_in_base_units"]))
+            await user.receipt(sent)
+            await user.send(sweep)
+        seen = await outside.follow(prepared["swap"]["id"])
+
+        assert seen[-1]["swap"]["status"] == "completed"
+
+    async def test_r1_a_deposit_that_a_reorg_takes_is_taken_back(
+        self, outside: Outside, stack: Stack
+    ) -> None:
+        chain = Chain.of(stack.description, COIN.source_network)
+        prepared = await outside.partner().create(COIN, new_address(), **BY_ADDRESS)
+        [action] = prepared["deposit_actions"]
+        swap_id = prepared["swap"]["id"]
+        assert await addresses_taken_up(stack)
+
+        user = outside.user(COIN.source_network)
+        async with chain.stopped():
+            await user.transfer(action, 10**15)  # a part: nothing is paid for it
+            await chain.mine()
+            await until(lambda: has_inputs(outside, swap_id, 1), what="the part is seen", within=20)
+            await chain.reorg(1)
+            await until(lambda: has_inputs(outside, swap_id, 0), what="the part is gone", within=20)
+
+
+async def has_inputs(outside: Outside, swap_id: str, count: int) -> bool:
+    swap = (await outside.partner().read(swap_id))["swap"]
+    return len([t for t in swap["transactions"] if t["type"] == "input"]) == count
+
+
+async def refunded(outside: Outside, swap_id: str) -> Mapping[str, Any]:
+    """Wait until a swap shows a final refund."""
+
+    async def found() -> Mapping[str, Any] | None:
+        swap: Mapping[str, Any] = (await outside.partner().read(swap_id))["swap"]
+        refunds = [t for t in swap["transactions"] if t["type"] == "refund"]
+        return swap if refunds and refunds[-1]["status"] == "completed" else None
+
+    swap = await until(found, what=f"a refund of {swap_id}", within=30)
+    return dict(swap)
+
+
+async def is_swept(stack: Stack, outside: Outside, route: Route, done: Finished) -> None:
+    """Wait until nothing is left at a swap's address, on the chain and in the ledger."""
+    address = done.prepared["deposit_actions"][0]["to_address"]
+    query = (
+        "SELECT coalesce(sum(balance), 0) FROM settler.account"
+        " WHERE kind = 'custody' AND holder = 'deposit_address' AND address = %s"
+    )
+
+    async def is_empty() -> bool:
+        async with await psycopg.AsyncConnection.connect(stack.auditor_url) as connection:
+            [held] = await (await connection.execute(query, [address])).fetchone() or (None,)
+        there = await outside.balance(route.source_network, route.source_token, address)
+        return (held, there) == (0, 0)
+
+    await until(is_empty, what=f"{address} is swept", within=30)
+
+
+async def addresses_taken_up(stack: Stack) -> bool:
+    query = "SELECT count(*) FROM chain_watcher.deposit_target WHERE position IS NULL"
+
+    async def taken_up() -> bool:
+        async with await psycopg.AsyncConnection.connect(stack.auditor_url) as connection:
+            row = await (await connection.execute(query)).fetchone()
+        return row == (0,)
+
+    return bool(await until(taken_up, what="the addresses are followed", within=20))
+
+
+async def through_a_wallet(user: User, action: Mapping[str, Any]) -> None:
+    """Let a wallet that is a contract send a coin."""
+    artifact = json.loads((ROOT / "evm/artifacts/DevWallet.json").read_text())
+    wallet = (await user.create(HexStr(artifact["bytecode"])))["contractAddress"]
+    value = int(action["amount_in_base_units"])
+    packed = bytes.fromhex(action["to_address"][2:]) + value.to_bytes(32) + bytes(32)
+    call: TxParams = {
+        "to": to_checksum_address(str(wallet)),
+        "value": value,  # type: ignore[typeddict-item]
+        "data": call_data("execute(bytes)", packed),
+        "gas": 400_000,
+    }
+    [sent] = await user.send(call)
+    await user.receipt(sent)
