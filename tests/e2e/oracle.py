@@ -124,7 +124,7 @@ async def _read(network: Mapping[str, Any], seen: Seen, with_address: Sequence[i
             _take(network["name"], treasury, log, seen)
         await _take_memos(chain, network["name"], treasury, logs, seen)
         if with_address:
-            await _take_addresses(chain, network, with_address, logs, head, seen)
+            await _take_addresses(chain, network, with_address, logs=logs, head=head, seen=seen)
         native = network["name"], NATIVE
         seen.balances[native] = await chain.eth.get_balance(treasury, head)
         for token in tokens:
@@ -161,6 +161,7 @@ async def _take_addresses(
     chain: AsyncWeb3[AsyncHTTPProvider],
     network: Mapping[str, Any],
     numbers: Sequence[int],
+    *,
     logs: Sequence[LogReceipt],
     head: int,
     seen: Seen,

@@ -63,6 +63,7 @@ class Harness:
         service: Service,
         parts: Parts,
         quoter: FakePricing,
+        *,
         chains: FakeChains,
         factories: FakeDepositAddresses,
     ) -> None:
@@ -172,8 +173,8 @@ def start(database_url: str, redis_url: str, catalogue_file: Path, **api: Any) -
         settings.api,
         catalogue,
         quoter,
-        chains,
+        chains=chains,
         allowances=chains,
         deposit_addresses=addresses,
     )
-    return Harness(service, building.parts(), quoter, chains, addresses)
+    return Harness(service, building.parts(), quoter, chains=chains, factories=addresses)

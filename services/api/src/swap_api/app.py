@@ -120,15 +120,16 @@ async def build(service: Service) -> None:
     allowances = EvmAllowances(catalogue, service.settings.node_urls(), session)
     addresses = CheckedDepositAddresses(catalogue, service.settings.node_urls(), session)
     service.on_start(addresses.verify_all)
-    parts = Building(
+    building = Building(
         service,
         group,
         catalogue,
         pricing,
-        chains,
+        chains=chains,
         allowances=allowances,
         deposit_addresses=addresses,
-    ).parts()
+    )
+    parts = building.parts()
     swaps.subscribe(
         service.subscriptions, store_swaps=parts.store_swaps, parking=service.parking("api")
     )
@@ -155,8 +156,8 @@ class Building:
         group: ApiGroup,
         catalogue: Catalogue,
         pricing: Pricing,
-        chains: GaslessChains,
         *,
+        chains: GaslessChains,
         allowances: TokenAllowances,
         deposit_addresses: DepositAddresses,
     ) -> None:
