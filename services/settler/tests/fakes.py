@@ -17,7 +17,7 @@ from swap_settler.domain.accounts import Account, AccountKind, Holder, LedgerTra
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.inventory import AssetKey, Inventory, after, assets_moved
 from swap_settler.domain.swap import Deposit, Intent, IntentState, Leg, Swap
-from swap_settler.domain.sweeps import SweptFact
+from swap_settler.domain.sweeps import SweptFact, Unbooked
 from swap_settler.domain.withdrawals import Withdrawal
 from swap_settler.ports import DueRefund, DueRequote, PaymentKey, Place
 
@@ -161,6 +161,9 @@ class FakeUnitOfWork:
 
     async def has_unbooked(self) -> bool:
         return bool(await self.lock_unbooked_withdrawals(limit=1))
+
+    async def take_over_swept(self, places: Collection[Place]) -> Sequence[Unbooked]:
+        return ()
 
     async def postpone_refunds(self, ids: Sequence[int], *, pause: timedelta) -> None:
         self.postponed += ids

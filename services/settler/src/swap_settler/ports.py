@@ -106,7 +106,17 @@ class Work(Protocol):
         """Load the final sweeps that the ledger does not have; those somebody holds are left."""
         ...
 
-    async def mark_swept_booked(self, ids: Sequence[UUID]) -> None: ...
+    async def strangers(self, *, limit: int) -> frozenset[Place]:
+        """Return from where final sweeps came that are not booked, and that no swap has."""
+        ...
+
+    async def take_over_swept(self, places: Collection[Place]) -> Sequence[Unbooked]:
+        """Return what was booked as nobody's from these addresses; it is to be booked again."""
+        ...
+
+    async def mark_swept_booked(self, booked: Mapping[UUID, bool]) -> None:
+        """Keep that sweeps are booked, and whether as nobody's."""
+        ...
 
     async def confirm_sweeps(self) -> None:
         """Mark our sweeps confirmed that are final, and whose bookings are made."""

@@ -236,6 +236,29 @@ class TestASweep:
 
         assert await world.rows(SWEEPS) == [("mined", 0)]
 
+    async def test_of_an_address_that_no_swap_has_is_kept_for_its_owner(self, world: World) -> None:
+        await world.settle(a_sweep(1, transaction_hash="0x" + "ee" * 32))
+        await world.book_sweeps()
+
+        assert await custody(world) == {("treasury", world_treasury(world)): REQUESTED}
+        [kept] = await world.rows("SELECT -balance AS units FROM account WHERE kind = 'suspense'")
+        assert int(kept.units) == REQUESTED
+
+    async def test_that_is_final_before_its_swap_is_known_is_the_swaps(self, world: World) -> None:
+        await world.settle(a_sweep(1, transaction_hash="0x" + "ee" * 32))
+        await world.book_sweeps()
+
+        await world.addressed(1)
+        await world.book_sweeps()
+        assert await custody(world) == {}
+        await world.arrives(1)
+        await world.book_sweeps()
+
+        assert await world.rows(STATUSES) == [("ls_transfer_pending",)]
+        assert await custody(world) == {("treasury", world_treasury(world)): REQUESTED}
+        suspense = "SELECT balance FROM account WHERE kind = 'suspense' AND balance <> 0"
+        assert await world.rows(suspense) == []
+
     async def test_that_is_final_before_its_deposit_is_credited_waits_for_the_credit(
         self, world: World
     ) -> None:

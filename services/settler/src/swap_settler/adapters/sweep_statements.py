@@ -59,11 +59,30 @@ SELECT id, swept.network, swept.token, from_address, base_units, block_number,
     coalesce((SELECT balance FROM account WHERE kind = 'custody'
         AND (account.network, account.token, account.address)
             = (swept.network, swept.token, swept.from_address)
-        AND swap_id IS NULL AND deposit_id IS NULL), 0) AS booked
+        AND swap_id IS NULL AND deposit_id IS NULL), 0) AS booked,
+    EXISTS (SELECT FROM deposit_address AS here
+        WHERE (here.network, here.address) = (swept.network, swept.from_address)) AS is_assigned
 FROM swept WHERE state = 'confirmed' AND NOT is_booked
 ORDER BY swept.network, block_number, id LIMIT :limit FOR UPDATE OF swept SKIP LOCKED
 """)
-MARK_BOOKED: Final = sql("UPDATE swept SET is_booked = true WHERE id = ANY(CAST(:ids AS uuid[]))")
+STRANGERS: Final = sql("""
+SELECT DISTINCT network, from_address FROM swept
+WHERE state = 'confirmed' AND NOT is_booked AND NOT EXISTS (SELECT FROM deposit_address AS here
+    WHERE (here.network, here.address) = (swept.network, swept.from_address))
+LIMIT :limit
+""")
+MARK_BOOKED: Final = sql("""
+UPDATE swept SET is_booked = true, is_nobodys = new.is_nobodys
+FROM unnest(CAST(:id AS uuid[]), CAST(:is_nobodys AS boolean[])) AS new(id, is_nobodys)
+WHERE swept.id = new.id
+""")
+# A swap has the address now: what was nobody's is booked as swept once it is credited.
+TAKE_OVER: Final = sql("""
+UPDATE swept SET is_booked = false, is_nobodys = false
+FROM unnest(CAST(:networks AS text[]), CAST(:addresses AS text[])) AS now(network, address)
+WHERE swept.is_nobodys AND (swept.network, swept.from_address) = (now.network, now.address)
+RETURNING id, swept.network, token, from_address, base_units, block_number
+""")
 # Confirmed once the ledger has everything up to its block: what it swept is booked.
 CONFIRM_SWEEPS: Final = sql("""
 UPDATE intent SET state = 'confirmed', confirmed_at = now()

@@ -33,6 +33,7 @@ class SweptRow(Table, table=True):
     block_number: int = _bigint()
     block_hash: str = _text()
     block_time: datetime = _at()
+    is_nobodys: bool = _bool()
 
 
 class SweepDueRow(Table, table=True):

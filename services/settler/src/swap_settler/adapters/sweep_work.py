@@ -67,12 +67,38 @@ class SweepWork:
                 int(row.base_units),
                 row.block_number,
                 int(row.booked),
+                is_assigned=row.is_assigned,
             )
             for row in rows
         ]
 
-    async def mark_swept_booked(self, ids: Sequence[UUID]) -> None:
-        await self._connection.execute(statements.MARK_BOOKED, {"ids": list(ids)})
+    async def strangers(self, *, limit: int) -> frozenset[Place]:
+        rows = await self._connection.execute(statements.STRANGERS, {"limit": limit})
+        return frozenset((row.network, row.from_address) for row in rows)
+
+    async def take_over_swept(self, places: Collection[Place]) -> Sequence[Unbooked]:
+        if not places:
+            return ()
+        asked = sorted(places)
+        values = {"networks": [n for n, _ in asked], "addresses": [a for _, a in asked]}
+        rows = await self._connection.execute(statements.TAKE_OVER, values)
+        return [
+            Unbooked(
+                row.id,
+                row.network,
+                row.token,
+                row.from_address,
+                int(row.base_units),
+                row.block_number,
+                0,
+                is_assigned=True,
+            )
+            for row in rows
+        ]
+
+    async def mark_swept_booked(self, booked: Mapping[UUID, bool]) -> None:
+        rows = [{"id": id, "is_nobodys": is_nobodys} for id, is_nobodys in booked.items()]
+        await self._connection.execute(statements.MARK_BOOKED, columns(rows))
 
     async def confirm_sweeps(self) -> None:
         await self._connection.execute(statements.CONFIRM_SWEEPS, {})

@@ -7,7 +7,7 @@ with the quote, or is with a refund.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import NAMESPACE_URL, UUID, uuid5
@@ -78,6 +78,16 @@ class Unbooked:
     base_units: int
     block_number: int
     booked_base_units: int
+    is_assigned: bool  # the address is a swap's
+
+    @property
+    def place(self) -> tuple[str, str]:
+        return self.network, self.from_address
+
+
+def address_key(place: tuple[str, str]) -> str:
+    """Return what is locked by who assigns an address, and who books a sweep of a stranger."""
+    return f"address/{place[0]}/{place[1]}"
 
 
 def order(due: DueSweep, *, treasury: str, at: datetime) -> Intent:
@@ -101,25 +111,49 @@ def order(due: DueSweep, *, treasury: str, at: datetime) -> Intent:
 
 
 def bookable(
-    final: Sequence[Unbooked], *, treasuries: dict[str, str]
-) -> tuple[tuple[UUID, ...], tuple[LedgerTransaction, ...]]:
-    """Return which final sweeps can be booked now, with their bookings.
+    final: Sequence[Unbooked],
+    *,
+    treasuries: Mapping[str, str],
+    strangers: Collection[tuple[str, str]] = (),
+) -> tuple[dict[UUID, bool], tuple[LedgerTransaction, ...]]:
+    """Return which final sweeps can be booked now, whether as nobody's, and their bookings.
 
     One that took what is not credited yet waits for the credit: both are final, in either order.
+
+    :param strangers: addresses that no swap has, and none gets while the transaction lasts.
     """
     left: Counter[tuple[str, str, str]] = Counter()
     for swept in final:
         left[swept.network, swept.from_address, swept.token] = swept.booked_base_units
-    ids: list[UUID] = []
+    booked: dict[UUID, bool] = {}
     entries: list[LedgerTransaction] = []
     for swept in final:
-        place = swept.network, swept.from_address, swept.token
-        if swept.base_units > left[place]:
-            continue
-        left[place] -= swept.base_units
-        ids.append(swept.id)
-        entries.append(booking(swept, treasuries[swept.network]))
-    return tuple(ids), tuple(entries)
+        account = swept.network, swept.from_address, swept.token
+        treasury = treasuries[swept.network]
+        if swept.is_assigned and swept.base_units <= left[account]:
+            left[account] -= swept.base_units
+            booked[swept.id] = False
+            entries.append(booking(swept, treasury))
+        elif not swept.is_assigned and swept.place in strangers:
+            booked[swept.id] = True
+            entries.append(strangers_booking(swept, treasury))
+    return booked, tuple(entries)
+
+
+def strangers_booking(
+    swept: Unbooked, treasury: str, *, is_reversed: bool = False
+) -> LedgerTransaction:
+    """Somebody had what was at an address of nobody's sent to us: kept until its owner is known."""
+    custody = Account(
+        AccountKind.CUSTODY, swept.network, swept.token, holder=Holder.TREASURY, address=treasury
+    )
+    suspense = Account(AccountKind.SUSPENSE, swept.network, swept.token, deposit_id=swept.id)
+    units = -swept.base_units if is_reversed else swept.base_units
+    kind = "swept_for_a_swap" if is_reversed else "swept_for_nobody"
+    postings = (Posting(custody, units), Posting(suspense, -units))
+    return LedgerTransaction(
+        kind, f"{kind}/{swept.id}", None, swept.network, swept.block_number, postings
+    )
 
 
 def booking(swept: Unbooked, treasury: str) -> LedgerTransaction:

@@ -14,3 +14,7 @@ class DepositTarget:
     address: str
     sequence_number: int
     since: datetime
+
+    @property
+    def place(self) -> tuple[str, str]:
+        return self.network, self.address

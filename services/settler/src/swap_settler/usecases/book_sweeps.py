@@ -6,12 +6,15 @@ from collections.abc import Mapping
 
 from swap_runtime.crashpoint import crashpoint
 from swap_settler.domain.changes import Changes
-from swap_settler.domain.sweeps import bookable
+from swap_settler.domain.sweeps import address_key, bookable
 from swap_settler.ports import DueSweeps, UnitOfWork
 
 
 class BookSweeps:
-    """Book final sweeps, and confirm ours once their bookings are made."""
+    """Book final sweeps, and confirm ours once their bookings are made.
+
+    What came from an address that no swap has is nobody's, until a swap has it.
+    """
 
     def __init__(
         self,
@@ -31,11 +34,13 @@ class BookSweeps:
         if not await self._sweeps.has_unbooked():
             return False
         async with self._unit_of_work() as work:
+            strangers = await work.strangers(limit=self._limit)
+            await work.lock_keys({address_key(place) for place in strangers})
             final = await work.lock_unbooked_sweeps(limit=self._limit)
-            ids, entries = bookable(final, treasuries=self._treasuries)
-            if ids:
+            booked, entries = bookable(final, treasuries=self._treasuries, strangers=strangers)
+            if booked:
                 await work.flush([Changes(ledger=entries)], ())
-                await work.mark_swept_booked(ids)
+                await work.mark_swept_booked(booked)
                 crashpoint("settler.before_book_sweep")
             await work.confirm_sweeps()
         return len(final) == self._limit

@@ -243,6 +243,12 @@ class Facts:
             base_units=int(body.base_units),
         )
 
+    def treasury_of(self, network: str) -> str:
+        """
+        :raises UnknownNetwork: when the catalogue does not name it.
+        """
+        return self._catalogue.network(network).contracts.treasury
+
     def treasury(self, network: str, token: str) -> str | None:
         """Return who holds a catalogue's token; None for any other."""
         entry = self._catalogue.network(network)

@@ -23,6 +23,7 @@ from swap_settler.domain.inventory import AssetKey
 from swap_settler.domain.relaying import submit
 from swap_settler.domain.requests import begin, set_refund_address
 from swap_settler.domain.swap import Deposit, match_key
+from swap_settler.domain.sweeps import Unbooked, address_key, strangers_booking
 from swap_settler.ports import UnitOfWork, Work
 from swap_settler.usecases.announcing import Announcer
 from swap_settler.usecases.facts import Facts, paid_id_of, to_swap
@@ -63,7 +64,8 @@ class RequestSwaps:
         now = self._clock()
         requested = [m.body for m in messages if isinstance(m.body, SwapRequested)]
         keys = {_key(body) for body in requested}
-        await work.lock_keys(keys)
+        targets = {target.place: target for b in requested if (target := self._facts.target(b))}
+        await work.lock_keys(keys.union(address_key(place) for place in targets))
         known = await work.lock_swaps_by_id({message.body.swap_id for message in messages})
         waiting = list((await work.unmatched_deposits((), keys)).values())
         paid = await work.lone_of([d.id for d in waiting if d.is_booked])
@@ -72,7 +74,10 @@ class RequestSwaps:
         booked = {deposit.match_key for deposit in waiting if deposit.is_booked}
         assets = _assets(body for body in requested if _key(body) in booked)
         reverts = await self._reverts(work, messages)
+        taken_over = await work.take_over_swept(targets)
         folding = Folding(known, await work.lock_inventory(assets))
+        if taken_over:
+            folding.add(_taken_over(taken_over, self._facts), trace_id="")
         for message in messages:
             if isinstance(message.body, AuthorizationSubmitted):
                 self._submit(folding, message.body, message.trace_id, reverts, now)
@@ -149,6 +154,16 @@ def _assigned(changes: Iterable[Changes], *, at: datetime) -> Sequence[Outgoing]
         )
         for target, trace_id in targets
     ]
+
+
+def _taken_over(swept: Sequence[Unbooked], facts: Facts) -> Changes:
+    """Return what it changes that what was nobody's came through the address of a new swap."""
+    return Changes(
+        ledger=tuple(
+            strangers_booking(one, facts.treasury_of(one.network), is_reversed=True)
+            for one in swept
+        )
+    )
 
 
 def _key(body: SwapRequested) -> str:

@@ -1,0 +1,17 @@
+"""Sweeps of addresses that no swap has: what they moved is nobody's yet."""
+
+from alembic import op
+
+revision = "0014"
+down_revision = "0013"
+branch_labels = None
+depends_on = None
+
+SWEPT = """
+ALTER TABLE swept ADD COLUMN is_nobodys boolean NOT NULL DEFAULT false;
+CREATE INDEX swept_nobodys ON swept (network, from_address) WHERE is_nobodys;
+"""
+
+
+def upgrade() -> None:
+    op.execute(SWEPT)
