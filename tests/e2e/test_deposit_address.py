@@ -238,7 +238,7 @@ class TestSweeps:
         prepared = await outside.partner().create(COIN, new_address(), **BY_ADDRESS)
         [action] = prepared["deposit_actions"]
         swap_id = prepared["swap"]["id"]
-        assert await addresses_taken_up(stack)
+        assert await is_followed(stack, action["to_address"])
 
         user = outside.user(COIN.source_network)
         async with chain.stopped():
@@ -290,15 +290,15 @@ async def is_swept(stack: Stack, outside: Outside, route: Route, done: Finished)
     await until(is_empty, what=f"{address} is swept", within=30)
 
 
-async def addresses_taken_up(stack: Stack) -> bool:
-    query = "SELECT count(*) FROM chain_watcher.deposit_target WHERE position IS NULL"
+async def is_followed(stack: Stack, address: str) -> bool:
+    query = "SELECT position IS NOT NULL FROM chain_watcher.deposit_target WHERE address = %s"
 
     async def taken_up() -> bool:
         async with await psycopg.AsyncConnection.connect(stack.auditor_url) as connection:
-            row = await (await connection.execute(query)).fetchone()
-        return row == (0,)
+            row = await (await connection.execute(query, (address,))).fetchone()
+        return row == (True,)
 
-    return bool(await until(taken_up, what="the addresses are followed", within=20))
+    return bool(await until(taken_up, what="the address is followed", within=20))
 
 
 async def through_a_wallet(user: User, action: Mapping[str, Any]) -> None:
