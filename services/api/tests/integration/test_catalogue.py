@@ -95,9 +95,16 @@ class TestDestinations:
     ) -> None:
         app = await api.an_app()
 
-        answer = await api.get(app, "/destinations", params={"has_deposit_address": "true"})
+        answers = [
+            await api.get(
+                app,
+                "/destinations",
+                params={"has_deposit_address": "true", "source_network": network},
+            )
+            for network in ("ETHEREUM_DEVNET", "BARE_DEVNET")
+        ]
 
-        assert shown(answer) == {}
+        assert [shown(answer) for answer in answers] == [{"BASE_DEVNET": {"USDC": "active"}}, {}]
 
 
 class TestSources:

@@ -164,7 +164,7 @@ class TestActions:
 
     def test_of_a_deposit_address_are_what_a_person_sends(self) -> None:
         swap = a_swap(method="deposit_address")
-        data = orjson.loads(rendering().steps(stored(rendering().swap(swap))))
+        data = orjson.loads(JsonApprovalRendering().steps(stored(rendering().swap(swap)), None))
 
         (step,) = data
         assert (step["type"], step["call_data"], step["gas_limit"]) == (
@@ -175,7 +175,7 @@ class TestActions:
         assert step["detail"].startswith(f"ethereum:{step['to_address']}@31337")
 
         paid = rendering().swap(a_swap(method="deposit_address", status="completed"))
-        (step,) = orjson.loads(rendering().steps(stored(paid)))
+        (step,) = orjson.loads(JsonApprovalRendering().steps(stored(paid), None))
         assert (step["type"], step["to_address"], step["detail"]) == ("manual_transfer", None, None)
 
     def test_without_an_amount_show_what_has_come(self) -> None:
