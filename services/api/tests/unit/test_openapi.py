@@ -70,6 +70,12 @@ class TestDocument:
         pushed = document["webhooks"]["swap.completed"]["post"]
         assert {one["name"] for one in pushed["parameters"]} >= {"webhook-id", "webhook-signature"}
 
+    def test_names_every_operation_by_itself(self, document: Any) -> None:
+        names = [o["operationId"] for one in document["paths"].values() for o in one.values()]
+
+        assert len(names) == len(set(names))
+        assert "swap_read" in names
+
     def test_describes_every_parameter_and_operation(self, document: Any) -> None:
         operations = [o for one in document["paths"].values() for o in one.values()]
 

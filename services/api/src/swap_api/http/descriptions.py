@@ -27,6 +27,8 @@ TAGS: Final[Mapping[str, str]] = {
     "destinations": "What a swap can end at.",
     "source_exchanges": "Exchanges to fund a swap from.",
     "exchange_withdrawal_networks": "Where exchanges withdraw to.",
+    "experimental": "Reads whose shape may change.",
+    "status": "How every network is.",
     "errors": "Every code that an error can have.",
     "health": "Whether the process answers.",
     "webhooks": "What is pushed to an app's endpoints.",

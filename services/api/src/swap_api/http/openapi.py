@@ -7,6 +7,7 @@ together. It is loaded when the document is first asked for.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import NoneType
 from typing import Any, Final, Generic, TypeVar, get_args
 
 import orjson
@@ -83,6 +84,12 @@ class ErrorEnvelope(BaseModel):
     error: ApiErrorModel
 
 
+class ErrorAlone(BaseModel):
+    """What is answered where there is nothing to tell but that it was heard."""
+
+    error: None
+
+
 class Envelope(BaseModel, Generic[Data]):
     """What every answer looks like."""
 
@@ -127,11 +134,11 @@ def _describe(app: Any, endpoint: Endpoint) -> None:
         endpoint.path,
         described,
         methods=[endpoint.method],
-        operation_id=endpoint.handler.__name__,
+        operation_id=_operation_id(endpoint),
         summary=endpoint.summary,
         tags=[endpoint.path.removeprefix(API).split("/")[1]],
         description=_prose(endpoint),
-        response_model=Envelope.__class_getitem__(endpoint.answers),
+        response_model=_envelope(endpoint),
         responses=_answers(endpoint),
         openapi_extra=_extra(endpoint),
     )
@@ -143,6 +150,12 @@ def _codes(endpoint: Endpoint) -> Mapping[int, Sequence[ErrorCode]]:
     for code in dict.fromkeys((*KEYED, *endpoint.refuses)):
         by_status.setdefault(ERRORS[code].http_status, []).append(code)
     return by_status
+
+
+def _envelope(endpoint: Endpoint) -> Any:
+    if endpoint.answers is NoneType:
+        return ErrorAlone
+    return Envelope.__class_getitem__(endpoint.answers)
 
 
 def _answers(endpoint: Endpoint) -> dict[int | str, dict[str, Any]]:
@@ -182,13 +195,20 @@ def _show_examples(document: dict[str, Any], endpoints: Endpoints) -> None:
     """Put an example to every answer. FastAPI would leave out every null in it."""
     for endpoint in endpoints.all:
         answers = document["paths"][endpoint.path][endpoint.method.lower()]["responses"]
-        data = example_of(endpoint.answers)
-        answers["200"]["content"][JSON]["example"] = {"data": data, "error": None}
+        has_data = endpoint.answers is not NoneType
+        data = {"data": example_of(endpoint.answers)} if has_data else {}
+        answers["200"]["content"][JSON]["example"] = {**data, "error": None}
         for status, codes in _codes(endpoint).items():
             answers[str(status)]["content"][JSON]["examples"] = _refusal_examples(codes)
     for name, operations in document["webhooks"].items():
         model = EndpointDisabledModel if name == NOTICE else WebhookPayloadModel
         operations["post"]["requestBody"]["content"][JSON]["example"] = example_of(model)
+
+
+def _operation_id(endpoint: Endpoint) -> str:
+    """Return the handler's name after its room's: `swap_read` of `SwapEndpoints.read`."""
+    room, _, name = endpoint.handler.__qualname__.rpartition(".")
+    return f"{room.removesuffix('Endpoints').lower()}_{name}"
 
 
 def _prose(endpoint: Endpoint) -> str:
