@@ -120,6 +120,7 @@ class Follower:
             "amount": journey.amount,
             "use_depository": journey.use_depository,
             "use_gasless": journey.use_gasless,
+            "use_deposit_address": journey.use_deposit_address,
             "source_address": user["address"],
             "refuel": journey.refuel,
         }

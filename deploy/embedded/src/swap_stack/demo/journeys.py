@@ -25,6 +25,7 @@ class Journey:
     amount: str
     use_depository: bool = True
     use_gasless: bool = False
+    use_deposit_address: bool = False
     refuel: bool = False
     ending: str = "completed"
     what_happens: str = ""
@@ -36,6 +37,7 @@ class Journey:
     def title(self) -> str:
         how = "through the Depository" if self.use_depository else "by a direct transfer"
         how = "by a signature" if self.use_gasless else how
+        how = "to an address of its own" if self.use_deposit_address else how
         what = f": {self.what_happens}" if self.what_happens else ""
         return (
             f"{self.amount} {self.source_token} on {self.source_network} "
@@ -64,7 +66,16 @@ COIN_TO_OTHER_COIN = Journey(
 BY_A_SIGNATURE = Journey(
     "BASE_DEVNET", "USDC", "POLYGON_DEVNET", "DAI", "120", use_depository=False, use_gasless=True
 )
-JOURNEYS = (NATIVE_TO_NATIVE, TOKEN_TO_TOKEN, COIN_TO_OTHER_COIN, BY_A_SIGNATURE)
+TO_AN_ADDRESS = Journey(
+    "BASE_DEVNET",
+    "ETH",
+    "ETHEREUM_DEVNET",
+    "USDC",
+    "0.3",
+    use_depository=False,
+    use_deposit_address=True,
+)
+JOURNEYS = (NATIVE_TO_NATIVE, TOKEN_TO_TOKEN, COIN_TO_OTHER_COIN, BY_A_SIGNATURE, TO_AN_ADDRESS)
 
 _ENDS = ("ETHEREUM_DEVNET", "ETH", "BASE_DEVNET", "ETH", "0.4")
 PARTIAL = Journey(*_ENDS, use_depository=False, what_happens="half of it comes", paid_percent=50)
