@@ -47,14 +47,20 @@ def dwelling(world: World) -> PostgresDwelling:
     return PostgresDwelling(world.engine, networks=[SOURCE, DESTINATION])
 
 
-async def give_up_waiting(world: World) -> bool:
-    return await GiveUpWaiting(
+def giving_up(world: World) -> GiveUpWaiting:
+    return GiveUpWaiting(
         world._settling,
         dwelling=dwelling(world),
         clock=world.clock,
         announcer=world.announcer,
         dwell=DWELL.payment,
-    )()
+    )
+
+
+async def give_up_waiting(world: World) -> bool:
+    rounds = giving_up(world)
+    await rounds()  # in which the lanes look first
+    return await rounds()
 
 
 async def stuck(world: World) -> list[tuple[UUID, Status]]:
@@ -103,6 +109,41 @@ class TestAPaymentThatWaits:
         await give_up_waiting(world)
         assert await world.rows(STATUSES) == [("failed", "destination_unavailable")]
         await change(world, "DELETE FROM payout_stop")
+
+    async def test_is_not_given_up_before_the_lanes_have_looked(self, world: World) -> None:
+        await world.confirmed_swaps(1)
+
+        assert await giving_up(world)() is False
+
+        assert await world.intent_states() == ["reserved"]
+
+    async def test_that_the_chain_has_paid_and_the_ledger_forgot_is_for_a_person(
+        self, world: World
+    ) -> None:
+        """A backup was restored: what was sent since is on chain, and nowhere here."""
+        await world.confirmed_swaps(1)
+        [row] = await world.rows("SELECT paid_id FROM intent")
+        world.chain.world.paid.add(int(row.paid_id))
+
+        await world.send_everything()
+        await give_up_waiting(world)
+
+        assert await world.intent_states() == ["reserved"]
+        assert await world.rows(STATUSES) == [("ls_transfer_pending", None)]
+        [signer] = await world.rows("SELECT halted_reason FROM signer")
+        assert signer.halted_reason.startswith("the chain has paid what the ledger has not")
+
+    async def test_of_a_signer_that_goes_on_again_has_all_its_time(self, world: World) -> None:
+        await world.confirmed_swaps(1)
+        await change(
+            world,
+            "UPDATE signer SET resumed_at = now() - interval '30 minutes', resumed_by = 'me',"
+            " resumed_reason = 'I looked'",
+        )
+
+        await give_up_waiting(world)
+
+        assert await world.rows(STATUSES) == [("ls_transfer_pending", None)]
 
     async def test_was_signed_meanwhile_and_is_left_to_its_lane(self, world: World) -> None:
         await world.confirmed_swaps(1)

@@ -35,6 +35,8 @@ WHERE status = 'user_transfer_pending' AND source_network = ANY(CAST(:networks A
     AND expires_at < now() - :deadline
 ORDER BY since, id LIMIT :limit
 """)
+# Not while a signer of its network is halted, nor until as long after as a payment may wait: a
+# chain that knows more than the ledger may have paid it, and only a person can tell.
 # Only of swaps that wait for it: what goes back on a leg of its own keeps no swap from its end.
 UNSENT: Final = sql(f"""
 SELECT swap.id AS swap_id, intent.id AS intent_id FROM swap
@@ -42,6 +44,8 @@ JOIN intent ON intent.swap_id = swap.id AND intent.deposit_id IS NULL
 WHERE status IN ('ls_transfer_pending', 'pending_refund') AND swap.created_at < now() - :dwell
     AND intent.kind IN ('output', 'refund') AND intent.state IN ('reserved', 'assigned')
     AND now() - intent.created_at - {_INTENTS_PAUSED} > :dwell
+    AND NOT EXISTS (SELECT FROM signer WHERE signer.network = intent.network
+        AND (signer.halted_reason IS NOT NULL OR signer.resumed_at > now() - :dwell))
 ORDER BY swap.id LIMIT :limit
 """)
 REPORT: Final = sql("""

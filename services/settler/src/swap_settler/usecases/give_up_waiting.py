@@ -13,8 +13,9 @@ from swap_settler.usecases.folding import Folding
 class GiveUpWaiting:
     """Give up the payments that wait too long for somebody to sign them.
 
-    Where a destination makes no blocks, or its signer stands still, the money goes back; where the
-    source does, it is claimable. What was signed is left to its lane.
+    Where a destination makes no blocks the money goes back; where the source makes none, it is
+    claimable. What was signed is left to its lane, and what a halted signer should have signed to
+    the person who looks at it: the chain may have paid what a restored ledger does not remember.
     """
 
     def __init__(
@@ -33,9 +34,17 @@ class GiveUpWaiting:
         self._announcer = announcer
         self._dwell = dwell
         self._limit = limit
+        self._is_first_round = True
 
     async def __call__(self) -> bool:
-        """Do one batch and return whether there may be more."""
+        """Do one batch and return whether there may be more.
+
+        The first round does nothing: meanwhile the lanes compare the ledger with their chains, and
+        halt where it was restored.
+        """
+        if self._is_first_round:
+            self._is_first_round = False
+            return False
         waiting = await self._dwelling.unsent(self._dwell, limit=self._limit)
         if not waiting:
             return False

@@ -23,13 +23,14 @@ from swap_settler.usecases.give_up_payouts import GiveUpPayouts
 from swap_settler.usecases.lane_calls import LaneCalls
 from swap_settler.usecases.mark_sent import MarkSent
 
+ALREADY_PAID: Final = selector("AlreadyPaid(uint256)")
 # The Treasury says "not now": the payment waits and nothing is held against it.
 NOT_NOW: Final = {
     selector("OutflowLimitExceeded(address,uint256,uint256)"): "outflow limit reached",
     selector("EnforcedPause()"): "treasury paused",
     selector("NotOperator(address)"): "signer is no operator",
     # The chain knows a payment that the ledger does not: for a person, never paid again.
-    selector("AlreadyPaid(uint256)"): "intent already paid on chain",
+    ALREADY_PAID: "intent already paid on chain",
 }
 QUEUE_PAUSE: Final = timedelta(seconds=5)
 REFUSAL_BYTES_MAX: Final = 4 + 4 * 32  # the longest error of the Treasury
@@ -160,6 +161,11 @@ class SendPayouts:
             observe.payment_queued(payment.swap_id, self._chain.network, reason)
         if queued:
             await self._store.queue([p.intent_id for p, _ in queued], pause=QUEUE_PAUSE)
+        unknown = [p for p, a in refused if a.data[:4] == ALREADY_PAID]
+        if unknown:
+            # A ledger that lost one payment may have lost others.
+            ids = ", ".join(str(payment.intent_id) for payment in unknown)
+            await self._store.halt(f"the chain has paid what the ledger has not: intent {ids}")
         for payment, reason in failed:
             observe.payment_refused(payment.swap_id, self._chain.network, reason)
         relays = {p: words for p, words in failed if p.is_relay}
