@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
@@ -16,18 +18,26 @@ from services.settler.tests.factories import (
 from services.settler.tests.integration.lanes import HASH, sign
 from services.settler.tests.settlers import Settler
 from swap_runtime.database import Engine
+from swap_settler.adapters.dwelling import PostgresDwelling
 from swap_settler.adapters.records import PostgresRecords
 from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
+from swap_settler.domain.dwelling import Dwell
 from swap_settler.http.admin import Admin
 from swap_settler.usecases.inspect_swaps import InspectSwaps
 from swap_settler.usecases.list_claimable import ListClaimable
+from swap_settler.usecases.list_stuck import ListStuck
 
 pytestmark = pytest.mark.connected
 
 
 def client(engine: Engine) -> TestClient[web.Request, web.Application]:
     records = PostgresRecords(engine)
-    admin = Admin(inspect_swaps=InspectSwaps(records), list_claimable=ListClaimable(records))
+    dwell = Dwell(payment=timedelta(hours=2), requote=timedelta(minutes=10))
+    admin = Admin(
+        inspect_swaps=InspectSwaps(records),
+        list_claimable=ListClaimable(records),
+        list_stuck=ListStuck(PostgresDwelling(engine, networks=[]), dwell),
+    )
     app = web.Application()
     app.add_routes(
         [web.get("/admin/swaps/{id}", admin.swap), web.get("/admin/claimable", admin.claimable)]
