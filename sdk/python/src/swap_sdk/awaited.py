@@ -20,20 +20,30 @@ from swap_sdk.calls import (
     TIMEOUT_SECONDS,
     Amount,
     Call,
+    DestinationOptions,
     ListOptions,
     PriceOptions,
     Route,
+    SourceOptions,
     SwapOptions,
     Value,
 )
 from swap_sdk.errors import SwapError, as_failure
 from swap_sdk.models import (
+    Authorization,
     DepositActionItem,
+    DetailedQuote,
+    ErrorFacts,
+    LedgerTransaction,
     Limits,
     NetworkWithTokens,
     PreparedSwap,
     Quoted,
+    ReachableNetwork,
+    Status,
+    SwapEvent,
     SwapStatus,
+    TransactionStatus,
 )
 from swap_sdk.retries import Retries
 
@@ -158,6 +168,61 @@ class AsyncClient:
     async def set_refund_address(self, swap_id: str, refund_address: str) -> PreparedSwap:
         """Say where the money may go back to, while nobody has."""
         return await self._ask(calls.set_refund_address(swap_id, refund_address))
+
+    async def detailed_quote(
+        self,
+        *,
+        amount: Amount | None = None,
+        options: PriceOptions | None = None,
+        **route: Unpack[Route],
+    ) -> list[DetailedQuote]:
+        """Return what a route costs between which amounts."""
+        return await self._ask(calls.price("detailed_quote", route, amount, _told(options)))
+
+    async def sources(self, **options: Unpack[SourceOptions]) -> list[ReachableNetwork]:
+        """Return what a swap can start from."""
+        return await self._ask(calls.reachable("sources", _told(options)))
+
+    async def destinations(self, **options: Unpack[DestinationOptions]) -> list[ReachableNetwork]:
+        """Return what a swap can end at."""
+        return await self._ask(calls.reachable("destinations", _told(options)))
+
+    async def next_action(self, swap_id: str, *, source_address: str | None = None) -> PreparedSwap:
+        """Read a swap with the one thing to do now (experimental)."""
+        return await self._ask(calls.next_action(swap_id, source_address=source_address))
+
+    async def authorize(
+        self, swap_id: str, *, signature: str, signer_address: str
+    ) -> Authorization:
+        """Hand in what the user signed."""
+        return await self._ask(calls.authorize(swap_id, signature, signer_address))
+
+    async def authorization(self, swap_id: str) -> Authorization:
+        """Return how far the signed deposit is."""
+        return await self._ask(calls.authorization(swap_id))
+
+    async def speed_up_deposit(self, swap_id: str, transaction_id: str) -> None:
+        """Say which transaction pays, so that it is looked for now."""
+        return await self._ask(calls.speed_up_deposit(swap_id, transaction_id))
+
+    async def events(self, swap_id: str) -> list[SwapEvent]:
+        """Return what happened to a swap, in its order."""
+        return await self._ask(calls.events(swap_id))
+
+    async def ledger(self, swap_id: str) -> list[LedgerTransaction]:
+        """Return what was booked for a swap."""
+        return await self._ask(calls.ledger(swap_id))
+
+    async def transaction_status(self, network: str, transaction_id: str) -> TransactionStatus:
+        return await self._ask(calls.transaction_status(network, transaction_id))
+
+    async def status(self) -> Status:
+        """Return how every network is."""
+        return await self._ask(calls.status())
+
+    async def errors(self) -> list[ErrorFacts]:
+        """Return every error code that there is."""
+        return await self._ask(calls.errors())
 
     async def health(self) -> Mapping[str, str]:
         return await self._ask(calls.health())

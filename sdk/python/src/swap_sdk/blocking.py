@@ -19,20 +19,30 @@ from swap_sdk.calls import (
     TIMEOUT_SECONDS,
     Amount,
     Call,
+    DestinationOptions,
     ListOptions,
     PriceOptions,
     Route,
+    SourceOptions,
     SwapOptions,
     Value,
 )
 from swap_sdk.errors import SwapError, as_failure
 from swap_sdk.models import (
+    Authorization,
     DepositActionItem,
+    DetailedQuote,
+    ErrorFacts,
+    LedgerTransaction,
     Limits,
     NetworkWithTokens,
     PreparedSwap,
     Quoted,
+    ReachableNetwork,
+    Status,
+    SwapEvent,
     SwapStatus,
+    TransactionStatus,
 )
 from swap_sdk.retries import Retries
 
@@ -157,6 +167,59 @@ class Client:
     def set_refund_address(self, swap_id: str, refund_address: str) -> PreparedSwap:
         """Say where the money may go back to, while nobody has."""
         return self._ask(calls.set_refund_address(swap_id, refund_address))
+
+    def detailed_quote(
+        self,
+        *,
+        amount: Amount | None = None,
+        options: PriceOptions | None = None,
+        **route: Unpack[Route],
+    ) -> list[DetailedQuote]:
+        """Return what a route costs between which amounts."""
+        return self._ask(calls.price("detailed_quote", route, amount, _told(options)))
+
+    def sources(self, **options: Unpack[SourceOptions]) -> list[ReachableNetwork]:
+        """Return what a swap can start from."""
+        return self._ask(calls.reachable("sources", _told(options)))
+
+    def destinations(self, **options: Unpack[DestinationOptions]) -> list[ReachableNetwork]:
+        """Return what a swap can end at."""
+        return self._ask(calls.reachable("destinations", _told(options)))
+
+    def next_action(self, swap_id: str, *, source_address: str | None = None) -> PreparedSwap:
+        """Read a swap with the one thing to do now (experimental)."""
+        return self._ask(calls.next_action(swap_id, source_address=source_address))
+
+    def authorize(self, swap_id: str, *, signature: str, signer_address: str) -> Authorization:
+        """Hand in what the user signed."""
+        return self._ask(calls.authorize(swap_id, signature, signer_address))
+
+    def authorization(self, swap_id: str) -> Authorization:
+        """Return how far the signed deposit is."""
+        return self._ask(calls.authorization(swap_id))
+
+    def speed_up_deposit(self, swap_id: str, transaction_id: str) -> None:
+        """Say which transaction pays, so that it is looked for now."""
+        return self._ask(calls.speed_up_deposit(swap_id, transaction_id))
+
+    def events(self, swap_id: str) -> list[SwapEvent]:
+        """Return what happened to a swap, in its order."""
+        return self._ask(calls.events(swap_id))
+
+    def ledger(self, swap_id: str) -> list[LedgerTransaction]:
+        """Return what was booked for a swap."""
+        return self._ask(calls.ledger(swap_id))
+
+    def transaction_status(self, network: str, transaction_id: str) -> TransactionStatus:
+        return self._ask(calls.transaction_status(network, transaction_id))
+
+    def status(self) -> Status:
+        """Return how every network is."""
+        return self._ask(calls.status())
+
+    def errors(self) -> list[ErrorFacts]:
+        """Return every error code that there is."""
+        return self._ask(calls.errors())
 
     def health(self) -> Mapping[str, str]:
         return self._ask(calls.health())

@@ -14,12 +14,19 @@ import httpx
 
 from swap_sdk.errors import error_of
 from swap_sdk.models import (
+    Authorization,
     DepositActionItem,
+    ErrorFacts,
+    LedgerTransaction,
     Limits,
     NetworkWithTokens,
     PreparedSwap,
     Quoted,
+    ReachableNetwork,
+    Status,
+    SwapEvent,
     SwapStatus,
+    TransactionStatus,
 )
 
 API: Final = "/api/v2"
@@ -62,6 +69,25 @@ class SwapOptions(TypedDict, total=False):
     use_deposit_address: bool
     use_new_deposit_address: bool
     use_gasless: bool
+
+
+class ReachOptions(TypedDict, total=False):
+    network_types: str  # comma-joined
+    include_unavailable: bool
+    include_unmatched: bool
+    include_swaps: bool
+    has_deposit_address: bool
+    include_swaps_via_deposit_address: bool
+
+
+class SourceOptions(ReachOptions, total=False):
+    destination_network: str
+    destination_token: str
+
+
+class DestinationOptions(ReachOptions, total=False):
+    source_network: str
+    source_token: str
 
 
 class ListOptions(TypedDict, total=False):
@@ -177,17 +203,65 @@ def swaps(
 
 
 def deposit_actions(swap_id: str, *, source_address: str | None) -> Call[list[DepositActionItem]]:
-    path = f"{API}/swaps/{quoted(swap_id, safe='')}/deposit_actions"
+    path = _of(swap_id, "deposit_actions")
     return Call("GET", path, _query({"source_address": source_address}))
 
 
+def reachable(side: str, options: Mapping[str, Value | None]) -> Call[list[ReachableNetwork]]:
+    return Call("GET", f"{API}/{side}", _query(options))
+
+
+def next_action(swap_id: str, *, source_address: str | None) -> Call[PreparedSwap]:
+    path = f"{API}/experimental/swaps/{quoted(swap_id, safe='')}"
+    return Call("GET", path, _query({"source_address": source_address}))
+
+
+def authorize(swap_id: str, signature: str, signer_address: str) -> Call[Authorization]:
+    body = {"signature": signature, "signer_address": signer_address}
+    return Call("POST", _of(swap_id, "authorize"), body=body)
+
+
+def authorization(swap_id: str) -> Call[Authorization]:
+    return Call("GET", _of(swap_id, "authorize"))
+
+
+def speed_up_deposit(swap_id: str, transaction_id: str) -> Call[None]:
+    path = _of(swap_id, "deposit_speedup")
+    return Call("POST", path, body={"transaction_id": transaction_id})
+
+
+def events(swap_id: str) -> Call[list[SwapEvent]]:
+    return Call("GET", _of(swap_id, "events"))
+
+
+def ledger(swap_id: str) -> Call[list[LedgerTransaction]]:
+    return Call("GET", _of(swap_id, "ledger"))
+
+
+def transaction_status(network: str, transaction_id: str) -> Call[TransactionStatus]:
+    query = {"network": network, "transaction_id": transaction_id}
+    return Call("GET", f"{API}/transaction_status", _query(query))
+
+
+def status() -> Call[Status]:
+    return Call("GET", f"{API}/status")
+
+
+def errors() -> Call[list[ErrorFacts]]:
+    return Call("GET", f"{API}/errors")
+
+
 def set_refund_address(swap_id: str, refund_address: str) -> Call[PreparedSwap]:
-    path = f"{API}/swaps/{quoted(swap_id, safe='')}/refund_address"
+    path = _of(swap_id, "refund_address")
     return Call("POST", path, body={"refund_address": refund_address})
 
 
 def health() -> Call[Mapping[str, str]]:
     return Call("GET", f"{API}/health")
+
+
+def _of(swap_id: str, what: str) -> str:
+    return f"{API}/swaps/{quoted(swap_id, safe='')}/{what}"
 
 
 def _ends(route: Route) -> dict[str, str]:

@@ -71,6 +71,26 @@ class TestPythonClient:
         assert given["swap"]["id"] == swap_id
         assert health == {"status": "ok"}
 
+    async def test_asks_everything_else_too(self, api: Harness, url: str) -> None:
+        app, body = await api.an_app(), a_body(use_depository=True)
+        swap_id = (await api.create(app, body)).json()["data"]["swap"]["id"]
+
+        async with AsyncClient(url, app.key) as swaps:
+            sources = await swaps.sources(destination_network=body["destination_network"])
+            destinations = await swaps.destinations(source_network=body["source_network"])
+            view = await swaps.next_action(swap_id)
+            codes = {one["code"] for one in await swaps.errors()}
+            await swaps.speed_up_deposit(swap_id, "0x" + "5f" * 32)
+            with pytest.raises(ApiError, match="authoriz"):
+                await swaps.authorize(
+                    swap_id, signature="0x00", signer_address=body["destination_address"]
+                )
+
+        assert body["source_network"] in {network["name"] for network in sources}
+        assert body["destination_network"] in {network["name"] for network in destinations}
+        assert view["next_action"] is not None
+        assert "NOT_FOUND" in codes
+
     async def test_says_what_is_wrong_with_which_parameter(self, api: Harness, url: str) -> None:
         async with AsyncClient(url, (await api.an_app()).key) as swaps:
             with pytest.raises(ApiError) as caught:
