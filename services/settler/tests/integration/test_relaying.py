@@ -275,6 +275,21 @@ class TestWhatIsRefused:
         assert await world.rows("SELECT 1 FROM nonce_slot") == []
         assert await world.intent_states() == ["dead"]
 
+    async def test_a_permit_whose_nonce_is_old_is_over_and_another_may_come(
+        self, world: World
+    ) -> None:
+        """Another swap's permit of the same signer was used first."""
+        await submit(world, a_signature())
+        world.chain.world.outdated.add(USER)
+        await world.send_everything()
+        assert await authorizations(world) == [(1, "Expired")]
+
+        world.chain.world.outdated.clear()
+        await world.requesting()([a_signature(submission=2)])
+        await world.send_everything()
+
+        assert await authorizations(world) == [(1, "Expired"), (2, "Published")]
+
     async def test_a_signer_without_the_money_is_told_so_and_nothing_is_sent(
         self, world: World
     ) -> None:

@@ -16,6 +16,7 @@ ALREADY_PAID: Final = codec.selector("AlreadyPaid(uint256)")
 PAYMENT_FAILED: Final = codec.selector("PaymentFailed(uint256,address,address,uint256)")
 NOT_WHITELISTED: Final = codec.selector("NotWhitelisted()")
 ZERO_AMOUNT: Final = codec.selector("ZeroAmount()")
+PERMIT_NOT_USED: Final = codec.selector("PermitNotUsed(address,address,uint256)")
 ENFORCED_PAUSE: Final = codec.selector("EnforcedPause()")
 WITHDRAW: Final = codec.selector("withdraw(address,address,uint256)")
 EXECUTE: Final = codec.selector("execute(bytes)")
@@ -73,6 +74,7 @@ class World:
     refusing: set[str] = field(default_factory=set)  # recipients that revert
     relayed: set[bytes] = field(default_factory=set)  # what the Paymaster deposited for
     disowned: set[str] = field(default_factory=set)  # signers whose signatures no token takes
+    outdated: set[str] = field(default_factory=set)  # signers whose permits have an old nonce
     is_paused: bool = False
 
     def copy(self) -> World:
@@ -86,6 +88,7 @@ class World:
             refusing=set(self.refusing),
             relayed=set(self.relayed),
             disowned=set(self.disowned),
+            outdated=set(self.outdated),
         )
 
     def move(self, token: str, from_address: str, to_address: str, base_units: int) -> None:
@@ -194,6 +197,8 @@ class _Run:
             raise Reverted(NOT_OPERATOR + codec.address_word(self._sender))
         if self.world.is_paused:
             raise Reverted(ENFORCED_PAUSE)
+        if signer in self.world.outdated:
+            raise Reverted(PERMIT_NOT_USED)
         if signer in self.world.disowned or key in self.world.relayed:
             raise Reverted()
         self.world.relayed.add(key)

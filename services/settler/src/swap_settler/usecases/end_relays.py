@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import Final
 from uuid import UUID
 
-from swap_chains.ports import ChainReader, Holding
+from swap_chains.evm.codec import selector
+from swap_chains.ports import ChainReader, Holding, Simulated
 from swap_domain.authorization_status import AuthorizationTrigger
 from swap_runtime.clock import Clock
 from swap_settler import observe
@@ -16,6 +18,8 @@ from swap_settler.domain.swap import Intent, Swap
 from swap_settler.lane_ports import LaneUnitOfWork
 from swap_settler.usecases.announcing import Announcer
 from swap_settler.usecases.folding import Folding
+
+PERMIT_NOT_USED: Final = selector("PermitNotUsed(address,address,uint256)")
 
 
 class EndRelays:
@@ -34,7 +38,7 @@ class EndRelays:
         self._clock = clock
         self._announcer = announcer
 
-    async def __call__(self, refusals: Mapping[Payment, str], *, epoch: int) -> None:
+    async def __call__(self, refusals: Mapping[Payment, Simulated], *, epoch: int) -> None:
         """End those that the Paymaster would refuse now, before anything was signed for them.
 
         :param refusals: what was said when each was tried.
@@ -42,20 +46,22 @@ class EndRelays:
         :raises LeaseLost: when another lane has taken over.
         """
         short = await self.short(refusals)
-        said = {relay.intent_id: words for relay, words in refusals.items()}
+        ids = [relay.intent_id for relay in refusals]
         async with self._unit_of_work() as work:
             await work.require_epoch(epoch)
             swaps = await work.lock_swaps_by_id({_swap_id(relay) for relay in refusals})
-            unsent = await work.failures_of_unsent(list(said))
+            unsent = await work.failures_of_unsent(ids)
             folding = Folding(swaps, {})
             now = self._clock()
-            for relay in refusals:
+            for relay, refusal in refusals.items():
                 if relay.intent_id in unsent:
-                    because = f"refused: {said[relay.intent_id]}"
+                    because = f"refused: {refusal.text}".strip()
+                    trigger = _trigger(relay, short)
+                    if refusal.data[:4] == PERMIT_NOT_USED:
+                        # It was good when it came: another permit of the signer was used since.
+                        trigger = AuthorizationTrigger.WINDOW_CLOSED
                     swap = folding.swaps[_swap_id(relay)]
-                    change = ended(
-                        swap, relay.intent_id, _trigger(relay, short), at=now, because=because
-                    )
+                    change = ended(swap, relay.intent_id, trigger, at=now, because=because)
                     folding.add(change, trace_id=swap.terms.trace_id)
             await work.flush(folding.changes, self._announcer.outgoing(folding.changes, at=now))
         observe.changed(folding.changes)

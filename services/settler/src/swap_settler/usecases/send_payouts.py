@@ -168,7 +168,7 @@ class SendPayouts:
             await self._store.halt(f"the chain has paid what the ledger has not: intent {ids}")
         for payment, reason in failed:
             observe.payment_refused(payment.swap_id, self._chain.network, reason)
-        relays = {p: words for p, words in failed if p.is_relay}
+        relays = {p: a for p, a in refused if p.is_relay and a.data[:4] not in NOT_NOW}
         if relays:
             await self._end_relays(relays, epoch=epoch)
         payments = [(p, words) for p, words in failed if not p.is_relay]
