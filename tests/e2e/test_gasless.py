@@ -133,6 +133,26 @@ class TestEachStandard:
         assert before - after == units(outside, route)
 
 
+async def test_two_permits_of_one_wallet_go_one_after_another(outside: Outside) -> None:
+    """Both have one nonce; who comes second is asked anew, and costs nobody gas."""
+    swaps = [await a_swap(outside, DAI, user=0) for _ in "12"]
+    steps = [await asked(outside, swap_id, user.address) for swap_id, user in swaps]
+    assert steps[0]["nonce"] == steps[1]["nonce"]
+
+    for (swap_id, user), step in zip(swaps, steps, strict=True):
+        answer = await authorize(outside, swap_id, user, sign(user, step["typed_data"]))
+        assert answer["error"] is None or answer["error"]["code"] == "SIGNATURE_INVALID"
+    first, second = [swap_id for swap_id, _ in swaps]
+    await outside.follow(first)
+
+    async def is_asked_anew() -> bool:
+        return (await asked(outside, second, swaps[1][1].address))["status"] == "action_required"
+
+    await until(is_asked_anew, what="the second is asked anew")
+    await gasless.submit(outside, second, swaps[1][1])
+    assert (await outside.follow(second))[-1]["swap"]["status"] == "completed"
+
+
 @pytest.mark.parametrize("standard", STANDARDS)
 async def test_viem_signs_what_is_returned_as_it_is(outside: Outside, standard: str) -> None:
     swap_id, user = await a_swap(outside, STANDARDS[standard], user=2)

@@ -14,6 +14,12 @@ SELECT id, swap_id, paid_id, token, to_address, base_units, failures, goes_alone
 FROM intent
 WHERE network = :network AND state = 'reserved' AND due_at <= now() AND kind <> 'sweep'
     AND (not_after IS NULL OR not_after > now()) AND NOT {STOPPED}
+    -- Permits of one signer have one nonce at a time: the next waits until the one before is mined.
+    AND (call_data IS NULL OR substring(call_data FROM 1 FOR 4) <> :permit OR NOT EXISTS (
+        SELECT 1 FROM intent AS before WHERE before.kind = 'gasless'
+            AND before.state IN ('assigned', 'broadcast')
+            AND (before.payer, before.network, before.token)
+                = (intent.payer, intent.network, intent.token)))
 ORDER BY due_at, id LIMIT :limit
 """)
 # What is out and not yet in a block: the most that public nodes keep of one account is bounded.

@@ -9,6 +9,7 @@ from itertools import groupby
 from typing import Any
 from uuid import UUID
 
+from swap_chains.evm.gasless import DEPOSIT_WITH_PERMIT
 from swap_chains.ports import Fees, SignedTransaction
 from swap_runtime.columns import columns
 from swap_runtime.database import Connection, Engine, reading, transaction
@@ -54,7 +55,11 @@ class PostgresLaneStore:
 
     async def waiting(self, *, limit: int) -> Sequence[Payment]:
         async with reading(self._engine) as connection:
-            values = {"network": self._lane.network, "limit": limit}
+            values = {
+                "network": self._lane.network,
+                "limit": limit,
+                "permit": DEPOSIT_WITH_PERMIT,
+            }
             rows = await connection.execute(statements.WAITING, values)
         return [_payment(row) for row in rows]
 

@@ -105,6 +105,22 @@ def with_margin(gas: int) -> int:
     return gas + gas * MARGIN_PERCENT // 100
 
 
+def one_permit_each(payments: Sequence[Payment], *, permit: bytes) -> Sequence[Payment]:
+    """Leave out all but the first permit of each signer: they have one nonce at a time.
+
+    :param permit: how the Paymaster's call of a permit begins.
+    """
+    kept: list[Payment] = []
+    signed: set[tuple[str | None, str]] = set()
+    for payment in payments:
+        if payment.call_data is not None and payment.call_data.startswith(permit):
+            if (payment.payer, payment.token) in signed:
+                continue
+            signed.add((payment.payer, payment.token))
+        kept.append(payment)
+    return kept
+
+
 def group_payments(
     payments: Sequence[Payment], *, slots_max: int, payments_max: int
 ) -> tuple[Group, ...]:

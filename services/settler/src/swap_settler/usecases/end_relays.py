@@ -19,7 +19,11 @@ from swap_settler.lane_ports import LaneUnitOfWork
 from swap_settler.usecases.announcing import Announcer
 from swap_settler.usecases.folding import Folding
 
-PERMIT_NOT_USED: Final = selector("PermitNotUsed(address,address,uint256)")
+# What the Paymaster says of a permit whose nonce another one of the signer has used meanwhile.
+OVERTAKEN: Final = (
+    selector("PermitNotUsed(address,address,uint256)"),
+    selector("WrongAllowance(address,address,uint256,uint256)"),
+)
 
 
 class EndRelays:
@@ -57,7 +61,7 @@ class EndRelays:
                 if relay.intent_id in unsent:
                     because = f"refused: {refusal.text}".strip()
                     trigger = _trigger(relay, short)
-                    if refusal.data[:4] == PERMIT_NOT_USED:
+                    if refusal.data[:4] in OVERTAKEN:
                         # It was good when it came: another permit of the signer was used since.
                         trigger = AuthorizationTrigger.WINDOW_CLOSED
                     swap = folding.swaps[_swap_id(relay)]

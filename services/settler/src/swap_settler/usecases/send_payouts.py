@@ -13,10 +13,11 @@ from typing import Final
 
 from swap_chains.errors import ChainUnavailable
 from swap_chains.evm.codec import selector
+from swap_chains.evm.gasless import DEPOSIT_WITH_PERMIT
 from swap_chains.ports import ChainReader, ChainSender, Fees, Simulated
 from swap_runtime.crashpoint import crashpoint
 from swap_settler import observe
-from swap_settler.domain.lane import Group, Payment, Slot, group_payments
+from swap_settler.domain.lane import Group, Payment, Slot, group_payments, one_permit_each
 from swap_settler.lane_ports import Attempt, LaneStore
 from swap_settler.usecases.end_relays import EndRelays
 from swap_settler.usecases.give_up_payouts import GiveUpPayouts
@@ -92,7 +93,8 @@ class SendPayouts:
             if left_over:
                 return left_over
             self._has_unsigned_slots = False
-        waiting = await self._store.waiting(limit=self._slots_max * self._payments_max)
+        due = await self._store.waiting(limit=self._slots_max * self._payments_max)
+        waiting = one_permit_each(due, permit=DEPOSIT_WITH_PERMIT)
         free = await self._free_slots() if waiting else 0
         if free <= 0:
             return ()
