@@ -36,6 +36,7 @@ SWAPS = 50
 AT_ONCE = 30  # the others come one by one while services die
 PATIENCE = 150.0
 DEPOSITORY, DIRECT = {"use_depository": True}, {"use_depository": False}
+ADDRESS = {"use_depository": False, "use_deposit_address": True}
 GASLESS = {"use_depository": False, "use_gasless": True}
 
 
@@ -80,11 +81,14 @@ PLANS = (
     Plan(COIN, DEPOSITORY),
     Plan(Route("BASE_DEVNET", "USDC", "ETHEREUM_DEVNET", "USDC", "15"), DIRECT),
     Plan(Route("BASE_DEVNET", "USDC", "POLYGON_DEVNET", "USDC", "14"), GASLESS),
+    Plan(COIN, ADDRESS),
     Plan(COIN, DIRECT, End.REFUNDED),
     Plan(Route("ETHEREUM_DEVNET", "USDC", "BASE_DEVNET", "ETH", "45"), GASLESS, End.REFUNDED),
     Plan(Route("ETHEREUM_DEVNET", "ETH", "POLYGON_DEVNET", "POL", "0.01"), DIRECT),
     Plan(Route("POLYGON_DEVNET", "POL", "BASE_DEVNET", "DAI", "200"), DEPOSITORY),
+    Plan(Route("BASE_DEVNET", "USDC", "POLYGON_DEVNET", "USDC", "16"), ADDRESS),
     Plan(COIN, DEPOSITORY, End.FAILED),
+    Plan(COIN, ADDRESS, End.REFUNDED),
     Plan(Route("ETHEREUM_DEVNET", "USDC", "BASE_DEVNET", "DAI", "15"), DEPOSITORY),
     Plan(Route("ETHEREUM_DEVNET", "USDC", "BASE_DEVNET", "ETH", "35"), DEPOSITORY, End.REFUNDED),
 )
