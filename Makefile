@@ -93,6 +93,7 @@ lint: install-python  ## ruff, its format, and the lints of our own
 	$(BIN)/python tools/no_float.py $(MONEY)
 	$(BIN)/python tools/thin_handlers.py services
 	$(BIN)/python tools/commit_in_runtime.py $(wildcard services/*/src libs/*/src)
+	$(BIN)/python tools/one_head.py $(wildcard services/*/migrations/versions)
 	$(BIN)/python tools/small_files.py libs services cli sdk deploy tests tools evm/src evm/test
 
 lint-openapi: install-sdk openapi  ## The OpenAPI document, by Spectral and Redocly: no warning passes

@@ -57,3 +57,33 @@ def test_the_public_models_may_have_doubles(tmp_path: Path) -> None:
 @pytest.mark.parametrize("tool", ["own_words", "links"])
 def test_the_tree_as_it_stands_is_clean(tool: str) -> None:
     assert run(tool).stdout == ""
+
+
+class TestOneHead:
+    FIRST = 'revision = "0001"\ndown_revision = None\n'
+
+    @pytest.mark.parametrize(
+        ("files", "said"),
+        [
+            ({"0001": FIRST, "0002": 'revision = "0002"\ndown_revision = "0001"\n'}, ""),
+            (
+                {
+                    "0001": FIRST,
+                    "0002_a": 'revision = "0002"\ndown_revision = "0001"\n',
+                    "0002_b": 'revision = "0003"\ndown_revision = "0001"\n',
+                },
+                "the same down_revision",
+            ),
+            ({"0002": 'revision = "0002"\ndown_revision = "0001"\n'}, "nothing has the revision"),
+        ],
+    )
+    def test_finds_migrations_that_are_not_one_line(
+        self, tmp_path: Path, files: dict[str, str], said: str
+    ) -> None:
+        for name, text in files.items():
+            (tmp_path / f"{name}.py").write_text(text)
+
+        told = run("one_head", tmp_path)
+
+        assert (told.returncode != 0) == bool(said)
+        assert said in told.stderr

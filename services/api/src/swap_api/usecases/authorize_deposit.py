@@ -102,7 +102,7 @@ class AuthorizeDeposit:
             raise already_submitted()
         if stored.rendered.step_status != STEP_WAITS:
             raise ApiRefusal(
-                ErrorCode.SWAP_NOT_PAYABLE, "This swap is paid, expired or closed; create another"
+                ErrorCode.SWAP_NOT_PAYABLE, "This swap takes no money any more; create another"
             )
 
     def _meant(
