@@ -61,6 +61,7 @@ DEPOSITORY = "0x0000000000000000000000000000000000000002"
 FACTORY = "0x0000000000000000000000000000000000000007"
 REQUESTED, PAYOUT = 10**18, 9 * 10**17
 FEE_CAP = 10**12
+SWEEPS_BOOKED_AT_ONCE = 3
 USD = str(3000 * 10**18)
 ETHER = AssetRef(network=SOURCE, token=NATIVE, decimals=18)
 ETHER_THERE = AssetRef(network=DESTINATION, token=NATIVE, decimals=18)
@@ -197,11 +198,18 @@ class World:
             pass
 
     async def book_sweeps(self) -> None:
-        await BookSweeps(
+        for network in self.catalogue.networks:
+            book = self.booking(network)
+            while await book():
+                pass
+
+    def booking(self, network: str) -> BookSweeps:
+        return BookSweeps(
             self._settling,
             sweeps=PostgresDueSweeps(self.engine),
-            treasuries={name: TREASURY for name in self.catalogue.networks},
-        )()
+            network=self.catalogue.network(network),
+            limit=SWEEPS_BOOKED_AT_ONCE,
+        )
 
     async def addressed(self, *numbers: int, refund: bool = False) -> None:
         """Begin swaps with deposit addresses."""

@@ -222,6 +222,15 @@ class TestReceipts:
         assert (movement.from_address, movement.to_address) == (DEPOSIT_ADDRESS, TREASURY)
         assert [t.movement.is_published for t in step.sighted] == [False, True]
 
+    def test_that_are_sweeps_of_a_token_that_tells_what_it_likes_are_nothing(self) -> None:
+        watcher = Watcher()
+
+        step = watcher.mines(a_sweep("forged", 2**256 - 1, token=FOREIGN_TOKEN))
+        watcher.finalizes(1)
+
+        assert not step.sighted
+        assert watcher.said() == []
+
     def test_that_the_owner_takes_out_are_told_as_such_and_final_with_the_chain(self) -> None:
         watcher = Watcher()
 

@@ -167,13 +167,12 @@ def _sweep(
     work = PostgresUnitOfWork(service.engine, consumer=CONSUMER)
     sweeps = PostgresDueSweeps(service.engine)
     networks = catalogue.networks.values()
-    treasuries = {network.name: network.contracts.treasury for network in networks}
-    book_sweeps = BookSweeps(work, sweeps=sweeps, treasuries=treasuries)
-    service.every("book-sweeps", group.sweep_booking_interval, book_sweeps)
     withdrawals = PostgresWithdrawals(service.engine)
     book_withdrawals = BookWithdrawals(work, withdrawals=withdrawals, clock=service.clock)
     service.every("book-withdrawals", group.sweep_booking_interval, book_withdrawals)
     for network in networks:
+        book_sweeps = BookSweeps(work, sweeps=sweeps, network=network)
+        service.every(f"book-sweeps-{network.name}", group.sweep_booking_interval, book_sweeps)
         if network.contracts.deposit_addresses is None:
             continue
         order_sweeps = OrderSweeps(

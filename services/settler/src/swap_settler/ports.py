@@ -102,12 +102,14 @@ class Work(Protocol):
         """Save what is newer than what is known of sweeps, and how far ours are with it."""
         ...
 
-    async def lock_unbooked_sweeps(self, *, limit: int) -> Sequence[Unbooked]:
-        """Load the final sweeps that the ledger does not have; those somebody holds are left."""
+    async def lock_unbooked_sweeps(self, network: str, *, limit: int) -> Sequence[Unbooked]:
+        """Load the final sweeps that the ledger does not have and that nothing is missing of;
+        those somebody holds are left.
+        """
         ...
 
-    async def strangers(self, *, limit: int) -> frozenset[Place]:
-        """Return from where final sweeps came that are not booked, and that no swap has."""
+    async def strangers(self, network: str, *, limit: int) -> frozenset[Place]:
+        """Return from where the first final sweeps came that are not booked, and no swap has."""
         ...
 
     async def take_over_swept(self, places: Collection[Place]) -> Sequence[Unbooked]:
@@ -118,7 +120,7 @@ class Work(Protocol):
         """Keep that sweeps are booked, and whether as nobody's."""
         ...
 
-    async def confirm_sweeps(self) -> None:
+    async def confirm_sweeps(self, network: str) -> None:
         """Mark our sweeps confirmed that are final, and whose bookings are made."""
         ...
 
@@ -222,7 +224,7 @@ class DueSweeps(Protocol):
 
     async def has_due(self, network: str) -> bool: ...
 
-    async def has_unbooked(self) -> bool:
+    async def has_unbooked(self, network: str) -> bool:
         """Whether final sweeps wait to be booked, or ours to be confirmed."""
         ...
 

@@ -10,10 +10,12 @@ import pytest
 
 from services.settler.tests.integration.lane_worlds import opened_world
 from services.settler.tests.lane_world import (
+    DESTINATION,
     FUNDER,
     PAYOUT,
     REQUESTED,
     SOURCE,
+    SWEEPS_BOOKED_AT_ONCE,
     World,
     a_deposit,
     a_funding,
@@ -23,6 +25,7 @@ from services.settler.tests.lane_world import (
     address_of,
 )
 from swap_domain.catalogue import NATIVE
+from swap_runtime.database import Engine
 from swap_runtime.sql import sql
 from swap_settler.usecases import book_sweeps, order_sweeps, send_sweeps
 
@@ -30,6 +33,8 @@ pytestmark = pytest.mark.connected
 
 STATUSES = "SELECT status FROM swap ORDER BY sequence_number"
 SWEEPS = "SELECT state, failures FROM intent WHERE kind = 'sweep' ORDER BY created_at, id"
+FORGED = "0x00000000000000000000000000000000000F0F0F"
+WATCHED = 90  # the last final block that the watcher has told everything of
 CUSTODY = "SELECT holder, address, balance FROM account WHERE kind = 'custody' AND balance <> 0"
 
 
@@ -70,6 +75,21 @@ async def custody(world: World) -> dict[tuple[str, str], int]:
     """Return what the ledger has on the source network."""
     rows = await world.rows(f"{CUSTODY} AND network = '{SOURCE}'")
     return {(row.holder, row.address): int(row.balance) for row in rows}
+
+
+async def passed(world: World, watcher: Engine) -> int | None:
+    """Return up to where the ledger has everything, once the watcher is through."""
+    async with watcher.begin() as connection:
+        await connection.execute(
+            sql("""
+INSERT INTO watch_cursor (network, number, hash, parent_hash, time, finalized_number, start_number,
+                          checked_number)
+VALUES (:network, :number, '0x1', '0x2', now(), :number, 0, 0)
+ON CONFLICT DO NOTHING
+"""),
+            {"network": SOURCE, "number": WATCHED},
+        )
+    return await world.store.ledger_passed()
 
 
 async def swept_and_told(world: World, *numbers: int) -> None:
@@ -272,6 +292,67 @@ class TestASweep:
         await world.book_sweeps()
 
         assert await custody(world) == {("treasury", world_treasury(world)): REQUESTED}
+
+    async def test_of_a_token_that_is_not_ours_is_no_news_to_the_ledger(
+        self, world: World, watcher: Engine
+    ) -> None:
+        """Anybody may have anything swept: a token of theirs tells what it likes."""
+        forged = "0x" + "ee" * 32
+        await world.addressed(1)
+        await world.settle(
+            a_sweep(1, 2**256 - 1, transaction_hash=forged, token=FORGED),
+            a_sweep(2, 2**256 - 1, transaction_hash=forged, token=FORGED),
+        )
+        await world.book_sweeps()
+
+        assert await world.rows("SELECT id FROM swept") == []
+        assert await passed(world, watcher) == WATCHED
+
+    async def test_of_more_than_anybody_has_is_recorded_and_never_booked(
+        self, world: World, watcher: Engine
+    ) -> None:
+        forged = "0x" + "ee" * 32
+        await world.settle(
+            *(a_sweep(n, 2**256 - 1, transaction_hash=forged) for n in range(1, 8)),
+            a_sweep(9, transaction_hash=forged),
+        )
+        await world.book_sweeps()
+
+        [kept] = await world.rows("SELECT count(*) FROM swept WHERE is_quarantined")
+        assert kept.count == 7
+        assert await custody(world) == {("treasury", world_treasury(world)): REQUESTED}
+        assert await passed(world, watcher) == WATCHED
+
+    async def test_that_waits_for_its_credit_holds_up_none_behind_it(self, world: World) -> None:
+        waiting = range(1, 3 * SWEEPS_BOOKED_AT_ONCE)
+        foreign = "0x" + "ee" * 32
+        await world.addressed(*waiting)
+        await world.settle(*(a_sweep(n, transaction_hash=foreign) for n in waiting))
+        await world.addressed(99)
+        await world.arrives(99)
+        await world.settle(a_sweep(99, transaction_hash=foreign, block_number=6))
+        await world.settle(
+            *(a_sweep(n, transaction_hash=foreign, block_number=7) for n in range(100, 108))
+        )
+
+        await world.book_sweeps()
+
+        assert await custody(world) == {("treasury", world_treasury(world)): 9 * REQUESTED}
+
+    async def test_of_one_network_that_cannot_be_booked_holds_up_no_other(
+        self, world: World
+    ) -> None:
+        """One transaction each: what breaks one is not what all wait for."""
+        foreign = "0x" + "ee" * 32
+        await funded(world, 1)
+        await world.settle(a_sweep(1, transaction_hash=foreign))
+        await world.settle(a_sweep(2, transaction_hash=foreign, network=DESTINATION))
+
+        await world.booking(SOURCE)()
+
+        assert await custody(world) == {("treasury", world_treasury(world)): REQUESTED}
+        unbooked = await world.rows("SELECT network FROM swept WHERE NOT is_booked")
+        assert unbooked == [(DESTINATION,)]
 
     async def test_that_a_reorg_takes_is_ordered_again(self, world: World) -> None:
         await funded(world, 1)

@@ -129,7 +129,10 @@ def _is_own(
     return is_ours and policy.is_own(fact.from_address, targets)
 
 
-def _swept(block: Block, fact: events.Swept, policy: Policy) -> Movement:
+def _swept(block: Block, fact: events.Swept, policy: Policy) -> Movement | None:
+    """Anybody may have any address swept of any token, also of one that tells what it likes."""
+    if policy.quarantine(token=fact.token) is not None:
+        return None
     return Movement(
         id=movement_id(policy.network.name, fact.id),
         network=policy.network.name,

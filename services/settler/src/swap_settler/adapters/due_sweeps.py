@@ -14,6 +14,6 @@ class PostgresDueSweeps:
         async with reading(self._engine) as connection:
             return bool(await connection.scalar(statements.HAS_DUE, {"network": network}))
 
-    async def has_unbooked(self) -> bool:
+    async def has_unbooked(self, network: str) -> bool:
         async with reading(self._engine) as connection:
-            return bool(await connection.scalar(statements.HAS_UNBOOKED, {}))
+            return bool(await connection.scalar(statements.HAS_UNBOOKED, {"network": network}))

@@ -290,7 +290,8 @@ WHERE progress.network = :network AND NOT EXISTS (
     AND NOT EXISTS (SELECT 1 FROM parked WHERE state IN ('parked', 'releasing')
         AND topic IN ('deposit.changed.v1', 'payout.changed.v1'))
     AND NOT EXISTS (SELECT 1 FROM swept WHERE swept.network = :network
-        AND state = 'confirmed' AND NOT is_booked AND block_number <= progress.final_number)
+        AND state = 'confirmed' AND NOT is_booked AND NOT is_quarantined
+        AND block_number <= progress.final_number)
     AND NOT EXISTS (SELECT 1 FROM withdrawal WHERE withdrawal.network = :network
         AND state = 'confirmed' AND NOT is_booked AND block_number <= progress.final_number)
 """)

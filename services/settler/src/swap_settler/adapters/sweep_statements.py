@@ -17,13 +17,13 @@ JOIN unnest(CAST(:networks AS text[]), CAST(:addresses AS text[])) AS asked(netw
 """)
 SAVE_SWEPT: Final = sql("""
 INSERT INTO swept AS known (id, version, state, network, token, from_address, base_units,
-    transaction_hash, block_number, block_hash, block_time)
+    transaction_hash, block_number, block_hash, block_time, is_quarantined)
 SELECT * FROM unnest(
     CAST(:id AS uuid[]), CAST(:version AS int[]), CAST(:state AS text[]),
     CAST(:network AS text[]), CAST(:token AS text[]), CAST(:from_address AS text[]),
     CAST(:base_units AS numeric[]), CAST(:transaction_hash AS text[]),
     CAST(:block_number AS bigint[]), CAST(:block_hash AS text[]),
-    CAST(:block_time AS timestamptz[]))
+    CAST(:block_time AS timestamptz[]), CAST(:is_quarantined AS boolean[]))
 ON CONFLICT (id) DO UPDATE SET version = excluded.version, state = excluded.state,
     block_number = excluded.block_number, block_hash = excluded.block_hash,
     block_time = excluded.block_time
@@ -54,22 +54,29 @@ SELECT DISTINCT * FROM unnest(
     CAST(:network AS text[]), CAST(:address AS text[]), CAST(:token AS text[]))
 ON CONFLICT (network, address, token) DO UPDATE SET due_at = least(sweep_due.due_at, now())
 """)
+# Only what can be booked now: what waits for its credit holds up nothing behind it.
 UNBOOKED: Final = sql("""
-SELECT id, swept.network, swept.token, from_address, base_units, block_number,
+SELECT swept.id, swept.network, swept.token, from_address, base_units, block_number,
+    there.booked, there.is_assigned
+FROM swept CROSS JOIN LATERAL (SELECT
     coalesce((SELECT balance FROM account WHERE kind = 'custody'
         AND (account.network, account.token, account.address)
             = (swept.network, swept.token, swept.from_address)
         AND swap_id IS NULL AND deposit_id IS NULL), 0) AS booked,
     EXISTS (SELECT FROM deposit_address AS here
         WHERE (here.network, here.address) = (swept.network, swept.from_address)) AS is_assigned
-FROM swept WHERE state = 'confirmed' AND NOT is_booked
-ORDER BY swept.network, block_number, id LIMIT :limit FOR UPDATE OF swept SKIP LOCKED
+) AS there
+WHERE swept.network = :network AND state = 'confirmed' AND NOT is_booked AND NOT is_quarantined
+    AND (NOT there.is_assigned OR base_units <= there.booked)
+ORDER BY block_number, swept.id LIMIT :limit FOR UPDATE OF swept SKIP LOCKED
 """)
+# The same order as above: the first of those are among these.
 STRANGERS: Final = sql("""
-SELECT DISTINCT network, from_address FROM swept
-WHERE state = 'confirmed' AND NOT is_booked AND NOT EXISTS (SELECT FROM deposit_address AS here
-    WHERE (here.network, here.address) = (swept.network, swept.from_address))
-LIMIT :limit
+SELECT network, from_address FROM swept
+WHERE network = :network AND state = 'confirmed' AND NOT is_booked AND NOT is_quarantined
+    AND NOT EXISTS (SELECT FROM deposit_address AS here
+        WHERE (here.network, here.address) = (swept.network, swept.from_address))
+ORDER BY block_number, id LIMIT :limit
 """)
 MARK_BOOKED: Final = sql("""
 UPDATE swept SET is_booked = true, is_nobodys = new.is_nobodys
@@ -87,14 +94,15 @@ RETURNING id, swept.network, token, from_address, base_units, block_number
 CONFIRM_SWEEPS: Final = sql("""
 UPDATE intent SET state = 'confirmed', confirmed_at = now()
 FROM ledger_cursor AS passed, receipt
-WHERE intent.kind = 'sweep' AND intent.state = 'mined'
+WHERE intent.kind = 'sweep' AND intent.state = 'mined' AND intent.network = :network
     AND passed.network = intent.network AND intent.block_number <= passed.number
     AND (receipt.network, receipt.transaction_hash)
         = (intent.network, intent.transaction_hash) AND receipt.status = 1
 """)
 HAS_UNBOOKED: Final = sql("""
-SELECT EXISTS (SELECT FROM swept WHERE state = 'confirmed' AND NOT is_booked)
-    OR EXISTS (SELECT FROM intent WHERE kind = 'sweep' AND state = 'mined')
+SELECT EXISTS (SELECT FROM swept WHERE network = :network AND state = 'confirmed'
+        AND NOT is_booked AND NOT is_quarantined)
+    OR EXISTS (SELECT FROM intent WHERE network = :network AND kind = 'sweep' AND state = 'mined')
 """)
 HAS_DUE: Final = sql("""
 SELECT EXISTS (SELECT FROM sweep_due WHERE network = :network AND due_at <= now())
@@ -106,7 +114,7 @@ SELECT due.network, due.address, due.token, here.sequence_number,
             = (due.network, due.token, due.address)
         AND account.swap_id IS NULL AND account.deposit_id IS NULL), 0)
     - coalesce((SELECT sum(base_units) FROM swept WHERE state <> 'reverted' AND NOT is_booked
-        AND (swept.network, swept.from_address, swept.token)
+        AND NOT is_quarantined AND (swept.network, swept.from_address, swept.token)
             = (due.network, due.address, due.token)), 0) AS base_units,
     EXISTS (SELECT FROM sweep JOIN intent ON intent.id = sweep.intent_id
         WHERE (sweep.network, sweep.address, sweep.token) = (due.network, due.address, due.token)

@@ -34,6 +34,7 @@ class SweptRow(Table, table=True):
     block_hash: str = _text()
     block_time: datetime = _at()
     is_nobodys: bool = _bool()
+    is_quarantined: bool = _bool()
 
 
 class SweepDueRow(Table, table=True):

@@ -56,8 +56,9 @@ class SweepWork:
         ]
         await self._add_due(gone)
 
-    async def lock_unbooked_sweeps(self, *, limit: int) -> Sequence[Unbooked]:
-        rows = await self._connection.execute(statements.UNBOOKED, {"limit": limit})
+    async def lock_unbooked_sweeps(self, network: str, *, limit: int) -> Sequence[Unbooked]:
+        values = {"network": network, "limit": limit}
+        rows = await self._connection.execute(statements.UNBOOKED, values)
         return [
             Unbooked(
                 row.id,
@@ -72,8 +73,9 @@ class SweepWork:
             for row in rows
         ]
 
-    async def strangers(self, *, limit: int) -> frozenset[Place]:
-        rows = await self._connection.execute(statements.STRANGERS, {"limit": limit})
+    async def strangers(self, network: str, *, limit: int) -> frozenset[Place]:
+        values = {"network": network, "limit": limit}
+        rows = await self._connection.execute(statements.STRANGERS, values)
         return frozenset((row.network, row.from_address) for row in rows)
 
     async def take_over_swept(self, places: Collection[Place]) -> Sequence[Unbooked]:
@@ -100,8 +102,8 @@ class SweepWork:
         rows = [{"id": id, "is_nobodys": is_nobodys} for id, is_nobodys in booked.items()]
         await self._connection.execute(statements.MARK_BOOKED, columns(rows))
 
-    async def confirm_sweeps(self) -> None:
-        await self._connection.execute(statements.CONFIRM_SWEEPS, {})
+    async def confirm_sweeps(self, network: str) -> None:
+        await self._connection.execute(statements.CONFIRM_SWEEPS, {"network": network})
 
     async def lock_due_sweeps(self, network: str, *, limit: int) -> Sequence[DueSweep]:
         values = {"network": network, "limit": limit}
@@ -181,6 +183,7 @@ def _swept_row(swept: SweptFact) -> dict[str, object]:
         "block_number": swept.block_number,
         "block_hash": swept.block_hash,
         "block_time": swept.block_time,
+        "is_quarantined": swept.is_quarantined,
     }
 
 

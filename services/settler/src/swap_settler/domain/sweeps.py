@@ -7,9 +7,10 @@ with the quote, or is with a refund.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 from uuid import NAMESPACE_URL, UUID, uuid5
 
 from swap_domain.money import Rounding, convert
@@ -21,6 +22,8 @@ from swap_settler.domain.accounts import (
     Posting,
 )
 from swap_settler.domain.swap import Intent, IntentKind, IntentState
+
+BALANCE_MAX: Final = 2**128  # no token of a catalogue has as many base units in all
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,11 @@ class SweptFact:
     block_number: int
     block_hash: str
     block_time: datetime
+
+    @property
+    def is_quarantined(self) -> bool:
+        """Whether nobody can have had as much: it is recorded, and never booked."""
+        return self.base_units > BALANCE_MAX
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +121,13 @@ def order(due: DueSweep, *, treasury: str, at: datetime) -> Intent:
 def bookable(
     final: Sequence[Unbooked],
     *,
-    treasuries: Mapping[str, str],
+    treasury: str,
     strangers: Collection[tuple[str, str]] = (),
 ) -> tuple[dict[UUID, bool], tuple[LedgerTransaction, ...]]:
     """Return which final sweeps can be booked now, whether as nobody's, and their bookings.
 
-    One that took what is not credited yet waits for the credit: both are final, in either order.
+    All are of one network. One that took what is not credited yet waits for the credit: both are
+    final, in either order.
 
     :param strangers: addresses that no swap has, and none gets while the transaction lasts.
     """
@@ -129,7 +138,6 @@ def bookable(
     entries: list[LedgerTransaction] = []
     for swept in final:
         account = swept.network, swept.from_address, swept.token
-        treasury = treasuries[swept.network]
         if swept.is_assigned and swept.base_units <= left[account]:
             left[account] -= swept.base_units
             booked[swept.id] = False

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
+from swap_domain.catalogue import Network
 from swap_runtime.crashpoint import crashpoint
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.sweeps import address_key, bookable
@@ -11,9 +10,10 @@ from swap_settler.ports import DueSweeps, UnitOfWork
 
 
 class BookSweeps:
-    """Book final sweeps, and confirm ours once their bookings are made.
+    """Book final sweeps of one network, and confirm ours once their bookings are made.
 
-    What came from an address that no swap has is nobody's, until a swap has it.
+    What came from an address that no swap has is nobody's, until a swap has it. Anybody can have
+    addresses swept: networks do not wait for each other, and no sweep waits for another.
     """
 
     def __init__(
@@ -21,26 +21,27 @@ class BookSweeps:
         unit_of_work: UnitOfWork,
         *,
         sweeps: DueSweeps,
-        treasuries: Mapping[str, str],
+        network: Network,
         limit: int = 200,
     ) -> None:
         self._unit_of_work = unit_of_work
         self._sweeps = sweeps
-        self._treasuries = dict(treasuries)
+        self._network = network
         self._limit = limit
 
     async def __call__(self) -> bool:
         """Do one batch and return whether there may be more."""
-        if not await self._sweeps.has_unbooked():
+        network, treasury = self._network.name, self._network.contracts.treasury
+        if not await self._sweeps.has_unbooked(network):
             return False
         async with self._unit_of_work() as work:
-            strangers = await work.strangers(limit=self._limit)
+            strangers = await work.strangers(network, limit=self._limit)
             await work.lock_keys({address_key(place) for place in strangers})
-            final = await work.lock_unbooked_sweeps(limit=self._limit)
-            booked, entries = bookable(final, treasuries=self._treasuries, strangers=strangers)
+            final = await work.lock_unbooked_sweeps(network, limit=self._limit)
+            booked, entries = bookable(final, treasury=treasury, strangers=strangers)
             if booked:
                 await work.flush([Changes(ledger=entries)], ())
                 await work.mark_swept_booked(booked)
                 crashpoint("settler.before_book_sweep")
-            await work.confirm_sweeps()
-        return len(final) == self._limit
+            await work.confirm_sweeps(network)
+        return bool(booked) and len(final) == self._limit

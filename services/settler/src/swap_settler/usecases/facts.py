@@ -196,7 +196,13 @@ class Facts:
             block_time=body.block_time,
         )
 
-    def swept(self, body: DepositChanged) -> SweptFact:
+    def swept(self, body: DepositChanged) -> SweptFact | None:
+        """Return what was swept; None for a token that is not in the ledger.
+
+        Anybody may have anything swept, also a token that tells what it likes.
+        """
+        if self.treasury(body.network, body.token) is None:
+            return None
         assert body.from_address is not None
         assert body.transaction_hash is not None
         return SweptFact(

@@ -59,8 +59,8 @@ class SettleDeposits:
             told = [message for message in messages if message.message_id in fresh]
             heard = await self._heard(work, told, now)
             swept = [self._facts.swept(m.body) for m in told if m.body.kind == SWEPT]
-            if swept:
-                await work.save_swept(swept)
+            if ours := [one for one in swept if one is not None]:
+                await work.save_swept(ours)
             taken = [self._facts.withdrawn(m.body) for m in told if m.body.kind == WITHDRAWN]
             if known := [one for one in taken if one is not None]:
                 await work.save_withdrawn(known)

@@ -1,0 +1,19 @@
+"""Sweeps of more than anybody can have had are recorded, and hold up nothing."""
+
+from alembic import op
+
+revision = "0016"
+down_revision = "0015"
+branch_labels = None
+depends_on = None
+
+QUARANTINE = """
+ALTER TABLE swept ADD COLUMN is_quarantined boolean NOT NULL DEFAULT false;
+DROP INDEX swept_unbooked;
+CREATE INDEX swept_unbooked ON swept (network, block_number)
+  WHERE state = 'confirmed' AND NOT is_booked AND NOT is_quarantined;
+"""
+
+
+def upgrade() -> None:
+    op.execute(QUARANTINE)
