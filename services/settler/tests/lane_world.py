@@ -208,6 +208,7 @@ class World:
             self._settling,
             sweeps=PostgresDueSweeps(self.engine),
             network=self.catalogue.network(network),
+            clock=self.clock,
             limit=SWEEPS_BOOKED_AT_ONCE,
         )
 

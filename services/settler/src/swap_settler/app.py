@@ -171,7 +171,7 @@ def _sweep(
     book_withdrawals = BookWithdrawals(work, withdrawals=withdrawals, clock=service.clock)
     service.every("book-withdrawals", group.sweep_booking_interval, book_withdrawals)
     for network in networks:
-        book_sweeps = BookSweeps(work, sweeps=sweeps, network=network)
+        book_sweeps = BookSweeps(work, sweeps=sweeps, network=network, clock=service.clock)
         service.every(f"book-sweeps-{network.name}", group.sweep_booking_interval, book_sweeps)
         if network.contracts.deposit_addresses is None:
             continue

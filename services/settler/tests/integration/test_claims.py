@@ -20,10 +20,11 @@ from services.settler.tests.lane_world import (
     World,
     a_deposit,
     a_recipient,
+    a_sweep,
 )
 from swap_domain.catalogue import NATIVE
 from swap_domain.lifecycle import Status
-from swap_runtime.errors import Refused
+from swap_runtime.errors import Refused, Unprocessable
 from swap_settler.adapters.claims import PostgresClaimUnitOfWork
 from swap_settler.domain.deposits import NotReversible
 from swap_settler.domain.swap import Intent
@@ -90,6 +91,12 @@ async def a_failed_swap(world: World) -> int:
 
 async def an_unmatched_transfer(world: World) -> int:
     await world.settle(a_deposit(5, **UNMATCHED))
+    return await the_only_balance(world)
+
+
+async def a_sweep_for_nobody(world: World) -> int:
+    await world.settle(a_sweep(1, transaction_hash="0x" + "ee" * 32))
+    await world.book_sweeps()
     return await the_only_balance(world)
 
 
@@ -232,6 +239,36 @@ class TestABalance:
             await ordered(world, id)
         order = Order(id, REQUESTED, OWNER, by="ann", reason="nobody came")
         assert (await paying(world, later=timedelta(hours=7))(order)).to_address == OWNER
+
+    async def test_that_was_swept_from_nobodys_address_is_paid_once_no_swap_can_have_it(
+        self, world: World
+    ) -> None:
+        id = await a_sweep_for_nobody(world)
+        with pytest.raises(Refused, match="may still come"):
+            await ordered(world, id)
+
+        order = Order(id, REQUESTED, OWNER, by="ann", reason="they proved it")
+        await paying(world, later=timedelta(hours=7))(order)
+        assert await balances(world) == [("in_flight", REQUESTED)]
+        await world.send_everything()
+        world.chain.mine()
+        told = await the_only_hash(world)
+        await world.payout("confirmed", version=1, transaction_hash=told)
+
+        assert world.chain.world.balances[OWNER, NATIVE] == REQUESTED
+        assert await balances(world) == []
+        with pytest.raises(Unprocessable, match="went back"):
+            await world.addressed(1)
+
+    async def test_that_was_swept_from_nobodys_address_is_not_paid_when_a_swap_has_it(
+        self, world: World
+    ) -> None:
+        id = await a_sweep_for_nobody(world)
+
+        await world.addressed(1)
+
+        with pytest.raises(Refused):
+            await ordered(world, id)
 
 
 class TestAnOrder:

@@ -57,7 +57,7 @@ ON CONFLICT (network, address, token) DO UPDATE SET due_at = least(sweep_due.due
 # Only what can be booked now: what waits for its credit holds up nothing behind it.
 UNBOOKED: Final = sql("""
 SELECT swept.id, swept.network, swept.token, from_address, base_units, block_number,
-    there.booked, there.is_assigned
+    transaction_hash, block_hash, block_time, there.booked, there.is_assigned
 FROM swept CROSS JOIN LATERAL (SELECT
     coalesce((SELECT balance FROM account WHERE kind = 'custody'
         AND (account.network, account.token, account.address)
@@ -88,7 +88,8 @@ TAKE_OVER: Final = sql("""
 UPDATE swept SET is_booked = false, is_nobodys = false
 FROM unnest(CAST(:networks AS text[]), CAST(:addresses AS text[])) AS now(network, address)
 WHERE swept.is_nobodys AND (swept.network, swept.from_address) = (now.network, now.address)
-RETURNING id, swept.network, token, from_address, base_units, block_number
+RETURNING id, swept.network, token, from_address, base_units, block_number, transaction_hash,
+    block_hash, block_time, 0 AS booked, true AS is_assigned
 """)
 # Confirmed once the ledger has everything up to its block: what it swept is booked.
 CONFIRM_SWEEPS: Final = sql("""

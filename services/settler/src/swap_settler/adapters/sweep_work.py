@@ -59,19 +59,7 @@ class SweepWork:
     async def lock_unbooked_sweeps(self, network: str, *, limit: int) -> Sequence[Unbooked]:
         values = {"network": network, "limit": limit}
         rows = await self._connection.execute(statements.UNBOOKED, values)
-        return [
-            Unbooked(
-                row.id,
-                row.network,
-                row.token,
-                row.from_address,
-                int(row.base_units),
-                row.block_number,
-                int(row.booked),
-                is_assigned=row.is_assigned,
-            )
-            for row in rows
-        ]
+        return [_to_unbooked(row) for row in rows]
 
     async def strangers(self, network: str, *, limit: int) -> frozenset[Place]:
         values = {"network": network, "limit": limit}
@@ -84,19 +72,7 @@ class SweepWork:
         asked = sorted(places)
         values = {"networks": [n for n, _ in asked], "addresses": [a for _, a in asked]}
         rows = await self._connection.execute(statements.TAKE_OVER, values)
-        return [
-            Unbooked(
-                row.id,
-                row.network,
-                row.token,
-                row.from_address,
-                int(row.base_units),
-                row.block_number,
-                0,
-                is_assigned=True,
-            )
-            for row in rows
-        ]
+        return [_to_unbooked(row) for row in rows]
 
     async def mark_swept_booked(self, booked: Mapping[UUID, bool]) -> None:
         rows = [{"id": id, "is_nobodys": is_nobodys} for id, is_nobodys in booked.items()]
@@ -185,6 +161,22 @@ def _swept_row(swept: SweptFact) -> dict[str, object]:
         "block_time": swept.block_time,
         "is_quarantined": swept.is_quarantined,
     }
+
+
+def _to_unbooked(row: Row) -> Unbooked:
+    return Unbooked(
+        row.id,
+        row.network,
+        row.token,
+        row.from_address,
+        int(row.base_units),
+        row.block_number,
+        int(row.booked),
+        is_assigned=row.is_assigned,
+        transaction_hash=row.transaction_hash,
+        block_hash=row.block_hash,
+        block_time=row.block_time,
+    )
 
 
 def _to_due(row: Row) -> DueSweep:

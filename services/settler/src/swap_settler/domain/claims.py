@@ -74,7 +74,7 @@ def pay_nobodys(
     :param may_match_for: how long a swap of its number may still come for it.
     :raises NotClaimable: while a swap may come for it.
     """
-    if deposit.match_key is not None and at < deposit.heard_at + may_match_for:
+    if deposit.may_find_a_swap and at < deposit.heard_at + may_match_for:
         until = deposit.heard_at + may_match_for
         raise NotClaimable(f"it names a swap that may still come, until {until.isoformat()}")
     claim = _claim(what, to_address, at, paid_id, usd_micros=0)

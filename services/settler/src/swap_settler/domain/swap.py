@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
+from typing import Final
 from uuid import UUID
 
 from swap_domain.lifecycle import Status, Trigger, next_status
@@ -60,6 +61,8 @@ class FailReason(StrEnum):
     REFUND_BELOW_COST = "refund_below_cost"
 
 
+SWEPT_FOR_NOBODY: Final = "swept_for_nobody"  # why what came from nobody's address is kept
+
 Leg = UUID | None  # a deposit that stands on its own; None is the swap's main leg
 
 
@@ -99,6 +102,11 @@ class Deposit:
         if self.sequence_number is None or self.quarantine_reason or self.method is Method.FUNDING:
             return None
         return match_key(self.network, self.token, self.sequence_number)
+
+    @property
+    def may_find_a_swap(self) -> bool:
+        """Whether a swap may still come for it: one of its number, or one that has its address."""
+        return self.match_key is not None or self.quarantine_reason == SWEPT_FOR_NOBODY
 
     @property
     def is_live(self) -> bool:
@@ -355,6 +363,11 @@ class Swap:
     def lacks_base_units(self) -> int:
         """What is missing of what was asked for."""
         return max(self.quote.requested_base_units - self.credited_base_units, 0)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether no sum was asked for: what comes says how much it is."""
+        return not self.quote.requested_base_units
 
     @property
     def asks_for_another_quote(self) -> bool:

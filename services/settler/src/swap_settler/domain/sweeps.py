@@ -21,7 +21,15 @@ from swap_settler.domain.accounts import (
     LedgerTransaction,
     Posting,
 )
-from swap_settler.domain.swap import Intent, IntentKind, IntentState
+from swap_settler.domain.swap import (
+    SWEPT_FOR_NOBODY,
+    Deposit,
+    DepositState,
+    Intent,
+    IntentKind,
+    IntentState,
+    Method,
+)
 
 BALANCE_MAX: Final = 2**128  # no token of a catalogue has as many base units in all
 
@@ -87,6 +95,9 @@ class Unbooked:
     block_number: int
     booked_base_units: int
     is_assigned: bool  # the address is a swap's
+    transaction_hash: str
+    block_hash: str
+    block_time: datetime
 
     @property
     def place(self) -> tuple[str, str]:
@@ -94,7 +105,7 @@ class Unbooked:
 
 
 def address_key(place: tuple[str, str]) -> str:
-    """Return what is locked by who assigns an address, and who books a sweep of a stranger."""
+    """Return what is locked by who assigns an address, and who books or pays a stranger's sweep."""
     return f"address/{place[0]}/{place[1]}"
 
 
@@ -161,6 +172,36 @@ def strangers_booking(
     postings = (Posting(custody, units), Posting(suspense, -units))
     return LedgerTransaction(
         kind, f"{kind}/{swept.id}", None, swept.network, swept.block_number, postings
+    )
+
+
+def kept(swept: Unbooked, *, at: datetime, is_reversed: bool = False) -> Deposit:
+    """Return what was nobody's as the deposit that its owner is paid for, until a swap has it.
+
+    It is quarantined: no swap is credited with it, for the swap of its address is with what came.
+    """
+    return Deposit(
+        id=swept.id,
+        swap_id=None,
+        version=1,
+        state=DepositState.REVERTED if is_reversed else DepositState.QUARANTINED,
+        method=Method.DEPOSIT_ADDRESS,
+        network=swept.network,
+        token=swept.token,
+        base_units=swept.base_units,
+        returned_base_units=0,
+        is_booked=not is_reversed,
+        transaction_hash=swept.transaction_hash,
+        block_number=swept.block_number,
+        block_hash=swept.block_hash,
+        block_time=swept.block_time,
+        from_address=None,
+        to_address=swept.from_address,
+        confirmations_required=1,
+        sequence_number=None,
+        memo=None,
+        quarantine_reason=SWEPT_FOR_NOBODY,
+        heard_at=at,
     )
 
 

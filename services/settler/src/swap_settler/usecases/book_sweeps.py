@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from swap_domain.catalogue import Network
+from swap_runtime.clock import Clock
 from swap_runtime.crashpoint import crashpoint
+from swap_settler import observe
 from swap_settler.domain.changes import Changes
-from swap_settler.domain.sweeps import address_key, bookable
+from swap_settler.domain.sweeps import address_key, bookable, kept
 from swap_settler.ports import DueSweeps, UnitOfWork
 
 
@@ -22,11 +24,13 @@ class BookSweeps:
         *,
         sweeps: DueSweeps,
         network: Network,
+        clock: Clock,
         limit: int = 200,
     ) -> None:
         self._unit_of_work = unit_of_work
         self._sweeps = sweeps
         self._network = network
+        self._clock = clock
         self._limit = limit
 
     async def __call__(self) -> bool:
@@ -39,9 +43,13 @@ class BookSweeps:
             await work.lock_keys({address_key(place) for place in strangers})
             final = await work.lock_unbooked_sweeps(network, limit=self._limit)
             booked, entries = bookable(final, treasury=treasury, strangers=strangers)
+            now = self._clock()
+            nobodys = tuple(kept(one, at=now) for one in final if booked.get(one.id))
+            change = Changes(deposits=nobodys, ledger=entries)
             if booked:
-                await work.flush([Changes(ledger=entries)], ())
+                await work.flush([change], ())
                 await work.mark_swept_booked(booked)
                 crashpoint("settler.before_book_sweep")
             await work.confirm_sweeps(network)
+        observe.changed([change])
         return bool(booked) and len(final) == self._limit

@@ -23,7 +23,7 @@ from swap_settler.domain.inventory import AssetKey
 from swap_settler.domain.relaying import submit
 from swap_settler.domain.requests import begin, set_refund_address
 from swap_settler.domain.swap import Deposit, match_key
-from swap_settler.domain.sweeps import Unbooked, address_key, strangers_booking
+from swap_settler.domain.sweeps import Unbooked, address_key, kept, strangers_booking
 from swap_settler.ports import UnitOfWork, Work
 from swap_settler.usecases.announcing import Announcer
 from swap_settler.usecases.facts import Facts, paid_id_of, to_swap
@@ -68,16 +68,17 @@ class RequestSwaps:
         await work.lock_keys(keys.union(address_key(place) for place in targets))
         known = await work.lock_swaps_by_id({message.body.swap_id for message in messages})
         waiting = list((await work.unmatched_deposits((), keys)).values())
-        paid = await work.lone_of([d.id for d in waiting if d.is_booked])
+        taken_over = await work.take_over_swept(targets)
+        booked_ids = [d.id for d in waiting if d.is_booked]
+        paid = await work.lone_of([*booked_ids, *(one.id for one in taken_over)])
         if paid:
             raise Unprocessable(f"deposits {sorted(map(str, paid))} went back to their owners")
         booked = {deposit.match_key for deposit in waiting if deposit.is_booked}
         assets = _assets(body for body in requested if _key(body) in booked)
         reverts = await self._reverts(work, messages)
-        taken_over = await work.take_over_swept(targets)
         folding = Folding(known, await work.lock_inventory(assets))
         if taken_over:
-            folding.add(_taken_over(taken_over, self._facts), trace_id="")
+            folding.add(_taken_over(taken_over, self._facts, at=now), trace_id="")
         for message in messages:
             if isinstance(message.body, AuthorizationSubmitted):
                 self._submit(folding, message.body, message.trace_id, reverts, now)
@@ -156,13 +157,14 @@ def _assigned(changes: Iterable[Changes], *, at: datetime) -> Sequence[Outgoing]
     ]
 
 
-def _taken_over(swept: Sequence[Unbooked], facts: Facts) -> Changes:
+def _taken_over(swept: Sequence[Unbooked], facts: Facts, *, at: datetime) -> Changes:
     """Return what it changes that what was nobody's came through the address of a new swap."""
     return Changes(
+        deposits=tuple(kept(one, at=at, is_reversed=True) for one in swept),
         ledger=tuple(
             strangers_booking(one, facts.treasury_of(one.network), is_reversed=True)
             for one in swept
-        )
+        ),
     )
 
 

@@ -12,7 +12,8 @@ from swap_settler import observe
 from swap_settler.domain.deposits import decide, decide_unmatched
 from swap_settler.domain.facts import DepositFact, Said
 from swap_settler.domain.inventory import AssetKey
-from swap_settler.domain.swap import Deposit, Swap
+from swap_settler.domain.swap import SWEPT_FOR_NOBODY, Deposit, Swap
+from swap_settler.domain.sweeps import address_key
 from swap_settler.ports import UnitOfWork, Work
 from swap_settler.usecases.announcing import Announcer
 from swap_settler.usecases.facts import NO_DEPOSITS, SWEPT, WITHDRAWN, Facts, paid_id_of
@@ -38,6 +39,8 @@ class Heard:
 
 def key_of(deposit: Deposit) -> str:
     """Return the key that whoever decides about a deposit holds."""
+    if deposit.quarantine_reason == SWEPT_FOR_NOBODY:
+        return address_key((deposit.network, deposit.to_address))
     return deposit.match_key or f"deposit/{deposit.id}"
 
 
