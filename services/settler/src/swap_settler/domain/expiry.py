@@ -16,13 +16,13 @@ def decide(swap: Swap, *, at: datetime) -> Changes:
 
     What was seen and is not final keeps a swap waiting, whatever the clock says; so do a signature
     that may still deposit, and a whole sum that the quoter is asked about: both have a deadline of
-    their own.
+    their own. Where no sum was asked for, none is known to be whole.
     """
     if swap.status is not Status.DEPOSIT_PENDING or swap.expires_at >= at:
         return NOTHING
     if swap.open_deposits or swap.awaits_relay:
         return NOTHING
-    if swap.asks_for_another_quote and not swap.lacks_base_units:
+    if swap.asks_for_another_quote and not swap.lacks_base_units and not swap.is_open:
         return NOTHING
     due = swap.on(at)
     if swap.credited_base_units:

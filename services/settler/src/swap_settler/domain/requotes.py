@@ -67,9 +67,11 @@ def refuse(swap: Swap, why: Refused, *, at: datetime, **means: Unpack[Means]) ->
     """Return what it changes that there is no other quote for what is there.
 
     A part that is too small waits for the rest of it, and one that nobody prices for a price, until
-    the swap's deadline: anybody can bring a part of a swap.
+    the swap's deadline: anybody can bring a part of a swap. Where no sum was asked for, what is
+    below the minimum may be a part of it.
     """
-    waits = why in (Refused.BELOW_MINIMUM, Refused.NO_ANSWER) and swap.lacks_base_units
+    may_be_part = swap.lacks_base_units or (swap.is_open and why is Refused.BELOW_MINIMUM)
+    waits = why in (Refused.BELOW_MINIMUM, Refused.NO_ANSWER) and may_be_part
     if not swap.asks_for_another_quote or waits:
         return NOTHING
     return _declined(swap, why.value, at, **means)

@@ -123,9 +123,14 @@ def _question(swap: Swap) -> QuoteQuestion:
 
 
 def _offer(swap: Swap, answer: QuoteAnswer, now: datetime) -> QuoteTerms:
-    """Return the offer with the least that the user agreed to, whatever its own is."""
+    """Return the offer with the least that the user agreed to, whatever its own is.
+
+    Who was quoted no sum agreed to what each offer may lose.
+    """
     expires_at = now + timedelta(seconds=answer.lifetime_seconds)
     told = to_quote_terms(answer.quote, expires_at=expires_at)
+    if swap.is_open:
+        return told
     floor = floor_of(swap, told.swapped_base_units)
     quote = answer.quote.model_copy(update={"min_receive_base_units": str(floor)})
     return to_quote_terms(quote, expires_at=expires_at)
