@@ -27,6 +27,7 @@ from services.settler.tests.lane_world import (
 from swap_domain.catalogue import NATIVE
 from swap_runtime.database import Engine
 from swap_runtime.sql import sql
+from swap_settler.adapters.due_refunds import PostgresDueRefunds
 from swap_settler.usecases import book_sweeps, order_sweeps, send_sweeps
 
 pytestmark = pytest.mark.connected
@@ -492,6 +493,21 @@ class TestDeposits:
             await connection.execute(sql("UPDATE refund_due SET due_at = now()"))
         await world.starting_refunds()()
         assert len(await world.rows("SELECT id FROM intent WHERE kind = 'refund'")) == 1
+
+    async def test_that_go_back_have_waited_since_they_were_due_first(self, world: World) -> None:
+        await world.addressed(1, refund=True)
+        await world.arrives(1)
+        await world.arrives(1, nth=1)
+        earlier = "UPDATE refund_due SET since = since - interval '1 hour', due_at = now()"
+        async with world.engine.begin() as connection:
+            await connection.execute(sql(earlier))
+        await world.starting_refunds()()
+        async with world.engine.begin() as connection:
+            await connection.execute(sql("UPDATE refund_due SET due_at = now()"))
+
+        [due] = await PostgresDueRefunds(world.engine).due(SOURCE, limit=9)
+
+        assert due.waited >= timedelta(hours=1)
 
     async def test_are_paid_out_on_the_other_side(self, world: World) -> None:
         await funded(world, 1)

@@ -117,7 +117,7 @@ ON CONFLICT (swap_id, deposit_id) DO NOTHING
 """)
 # Not locked: what it is about is decided under the lock of its swap.
 REFUNDS_DUE: Final = sql("""
-SELECT id, swap_id, deposit_id, now() - due_at AS waited FROM refund_due
+SELECT id, swap_id, deposit_id, now() - since AS waited FROM refund_due
 WHERE network = :network AND due_at <= now() ORDER BY due_at, id LIMIT :limit
 """)
 DROP_REFUNDS_DUE: Final = sql("DELETE FROM refund_due WHERE id = ANY(CAST(:ids AS bigint[]))")

@@ -266,6 +266,7 @@ class RefundDueRow(Table, table=True):
     swap_id: UUID = _uuid()
     deposit_id: UUID | None = _uuid(null=True)
     due_at: datetime = _at()
+    since: datetime = _at()
 
 
 class RequoteDueRow(Table, table=True):

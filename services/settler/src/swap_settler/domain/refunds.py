@@ -52,7 +52,7 @@ def start(swap: Swap, leg: Leg, *, at: datetime, cost: int, paid_id: int) -> Cha
     if not held or to_address is None or swap.sends_back(leg) or swap.taken_from(leg):
         return NOTHING
     told = swap.on(at)
-    if cost >= held:
+    if not is_worth(swap, leg, cost=cost):
         return _not_worth_it(swap, told, leg, at)
     source = swap.terms.source
     refund = Intent(
@@ -85,6 +85,11 @@ def start(swap: Swap, leg: Leg, *, at: datetime, cost: int, paid_id: int) -> Cha
 def has_address(swap: Swap) -> bool:
     """Whether money of the swap came to a deposit address: it has to be swept to be sent."""
     return any(d.method is Method.DEPOSIT_ADDRESS for d in swap.deposits.values())
+
+
+def is_worth(swap: Swap, leg: Leg, *, cost: int) -> bool:
+    """Whether sending back what a leg holds returns more than it costs."""
+    return cost < _held(swap, leg)
 
 
 def is_covered(swap: Swap, leg: Leg, *, available: int) -> bool:

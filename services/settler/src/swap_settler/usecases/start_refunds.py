@@ -13,7 +13,7 @@ from swap_runtime.clock import Clock
 from swap_runtime.crashpoint import crashpoint
 from swap_settler import observe
 from swap_settler.domain.inventory import AssetKey
-from swap_settler.domain.refunds import cost_of, give_up, has_address, is_covered, start
+from swap_settler.domain.refunds import cost_of, give_up, has_address, is_covered, is_worth, start
 from swap_settler.domain.swap import Swap
 from swap_settler.ports import DueRefund, DueRefunds, UnitOfWork
 from swap_settler.usecases.announcing import Announcer
@@ -27,8 +27,9 @@ SWEEP_PAUSE: Final = timedelta(seconds=1)
 class StartRefunds:
     """Work out what is due on one network, with the fee that the chain asks for now.
 
-    The fee is asked for before the transaction begins. While no node tells it, refunds wait; what
-    a swap waits for too long is claimable, so that it comes to an end.
+    The fee is asked for before the transaction begins. While no node tells it, refunds wait, and
+    so they do for the sweep of what they send; what a swap waits for too long is claimable, so
+    that it comes to an end.
     """
 
     def __init__(
@@ -91,23 +92,27 @@ class StartRefunds:
             waiting: list[int] = []
             for one in due:
                 swap = folding.swaps[one.swap_id]
-                if has_address(swap) and not is_covered(
-                    swap, one.leg, available=folding.available(swap.terms.source)
-                ):
-                    waiting.append(one.id)
-                    continue
-                change = start(
-                    swap,
-                    one.leg,
-                    at=now,
-                    cost=self._cost(swap, fee),
-                    paid_id=refund_id_of(swap, one.leg),
-                )
+                cost = self._cost(swap, fee)
+                if self._waits_for_a_sweep(folding, one, cost=cost):
+                    if one.leg is not None or one.waited < self._patience:
+                        waiting.append(one.id)
+                        continue
+                    change = give_up(swap, at=now)
+                else:
+                    paid_id = refund_id_of(swap, one.leg)
+                    change = start(swap, one.leg, at=now, cost=cost, paid_id=paid_id)
                 folding.add(change, trace_id=swap.terms.trace_id)
             await work.drop_refunds_due([one.id for one in due if one.id not in waiting])
             await work.postpone_refunds(waiting, pause=SWEEP_PAUSE)
             await work.flush(folding.changes, self._announcer.outgoing(folding.changes, at=now))
         observe.changed(folding.changes)
+
+    def _waits_for_a_sweep(self, folding: Folding, one: DueRefund, *, cost: int) -> bool:
+        """Whether it is worth sending, and stands where it cannot be sent from."""
+        swap = folding.swaps[one.swap_id]
+        available = folding.available(swap.terms.source)
+        is_here = not has_address(swap) or is_covered(swap, one.leg, available=available)
+        return not is_here and is_worth(swap, one.leg, cost=cost)
 
     def _cost(self, swap: Swap, fee: int) -> int:
         native, gas = self._network.native, self._network.gas

@@ -1,0 +1,118 @@
+"""Refunds of what stands at a deposit address still: sent once it can be, or claimable."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+
+from services.settler.tests.factories import (
+    ETHEREUM,
+    HOUR,
+    POLYGON,
+    REQUESTED,
+    USER,
+    a_deposit_message,
+    a_refund_address,
+    a_request,
+    funding,
+    swap_id,
+)
+from services.settler.tests.fakes import FakeRequotes, FakeUnitOfWork
+from services.settler.tests.money_rows import ADDRESS, NUMBER
+from services.settler.tests.settlers import Settler
+from swap_domain.lifecycle import Status
+from swap_settler.domain.accounts import AccountKind
+from swap_settler.domain.requotes import Refused
+from swap_settler.domain.swap import FailReason, Swap
+from swap_settler.ports import DueRefund
+
+LONG = 3 * HOUR
+
+
+class Waiting:
+    """What is due, for as long as a test says."""
+
+    def __init__(self, work: FakeUnitOfWork) -> None:
+        self._work = work
+        self.waited = timedelta(0)
+
+    async def due(self, network: str, *, limit: int) -> Sequence[DueRefund]:
+        there = await self._work.due(network, limit=limit)
+        return [replace(one, waited=self.waited) for one in there]
+
+
+class Unswept:
+    """A swap whose money stands at its address, and is to go back: nothing else covers it."""
+
+    def __init__(self) -> None:
+        self.work = FakeUnitOfWork()
+        self.work.numbers = {(ETHEREUM, ADDRESS): NUMBER}
+        self.due = Waiting(self.work)
+        self.settler = Settler(self.work, self.due, requotes=FakeRequotes(self.work))
+        self.settler.quoter.refused = Refused.ABOVE_MAXIMUM
+
+    async def brought(self, units: int) -> None:
+        await self.settler.deposits(funding(POLYGON))
+        asked = a_request(NUMBER, method="deposit_address", requested=0, fee=0, payout=0)
+        await self.settler.requests(asked)
+        await self.settler.requests(a_refund_address(NUMBER, USER))
+        came = {"kind": "token_transfer", "number": None, "to_address": ADDRESS}
+        await self.settler.deposits(a_deposit_message(units=units, **came))  # type: ignore[arg-type]
+        await self.settler.requote_swaps()
+        assert self.swap.status is Status.REFUND_PENDING
+
+    @property
+    def swap(self) -> Swap:
+        return self.work.swap(swap_id(NUMBER))
+
+    @property
+    def claimable(self) -> int:
+        kind, swap = AccountKind.CLAIMABLE, self.swap.id
+        return -self.work.balance(kind, network=ETHEREUM, swap_id=swap, deposit_id=None)
+
+
+async def test_a_refund_waits_for_the_sweep() -> None:
+    unswept = Unswept()
+    await unswept.brought(REQUESTED)
+
+    await unswept.settler.start_refunds()
+
+    assert unswept.swap.status is Status.REFUND_PENDING
+    assert unswept.work.postponed
+    assert unswept.work.refunds_due
+
+
+async def test_a_refund_that_waits_for_too_long_is_claimable() -> None:
+    unswept = Unswept()
+    await unswept.brought(REQUESTED)
+    unswept.due.waited = LONG
+
+    await unswept.settler.start_refunds()
+
+    assert unswept.swap.status is Status.FAILED
+    assert unswept.swap.fail_reason is FailReason.RECEIVED_MORE
+    assert unswept.claimable == REQUESTED
+    assert not unswept.work.refunds_due
+
+
+async def test_a_refund_that_can_be_sent_is_sent_however_long_it_waited() -> None:
+    unswept = Unswept()
+    await unswept.brought(REQUESTED)
+    await unswept.settler.deposits(funding(ETHEREUM))
+    unswept.due.waited = LONG
+
+    await unswept.settler.start_refunds()
+
+    assert unswept.swap.refund(None) is not None
+
+
+async def test_a_refund_that_costs_what_it_returns_does_not_wait() -> None:
+    unswept = Unswept()
+    await unswept.brought(1)
+
+    await unswept.settler.start_refunds()
+
+    assert unswept.swap.fail_reason is FailReason.REFUND_BELOW_COST
+    assert unswept.claimable == 1
+    assert not unswept.work.refunds_due
