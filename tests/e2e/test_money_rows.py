@@ -29,6 +29,7 @@ WITHIN_SECONDS: Final = 90
 METHODS: Final[Mapping[str, Mapping[str, object]]] = {
     "depository": {"use_depository": True},
     "direct": {"use_depository": False},
+    "deposit_address": {"use_depository": False, "use_deposit_address": True},
 }
 
 
