@@ -15,6 +15,7 @@ from swap_settler.domain.changes import Changes
 from swap_settler.domain.lane import GasAlarm
 from swap_settler.domain.signer import EVERYWHERE, Signer
 from swap_settler.domain.swap import Deposit, DepositState, Intent, IntentKind, Method, Swap
+from swap_settler.domain.sweeps import DueSweep
 
 log = structlog.get_logger()
 
@@ -311,6 +312,9 @@ def lane_waits(network: str, reason: str) -> None:
 
 # Alert: grows for long. Tokens at a deposit address that refuse to be moved.
 SWEEPS_REFUSED = counter("settler_sweeps_refused", "Sweeps that would revert", ["network"])
+SWEEPS_UNPRICED = counter(
+    "settler_sweeps_unpriced", "Looks at a token that no swap of its address asked for", ["network"]
+)
 SWEEPS_ORDERED = counter("settler_sweeps_ordered", "Sweeps of a deposit address", ["network"])
 
 
@@ -322,6 +326,20 @@ def sweeps_ordered(network: str, ordered: int, *, waiting: int) -> None:
     SWEEPS_ORDERED.labels(network).inc(ordered)
     if ordered or waiting:
         log.info("sweeps ordered", network=network, ordered=ordered, not_worth_it=waiting)
+
+
+def sweeps_unpriced(network: str, due: Sequence[DueSweep]) -> None:
+    """Tell what stands where another token was asked for: a person has it swept."""
+    for one in due:
+        SWEEPS_UNPRICED.labels(network).inc()
+        log.warning(
+            "another token stands at a deposit address",
+            network=network,
+            address=one.address,
+            token=one.token,
+            base_units=one.base_units,
+            sequence_number=one.sequence_number,
+        )
 
 
 def sweep_refused(network: str, sweeps: int, text: str) -> None:

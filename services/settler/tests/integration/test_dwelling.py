@@ -15,6 +15,7 @@ from swap_domain.lifecycle import Status
 from swap_runtime.sql import sql
 from swap_settler.adapters.dwelling import PostgresDwelling
 from swap_settler.domain.dwelling import Dwell
+from swap_settler.usecases import send_payouts
 from swap_settler.usecases.give_up_waiting import GiveUpWaiting
 from swap_settler.usecases.list_stuck import ListStuck
 
@@ -55,6 +56,10 @@ def giving_up(world: World) -> GiveUpWaiting:
         announcer=world.announcer,
         dwell=DWELL.payment,
     )
+
+
+class KilledHere(BaseException):
+    """Stands for the end of the process."""
 
 
 async def give_up_waiting(world: World) -> bool:
@@ -152,6 +157,26 @@ class TestAPaymentThatWaits:
         assert await give_up_waiting(world) is False
 
         assert await world.intent_states() == ["broadcast"]
+
+    async def test_was_signed_stands_before_no_other_that_waits(
+        self, world: World, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        await world.confirmed_swaps(1)
+
+        def crashpoint(name: str) -> None:
+            if name == "settler.before_send":
+                raise KilledHere
+
+        monkeypatch.setattr(send_payouts, "crashpoint", crashpoint)
+        with pytest.raises(KilledHere):
+            await world.send_everything()
+        await world.confirmed_swaps(1, first=2)
+        assert sorted(await world.intent_states()) == ["assigned", "reserved"]
+
+        [found] = await dwelling(world).unsent(timedelta(hours=1), limit=9)
+
+        [waits] = await world.rows("SELECT id FROM intent WHERE state = 'reserved'")
+        assert found == waits.id
 
     async def test_back_to_its_owner_is_claimable(self, refunding: World) -> None:
         await refunding.due_refunds(1)

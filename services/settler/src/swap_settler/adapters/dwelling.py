@@ -10,6 +10,7 @@ from uuid import UUID
 from swap_domain.lifecycle import Status
 from swap_runtime.database import Engine, reading, transaction
 from swap_runtime.sql import sql
+from swap_settler.adapters.statements import MAY_BE_OUT
 from swap_settler.domain.dwelling import Stuck
 
 # The clock stands still while nothing may be signed, on the network named or everywhere.
@@ -44,6 +45,7 @@ JOIN intent ON intent.swap_id = swap.id AND intent.deposit_id IS NULL
 WHERE status IN ('ls_transfer_pending', 'pending_refund') AND swap.created_at < now() - :dwell
     AND intent.kind IN ('output', 'refund') AND intent.state IN ('reserved', 'assigned')
     AND now() - intent.created_at - {_INTENTS_PAUSED} > :dwell
+    AND NOT {MAY_BE_OUT}
     AND NOT EXISTS (SELECT FROM signer WHERE signer.network = intent.network
         AND (signer.halted_reason IS NOT NULL OR signer.resumed_at > now() - :dwell))
 ORDER BY swap.id LIMIT :limit

@@ -276,9 +276,17 @@ ON CONFLICT (swap_id, submission) DO UPDATE SET
     status = excluded.status, detail = excluded.detail,
     transaction_hash = excluded.transaction_hash
 """)
-LAPSED: Final = sql("""
+# What signed bytes may still pay is nobody's to end, and would be found before all others for ever.
+MAY_BE_OUT: Final = """
+EXISTS (SELECT FROM slot_intent
+    JOIN nonce_slot AS slot USING (network, signer, nonce)
+    JOIN attempt USING (network, signer, nonce)
+    WHERE slot_intent.intent_id = intent.id AND slot.closed_at IS NULL AND NOT attempt.is_cancel)
+"""
+LAPSED: Final = sql(f"""
 SELECT swap_id FROM intent
 WHERE kind = 'gasless' AND state IN ('reserved', 'assigned') AND not_after <= :now
+    AND NOT {MAY_BE_OUT}
 ORDER BY not_after LIMIT :limit
 """)
 REVERTED_RELAYS: Final = sql("""

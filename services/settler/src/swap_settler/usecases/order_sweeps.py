@@ -78,6 +78,7 @@ class OrderSweeps:
             poor = _without(there, [*out, *worth])
             await work.settle_sweeps_due(_without(due, [*out, *poor]), out, pause=self._again_after)
             await work.settle_sweeps_due((), poor, pause=self._worthless_after)
+        observe.sweeps_unpriced(self._network.name, [one for one in poor if one.decimals is None])
         observe.sweeps_ordered(self._network.name, len(worth), waiting=len(poor))
         return len(due) == self._limit
 
