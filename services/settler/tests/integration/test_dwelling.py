@@ -197,7 +197,7 @@ class TestARefundWithoutAFee:
         await refunding.starting_refunds()()
         assert await refunding.rows(STATUSES) == [("pending_refund", "insufficient_liquidity")]
 
-        await change(refunding, "UPDATE refund_due SET due_at = now() - interval '3 hours'")
+        await change(refunding, "UPDATE refund_due SET since = now() - interval '3 hours'")
         await refunding.starting_refunds()()
 
         assert await refunding.rows(STATUSES) == [("failed", "insufficient_liquidity")]
