@@ -121,6 +121,7 @@ async def requested(body: Mapping[str, Any]) -> SwapRequested | None:
         read_swap=ReadSwap(unread, unread, rendering, deposit=unread),
         list_swaps=ListSwaps(unread, unread, rendering),
         set_refund_address=unread,
+        speed_up_deposit=unread,
     )
     try:
         await swaps.create(a_request(body), Context(a_caller(), "", "request"))
