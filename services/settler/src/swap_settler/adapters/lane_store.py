@@ -145,12 +145,12 @@ class PostgresLaneStore:
     async def keep(self, attempts: Sequence[Attempt], *, epoch: int) -> Sequence[Attempt]:
         async with transaction(self._engine) as connection:
             await require_epoch(connection, self._lane.lease, epoch)
-            signer = (await connection.execute(statements.SIGNER, self._values())).one()
-            if not signer.may_sign:
-                return ()
             nonces = [attempt.transaction.nonce for attempt in attempts]
             live: dict[int, set[UUID]] = {nonce: set() for nonce in nonces}
             signed = await connection.execute(statements.LOCK_SIGNED, self._values(nonces=nonces))
+            signer = (await connection.execute(statements.SIGNER, self._values())).one()
+            if not signer.may_sign:
+                return ()
             for row in signed:
                 live[row.nonce].add(row.id)
             kept = [a for a in attempts if live[a.transaction.nonce] == a.intents]
