@@ -14,11 +14,12 @@ from swap_api.domain.gasless import (
     windowed,
 )
 from swap_api.domain.keys import Caller
-from swap_api.domain.refusals import ApiRefusal, Invalid, NothingThere
+from swap_api.domain.refusals import ApiRefusal, Invalid
 from swap_api.gasless_ports import GaslessChains, SignRequests
 from swap_api.ports import Clock, StoredSwap, Swaps
 from swap_api.usecases.ask_signature import AskSignature
 from swap_api.usecases.offer_gasless import OfferGasless
+from swap_api.usecases.own_swap import own_swap
 from swap_chains.evm.codec import selector
 from swap_chains.evm.gasless import Relayed
 from swap_chains.evm.gasless_reading import Standing
@@ -73,9 +74,7 @@ class AuthorizeDeposit:
         :raises ApiRefusal: when it is not taken; then nothing of it is kept.
         :raises Unavailable: when no node answers.
         """
-        stored = await self._swaps.find(swap_id)
-        if stored is None or stored.app_id != caller.app_id:
-            raise NothingThere
+        stored = await own_swap(self._swaps, caller, swap_id)
         swap = stored.gasless
         if swap is None:
             raise not_requested()

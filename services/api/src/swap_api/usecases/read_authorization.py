@@ -4,10 +4,10 @@ from uuid import UUID
 
 from swap_api.domain.gasless import status_of
 from swap_api.domain.keys import Caller
-from swap_api.domain.refusals import NothingThere
 from swap_api.gasless_ports import GaslessRendering, SignRequests
 from swap_api.ports import Clock, Heads, Swaps
 from swap_api.usecases.authorize_deposit import not_requested
+from swap_api.usecases.own_swap import own_swap
 
 
 class ReadAuthorization:
@@ -33,9 +33,7 @@ class ReadAuthorization:
         :raises NothingThere: for an unknown id and for somebody else's alike.
         :raises ApiRefusal: when nobody was asked to sign.
         """
-        stored = await self._swaps.find(swap_id)
-        if stored is None or stored.app_id != caller.app_id:
-            raise NothingThere
+        stored = await own_swap(self._swaps, caller, swap_id)
         if stored.gasless is None:
             raise not_requested()
         held = await self._requests.submitted(swap_id)

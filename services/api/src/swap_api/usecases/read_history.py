@@ -7,9 +7,9 @@ from typing import Final
 from uuid import UUID
 
 from swap_api.domain.keys import Caller
-from swap_api.domain.refusals import NothingThere
 from swap_api.lookup_ports import History
 from swap_api.ports import Rendering, Swaps
+from swap_api.usecases.own_swap import own_swap
 from swap_runtime.errors import Unavailable
 
 LOOKS: Final = 100  # at most, before the client is asked to come again
@@ -31,7 +31,7 @@ class ReadHistory:
         """
         :raises NothingThere: for an unknown id and for somebody else's alike.
         """
-        await self._check(caller, swap_id)
+        await own_swap(self._swaps, caller, swap_id)
         events = self._rendering.events(await self._history.events(swap_id))
         return b"[%b]" % b",".join(events)
 
@@ -40,20 +40,15 @@ class ReadHistory:
 
         :raises NothingThere: for an unknown id and for somebody else's alike.
         """
-        await self._check(caller, swap_id)
+        await own_swap(self._swaps, caller, swap_id)
         return self._follow(swap_id, after)
 
     async def ledger(self, caller: Caller, swap_id: UUID) -> bytes:
         """
         :raises NothingThere: for an unknown id and for somebody else's alike.
         """
-        await self._check(caller, swap_id)
+        await own_swap(self._swaps, caller, swap_id)
         return self._rendering.ledger(await self._history.postings(swap_id))
-
-    async def _check(self, caller: Caller, swap_id: UUID) -> None:
-        stored = await self._swaps.find(swap_id)
-        if stored is None or stored.app_id != caller.app_id:
-            raise NothingThere
 
     async def _follow(self, swap_id: UUID, last: int) -> AsyncIterator[bytes]:
         yield COME_AGAIN

@@ -4,7 +4,8 @@ from uuid import UUID
 
 from swap_api.domain.keys import Caller
 from swap_api.domain.refusals import NothingThere
-from swap_api.ports import Heads, Rendering, StoredSwap, Swaps
+from swap_api.ports import Heads, Rendering, Swaps
+from swap_api.usecases.own_swap import own_swap
 from swap_api.usecases.resolve_deposit import ResolveDeposit
 
 
@@ -30,7 +31,7 @@ class ReadSwap:
         """
         :raises NothingThere: for an unknown id and for somebody else's alike.
         """
-        stored = await self._own(caller, swap_id)
+        stored = await own_swap(self._swaps, caller, swap_id)
         if with_actions:
             stored = await self._deposit.inline(stored, swap_id, source_address)
         heads = await self._heads.current() if stored.rendered.gaps else {}
@@ -68,7 +69,7 @@ class ReadSwap:
         :raises NothingThere: for an unknown id and for somebody else's alike.
         :raises ApiRefusal: when somebody has to sign, and nobody can be asked now.
         """
-        stored = await self._own(caller, swap_id)
+        stored = await own_swap(self._swaps, caller, swap_id)
         return await self._deposit.steps(stored, swap_id, source_address)
 
     async def with_next_action(
@@ -79,13 +80,7 @@ class ReadSwap:
         :raises NothingThere: for an unknown id and for somebody else's alike.
         :raises ApiRefusal: for an address that is none.
         """
-        stored = await self._own(caller, swap_id)
+        stored = await own_swap(self._swaps, caller, swap_id)
         action = await self._deposit.next_action(stored, swap_id, source_address)
         heads = await self._heads.current() if stored.rendered.gaps else {}
         return self._rendering.prepared(stored, heads, with_actions=False, next_action=action)
-
-    async def _own(self, caller: Caller, swap_id: UUID) -> StoredSwap:
-        stored = await self._swaps.find(swap_id)
-        if stored is None or stored.app_id != caller.app_id:
-            raise NothingThere
-        return stored

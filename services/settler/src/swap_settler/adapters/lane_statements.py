@@ -228,7 +228,6 @@ SELECT :network, :signer, * FROM unnest(CAST(:nonce AS bigint[]),
     CAST(:transaction_hash AS text[]))
 ON CONFLICT DO NOTHING
 """)
-# A payment that failed waits for its next try, in a slot of its own.
 # Those that nothing signed can pay: another lane may have sent one since it was tried.
 UNSENT_FAILURES: Final = sql("""
 SELECT id, failures FROM intent
@@ -242,6 +241,7 @@ SELECT id, failures FROM intent
 WHERE id = ANY(CAST(:ids AS uuid[])) AND state IN ('assigned', 'broadcast')
 ORDER BY id FOR UPDATE
 """)
+# A payment that failed waits for its next try, in a slot of its own.
 POSTPONE: Final = sql("""
 UPDATE intent SET state = 'reserved', slot_at = NULL, goes_alone = true,
     failures = new.failures, due_at = now() + new.pause

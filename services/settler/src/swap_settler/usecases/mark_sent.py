@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from swap_chains.ports import Broadcast
 from swap_runtime.clock import Clock
+from swap_settler import observe
 from swap_settler.domain.payouts import lone_sent, sent
 from swap_settler.lane_ports import LaneUnitOfWork
 from swap_settler.usecases.announcing import Announcer
@@ -18,6 +20,13 @@ class MarkSent:
         self._unit_of_work = unit_of_work
         self._clock = clock
         self._announcer = announcer
+
+    async def answered(self, network: str, answers: Sequence[Broadcast]) -> None:
+        """Say what no node took for sure, and mark the rest sent."""
+        for answer in answers:
+            if not answer.is_out:
+                observe.broadcast_refused(network, answer.transaction_hash, answer.text)
+        await self([a.transaction_hash for a in answers if not a.is_refused])
 
     async def __call__(self, transaction_hashes: Sequence[str]) -> None:
         if not transaction_hashes:

@@ -37,10 +37,5 @@ class Rebroadcast:
         if waiting:
             answers = await self._sender.broadcast(waiting)
             observe.rebroadcast(self._sender.network, len(waiting))
-            for answer in answers:
-                if not answer.is_out:
-                    observe.broadcast_refused(
-                        self._sender.network, answer.transaction_hash, answer.text
-                    )
-            await self._mark_sent([a.transaction_hash for a in answers if not a.is_refused])
+            await self._mark_sent.answered(self._sender.network, answers)
         return len(waiting)

@@ -101,7 +101,4 @@ class ReplaceStuck:
         except ChainUnavailable as error:
             observe.broadcast_failed(self._chain.network, str(error))
             return  # kept: the rebroadcast sends the same bytes
-        for answer in answers:
-            if not answer.is_out:
-                observe.broadcast_refused(self._chain.network, answer.transaction_hash, answer.text)
-        await self._mark_sent([a.transaction_hash for a in answers if not a.is_refused])
+        await self._mark_sent.answered(self._chain.network, answers)

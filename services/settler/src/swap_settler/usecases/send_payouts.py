@@ -182,11 +182,7 @@ class SendPayouts:
             )
 
     async def _sign(self, slots: Sequence[Slot]) -> Sequence[Attempt]:
-        suggested = await self._chain.fees()
-        fees = Fees(
-            min(suggested.max_fee_per_gas, self._fee_cap),
-            min(suggested.max_priority_fee_per_gas, self._fee_cap),
-        )
+        fees = (await self._chain.fees()).capped(self._fee_cap)
         return [await self._signed(slot, fees) for slot in slots]
 
     async def _signed(self, slot: Slot, fees: Fees) -> Attempt:
@@ -202,10 +198,7 @@ class SendPayouts:
             observe.broadcast_failed(self._chain.network, str(error))
             return  # stored: the rebroadcast sends the same bytes
         crashpoint("settler.after_send")
-        for answer in answers:
-            if not answer.is_out:
-                observe.broadcast_refused(self._chain.network, answer.transaction_hash, answer.text)
-        await self._mark_sent([a.transaction_hash for a in answers if not a.is_refused])
+        await self._mark_sent.answered(self._chain.network, answers)
 
 
 def _words(refusal: Simulated) -> str:

@@ -13,7 +13,7 @@ from typing import Final
 
 from swap_chains.errors import ChainUnavailable
 from swap_chains.evm.deposit_addresses import Sweep
-from swap_chains.ports import Call, ChainReader, ChainSender, Fees
+from swap_chains.ports import Call, ChainReader, ChainSender
 from swap_runtime.crashpoint import crashpoint
 from swap_settler import observe
 from swap_settler.domain.lane import SweepSlot, WaitingSweep
@@ -118,11 +118,7 @@ class SendSweeps:
         return refused
 
     async def _sign(self, slots: Sequence[SweepSlot]) -> Sequence[Attempt]:
-        suggested = await self._chain.fees()
-        fees = Fees(
-            min(suggested.max_fee_per_gas, self._fee_cap),
-            min(suggested.max_priority_fee_per_gas, self._fee_cap),
-        )
+        fees = (await self._chain.fees()).capped(self._fee_cap)
         attempts = []
         for slot in slots:
             call = self._call(slot.sweeps)
@@ -138,10 +134,7 @@ class SendSweeps:
             observe.broadcast_failed(self._chain.network, str(error))
             return  # stored: the rebroadcast sends the same bytes
         crashpoint("settler.after_send_sweep")
-        for answer in answers:
-            if not answer.is_out:
-                observe.broadcast_refused(self._chain.network, answer.transaction_hash, answer.text)
-        await self._mark_sent([a.transaction_hash for a in answers if not a.is_refused])
+        await self._mark_sent.answered(self._chain.network, answers)
 
     def _call(self, sweeps: Sequence[WaitingSweep]) -> Call:
         return self._calls.sweeping([Sweep(one.sequence_number, one.token) for one in sweeps])
