@@ -8,6 +8,7 @@ from collections.abc import Iterator, MutableMapping
 from contextlib import contextmanager
 from typing import Any, Final
 
+import orjson
 import structlog
 from pydantic import SecretBytes, SecretStr
 
@@ -33,9 +34,13 @@ def configure_logging(service: str, *, level: str = "INFO") -> None:
         hide_secrets,
     ]
     structlog.configure(
-        processors=[*shared, _service(service), structlog.processors.JSONRenderer(default=str)],
+        processors=[
+            *shared,
+            _service(service),
+            structlog.processors.JSONRenderer(serializer=orjson.dumps, default=str),
+        ],
         wrapper_class=structlog.make_filtering_bound_logger(standard.getLevelNamesMapping()[level]),
-        logger_factory=structlog.PrintLoggerFactory(),
+        logger_factory=structlog.BytesLoggerFactory(sys.stdout.buffer),
         cache_logger_on_first_use=True,
     )
     handler = standard.StreamHandler(sys.stdout)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
@@ -79,26 +80,29 @@ class RequestSwaps:
         folding = Folding(known, await work.lock_inventory(assets))
         if taken_over:
             folding.add(_taken_over(taken_over, self._facts, at=now), trace_id="")
+        by_key = _by_key(waiting)
         for message in messages:
             if isinstance(message.body, AuthorizationSubmitted):
                 self._submit(folding, message.body, message.trace_id, reverts, now)
             else:
-                self._add(folding, message, waiting, now)
+                self._add(folding, message, by_key, now)
         outgoing = self._announcer.outgoing(folding.changes, at=now)
         await work.flush(folding.changes, [*outgoing, *_assigned(folding.changes, at=now)])
         return folding
 
     def _add(
-        self, folding: Folding, message: Message, waiting: Iterable[Deposit], now: datetime
+        self,
+        folding: Folding,
+        message: Message,
+        waiting: Mapping[str, Sequence[Deposit]],
+        now: datetime,
     ) -> None:
         body, known = message.body, folding.swaps.get(message.body.swap_id)
         if isinstance(body, SwapRequested):
             if known is None:
                 swap = to_swap(body, at=now, trace_id=message.trace_id)
                 folding.add(begin(swap, self._facts.target(body)), trace_id=message.trace_id)
-                self._attach(
-                    folding, message, [d for d in waiting if d.match_key == _key(body)], now
-                )
+                self._attach(folding, message, waiting.get(_key(body), ()), now)
         elif known is None:
             raise Unprocessable(f"no swap {body.swap_id}")
         elif isinstance(body, RefundAddressSet):
@@ -136,6 +140,14 @@ class RequestSwaps:
         means = folding.means(swap, paid_id=paid_id_of(swap))
         change = attach(swap, deposits, at=now, **means)
         folding.add(change, trace_id=message.trace_id)
+
+
+def _by_key(waiting: Iterable[Deposit]) -> Mapping[str, Sequence[Deposit]]:
+    found: defaultdict[str, list[Deposit]] = defaultdict(list)
+    for deposit in waiting:
+        if deposit.match_key is not None:
+            found[deposit.match_key].append(deposit)
+    return found
 
 
 def _assigned(changes: Iterable[Changes], *, at: datetime) -> Sequence[Outgoing]:
