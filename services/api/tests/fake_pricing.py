@@ -35,6 +35,7 @@ class FakePricing:
         self.refusal: PriceRefused | None = None
         self.provider = "SOLVER"
         self.asked = 0
+        self.requests = 0  # over HTTP, where it is asked like that
 
     async def quote(self, question: QuoteQuestion) -> QuoteAnswer:
         self._answer()

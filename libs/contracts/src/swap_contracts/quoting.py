@@ -5,13 +5,14 @@ Prices are dollars × 10^18 for one whole token. Amounts are base units.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from swap_contracts.envelope import BaseUnits, Digits, Message
 
 FundingMethod = Literal["direct", "deposit_address", "depository", "gasless"]
+QUESTIONS_MAX: Final = 64  # in one request
 
 
 class AssetRef(Message):
@@ -118,3 +119,22 @@ class Refusal(Message):
     code: str
     message: str
     limit_base_units: BaseUnits | None = None  # source; for amounts outside the limits
+
+
+class QuoteQuestions(_Question):
+    """Questions that came at the same time, asked together."""
+
+    questions: tuple[QuoteQuestion, ...] = Field(min_length=1, max_length=QUESTIONS_MAX)
+
+
+class QuoteOutcome(Message):
+    """The answer to one of several questions, or why there is none."""
+
+    answer: QuoteAnswer | None = None
+    refusal: Refusal | None = None
+
+
+class QuotesAnswer(Message):
+    """One outcome for each question, in their order."""
+
+    outcomes: tuple[QuoteOutcome, ...]

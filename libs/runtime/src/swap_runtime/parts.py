@@ -20,6 +20,7 @@ from swap_runtime.supervision import Beat, Rounds, Run, Supervised, Work
 from swap_runtime.wake import Wake, Wakes
 
 if TYPE_CHECKING:
+    from swap_runtime.answering import Answering
     from swap_runtime.consuming import Subscriptions
 
 Build = Callable[["Service"], Awaitable[None]]
@@ -53,6 +54,7 @@ class Service:
         self.rounds: list[Rounds] = []
         self.admin_routes: list[AdminRoute] = []
         self.asgi: list[tuple[Any, str, int]] = []
+        self.answering: list[tuple[Answering, str, int]] = []
         self.checks: dict[str, Check] = {}
         self.starters: list[Close] = []
         self.closers: list[Close] = []
@@ -120,6 +122,10 @@ class Service:
     def serve(self, app: Any, *, port: int, host: str | None = None) -> None:
         """Serve an ASGI application in the same event loop, and let its requests end at a stop."""
         self.asgi.append((app, host or self.group.host, port))
+
+    def answer(self, answer: Answering, *, port: int) -> None:
+        """Let a function answer on a port that only our own processes ask."""
+        self.answering.append((answer, self.group.host, port))
 
     def ready_when(self, name: str, check: Check) -> None:
         """Make `/readyz` depend on a check, which raises while the process cannot work."""

@@ -13,6 +13,7 @@ from typing import Any, Final
 import structlog
 import uvloop
 
+from swap_runtime.answering import AnswerServer
 from swap_runtime.database import ping
 from swap_runtime.errors import Unavailable
 from swap_runtime.internal import Internal
@@ -129,12 +130,12 @@ class Running:
         service.every("measure", MEASURE_INTERVAL, maintenance.measure)
 
     async def _serve(self) -> None:
-        if not self._service.asgi:
-            return
-        from swap_runtime.asgi import AsgiServer  # noqa: PLC0415  only where HTTP is served
+        servers: list[Any] = [AnswerServer(*one) for one in self._service.answering]
+        if self._service.asgi:
+            from swap_runtime.asgi import AsgiServer  # noqa: PLC0415  only where it is served
 
-        for app, host, port in self._service.asgi:
-            server = AsgiServer(app, host, port)
+            servers += [AsgiServer(*one) for one in self._service.asgi]
+        for server in servers:
             self.ports.append(await server.start())
             self._servers.append(server)
             log.info("serving", port=self.ports[-1])

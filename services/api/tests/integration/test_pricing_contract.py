@@ -13,7 +13,15 @@ from fake_pricing import FakePricing
 
 from swap_api.adapters.quoter import HttpPricing
 from swap_api.ports import PriceRefused, Pricing
-from swap_contracts.quoting import QuoteQuestion, Refusal, RouteQuestion
+from swap_contracts.quoting import (
+    QuoteAnswer,
+    QuoteOutcome,
+    QuoteQuestion,
+    QuoteQuestions,
+    QuotesAnswer,
+    Refusal,
+    RouteQuestion,
+)
 from swap_runtime.errors import Unavailable
 
 pytestmark = pytest.mark.connected
@@ -66,6 +74,20 @@ class TestPricing:
         assert refused.value.code == "LESS_THAN_MIN_ERROR"
         assert refused.value.limit_base_units == 10**15
 
+    async def test_answers_each_of_many_questions_at_once(self, quoter: Harnessed) -> None:
+        amounts = [0, *(n * 10**18 for n in range(1, 20))]
+
+        told = await asyncio.gather(
+            *(quoter.pricing.quote(QuoteQuestion(**ROUTE, base_units=str(n))) for n in amounts),
+            return_exceptions=True,
+        )
+
+        assert isinstance(told[0], PriceRefused)
+        for amount, answer in zip(amounts[1:], told[1:], strict=True):
+            assert isinstance(answer, QuoteAnswer)
+            assert answer.quote.requested_base_units == str(amount)
+        assert quoter.fake.requests <= 3  # two on their way, and what gathered meanwhile
+
     async def test_tells_limits(self, quoter: Harnessed) -> None:
         answer = await quoter.pricing.limits(RouteQuestion(**ROUTE))
 
@@ -113,13 +135,33 @@ class TestHttpPricing:
         await pricing.close()
 
 
+async def _answered(fake: FakePricing, asked: QuoteQuestions) -> QuotesAnswer:
+    fake.requests += 1
+    outcomes = []
+    for question in asked.questions:
+        try:
+            outcomes.append(QuoteOutcome(answer=await fake.quote(question)))
+        except PriceRefused as refused:
+            outcomes.append(QuoteOutcome(refusal=_refusal(refused)))
+    return QuotesAnswer(outcomes=tuple(outcomes))
+
+
+def _refusal(refused: PriceRefused) -> Refusal:
+    limit = refused.limit_base_units
+    return Refusal(
+        code=refused.code,
+        message=refused.message,
+        limit_base_units=None if limit is None else str(limit),
+    )
+
+
 def _served(fake: FakePricing) -> web.Application:
     async def answer(request: web.Request) -> web.Response:
         body = await request.read()
         try:
             match request.path:
-                case "/quote":
-                    model = await fake.quote(QuoteQuestion.model_validate_json(body))
+                case "/quotes":
+                    model = await _answered(fake, QuoteQuestions.model_validate_json(body))
                 case "/limits":
                     model = await fake.limits(RouteQuestion.model_validate_json(body))  # type: ignore[assignment]
                 case "/ranges":
@@ -127,13 +169,7 @@ def _served(fake: FakePricing) -> web.Application:
                 case _:
                     model = await fake.prices()  # type: ignore[assignment]
         except PriceRefused as refused:
-            limit = refused.limit_base_units
-            refusal = Refusal(
-                code=refused.code,
-                message=refused.message,
-                limit_base_units=None if limit is None else str(limit),
-            )
-            return web.Response(body=refusal.model_dump_json(), status=400)
+            return web.Response(body=_refusal(refused).model_dump_json(), status=400)
         except Unavailable:
             return web.Response(status=503)
         return web.Response(body=model.model_dump_json())
@@ -141,7 +177,7 @@ def _served(fake: FakePricing) -> web.Application:
     app = web.Application()
     app.add_routes(
         [
-            web.post("/quote", answer),
+            web.post("/quotes", answer),
             web.post("/limits", answer),
             web.post("/ranges", answer),
             web.get("/prices", answer),

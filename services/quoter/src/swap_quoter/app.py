@@ -52,7 +52,8 @@ async def build(service: Service) -> None:
         prices_max_age=None if group.prices_never_expire else group.prices_max_age,
         gas_max_age=group.gas_max_age,
     )
-    service.serve(build_http(catalogue, market, group, service.clock), port=group.port)
+    quoter = build_http(catalogue, market, group, service.clock)
+    service.answer(quoter.answer, port=group.port)
     _consume(service, group)
     _follow(service, group, catalogue, market)
 

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import MutableMapping
 from typing import Any
 
 import orjson
@@ -18,12 +17,21 @@ from services.quoter.tests.factories import (
     a_question,
     a_rule,
 )
-from swap_contracts.quoting import LimitsAnswer, PricesAnswer, QuoteAnswer, RangesAnswer, Refusal
+from swap_contracts.quoting import (
+    QUESTIONS_MAX,
+    LimitsAnswer,
+    PricesAnswer,
+    QuoteAnswer,
+    QuoteQuestions,
+    QuotesAnswer,
+    RangesAnswer,
+    Refusal,
+)
 from swap_domain.catalogue import NATIVE, Catalogue
 from swap_quoter.domain.market import Market
 from swap_quoter.domain.routes import Routes
 from swap_quoter.domain.terms import TermsBook
-from swap_quoter.http.app import BODY_BYTES_MAX, QuoterHttp
+from swap_quoter.http.app import QuoterHttp
 from swap_quoter.usecases.find_terms import FindTerms
 from swap_quoter.usecases.give_limits import GiveLimits
 from swap_quoter.usecases.give_quotes import GiveQuotes
@@ -45,21 +53,10 @@ def an_app(market: Market | None = None, catalogue: Catalogue | None = None) -> 
     )
 
 
-async def ask(app: QuoterHttp, method: str, path: str, body: bytes = b"") -> tuple[int, bytes]:
-    sent: list[MutableMapping[str, Any]] = []
-
-    async def receive() -> dict[str, Any]:
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    async def send(message: MutableMapping[str, Any]) -> None:
-        sent.append(message)
-
-    await app({"type": "http", "method": method, "path": path}, receive, send)
-    start, answer = sent
-    headers = dict(start["headers"])
-    assert headers[b"content-type"] == b"application/json"
-    assert int(headers[b"content-length"]) == len(answer["body"])
-    return start["status"], answer["body"]
+async def ask(
+    app: QuoterHttp, method: str, path: str, body: bytes | None = b""
+) -> tuple[int, bytes]:
+    return app.answer(method, path, body)
 
 
 async def quote(app: QuoterHttp, **members: Any) -> tuple[int, bytes]:
@@ -283,6 +280,32 @@ class TestQuote:
         assert events == []
 
 
+class TestQuotes:
+    async def test_answers_each_of_many_questions_by_itself(self) -> None:
+        asked = [
+            a_question(base_units=base_units) for base_units in ("100000000", "1", "200000000")
+        ]
+        body = QuoteQuestions(questions=tuple(asked)).model_dump_json().encode()
+
+        status, answered = await ask(an_app(), "POST", "/quotes", body)
+
+        first, refused, last = QuotesAnswer.model_validate_json(answered).outcomes
+        assert status == 200
+        _, alone = await quote(an_app())
+        assert first.answer == QuoteAnswer.model_validate_json(alone)
+        assert (refused.answer, refused.refusal and refused.refusal.code) == (
+            None,
+            "LESS_THAN_MIN_ERROR",
+        )
+        assert last.answer is not None
+        assert last.answer.quote.requested_base_units == "200000000"
+
+    async def test_refuses_more_than_go_into_one_request(self) -> None:
+        body = orjson.dumps({"questions": [a_question().model_dump()] * (QUESTIONS_MAX + 1)})
+
+        assert (await ask(an_app(), "POST", "/quotes", body))[0] == 400
+
+
 class TestLimits:
     async def test_gives_both_and_the_price(self) -> None:
         question = a_question().model_dump(exclude={"base_units", "slippage_ppm", "is_open"})
@@ -323,12 +346,12 @@ class TestOtherRequests:
         [
             ("GET", "/nothing", b"", 404),
             ("GET", "/quote", b"", 405),
-            ("POST", "/quote", b" " * (BODY_BYTES_MAX + 1), 413),
+            ("POST", "/quote", None, 413),
             ("POST", "/quote", b"{", 400),
         ],
     )
     async def test_are_refused_in_the_same_form(
-        self, method: str, path: str, body: bytes, status: int
+        self, method: str, path: str, body: bytes | None, status: int
     ) -> None:
         answered, answer = await ask(an_app(), method, path, body)
 

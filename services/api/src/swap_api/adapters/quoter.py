@@ -1,19 +1,28 @@
-"""The quoter over internal HTTP, on connections that stay open."""
+"""The quoter over internal HTTP, on connections that stay open.
+
+A request costs many times what a price does, so questions that come together go together.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Final, TypeVar
 
 import aiohttp
 from pydantic import BaseModel, ValidationError
 
+from swap_api.adapters.gathering import Gathering
 from swap_api.ports import PriceRefused
 from swap_contracts.quoting import (
+    QUESTIONS_MAX,
     LimitsAnswer,
     PricesAnswer,
     QuoteAnswer,
+    QuoteOutcome,
     QuoteQuestion,
+    QuoteQuestions,
+    QuotesAnswer,
     RangesAnswer,
     Refusal,
     RouteQuestion,
@@ -22,6 +31,7 @@ from swap_runtime.database import forbid_open_transaction
 from swap_runtime.errors import Unavailable
 
 ANSWER_SECONDS: Final = 0.8
+REQUESTS_MAX: Final = 2  # for quotes at a time: one is on its way while the next gathers
 Answer = TypeVar("Answer", bound=BaseModel)
 
 
@@ -30,9 +40,12 @@ class HttpPricing:
         self._url = url.rstrip("/")
         self._timeout = aiohttp.ClientTimeout(total=answer_seconds)
         self._session: aiohttp.ClientSession | None = None
+        self._quoting: Gathering[QuoteQuestion, QuoteAnswer] = Gathering(
+            self._quotes, batch_max=QUESTIONS_MAX, flights_max=REQUESTS_MAX
+        )
 
     async def quote(self, question: QuoteQuestion) -> QuoteAnswer:
-        return await self._ask("POST", "/quote", question, QuoteAnswer)
+        return await self._quoting(question)
 
     async def limits(self, question: RouteQuestion) -> LimitsAnswer:
         return await self._ask("POST", "/limits", question, LimitsAnswer)
@@ -46,6 +59,16 @@ class HttpPricing:
     async def close(self) -> None:
         if self._session is not None:
             await self._session.close()
+
+    async def _quotes(
+        self, questions: Sequence[QuoteQuestion]
+    ) -> Sequence[QuoteAnswer | Exception]:
+        # The questions were checked when they were made.
+        asked = QuoteQuestions.model_construct(questions=tuple(questions))
+        answered = await self._ask("POST", "/quotes", asked, QuotesAnswer)
+        if len(answered.outcomes) != len(questions):
+            raise Unavailable("quoter: an answer to other questions")
+        return [_outcome(one) for one in answered.outcomes]
 
     async def _ask(
         self, method: str, path: str, question: BaseModel | None, answer: type[Answer]
@@ -80,6 +103,14 @@ class HttpPricing:
                 headers={"content-type": "application/json"},
             )
         return self._session
+
+
+def _outcome(told: QuoteOutcome) -> QuoteAnswer | Exception:
+    if told.answer is not None:
+        return told.answer
+    if told.refusal is not None:
+        return _refused(told.refusal)
+    return Unavailable("quoter: neither a quote nor a refusal")
 
 
 def _refused(refusal: Refusal) -> PriceRefused:

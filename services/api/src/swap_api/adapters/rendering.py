@@ -54,7 +54,7 @@ class JsonRendering:
         """Return row 0: what the settler will say first, said at once."""
         terms = {name: getattr(request, name) for name in SwapTerms.model_fields}
         return self.swap(
-            SwapChanged(
+            SwapChanged.model_construct(
                 **terms,
                 sequence=0,
                 status=Status.DEPOSIT_PENDING.value,

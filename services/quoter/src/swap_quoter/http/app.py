@@ -1,36 +1,41 @@
-"""Where the api and the settler ask for prices: plain ASGI, ready bytes, nothing in between.
+"""Where the api and the settler ask for prices: a function from bytes to bytes.
 
 A question is a few microseconds of arithmetic, so a framework around it would be most of the cost.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Final
 
 from pydantic import ValidationError
 
 from swap_contracts.public.errors import ErrorCode
-from swap_contracts.quoting import QuoteQuestion, RouteQuestion
+from swap_contracts.quoting import (
+    QuoteOutcome,
+    QuoteQuestion,
+    QuoteQuestions,
+    QuotesAnswer,
+    RouteQuestion,
+)
 from swap_quoter import observe
 from swap_quoter.domain.refusals import Refusal
-from swap_quoter.http.errors import code_of, refusal_answer
+from swap_quoter.http.errors import code_of, refusal_answer, told
 from swap_quoter.usecases.give_limits import GiveLimits
 from swap_quoter.usecases.give_quotes import GiveQuotes
 from swap_quoter.usecases.give_ranges import GiveRanges
 from swap_quoter.usecases.list_prices import ListPrices
 
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Answer = tuple[int, bytes]
 
-BODY_BYTES_MAX: Final = 16_384
 OK: Final = 200
 
 
 class QuoterHttp:
-    """`POST /quote`, `/limits` and `/ranges`, `GET /prices`; a 4xx carries a `Refusal`."""
+    """`POST /quote`, `/quotes`, `/limits` and `/ranges`, `GET /prices`.
+
+    A 4xx carries a `Refusal`; of many quotes each is answered or refused by itself.
+    """
 
     def __init__(
         self,
@@ -46,20 +51,14 @@ class QuoterHttp:
         self._list_prices = list_prices
         self._answers: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
             "/quote": ("POST", self._quote),
+            "/quotes": ("POST", self._quotes),
             "/limits": ("POST", self._limits),
             "/ranges": ("POST", self._ranges),
             "/prices": ("GET", self._prices),
         }
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan":
-            await _live(receive, send)
-        elif scope["type"] == "http":
-            body = await _body(receive)
-            status, answer = self._answer(scope["method"], scope["path"], body)
-            await _send(send, status, answer)
-
-    def _answer(self, method: str, path: str, body: bytes | None) -> Answer:
+    def answer(self, method: str, path: str, body: bytes | None) -> Answer:
+        """Return the status and the body; a body of None was too long to be kept."""
         expected, answer = self._answers.get(path, ("", None))
         if answer is None:
             return refusal_answer(ErrorCode.NOT_FOUND, "There is nothing here")
@@ -83,6 +82,20 @@ class QuoterHttp:
         question = QuoteQuestion.model_validate_json(body)
         return self._give_quotes(question).model_dump_json().encode()
 
+    def _quotes(self, body: bytes) -> bytes:
+        asked = QuoteQuestions.model_validate_json(body).questions
+        outcomes = tuple(self._outcome(question) for question in asked)
+        return QuotesAnswer.model_construct(outcomes=outcomes).model_dump_json().encode()
+
+    def _outcome(self, question: QuoteQuestion) -> QuoteOutcome:
+        try:
+            answer = self._give_quotes(question)
+        except Refusal as refusal:
+            observe.answered("quote", code_of(refusal))
+            return QuoteOutcome(refusal=told(refusal))
+        observe.answered("quote", "ok")
+        return QuoteOutcome.model_construct(answer=answer, refusal=None)
+
     def _limits(self, body: bytes) -> bytes:
         question = RouteQuestion.model_validate_json(body)
         return self._give_limits(question).model_dump_json().encode()
@@ -98,36 +111,3 @@ class QuoterHttp:
 def _first(error: ValidationError) -> str:
     fault = error.errors(include_url=False, include_input=False)[0]
     return f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}"
-
-
-async def _body(receive: Receive) -> bytes | None:
-    """Return the body, or None for one that is longer than any question."""
-    parts: list[bytes] = []
-    size = 0
-    while True:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            return b""
-        part = message.get("body", b"")
-        size += len(part)
-        if size <= BODY_BYTES_MAX:
-            parts.append(part)
-        if not message.get("more_body", False):
-            return b"".join(parts) if size <= BODY_BYTES_MAX else None
-
-
-async def _send(send: Send, status: int, body: bytes) -> None:
-    headers = [
-        (b"content-type", b"application/json"),
-        (b"content-length", str(len(body)).encode()),
-    ]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
-
-
-async def _live(receive: Receive, send: Send) -> None:
-    while True:
-        message = await receive()
-        await send({"type": f"{message['type']}.complete"})
-        if message["type"] == "lifespan.shutdown":
-            return

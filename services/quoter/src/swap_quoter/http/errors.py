@@ -39,8 +39,17 @@ def code_of(refusal: Refusal) -> ErrorCode:
     return CODES[type(refusal)]
 
 
+def told(refusal: Refusal) -> RefusalAnswer:
+    """Return a refusal in public words."""
+    return _answer(code_of(refusal), str(refusal), refusal.limit_base_units)
+
+
 def refusal_answer(code: ErrorCode, message: str, limit: int | None = None) -> tuple[int, bytes]:
     """Return the status and the body of a refusal."""
-    limit_base_units = None if limit is None else str(limit)
-    body = RefusalAnswer(code=code, message=message, limit_base_units=limit_base_units)
+    body = _answer(code, message, limit)
     return ERRORS[code].http_status, body.model_dump_json().encode()
+
+
+def _answer(code: ErrorCode, message: str, limit: int | None) -> RefusalAnswer:
+    limit_base_units = None if limit is None else str(limit)
+    return RefusalAnswer(code=code, message=message, limit_base_units=limit_base_units)
