@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any
 
 import httpx
+
+from tests.e2e import ticking
 
 BLOCK_SECONDS = 1
 
@@ -62,8 +64,13 @@ class Chain:
     @asynccontextmanager
     async def stopped(self) -> AsyncIterator[None]:
         """Let no block be made for the while but those that are asked for."""
-        await self.call("evm_setIntervalMining", 0)
-        try:
-            yield
-        finally:
-            await self.call("evm_setIntervalMining", BLOCK_SECONDS)
+        with self.unhurried():
+            await self.call("evm_setIntervalMining", 0)
+            try:
+                yield
+            finally:
+                await self.call("evm_setIntervalMining", BLOCK_SECONDS)
+
+    def unhurried(self) -> AbstractContextManager[None]:
+        """Make no more blocks for the while than the chain does by itself: one a second."""
+        return ticking.unhurried(self._url)

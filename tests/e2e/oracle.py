@@ -8,7 +8,7 @@ ledger for the same sums.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, LiteralString
 from uuid import UUID
@@ -31,9 +31,13 @@ TRANSFER_CALL = keccak(text="transfer(address,uint256)")[:4]
 LARGEST_NUMBER = 2**53 - 1
 
 SWAPS: LiteralString = """
-SELECT id, sequence_number, source_network, source_token,
+SELECT id, sequence_number, source_network, source_token, destination_network, destination_token,
        ARRAY(SELECT id FROM settler.deposit WHERE swap_id = swap.id)
 FROM settler.swap
+"""
+# What came for no swap, and an operator may have paid to whose it is.
+UNMATCHED: LiteralString = """
+SELECT id, network, token FROM settler.deposit WHERE swap_id IS NULL
 """
 WITH_ADDRESS: LiteralString = """
 SELECT source_network, sequence_number FROM settler.swap WHERE method = 'deposit_address'
@@ -41,8 +45,9 @@ SELECT source_network, sequence_number FROM settler.swap WHERE method = 'deposit
 # What the ledger says that custody of a swap's assets gained and lost because of it. What came
 # before its swap was custody's gain under suspense, and is the swap's since it left suspense.
 CUSTODY: LiteralString = """
-SELECT entry.swap_id, account.network, account.token, 
-       entry.kind IN ('payout_final', 'refund_final', 'refuel_final'), sum(posting.base_units)
+SELECT entry.swap_id, account.network, account.token,
+       entry.kind IN ('payout_final', 'refund_final', 'refuel_final', 'claim_final'),
+       sum(posting.base_units)
 FROM settler.ledger_transaction AS entry
 JOIN settler.posting ON posting.transaction_id = entry.id
 JOIN settler.account ON account.id = posting.account_id
@@ -55,6 +60,17 @@ WHERE kind = 'custody' AND holder = 'treasury' GROUP BY 1, 2
 """
 
 Asset = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Swap:
+    """What the ledger knows a swap by."""
+
+    id: UUID
+    number: int
+    source: Asset
+    destination: Asset
+    deposit_ids: Sequence[UUID]
 
 
 @dataclass
@@ -78,14 +94,23 @@ async def differences(stack: Mapping[str, Any]) -> list[str]:
         for network in stack["networks"]:
             own = [number for name, number in numbers if name == network["name"]]
             await _read(network, seen, own)
-        swaps = await (await connection.execute(SWAPS)).fetchall()
+        swaps = await _swaps(connection)
+        lone = await (await connection.execute(UNMATCHED)).fetchall()
         booked = await (await connection.execute(CUSTODY)).fetchall()
         held = await (await connection.execute(HELD)).fetchall()
     gained, left = _booked(booked)
     return [
         *_of_swaps(seen, swaps, gained, left),
-        *_of_nobody(seen, swaps),
+        *_of_nobody(seen, swaps, lone),
         *_of_treasuries(seen, {(network, token): int(sum_) for network, token, sum_ in held}),
+    ]
+
+
+async def _swaps(connection: psycopg.AsyncConnection[Any]) -> Sequence[Swap]:
+    rows = await (await connection.execute(SWAPS)).fetchall()
+    return [
+        Swap(id, number, (source, taken), (destination, given), deposit_ids)
+        for id, number, source, taken, destination, given, deposit_ids in rows
     ]
 
 
@@ -101,11 +126,22 @@ def _intent_of(swap_id: UUID, kind: bytes = b"output", leg: bytes = b"main") -> 
     return int.from_bytes(keccak(swap_id.bytes + kind + b"\0" + leg), "big")
 
 
-def _intents_of(swap_id: UUID, deposit_ids: Iterable[UUID]) -> Sequence[tuple[int, ...]]:
+def _claim_of(owner: UUID, leg: UUID | str, asset: Asset) -> int:
+    """Return the intent by which an operator pays a balance that waited for its owner."""
+    return _intent_of(owner, b"claim", "/".join((str(leg), *asset)).encode())
+
+
+def _intents_of(swap: Swap) -> Iterator[tuple[int, ...]]:
     """Return the intents that may pay each leg of a swap: one of them at the most, and once."""
-    returned = ((_intent_of(swap_id, b"refund", str(id).encode()),) for id in deposit_ids)
-    refuel = (_intent_of(swap_id, b"refuel"),)
-    return ((_intent_of(swap_id), _intent_of(swap_id, b"refund")), refuel, *returned)
+    for id in swap.deposit_ids:
+        returned = _intent_of(swap.id, b"refund", str(id).encode())
+        yield returned, _claim_of(swap.id, id, swap.source)
+    main = _intent_of(swap.id), _intent_of(swap.id, b"refund")
+    yield *main, _claim_of(swap.id, "main", swap.source)
+    yield (_intent_of(swap.id, b"refuel"),)
+    # What could not be paid on the other side: an output, or a refuel.
+    for asset in {swap.destination, (swap.destination[0], NATIVE)}:
+        yield (_claim_of(swap.id, "main", asset),)
 
 
 async def _read(network: Mapping[str, Any], seen: Seen, with_address: Sequence[int] = ()) -> None:
@@ -247,30 +283,32 @@ def _booked(
 
 def _of_swaps(
     seen: Seen,
-    swaps: Iterable[tuple[Any, ...]],
+    swaps: Iterable[Swap],
     gained: Mapping[UUID, Counter[Asset]],
     left: Mapping[UUID, Counter[Asset]],
 ) -> Iterable[str]:
     nothing: Counter[Asset] = Counter()
-    for swap_id, sequence_number, network, token, deposit_ids in swaps:
+    for swap in swaps:
         # What came for its number on another network, or in another token, is not the swap's.
-        asset = network, token
-        on_chain = +Counter({asset: seen.deposited[sequence_number, asset]})
-        if on_chain != +gained.get(swap_id, nothing):
-            yield f"{swap_id}: {on_chain} came, the ledger says {gained.get(swap_id)}"
-        legs = _intents_of(swap_id, deposit_ids)
+        on_chain = +Counter({swap.source: seen.deposited[swap.number, swap.source]})
+        if on_chain != +gained.get(swap.id, nothing):
+            yield f"{swap.id}: {on_chain} came, the ledger says {gained.get(swap.id)}"
+        legs = list(_intents_of(swap))
         paid: Counter[Asset] = Counter()
         for intent in (intent for leg in legs for intent in leg):
             paid += _under(seen.paid, intent)
-        if paid != +left.get(swap_id, nothing):
-            yield f"{swap_id}: {paid} left, the ledger says {left.get(swap_id)}"
+        if paid != +left.get(swap.id, nothing):
+            yield f"{swap.id}: {paid} left, the ledger says {left.get(swap.id)}"
         if any(sum(seen.payments[intent] for intent in leg) > 1 for leg in legs):
-            yield f"{swap_id}: a leg was paid more than once"
+            yield f"{swap.id}: a leg was paid more than once"
 
 
-def _of_nobody(seen: Seen, swaps: Iterable[tuple[Any, ...]]) -> Iterable[str]:
-    known = {i for swap_id, *_, ids in swaps for leg in _intents_of(swap_id, ids) for i in leg}
-    yield from (f"payment {intent} is no swap's" for intent in seen.payments.keys() - known)
+def _of_nobody(seen: Seen, swaps: Iterable[Swap], lone: Iterable[tuple[Any, ...]]) -> Iterable[str]:
+    known = {intent for swap in swaps for leg in _intents_of(swap) for intent in leg}
+    claims = {_claim_of(id, id, (network, token)) for id, network, token in lone}
+    for intent in seen.payments.keys() - known - claims:
+        yield f"payment {intent} is no swap's"
+    yield from (f"claim {i} was paid more than once" for i in claims if seen.payments[i] > 1)
 
 
 def _of_treasuries(seen: Seen, held: Mapping[Asset, int]) -> Iterable[str]:

@@ -40,6 +40,7 @@ from swap_stack.processes import ProcessRecord, Registry, is_alive, send
 from swap_stack.report import Report
 from swap_stack.services import ServiceProcess, SupervisorPlan, make_plan
 from swap_stack.up import up
+from tests.e2e.ticking import Ticker
 from tests.e2e.waiting import until, until_here
 from tests.plugins.invariants import make_views
 
@@ -255,6 +256,7 @@ class Stacks:
     def __init__(self) -> None:
         self._stack: Stack | None = None
         self._lock: IO[str] | None = None
+        self._ticker: Ticker | None = None
         self.has_failures = False
 
     def running(self) -> Stack:
@@ -268,13 +270,15 @@ class Stacks:
         """End every process; of a run that failed the logs stay."""
         if self._stack is None or self._lock is None:
             return
+        if self._ticker is not None:
+            self._ticker.end()
         var = self._stack.places.var
         asyncio.run(_end(var))
         _clear(var, keep_logs=self.has_failures)
         self._lock.close()
         if not var.exists():
             _lock_of(var).unlink()
-        self._stack = self._lock = None
+        self._stack = self._lock = self._ticker = None
 
     def _start(self) -> Stack:
         FOLDER.mkdir(parents=True, exist_ok=True)
@@ -289,6 +293,7 @@ class Stacks:
             with _told_otherwise(places), places.log("up").open("w") as log:
                 asyncio.run(up(places, options, Report(Console(file=log))))
             make_views(stack.superuser_url, stack.payout_confirmations)
+            self._ticker = Ticker([n["rpc_urls"][0] for n in stack.description["networks"]])
         except BaseException:
             self._stack, self.has_failures = stack, True
             self.end()

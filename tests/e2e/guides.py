@@ -1,0 +1,58 @@
+"""The code of a guide: what stands in it between fences marked `run`, in its order.
+
+`python guides.py GUIDE` runs it: the Python of a guide is one program, what a shell block writes
+into the working directory is there for the next block, and the first failure ends it.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+FENCE = re.compile(r"^```(\S*)(.*?)\n(.*?)^```$", re.M | re.S)
+GUIDES = ("direct-transfer", "deposit-address", "depository", "gasless", "endings")
+LANGUAGES = ("python", "sh")
+MARK = "run"
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One fenced block of a page."""
+
+    language: str
+    is_run: bool
+    code: str
+    line: int  # of its first line of code
+
+
+def blocks_of(page: Path) -> Iterator[Block]:
+    text = page.read_text()
+    for found in FENCE.finditer(text):
+        language, marks, code = found.groups()
+        line = text.count("\n", 0, found.start(3)) + 1
+        yield Block(language, MARK in marks.split(), code, line)
+
+
+def run(page: Path) -> None:
+    """Run a guide's code here.
+
+    :raises Exception: of the first block that fails.
+    """
+    names: dict[str, Any] = {"__name__": page.stem}
+    for block in blocks_of(page):
+        if block.is_run and block.language == "sh":
+            shell = ["bash", "-euo", "pipefail", "-c", block.code]
+            if subprocess.run(shell, check=False).returncode:
+                raise RuntimeError(f"{page}, line {block.line}: the shell block failed")
+        elif block.is_run:
+            # An error names the line of the page.
+            exec(compile("\n" * (block.line - 1) + block.code, page, "exec"), names)
+
+
+if __name__ == "__main__":
+    run(Path(sys.argv[1]))

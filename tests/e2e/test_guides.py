@@ -1,0 +1,79 @@
+"""What the guides tell a reader to run does what they say, on a running stack."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from swap_stack.places import ROOT
+from tests.e2e import guides
+from tests.e2e.guides import GUIDES
+from tests.plugins.stack import Stack
+
+PATIENCE = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    exit_code: int | None
+    said: str
+
+
+async def run(guide: str, folder: Path, environment: Mapping[str, str]) -> Ran:
+    """Run one guide as its reader does: a process of its own in an empty folder."""
+    page = ROOT / f"docs/{guide}.md"
+    reader = await asyncio.create_subprocess_exec(
+        *(sys.executable, guides.__file__, page),
+        cwd=folder,
+        env={**os.environ, **environment},
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    try:
+        async with asyncio.timeout(PATIENCE):
+            said, _ = await reader.communicate()
+    finally:
+        if reader.returncode is None:
+            reader.kill()
+            await reader.wait()
+    return Ran(reader.returncode, said.decode())
+
+
+def environment_of(stack: Stack, user: Mapping[str, Any]) -> Mapping[str, str]:
+    """Return what a reader has set, as the documentation's README says."""
+    return {
+        "PATH": f"{ROOT / '.venv/bin'}:{os.environ['PATH']}",
+        "STACK": str(stack.places.stack_file),
+        "BASE_URL": stack.description["gateway"]["url"],
+        "API_KEY": stack.description["partners"][0]["api_key"],
+        "PRIVATE_KEY": user["private_key"],
+        "ADDRESS": user["address"],
+    }
+
+
+@pytest.fixture(scope="module")
+def ran(stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Ran]:
+    """Run all guides at once, each as another user."""
+    users = stack.description["networks"][0]["users"]
+
+    async def all_of_them() -> list[Ran]:
+        return await asyncio.gather(
+            *(
+                run(guide, tmp_path_factory.mktemp(guide), environment_of(stack, user))
+                for guide, user in zip(GUIDES, users, strict=True)
+            )
+        )
+
+    return dict(zip(GUIDES, asyncio.run(all_of_them()), strict=True))
+
+
+@pytest.mark.parametrize("guide", GUIDES)
+def test_runs_to_its_end(ran: Mapping[str, Ran], guide: str) -> None:
+    assert ran[guide].exit_code == 0, ran[guide].said
