@@ -61,6 +61,14 @@ test-integration: install  ## PostgreSQL, Valkey, a broker, chains
 test-e2e: install  ## The whole system: journeys (BROKER=kafka|embedded)
 	$(call tested,$(JOURNEYS))
 
+# Which deployment is asked: this machine's stack, unless one is named.
+test-conformance: export CONFORMANCE_BASE_URL := $(BASE_URL)
+test-conformance: export CONFORMANCE_API_KEY := $(API_KEY)
+test-conformance: export CONFORMANCE_STACK := $(or $(STACK_FILE),$(if $(BASE_URL),,var/stack.json))
+test-conformance: export CONFORMANCE_REPORT := $(or $(REPORT),var/conformance.md)
+test-conformance: install-python  ## Any deployment against the specification (BASE_URL=… API_KEY=…)
+	$(PYTEST) -c tests/conformance/pytest.ini tests/conformance
+
 test-faults: export KILL_SECONDS := $(or $(KILL_SECONDS),20)
 test-faults: install  ## The whole system while parts of it die, at each step of a payment and at random
 	$(call tested,tests/e2e/faults)
@@ -135,4 +143,4 @@ lock:  ## Rewrite requirements.lock
 	$(BIN)/uv lock
 	$(BIN)/uv export --quiet --all-packages --all-groups --no-emit-workspace --format requirements-txt -o requirements.lock
 
-.PHONY: help demo up down swap clean test test-unit test-integration test-e2e test-faults test-stack test-kill test-evm bench bench-api check lint types layers words generated generate install install-python install-evm install-sdk lint-openapi openapi test-sdk lock
+.PHONY: help demo up down swap clean test test-unit test-integration test-e2e test-conformance test-faults test-stack test-kill test-evm bench bench-api check lint types layers words generated generate install install-python install-evm install-sdk lint-openapi openapi test-sdk lock

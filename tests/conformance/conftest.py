@@ -1,0 +1,131 @@
+"""Who is asked, what is made there, and the report."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.conformance import report
+from tests.conformance.development import Operator
+from tests.conformance.paid import Paid
+from tests.conformance.receiver import Receiver
+from tests.conformance.settings import Settings, read_settings
+from tests.conformance.signing import Lacking
+from tests.conformance.tables import rules
+from tests.conformance.target import Target
+from tests.conformance.world import World
+
+TIMEOUT_SECONDS = 15
+NOBODY_TOLD = (
+    "no deployment is named: set CONFORMANCE_BASE_URL and CONFORMANCE_API_KEY, or "
+    "CONFORMANCE_STACK (make test-conformance does)"
+)
+REPORT = pytest.StashKey[list[report.Line]]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[REPORT] = []
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Ask about the run as a whole once everything else has been asked."""
+    items.sort(key=lambda item: item.get_closest_marker("whole_run") is not None)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[Any]
+) -> Generator[None, Any, Any]:
+    result = yield
+    is_verdict = result.when == "call" or (result.when == "setup" and not result.passed)
+    for marker in item.iter_markers("rule") if is_verdict else ():
+        line = report.Line(*_promise(marker), result.outcome, _why(result, call))
+        item.config.stash[REPORT].append(line)
+    return result
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    lines = config.stash[REPORT]
+    settings = read_settings()
+    if not lines or settings is None:
+        return
+    terminalreporter.section("conformance")
+    for text in report.summary(lines):
+        terminalreporter.write_line(text)
+    path = os.environ.get("CONFORMANCE_REPORT")
+    if path:
+        report.write(Path(path), settings.base_url, lines)
+        terminalreporter.write_line(f"every line: {path}")
+
+
+def _promise(marker: pytest.Mark) -> tuple[str, str]:
+    section, name = marker.args
+    rule = rules().get((section, name))
+    return section, name if rule is None else rule.sentence
+
+
+def _why(result: Any, call: pytest.CallInfo[Any]) -> str:
+    if result.passed:
+        return ""
+    said = str(call.excinfo.value) if call.excinfo is not None else str(result.longrepr)
+    return said.strip().partition("\n")[0][:300]
+
+
+# What is asked
+
+
+@pytest.fixture(scope="session")
+def settings() -> Settings:
+    told = read_settings()
+    if told is None:
+        pytest.skip(NOBODY_TOLD)
+    return told
+
+
+@pytest.fixture(scope="session")
+def target(settings: Settings) -> Iterator[Target]:
+    operator = Operator.of(settings)
+    ready = settings if operator is None else operator.with_keys(settings)
+    with httpx.Client(base_url=ready.base_url, timeout=TIMEOUT_SECONDS) as http:
+        target = Target(ready, http)
+        if ready.stack:
+            World(target).wait_for_gasless()
+        yield target
+
+
+@pytest.fixture(scope="session")
+def found(target: Target) -> World:
+    return World(target)
+
+
+@pytest.fixture
+def world(found: World) -> Iterator[World]:
+    """Return what the deployment offers; a rule about what it does not offer is skipped."""
+    return found
+
+
+@pytest.fixture(scope="session")
+def receiver(settings: Settings, target: Target) -> Iterator[Receiver]:
+    """Open a receiver where the deployment can reach it; its reports say when it cannot."""
+    receiver = Receiver.open(settings, Operator.of(settings))
+    yield receiver
+    receiver.close()
+
+
+@pytest.fixture(scope="session")
+def paid(found: World, receiver: Receiver) -> Paid:
+    """Return the swaps that were paid, all at once, if a wallet was given."""
+    return Paid(found)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, Any, Any]:
+    try:
+        return (yield)
+    except Lacking as lacking:
+        pytest.skip(str(lacking))

@@ -1,0 +1,118 @@
+"""Asks a deployment for everything that it shows, so that every object of the tables is seen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, Final
+
+from tests.conformance.paid import Paid
+from tests.conformance.receiver import Receiver
+from tests.conformance.signing import Lacking
+from tests.conformance.tables import Endpoint, endpoints
+from tests.conformance.target import Answer, NotConforming
+from tests.conformance.world import World, new_address
+
+STRANGE_HASH: Final = "0x" + "5f" * 32
+
+
+def see_everything(world: World, paid: Paid, receiver: Receiver) -> None:
+    """What cannot be asked is left out, and found missing where it is looked for."""
+    for endpoint in endpoints():
+        with suppress(Lacking, NotConforming):
+            answer = ask(world, paid, endpoint)
+            if endpoint.data != "-":
+                world.target.see(answer, endpoint.data)
+    for name in ("swap", "token_swap", "direct_swap", "deposit_address_swap", "gasless_swap"):
+        with suppress(Lacking, NotConforming):
+            swap_id = getattr(world, name)["swap"]["id"]
+            world.target.read(swap_id)
+            world.target.steps(swap_id, source_address=new_address())
+            path = f"/api/v2/experimental/swaps/{swap_id}"
+            world.target.get(path, "PreparedSwapResponse", source_address=new_address())
+    with suppress(Lacking, NotConforming):
+        world.target.create(world.order(world.token_route, refuel=True))
+    for name in ("by_depository", "by_signature", "refunded"):
+        with suppress(Lacking, NotConforming):
+            _see_journey(world, getattr(paid, name).id)
+    with suppress(Lacking, AssertionError):
+        for delivery in receiver.wait_for(lambda one: one.swap_id == paid.by_depository.id):
+            world.target.observed.add("WebhookPayload", delivery.payload, "webhook")
+
+
+def _see_journey(world: World, swap_id: str) -> None:
+    target = world.target
+    target.steps(swap_id, source_address=new_address())
+    target.get(f"/api/v2/swaps/{swap_id}/events", "[SwapEvent]")
+    target.get(f"/api/v2/swaps/{swap_id}/ledger", "[LedgerTransaction]")
+    with suppress(NotConforming):
+        target.get(f"/api/v2/swaps/{swap_id}/authorize", "Authorization")
+
+
+def ask(world: World, paid: Paid, endpoint: Endpoint, *, key: str | None = "secret") -> Answer:
+    """Ask one endpoint for something that is there.
+
+    :raises Lacking: where there is nothing to ask it for.
+    """
+    values = _Values(world, paid)
+    path = endpoint.path.format_map(values)
+    options: dict[str, Any] = {}
+    if endpoint.method == "POST":
+        options["json"] = body_of(world, endpoint)
+    if "/refund_address" in path:
+        fresh = world.target.create(world.order())["swap"]["id"]
+        path = f"/api/v2/swaps/{fresh}/refund_address"
+    return world.target.ask(
+        endpoint.method, path, key=None if endpoint.key == "none" else key, **options
+    )
+
+
+def body_of(world: World, endpoint: Endpoint) -> Mapping[str, Any]:
+    route = world.native_route.query
+    bodies: Mapping[str, Any] = {
+        "/api/v2/swaps": world.order,
+        "/api/swap_rate": lambda: {
+            "source": route["source_network"],
+            "destination": route["destination_network"],
+            "source_asset": route["source_token"],
+            "destination_asset": route["destination_token"],
+            "refuel": False,
+        },
+        "/api/v2/swaps/{swap}/deposit_speedup": lambda: {"transaction_id": STRANGE_HASH},
+        "/api/v2/swaps/{swap}/refund_address": lambda: {"refund_address": new_address()},
+    }
+    return dict(bodies[endpoint.path]())
+
+
+class _Values(dict[str, str]):
+    """What stands in braces, made when it is needed."""
+
+    def __init__(self, world: World, paid: Paid) -> None:
+        super().__init__()
+        self._world = world
+        self._paid = paid
+
+    def __missing__(self, name: str) -> str:
+        world = self._world
+        made: Mapping[str, Any] = {
+            "swap": lambda: world.swap["swap"]["id"],
+            "gasless": self._fetched_gasless,
+            "signer": lambda: world.signer.address,
+            "recipient": lambda: world.recipient,
+            "paid": lambda: self._paid.by_depository.id,
+            "hash": lambda: self._paid.by_depository.deposit,
+            "network": lambda: world.native_route.source_network["name"],
+            "route": lambda: "&".join(
+                f"{name}={value}"
+                for name, value in {
+                    **world.native_route.query,
+                    "amount": world.amount(world.native_route),
+                }.items()
+            ),
+        }
+        return str(made[name]())
+
+    def _fetched_gasless(self) -> str:
+        swap_id = str(self._world.gasless_swap["swap"]["id"])
+        self._world.target.steps(swap_id, source_address=self._world.signer.address)
+        return swap_id

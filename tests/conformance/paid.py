@@ -1,0 +1,154 @@
+"""Swaps that are really paid, with the wallet of a stack.json: all sent first, then followed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from time import monotonic, sleep
+from typing import Any, Final
+
+from tests.conformance.signing import Lacking
+from tests.conformance.wallet import Wallets
+from tests.conformance.world import World
+
+FINAL: Final = ("completed", "refunded", "failed", "expired")
+WITHIN_SECONDS: Final = 30
+POLL_SECONDS: Final = 0.1
+# Puts three bytes of code in place that refuse every coin: PUSH0 PUSH0 REVERT.
+REFUSES: Final = "0x625f5ffd5f526003601df3"
+GAS_CREATE: Final = 200_000
+
+
+@dataclass
+class Journey:
+    """A swap from its creation on, as reads show it."""
+
+    created: Mapping[str, Any]
+    deposit: str  # the hash of what paid it; "" where that is the service's to send
+    seen: list[Mapping[str, Any]] = field(default_factory=list)
+    signed: Mapping[str, Any] = field(default_factory=dict)  # what was submitted
+
+    @property
+    def id(self) -> str:
+        return str(self.created["swap"]["id"])
+
+    @property
+    def last(self) -> Mapping[str, Any]:
+        return self.seen[-1]
+
+    @property
+    def status(self) -> str:
+        return str(self.last["swap"]["status"])
+
+    @property
+    def statuses(self) -> list[str]:
+        told = [read["swap"]["status"] for read in self.seen]
+        return [one for n, one in enumerate(told) if n == 0 or told[n - 1] != one]
+
+    def transactions(self, kind: str) -> list[Mapping[str, Any]]:
+        return [t for t in self.last["swap"]["transactions"] if t["type"] == kind]
+
+    def transaction(self, kind: str) -> Mapping[str, Any]:
+        [found] = self.transactions(kind)
+        return found
+
+
+class Paid:
+    """Each journey begins when it is first asked for, all others with it."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._wallets = Wallets(world.target.settings.stack)
+
+    @property
+    def by_depository(self) -> Journey:
+        """Return a swap of a token, with a refuel, that was paid through the Depository.
+
+        :raises Lacking: where none can be paid.
+        """
+        return self._ended("by_depository")
+
+    @property
+    def by_signature(self) -> Journey:
+        return self._ended("by_signature")
+
+    @property
+    def refunded(self) -> Journey:
+        """Return a swap whose recipient takes nothing."""
+        journey = self._ended("refunded")
+        if journey.status not in FINAL:
+            raise Lacking(f"nothing is refunded within {WITHIN_SECONDS} s here")
+        return journey
+
+    @cached_property
+    def _all(self) -> Mapping[str, Journey | Lacking]:
+        """Send everything, then follow it until it has ended."""
+        begun: dict[str, Journey | Lacking] = {}
+        for name, begin in (
+            ("refunded", self._begin_refunded),
+            ("by_signature", self._begin_by_signature),
+            ("by_depository", self._begin_by_depository),
+        ):
+            try:
+                begun[name] = begin()
+            except Lacking as lacking:
+                begun[name] = lacking
+        self._follow([one for one in begun.values() if isinstance(one, Journey)])
+        return begun
+
+    def _ended(self, name: str) -> Journey:
+        found = self._all[name]
+        if isinstance(found, Lacking):
+            raise found
+        return found
+
+    def _follow(self, journeys: list[Journey]) -> None:
+        ends_at = monotonic() + WITHIN_SECONDS
+        under_way = list(journeys)
+        while under_way and monotonic() < ends_at:
+            for journey in list(under_way):
+                read = self._world.target.read(journey.id)
+                if not journey.seen or read["swap"] != journey.last["swap"]:
+                    journey.seen.append(read)
+                if journey.status in FINAL:
+                    under_way.remove(journey)
+            sleep(POLL_SECONDS)
+
+    def _begin_by_depository(self) -> Journey:
+        world = self._world
+        world.needs_depository()
+        route = world.token_route
+        wallet = self._wallets.on(route.source_network["name"])
+        created = world.target.create(
+            world.order(route, refuel=True, refund_address=wallet.address, reference_id="paid")
+        )
+        return Journey(created, wallet.deposit(created["deposit_actions"][0]))
+
+    def _begin_by_signature(self) -> Journey:
+        world = self._world
+        route = world.gasless_route
+        wallet = self._wallets.on(route.source_network["name"])
+        created = world.target.create(world.order(route, use_gasless=True))
+        swap_id = created["swap"]["id"]
+        steps = world.target.steps(swap_id, source_address=wallet.address)
+        [asked] = [step for step in steps if step["type"] == "sign"]
+        body = {"signature": wallet.sign(asked["typed_data"]), "signer_address": wallet.address}
+        answer = world.target.ask("POST", f"/api/v2/swaps/{swap_id}/authorize", json=body)
+        world.target.see(answer, "Authorization")
+        return Journey(created, "", signed=body)
+
+    def _begin_refunded(self) -> Journey:
+        world = self._world
+        world.needs_depository()
+        route = world.native_route
+        payer = self._wallets.on(route.source_network["name"])
+        deployer = self._wallets.on(route.destination_network["name"])
+        if route.destination["contract"] is not None:
+            raise Lacking("no route here ends at a coin, which a recipient can refuse")
+        sent = deployer.send(to=None, value=0, data=REFUSES, gas=GAS_CREATE)
+        recipient = deployer.chain.receipt(sent)["contractAddress"]
+        created = world.target.create(
+            world.order(route, destination_address=recipient, refund_address=payer.address)
+        )
+        return Journey(created, payer.deposit(created["deposit_actions"][0]))

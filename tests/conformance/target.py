@@ -1,0 +1,142 @@
+"""The deployment, as its callers know it. Every answer is kept, to be judged as a whole too."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+
+from tests.conformance.observed import Observed
+from tests.conformance.settings import Settings
+from tests.conformance.tables import codes
+
+
+class NotConforming(AssertionError):
+    """An answer is not what the specification says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One answer, with what was asked."""
+
+    asked: str
+    response: httpx.Response
+    is_keyed: bool
+
+    @property
+    def status(self) -> int:
+        return self.response.status_code
+
+    @property
+    def headers(self) -> httpx.Headers:
+        return self.response.headers
+
+    @property
+    def envelope(self) -> Mapping[str, Any]:
+        try:
+            told = json.loads(self.response.content)
+        except ValueError:
+            raise NotConforming(f"{self.asked}: {self.status} is no JSON: {self._body}") from None
+        if not isinstance(told, dict):
+            raise NotConforming(f"{self.asked}: {self.status} is no object: {self._body}")
+        return told
+
+    @property
+    def data(self) -> Any:
+        """
+        :raises NotConforming: where the answer is an error.
+        """
+        told = self.envelope
+        if self.status != httpx.codes.OK or told.get("error") is not None:
+            raise NotConforming(f"{self.asked}: {self.status} {self._body}")
+        return told.get("data")
+
+    @property
+    def error(self) -> Mapping[str, Any]:
+        """
+        :raises NotConforming: where it is not.
+        """
+        error = self.envelope.get("error")
+        if self.status < httpx.codes.BAD_REQUEST or not isinstance(error, dict):
+            raise NotConforming(f"{self.asked}: {self.status} is no refusal: {self._body}")
+        return error
+
+    def refuses(self, code: str) -> Mapping[str, Any]:
+        """Return the error, once it has this code, and the status that belongs to it.
+
+        :raises NotConforming: where it has not.
+        """
+        error = self.error
+        if (error.get("code"), self.status) != (code, codes()[code]):
+            said = f"{self.status} {error.get('code')}: {error.get('message')}"
+            raise NotConforming(f"{self.asked}: {codes()[code]} {code} expected, not {said}")
+        return error
+
+    @property
+    def _body(self) -> str:
+        return self.response.text[:500]
+
+
+@dataclass
+class Target:
+    settings: Settings
+    http: httpx.Client
+    observed: Observed = field(default_factory=Observed)
+    answers: list[Answer] = field(default_factory=list)
+
+    @property
+    def keys(self) -> Mapping[str, str]:
+        return self.settings.keys
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        *,
+        key: str | None = "secret",
+        headers: Mapping[str, str] | None = None,
+        **options: Any,
+    ) -> Answer:
+        """Send one request and return whatever the answer is.
+
+        :param key: which of the keys is sent; None sends none.
+        """
+        sent = {self.settings.key_header: self.keys[key]} if key is not None else {}
+        response = self.http.request(method, path, headers={**sent, **(headers or {})}, **options)
+        answer = Answer(f"{method} {path}", response, is_keyed=key is not None)
+        self.answers.append(answer)
+        self._observe_error(answer)
+        return answer
+
+    def get(self, path: str, kind: str, *, key: str = "secret", **query: Any) -> Any:
+        """Return the data of an answer, and keep the objects in it to be judged."""
+        return self.see(self.ask("GET", path, key=key, params=query or None), kind)
+
+    def create(self, order: Mapping[str, Any], *, key: str = "secret") -> Mapping[str, Any]:
+        answer = self.ask("POST", "/api/v2/swaps", key=key, json=dict(order))
+        created: Mapping[str, Any] = self.see(answer, "PreparedSwapResponse")
+        return created
+
+    def read(self, swap_id: str, **query: Any) -> Mapping[str, Any]:
+        told = self.get(f"/api/v2/swaps/{swap_id}", "PreparedSwapResponse", **query)
+        return dict(told)
+
+    def steps(self, swap_id: str, **query: Any) -> Sequence[Mapping[str, Any]]:
+        told = self.get(f"/api/v2/swaps/{swap_id}/deposit_actions", "[DepositActionsItem]", **query)
+        return list(told)
+
+    def see(self, answer: Answer, kind: str) -> Any:
+        data = answer.data
+        self.observed.add(kind, data, answer.asked)
+        return data
+
+    def _observe_error(self, answer: Answer) -> None:
+        if answer.status < httpx.codes.BAD_REQUEST:
+            return
+        try:
+            self.observed.add("ApiError", answer.envelope.get("error"), answer.asked)
+        except NotConforming:
+            return  # judged with the whole run

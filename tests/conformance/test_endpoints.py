@@ -1,0 +1,55 @@
+"""Every endpoint answers, to whoever may ask it and to nobody else."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.conformance.everything import ask
+from tests.conformance.paid import Paid
+from tests.conformance.tables import Endpoint, endpoints
+from tests.conformance.world import World
+
+ROWS = endpoints()
+
+
+def rows(what: str, wanted: list[Endpoint]) -> list[object]:
+    return [
+        pytest.param(row, id=row.name, marks=pytest.mark.rule(row.section, f"{row.name} {what}"))
+        for row in wanted
+    ]
+
+
+@pytest.mark.parametrize("endpoint", rows("answers", list(ROWS)))
+def test_each_endpoint_answers(endpoint: Endpoint, world: World, paid: Paid) -> None:
+    answer = ask(world, paid, endpoint)
+
+    if endpoint.data == "-":
+        assert answer.envelope == {"error": None}
+    else:
+        world.target.see(answer, endpoint.data)
+
+
+@pytest.mark.parametrize(
+    "endpoint", rows("needs a key", [row for row in ROWS if row.key != "none"])
+)
+def test_each_endpoint_but_the_legacy_one_needs_a_key(endpoint: Endpoint, world: World) -> None:
+    path = endpoint.path.partition("?")[0].format_map(_Anything())
+
+    world.target.ask(endpoint.method, path, key=None).refuses("API_KEY_REQUIRED")
+
+
+@pytest.mark.parametrize(
+    "endpoint",
+    rows("is open to a publishable key", [row for row in ROWS if row.key == "publishable"]),
+)
+def test_what_may_stand_in_a_browser_is_open_to_a_publishable_key(
+    endpoint: Endpoint, world: World, paid: Paid
+) -> None:
+    world.needs_key("publishable")
+
+    assert ask(world, paid, endpoint, key="publishable").status == 200
+
+
+class _Anything(dict[str, str]):
+    def __missing__(self, name: str) -> str:
+        return "6f0e7a52-5a07-4d5a-9f0e-0f5b7b2a9c11"

@@ -1,0 +1,190 @@
+"""Swaps that are really paid: what the reads show on the way, and what the chain says."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.conformance.paid import Paid
+from tests.conformance.wallet import Wallets
+from tests.conformance.world import World, new_address
+
+rule = pytest.mark.rule
+COMPLETED = ["user_transfer_pending", "ls_transfer_pending", "completed"]
+# keccak256 of Deposited(bytes32,address,address,uint256), and of NotWhitelisted()
+DEPOSITED = "0xcfccc5211684bc31ce945214025a7453ba30a1ffcc38fcb691ce742437f3f256"
+NOT_WHITELISTED = "0x584a7938"
+
+
+@rule("3.1", "order-of-states")
+def test_a_paid_swap_is_completed(paid: Paid) -> None:
+    for journey in (paid.by_depository, paid.by_signature):
+        assert journey.status == "completed"
+        assert journey.statuses == [one for one in COMPLETED if one in journey.statuses]
+        assert journey.last["swap"]["close_date"] is not None
+
+
+@rule("2.7", "input-first")
+@rule("D4", "max-confirmations")
+def test_a_paid_swap_shows_its_deposit(paid: Paid) -> None:
+    journey = paid.by_depository
+    deposit = journey.transaction("input")
+
+    assert deposit["transaction_hash"] == journey.deposit
+    assert deposit["amount"] == journey.created["swap"]["requested_amount"]
+    assert 1 <= deposit["max_confirmations"] == deposit["confirmations"]
+    assert deposit["status"] == "completed"
+
+
+@rule("2.7", "output-last")
+@rule("D2", "hash-null")
+def test_a_completed_swap_shows_its_payout(paid: Paid) -> None:
+    for journey in (paid.by_depository, paid.by_signature):
+        for read in journey.seen:
+            outputs = [t for t in read["swap"]["transactions"] if t["type"] == "output"]
+            if read["swap"]["status"] == "completed":
+                assert [t["status"] for t in outputs] == ["completed"]
+                assert all(t["transaction_hash"] for t in outputs)
+        recipient = journey.created["swap"]["destination_address"]
+        assert journey.transaction("output")["to"].lower() == recipient.lower()
+        least = journey.created["quote"]["min_receive_amount"]
+        assert journey.transaction("output")["amount"] >= least
+
+
+@rule("2.7", "refuel-shown")
+def test_a_refuel_is_shown(paid: Paid) -> None:
+    refuel = paid.by_depository.transaction("refuel")
+
+    assert refuel["token"]["contract"] is None
+    assert refuel["amount"] == paid.by_depository.last["refuel"]["amount"]
+
+
+@rule("3.1", "refunded")
+def test_what_cannot_be_delivered_is_refunded(paid: Paid) -> None:
+    journey = paid.refunded
+
+    assert journey.status == "refunded"
+    refund, deposit = journey.transaction("refund"), journey.transaction("input")
+    assert refund["status"] == "completed"
+    assert refund["token"]["symbol"] == deposit["token"]["symbol"]
+    assert refund["amount"] < deposit["amount"]
+    assert journey.last["swap"]["fail_reason"]
+
+
+@rule("3.3", "completed")
+@rule("D2", "authorization-transaction")
+def test_a_signature_that_paid_is_completed(world: World, paid: Paid) -> None:
+    path = f"/api/v2/swaps/{paid.by_signature.id}/authorize"
+    told = world.target.get(path, "Authorization")
+
+    assert told["status"] == "Completed"
+    transaction = told["transaction"]
+    assert transaction["transaction_id"]
+    assert (
+        transaction["transaction_hash"]
+        == (paid.by_signature.transaction("input")["transaction_hash"])
+    )
+    assert 1 <= transaction["max_confirmations"] <= transaction["confirmations"]
+
+
+@rule("8", "one-authorization")
+def test_a_swap_takes_one_signature(world: World, paid: Paid) -> None:
+    path = f"/api/v2/swaps/{paid.by_signature.id}/authorize"
+    answer = world.target.ask("POST", path, json=dict(paid.by_signature.signed))
+
+    error = answer.refuses("AUTHORIZATION_ALREADY_SUBMITTED")
+    assert "already authorized" in error["message"]
+
+
+@rule("4.1", "by-hash")
+def test_a_swap_is_found_by_its_transactions(world: World, paid: Paid) -> None:
+    journey = paid.by_depository
+
+    mined = [t["transaction_hash"] for t in journey.last["swap"]["transactions"]]
+    for transaction_hash in filter(None, mined):
+        digits = transaction_hash.removeprefix("0x")
+        for spelled in (digits.lower(), digits.upper()):
+            path = f"/api/v2/swaps/by_transaction_hash/0x{spelled}"
+            told = world.target.get(path, "PreparedSwapResponse")
+            assert told["swap"]["id"] == journey.id
+
+
+@rule("D2", "transaction-status")
+def test_a_transactions_status_is_told(world: World, paid: Paid) -> None:
+    journey = paid.by_depository
+    network = journey.created["swap"]["source_network"]["name"]
+    told = world.target.get(
+        "/api/v2/transaction_status",
+        "TransactionStatus",
+        network=network,
+        transaction_id=journey.deposit,
+    )
+
+    assert (told["status"], told["network"]) == ("completed", network)
+    assert told["transaction_id"] == journey.deposit
+    assert (told["is_found"], told["is_completed"]) == (True, True)
+
+
+@rule("D2", "ledger")
+def test_what_was_booked_is_told(world: World, paid: Paid) -> None:
+    path = f"/api/v2/swaps/{paid.by_depository.id}/ledger"
+    told = world.target.get(path, "[LedgerTransaction]")
+
+    assert told
+    assert all(len(one["postings"]) > 1 for one in told)
+
+
+@rule("D2", "events")
+def test_what_happened_is_told_in_order(world: World, paid: Paid) -> None:
+    path = f"/api/v2/swaps/{paid.by_depository.id}/events"
+    told = [one["sequence"] for one in world.target.get(path, "[SwapEvent]")]
+
+    assert len(told) >= len(COMPLETED)
+    assert told == sorted(set(told))
+
+
+@rule("6.2", "deposited")
+def test_a_deposit_emits_its_event(world: World, paid: Paid) -> None:
+    journey = paid.by_depository
+    [action] = journey.created["deposit_actions"]
+    network = journey.created["swap"]["source_network"]["name"]
+    chain = Wallets(world.target.settings.stack).on(network).chain
+    logs = chain.receipt(journey.deposit)["logs"]
+
+    swap_id, token, receiver, amount = action["encoded_args"]
+    told = [log for log in logs if log["address"].lower() == action["to_address"].lower()]
+    [event] = told
+    assert [topic[-40:] for topic in event["topics"][2:]] == [
+        address.lower()[-40:] for address in (token, receiver)
+    ]
+    assert event["topics"][0] == DEPOSITED
+    assert event["topics"][1] == swap_id
+    assert int(event["data"], 16) == int(amount)
+
+
+@rule("6.2", "not-whitelisted")
+def test_a_deposit_for_another_receiver_reverts(world: World, paid: Paid) -> None:
+    world.needs_depository()
+    swap = world.swap["swap"]
+    [action] = world.swap["deposit_actions"]
+    wallet = Wallets(world.target.settings.stack).on(swap["source_network"]["name"])
+    call = {
+        "from": wallet.address,
+        "to": action["to_address"],
+        "value": hex(int(action["amount_in_base_units"])),
+        "data": action["call_data"][:74] + f"{new_address()[2:]:0>64}",
+    }
+
+    with pytest.raises(RuntimeError, match=NOT_WHITELISTED):
+        wallet.chain.call("eth_call", call, "latest")
+
+
+@rule("7", "no-approval")
+def test_a_token_that_is_not_approved_cannot_be_deposited(world: World, paid: Paid) -> None:
+    world.needs_depository()
+    swap = world.token_swap["swap"]
+    [action] = world.token_swap["deposit_actions"]
+    chain = Wallets(world.target.settings.stack).on(swap["source_network"]["name"]).chain
+    call = {"from": new_address(), "to": action["to_address"], "data": action["call_data"]}
+
+    with pytest.raises(RuntimeError, match="revert"):
+        chain.call("eth_call", call, "latest")

@@ -1,0 +1,196 @@
+"""Quotes, limits, ranges and the legacy rate."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from tests.conformance.world import Route, World, cut_off
+
+rule = pytest.mark.rule
+ROUNDING = 1e-6
+ZERO = "0x" + "0" * 40
+
+
+def quoted(world: World, route: Route, amount: str | None = None, **more: Any) -> Any:
+    asked = {**route.query, "amount": amount or world.amount(route), **more}
+    return world.target.get("/api/v2/quote", "Quoted", **asked)
+
+
+@rule("4.2", "gasless-priced")
+@rule("4.1", "gasless-fee")
+def test_a_gasless_quote_and_swap_have_a_larger_fee(world: World) -> None:
+    route = world.gasless_route
+    amount = world.amount(route, use_gasless="true")
+    plain = quoted(world, route, amount)["quote"]
+    signed = quoted(world, route, amount, use_gasless="true")["quote"]
+    created = world.target.create({**world.order(route, use_gasless=True), "amount": amount})
+
+    assert signed["blockchain_fee"] > plain["blockchain_fee"]
+    assert signed["total_fee"] > plain["total_fee"]
+    assert created["quote"]["total_fee"] > plain["total_fee"]
+
+
+@rule("4.2", "quotes-nothing")
+def test_a_quote_creates_nothing(world: World) -> None:
+    before = world.target.ask("GET", "/api/v2/swaps").headers["x-total-count"]
+    quoted(world, world.native_route)
+
+    assert world.target.ask("GET", "/api/v2/swaps").headers["x-total-count"] == before
+
+
+@rule("4.2", "swap-rate")
+def test_the_legacy_rate_is_what_the_limits_say(world: World) -> None:
+    route = world.native_route.query
+    body = {
+        "source": route["source_network"],
+        "destination": route["destination_network"],
+        "source_asset": route["source_token"],
+        "destination_asset": route["destination_token"],
+        "refuel": False,
+    }
+    told = world.target.see(
+        world.target.ask("POST", "/api/swap_rate", key=None, json=body), "[Rate]"
+    )
+
+    assert told
+    for row in told:
+        assert 0 < row["min_amount"] < row["max_amount"]
+        assert row["fee_amount"] >= 0
+
+
+@rule("8", "limits-hold")
+@pytest.mark.parametrize("limit", ["min_amount", "max_amount"])
+def test_what_the_limits_allow_is_quoted(world: World, limit: str) -> None:
+    route = world.native_route
+    limits = world.limits(route)
+
+    assert 0 < limits["min_amount"] < limits["max_amount"]
+    told = quoted(world, route, cut_off(Decimal(str(limits[limit])), route.source))
+    assert told["quote"]["requested_amount"] == limits[limit]
+
+
+@rule("D2", "limits-native")
+def test_the_minimum_of_a_coin_is_not_too_small(world: World) -> None:
+    assert world.limits(world.native_route)["min_amount"] >= 0.000001
+
+
+@rule("D2", "limits-without-amount")
+def test_limits_and_ranges_need_no_amount(world: World) -> None:
+    route = world.native_route.query
+    limits = world.target.get("/api/v2/limits", "Limits", **route)
+    ranges = world.target.get("/api/v2/detailed_quote", "[DetailedQuote]", **route)
+
+    assert limits["min_amount"] > 0
+    assert ranges
+    for one in ranges:
+        assert one["min_amount"] < one["max_amount"]
+        assert [step["order"] for step in one["path"]] == sorted(s["order"] for s in one["path"])
+
+
+@rule("D2", "quoted-prices")
+def test_tokens_of_a_quote_carry_prices(world: World) -> None:
+    quote = quoted(world, world.native_route)["quote"]
+
+    assert quote["source_token"]["price_in_usd"] > 0
+    assert quote["destination_token"]["price_in_usd"] > 0
+
+
+@rule("D5", "total-fee")
+def test_the_total_fee_is_the_sum_of_its_parts(world: World) -> None:
+    quote = quoted(world, world.native_route)["quote"]
+
+    parts = quote["blockchain_fee"] + quote["service_fee"] - quote["fee_discount"]
+    assert quote["total_fee"] == pytest.approx(parts, abs=ROUNDING)
+
+
+@rule("D5", "min-receive")
+def test_what_is_received_at_least_is_less_slippage(world: World) -> None:
+    quote = quoted(world, world.native_route, slippage="0.0025")["quote"]
+
+    assert quote["slippage"] == 0.0025
+    least = quote["receive_amount"] * (1 - quote["slippage"])
+    assert quote["min_receive_amount"] == pytest.approx(least, abs=ROUNDING)
+    asset = [quote[f"{end}_token"]["asset"] for end in ("source", "destination")]
+    if asset[0] == asset[1]:
+        kept = quote["requested_amount"] - quote["total_fee"]
+        assert quote["receive_amount"] == pytest.approx(kept, abs=ROUNDING)
+
+
+@rule("D5", "refuel-apart")
+def test_a_refuel_is_paid_apart(world: World) -> None:
+    route = world.token_route
+    amount = world.amount(route, refuel="true")
+    plain, told = quoted(world, route, amount), quoted(world, route, amount, refuel="true")
+
+    assert plain["refuel"] is None
+    assert plain["quote"]["refuel_in_source"] is None
+    assert told["refuel"]["token"]["contract"] is None
+    assert told["quote"]["refuel_in_source"] > 0
+    parts = told["quote"]["blockchain_fee"] + told["quote"]["service_fee"]
+    assert told["quote"]["total_fee"] == pytest.approx(parts, abs=ROUNDING)
+
+
+@rule("D5", "provider")
+def test_who_provides_is_told_in_upper_case(world: World) -> None:
+    path = quoted(world, world.native_route)["quote"]["path"]
+
+    assert path
+    assert all(step["provider"] == step["provider"].upper() for step in path)
+
+
+@rule("D1", "durations")
+def test_the_time_it_takes_has_three_parts(world: World) -> None:
+    assert len(quoted(world, world.native_route)["quote"]["avg_completion_time"].split(":")) == 3
+
+
+@rule("D1", "chain-id")
+def test_a_network_may_be_named_by_its_chain_id(world: World) -> None:
+    route = world.native_route
+    told = quoted(
+        world,
+        route,
+        source_network=route.source_network["chain_id"],
+        destination_network=route.destination_network["chain_id"],
+    )
+
+    assert told["quote"]["source_network"]["name"] == route.source_network["name"]
+    assert told["quote"]["destination_network"]["name"] == route.destination_network["name"]
+
+
+@rule("D1", "token-address")
+def test_a_token_may_be_named_by_its_contract(world: World) -> None:
+    coin, token = world.native_route, world.token_route
+
+    by_zero = quoted(world, coin, source_token=ZERO)["quote"]
+    by_contract = quoted(world, token, source_token=token.source["contract"].lower())["quote"]
+
+    assert by_zero["source_token"]["symbol"] == coin.source["symbol"]
+    assert by_contract["source_token"]["symbol"] == token.source["symbol"]
+
+
+@rule("D1", "cut-off")
+def test_decimals_beyond_the_precision_are_cut_off(world: World) -> None:
+    route = world.native_route
+    amount = world.amount(route)
+    dust = amount if "." in amount else f"{amount}."
+    zeros = "0" * (int(route.source["precision"]) - len(dust.partition(".")[2]))
+
+    told = quoted(world, route, f"{dust}{zeros}999999999999")
+
+    assert told["quote"]["requested_amount"] == float(amount)
+
+
+@rule("D1", "unknown-ignored")
+def test_unknown_parameters_are_ignored(world: World) -> None:
+    assert quoted(world, world.native_route, colour="blue", version="mainnet")["quote"]
+
+
+@rule("D2", "slippage")
+@pytest.mark.parametrize("slippage", ["0.0025", 0.0025, ".0025"])
+def test_slippage_is_a_fraction(world: World, slippage: object) -> None:
+    created = world.target.create(world.order(slippage=slippage))
+
+    assert created["quote"]["slippage"] == 0.0025

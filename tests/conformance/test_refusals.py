@@ -1,0 +1,130 @@
+"""Every situation that is refused: the code, the HTTP status, and what the error says."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from decimal import Decimal
+from functools import partial
+from typing import Any
+
+import pytest
+
+from tests.conformance.everything import STRANGE_HASH
+from tests.conformance.signing import Lacking
+from tests.conformance.tables import Refusal, codes, refusals
+from tests.conformance.world import Stranger, World, cut_off, new_address
+
+ROWS = [
+    pytest.param(row, id=row.situation, marks=pytest.mark.rule(row.section, row.situation))
+    for row in refusals()
+]
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_each_situation_is_refused_as_the_specification_says(row: Refusal, world: World) -> None:
+    values = _Values(world)
+    method, _, path = row.ask.partition(" ")
+    options: dict[str, Any] = {}
+    if row.order:
+        options["json"] = _order(world, row, values)
+    elif row.body is not None:
+        options["json"] = _filled(row.body, values)
+    if row.raw is not None:
+        options["content"] = row.raw
+    headers = {**_filled(row.headers or {}, values), **_key(world, row)}
+    key = row.key if row.key not in ("none", "unknown") else None
+    if key is not None:
+        world.needs_key(key)
+
+    answer = world.target.ask(method, path.format_map(values), key=key, headers=headers, **options)
+
+    error = answer.refuses(row.code)
+    assert answer.status == row.status == codes()[row.code]
+    assert row.says in error["message"]
+    assert row.names == "" or row.names in error["metadata"]
+
+
+def _key(world: World, row: Refusal) -> Mapping[str, str]:
+    if row.key != "unknown":
+        return {}
+    return {world.target.settings.key_header: f"svc_test_{secrets.token_hex(32)}"}
+
+
+def _order(world: World, row: Refusal, values: _Values) -> Mapping[str, Any]:
+    if row.needs == "network without a Depository":
+        return world.order(world.route_without_depository, use_depository=True)
+    if row.needs == "coin without gasless deposits":
+        route = world.native_route
+        if route.source["supports_gasless_deposit"]:
+            raise Lacking("every token here takes gasless deposits")
+        return {**world.order(route, use_depository=False), **_filled(row.body or {}, values)}
+    told = {**world.order(), **_filled(row.body or {}, values)}
+    return {name: value for name, value in told.items() if name not in row.without}
+
+
+def _filled(body: Mapping[str, Any], values: _Values) -> dict[str, Any]:
+    return {
+        name: value.format_map(values) if isinstance(value, str) else value
+        for name, value in body.items()
+    }
+
+
+class _Values(dict[str, str]):
+    """What stands in braces, made when it is needed."""
+
+    def __init__(self, world: World) -> None:
+        super().__init__()
+        self._world = world
+        self._signer: Stranger | None = None
+
+    def __missing__(self, name: str) -> str:
+        world = self._world
+        made: Mapping[str, Any] = {
+            "swap": lambda: world.swap["swap"]["id"],
+            "nobody": lambda: world.nobodys_swap,
+            "gasless": lambda: world.gasless_swap["swap"]["id"],
+            "unfetched": lambda: world.target.create(
+                world.order(world.gasless_route, use_gasless=True)
+            )["swap"]["id"],
+            "fetched": lambda: self._asked()[0],
+            "signature": lambda: self.signer.sign(self._asked()[1]),
+            "strange_signature": lambda: Stranger().sign(self._asked()[1]),
+            "signer": lambda: self.signer.address,
+            "strange_hash": lambda: STRANGE_HASH,
+            "network": lambda: world.native_route.source_network["name"],
+            "token": lambda: world.native_route.source["symbol"],
+            "two_million_letters": lambda: "x" * 2_000_000,
+            "used_key": partial(_used_key, world),
+            "below_minimum": lambda: self._amount("min_amount", "0.5"),
+            "above_maximum": lambda: self._amount("max_amount", "2"),
+            "route": lambda: "&".join(f"{k}={v}" for k, v in world.native_route.query.items()),
+        }
+        return str(made[name]())
+
+    @property
+    def signer(self) -> Stranger:
+        return self._world.signer
+
+    def _asked(self) -> tuple[str, Mapping[str, Any]]:
+        """Return a gasless swap and what its signer is asked to sign."""
+        swap_id = self._world.gasless_swap["swap"]["id"]
+        steps = self._world.target.steps(swap_id, source_address=self.signer.address)
+        [asked] = [step for step in steps if step["type"] == "sign"]
+        return swap_id, asked["typed_data"]
+
+    def _amount(self, limit: str, times: str) -> str:
+        route = self._world.native_route
+        limits = self._world.limits(route, **_depository(self._world))
+        return cut_off(Decimal(str(limits[limit])) * Decimal(times), route.source)
+
+
+def _depository(world: World) -> dict[str, str]:
+    return {"use_depository": "true"} if world.usual_funding else {}
+
+
+def _used_key(world: World) -> str:
+    key = f"used-{new_address()}"
+    headers = {"Idempotency-Key": key}
+    world.target.ask("POST", "/api/v2/swaps", json=world.order(), headers=headers)
+    return key

@@ -1,0 +1,240 @@
+"""How one asks: keys, CORS, envelopes, ids of requests, limits, idempotency."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.conformance.signing import Lacking
+from tests.conformance.tables import codes
+from tests.conformance.target import Target
+from tests.conformance.world import World
+
+rule = pytest.mark.rule
+ORIGIN = "https://partner.example"
+ALLOWED = (
+    "content-type",
+    "idempotency-key",
+    "x-request-id",
+    "x-partner-correlation-id",
+    "access-control-allow-origin",
+)
+EXPOSED = (
+    "ratelimit-limit",
+    "ratelimit-remaining",
+    "ratelimit-reset",
+    "x-request-id",
+    "idempotent-replayed",
+)
+AT_ONCE = 10
+REQUESTS_MAX = 50
+
+
+def names(header: str) -> set[str]:
+    return {name.strip().lower() for name in header.split(",")}
+
+
+@rule("D1", "alias")
+@pytest.mark.parametrize("spell", [str, str.lower, str.upper])
+def test_keys_may_come_in_a_header_of_another_name(target: Target, spell: Any) -> None:
+    alias = target.settings.key_alias
+    if alias is None:
+        raise Lacking("no alias of the key header was given (CONFORMANCE_KEY_ALIAS)")
+    headers = {spell(alias): target.keys["secret"]}
+
+    assert target.ask("GET", "/api/v2/networks", key=None, headers=headers).status == 200
+    preflight = target.ask(
+        "OPTIONS",
+        "/api/v2/networks",
+        key=None,
+        headers={"Origin": ORIGIN, "Access-Control-Request-Headers": alias},
+    )
+    assert names(preflight.headers["access-control-allow-headers"]) == {alias.lower()}
+
+
+@rule("D1", "cors")
+def test_a_preflight_needs_no_key(target: Target) -> None:
+    asked = [target.settings.key_header.lower(), *ALLOWED, "x-strange"]
+    answer = target.ask(
+        "OPTIONS",
+        "/api/v2/swaps",
+        key=None,
+        headers={
+            "Origin": ORIGIN,
+            "Access-Control-Request-Method": "POST",
+            "Access-Control-Request-Headers": ", ".join(asked),
+        },
+    )
+
+    assert answer.status == 204
+    assert names(answer.headers["access-control-allow-headers"]) == {*asked} - {"x-strange"}
+    assert names(answer.headers["access-control-allow-methods"]) >= {"get", "post", "options"}
+    assert answer.headers["access-control-max-age"] == "7200"
+    assert answer.headers["access-control-allow-origin"] in ("*", ORIGIN)
+
+
+@rule("D1", "cors-exposed")
+def test_web_pages_may_read_the_headers(target: Target) -> None:
+    answer = target.ask("GET", "/api/v2/networks", headers={"Origin": ORIGIN})
+
+    assert set(EXPOSED) <= names(answer.headers["access-control-expose-headers"])
+
+
+@rule("D1", "request-id")
+def test_a_request_id_is_echoed_or_made(target: Target) -> None:
+    given = f"conformance-{secrets.token_hex(8)}"
+
+    echoed = target.ask("GET", "/api/v2/nothing", headers={"X-Request-Id": given})
+    made = target.ask("GET", "/api/v2/nothing")
+
+    assert echoed.headers["x-request-id"] == given
+    assert echoed.refuses("NOT_FOUND")["metadata"]["request_id"] == given
+    assert made.headers["x-request-id"]
+    assert made.refuses("NOT_FOUND")["metadata"]["request_id"] == made.headers["x-request-id"]
+
+
+@rule("D1", "slashes")
+def test_repeated_slashes_are_merged(target: Target) -> None:
+    url = f"{target.settings.base_url}//api//v2///health"
+
+    assert target.ask("GET", url).data == {"status": "ok"}
+
+
+@rule("D1", "get-content-type")
+def test_the_content_type_of_a_get_is_ignored(target: Target) -> None:
+    headers = {"Content-Type": "text/plain; charset=klingon"}
+
+    assert target.ask("GET", "/api/v2/health", headers=headers).status == 200
+
+
+@rule("2.1", "errors-null")
+@rule("D2", "health")
+@rule("9", "prefix")
+def test_health_is_ok_in_the_envelope(target: Target) -> None:
+    answer = target.ask("GET", "/api/v2/health")
+
+    assert answer.envelope == {"data": {"status": "ok"}, "error": None}
+
+
+# Errors
+
+
+@rule("D3", "catalogue")
+def test_the_catalogue_names_every_code(target: Target) -> None:
+    told = target.get("/api/v2/errors", "[ErrorFacts]")
+
+    by_code = {facts["code"]: facts["http_status"] for facts in told}
+    assert {code: by_code.get(code) for code in codes()} == dict(codes())
+
+
+@rule("D3", "field-errors")
+def test_a_validation_error_names_the_fields(target: Target) -> None:
+    error = target.ask("GET", "/api/v2/quote").refuses("VALIDATION_ERROR")
+
+    assert {"source_network", "source_token"} <= set(error["metadata"]["field_errors"])
+
+
+# Limits
+
+
+@rule("D1", "rate-limited")
+def test_one_request_too_many_is_refused(target: Target) -> None:
+    limited_key(target)
+    for _ in range(REQUESTS_MAX):
+        answer = target.ask("GET", "/api/v2/health", key="limited")
+        if answer.status != 200:
+            break
+
+    answer.refuses("RATE_LIMITED")
+    assert int(answer.headers["retry-after"]) >= 1
+    assert answer.headers["ratelimit-remaining"] == "0"
+    preflight = target.ask("OPTIONS", "/api/v2/health", key=None)
+    assert preflight.status == 204
+
+
+@rule("D1", "pending-swaps")
+def test_one_unpaid_swap_too_many_is_refused(world: World) -> None:
+    limited_key(world.target)
+    order = world.order()
+    asked = [world.target.ask("POST", "/api/v2/swaps", key="limited", json=order) for _ in range(2)]
+
+    assert asked[0].status == 200
+    asked[1].refuses("TOO_MANY_PENDING_SWAPS")
+
+
+def limited_key(target: Target) -> None:
+    if "limited" not in target.keys:
+        raise Lacking("no key with small limits was given: give stack.json")
+
+
+# Idempotency
+
+
+@rule("D1", "replayed")
+def test_the_same_key_and_body_give_the_first_answer_again(world: World) -> None:
+    order, headers = world.order(), {"Idempotency-Key": secrets.token_hex()}
+
+    first, again = (
+        world.target.ask("POST", "/api/v2/swaps", json=order, headers=headers) for _ in "12"
+    )
+
+    assert first.data
+    assert first.response.content == again.response.content
+    assert again.headers["idempotent-replayed"] == "true"
+    assert first.headers.get("idempotent-replayed") in (None, "false")
+
+
+@rule("D1", "idempotent-parallel")
+def test_many_creations_at_once_make_one_swap(world: World) -> None:
+    order, headers = world.order(), {"Idempotency-Key": secrets.token_hex()}
+
+    def create(_: int) -> Any:
+        return world.target.ask("POST", "/api/v2/swaps", json=order, headers=headers)
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        answers = list(pool.map(create, range(AT_ONCE)))
+
+    made = {one.data["swap"]["id"] for one in answers if one.status == 200}
+    assert len(made) == 1
+    for one in answers:
+        if one.status != 200:
+            one.refuses("IDEMPOTENCY_KEY_IN_PROGRESS")
+    listed = world.target.ask(
+        "GET", "/api/v2/swaps", params={"address": order["destination_address"]}
+    )
+    assert len(listed.data) == 1
+
+
+@rule("D1", "same-as-unknown")
+def test_somebody_elses_swap_is_told_as_one_that_does_not_exist(world: World) -> None:
+    world.needs_key("other")
+    told = [
+        world.target.ask("GET", f"/api/v2/swaps/{swap_id}", key="other").refuses("NOT_FOUND")
+        for swap_id in (world.swap["swap"]["id"], world.nobodys_swap)
+    ]
+
+    assert without_id(told[0]) == without_id(told[1])
+
+
+def without_id(error: Mapping[str, Any]) -> Mapping[str, Any]:
+    metadata = {name: value for name, value in error["metadata"].items() if name != "request_id"}
+    return {**error, "metadata": metadata}
+
+
+@rule("D1", "etag")
+@pytest.mark.parametrize("path", ["/api/v2/swaps/{}", "/api/v2/networks"])
+def test_what_the_caller_has_is_not_sent_again(world: World, path: str) -> None:
+    path = path.format(world.swap["swap"]["id"])
+    first = world.target.ask("GET", path)
+    tag = first.headers.get("etag")
+    if tag is None:
+        raise Lacking("answers have no ETag here")
+
+    again = world.target.ask("GET", path, headers={"If-None-Match": tag})
+
+    assert (again.status, again.response.content) == (httpx.codes.NOT_MODIFIED, b"")

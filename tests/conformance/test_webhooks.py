@@ -1,0 +1,161 @@
+"""Webhooks, as the suite's own receiver gets them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from time import time
+
+import pytest
+
+from tests.conformance.paid import Journey, Paid
+from tests.conformance.receiver import Delivery, Receiver
+from tests.conformance.tables import fields_of
+from tests.conformance.world import World
+
+rule = pytest.mark.rule
+FAMILIES = ("svix", "webhook")
+FRESH_SECONDS = 300
+STATUSES = ["user_transfer_pending", "ls_transfer_pending", "completed"]
+
+
+@pytest.fixture
+def journey(paid: Paid, receiver: Receiver) -> Journey:
+    journey = paid.by_depository
+    receiver.about(journey.id, "completed")
+    return journey
+
+
+@pytest.fixture
+def deliveries(journey: Journey, receiver: Receiver) -> Sequence[Delivery]:
+    return [one for one in receiver.deliveries if one.swap_id == journey.id]
+
+
+@rule("6.1", "payload")
+def test_a_webhook_describes_the_swap_at_its_status(
+    journey: Journey, deliveries: Sequence[Delivery], world: World
+) -> None:
+    for one in deliveries:
+        assert set(one.payload) == set(fields_of("WebhookPayload"))
+        world.target.observed.add("WebhookPayload", one.payload, "webhook")
+        status = one.headers["webhook-event-type"].removeprefix("swap.")
+        assert one.payload["swap"]["status"] == status or status == "updated"
+        assert one.payload["deposit_actions"] == []
+        assert one.payload["swap"]["metadata"]["reference_id"] == "paid"
+
+
+@rule("6.1", "every-status")
+def test_every_status_is_sent(journey: Journey, receiver: Receiver) -> None:
+    for status in STATUSES:
+        assert receiver.about(journey.id, status)
+
+
+@rule("6.1", "signed")
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_webhook_is_signed_with_the_secret(
+    deliveries: Sequence[Delivery], receiver: Receiver, family: str
+) -> None:
+    for one in deliveries:
+        assert one.expected_signature(receiver.secret, family) in one.signatures(family)
+        assert abs(time() - int(one.headers[f"{family}-timestamp"])) < FRESH_SECONDS
+
+
+@rule("D6", "headers")
+def test_both_families_of_headers_say_the_same(deliveries: Sequence[Delivery]) -> None:
+    for one in deliveries:
+        for name in ("id", "timestamp", "signature"):
+            assert one.headers[f"svix-{name}"] == one.headers[f"webhook-{name}"]
+        assert one.headers["webhook-event-type"].startswith("swap.")
+        assert one.headers["content-type"].startswith("application/json")
+
+
+@rule("D6", "sequence")
+def test_a_receiver_can_put_the_events_in_order(
+    journey: Journey, deliveries: Sequence[Delivery]
+) -> None:
+    told = {one.payload["swap"]["metadata"]["sequence"]: one for one in deliveries}
+    statuses = [
+        one.headers["webhook-event-type"].removeprefix("swap.") for _, one in sorted(told.items())
+    ]
+
+    assert [status for status in statuses if status != "updated"] == STATUSES
+
+
+@rule("D6", "test-event")
+def test_a_test_event_can_be_asked_for(receiver: Receiver) -> None:
+    one = a_test_event(receiver)
+
+    assert set(one.payload) == set(fields_of("WebhookPayload"))
+    assert one.expected_signature(receiver.secret, "webhook") in one.signatures("webhook")
+
+
+@rule("D6", "retried")
+@rule("D6", "attempts")
+def test_a_refused_message_comes_again(receiver: Receiver) -> None:
+    operator = receiver.operator
+    receiver.wait_for(lambda one: True)
+    receiver.refusals.append(500)
+    first = a_test_event(receiver)
+
+    one, again = receiver.wait_for(lambda d: same(d, first), number=2, within=15)
+
+    assert one.body == again.body
+    assert int(again.headers["webhook-timestamp"]) >= int(one.headers["webhook-timestamp"]) + 4
+    told = operator.log(first.headers["webhook-id"])
+    assert len(told) == 2
+    assert "500" in json.dumps(told)
+
+
+@rule("D6", "replay-one")
+def test_a_message_is_sent_again_as_it_was(receiver: Receiver) -> None:
+    first = a_test_event(receiver)
+
+    receiver.operator.replay(first.headers["webhook-id"])
+
+    one, again = receiver.wait_for(lambda d: same(d, first), number=2)
+    assert one.body == again.body
+    assert again.expected_signature(receiver.secret, "webhook") in again.signatures("webhook")
+
+
+@rule("D6", "replay-since")
+def test_everything_since_a_time_is_sent_again(journey: Journey, receiver: Receiver) -> None:
+    known = [one for one in receiver.deliveries if one.swap_id == journey.id]
+    since = (datetime.now(UTC) - timedelta(hours=1)).isoformat()
+    operator = receiver.operator
+    assert receiver.endpoint_id is not None
+
+    operator.at_endpoint(receiver.endpoint_id, "replay", {"since": since})
+
+    for status in STATUSES:
+        number = 1 + sum(one.payload["swap"]["status"] == status for one in known)
+        receiver.wait_for(
+            lambda one, status=status: (
+                one.swap_id == journey.id and one.payload["swap"]["status"] == status
+            ),
+            number=number,
+        )
+
+
+@rule("D6", "rotation")
+def test_after_a_rotation_both_secrets_sign(receiver: Receiver) -> None:
+    old, operator = receiver.secret, receiver.operator
+    assert receiver.endpoint_id is not None
+    receiver.secret = operator.at_endpoint(receiver.endpoint_id, "rotate", {})["secret"]
+
+    one = a_test_event(receiver)
+
+    expected = {one.expected_signature(secret, "webhook") for secret in (old, receiver.secret)}
+    assert set(one.signatures("webhook")) == expected
+
+
+def a_test_event(receiver: Receiver) -> Delivery:
+    """Ask for a test event, and return it once it has come."""
+    operator = receiver.operator
+    assert receiver.endpoint_id is not None
+    message_id = operator.at_endpoint(receiver.endpoint_id, "test", {})["message_id"]
+    return receiver.wait_for(lambda one: one.headers["webhook-id"] == message_id)[0]
+
+
+def same(one: Delivery, other: Delivery) -> bool:
+    return one.headers["webhook-id"] == other.headers["webhook-id"]
