@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from swapctl.commands import (
+    caps,
     claimable,
     invariants,
     networks,
@@ -43,6 +44,7 @@ app.add_typer(webhooks.webhook, name="webhook")
 app.add_typer(networks.network, name="network")
 app.add_typer(signers.signer, name="signer")
 app.add_typer(payouts.payouts, name="payouts")
+app.add_typer(caps.caps, name="caps")
 app.add_typer(parked.parked, name="parked")
 app.add_typer(claimable.claimable, name="claimable")
 app.command("stuck")(stuck.list_stuck)

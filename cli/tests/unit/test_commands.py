@@ -270,3 +270,32 @@ def test_what_is_not_told_is_one_line(
 
     assert ended.value.code == 1
     assert "SWAPCTL_API_URL" in capsys.readouterr().err
+
+
+class TestCaps:
+    def test_are_set_by_somebody_for_a_reason(self, port: Port, stack: Path) -> None:
+        port.answers["POST", "/admin/caps"] = (200, {"caps": []})
+
+        run(
+            stack, "caps", "set", "ETHEREUM_DEVNET", "--units", "5", "--token", "USDC",
+            "--reason", "a quiet week", "--by", "ann",
+        )  # fmt: skip
+
+        assert port.asked[-1][2] == {
+            "network": "ETHEREUM_DEVNET",
+            "token": "USDC",
+            "app_id": None,
+            "units": "5",
+            "seconds": 86_400,
+            "by": "ann",
+            "reason": "a quiet week",
+        }
+
+    def test_show_what_waits_and_let_one_through(self, port: Port, stack: Path) -> None:
+        port.answers["GET", "/admin/payouts/queue"] = (200, {"waiting": [{"intent_id": "7"}]})
+        port.answers["POST", "/admin/payouts/queue/7/pass"] = (200, {"waiting": []})
+
+        assert run(stack, "payouts", "queue") == [{"intent_id": "7"}]
+        run(stack, "payouts", "pass", "7", "--reason", "payday", "--by", "ann")
+
+        assert port.asked[-1][2] == {"by": "ann", "reason": "payday"}

@@ -92,10 +92,9 @@ SELECT chain_id, token, held, owed FROM (SELECT a.chain_id,a.token,sum(p.amount)
  -sum(p.amount) FILTER(WHERE a.kind IN('swap_liability','in_flight','refuel_liability','refuel_in_flight','suspense','claimable')) owed
  FROM account a JOIN posting p ON p.account_id=a.id GROUP BY 1,2) q WHERE coalesce(owed,0)>coalesce(held,0);
 -- name: I-28 outflow cap exceeded in some window (an intent counts from the moment it got a slot; before that it queues)
-SELECT c.chain_id, c.token, c.win, i.slot_at, sum(j.usd_micros) FROM outflow_cap c
-JOIN intent i ON i.chain_id=c.chain_id AND i.token=c.token AND i.kind IN('output','refuel','refund') AND i.state<>'dead'
-JOIN intent j ON j.chain_id=c.chain_id AND j.token=c.token AND j.kind IN('output','refuel','refund') AND j.state<>'dead' AND j.slot_at<=i.slot_at AND j.slot_at>i.slot_at-c.win
-GROUP BY i.id,1,2,3,4,c.usd_micros HAVING sum(j.usd_micros)>c.usd_micros;
+SELECT c.chain_id, c.token, c.app_id, c.win, i.slot_at, sum(j.amount) FROM outflow_cap c
+JOIN outflow i ON i.cap_id=c.id JOIN outflow j ON j.cap_id=c.id AND j.slot_at<=i.slot_at AND j.slot_at>i.slot_at-c.win
+GROUP BY i.intent_id,1,2,3,4,5,c.units HAVING sum(j.amount)>c.units;
 -- name: I-29 gasless broadcast after valid_before
 SELECT a.id FROM authorization_ a JOIN intent i ON i.swap_id=a.swap_id AND i.kind='gasless' JOIN slot_intent n ON n.intent_id=i.id
 JOIN attempt t ON (t.chain_id,t.signer,t.nonce)=(n.chain_id,n.signer,n.nonce) WHERE a.status IN('Published','Completed') AND extract(epoch FROM t.first_sent_at)>=a.valid_before;

@@ -91,11 +91,19 @@ FROM settler.receipt;
 CREATE VIEW signer_tx AS
 SELECT network AS chain_id, bytes(signer) AS signer, nonce, bytes(transaction_hash) AS tx_hash
 FROM settler.signer_transaction;
--- Caps queue in the Treasury's outflow limit; the service has none of its own yet.
+-- What left before a cap was set, or set anew, was held by another one.
 CREATE VIEW outflow_cap AS
-SELECT NULL::text AS chain_id, NULL::bytea AS token, NULL::interval AS win,
-       NULL::bigint AS usd_micros
-WHERE false;
+SELECT id, network AS chain_id, bytes(token) AS token, app_id, units, span AS win, set_at
+FROM settler.outflow_cap WHERE units IS NOT NULL;
+CREATE VIEW outflow AS -- an intent counts from the moment it got a slot; before that it queues
+SELECT c.id AS cap_id, i.id AS intent_id, i.slot_at,
+       CASE WHEN c.token IS NULL THEN i.usd_micros ELSE i.base_units END AS amount
+FROM settler.outflow_cap c
+JOIN settler.intent i ON i.network = c.network AND (c.token IS NULL OR i.token = c.token)
+  AND i.kind IN ('output', 'refuel', 'refund', 'claim') AND i.state <> 'dead'
+LEFT JOIN settler.swap s ON s.id = i.swap_id
+WHERE (c.app_id IS NULL OR c.app_id = s.app_id) AND i.slot_at > c.set_at
+  AND NOT EXISTS (SELECT 1 FROM settler.outflow_pass p WHERE p.intent_id = i.id);
 CREATE VIEW authorization_ AS
 SELECT intent_id AS id, swap_id, source_network AS chain_id, bytes(source_token) AS token,
        bytes(signer) AS signer, nonce, valid_before, a.status

@@ -11,8 +11,11 @@ from swapctl.context import internal
 from swapctl.output import Json, show_all
 from swapctl.places import ServiceName
 
-payouts = typer.Typer(no_args_is_help=True, help="Stop signing, and let it go on.")
+payouts = typer.Typer(
+    no_args_is_help=True, help="Stop signing, let it go on, and see what waits for its turn."
+)
 COLUMNS = ("network", "at", "by", "reason", "means")
+QUEUE = ("since", "intent_id", "kind", "network", "token", "base_units", "reason")
 Where = Annotated[str | None, typer.Argument(help="A network; without one, all of them.")]
 Who = Annotated[
     str, typer.Option(default_factory=getpass.getuser, help="Who says so.", show_default=False)
@@ -54,3 +57,26 @@ def go(
     body = {"network": network, "by": by, "reason": reason}
     told = internal(context, ServiceName.SETTLER).post("/payouts/go", body)["stops"]
     show_all(told, as_json=as_json, columns=COLUMNS)
+
+
+@payouts.command("queue")
+def list_queue(context: typer.Context, *, as_json: Json = False) -> None:
+    """List the payments that a cap has no room for, the longest waiting first, and why."""
+    told = internal(context, ServiceName.SETTLER).get("/payouts/queue")["waiting"]
+    show_all(told, as_json=as_json, columns=QUEUE)
+
+
+@payouts.command("pass")
+def let_through(
+    context: typer.Context,
+    intent_id: Annotated[str, typer.Argument(help="As it is listed in the queue.")],
+    *,
+    reason: Annotated[str, typer.Option(prompt="Why may it go now", help="Kept for ever.")],
+    by: Who,
+    as_json: Json = False,
+) -> None:
+    """Let one payment leave although its caps are used up; it counts under them."""
+    body = {"by": by, "reason": reason}
+    port = internal(context, ServiceName.SETTLER)
+    told = port.post(f"/payouts/queue/{intent_id}/pass", body)["waiting"]
+    show_all(told, as_json=as_json, columns=QUEUE)

@@ -11,6 +11,7 @@ from swap_chains.evm.rpc import open_session
 from swap_domain.catalogue import Catalogue
 from swap_runtime.catalogue import load_catalogue
 from swap_runtime.service import Service, run
+from swap_settler.adapters.caps import PostgresCaps
 from swap_settler.adapters.claims import PostgresClaimUnitOfWork
 from swap_settler.adapters.due_refunds import PostgresDueRefunds
 from swap_settler.adapters.due_requotes import PostgresDueRequotes
@@ -26,6 +27,7 @@ from swap_settler.adapters.withdrawal_work import PostgresWithdrawals
 from swap_settler.domain.dwelling import Dwell
 from swap_settler.handlers import deposits, payouts, requests
 from swap_settler.http.admin import Admin
+from swap_settler.http.caps import CapAdmin
 from swap_settler.http.claims import ClaimAdmin
 from swap_settler.http.signers import SignerAdmin
 from swap_settler.http.stops import StopAdmin
@@ -40,6 +42,7 @@ from swap_settler.usecases.expire_swaps import ExpireSwaps
 from swap_settler.usecases.facts import Facts
 from swap_settler.usecases.give_up_waiting import GiveUpWaiting
 from swap_settler.usecases.inspect_swaps import InspectSwaps
+from swap_settler.usecases.keep_caps import KeepCaps
 from swap_settler.usecases.list_claimable import ListClaimable
 from swap_settler.usecases.list_signers import ListSigners
 from swap_settler.usecases.list_stuck import ListStuck
@@ -90,6 +93,7 @@ async def build(service: Service) -> None:
     _serve_operators(service, chains, group.signer_report_interval, list_stuck)
     _serve_claims(service, catalogue, announcer)
     _serve_stops(service, catalogue, group.signer_report_interval)
+    _serve_caps(service, catalogue, group.signer_report_interval)
 
 
 def _settle(
@@ -257,3 +261,15 @@ def _serve_stops(service: Service, catalogue: Catalogue, report_interval: timede
     service.admin("GET", "/payouts/stops", admin.list_all)
     service.admin("POST", "/payouts/stop", admin.stop)
     service.admin("POST", "/payouts/go", admin.lift)
+
+
+def _serve_caps(service: Service, catalogue: Catalogue, report_interval: timedelta) -> None:
+    caps = PostgresCaps(service.engine, networks=list(catalogue.networks))
+    keep_caps = KeepCaps(caps, catalogue=catalogue)
+    service.every("report-lines", report_interval, keep_caps.report)
+    admin = CapAdmin(keep_caps)
+    service.admin("GET", "/caps", admin.list_all)
+    service.admin("POST", "/caps", admin.set)
+    service.admin("POST", "/caps/lift", admin.lift)
+    service.admin("GET", "/payouts/queue", admin.list_waiting)
+    service.admin("POST", "/payouts/queue/{id}/pass", admin.let_through)

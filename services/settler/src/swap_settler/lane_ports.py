@@ -74,7 +74,18 @@ class LaneStore(Protocol):
     async def halt(self, reason: str) -> None: ...
 
     async def waiting(self, *, limit: int) -> Sequence[Payment]:
-        """Return the payments that are due, the longest waiting first."""
+        """Return the payments that are due, the longest waiting first.
+
+        Of those that stand in line, only what may have its turn.
+        """
+        ...
+
+    async def on_its_way(self) -> Mapping[str, int]:
+        """Return what the Treasury is to pay still, by token: out, and in no block we heard of."""
+        ...
+
+    async def stand_in_line(self, intent_ids: Sequence[UUID]) -> None:
+        """Let payments wait for the Treasury's own limit, in the order they were made."""
         ...
 
     async def in_flight(self, *, first: int = 0) -> int:
@@ -84,7 +95,8 @@ class LaneStore(Protocol):
     async def assign(self, groups: Sequence[Group], *, epoch: int) -> Sequence[Slot]:
         """Hand out one nonce per group, in order; nothing for a signer that is halted, or stopped.
 
-        A payment that was taken back meanwhile is left out of its group.
+        A payment that was taken back meanwhile is left out of its group, and so is one that a cap
+        has no room for: it stands in line.
 
         :raises LeaseLost: when another lane has taken over.
         """

@@ -36,6 +36,12 @@ LANE_WAITS = counter(
 OLDEST_UNPAID = gauge(
     "settler_oldest_unpaid_seconds", "Age of the oldest payment that is not final", ["network"]
 )
+# Alert: the oldest is old. A cap is too small for the day, or much leaves that should not.
+KEPT = gauge("settler_payments_waiting", "Payments that wait for a cap", ["network"])
+OLDEST_KEPT = gauge(
+    "settler_payments_waiting_oldest_seconds", "How long the first one does", ["network"]
+)
+LINE_TOO_SLOW = timedelta(minutes=30)
 PAYMENTS = counter("settler_payments", "What became of payments", ["network", "outcome"])
 SIGNER_SHORT = counter(
     "settler_signer_short", "Checks that found a signer with less than the ledger says", ["network"]
@@ -174,6 +180,52 @@ def claim_ordered(intent: Intent, *, by: str, reason: str) -> None:
 def payment_queued(swap_id: UUID | None, network: str, reason: str) -> None:
     log.info("payment queued", swap_id=swap_id, network=network, reason=reason)
     PAYMENTS.labels(network, "queued").inc()
+
+
+def payments_kept(network: str, count: int) -> None:
+    """Caps had no room for them: they stand in line."""
+    if count:
+        log.info("payments wait for a cap", network=network, count=count)
+        PAYMENTS.labels(network, "kept").inc(count)
+
+
+def line(network: str, count: int, oldest: timedelta) -> None:
+    KEPT.labels(network).set(count)
+    OLDEST_KEPT.labels(network).set(oldest.total_seconds())
+    if oldest >= LINE_TOO_SLOW:
+        log.error("payments wait long for a cap", network=network, count=count, oldest=str(oldest))
+
+
+def cap_set(
+    network: str,
+    token: str | None,
+    app_id: UUID | None,
+    units: int,
+    span: timedelta,
+    *,
+    by: str,
+    reason: str,
+) -> None:
+    log.warning(
+        "cap set",
+        network=network,
+        token=token,
+        app_id=app_id,
+        units=units,
+        span=str(span),
+        by=by,
+        reason=reason,
+    )
+
+
+def cap_lifted(
+    network: str, token: str | None, app_id: UUID | None, *, by: str, reason: str
+) -> None:
+    log.warning("cap lifted", network=network, token=token, app_id=app_id, by=by, reason=reason)
+
+
+def payment_let_through(intent_id: UUID, *, by: str, reason: str) -> None:
+    log.warning("payment let through its caps", intent_id=intent_id, by=by, reason=reason)
 
 
 def payment_refused(swap_id: UUID | None, network: str, reason: str) -> None:

@@ -12,6 +12,7 @@ from uuid import UUID
 from swap_contracts.quoting import QuoteAnswer, QuoteQuestion
 from swap_domain.lifecycle import Status
 from swap_runtime.outbox import Outgoing
+from swap_settler.domain.caps import CapState, Waiting
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.claims import Claimable
 from swap_settler.domain.dwelling import Stuck
@@ -313,6 +314,42 @@ class Stops(Protocol):
 
     async def lift(self, network: str, *, by: str, reason: str) -> bool:
         """Switch off. False if it was not on."""
+        ...
+
+
+class Caps(Protocol):
+    """How much may leave in a while, and what waits for it."""
+
+    async def list_caps(self) -> Sequence[CapState]: ...
+
+    async def set_cap(
+        self,
+        network: str,
+        token: str | None,
+        app_id: UUID | None,
+        *,
+        units: int,
+        span: timedelta,
+        by: str,
+        reason: str,
+    ) -> None: ...
+
+    async def lift_cap(
+        self, network: str, token: str | None, app_id: UUID | None, *, by: str, reason: str
+    ) -> bool:
+        """False if there is none."""
+        ...
+
+    async def list_waiting(self, *, limit: int) -> Sequence[Waiting]:
+        """Return the payments that wait for their turn, the longest waiting first."""
+        ...
+
+    async def lines(self) -> Mapping[str, tuple[int, timedelta]]:
+        """Return how many wait on each network, and how long the first one does."""
+        ...
+
+    async def let_through(self, intent_id: UUID, *, by: str, reason: str) -> bool:
+        """False if it waits for no cap."""
         ...
 
 

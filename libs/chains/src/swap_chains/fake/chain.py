@@ -111,6 +111,11 @@ class FakeChain:
         for world in self._worlds():
             world.is_paused = is_paused
 
+    def limit(self, token: str, *, capacity: int, available: int) -> None:
+        """Let the Treasury pay only so much of a token; nothing refills it but this."""
+        for world in self._worlds():
+            world.outflows[token] = capacity, available
+
     def go_down(self) -> None:
         """Answer nobody. Followers wait, everybody else gets ChainUnavailable."""
         self.is_reachable = False

@@ -17,6 +17,8 @@ PAYMENT_FAILED: Final = codec.selector("PaymentFailed(uint256,address,address,ui
 NOT_WHITELISTED: Final = codec.selector("NotWhitelisted()")
 ZERO_AMOUNT: Final = codec.selector("ZeroAmount()")
 PERMIT_NOT_USED: Final = codec.selector("PermitNotUsed(address,address,uint256)")
+OUTFLOW_EXCEEDED: Final = codec.selector("OutflowLimitExceeded(address,uint256,uint256)")
+UNLIMITED: Final = 2**256 - 1
 ENFORCED_PAUSE: Final = codec.selector("EnforcedPause()")
 WITHDRAW: Final = codec.selector("withdraw(address,address,uint256)")
 EXECUTE: Final = codec.selector("execute(bytes)")
@@ -76,6 +78,7 @@ class World:
     disowned: set[str] = field(default_factory=set)  # signers whose signatures no token takes
     outdated: set[str] = field(default_factory=set)  # signers whose permits have an old nonce
     is_paused: bool = False
+    outflows: dict[str, tuple[int, int]] = field(default_factory=dict)  # capacity, available
 
     def copy(self) -> World:
         return replace(
@@ -89,6 +92,7 @@ class World:
             relayed=set(self.relayed),
             disowned=set(self.disowned),
             outdated=set(self.outdated),
+            outflows=dict(self.outflows),
         )
 
     def move(self, token: str, from_address: str, to_address: str, base_units: int) -> None:
@@ -223,6 +227,9 @@ class _Run:
         }
         if function in views:
             return codec.uint_word(views[function]())
+        if function in (codec.OUTFLOW_LIMIT, codec.OUTFLOW_AVAILABLE):
+            limits = self.world.outflows.get(_address(words[0]), (UNLIMITED, UNLIMITED))
+            return codec.uint_word(limits[function == codec.OUTFLOW_AVAILABLE]) + bytes(32)
         if function == codec.PAY:
             self._pay([_payment(words)])
         elif function == codec.PAY_BATCH:
@@ -279,8 +286,18 @@ class _Run:
             if payment.intent_id in self.world.paid:
                 raise Reverted(ALREADY_PAID + codec.uint_word(payment.intent_id))
             self.world.paid.add(payment.intent_id)
+        for token in {payment.token for payment in payments}:
+            self._charge(token, sum(p.base_units for p in payments if p.token == token))
         for payment in payments:
             self._pay_one(payment)
+
+    def _charge(self, token: str, outflow: int) -> None:
+        capacity, available = self.world.outflows.get(token, (UNLIMITED, UNLIMITED))
+        if outflow > available:
+            words = (codec.address_word(token), *map(codec.uint_word, (outflow, available)))
+            raise Reverted(OUTFLOW_EXCEEDED + b"".join(words))
+        if capacity != UNLIMITED:
+            self.world.outflows[token] = capacity, available - outflow
 
     def _pay_one(self, payment: Payment) -> None:
         treasury = self._contracts.treasury

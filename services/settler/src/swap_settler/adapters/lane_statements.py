@@ -10,7 +10,8 @@ STOPPED: Final = """
 EXISTS (SELECT 1 FROM payout_stop WHERE network IN (:network, '*') AND lifted_at IS NULL)
 """
 WAITING: Final = sql(f"""
-SELECT id, swap_id, paid_id, token, to_address, base_units, failures, goes_alone, payer, call_data
+SELECT id, swap_id, paid_id, token, to_address, base_units, failures, goes_alone, payer, call_data,
+       created_at
 FROM intent
 WHERE network = :network AND state = 'reserved' AND due_at <= now() AND kind <> 'sweep'
     AND (not_after IS NULL OR not_after > now()) AND NOT {STOPPED}
@@ -69,7 +70,8 @@ SELECT :network, :signer, nonce, intent_id
 FROM unnest(CAST(:nonce AS bigint[]), CAST(:intent_id AS uuid[])) AS new(nonce, intent_id)
 """)
 ASSIGN_INTENTS: Final = sql("""
-UPDATE intent SET state = 'assigned', slot_at = now() WHERE id = ANY(CAST(:ids AS uuid[]))
+UPDATE intent SET state = 'assigned', slot_at = coalesce(CAST(:at AS timestamptz), now())
+WHERE id = ANY(CAST(:ids AS uuid[]))
 """)
 # A crash between the slot and its signed bytes leaves these; the same slot is used again.
 UNSIGNED_SLOTS: Final = sql(f"""
@@ -243,14 +245,16 @@ ORDER BY id FOR UPDATE
 """)
 # A payment that failed waits for its next try, in a slot of its own.
 POSTPONE: Final = sql("""
+WITH gone AS (DELETE FROM outflow_queue WHERE intent_id = ANY(CAST(:id AS uuid[])))
 UPDATE intent SET state = 'reserved', slot_at = NULL, goes_alone = true,
     failures = new.failures, due_at = now() + new.pause
 FROM unnest(CAST(:id AS uuid[]), CAST(:failures AS int[]), CAST(:pause AS interval[]))
      AS new(id, failures, pause)
 WHERE intent.id = new.id AND intent.state IN ('reserved', 'assigned', 'broadcast')
 """)
-# Nothing is wrong with these: the Treasury pays them when its limit has refilled.
+# Nothing is wrong with these: the Treasury pays them another time.
 QUEUE: Final = sql("""
+WITH gone AS (DELETE FROM outflow_queue WHERE intent_id = ANY(CAST(:ids AS uuid[])))
 UPDATE intent SET due_at = now() + :pause
 WHERE id = ANY(CAST(:ids AS uuid[])) AND state = 'reserved'
 """)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Any
 from uuid import UUID
@@ -15,8 +15,11 @@ from swap_runtime.columns import columns
 from swap_runtime.database import Connection, Engine, reading, transaction
 from swap_runtime.leases import require_epoch
 from swap_runtime.sql import Row
+from swap_settler import observe
 from swap_settler.adapters import lane_statements as statements
+from swap_settler.adapters import outflow_statements as outflow
 from swap_settler.adapters import sweep_statements
+from swap_settler.adapters.outflow import admit_payments, keep_lines, stand_in_treasurys_line
 from swap_settler.domain.lane import Group, Payment, Slot, SweepSlot, WaitingSweep
 from swap_settler.domain.replacing import OpenSlot
 from swap_settler.lane_ports import Attempt, SignedFor
@@ -55,13 +58,22 @@ class PostgresLaneStore:
 
     async def waiting(self, *, limit: int) -> Sequence[Payment]:
         async with reading(self._engine) as connection:
-            values = {
-                "network": self._lane.network,
-                "limit": limit,
-                "permit": DEPOSIT_WITH_PERMIT,
-            }
-            rows = await connection.execute(statements.WAITING, values)
-        return [_payment(row) for row in rows]
+            of_network = {"network": self._lane.network}
+            heads = [_in_line(r) for r in await connection.execute(outflow.HEADS, of_network)]
+            values = {**of_network, "limit": limit, "permit": DEPOSIT_WITH_PERMIT}
+            due = await connection.execute(statements.WAITING, values)
+        known = {payment.intent_id for payment in heads}
+        return [*heads, *(_due(row) for row in due if row.id not in known)]
+
+    async def on_its_way(self) -> Mapping[str, int]:
+        async with reading(self._engine) as connection:
+            values = {"network": self._lane.network}
+            rows = await connection.execute(outflow.ON_ITS_WAY, values)
+        return {row.token: int(row.base_units) for row in rows}
+
+    async def stand_in_line(self, intent_ids: Sequence[UUID]) -> None:
+        async with transaction(self._engine) as connection:
+            await stand_in_treasurys_line(connection, intent_ids)
 
     async def in_flight(self, *, first: int = 0) -> int:
         async with reading(self._engine) as connection:
@@ -73,21 +85,28 @@ class PostgresLaneStore:
             await require_epoch(connection, self._lane.lease, epoch)
             ids = [payment.intent_id for group in groups for payment in group]
             free = set(await connection.scalars(statements.LOCK_INTENTS, {"ids": ids}))
-            payable = [tuple(p for p in group if p.intent_id in free) for group in groups]
+            told = await admit_payments(connection, self._lane.network, free)
+            payable = [tuple(p for p in group if p.intent_id in told.leave) for group in groups]
             signer = (await connection.execute(statements.LOCK_SIGNER, self._values())).one()
             if not signer.may_sign:
                 return ()
+            await keep_lines(connection, told)
             slots = [
                 Slot(signer.next_nonce + n, group)
                 for n, group in enumerate(group for group in payable if group)
             ]
             if slots:
                 carried = {slot.nonce: [p.intent_id for p in slot.payments] for slot in slots}
-                await self._hand_out(connection, carried)
+                await self._hand_out(connection, carried, at=told.at)
+        observe.payments_kept(self._lane.network, len(told.admitted.kept_by))
         return slots
 
     async def _hand_out(
-        self, connection: Connection, carried: Mapping[int, Sequence[UUID]]
+        self,
+        connection: Connection,
+        carried: Mapping[int, Sequence[UUID]],
+        *,
+        at: datetime | None = None,
     ) -> None:
         pairs = [
             {"nonce": nonce, "intent_id": intent_id}
@@ -98,7 +117,8 @@ class PostgresLaneStore:
         await execute(statements.TAKE_NONCES, self._values(count=len(carried)))
         await execute(statements.ADD_SLOTS, self._values(nonces=list(carried)))
         await execute(statements.ADD_SLOT_INTENTS, self._values(**columns(pairs)))
-        await execute(statements.ASSIGN_INTENTS, {"ids": [pair["intent_id"] for pair in pairs]})
+        ids = [pair["intent_id"] for pair in pairs]
+        await execute(statements.ASSIGN_INTENTS, {"ids": ids, "at": at})
 
     async def waiting_sweeps(self, *, limit: int) -> Sequence[WaitingSweep]:
         async with reading(self._engine) as connection:
@@ -249,6 +269,14 @@ def _payment(row: Row) -> Payment:
         payer=row.payer,
         call_data=None if row.call_data is None else bytes(row.call_data),
     )
+
+
+def _due(row: Row) -> Payment:
+    return replace(_payment(row), created_at=row.created_at)
+
+
+def _in_line(row: Row) -> Payment:
+    return replace(_due(row), stands_in_line=row.stands_in_line)
 
 
 def _open_slot(row: Row, payments: Group) -> OpenSlot:

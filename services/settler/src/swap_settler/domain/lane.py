@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import Final
 from uuid import UUID
@@ -16,6 +16,7 @@ BATCH_BASE_GAS: Final = 60_000  # intrinsic cost, roles, the guard against re-en
 # About twice what evm/gas.json measures: what a wallet with code may take to know its signature.
 RELAY_GAS: Final = 350_000
 NO_OP_GAS: Final = 21_000  # a plain transfer
+LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
 MARGIN_PERCENT: Final = 30  # on what a call was seen to take: the state may change before it mines
 
 
@@ -34,6 +35,8 @@ class Payment:
     payer: str | None = None  # of a gasless deposit: who signed
     call_data: bytes | None = None  # of a gasless deposit: the Paymaster's call, `to_address`
     sweep_of: int | None = None  # of a sweep: the number of the swap whose address is emptied
+    created_at: datetime = LONG_AGO
+    stands_in_line: bool = False  # it waits for the Treasury's own limit
 
     @property
     def is_relay(self) -> bool:

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
+from swap_chains.evm.codec import (
+    OUTFLOW_AVAILABLE,
+    OUTFLOW_LIMIT,
+    address_word,
+    encode_pay,
+    encode_pay_batch,
+)
 from swap_chains.evm.codec import Payment as TreasuryPayment
-from swap_chains.evm.codec import encode_pay, encode_pay_batch
 from swap_chains.evm.deposit_addresses import Sweep, encode_sweep
 from swap_chains.ports import Call
 from swap_settler.domain.lane import (
@@ -17,6 +24,8 @@ from swap_settler.domain.lane import (
     Group,
     with_margin,
 )
+
+VIEW_GAS: Final = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +56,18 @@ class LaneCalls:
         )
         gas_limit = BATCH_BASE_GAS + with_margin(units)
         return Call(self.factory, value=0, data=encode_sweep(sweeps), gas_limit=gas_limit)
+
+    def available(self, token: str) -> Call:
+        """Ask what the Treasury would pay of a token now."""
+        return self._asking(OUTFLOW_AVAILABLE, token)
+
+    def capacity(self, token: str) -> Call:
+        """Ask what the Treasury would ever pay of a token at once."""
+        return self._asking(OUTFLOW_LIMIT, token)
+
+    def _asking(self, function: bytes, token: str) -> Call:
+        data = function + address_word(token)
+        return Call(self.treasury, value=0, data=data, gas_limit=VIEW_GAS)
 
     def no_op(self) -> Call:
         """A payment of nothing to ourselves: it only moves the nonce on."""

@@ -6,10 +6,10 @@ any two is finished by the next run with the same nonce and, once stored, the sa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
-from typing import Final
+from typing import Final, NamedTuple
 
 from swap_chains.errors import ChainUnavailable
 from swap_chains.evm.codec import selector
@@ -21,13 +21,14 @@ from swap_settler.domain.lane import Group, Payment, Slot, group_payments, one_p
 from swap_settler.lane_ports import Attempt, LaneStore
 from swap_settler.usecases.end_relays import EndRelays
 from swap_settler.usecases.give_up_payouts import GiveUpPayouts
+from swap_settler.usecases.heed_limits import HeedLimits
 from swap_settler.usecases.lane_calls import LaneCalls
 from swap_settler.usecases.mark_sent import MarkSent
 
 ALREADY_PAID: Final = selector("AlreadyPaid(uint256)")
+OUTFLOW_EXCEEDED: Final = selector("OutflowLimitExceeded(address,uint256,uint256)")
 # The Treasury says "not now": the payment waits and nothing is held against it.
 NOT_NOW: Final = {
-    selector("OutflowLimitExceeded(address,uint256,uint256)"): "outflow limit reached",
     selector("EnforcedPause()"): "treasury paused",
     selector("NotOperator(address)"): "signer is no operator",
     # The chain knows a payment that the ledger does not: for a person, never paid again.
@@ -35,6 +36,14 @@ NOT_NOW: Final = {
 }
 QUEUE_PAUSE: Final = timedelta(seconds=5)
 REFUSAL_BYTES_MAX: Final = 4 + 4 * 32  # the longest error of the Treasury
+
+
+class Tried(NamedTuple):
+    """What the Treasury would make of some groups now."""
+
+    good: list[Group]
+    bad: list[tuple[Group, Simulated]]
+    rooms: Mapping[str, Simulated]  # what it says that it would pay, by token
 
 
 class SendPayouts:
@@ -61,6 +70,7 @@ class SendPayouts:
         self._give_up = give_up
         self._end_relays = end_relays
         self._calls = calls
+        self._limits = HeedLimits(chain=chain, sender=sender.address, store=store, calls=calls)
         self._native = calls.native
         self._fee_cap = fee_cap
         self._slots_max = slots_max
@@ -131,32 +141,41 @@ class SendPayouts:
 
     async def _payable(self, groups: Sequence[Group], epoch: int) -> Sequence[Group]:
         """Return what the Treasury would pay now; of a group that it would not, each alone."""
-        good, bad = await self._tried(groups)
+        good, bad, rooms = await self._tried(groups)
+        beyond = await self._limits.beyond(groups, rooms)
+        if beyond:
+            left = [tuple(p for p in group if p not in beyond) for group in groups]
+            good, bad, _ = await self._tried([group for group in left if group])
         singles = [(payment,) for group, _ in bad if len(group) > 1 for payment in group]
         refused = [(group[0], answer) for group, answer in bad if len(group) == 1]
         if singles:
-            better, worse = await self._tried(singles)
+            better, worse, _ = await self._tried(singles)
             good += better
             refused += [(group[0], answer) for group, answer in worse]
         if refused:
             await self._refused(refused, epoch)
         return good
 
-    async def _tried(
-        self, groups: Sequence[Group]
-    ) -> tuple[list[Group], list[tuple[Group, Simulated]]]:
+    async def _tried(self, groups: Sequence[Group]) -> Tried:
+        """Try each group, and ask in the same request what the Treasury would pay of each token."""
+        tokens = sorted({p.token for group in groups for p in group if not p.is_relay})
+        calls = [self._calls.paying(group) for group in groups]
         answers = await self._chain.simulate(
-            [self._calls.paying(group) for group in groups], sender=self._sender.address
+            [*calls, *map(self._calls.available, tokens)], sender=self._sender.address
         )
-        tried = list(zip(groups, answers, strict=True))
+        tried = list(zip(groups, answers[: len(groups)], strict=True))
+        rooms = dict(zip(tokens, answers[len(groups) :], strict=True))
         good = [group for group, answer in tried if answer.succeeded]
         # What the node could not try is neither: it waits for the next round.
         unknown = [answer.text for _, answer in tried if not (answer.succeeded or answer.is_revert)]
         for text in unknown:
             observe.payments_untried(self._chain.network, text)
-        return good, [(group, answer) for group, answer in tried if answer.is_revert]
+        return Tried(good, [(group, answer) for group, answer in tried if answer.is_revert], rooms)
 
     async def _refused(self, refused: Sequence[tuple[Payment, Simulated]], epoch: int) -> None:
+        limited = [p for p, a in refused if a.data[:4] == OUTFLOW_EXCEEDED]
+        await self._limits.wait(limited)
+        refused = [(p, a) for p, a in refused if p not in limited]
         queued = [(p, NOT_NOW[a.data[:4]]) for p, a in refused if a.data[:4] in NOT_NOW]
         failed = [(p, _words(a)) for p, a in refused if a.data[:4] not in NOT_NOW]
         for payment, reason in queued:

@@ -1,0 +1,90 @@
+"""How much may leave a network in a while."""
+
+from __future__ import annotations
+
+import getpass
+from typing import Annotated
+
+import typer
+
+from swapctl.context import internal
+from swapctl.output import Json, show_all
+from swapctl.places import ServiceName
+
+caps = typer.Typer(
+    no_args_is_help=True, help="Bound what may leave in a while; what is beyond waits."
+)
+COLUMNS = (
+    "network",
+    "token",
+    "app_id",
+    "units",
+    "counts",
+    "seconds",
+    "spent",
+    "waiting",
+    "by",
+    "reason",
+)
+Network = Annotated[str, typer.Argument(help="Whose payments it counts.")]
+Token = Annotated[
+    str | None, typer.Option(help="A symbol or an address; without one, all, in dollars.")
+]
+App = Annotated[str | None, typer.Option(help="The id of an app; without one, all.")]
+Who = Annotated[
+    str, typer.Option(default_factory=getpass.getuser, help="Who says so.", show_default=False)
+]
+Why = Annotated[str, typer.Option(prompt="Why", help="Kept with the cap.")]
+
+
+@caps.command("list")
+def list_caps(context: typer.Context, *, as_json: Json = False) -> None:
+    """List the caps, with what left under each in the span that ends now."""
+    told = internal(context, ServiceName.SETTLER).get("/caps")["caps"]
+    show_all(told, as_json=as_json, columns=COLUMNS)
+
+
+@caps.command("set")
+def set_cap(
+    context: typer.Context,
+    network: Network,
+    *,
+    units: Annotated[
+        str, typer.Option(help="Base units of the token; without one, millionths of a dollar.")
+    ],
+    seconds: Annotated[int, typer.Option(help="The span of time that it counts.")] = 86_400,
+    token: Token = None,
+    app_id: App = None,
+    reason: Why,
+    by: Who,
+    as_json: Json = False,
+) -> None:
+    """Set a cap, or another limit for it. What waits goes as soon as there is room."""
+    body = {
+        "network": network,
+        "token": token,
+        "app_id": app_id,
+        "units": units,
+        "seconds": seconds,
+        "by": by,
+        "reason": reason,
+    }
+    told = internal(context, ServiceName.SETTLER).post("/caps", body)["caps"]
+    show_all(told, as_json=as_json, columns=COLUMNS)
+
+
+@caps.command("lift")
+def lift_cap(
+    context: typer.Context,
+    network: Network,
+    *,
+    token: Token = None,
+    app_id: App = None,
+    reason: Why,
+    by: Who,
+    as_json: Json = False,
+) -> None:
+    """Take a cap away; what waits for it goes."""
+    body = {"network": network, "token": token, "app_id": app_id, "by": by, "reason": reason}
+    told = internal(context, ServiceName.SETTLER).post("/caps/lift", body)["caps"]
+    show_all(told, as_json=as_json, columns=COLUMNS)

@@ -1,0 +1,110 @@
+"""What may leave now, counted in the transaction that hands out the nonces."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from swap_runtime.columns import columns
+from swap_runtime.database import Connection
+from swap_runtime.sql import Row
+from swap_settler.adapters import outflow_statements as statements
+from swap_settler.domain.caps import Admitted, Asked, Cap, admit
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Which payments leave, at which moment, and what is to be kept about it."""
+
+    leave: frozenset[UUID]
+    at: datetime | None = None  # None: no cap was asked
+    asked: Mapping[UUID, Asked] = field(default_factory=dict)
+    admitted: Admitted = field(default_factory=Admitted)
+
+
+async def admit_payments(connection: Connection, network: str, ids: Collection[UUID]) -> Told:
+    """Ask every cap of a network about payments that are locked; the caps are locked with them."""
+    caps = list(await connection.execute(statements.LOCK_CAPS, {"network": network}))
+    if not caps:
+        return Told(frozenset(ids))
+    # What another lane counted while this one waited for the caps is seen from here on.
+    at = await connection.scalar(statements.NOW)
+    values: dict[str, Any] = {"network": network, "ids": list(ids)}
+    used = await connection.execute(statements.USED, {**values, "at": at})
+    asked = [_asked(r, caps) for r in await connection.execute(statements.ASKED, values)]
+    admitted = admit(asked, _caps(caps, used))
+    free = frozenset(ids) - {one.intent_id for one in asked}  # what brings money in
+    return Told(free | admitted.leave, at, {one.intent_id: one for one in asked}, admitted)
+
+
+async def keep_lines(connection: Connection, told: Told) -> None:
+    """Count what leaves, and let the rest stand in the lines of what refused it."""
+    if told.at is None or not told.asked:
+        return
+    execute = connection.execute
+    await _stand(
+        connection,
+        list(told.asked),
+        [
+            {"intent_id": id, "cap_id": cap, "amount": str(told.asked[id].amounts[cap])}
+            for id, refusing in told.admitted.kept_by.items()
+            for cap in sorted(refusing)
+        ],
+    )
+    spent = [{"cap_id": id, "spent": str(n)} for id, n in told.admitted.spent.items() if n]
+    if spent:
+        await execute(statements.ADD_SPENT, {"at": told.at, **columns(spent)})
+        ids = [one["cap_id"] for one in spent]
+        await execute(statements.DROP_SPENT, {"at": told.at, "ids": ids})
+    passes = [id for id in told.admitted.leave if told.asked[id].is_let_through]
+    if passes:
+        await execute(statements.USE_PASSES, {"ids": passes})
+
+
+async def stand_in_treasurys_line(connection: Connection, ids: Sequence[UUID]) -> None:
+    """Let payments wait for the Treasury's own limit."""
+    kept = [{"intent_id": id, "cap_id": None, "amount": "0"} for id in ids]
+    await _stand(connection, ids, kept)
+
+
+async def _stand(
+    connection: Connection, asked: Sequence[UUID], kept: Sequence[Mapping[str, object]]
+) -> None:
+    arrays = columns(kept) if kept else {"intent_id": [], "cap_id": [], "amount": []}
+    of_lines = {name: arrays[name] for name in ("intent_id", "cap_id")}
+    await connection.execute(statements.LEAVE_LINES, {"ids": list(asked), **of_lines})
+    if kept:
+        await connection.execute(statements.JOIN_LINES, arrays)
+        await connection.execute(statements.PUT_OFF, {"ids": arrays["intent_id"]})
+
+
+def _caps(caps: Sequence[Row], used: Sequence[Row]) -> Mapping[int, Cap]:
+    limits = {row.cap_id: row.units for row in caps}
+    return {
+        row.cap_id: Cap(
+            id=row.cap_id,
+            units=None if limits[row.cap_id] is None else int(limits[row.cap_id]),
+            spent=int(row.spent),
+            first_in_line=None if row.intent_id is None else (row.created_at, row.intent_id),
+        )
+        for row in used
+        if row.cap_id in limits
+    }
+
+
+def _asked(row: Row, caps: Sequence[Row]) -> Asked:
+    under = [
+        cap for cap in caps if cap.token in (None, row.token) and cap.app_id in (None, row.app_id)
+    ]
+    return Asked(
+        intent_id=row.intent_id,
+        created_at=row.created_at,
+        amounts={
+            cap.cap_id: int(row.usd_micros if cap.token is None else row.base_units)
+            for cap in under
+        },
+        is_let_through=row.is_let_through,
+    )

@@ -1,0 +1,58 @@
+"""The tables of what may leave in a while, as the migrations make them."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from decimal import Decimal
+from uuid import UUID
+
+from sqlalchemy import Column, DateTime, Interval
+from sqlmodel import Field
+
+from swap_settler.adapters.tables import Table, _at, _bigint, _bool, _text, _units, _uuid
+
+
+class OutflowCapRow(Table, table=True):
+    __tablename__ = "outflow_cap"
+
+    id: int = _bigint(key=True)
+    network: str = _text()
+    token: str | None = _text(null=True)
+    app_id: UUID | None = _uuid(null=True)
+    units: Decimal | None = _units(null=True)
+    span: timedelta = Field(sa_column=Column(Interval, nullable=False))
+    set_at: datetime = _at()
+    set_by: str = _text()
+    set_because: str = _text()
+
+
+class OutflowSpentRow(Table, table=True):
+    __tablename__ = "outflow_spent"
+
+    cap_id: int = _bigint(key=True)
+    until: datetime = Field(sa_column=Column(DateTime(timezone=True), primary_key=True))
+    spent: Decimal = _units()
+
+
+class OutflowQueueRow(Table, table=True):
+    __tablename__ = "outflow_queue"
+
+    id: int = _bigint(key=True)
+    intent_id: UUID = _uuid()
+    cap_id: int | None = _bigint(null=True)
+    network: str = _text()
+    token: str = _text()
+    created_at: datetime = _at()
+    amount: Decimal = _units()
+    since: datetime = _at()
+
+
+class OutflowPassRow(Table, table=True):
+    __tablename__ = "outflow_pass"
+
+    intent_id: UUID = _uuid(key=True)
+    network: str = _text()
+    passed_at: datetime = _at()
+    passed_by: str = _text()
+    passed_because: str = _text()
+    is_used: bool = _bool()

@@ -1,0 +1,146 @@
+"""How much may leave in a while, and whose turn it is. Pure: the lane has locked and read the caps.
+
+A payment leaves when every cap that it falls under has room for it. One that a cap refuses waits in
+that cap's line, the oldest first, and nothing that came later under the same cap goes before it.
+One that is larger than the whole cap holds up nobody: only an operator can let it go.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from swap_settler.domain.lane import Payment
+
+Place = tuple[datetime, UUID]  # in a line: by age
+
+
+@dataclass(frozen=True, slots=True)
+class Cap:
+    """What may leave under one name in any span of time; base units of its token, else micros."""
+
+    id: int
+    units: int | None  # None: it was lifted
+    spent: int  # in the span that ends now
+    first_in_line: Place | None  # the oldest that waits for it and is not asked about now
+
+    def fits(self, amount: int) -> bool:
+        return self.units is None or self.spent + amount <= self.units
+
+    def can_ever_fit(self, amount: int) -> bool:
+        return self.units is None or amount <= self.units
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A payment that is about to leave, with what it counts under each cap that it falls under."""
+
+    intent_id: UUID
+    created_at: datetime
+    amounts: Mapping[int, int]
+    is_let_through: bool
+
+    @property
+    def place(self) -> Place:
+        return self.created_at, self.intent_id
+
+
+@dataclass(slots=True)
+class Admitted:
+    """Which of them leave, what that spends, and which cap keeps each of the others."""
+
+    leave: set[UUID] = field(default_factory=set)
+    spent: defaultdict[int, int] = field(default_factory=lambda: defaultdict(int))
+    kept_by: dict[UUID, frozenset[int]] = field(default_factory=dict)
+
+
+def admit(asked: Sequence[Asked], caps: Mapping[int, Cap]) -> Admitted:
+    """Let go what fits, the oldest first; what was let through counts too."""
+    told = Admitted()
+    closed: set[int] = set()  # an older one waits there
+    for one in sorted(asked, key=lambda a: a.place):
+        refusing = frozenset(
+            id
+            for id, amount in one.amounts.items()
+            if id in closed or not _has_turn(caps[id], one, amount, told.spent[id])
+        )
+        if refusing and not one.is_let_through:
+            told.kept_by[one.intent_id] = refusing
+            closed |= {id for id in refusing if caps[id].can_ever_fit(one.amounts[id])}
+            continue
+        told.leave.add(one.intent_id)
+        for id, amount in one.amounts.items():
+            told.spent[id] += amount
+    return told
+
+
+def _has_turn(cap: Cap, one: Asked, amount: int, spent_now: int) -> bool:
+    if cap.units is None:
+        return True
+    is_behind = cap.first_in_line is not None and one.place > cap.first_in_line
+    # What can never fit has no place in the line, so that it waits for nobody else's turn either.
+    return not is_behind and cap.fits(amount + spent_now)
+
+
+def beyond_limit(
+    payments: Sequence[Payment],
+    *,
+    available: int,
+    capacity: int,
+    line_length_max: int,
+) -> Sequence[Payment]:
+    """Return which payments of one token the Treasury would not pay, all of them together.
+
+    :param available: what it would pay now, without what is out and not in a block yet.
+    :param capacity: what it would ever pay at once.
+    :param line_length_max: with so many from its line here, more may stand behind them.
+    """
+    in_line = sum(payment.stands_in_line for payment in payments)
+    may_join = in_line < line_length_max
+    refused: list[Payment] = []
+    is_closed = False
+    for payment in sorted(payments, key=lambda p: (p.created_at, p.intent_id)):
+        if payment.base_units > capacity:
+            refused.append(payment)
+        elif is_closed or payment.base_units > available:
+            refused.append(payment)
+            is_closed = True
+        elif not payment.stands_in_line and not may_join:
+            refused.append(payment)
+        else:
+            available -= payment.base_units
+    return refused
+
+
+@dataclass(frozen=True, slots=True)
+class CapState:
+    """A cap as an operator looks at it."""
+
+    network: str
+    token: str | None
+    app_id: UUID | None
+    units: int
+    span: timedelta
+    spent: int
+    waiting: int
+    set_at: datetime
+    set_by: str
+    set_because: str
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A payment that waits for its turn, by one of the caps that keep it."""
+
+    intent_id: UUID
+    swap_id: UUID | None
+    kind: str
+    network: str
+    token: str
+    base_units: int
+    reason: str
+    since: datetime
+    is_let_through: bool

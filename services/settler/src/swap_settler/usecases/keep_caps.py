@@ -1,0 +1,94 @@
+"""The caps on what may leave, and what waits for them: set, shown, and let through."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+from uuid import UUID
+
+from swap_domain.catalogue import Catalogue, UnknownNetwork
+from swap_runtime.errors import Refused
+from swap_settler import observe
+from swap_settler.domain.caps import CapState, Waiting
+from swap_settler.ports import Caps
+
+LISTED_MAX: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class CapName:
+    """What a cap counts: all that leaves a network, or of one token, of one app, or of both."""
+
+    network: str
+    token: str | None = None
+    app_id: UUID | None = None
+
+
+class KeepCaps:
+    def __init__(self, caps: Caps, *, catalogue: Catalogue) -> None:
+        self._caps = caps
+        self._catalogue = catalogue
+
+    async def list_all(self) -> Sequence[CapState]:
+        return await self._caps.list_caps()
+
+    async def set(
+        self, name: CapName, *, units: int, span: timedelta, by: str, reason: str
+    ) -> Sequence[CapState]:
+        """Set a cap, or another limit for it; what left before counts under it still.
+
+        :raises Refused: for a network or a token that the catalogue does not name.
+        """
+        token = self._token(name)
+        await self._caps.set_cap(
+            name.network, token, name.app_id, units=units, span=span, by=by, reason=reason
+        )
+        observe.cap_set(name.network, token, name.app_id, units, span, by=by, reason=reason)
+        return await self.list_all()
+
+    async def lift(self, name: CapName, *, by: str, reason: str) -> Sequence[CapState]:
+        """
+        :raises Refused: when there is none.
+        """
+        token = self._token(name)
+        if not await self._caps.lift_cap(name.network, token, name.app_id, by=by, reason=reason):
+            raise Refused("there is no such cap")
+        observe.cap_lifted(name.network, token, name.app_id, by=by, reason=reason)
+        return await self.list_all()
+
+    async def list_waiting(self) -> Sequence[Waiting]:
+        return await self._caps.list_waiting(limit=LISTED_MAX)
+
+    async def let_through(self, intent_id: UUID, *, by: str, reason: str) -> None:
+        """Let one payment leave although caps are used up; it counts under them.
+
+        :raises Refused: when it waits for none.
+        """
+        if not await self._caps.let_through(intent_id, by=by, reason=reason):
+            raise Refused(f"{intent_id} waits for no cap, or was let through before")
+        observe.payment_let_through(intent_id, by=by, reason=reason)
+
+    async def report(self) -> None:
+        """Tell how long the lines are, and how long the first of each waits."""
+        lines = await self._caps.lines()
+        networks: Collection[str] = self._catalogue.networks
+        for network in networks:
+            count, oldest = lines.get(network, (0, timedelta(0)))
+            observe.line(network, count, oldest)
+
+    def _token(self, name: CapName) -> str | None:
+        try:
+            network = self._catalogue.network(name.network)
+        except UnknownNetwork as error:
+            raise Refused(f"{name.network} is not a network of the catalogue") from error
+        if name.token is None:
+            return None
+        asked = name.token.lower()
+        known = [
+            t.address for t in network.tokens if asked in (t.symbol.lower(), t.address.lower())
+        ]
+        if not known:
+            raise Refused(f"{name.token} is not a token of {name.network}")
+        return known[0]

@@ -1,0 +1,386 @@
+"""Caps on what may leave: what goes beyond waits, visibly and in order, on a real Postgres."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestClient, TestServer
+
+from services.settler.tests.integration.lane_worlds import opened_world
+from services.settler.tests.lane_world import DESTINATION, IDS, PAYOUT, World
+from swap_chains.fake import FakeSender
+from swap_domain.catalogue import NATIVE
+from swap_runtime.errors import Refused
+from swap_runtime.leases import Lease
+from swap_runtime.sql import sql
+from swap_settler.adapters.caps import PostgresCaps
+from swap_settler.adapters.lane_store import LaneName, PostgresLaneStore
+from swap_settler.adapters.lane_unit_of_work import PostgresLaneUnitOfWork
+from swap_settler.http.caps import CapAdmin
+from swap_settler.usecases.keep_caps import CapName, KeepCaps
+from swap_settler.usecases.mark_sent import MarkSent
+from swap_settler.usecases.send_payouts import SendPayouts
+
+pytestmark = pytest.mark.connected
+SAID = {"by": "ann", "reason": "as agreed"}
+OF_TOKEN = CapName(DESTINATION, "ETH")
+DAY = timedelta(days=1)
+MICROS = 2_700_000_000  # what one payout is worth
+OTHER_SIGNER = "0x0000000000000000000000000000000000000005"
+
+
+@pytest.fixture
+async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
+    migrated("chain_watcher")
+    async with opened_world(migrated("settler"), DESTINATION) as world:
+        yield world
+
+
+def keeping(world: World) -> KeepCaps:
+    caps = PostgresCaps(world.engine, networks=[DESTINATION])
+    return KeepCaps(caps, catalogue=world.catalogue)
+
+
+async def cap(world: World, payouts: int, name: CapName = OF_TOKEN, span: timedelta = DAY) -> None:
+    await keeping(world).set(name, units=payouts * PAYOUT, span=span, **SAID)
+
+
+async def pass_time(world: World, duration: timedelta) -> None:
+    """Let what left be older: the database's clock cannot be moved."""
+    async with world.engine.begin() as connection:
+        values = {"duration": duration}
+        older = "UPDATE outflow_spent SET until = until - CAST(:duration AS interval)"
+        # One that follows another goes to where no other is.
+        loose = "ALTER TABLE outflow_spent DROP CONSTRAINT outflow_spent_pkey"
+        await connection.execute(sql(loose))
+        await connection.execute(sql(older), values)
+        await connection.execute(sql("ALTER TABLE outflow_spent ADD PRIMARY KEY (cap_id, until)"))
+        for table, column in (("intent", "slot_at"), ("outflow_cap", "set_at")):
+            older = f"UPDATE {table} SET {column} = {column} - CAST(:duration AS interval)"
+            await connection.execute(sql(older), values)
+
+
+async def left(world: World) -> list[int]:
+    """Return the numbers of the swaps whose payouts left, in the order of their nonces."""
+    query = """
+        SELECT sequence_number FROM slot_intent JOIN intent ON intent.id = intent_id
+        JOIN swap ON swap.id = swap_id ORDER BY nonce, intent.created_at, intent.id
+    """
+    return [row.sequence_number for row in await world.rows(query)]
+
+
+async def made_one_after_the_other(world: World, *numbers: int) -> None:
+    """Give payouts of one moment an order."""
+    async with world.engine.begin() as connection:
+        for place, number in enumerate(numbers):
+            await connection.execute(
+                sql(
+                    "UPDATE intent SET created_at = intent.created_at + CAST(:later AS interval)"
+                    " FROM swap WHERE swap.id = swap_id AND sequence_number = :number"
+                ),
+                {"later": timedelta(seconds=place), "number": number},
+            )
+
+
+async def worth(world: World, number: int, payouts: int) -> None:
+    async with world.engine.begin() as connection:
+        await connection.execute(
+            sql(
+                "UPDATE intent SET base_units = :units FROM swap"
+                " WHERE swap.id = swap_id AND sequence_number = :number"
+            ),
+            {"units": str(payouts * PAYOUT), "number": number},
+        )
+
+
+class TestACap:
+    async def test_lets_wait_what_is_beyond_it_until_the_span_is_over(self, world: World) -> None:
+        await cap(world, 2)
+        await world.confirmed_swaps(5)
+        await made_one_after_the_other(world, 3, 1, 5, 2, 4)
+
+        await world.send_everything()
+        assert await left(world) == [3, 1]
+
+        await pass_time(world, DAY / 2)
+        await world.send_everything()
+        assert len(await left(world)) == 2
+
+        await pass_time(world, DAY)
+        await world.send_everything()
+        assert (await left(world))[2:] == [5, 2]
+
+        await pass_time(world, DAY * 2)
+        await world.send_everything()
+        world.chain.mine()
+        assert [world.paid(n) for n in range(1, 6)] == [PAYOUT] * 5
+        assert await world.rows("SELECT 1 FROM outflow_queue") == []
+
+    @pytest.mark.parametrize("token", [None, "ETH"])
+    @pytest.mark.parametrize("app_id", [None, IDS])
+    async def test_counts_a_network_a_token_and_an_app(
+        self, world: World, token: str | None, app_id: UUID | None
+    ) -> None:
+        units = PAYOUT if token else MICROS
+        name = CapName(DESTINATION, token, app_id)
+        await keeping(world).set(name, units=2 * units, span=DAY, **SAID)
+        await world.confirmed_swaps(3)
+
+        await world.send_everything()
+
+        assert len(await left(world)) == 2
+
+    async def test_of_another_token_or_app_says_nothing(self, world: World) -> None:
+        await cap(world, 0, CapName(DESTINATION, "USDC"))
+        await cap(world, 0, CapName(DESTINATION, "ETH", UUID(int=5)))
+        await world.confirmed_swaps(3)
+
+        await world.send_everything()
+
+        assert len(await left(world)) == 3
+
+    async def test_lets_nothing_smaller_overtake_what_waits(self, world: World) -> None:
+        await cap(world, 3)
+        await world.confirmed_swaps(3)
+        await made_one_after_the_other(world, 1, 2, 3)
+        await worth(world, 1, 2)
+        await worth(world, 2, 2)
+
+        await world.send_everything()
+        await world.confirmed_swaps(1, first=4)
+        await made_one_after_the_other(world, 0, 0, 0, 4)
+        await world.send_everything()
+        assert await left(world) == [1]
+
+        await pass_time(world, DAY * 2)
+        await world.send_everything()
+        assert await left(world) == [1, 2, 3]
+
+    async def test_is_not_held_up_by_what_is_larger_than_all_of_it(self, world: World) -> None:
+        await cap(world, 3)
+        await world.confirmed_swaps(3)
+        await made_one_after_the_other(world, 1, 2, 3)
+        await worth(world, 1, 4)
+
+        await world.send_everything()
+        assert await left(world) == [2, 3]
+        [waits] = await keeping(world).list_waiting()
+        assert waits.reason.startswith("larger than the cap of ")
+
+        await cap(world, 6)
+        await world.send_everything()
+        assert await left(world) == [2, 3, 1]
+
+    async def test_lifted_lets_everything_go(self, world: World) -> None:
+        await cap(world, 1)
+        await world.confirmed_swaps(3)
+        await world.send_everything()
+
+        await keeping(world).lift(OF_TOKEN, **SAID)
+        await world.send_everything()
+
+        assert len(await left(world)) == 3
+        with pytest.raises(Refused, match="no such cap"):
+            await keeping(world).lift(OF_TOKEN, **SAID)
+
+    async def test_of_one_app_does_not_hold_up_the_others_of_its_token(self, world: World) -> None:
+        await cap(world, 1, CapName(DESTINATION, "ETH", IDS))
+        await cap(world, 3)
+        await world.confirmed_swaps(4)
+        async with world.engine.begin() as connection:
+            others = "UPDATE swap SET app_id = :app_id WHERE sequence_number > 2"
+            await connection.execute(sql(others), {"app_id": UUID(int=9)})
+        await made_one_after_the_other(world, 1, 2, 3, 4)
+
+        await world.send_everything()
+
+        assert await left(world) == [1, 3, 4]
+
+    async def test_counts_a_refused_payment_only_when_it_leaves(self, world: World) -> None:
+        await cap(world, 1)
+        await world.confirmed_swaps(2)
+        await made_one_after_the_other(world, 1, 2)
+        world.chain.refuse("0x00000000000000000000000000000000A0000001")
+
+        await world.send_everything()
+
+        assert await left(world) == [2]
+
+
+class TestTheQueue:
+    async def test_shows_what_waits_why_and_since_when(self, world: World) -> None:
+        await cap(world, 1)
+        await world.confirmed_swaps(2)
+        await world.send_everything()
+
+        async with _client(world) as http:
+            [waits] = (await (await http.get("/admin/payouts/queue")).json())["waiting"]
+            [shown] = (await (await http.get("/admin/caps")).json())["caps"]
+
+        assert waits["kind"] == "output"
+        assert waits["base_units"] == str(PAYOUT)
+        assert waits["reason"] == f"the cap of {NATIVE} is used up"
+        assert shown["spent"] == shown["units"] == str(PAYOUT)
+        assert shown["waiting"] == 1
+        lines = await PostgresCaps(world.engine, networks=[DESTINATION]).lines()
+        assert lines[DESTINATION][0] == 1
+
+    async def test_lets_one_through_that_an_operator_names_and_counts_it(
+        self, world: World
+    ) -> None:
+        await cap(world, 1)
+        await world.confirmed_swaps(3)
+        await made_one_after_the_other(world, 1, 2, 3)
+        await world.send_everything()
+        waiting = await keeping(world).list_waiting()
+        last = waiting[-1].intent_id
+
+        async with _client(world) as http:
+            path = f"/admin/payouts/queue/{last}/pass"
+            assert (await http.post(path, json=SAID)).status == 200
+            assert (await http.post(path, json={})).status == 400
+        await world.send_everything()
+
+        assert len(await left(world)) == 2
+        assert [one.intent_id for one in await keeping(world).list_waiting()] == [
+            one.intent_id for one in waiting if one.intent_id != last
+        ]
+        assert await world.rows("SELECT sum(spent) FROM outflow_spent") == [(2 * PAYOUT,)]
+        with pytest.raises(Refused, match="waits for no cap"):
+            await keeping(world).let_through(last, **SAID)
+
+    async def test_says_what_is_wrong_with_an_order(self, world: World) -> None:
+        order = {**SAID, "network": DESTINATION, "units": "1", "seconds": 60}
+        wrong: list[dict[str, Any]] = [{"units": "-1"}, {"seconds": 0}, {"by": ""}]
+        async with _client(world) as http:
+            for change in wrong:
+                assert (await http.post("/admin/caps", json={**order, **change})).status == 400
+        for name in (CapName("NOWHERE"), CapName(DESTINATION, "DOGE")):
+            with pytest.raises(Refused):
+                await keeping(world).set(name, units=1, span=DAY, **SAID)
+
+
+class TestTheTreasurysOwnLimit:
+    async def test_is_waited_for_and_nothing_is_sent_to_revert(self, world: World) -> None:
+        await world.confirmed_swaps(60)
+        world.chain.limit(NATIVE, capacity=30 * PAYOUT, available=20 * PAYOUT)
+
+        await world.send_everything()
+        assert len(await left(world)) == 20
+        world.chain.mine()
+        await world.send_everything()
+        assert len(await left(world)) == 20
+        waiting = await keeping(world).list_waiting()
+        assert {one.reason for one in waiting} == {"the Treasury's own limit of the token"}
+
+        world.chain.limit(NATIVE, capacity=30 * PAYOUT, available=30 * PAYOUT)
+        await settled(world)
+        await world.send_everything()
+        world.chain.mine()
+        world.chain.limit(NATIVE, capacity=30 * PAYOUT, available=30 * PAYOUT)
+        await settled(world)
+        await world.send_everything()
+        world.chain.mine()
+
+        assert sum(world.paid(n) for n in range(1, 61)) == 60 * PAYOUT
+        assert await world.rows("SELECT 1 FROM intent WHERE failures > 0") == []
+        # Batches: neither one payment at a time, nor a batch that reverts.
+        assert len(await world.rows("SELECT 1 FROM nonce_slot")) <= 4
+
+    async def test_holds_up_nothing_by_what_is_larger_than_all_of_it(self, world: World) -> None:
+        await world.confirmed_swaps(3)
+        await made_one_after_the_other(world, 1, 2, 3)
+        await worth(world, 1, 4)
+        world.chain.limit(NATIVE, capacity=3 * PAYOUT, available=3 * PAYOUT)
+
+        await world.send_everything()
+
+        assert await left(world) == [2, 3]
+
+
+async def settled(world: World) -> None:
+    """Hear of everything that is in a block."""
+    async with world.engine.begin() as connection:
+        await connection.execute(
+            sql("UPDATE intent SET state = 'mined', block_number = 1 WHERE state = 'broadcast'")
+        )
+
+
+class TestTwoLanesAtOnce:
+    async def test_never_send_more_than_the_cap_in_any_span_and_all_of_it_in_the_end(
+        self, world: World
+    ) -> None:
+        chance = random.Random(7)
+        count, capped = 60, 9
+        await cap(world, capped)
+        await world.confirmed_swaps(count)
+        units: dict[int, int] = {n: chance.choice([1, 1, 2, 3]) for n in range(1, count + 1)}
+        for number, payouts in units.items():
+            await worth(world, number, payouts)
+        await made_one_after_the_other(world, *chance.sample(range(1, count + 1), count))
+        lanes = [world.new_process(), await another_lane(world)]
+        epochs = [world.epoch, world.epoch]
+
+        now, told = timedelta(0), dict[int, timedelta]()
+        for _ in range(400):
+            await asyncio.gather(
+                *(lane(epoch=epoch) for lane, epoch in zip(lanes, epochs, strict=True))
+            )
+            for number in await left(world):
+                told.setdefault(number, now)
+            inside = [units[n] for n, at in told.items() if now - DAY < at]
+            assert sum(inside) <= capped
+            if len(told) == count:
+                break
+            world.chain.mine()
+            await settled(world)
+            step = DAY * chance.randint(1, 9) / 10
+            now += step
+            await pass_time(world, step)
+
+        assert len(told) == count
+        assert len(await left(world)) == count  # once each
+
+
+async def another_lane(world: World) -> SendPayouts:
+    """Return a lane of another signer on the same network."""
+    world.chain.authorize(OTHER_SIGNER)
+    lane = LaneName(DESTINATION, OTHER_SIGNER)
+    lease = Lease(world.engine, lane.lease, holder="other")
+    await lease.acquire()
+    assert lease.epoch == world.epoch
+    store = PostgresLaneStore(world.engine, lane)
+    await store.open_signer(0)
+    work = PostgresLaneUnitOfWork(world.engine, consumer="settler", lane=lane)
+    return SendPayouts(
+        chain=world.reader,
+        sender=FakeSender(world.chain, OTHER_SIGNER),
+        store=store,
+        mark_sent=MarkSent(work, clock=world.clock, announcer=world.announcer),
+        give_up=world.give_up,
+        end_relays=world.end_relays,
+        calls=replace(world.calls, signer=OTHER_SIGNER),
+        fee_cap=10**12,
+    )
+
+
+def _client(world: World) -> TestClient[web.Request, web.Application]:
+    admin = CapAdmin(keeping(world))
+    app = web.Application()
+    app.add_routes(
+        [
+            web.get("/admin/caps", admin.list_all),
+            web.post("/admin/caps", admin.set),
+            web.get("/admin/payouts/queue", admin.list_waiting),
+            web.post("/admin/payouts/queue/{id}/pass", admin.let_through),
+        ]
+    )
+    return TestClient(TestServer(app))
