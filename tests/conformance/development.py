@@ -30,16 +30,7 @@ class Operator:
         if "publishable" not in settings.keys:
             made["publishable"] = self._key(self._app_id, kind="publishable")
         if "limited" not in settings.keys:
-            partner = self._post("api", "/partners", {"name": "conformance"})
-            app = {
-                "partner_id": partner["id"],
-                "name": "limited",
-                "environment": "test",
-                "reads_per_minute": 1,
-                "ceiling_factor": 1,
-                "pending_swaps_max": 1,
-            }
-            made["limited"] = self._key(self._post("api", "/apps", app)["id"])
+            made["limited"] = self._key(self._limited_app())
         return replace(settings, keys={**settings.keys, **made})
 
     def add_endpoint(self, url: str) -> tuple[str, str]:
@@ -62,8 +53,19 @@ class Operator:
         url = f"{self._urls['notifier']}/admin/messages/{message_id}"
         return _told(httpx.get(url, headers=self._headers))["log"]
 
+    def _limited_app(self) -> str:
+        organization = self._manage("/organizations", {"name": "conformance"})
+        app = {"name": "limited", "environment": "test"}
+        app_id = str(self._manage(f"/organizations/{organization['id']}/apps", app)["id"])
+        limits = {"reads_per_minute": 1, "ceiling_factor": 1, "pending_swaps_max": 1}
+        self._manage(f"/apps/{app_id}/limits", limits)
+        return app_id
+
     def _key(self, app_id: str, **more: str) -> str:
-        return str(self._post("api", "/keys", {"app_id": app_id, **more})["key"])
+        return str(self._manage(f"/apps/{app_id}/keys", more)["key"])
+
+    def _manage(self, path: str, body: Mapping[str, Any]) -> Any:
+        return self._post("api", f"/management/v1{path}", body)["data"]
 
     def _post(self, service: str, path: str, body: Mapping[str, Any]) -> Any:
         url = f"{self._urls[service]}/admin{path}"

@@ -11,16 +11,17 @@ LIFETIME_SECONDS: Final = 5
 
 async def hasty_key(stack: Stack) -> str:
     """Return a key of a new one."""
-    partner = await stack.order("api", "/partners", {"name": "hasty"})
+    manage = "/management/v1"
+    made = await stack.order("api", f"{manage}/organizations", {"name": "hasty"})
     app = await stack.order(
         "api",
-        "/apps",
+        f"{manage}/organizations/{made['data']['id']}/apps",
         {
-            "partner_id": partner["id"],
             "name": "hasty",
             "environment": "test",
-            "limits_lifted": True,
             "swap_lifetime_seconds": LIFETIME_SECONDS,
         },
     )
-    return str((await stack.order("api", "/keys", {"app_id": app["id"]}))["key"])
+    own = f"{manage}/apps/{app['data']['id']}"
+    await stack.order("api", f"{own}/limits", {"limits_lifted": True})
+    return str((await stack.order("api", f"{own}/keys", {}))["data"]["key"])

@@ -8,10 +8,12 @@ from typing import Annotated
 
 import typer
 
+from swapctl.asking import Failed
 from swapctl.commands import (
     caps,
     claimable,
     invariants,
+    members,
     networks,
     parked,
     partners,
@@ -21,7 +23,6 @@ from swapctl.commands import (
     trail,
     webhooks,
 )
-from swapctl.internal import Failed
 from swapctl.places import (
     AUDITOR_VARIABLE,
     TOKEN_VARIABLE,
@@ -40,6 +41,8 @@ app = typer.Typer(
 app.add_typer(partners.partner, name="partner")
 app.add_typer(partners.app, name="app")
 app.add_typer(partners.key, name="key")
+app.add_typer(members.member, name="member")
+app.add_typer(members.token, name="token")
 app.add_typer(webhooks.webhook, name="webhook")
 app.add_typer(networks.network, name="network")
 app.add_typer(signers.signer, name="signer")

@@ -9,7 +9,7 @@ from typing import Any, LiteralString
 import psycopg
 from psycopg.rows import dict_row
 
-from swapctl.internal import Failed
+from swapctl.asking import Failed
 
 Row = dict[str, Any]
 

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 import httpx
 
+from swapctl.asking import TIMEOUT_SECONDS, answered
 from swapctl.places import Places, ServiceName
-
-TIMEOUT_SECONDS: Final = 10
-
-
-class Failed(Exception):
-    """A service said no, or did not answer."""
 
 
 class Internal:
@@ -43,19 +38,4 @@ class Internal:
         return self._ask("POST", path, json=body or {})
 
     def _ask(self, method: str, path: str, **rest: Any) -> Any:
-        try:
-            answer = self._client.request(method, f"/admin{path}", **rest)
-        except httpx.HTTPError as error:
-            raise Failed(f"{self._service}: {type(error).__name__}: {error}") from error
-        if answer.is_success:
-            return answer.json() if answer.content else {}
-        raise Failed(f"{self._service} answered {answer.status_code}: {_words(answer)}")
-
-
-def _words(answer: httpx.Response) -> str:
-    try:
-        told = answer.json()
-    except ValueError:
-        return answer.text[:300]
-    error = told.get("error", told) if isinstance(told, dict) else told
-    return str(error.get("message", error) if isinstance(error, dict) else error)
+        return answered(self._service, self._client, method, f"/admin{path}", **rest)

@@ -29,6 +29,8 @@ URL_VARIABLES: Final = {
     ServiceName.NOTIFIER: "SWAPCTL_NOTIFIER_URL",
 }
 TOKEN_VARIABLE: Final = "SWAP_OPERATOR__TOKEN"
+PUBLIC_VARIABLE: Final = "SWAPCTL_PUBLIC_URL"
+ACCESS_VARIABLE: Final = "SWAPCTL_ACCESS_TOKEN"
 AUDITOR_VARIABLE: Final = "SWAPCTL_AUDITOR_URL"
 
 
@@ -61,6 +63,20 @@ class Places:
         """
         told = self.stack.get("operator", {}).get("token")
         return self._required(TOKEN_VARIABLE, told, "the operator's token")
+
+    @property
+    def access_token(self) -> str | None:
+        """Return the token of the member who asks; None when it is the operator who does."""
+        return self.environment.get(ACCESS_VARIABLE)
+
+    @property
+    def public_url(self) -> str:
+        """Return the address that partners use.
+
+        :raises NotTold: when nobody said it.
+        """
+        told = self.stack.get("gateway", {}).get("url")
+        return self._required(PUBLIC_VARIABLE, told, "the public address").rstrip("/")
 
     @property
     def auditor_url(self) -> str:

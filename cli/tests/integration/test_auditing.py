@@ -14,9 +14,9 @@ from typer.testing import CliRunner
 
 from swap_runtime.schema import create_runtime_tables
 from swapctl.app import app
+from swapctl.asking import Failed
 from swapctl.auditor import auditing
 from swapctl.commands.invariants import QUERIES, read_queries
-from swapctl.internal import Failed
 from tests.plugins.postgres import Database
 
 pytestmark = pytest.mark.connected

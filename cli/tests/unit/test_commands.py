@@ -14,9 +14,11 @@ import pytest
 from typer.testing import CliRunner
 
 from swapctl.app import app, main
-from swapctl.internal import Failed
+from swapctl.asking import Failed
 
 APP_ID = str(uuid4())
+MANAGE = "/admin/management/v1"
+ORGANIZATIONS = f"{MANAGE}/organizations?page=1&page_size=100"
 
 
 class Port(ThreadingHTTPServer):
@@ -43,7 +45,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, body: Any) -> None:
         self.server.asked.append((self.command, self.path, body, self.headers["authorization"]))
-        status, answer = self.server.answers.get((self.command, self.path), (200, {"ok": True}))
+        status, answer = self.server.answers.get(
+            (self.command, self.path), (200, {"ok": True, "data": {}})
+        )
         content = json.dumps(answer).encode()
         self.send_response(status)
         self.send_header("content-length", str(len(content)))
@@ -89,40 +93,78 @@ def run(stack: Path, *arguments: str) -> Any:
 
 class TestPartnerCommands:
     def test_speak_as_the_operator(self, port: Port, stack: Path) -> None:
-        port.answers["POST", "/admin/partners"] = (200, {"id": "1", "name": "demo"})
+        made = {"id": "1", "name": "demo"}
+        port.answers["POST", f"{MANAGE}/organizations"] = (200, {"data": made})
 
         told = run(stack, "partner", "create", "demo")
 
-        assert told == {"id": "1", "name": "demo"}
+        assert told == made
         body = {"name": "demo"}
-        assert port.asked == [("POST", "/admin/partners", body, "Bearer secret-token")]
+        assert port.asked == [("POST", f"{MANAGE}/organizations", body, "Bearer secret-token")]
 
-    def test_find_a_partner_by_name(self, port: Port, stack: Path) -> None:
+    def test_find_a_partner_by_name_and_lift_limits_where_that_is_asked(
+        self, port: Port, stack: Path
+    ) -> None:
         partner_id = str(uuid4())
-        listed = {"partners": [{"id": partner_id, "name": "demo"}]}
-        port.answers["GET", "/admin/partners"] = (200, listed)
+        port.answers["GET", ORGANIZATIONS] = (200, {"data": [{"id": partner_id, "name": "demo"}]})
+        apps = f"{MANAGE}/organizations/{partner_id}/apps"
+        port.answers["POST", apps] = (200, {"data": {"id": APP_ID}})
 
         run(stack, "app", "create", "--partner", "demo", "--name", "web", "--limits-lifted")
 
-        assert port.asked[-1][2] == {
-            "partner_id": partner_id,
-            "name": "web",
-            "environment": "test",
-            "limits_lifted": True,
-            "swap_lifetime_seconds": None,
-        }
+        assert [asked[:3] for asked in port.asked[1:]] == [
+            ("POST", apps, {"name": "web", "environment": "test"}),
+            ("POST", f"{MANAGE}/apps/{APP_ID}/limits", {"limits_lifted": True}),
+        ]
 
     def test_refuse_an_ambiguous_name(self, port: Port, stack: Path) -> None:
-        port.answers["GET", "/admin/partners"] = (200, {"partners": []})
+        port.answers["GET", ORGANIZATIONS] = (200, {"data": []})
 
         with pytest.raises(Failed, match="0 partners are called demo"):
             run(stack, "app", "create", "--partner", "demo", "--name", "web")
 
     def test_pass_on_what_the_service_says(self, port: Port, stack: Path) -> None:
-        port.answers["POST", "/admin/keys"] = (404, {"error": "no such app"})
+        refusal = {"data": None, "error": {"code": "NOT_FOUND", "message": "no such app"}}
+        port.answers["POST", f"{MANAGE}/apps/{APP_ID}/keys"] = (404, refusal)
 
         with pytest.raises(Failed, match="api answered 404: no such app"):
             run(stack, "key", "create", "--app", APP_ID)
+
+    def test_speak_as_a_member_where_an_access_token_is_known(
+        self, port: Port, stack: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("SWAPCTL_ACCESS_TOKEN", "svc_user_1")
+        monkeypatch.setenv("SWAPCTL_PUBLIC_URL", port.url)
+
+        run(stack, "key", "rotate", APP_ID, "--overlap", "60")
+
+        path, body = f"/management/v1/keys/{APP_ID}/rotate", {"overlap_seconds": 60}
+        assert port.asked == [("POST", path, body, "Bearer svc_user_1")]
+
+
+class TestMemberCommands:
+    def test_let_somebody_in(
+        self, port: Port, stack: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("SWAPCTL_PUBLIC_URL", port.url)
+        partner_id = str(uuid4())
+        run(stack, "member", "invite", "ada", "--role", "owner", "--partner", partner_id)
+        run(stack, "member", "join", "svc_invite_1")
+
+        assert port.asked == [
+            (
+                "POST",
+                f"{MANAGE}/organizations/{partner_id}/invitations",
+                {"name": "ada", "role": "owner"},
+                "Bearer secret-token",
+            ),
+            (
+                "POST",
+                "/management/v1/invitations/accept",
+                {"token": "svc_invite_1", "label": "swapctl"},
+                None,
+            ),
+        ]
 
 
 class TestWebhookCommands:
@@ -131,13 +173,8 @@ class TestWebhookCommands:
 
         assert port.asked[-1][:3] == (
             "POST",
-            "/admin/endpoints",
-            {
-                "app_id": APP_ID,
-                "url": "http://a.example",
-                "wants_updates": True,
-                "wants_notices": False,
-            },
+            f"{MANAGE}/apps/{APP_ID}/webhooks",
+            {"url": "http://a.example", "wants_updates": True, "wants_notices": False},
         )
 
     def test_replay_since_a_moment_that_is_in_utc_unless_it_says_otherwise(
@@ -147,13 +184,13 @@ class TestWebhookCommands:
 
         assert port.asked[-1][:3] == (
             "POST",
-            f"/admin/endpoints/{APP_ID}/replay",
+            f"{MANAGE}/webhooks/{APP_ID}/replay",
             {"since": "2026-01-31T00:00:00+00:00", "undelivered_only": True},
         )
 
     def test_show_what_an_endpoint_was_sent_and_each_attempt(self, port: Port, stack: Path) -> None:
-        of_endpoint = f"/admin/endpoints/{APP_ID}/messages?undelivered_only=true"
-        port.answers["GET", of_endpoint] = (200, {"messages": [{"id": "msg_1"}]})
+        of_endpoint = f"{MANAGE}/webhooks/{APP_ID}/messages?undelivered_only=true"
+        port.answers["GET", of_endpoint] = (200, {"data": [{"id": "msg_1"}]})
         port.answers["GET", "/admin/messages/msg_1"] = (200, {"log": [{"attempt": 1}]})
 
         assert run(stack, "webhook", "sent", APP_ID, "--undelivered") == [{"id": "msg_1"}]
@@ -162,7 +199,7 @@ class TestWebhookCommands:
     def test_ask_for_a_test(self, port: Port, stack: Path) -> None:
         run(stack, "webhook", "test", APP_ID)
 
-        assert port.asked[-1][:2] == ("POST", f"/admin/endpoints/{APP_ID}/test")
+        assert port.asked[-1][:2] == ("POST", f"{MANAGE}/webhooks/{APP_ID}/test")
 
 
 class TestNetworkCommands:

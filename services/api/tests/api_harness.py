@@ -34,6 +34,7 @@ class App:
     id: UUID
     key: str
     key_id: UUID
+    organization_id: UUID
 
     @property
     def headers(self) -> dict[str, str]:
@@ -85,20 +86,20 @@ class Harness:
         is_lifted: bool = True,
         **allowances: Any,
     ) -> App:
-        keep = self.parts.keep_partners
-        partner_id = await keep.add_partner("partner")
-        app_id = await keep.add_app(
-            partner_id,
+        keep = self.parts.management.keep_partners
+        organization = await keep.add_organization("partner")
+        app = await keep.add_app(
+            organization["id"],
             name="app",
             environment=environment,
             allowances=Allowances(is_lifted=is_lifted, **allowances),
         )
-        issued = await keep.issue_key(app_id, kind, expires_at=None)
-        return App(app_id, issued.key, issued.id)
+        issued = await self.parts.management.keep_keys.issue(app["id"], kind)
+        return App(app["id"], issued.key, issued.id, organization["id"])
 
-    async def another_key(self, app: App, kind: KeyKind) -> App:
-        issued = await self.parts.keep_partners.issue_key(app.id, kind, expires_at=None)
-        return App(app.id, issued.key, issued.id)
+    async def another_key(self, app: App, kind: KeyKind, **rest: Any) -> App:
+        issued = await self.parts.management.keep_keys.issue(app.id, kind, **rest)
+        return App(app.id, issued.key, issued.id, app.organization_id)
 
     async def get(self, app: App, path: str, **options: Any) -> httpx.Response:
         return await self.client.get(f"/api/v2{path}", headers=app.headers, **options)

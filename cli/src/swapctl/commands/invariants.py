@@ -9,9 +9,9 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from swapctl.asking import Failed
 from swapctl.auditor import auditing
 from swapctl.context import places
-from swapctl.internal import Failed
 from swapctl.output import Json
 
 QUERIES: Final = Path("deploy/postgres/invariants/queries.sql")

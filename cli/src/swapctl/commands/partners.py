@@ -1,17 +1,18 @@
-"""Partners, their apps and the keys of those."""
+"""Partners, which the management API calls organizations, their apps and the keys of those."""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Annotated, Any
 from uuid import UUID
 
 import typer
 
-from swapctl.context import internal
-from swapctl.internal import Failed, Internal
+from swapctl.asking import Failed
+from swapctl.context import management
+from swapctl.management import Management
 from swapctl.output import Json, show, show_all
-from swapctl.places import ServiceName
 
 partner = typer.Typer(no_args_is_help=True, help="Who integrates the service.")
 app = typer.Typer(no_args_is_help=True, help="What a partner integrates it into.")
@@ -29,52 +30,120 @@ class KeyKind(StrEnum):
 
 
 AppId = Annotated[UUID, typer.Option("--app", help="The app's id.")]
+Of = Annotated[
+    str | None, typer.Option("--partner", help="The partner's id or name; a member's own.")
+]
+Lifetime = Annotated[
+    int | None,
+    typer.Option(min=1, help="Seconds for which its swaps wait for a deposit; test apps only."),
+]
+AMinute = Annotated[int | None, typer.Option(min=1, help="A minute, and twice as many at once.")]
+CHANGE_COLUMNS = ("at", "actor", "action", "subject_id", "details")
 
 
 @partner.command("create")
 def create_partner(context: typer.Context, name: str, *, as_json: Json = False) -> None:
-    """Make a partner."""
-    show(internal(context, ServiceName.API).post("/partners", {"name": name}), as_json=as_json)
+    """Make a partner; the operator does."""
+    show(management(context).post("/organizations", {"name": name}), as_json=as_json)
 
 
 @partner.command("list")
 def list_partners(context: typer.Context, *, as_json: Json = False) -> None:
-    """List all partners."""
-    show_all(_partners(internal(context, ServiceName.API)), as_json=as_json)
+    """List the partners that may be seen."""
+    show_all(_partners(management(context)), as_json=as_json)
+
+
+@partner.command("rename")
+def rename_partner(
+    context: typer.Context, name: str, *, of: Of = None, as_json: Json = False
+) -> None:
+    """Call a partner something else."""
+    manage = management(context)
+    path = f"/organizations/{partner_id(manage, of)}"
+    show(manage.post(path, {"name": name}), as_json=as_json)
+
+
+@partner.command("changes")
+def list_changes(context: typer.Context, *, of: Of = None, as_json: Json = False) -> None:
+    """List what was changed, by whom and when, newest first."""
+    manage = management(context)
+    rows = manage.list_all(f"/organizations/{partner_id(manage, of)}/changes")
+    show_all(rows, as_json=as_json, columns=CHANGE_COLUMNS)
 
 
 @app.command("create")
 def create_app(
     context: typer.Context,
     *,
-    of: Annotated[str, typer.Option("--partner", help="The partner's id or name.")],
     name: Annotated[str, typer.Option(help="What the app is called.")],
+    of: Of = None,
     environment: Annotated[Environment, typer.Option()] = Environment.TEST,
     limits_lifted: Annotated[
         bool, typer.Option("--limits-lifted", help="No rate limits, no limit of unpaid swaps.")
     ] = False,
-    swap_lifetime: Annotated[
-        int | None,
-        typer.Option(min=1, help="Seconds for which its swaps wait for a deposit; test apps only."),
-    ] = None,
+    swap_lifetime: Lifetime = None,
     as_json: Json = False,
 ) -> None:
     """Make an app of a partner."""
-    api = internal(context, ServiceName.API)
+    manage = management(context)
     body = {
-        "partner_id": _partner_id(api, of),
         "name": name,
         "environment": environment.value,
-        "limits_lifted": limits_lifted,
         "swap_lifetime_seconds": swap_lifetime,
     }
-    show(api.post("/apps", body), as_json=as_json)
+    made = manage.post(f"/organizations/{partner_id(manage, of)}/apps", body)
+    if limits_lifted:
+        made = manage.post(f"/apps/{made['id']}/limits", {"limits_lifted": True})
+    show(made, as_json=as_json)
+
+
+@app.command("set")
+def set_app(
+    context: typer.Context,
+    app_id: UUID,
+    *,
+    name: Annotated[str | None, typer.Option(help="Another name.")] = None,
+    swap_lifetime: Lifetime = None,
+    as_json: Json = False,
+) -> None:
+    """Set an app's settings; without a lifetime its swaps live as promised."""
+    manage = management(context)
+    named = name or manage.get(f"/apps/{app_id}")["name"]
+    body = {"name": named, "swap_lifetime_seconds": swap_lifetime}
+    show(manage.post(f"/apps/{app_id}", body), as_json=as_json)
+
+
+@app.command("limits")
+def limit_app(
+    context: typer.Context,
+    app_id: UUID,
+    *,
+    reads: AMinute = None,
+    prices: AMinute = None,
+    creates: AMinute = None,
+    ceiling: Annotated[
+        int | None, typer.Option(min=1, help="Of the whole app, in clients.")
+    ] = None,
+    pending: Annotated[int | None, typer.Option(min=1, help="Swaps that may be unpaid.")] = None,
+    lifted: Annotated[bool, typer.Option("--lifted", help="No limits at all.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Set all limits of an app, what is not named as the deployment has it; the operator does."""
+    body = {
+        "reads_per_minute": reads,
+        "prices_per_minute": prices,
+        "creates_per_minute": creates,
+        "ceiling_factor": ceiling,
+        "pending_swaps_max": pending,
+        "limits_lifted": lifted,
+    }
+    show(management(context).post(f"/apps/{app_id}/limits", body), as_json=as_json)
 
 
 @app.command("list")
 def list_apps(context: typer.Context, *, as_json: Json = False) -> None:
-    """List all apps."""
-    show_all(internal(context, ServiceName.API).get("/apps")["apps"], as_json=as_json)
+    """List the apps of every partner that may be seen."""
+    show_all(_apps(management(context)), as_json=as_json)
 
 
 @key.command("create")
@@ -83,11 +152,17 @@ def create_key(
     *,
     app_id: AppId,
     kind: Annotated[KeyKind, typer.Option()] = KeyKind.SECRET,
+    label: Annotated[str | None, typer.Option(help="What it is for.")] = None,
+    expires: Annotated[datetime | None, typer.Option(help="In UTC.", show_default=False)] = None,
     as_json: Json = False,
 ) -> None:
     """Make an API key and show it, this once."""
-    body = {"app_id": str(app_id), "kind": kind.value}
-    show(internal(context, ServiceName.API).post("/keys", body), as_json=as_json)
+    body = {
+        "kind": kind.value,
+        "label": label,
+        "expires_at": None if expires is None else moment(expires),
+    }
+    show(management(context).post(f"/apps/{app_id}/keys", body), as_json=as_json)
 
 
 @key.command("list")
@@ -98,27 +173,74 @@ def list_keys(
     as_json: Json = False,
 ) -> None:
     """List keys, by their last four characters."""
-    asked = str(app_id) if app_id else None
-    keys = internal(context, ServiceName.API).get("/keys", app_id=asked)["keys"]
+    manage = management(context)
+    apps = [str(app_id)] if app_id else [row["id"] for row in _apps(manage)]
+    keys = [row for one in apps for row in manage.list_all(f"/apps/{one}/keys")]
     show_all(keys, as_json=as_json)
+
+
+@key.command("rotate")
+def rotate_key(
+    context: typer.Context,
+    key_id: UUID,
+    *,
+    overlap: Annotated[
+        int | None, typer.Option(min=0, help="Seconds for which the old key goes on; a day.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Make a key in another's place and show it; the old one goes on for a while."""
+    body = {"overlap_seconds": overlap}
+    show(management(context).post(f"/keys/{key_id}/rotate", body), as_json=as_json)
+
+
+@key.command("expire")
+def expire_key(
+    context: typer.Context,
+    key_id: UUID,
+    *,
+    at: Annotated[datetime, typer.Option(help="In UTC: 2026-01-31 or 2026-01-31T12:00:00.")],
+    as_json: Json = False,
+) -> None:
+    """Let a key end at a moment."""
+    body = {"expires_at": moment(at)}
+    show(management(context).post(f"/keys/{key_id}/expire", body), as_json=as_json)
 
 
 @key.command("revoke")
 def revoke_key(context: typer.Context, key_id: UUID, *, as_json: Json = False) -> None:
     """Make a key worthless, at once."""
-    show(internal(context, ServiceName.API).post(f"/keys/{key_id}/revoke"), as_json=as_json)
+    show(management(context).post(f"/keys/{key_id}/revoke"), as_json=as_json)
 
 
-def _partners(api: Internal) -> list[dict[str, Any]]:
-    listed: list[dict[str, Any]] = api.get("/partners")["partners"]
-    return listed
+def partner_id(manage: Management, id_or_name: str | None) -> str:
+    """Return the id of a partner that is named by it or by its name, or that alone is seen.
 
-
-def _partner_id(api: Internal, id_or_name: str) -> str:
+    :raises Failed: when it is none, or several.
+    """
     try:
         return str(UUID(id_or_name))
-    except ValueError:
-        found = [row for row in _partners(api) if row["name"] == id_or_name]
+    except (TypeError, ValueError):
+        rows = _partners(manage)
+        found = [row for row in rows if id_or_name in (None, row["name"])]
     if len(found) != 1:
-        raise Failed(f"{len(found)} partners are called {id_or_name}; name one by its id")
+        told = f"are called {id_or_name}" if id_or_name else "are there"
+        raise Failed(f"{len(found)} partners {told}; name one by its id")
     return str(found[0]["id"])
+
+
+def moment(given: datetime) -> str:
+    """Return a moment with its zone; without one it is UTC."""
+    return (given if given.tzinfo else given.replace(tzinfo=UTC)).isoformat()
+
+
+def _partners(manage: Management) -> list[dict[str, Any]]:
+    return manage.list_all("/organizations")
+
+
+def _apps(manage: Management) -> list[dict[str, Any]]:
+    return [
+        app
+        for organization in _partners(manage)
+        for app in manage.list_all(f"/organizations/{organization['id']}/apps")
+    ]

@@ -9,9 +9,9 @@ from uuid import UUID
 import typer
 from psycopg import sql
 
+from swapctl.asking import Failed
 from swapctl.auditor import Auditor, auditing
 from swapctl.context import places
-from swapctl.internal import Failed
 from swapctl.joining import Marks, Stored, belongs, marks_of, timeline
 from swapctl.output import Json, show_all
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
 import typer
 
-from swapctl.commands.partners import AppId
-from swapctl.context import internal
+from swapctl.commands.partners import AppId, moment
+from swapctl.context import internal, management
 from swapctl.output import Json, show, show_all
 from swapctl.places import ServiceName
 
@@ -34,13 +34,8 @@ def add_webhook(
     as_json: Json = False,
 ) -> None:
     """Add an endpoint and show its secret, this once."""
-    body = {
-        "app_id": str(app_id),
-        "url": url,
-        "wants_updates": updates,
-        "wants_notices": notices,
-    }
-    show(internal(context, ServiceName.NOTIFIER).post("/endpoints", body), as_json=as_json)
+    body = {"url": url, "wants_updates": updates, "wants_notices": notices}
+    show(management(context).post(f"/apps/{app_id}/webhooks", body), as_json=as_json)
 
 
 @webhook.command("list")
@@ -50,31 +45,30 @@ def list_webhooks(
     app_id: Annotated[UUID | None, typer.Option("--app", help="Only this app's.")] = None,
     as_json: Json = False,
 ) -> None:
-    """List endpoints and how they are doing."""
-    asked = str(app_id) if app_id else None
-    endpoints = internal(context, ServiceName.NOTIFIER).get("/endpoints", app_id=asked)
-    show_all(endpoints["endpoints"], as_json=as_json)
+    """List endpoints and how they are doing; only the operator sees those of all apps."""
+    if app_id is not None:
+        endpoints = management(context).get(f"/apps/{app_id}/webhooks")
+    else:
+        endpoints = internal(context, ServiceName.NOTIFIER).get("/endpoints")["endpoints"]
+    show_all(endpoints, as_json=as_json)
 
 
 @webhook.command("rotate")
 def rotate_webhook(context: typer.Context, endpoint_id: UUID, *, as_json: Json = False) -> None:
     """Give an endpoint a new secret; the old one signs beside it for a day."""
-    notifier = internal(context, ServiceName.NOTIFIER)
-    show(notifier.post(f"/endpoints/{endpoint_id}/rotate"), as_json=as_json)
+    show(management(context).post(f"/webhooks/{endpoint_id}/rotate"), as_json=as_json)
 
 
 @webhook.command("disable")
 def disable_webhook(context: typer.Context, endpoint_id: UUID, *, as_json: Json = False) -> None:
     """Send nothing more to an endpoint."""
-    notifier = internal(context, ServiceName.NOTIFIER)
-    show(notifier.post(f"/endpoints/{endpoint_id}/disable"), as_json=as_json)
+    show(management(context).post(f"/webhooks/{endpoint_id}/disable"), as_json=as_json)
 
 
 @webhook.command("enable")
 def enable_webhook(context: typer.Context, endpoint_id: UUID, *, as_json: Json = False) -> None:
     """Send to an endpoint again, from now on; what it missed can be replayed."""
-    notifier = internal(context, ServiceName.NOTIFIER)
-    show(notifier.post(f"/endpoints/{endpoint_id}/enable"), as_json=as_json)
+    show(management(context).post(f"/webhooks/{endpoint_id}/enable"), as_json=as_json)
 
 
 @webhook.command("messages")
@@ -101,16 +95,14 @@ def replay_since(
     as_json: Json = False,
 ) -> None:
     """Send an endpoint everything since then again, what it missed while disabled included."""
-    body = {"since": _moment(since), "undelivered_only": undelivered}
-    notifier = internal(context, ServiceName.NOTIFIER)
-    show(notifier.post(f"/endpoints/{endpoint_id}/replay", body), as_json=as_json)
+    body = {"since": moment(since), "undelivered_only": undelivered}
+    show(management(context).post(f"/webhooks/{endpoint_id}/replay", body), as_json=as_json)
 
 
 @webhook.command("test")
 def send_test(context: typer.Context, endpoint_id: UUID, *, as_json: Json = False) -> None:
     """Send an endpoint a webhook about a swap that does not exist."""
-    notifier = internal(context, ServiceName.NOTIFIER)
-    show(notifier.post(f"/endpoints/{endpoint_id}/test"), as_json=as_json)
+    show(management(context).post(f"/webhooks/{endpoint_id}/test"), as_json=as_json)
 
 
 @webhook.command("sent")
@@ -123,13 +115,12 @@ def list_sent(
     as_json: Json = False,
 ) -> None:
     """List the latest hundred messages of an endpoint."""
-    asked = None if since is None else _moment(since)
-    messages = internal(context, ServiceName.NOTIFIER).get(
-        f"/endpoints/{endpoint_id}/messages",
-        since=asked,
+    messages = management(context).get(
+        f"/webhooks/{endpoint_id}/messages",
+        since=None if since is None else moment(since),
         undelivered_only="true" if undelivered else None,
     )
-    show_all(messages["messages"], as_json=as_json, columns=MESSAGE_COLUMNS)
+    show_all(messages, as_json=as_json, columns=MESSAGE_COLUMNS)
 
 
 @webhook.command("attempts")
@@ -137,8 +128,3 @@ def list_attempts(context: typer.Context, message_id: str, *, as_json: Json = Fa
     """List every attempt at a message: when, how long, what was answered."""
     message = internal(context, ServiceName.NOTIFIER).get(f"/messages/{message_id}")
     show_all(message["log"], as_json=as_json)
-
-
-def _moment(given: datetime) -> str:
-    """Return a moment with its zone; without one it is UTC."""
-    return (given if given.tzinfo else given.replace(tzinfo=UTC)).isoformat()

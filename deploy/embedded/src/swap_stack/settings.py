@@ -31,6 +31,7 @@ def make_settings(
         "SWAP_OPERATOR__TOKEN": secrets.operator_token,
         "SWAP_CATALOGUE": str(catalogue),
         "SWAP_API__QUOTER_URL": ports.public_url("quoter"),
+        "SWAP_API__NOTIFIER_URL": ports.internal_url("notifier"),
         "SWAP_SETTLER__QUOTER_URL": ports.public_url("quoter"),
         "SWAP_API__KEY_PEPPER": secrets.key_pepper,
         "SWAP_QUOTER__PRICES_FILE": str(places.prices_file),

@@ -25,7 +25,6 @@ from swap_api.adapters.hints import PostgresHints
 from swap_api.adapters.history import PostgresHistory
 from swap_api.adapters.idempotency import PostgresIdempotency
 from swap_api.adapters.network_states import PostgresNetworkStates
-from swap_api.adapters.partners import PostgresPartners
 from swap_api.adapters.quoter import HttpPricing
 from swap_api.adapters.refund_addresses import PostgresRefundAddresses
 from swap_api.adapters.rendering import JsonRendering
@@ -37,7 +36,6 @@ from swap_api.domain.rate_limits import Rates
 from swap_api.domain.reach import Reach
 from swap_api.gasless_ports import GaslessChains
 from swap_api.handlers import swaps
-from swap_api.http.admin import AdminRoutes
 from swap_api.http.authorizations import AuthorizationEndpoints
 from swap_api.http.catalogue import CatalogueEndpoints
 from swap_api.http.clients import Clients
@@ -48,10 +46,13 @@ from swap_api.http.errors import DEFAULT_DOCS, Errors
 from swap_api.http.exchange import Answer
 from swap_api.http.gateway import Gateway
 from swap_api.http.history import HistoryEndpoints
+from swap_api.http.management_table import management
 from swap_api.http.openapi import openapi_document
+from swap_api.http.operator_door import OperatorDoor
 from swap_api.http.pricing import PricingEndpoints
 from swap_api.http.swaps import SwapEndpoints
 from swap_api.http.table import endpoints
+from swap_api.managing import Management, build_management
 from swap_api.ports import Counters, DepositAddresses, Pricing
 from swap_api.settings import ApiGroup, ApiSettings
 from swap_api.usecases.ask_price import AskPrice
@@ -63,7 +64,6 @@ from swap_api.usecases.give_limits import GiveLimits
 from swap_api.usecases.give_quote import GiveQuote
 from swap_api.usecases.give_ranges import GiveRanges
 from swap_api.usecases.identify_caller import IdentifyCaller
-from swap_api.usecases.keep_partners import KeepPartners
 from swap_api.usecases.know_prices import KnowPrices
 from swap_api.usecases.limit_requests import LimitRequests
 from swap_api.usecases.list_networks import ListNetworks
@@ -103,7 +103,8 @@ class Parts:
     gateway: Gateway
     store_swaps: StoreSwaps
     know_prices: KnowPrices
-    keep_partners: KeepPartners
+    management: Management
+    door: OperatorDoor
     callers: PostgresCallers
     idempotency: PostgresIdempotency
     counters: RedisCounters
@@ -136,12 +137,13 @@ async def build(service: Service) -> None:
     # Before anybody asks, so that a start refuses nothing that was offered before it.
     await parts.offer_gasless.refresh()
     service.serve(parts.gateway, port=group.port)
-    for method, path, handler in AdminRoutes(parts.keep_partners).all():
+    for method, path, handler in parts.door.routes():
         service.admin(method, path, handler)
     service.every("refresh-prices", group.prices_poll_interval, parts.know_prices.refresh)
     service.every("save-key-uses", USES_INTERVAL, parts.callers.save_uses)
     service.every("forget-idempotency-keys", FORGET_INTERVAL, parts.idempotency.forget_old)
     service.on_stop(parts.counters.close)
+    service.on_stop(parts.management.notifier.close)
     service.every("offer-gasless", group.gasless_check_interval, parts.offer_gasless.refresh)
     service.on_stop(pricing.close)
     service.on_stop(session.close)
@@ -168,6 +170,7 @@ class Building:
         self._catalogue = catalogue
         self._pricing = pricing
         self._public = public_catalogue(catalogue)
+        self._anybody = anybody(Environment(catalogue.environment))
         self._rendering = JsonRendering(catalogue, self._public)
         self._know_prices = KnowPrices(pricing)
         self._offer_gasless = OfferGasless(catalogue, chains, self._public)
@@ -202,6 +205,7 @@ class Building:
             ),
         )
         self._hashes = KeyHashes(group.key_pepper)
+        self._management = build_management(service, group, self._hashes, new_id=uuid4)
 
     def parts(self) -> Parts:
         engine, clock, group = self._service.engine, self._service.clock, self._group
@@ -211,6 +215,7 @@ class Building:
             self._service.settings.redis.url, fallback=LocalCounters(clock=clock)
         )
         errors = Errors(group.docs_url)
+        rooms = self._management.rooms()
         table = endpoints(
             self._swap_endpoints(idempotency),
             HistoryEndpoints(
@@ -226,12 +231,19 @@ class Building:
             ),
             self._catalogue_endpoints(),
             self._authorization_endpoints(),
+            **rooms,
         )
         return Parts(
             gateway=self._gateway(table, callers, counters, errors),
             store_swaps=StoreSwaps(PostgresReadModel(engine, consumer="api"), self._rendering),
             know_prices=self._know_prices,
-            keep_partners=self._keep_partners(),
+            management=self._management,
+            door=OperatorDoor(
+                management(**rooms),
+                errors=errors,
+                anybody=self._anybody,
+                new_request_id=request_ids(),
+            ),
             callers=callers,
             idempotency=idempotency,
             counters=counters,
@@ -317,15 +329,6 @@ class Building:
             is_lifted=self._group.limits_lifted,
         )
 
-    def _keep_partners(self) -> KeepPartners:
-        return KeepPartners(
-            PostgresPartners(self._service.engine),
-            clock=self._service.clock,
-            new_id=uuid4,
-            new_secret=secrets.token_bytes,
-            hash_key=self._hashes,
-        )
-
     def _gateway(
         self, table: Endpoints, callers: PostgresCallers, counters: Counters, errors: Errors
     ) -> Gateway:
@@ -333,6 +336,7 @@ class Building:
         gateway = Gateway(
             table,
             identify_caller=IdentifyCaller(callers, header=group.key_headers[0]),
+            identify_member=self._management.identify_member,
             limit_requests=LimitRequests(
                 counters, Rates(**group.rates.model_dump()), is_lifted=group.limits_lifted
             ),
@@ -340,7 +344,7 @@ class Building:
             cors=Cors(group.cors_origins, group.key_headers),
             errors=errors,
             key_headers=group.key_headers,
-            anybody=anybody(Environment(self._catalogue.environment)),
+            anybody=self._anybody,
             new_request_id=request_ids(),
         )
         gateway.add_public("/openapi.json", _document(table, group))

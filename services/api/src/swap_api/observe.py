@@ -86,6 +86,10 @@ def key_revoked(key_id: UUID) -> None:
     log.info("key revoked", key_id=str(key_id))
 
 
+def member_joined(member_id: UUID, organization_id: UUID) -> None:
+    log.info("member joined", member_id=str(member_id), organization_id=str(organization_id))
+
+
 def gasless_offered(network: str, token: str, findings: Sequence[str]) -> None:
     """What the catalogue says and the chain does not have is for a person to put right."""
     GASLESS.labels(network=network, token=token).set(0 if findings else 1)

@@ -12,7 +12,7 @@ from swap_api.domain.gasless import (
     GaslessSwap,
     SignRequest,
 )
-from swap_api.domain.keys import Allowances, Caller, Environment, KeyKind
+from swap_api.domain.keys import Caller
 from swap_api.domain.listing import SwapFilter
 from swap_api.domain.rate_limits import Count, Quota
 from swap_api.domain.reach import Reached
@@ -310,51 +310,3 @@ class Rendering(Protocol):
     def reached(
         self, reached: Sequence[Reached], prices: Mapping[tuple[str, str], int]
     ) -> bytes: ...
-
-
-@dataclass(frozen=True, slots=True)
-class NewKey:
-    id: UUID
-    app_id: UUID
-    kind: KeyKind
-    hash: bytes
-    last_four: str
-    created_at: datetime
-    expires_at: datetime | None
-
-
-class Partners(Protocol):
-    """Partners, their apps and their keys, as operators see them."""
-
-    async def add_partner(self, partner_id: UUID, name: str, at: datetime) -> None: ...
-
-    async def add_app(
-        self,
-        app_id: UUID,
-        partner_id: UUID,
-        *,
-        name: str,
-        environment: Environment,
-        allowances: Allowances,
-        at: datetime,
-    ) -> None:
-        """
-        :raises NothingThere: when there is no such partner.
-        """
-        ...
-
-    async def find_environment(self, app_id: UUID) -> Environment | None: ...
-
-    async def add_key(self, key: NewKey) -> None: ...
-
-    async def revoke_key(self, key_id: UUID, at: datetime) -> None:
-        """
-        :raises NothingThere: when there is no such key.
-        """
-        ...
-
-    async def list_partners(self) -> Sequence[Mapping[str, Any]]: ...
-
-    async def list_apps(self) -> Sequence[Mapping[str, Any]]: ...
-
-    async def list_keys(self, app_id: UUID | None) -> Sequence[Mapping[str, Any]]: ...

@@ -24,6 +24,10 @@ class RateSettings(Group):
 class ApiGroup(ServiceGroup):
     port: int = Field(description="The public port")
     quoter_url: str = Field(description="Where the quoter answers, inside")
+    notifier_url: str | None = Field(
+        default=None,
+        description="The notifier's internal port; without it nobody manages webhooks here",
+    )
     key_pepper: SecretStr = Field(
         min_length=16, description="Keys are stored hashed with it; changing it closes all of them"
     )

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import aiohttp
 import pytest
@@ -73,32 +74,35 @@ class TestProcess:
         async with aiohttp.ClientSession() as session:
 
             async def admin(method: str, path: str, **body: Any) -> tuple[int, Any]:
-                url = f"{process.internal}/admin{path}"
+                url = f"{process.internal}/admin/management/v1{path}"
                 return await asked(session, method, url, json=body or None, headers=OPERATOR)
 
-            _, partner = await admin("POST", "/partners", name="Shop")
-            _, app = await admin(
-                "POST", "/apps", partner_id=partner["id"], name="web", environment="test"
-            )
-            made, key = await admin("POST", "/keys", app_id=app["id"], kind="secret")
+            _, made = await admin("POST", "/organizations", name="Shop")
+            own = f"/organizations/{made['data']['id']}"
+            _, app = await admin("POST", f"{own}/apps", name="web", environment="test")
+            keys = f"/apps/{app['data']['id']}/keys"
+            made, key = await admin("POST", keys, kind="secret")
             health = f"{process.public}/api/v2/health"
-            headers = {"X-SVC-APIKEY": key["key"]}
+            headers = {"X-SVC-APIKEY": key["data"]["key"]}
             well, content = await asked(session, "GET", health, headers=headers)
-            _, listed = await admin("GET", "/keys")
-            revoked, _ = await admin("DELETE", f"/keys/{key['id']}")
-            unknown, _ = await admin("POST", "/keys", app_id=partner["id"])
-            wrong, said = await admin("POST", "/apps", partner_id="x")
-            hasty = {"partner_id": partner["id"], "name": "hasty", "swap_lifetime_seconds": 5}
-            tests, _ = await admin("POST", "/apps", environment="test", **hasty)
-            real, _ = await admin("POST", "/apps", environment="live", **hasty)
-            stranger, _ = await asked(session, "GET", f"{process.internal}/admin/keys")
+            _, listed = await admin("GET", keys)
+            lifted, _ = await admin("POST", f"/apps/{app['data']['id']}/limits", limits_lifted=True)
+            revoked, _ = await admin("POST", f"/keys/{key['data']['id']}/revoke")
+            unknown, _ = await admin("POST", f"/apps/{uuid4()}/keys", kind="secret")
+            wrong, said = await admin("POST", f"{own}/apps", name="web", environment="x")
+            away, _ = await admin("GET", f"/apps/{app['data']['id']}/webhooks")
+            url = f"{process.internal}/admin/management/v1{keys}"
+            stranger, _ = await asked(session, "GET", url)
+            outside = f"{process.public}/management/v1/organizations"
+            public, _ = await asked(session, "GET", outside, headers=OPERATOR)
 
-        assert (made, well, content) == (201, 200, {"data": {"status": "ok"}, "error": None})
-        assert [row["last_four"] for row in listed["keys"]] == [key["key"][-4:]]
-        assert key["key"] not in str(listed)
-        assert (revoked, unknown, wrong, stranger) == (200, 404, 400, 401)
-        assert "partner_id" in said["error"]
-        assert (tests, real) == (201, 400)
+        assert (made, well, content) == (200, 200, {"data": {"status": "ok"}, "error": None})
+        assert [row["last_four"] for row in listed["data"]] == [key["data"]["key"][-4:]]
+        assert key["data"]["key"] not in str(listed)
+        assert (lifted, revoked, unknown, wrong, away) == (200, 200, 404, 400, 503)
+        assert "environment" in said["error"]["metadata"]["field_errors"]
+        # The operator's token opens the internal port alone.
+        assert (stranger, public) == (401, 403)
 
     async def test_answers_by_itself_while_kafka_is_away(self, process: Api) -> None:
         async with aiohttp.ClientSession() as session:

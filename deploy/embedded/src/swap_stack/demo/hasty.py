@@ -16,19 +16,19 @@ async def make_hasty_app(stack: Mapping[str, Any], session: aiohttp.ClientSessio
     headers = {"Authorization": f"Bearer {stack['operator']['token']}"}
 
     async def post(path: str, body: Mapping[str, object]) -> dict[str, Any]:
-        async with session.post(f"{url}/admin{path}", json=body, headers=headers) as answer:
+        manage = f"{url}/admin/management/v1"
+        async with session.post(f"{manage}{path}", json=body, headers=headers) as answer:
             answer.raise_for_status()
-            told: dict[str, Any] = await answer.json()
+            told: dict[str, Any] = (await answer.json())["data"]
             return told
 
-    partner = await post("/partners", {"name": "hasty"})
+    organization = await post("/organizations", {"name": "hasty"})
     app = await post(
-        "/apps",
+        f"/organizations/{organization['id']}/apps",
         {
-            "partner_id": partner["id"],
             "name": "hasty",
             "environment": "test",
             "swap_lifetime_seconds": LIFETIME_SECONDS,
         },
     )
-    return str((await post("/keys", {"app_id": app["id"]}))["key"])
+    return str((await post(f"/apps/{app['id']}/keys", {}))["key"])

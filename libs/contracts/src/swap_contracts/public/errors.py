@@ -41,6 +41,12 @@ class ErrorCode(StrEnum):
     SWAP_NOT_PAYABLE = "SWAP_NOT_PAYABLE"
     TOO_MANY_PENDING_SWAPS = "TOO_MANY_PENDING_SWAPS"
     PAYOUTS_PAUSED = "PAYOUTS_PAUSED"
+    ACCESS_TOKEN_REQUIRED = "ACCESS_TOKEN_REQUIRED"
+    ACCESS_TOKEN_FORBIDDEN = "ACCESS_TOKEN_FORBIDDEN"
+    ROLE_TOO_LOW = "ROLE_TOO_LOW"
+    INVITATION_INVALID = "INVITATION_INVALID"
+    LAST_OWNER = "LAST_OWNER"
+    KEY_CLOSED = "KEY_CLOSED"
 
 
 class FailReason(StrEnum):
@@ -155,4 +161,14 @@ ERRORS: Final[dict[ErrorCode, ErrorFacts]] = {
         429, CALLER, "Too many swaps of this caller wait for their deposit."
     ),
     ErrorCode.PAYOUTS_PAUSED: _retryable(503, OPERATOR, "Payouts are paused."),
+    ErrorCode.ACCESS_TOKEN_REQUIRED: _final(401, CALLER, "No access token was sent."),
+    ErrorCode.ACCESS_TOKEN_FORBIDDEN: _final(
+        403, CALLER, "The access token is unknown, revoked or expired, or its member is gone."
+    ),
+    ErrorCode.ROLE_TOO_LOW: _final(403, USER, "The member's role may not do this."),
+    ErrorCode.INVITATION_INVALID: _final(
+        400, USER, "The invitation is unknown, taken, revoked or expired."
+    ),
+    ErrorCode.LAST_OWNER: _final(409, USER, "The organization would be left without an owner."),
+    ErrorCode.KEY_CLOSED: _final(409, USER, "The API key is already revoked or expired."),
 }

@@ -1,119 +1,220 @@
-"""Partners, apps and keys on Postgres, for operators."""
+"""Organizations and their apps on Postgres, where an organization is a partner."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from datetime import datetime
-from typing import Any, Final
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any, Final, Unpack
 from uuid import UUID
 
+from swap_api.adapters.auditing import Listing, Said, audited, change, scope_of, shown
 from swap_api.domain.keys import Allowances, Environment
+from swap_api.domain.members import Actor
 from swap_api.domain.refusals import NothingThere
-from swap_api.ports import NewKey
+from swap_api.management_ports import Part, Row, Window
 from swap_runtime.database import Engine, reading, transaction
 from swap_runtime.sql import Statement, sql
 
-ADD_PARTNER: Final = sql("INSERT INTO partner (id, name, created_at) VALUES (:id, :name, :at)")
-ADD_APP: Final = sql("""
+ORGANIZATION: Final = "id, name, created_at"
+APP: Final = """
+app.id, app.partner_id, app.name, app.environment, app.reads_per_minute, app.prices_per_minute,
+app.creates_per_minute, app.ceiling_factor, app.pending_swaps_max, app.limits_lifted,
+CAST(extract(epoch FROM app.swap_lifetime) AS int) AS swap_lifetime_seconds, app.created_at
+"""
+MINE: Final = "(CAST(:scope AS uuid) IS NULL OR partner_id = CAST(:scope AS uuid))"
+
+ADD_ORGANIZATION: Final = audited(f"""
+INSERT INTO partner (id, name, created_at) VALUES (:id, :name, :at)
+RETURNING {ORGANIZATION}, id AS partner_id
+""")
+RENAME_ORGANIZATION: Final = audited(f"""
+UPDATE partner SET name = :name
+WHERE id = :id AND (CAST(:scope AS uuid) IS NULL OR id = CAST(:scope AS uuid))
+RETURNING {ORGANIZATION}, id AS partner_id
+""")
+FIND_ORGANIZATION: Final = sql(f"""
+SELECT {ORGANIZATION} FROM partner
+WHERE id = :id AND (CAST(:scope AS uuid) IS NULL OR id = CAST(:scope AS uuid))
+""")
+ORGANIZATIONS: Final = Listing.of(ORGANIZATION, "partner", "created_at, id")
+OWN_ORGANIZATION: Final = Listing.of(ORGANIZATION, "partner WHERE id = :id", "id")
+
+ADD_APP: Final = audited(f"""
 INSERT INTO app (id, partner_id, name, environment, reads_per_minute, prices_per_minute,
                  creates_per_minute, ceiling_factor, pending_swaps_max, limits_lifted,
                  swap_lifetime, created_at)
 SELECT :id, partner.id, :name, :environment, CAST(:reads AS int), CAST(:prices AS int),
        CAST(:creates AS int), CAST(:ceiling_factor AS int), CAST(:pending_swaps AS int), :is_lifted,
        CAST(:swap_lifetime AS interval), :at
-FROM partner WHERE partner.id = :partner_id RETURNING id
+FROM partner WHERE partner.id = :partner_id
+RETURNING {APP}
 """)
-FIND_ENVIRONMENT: Final = sql("SELECT environment FROM app WHERE id = :id")
-ADD_KEY: Final = sql("""
-INSERT INTO api_key (id, app_id, kind, hash, last_four, created_at, expires_at)
-VALUES (:id, :app_id, :kind, :hash, :last_four, :at, :expires_at)
+FIND_APP: Final = sql(f"SELECT {APP} FROM app WHERE id = :id AND {MINE}")
+APPS: Final = Listing.of(APP, "app WHERE partner_id = :partner_id", "app.created_at, app.id")
+ALL_APPS: Final = Listing.of(APP, "app", "app.created_at, app.id")
+CHANGE_SETTINGS: Final = audited(f"""
+UPDATE app SET name = :name, swap_lifetime = CAST(:swap_lifetime AS interval)
+WHERE id = :id AND {MINE} RETURNING {APP}
 """)
-REVOKE_KEY: Final = sql("""
-UPDATE api_key SET revoked_at = coalesce(revoked_at, :at) WHERE id = :id RETURNING id
+SET_LIMITS: Final = audited(f"""
+UPDATE app SET reads_per_minute = CAST(:reads AS int), prices_per_minute = CAST(:prices AS int),
+  creates_per_minute = CAST(:creates AS int), ceiling_factor = CAST(:ceiling_factor AS int),
+  pending_swaps_max = CAST(:pending_swaps AS int), limits_lifted = :is_lifted
+WHERE id = :id AND {MINE} RETURNING {APP}
 """)
-LIST_PARTNERS: Final = sql("SELECT id, name, created_at FROM partner ORDER BY created_at, id")
-LIST_APPS: Final = sql("""
-SELECT id, partner_id, name, environment, reads_per_minute, prices_per_minute, creates_per_minute,
-       ceiling_factor, pending_swaps_max, limits_lifted,
-       CAST(extract(epoch FROM swap_lifetime) AS int) AS swap_lifetime_seconds, created_at
-FROM app ORDER BY created_at, id
-""")
-LIST_KEYS: Final = sql("""
-SELECT id, app_id, kind, last_four, created_at, expires_at, revoked_at, last_used_at
-FROM api_key WHERE CAST(:app_id AS uuid) IS NULL OR app_id = :app_id ORDER BY created_at, id
-""")
+NOTE: Final = audited(
+    "SELECT CAST(:subject_id AS uuid) AS id, CAST(:partner_id AS uuid) AS partner_id"
+)
+CHANGES: Final = Listing.of(
+    "id, at, actor, member_id, request_id, action, subject_id, details",
+    "audit_entry WHERE partner_id = :partner_id",
+    "id DESC",
+)
 
 
 class PostgresPartners:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    async def add_partner(self, partner_id: UUID, name: str, at: datetime) -> None:
-        await self._write(ADD_PARTNER, {"id": partner_id, "name": name, "at": at})
+    async def add_organization(
+        self, organization_id: UUID, name: str, actor: Actor, at: datetime
+    ) -> Row:
+        values = {"id": organization_id, "name": name}
+        return _organization(
+            await self._change(
+                ADD_ORGANIZATION, values, "organization.added", {"name": name}, actor=actor, at=at
+            )
+        )
+
+    async def rename_organization(
+        self, organization_id: UUID, name: str, actor: Actor, at: datetime
+    ) -> Row:
+        values = {"id": organization_id, "name": name, "scope": scope_of(actor)}
+        return _organization(
+            await self._change(
+                RENAME_ORGANIZATION,
+                values,
+                "organization.renamed",
+                {"name": name},
+                actor=actor,
+                at=at,
+            )
+        )
+
+    async def find_organization(self, organization_id: UUID, actor: Actor) -> Row:
+        return await self._find(FIND_ORGANIZATION, organization_id, actor)
+
+    async def list_organizations(self, actor: Actor, window: Window) -> Part:
+        if actor.organization_id is None:
+            return await ORGANIZATIONS.part(self._engine, {}, window)
+        return await OWN_ORGANIZATION.part(self._engine, {"id": actor.organization_id}, window)
 
     async def add_app(
         self,
         app_id: UUID,
-        partner_id: UUID,
+        organization_id: UUID,
         *,
         name: str,
         environment: Environment,
         allowances: Allowances,
+        actor: Actor,
         at: datetime,
-    ) -> None:
+    ) -> Row:
         values = {
             "id": app_id,
-            "partner_id": partner_id,
+            "partner_id": organization_id,
             "name": name,
             "environment": environment.value,
-            "reads": allowances.reads,
-            "prices": allowances.prices,
-            "creates": allowances.creates,
-            "ceiling_factor": allowances.ceiling_factor,
-            "pending_swaps": allowances.pending_swaps,
-            "is_lifted": allowances.is_lifted,
             "swap_lifetime": allowances.swap_lifetime,
-            "at": at,
+            **_limits(allowances),
         }
-        if not await self._write(ADD_APP, values):
-            raise NothingThere("There is no such partner")
+        details = {"name": name, "environment": environment}
+        return await self._change(ADD_APP, values, "app.added", details, actor=actor, at=at)
 
-    async def find_environment(self, app_id: UUID) -> Environment | None:
-        async with reading(self._engine) as connection:
-            found = await connection.scalar(FIND_ENVIRONMENT, {"id": app_id})
-        return None if found is None else Environment(found)
+    async def find_app(self, app_id: UUID, actor: Actor) -> Row:
+        return await self._find(FIND_APP, app_id, actor)
 
-    async def add_key(self, key: NewKey) -> None:
+    async def list_apps(self, organization_id: UUID | None, window: Window) -> Part:
+        if organization_id is None:
+            return await ALL_APPS.part(self._engine, {}, window)
+        return await APPS.part(self._engine, {"partner_id": organization_id}, window)
+
+    async def change_settings(
+        self,
+        app_id: UUID,
+        *,
+        name: str,
+        swap_lifetime: timedelta | None,
+        actor: Actor,
+        at: datetime,
+    ) -> Row:
         values = {
-            "id": key.id,
-            "app_id": key.app_id,
-            "kind": key.kind.value,
-            "hash": key.hash,
-            "last_four": key.last_four,
-            "at": key.created_at,
-            "expires_at": key.expires_at,
+            "id": app_id,
+            "name": name,
+            "swap_lifetime": swap_lifetime,
+            "scope": scope_of(actor),
         }
-        await self._write(ADD_KEY, values)
+        seconds = None if swap_lifetime is None else int(swap_lifetime.total_seconds())
+        details = {"name": name, "swap_lifetime_seconds": seconds}
+        return await self._change(
+            CHANGE_SETTINGS, values, "app.changed", details, actor=actor, at=at
+        )
 
-    async def revoke_key(self, key_id: UUID, at: datetime) -> None:
-        if not await self._write(REVOKE_KEY, {"id": key_id, "at": at}):
-            raise NothingThere("There is no such key")
+    async def set_limits(
+        self, app_id: UUID, allowances: Allowances, actor: Actor, at: datetime
+    ) -> Row:
+        limits = _limits(allowances)
+        values = {"id": app_id, "scope": scope_of(actor), **limits}
+        return await self._change(SET_LIMITS, values, "app.limits_set", limits, actor=actor, at=at)
 
-    async def list_partners(self) -> Sequence[Mapping[str, Any]]:
-        return await self._read(LIST_PARTNERS, {})
+    async def list_changes(self, organization_id: UUID, window: Window) -> Part:
+        return await CHANGES.part(self._engine, {"partner_id": organization_id}, window)
 
-    async def list_apps(self) -> Sequence[Mapping[str, Any]]:
-        return await self._read(LIST_APPS, {})
+    async def note(
+        self,
+        organization_id: UUID,
+        action: str,
+        subject_id: UUID,
+        details: Row,
+        *,
+        actor: Actor,
+        at: datetime,
+    ) -> None:
+        values = {"subject_id": subject_id, "partner_id": organization_id}
+        await self._change(NOTE, values, action, details, actor=actor, at=at)
 
-    async def list_keys(self, app_id: UUID | None) -> Sequence[Mapping[str, Any]]:
-        return await self._read(LIST_KEYS, {"app_id": app_id})
-
-    async def _write(self, statement: Statement, values: Mapping[str, Any]) -> int:
-        async with transaction(self._engine) as connection:
-            return int((await connection.execute(statement, values)).changed)
-
-    async def _read(
-        self, statement: Statement, values: Mapping[str, Any]
-    ) -> Sequence[Mapping[str, Any]]:
+    async def _find(self, statement: Statement, wanted: UUID, actor: Actor) -> Row:
+        values = {"id": wanted, "scope": scope_of(actor)}
         async with reading(self._engine) as connection:
-            return [row._asdict() for row in await connection.execute(statement, values)]
+            row = (await connection.execute(statement, values)).one_or_none()
+        if row is None:
+            raise NothingThere
+        return shown(row)
+
+    async def _change(
+        self,
+        statement: Statement,
+        values: Mapping[str, Any],
+        action: str,
+        details: Mapping[str, Any],
+        **said: Unpack[Said],
+    ) -> Row:
+        async with transaction(self._engine) as connection:
+            return await change(
+                connection, statement, values, action=action, details=details, **said
+            )
+
+
+def _limits(allowances: Allowances) -> dict[str, Any]:
+    return {
+        "reads": allowances.reads,
+        "prices": allowances.prices,
+        "creates": allowances.creates,
+        "ceiling_factor": allowances.ceiling_factor,
+        "pending_swaps": allowances.pending_swaps,
+        "is_lifted": allowances.is_lifted,
+    }
+
+
+def _organization(row: Row) -> Row:
+    return {name: value for name, value in row.items() if name != "organization_id"}

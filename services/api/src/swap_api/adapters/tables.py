@@ -20,6 +20,7 @@ from sqlalchemy import (
     Text,
 )
 from sqlalchemy import Uuid as UuidType
+from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.types import TypeEngine
 from sqlmodel import Field, SQLModel
 
@@ -74,6 +75,61 @@ class ApiKeyTable(Table, table=True):
     expires_at: datetime | None = Field(sa_column=_column(MOMENT, null=True))
     revoked_at: datetime | None = Field(sa_column=_column(MOMENT, null=True))
     last_used_at: datetime | None = Field(sa_column=_column(MOMENT, null=True))
+    label: str | None = Field(sa_column=_column(Text(), null=True))
+
+
+class MemberTable(Table, table=True):
+    __tablename__ = "member"
+
+    id: UUID = Field(sa_column=_column(UuidType(), key=True))
+    partner_id: UUID = Field(sa_column=_column(UuidType()))
+    name: str = Field(sa_column=_column(Text()))
+    role: str = Field(sa_column=_column(Text()))
+    created_at: datetime = Field(sa_column=_column(MOMENT))
+    removed_at: datetime | None = Field(sa_column=_column(MOMENT, null=True))
+
+
+class InvitationTable(Table, table=True):
+    __tablename__ = "invitation"
+
+    id: UUID = Field(sa_column=_column(UuidType(), key=True))
+    partner_id: UUID = Field(sa_column=_column(UuidType()))
+    name: str = Field(sa_column=_column(Text()))
+    role: str = Field(sa_column=_column(Text()))
+    hash: bytes = Field(sa_column=_column(LargeBinary()))
+    invited_by: UUID | None = Field(sa_column=_column(UuidType(), null=True))
+    created_at: datetime = Field(sa_column=_column(MOMENT))
+    expires_at: datetime = Field(sa_column=_column(MOMENT))
+    accepted_at: datetime | None = Field(sa_column=_column(MOMENT, null=True))
+    revoked_at: datetime | None = Field(sa_column=_column(MOMENT, null=True))
+
+
+class AccessTokenTable(Table, table=True):
+    __tablename__ = "access_token"
+
+    id: UUID = Field(sa_column=_column(UuidType(), key=True))
+    member_id: UUID = Field(sa_column=_column(UuidType()))
+    label: str = Field(sa_column=_column(Text()))
+    hash: bytes = Field(sa_column=_column(LargeBinary()))
+    last_four: str = Field(sa_column=_column(Text()))
+    created_at: datetime = Field(sa_column=_column(MOMENT))
+    expires_at: datetime = Field(sa_column=_column(MOMENT))
+    revoked_at: datetime | None = Field(sa_column=_column(MOMENT, null=True))
+    last_used_at: datetime | None = Field(sa_column=_column(MOMENT, null=True))
+
+
+class AuditEntryTable(Table, table=True):
+    __tablename__ = "audit_entry"
+
+    id: int = Field(sa_column=_column(BigInteger(), key=True))
+    partner_id: UUID = Field(sa_column=_column(UuidType()))
+    at: datetime = Field(sa_column=_column(MOMENT))
+    actor: str = Field(sa_column=_column(Text()))
+    member_id: UUID | None = Field(sa_column=_column(UuidType(), null=True))
+    request_id: str = Field(sa_column=_column(Text()))
+    action: str = Field(sa_column=_column(Text()))
+    subject_id: UUID = Field(sa_column=_column(UuidType()))
+    details: dict[str, Any] = Field(sa_column=_column(JSONB()))
 
 
 class IdempotencyTable(Table, table=True):

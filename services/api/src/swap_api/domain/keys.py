@@ -31,6 +31,9 @@ class Scope(StrEnum):
     ANY = "any"  # also a key that stands in a browser
     SECRET = "secret"
     NOBODY = "nobody"  # no key at all
+    MEMBER = "member"  # an access token of a member, or an operator
+    PERSON = "person"  # an access token of a member, whose own it is about
+    OPERATOR = "operator"  # never on the public port
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ TAGS: Final[Mapping[str, str]] = {
     "status": "How every network is.",
     "errors": "Every code that an error can have.",
     "health": "Whether the process answers.",
+    "management": "An organization's apps, keys, members and webhook endpoints.",
     "webhooks": "What is pushed to an app's endpoints.",
 }
 ANY_TAG: Final = "Beyond the usual."
@@ -91,6 +92,13 @@ ENDPOINTS: Final[Mapping[str, str]] = {
 PARAMETERS: Final[Mapping[str, str]] = {
     "swapId": "The id of the swap.",
     "transactionHash": "The hash of one of the swap's transactions.",
+    "organizationId": "The id of the organization.",
+    "appId": "The id of the app.",
+    "keyId": "The id of the API key, which is not the key.",
+    "memberId": "The id of the member.",
+    "invitationId": "The id of the invitation, which is not its token.",
+    "tokenId": "The id of the access token, which is not the token.",
+    "webhookId": "The id of the webhook endpoint.",
     "source_address": "The wallet that will pay, where that is known.",
     "destination_address": "Who is paid.",
     "exclude_deposit_actions": "Leave `deposit_actions` empty.",

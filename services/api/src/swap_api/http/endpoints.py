@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from swap_api.domain.keys import Caller, Scope
+from swap_api.domain.members import Actor
 from swap_api.domain.rate_limits import Kind
 from swap_api.domain.refusals import ApiRefusal, NothingThere
 from swap_api.http.exchange import Answer, Request
@@ -24,6 +25,7 @@ class Context:
     caller: Caller
     client: str  # the address requests of publishable keys are told apart by
     request_id: str
+    actor: Actor | None = None  # who manages something, where that is what it is about
 
 
 Handler = Callable[[Request, Context], Awaitable[Answer]]

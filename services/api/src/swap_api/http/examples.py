@@ -33,6 +33,14 @@ BY_MODEL: Final[Mapping[str, Any]] = {
     "LedgerTransactionModel.network": "ETHEREUM_DEVNET",
     "LedgerTransactionModel.reason": "deposit",
     "NextActionModel.status": "action_required",
+    "AccessTokenModel.label": "laptop",
+    "AppModel.name": "checkout",
+    "AuditEntryModel.action": "key.added",
+    "AuditEntryModel.actor": "ada@shop.example",
+    "AuditEntryModel.id": 1,
+    "KeyModel.label": "shop 1",
+    "MeModel.name": "ada@shop.example",
+    "OrganizationModel.name": "Shop",
     "TokenModel.display_asset": "USDC",
     "TransactionModel.type": "input",
     "TransactionModel.status": "completed",
@@ -77,6 +85,7 @@ BY_NAME: Final[Mapping[str, Any]] = {
     "group": "USDC",
     "http_status": 404,
     "id": SWAP_ID,
+    "last_four": "9f3c",
     "last_requoted_at": None,
     "logo": "https://logos.example/usdc.svg",
     "max_confirmations": 12,
@@ -118,6 +127,7 @@ BY_NAME: Final[Mapping[str, Any]] = {
     "who_must_act": "caller",
     "zks_paymaster_contract": None,
 }
+BY_FORMAT: Final[Mapping[str, Any]] = {"date-time": MOMENT, "uuid": SWAP_ID}
 BY_TYPE: Final[Mapping[str, Any]] = {
     "string": "text",
     "integer": 1,
@@ -187,6 +197,6 @@ class _Examples:
             return schema["const"]
         if schema.get("type") == "array":
             return [self.of(schema["items"])]
-        if schema.get("format") == "date-time":
-            return MOMENT
+        if (form := schema.get("format")) in BY_FORMAT:
+            return BY_FORMAT[form]
         return BY_TYPE.get(schema.get("type", "null"))

@@ -15,6 +15,7 @@ from typing import Final
 from swap_api import observe
 from swap_api.domain.keys import Caller
 from swap_api.domain.keys import Scope as KeyScope
+from swap_api.domain.members import member_caller
 from swap_api.domain.refusals import ApiRefusal
 from swap_api.http.clients import Clients
 from swap_api.http.cors import Cors
@@ -22,12 +23,14 @@ from swap_api.http.endpoints import Context, Endpoint, Endpoints
 from swap_api.http.errors import Errors
 from swap_api.http.exchange import Answer, Receive, Request, Scope, Send
 from swap_api.usecases.identify_caller import IdentifyCaller
+from swap_api.usecases.identify_member import IdentifyMember
 from swap_api.usecases.limit_requests import LimitRequests, RateLimited, Standing
 
 REQUEST_ID: Final = "x-request-id"
 NOWHERE: Final = "none"
 SERVER_ERROR: Final = 500
 WITHOUT_BODY: Final = (204, 304)
+FOR_MEMBERS: Final = (KeyScope.MEMBER, KeyScope.PERSON)
 
 _REQUEST_ID: Final = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 
@@ -48,6 +51,7 @@ class Gateway:
         endpoints: Endpoints,
         *,
         identify_caller: IdentifyCaller,
+        identify_member: IdentifyMember,
         limit_requests: LimitRequests,
         clients: Clients,
         cors: Cors,
@@ -58,6 +62,7 @@ class Gateway:
     ) -> None:
         self._endpoints = endpoints
         self._identify_caller = identify_caller
+        self._identify_member = identify_member
         self._limit_requests = limit_requests
         self._clients = clients
         self._cors = cors
@@ -119,11 +124,22 @@ class Gateway:
         :raises ApiRefusal: without a key that opens the endpoint, and when it is asked too often.
         """
         request = exchange.request
+        if endpoint.scope in FOR_MEMBERS:
+            return await self._admit_member(exchange, endpoint)
         caller = await self._caller(request, endpoint)
         client = self._clients.bucket(request) if caller.is_publishable else ""
         exchange.standing = await self._limit_requests(caller, client, endpoint.kind)
         caller.require(endpoint.scope)
         return Context(caller, client, exchange.request_id)
+
+    async def _admit_member(self, exchange: _Exchange, endpoint: Endpoint) -> Context:
+        """
+        :raises ApiRefusal: without a member's access token, and when it is asked too often.
+        """
+        actor = await self._identify_member(_bearer(exchange.request))
+        caller, client = member_caller(actor, self._anybody.environment)
+        exchange.standing = await self._limit_requests(caller, client, endpoint.kind)
+        return Context(caller, client, exchange.request_id, actor.asking(exchange.request_id))
 
     async def _caller(self, request: Request, endpoint: Endpoint) -> Caller:
         if endpoint.scope is KeyScope.NOBODY:
@@ -141,6 +157,11 @@ class Gateway:
             headers["ratelimit-remaining"] = str(standing.remaining)
             headers["ratelimit-reset"] = str(standing.reset_seconds)
         return headers
+
+
+def _bearer(request: Request) -> str | None:
+    scheme, _, token = (request.header("authorization") or "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else None
 
 
 async def _send(send: Send, answer: Answer, headers: dict[str, str]) -> None:

@@ -36,21 +36,39 @@ from swap_contracts.public.models import (
 )
 
 Data = TypeVar("Data")
-KEYED: Final = (
+ALWAYS: Final = (
     ErrorCode.VALIDATION_ERROR,
-    ErrorCode.API_KEY_REQUIRED,
-    ErrorCode.API_KEY_FORBIDDEN,
     ErrorCode.RATE_LIMITED,
     ErrorCode.UNEXPECTED_ERROR,
 )
+BY_KEY: Final = (ErrorCode.API_KEY_REQUIRED, ErrorCode.API_KEY_FORBIDDEN)
+BY_TOKEN: Final = (ErrorCode.ACCESS_TOKEN_REQUIRED, ErrorCode.ACCESS_TOKEN_FORBIDDEN)
+# What is refused for who asks.
+BY_SCOPE: Final = {
+    Scope.ANY: BY_KEY,
+    Scope.SECRET: BY_KEY,
+    Scope.NOBODY: (),
+    Scope.MEMBER: BY_TOKEN,
+    Scope.PERSON: BY_TOKEN,
+}
+TOKEN_SCHEME: Final = "AccessToken"
 WHO_MAY: Final = {
     Scope.ANY: "Any key opens it.",
     Scope.SECRET: "Needs a secret key.",
     Scope.NOBODY: "Needs no key.",
+    Scope.MEMBER: "Needs a member's access token.",
+    Scope.PERSON: "Needs a member's access token.",
 }
 PATH_VALUES: Final = {
     "swapId": {"type": "string", "format": "uuid"},
     "transactionHash": {"type": "string"},
+    "organizationId": {"type": "string", "format": "uuid"},
+    "appId": {"type": "string", "format": "uuid"},
+    "keyId": {"type": "string", "format": "uuid"},
+    "memberId": {"type": "string", "format": "uuid"},
+    "invitationId": {"type": "string", "format": "uuid"},
+    "tokenId": {"type": "string", "format": "uuid"},
+    "webhookId": {"type": "string", "format": "uuid"},
 }
 CONTACT: Final = {
     "name": "Whoever runs this deployment",
@@ -120,7 +138,10 @@ def openapi_document(endpoints: Endpoints, *, key_headers: Sequence[str], versio
         f"ApiKey{n or ''}": {"type": "apiKey", "in": "header", "name": name}
         for n, name in enumerate(key_headers)
     }
-    document["components"]["securitySchemes"] = schemes
+    document["components"]["securitySchemes"] = {
+        **schemes,
+        TOKEN_SCHEME: {"type": "http", "scheme": "bearer", "description": "A member's token"},
+    }
     document["security"] = [{name: []} for name in schemes]
     document["servers"] = [{"url": "/"}]
     return orjson.dumps(document)
@@ -147,7 +168,7 @@ def _describe(app: Any, endpoint: Endpoint) -> None:
 def _codes(endpoint: Endpoint) -> Mapping[int, Sequence[ErrorCode]]:
     """Return what an endpoint refuses with, by HTTP status."""
     by_status: dict[int, list[ErrorCode]] = {}
-    for code in dict.fromkeys((*KEYED, *endpoint.refuses)):
+    for code in dict.fromkeys((*ALWAYS, *BY_SCOPE[endpoint.scope], *endpoint.refuses)):
         by_status.setdefault(ERRORS[code].http_status, []).append(code)
     return by_status
 
@@ -290,6 +311,8 @@ def _extra(endpoint: Endpoint) -> dict[str, Any]:
         parameters.append(IF_NONE_MATCH)
     if endpoint.scope is Scope.NOBODY:
         extra["security"] = []
+    elif endpoint.scope in (Scope.MEMBER, Scope.PERSON):
+        extra["security"] = [{TOKEN_SCHEME: []}]
     if endpoint.body is not None:
         schema = endpoint.body.model_json_schema()
         extra["requestBody"] = {

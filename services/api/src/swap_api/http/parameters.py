@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final, NoReturn, TypeVar
+from uuid import UUID
 
 from pydantic import (
     AfterValidator,
@@ -23,6 +24,7 @@ from pydantic import (
 
 from swap_api.domain.listing import PAGE_SIZE_MAX
 from swap_api.domain.refusals import Invalid
+from swap_api.http.exchange import Request
 
 PAGE_MAX: Final = 1_000_000
 TEXTS_MAX: Final = 50
@@ -34,7 +36,7 @@ class Number(str):
     __slots__ = ()
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     if not text.isprintable():
         raise ValueError("must be printable text")
     return text
@@ -53,9 +55,9 @@ def _aware(moment: datetime) -> datetime:
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-Text = Annotated[str, StringConstraints(min_length=1, max_length=128), AfterValidator(_printable)]
+Text = Annotated[str, StringConstraints(min_length=1, max_length=128), AfterValidator(printable)]
 Reference = Annotated[
-    str, StringConstraints(min_length=1, max_length=256), AfterValidator(_printable)
+    str, StringConstraints(min_length=1, max_length=256), AfterValidator(printable)
 ]
 Texts = Annotated[list[Text], BeforeValidator(_split), Field(max_length=TEXTS_MAX)]
 # Checked with the token's decimals at hand, in `swap_api.domain.amounts`.
@@ -165,6 +167,11 @@ class TransactionParameters(Parameters):
     transaction_id: Text = Field(description="The transaction's hash")
 
 
+class PageParameters(Parameters):
+    page: int = Field(default=1, ge=1, le=PAGE_MAX)
+    page_size: int = Field(default=20, ge=1, le=PAGE_SIZE_MAX)
+
+
 class ListParameters(Parameters):
     address: Texts = Field(default=[], description="Source, destination or refund address")
     statuses: Texts = []
@@ -219,6 +226,21 @@ WORDS: Final = {
     "datetime_from_date_parsing": "must be a date with a time",
     "datetime_parsing": "must be a date with a time",
 }
+
+
+def id_of(request: Request, name: str) -> UUID:
+    """Return an id of the path.
+
+    :raises Invalid: when it is no UUID.
+    """
+    text = request.path_values[name]
+    try:
+        found = UUID(text)
+    except ValueError:
+        raise Invalid.field(name, "must be a UUID") from None
+    if str(found) != text.lower():
+        raise Invalid.field(name, "must be a UUID in its usual form")
+    return found
 
 
 def parse_query(model: type[Model], query: Sequence[tuple[str, str]]) -> Model:

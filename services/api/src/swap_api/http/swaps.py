@@ -7,7 +7,6 @@ import re
 from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any, Final
-from urllib.parse import urlencode
 from uuid import UUID
 
 from swap_api.domain.keys import forbidden
@@ -17,6 +16,7 @@ from swap_api.domain.refusals import Invalid, NothingThere
 from swap_api.http.conditional import conditional
 from swap_api.http.endpoints import Context
 from swap_api.http.exchange import Answer, Request
+from swap_api.http.paging import paged
 from swap_api.http.parameters import (
     ListParameters,
     RefundAddressBody,
@@ -25,6 +25,7 @@ from swap_api.http.parameters import (
     StepsParameters,
     SwapBody,
     SwapParameters,
+    id_of,
     parse_body,
     parse_query,
 )
@@ -192,14 +193,7 @@ def swap_id_of(request: Request) -> UUID:
     """
     :raises Invalid: when the address names no UUID.
     """
-    text = request.path_values["swapId"]
-    try:
-        found = UUID(text)
-    except ValueError:
-        raise Invalid.field("swapId", "must be a UUID") from None
-    if str(found) != text.lower():
-        raise Invalid.field("swapId", "must be a UUID in its usual form")
-    return found
+    return id_of(request, "swapId")
 
 
 def _idempotency_key(request: Request) -> str | None:
@@ -218,18 +212,6 @@ def _body_hash(path: str, content: Mapping[str, Any]) -> bytes:
 
 
 def _listed(listed: Listed, wanted: SwapFilter, request: Request) -> Answer:
-    headers = {"x-total-count": str(listed.total)}
-    links = []
-    if wanted.page > 1:
-        links.append(_link(request, 1, "first"))
-        links.append(_link(request, wanted.page - 1, "prev"))
-    if listed.has_more:
-        links.append(_link(request, wanted.page + 1, "next"))
-    if links:
-        headers["link"] = ", ".join(links)
-    return Answer.of(listed.data, headers)
-
-
-def _link(request: Request, page: int, relation: str) -> str:
-    query = [(name, value) for name, value in request.query if name != "page"]
-    return f'<{request.path}?{urlencode([*query, ("page", str(page))])}>; rel="{relation}"'
+    return paged(
+        request, listed.data, page=wanted.page, total=listed.total, has_more=listed.has_more
+    )

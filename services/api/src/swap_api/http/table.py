@@ -10,6 +10,9 @@ from swap_api.http.authorizations import AuthorizationEndpoints
 from swap_api.http.catalogue import CatalogueEndpoints
 from swap_api.http.endpoints import API, Endpoint, Endpoints
 from swap_api.http.history import HistoryEndpoints
+from swap_api.http.management import ManagementEndpoints
+from swap_api.http.management_table import management
+from swap_api.http.members import MemberEndpoints
 from swap_api.http.parameters import (
     AuthorizeBody,
     DestinationsParameters,
@@ -27,6 +30,7 @@ from swap_api.http.parameters import (
 )
 from swap_api.http.pricing import PricingEndpoints
 from swap_api.http.swaps import SwapEndpoints
+from swap_api.http.webhooks import WebhookEndpoints
 from swap_contracts.public.authorizations import AuthorizationModel
 from swap_contracts.public.errors import ErrorCode
 from swap_contracts.public.lookups import (
@@ -95,8 +99,17 @@ def endpoints(
     pricing: PricingEndpoints,
     catalogue: CatalogueEndpoints,
     authorizations: AuthorizationEndpoints,
+    *,
+    managed: ManagementEndpoints,
+    members: MemberEndpoints,
+    webhooks: WebhookEndpoints,
 ) -> Endpoints:
     """Return every address of the public port but the document that describes them."""
+    for_members = (
+        endpoint
+        for endpoint in management(managed=managed, members=members, webhooks=webhooks)
+        if endpoint.scope is not Scope.OPERATOR
+    )
     return Endpoints(
         [
             *_swaps(swaps),
@@ -104,6 +117,7 @@ def endpoints(
             *_history(history),
             *_pricing(pricing),
             *_catalogue(catalogue),
+            *for_members,
         ]
     )
 

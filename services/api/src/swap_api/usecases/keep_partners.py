@@ -1,109 +1,117 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
+from datetime import timedelta
 from uuid import UUID
 
-from swap_api import observe
-from swap_api.domain.keys import (
-    LAST_SHOWN,
-    SECRET_BYTES,
-    Allowances,
-    Environment,
-    KeyKind,
-    key_text,
-)
-from swap_api.domain.refusals import NothingThere
-from swap_api.ports import Clock, NewId, NewKey, Partners
-
-
-@dataclass(frozen=True, slots=True)
-class IssuedKey:
-    """A key, for the only time that it is known."""
-
-    id: UUID
-    key: str
+from swap_api.domain.keys import Allowances, Environment
+from swap_api.domain.members import OPERATOR, Actor, Role
+from swap_api.domain.refusals import Invalid
+from swap_api.management_ports import Part, Partners, Row, Window
+from swap_api.ports import Clock, NewId
 
 
 class KeepPartners:
-    """Keep the register of partners, their apps and their keys."""
+    """Keep the register of organizations and their apps."""
 
-    def __init__(
-        self,
-        partners: Partners,
-        *,
-        clock: Clock,
-        new_id: NewId,
-        new_secret: Callable[[int], bytes],
-        hash_key: Callable[[str], bytes],
-    ) -> None:
+    def __init__(self, partners: Partners, *, clock: Clock, new_id: NewId) -> None:
         self._partners = partners
         self._clock = clock
         self._new_id = new_id
-        self._new_secret = new_secret
-        self._hash_key = hash_key
 
-    async def add_partner(self, name: str) -> UUID:
-        partner_id = self._new_id()
-        await self._partners.add_partner(partner_id, name, self._clock())
-        return partner_id
+    async def add_organization(self, name: str, *, actor: Actor = OPERATOR) -> Row:
+        return await self._partners.add_organization(self._new_id(), name, actor, self._clock())
+
+    async def rename_organization(self, organization_id: UUID, name: str, *, actor: Actor) -> Row:
+        """
+        :raises ApiRefusal: when there is no such organization, or the role is too low.
+        """
+        await self._partners.find_organization(organization_id, actor)
+        actor.require(Role.ADMIN)
+        return await self._partners.rename_organization(organization_id, name, actor, self._clock())
+
+    async def find_organization(self, organization_id: UUID, *, actor: Actor) -> Row:
+        """
+        :raises NothingThere: when there is no such organization.
+        """
+        return await self._partners.find_organization(organization_id, actor)
+
+    async def list_organizations(self, window: Window, *, actor: Actor) -> Part:
+        return await self._partners.list_organizations(actor, window)
 
     async def add_app(
-        self, partner_id: UUID, *, name: str, environment: Environment, allowances: Allowances
-    ) -> UUID:
+        self,
+        organization_id: UUID,
+        *,
+        name: str,
+        environment: Environment,
+        allowances: Allowances,
+        actor: Actor = OPERATOR,
+    ) -> Row:
         """
-        :raises NothingThere: when there is no such partner.
+        :raises ApiRefusal: when there is no such organization, or the role is too low.
         """
-        app_id = self._new_id()
-        await self._partners.add_app(
-            app_id,
-            partner_id,
+        await self._partners.find_organization(organization_id, actor)
+        actor.require_to_work_on(environment)
+        _check_lifetime(allowances.swap_lifetime, environment)
+        return await self._partners.add_app(
+            self._new_id(),
+            organization_id,
             name=name,
             environment=environment,
             allowances=allowances,
+            actor=actor,
             at=self._clock(),
         )
-        return app_id
 
-    async def issue_key(
-        self, app_id: UUID, kind: KeyKind, *, expires_at: datetime | None
-    ) -> IssuedKey:
-        """Make a key. Only its keyed hash and its end are kept.
-
+    async def find_app(self, app_id: UUID, *, actor: Actor) -> Row:
+        """
         :raises NothingThere: when there is no such app.
         """
-        environment = await self._partners.find_environment(app_id)
-        if environment is None:
-            raise NothingThere("There is no such app")
-        key = key_text(environment, kind, self._new_secret(SECRET_BYTES))
-        kept = NewKey(
-            id=self._new_id(),
-            app_id=app_id,
-            kind=kind,
-            hash=self._hash_key(key),
-            last_four=key[-LAST_SHOWN:],
-            created_at=self._clock(),
-            expires_at=expires_at,
-        )
-        await self._partners.add_key(kept)
-        observe.key_issued(kept.id, app_id, kind)
-        return IssuedKey(kept.id, key)
+        return await self._partners.find_app(app_id, actor)
 
-    async def revoke_key(self, key_id: UUID) -> None:
-        """Close a key for good; other keys of its app go on.
-
-        :raises NothingThere: when there is no such key.
+    async def list_apps(
+        self, organization_id: UUID | None, window: Window, *, actor: Actor
+    ) -> Part:
         """
-        await self._partners.revoke_key(key_id, self._clock())
-        observe.key_revoked(key_id)
+        :raises NothingThere: when there is no such organization.
+        """
+        if organization_id is not None:
+            await self._partners.find_organization(organization_id, actor)
+        return await self._partners.list_apps(organization_id, window)
 
-    async def list_partners(self) -> Sequence[Mapping[str, Any]]:
-        return await self._partners.list_partners()
+    async def change_settings(
+        self, app_id: UUID, *, name: str, swap_lifetime: timedelta | None, actor: Actor
+    ) -> Row:
+        """
+        :raises ApiRefusal: when there is no such app, the role is too low, or a live app's swaps
+            would live for another time than is promised.
+        """
+        app = await self._partners.find_app(app_id, actor)
+        environment = Environment(app["environment"])
+        actor.require_to_work_on(environment)
+        _check_lifetime(swap_lifetime, environment)
+        return await self._partners.change_settings(
+            app_id, name=name, swap_lifetime=swap_lifetime, actor=actor, at=self._clock()
+        )
 
-    async def list_apps(self) -> Sequence[Mapping[str, Any]]:
-        return await self._partners.list_apps()
+    async def set_limits(self, app_id: UUID, allowances: Allowances, *, actor: Actor) -> Row:
+        """
+        :raises NothingThere: when there is no such app.
+        """
+        return await self._partners.set_limits(app_id, allowances, actor, self._clock())
 
-    async def list_keys(self, app_id: UUID | None) -> Sequence[Mapping[str, Any]]:
-        return await self._partners.list_keys(app_id)
+    async def list_changes(self, organization_id: UUID, window: Window, *, actor: Actor) -> Part:
+        """Return what was changed in an organization, the newest first.
+
+        :raises ApiRefusal: when there is no such organization, or the role is too low.
+        """
+        await self._partners.find_organization(organization_id, actor)
+        actor.require(Role.ADMIN)
+        return await self._partners.list_changes(organization_id, window)
+
+
+def _check_lifetime(swap_lifetime: timedelta | None, environment: Environment) -> None:
+    if swap_lifetime is not None and environment is not Environment.TEST:
+        raise Invalid.field(
+            "swap_lifetime_seconds", "may be set for test apps only; live swaps live as promised"
+        )

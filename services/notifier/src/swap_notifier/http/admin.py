@@ -63,6 +63,7 @@ class EndpointRoutes:
     def add_to(self, service: Service) -> None:
         service.admin("POST", "/endpoints", self._add)
         service.admin("GET", "/endpoints", self._list)
+        service.admin("GET", "/endpoints/{id}", self._read)
         service.admin("POST", "/endpoints/{id}/rotate", self._rotate)
         service.admin("POST", "/endpoints/{id}/disable", self._disable)
         service.admin("POST", "/endpoints/{id}/enable", self._enable)
@@ -95,6 +96,11 @@ class EndpointRoutes:
             return _error(400, "app_id is not an id")
         endpoints = await self._list_sent.endpoints(app_id)
         return _json({"endpoints": [asdict(endpoint) for endpoint in endpoints]})
+
+    async def _read(self, request: web.Request) -> web.Response:
+        endpoint_id = _uuid(request.match_info["id"])
+        endpoint = None if endpoint_id is None else await self._list_sent.endpoint(endpoint_id)
+        return _error(404, "no such endpoint") if endpoint is None else _json(asdict(endpoint))
 
     async def _rotate(self, request: web.Request) -> web.Response:
         endpoint_id = _uuid(request.match_info["id"])

@@ -21,6 +21,9 @@ class ListSent:
     async def endpoints(self, app_id: UUID | None) -> Sequence[Endpoint]:
         return await self._endpoints.list_endpoints(app_id)
 
+    async def endpoint(self, endpoint_id: UUID) -> Endpoint | None:
+        return await self._endpoints.find(endpoint_id)
+
     async def message(self, message_id: str) -> Mapping[str, Any] | None:
         return await self._messages.find(message_id)
 

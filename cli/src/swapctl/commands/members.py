@@ -1,0 +1,124 @@
+"""Who manages a partner: members, invitations, access tokens."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated
+from uuid import UUID
+
+import typer
+
+from swapctl.commands.partners import Of, moment, partner_id
+from swapctl.context import management
+from swapctl.output import Json, show, show_all
+
+member = typer.Typer(no_args_is_help=True, help="Who manages a partner's apps and keys.")
+token = typer.Typer(no_args_is_help=True, help="A member's own access tokens.")
+
+
+class Role(StrEnum):
+    OWNER = "owner"
+    ADMIN = "admin"
+    DEVELOPER = "developer"
+    VIEWER = "viewer"
+
+
+@member.command("invite")
+def invite(
+    context: typer.Context,
+    name: str,
+    *,
+    role: Annotated[Role, typer.Option()],
+    of: Of = None,
+    as_json: Json = False,
+) -> None:
+    """Invite somebody, and show what lets them in, this once."""
+    manage = management(context)
+    path = f"/organizations/{partner_id(manage, of)}/invitations"
+    show(manage.post(path, {"name": name, "role": role.value}), as_json=as_json)
+
+
+@member.command("invitations")
+def list_invitations(context: typer.Context, *, of: Of = None, as_json: Json = False) -> None:
+    """List invitations that nobody took yet."""
+    manage = management(context)
+    rows = manage.list_all(f"/organizations/{partner_id(manage, of)}/invitations")
+    show_all(rows, as_json=as_json)
+
+
+@member.command("uninvite")
+def revoke_invitation(
+    context: typer.Context, invitation_id: UUID, *, as_json: Json = False
+) -> None:
+    """Take an invitation back."""
+    show(management(context).post(f"/invitations/{invitation_id}/revoke"), as_json=as_json)
+
+
+@member.command("join")
+def join(
+    context: typer.Context,
+    invitation: str,
+    *,
+    label: Annotated[str, typer.Option(help="What the access token is for.")] = "swapctl",
+    as_json: Json = False,
+) -> None:
+    """Take an invitation, and show the access token for SWAPCTL_ACCESS_TOKEN, this once."""
+    manage = management(context, as_member=True)
+    body = {"token": invitation, "label": label}
+    show(manage.post("/invitations/accept", body), as_json=as_json)
+
+
+@member.command("list")
+def list_members(context: typer.Context, *, of: Of = None, as_json: Json = False) -> None:
+    """List a partner's members."""
+    manage = management(context)
+    rows = manage.list_all(f"/organizations/{partner_id(manage, of)}/members")
+    show_all(rows, as_json=as_json)
+
+
+@member.command("role")
+def change_role(
+    context: typer.Context, member_id: UUID, role: Role, *, as_json: Json = False
+) -> None:
+    """Give a member another role."""
+    path = f"/members/{member_id}/role"
+    show(management(context).post(path, {"role": role.value}), as_json=as_json)
+
+
+@member.command("remove")
+def remove(context: typer.Context, member_id: UUID, *, as_json: Json = False) -> None:
+    """Let a member go, with every access token."""
+    show(management(context).post(f"/members/{member_id}/remove"), as_json=as_json)
+
+
+@member.command("me")
+def show_me(context: typer.Context, *, as_json: Json = False) -> None:
+    """Show whose access token it is."""
+    show(management(context, as_member=True).get("/me"), as_json=as_json)
+
+
+@token.command("create")
+def create_token(
+    context: typer.Context,
+    label: str,
+    *,
+    expires: Annotated[datetime | None, typer.Option(help="In UTC.", show_default=False)] = None,
+    as_json: Json = False,
+) -> None:
+    """Make an access token and show it, this once."""
+    body = {"label": label, "expires_at": None if expires is None else moment(expires)}
+    show(management(context, as_member=True).post("/me/tokens", body), as_json=as_json)
+
+
+@token.command("list")
+def list_tokens(context: typer.Context, *, as_json: Json = False) -> None:
+    """List the own access tokens."""
+    show_all(management(context, as_member=True).list_all("/me/tokens"), as_json=as_json)
+
+
+@token.command("revoke")
+def revoke_token(context: typer.Context, token_id: UUID, *, as_json: Json = False) -> None:
+    """Make an access token worthless, at once."""
+    manage = management(context, as_member=True)
+    show(manage.post(f"/me/tokens/{token_id}/revoke"), as_json=as_json)

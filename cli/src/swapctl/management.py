@@ -1,0 +1,66 @@
+"""Asks the management API: as a member with an access token, or as the operator without one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import httpx
+
+from swapctl.asking import TIMEOUT_SECONDS, answered
+from swapctl.places import Places, ServiceName
+
+BASE: Final = "/management/v1"
+PAGE_SIZE: Final = 100
+
+
+class Management:
+    """An operator comes through the api's internal port, a member through the public one."""
+
+    def __init__(self, places: Places, *, as_member: bool | None = None) -> None:
+        """
+        :param as_member: whether it must be a member; otherwise it is one where a token is known.
+        :raises NotTold: when the address or the token is not known.
+        """
+        self.is_member = places.access_token is not None if as_member is None else as_member
+        if self.is_member:
+            url, token = places.public_url + BASE, places.access_token or ""
+        else:
+            url, token = f"{places.url(ServiceName.API)}/admin{BASE}", places.token
+        self._client = httpx.Client(
+            base_url=url,
+            headers={"Authorization": f"Bearer {token}"} if token else {},
+            timeout=TIMEOUT_SECONDS,
+        )
+
+    def get(self, path: str, **query: str | None) -> Any:
+        """
+        :raises Failed: with the service's own words.
+        """
+        asked = {name: value for name, value in query.items() if value is not None}
+        return self._ask("GET", path, params=asked)
+
+    def list_all(self, path: str) -> list[dict[str, Any]]:
+        """Return every page of a list.
+
+        :raises Failed: with the service's own words.
+        """
+        return list(self._pages(path))
+
+    def post(self, path: str, body: dict[str, Any] | None = None) -> Any:
+        """
+        :raises Failed: with the service's own words.
+        """
+        said = {name: value for name, value in (body or {}).items() if value is not None}
+        return self._ask("POST", path, json=said)
+
+    def _pages(self, path: str) -> Iterator[dict[str, Any]]:
+        page = 1
+        while rows := self.get(path, page=str(page), page_size=str(PAGE_SIZE)):
+            yield from rows
+            if len(rows) < PAGE_SIZE:
+                return
+            page += 1
+
+    def _ask(self, method: str, path: str, **rest: Any) -> Any:
+        return answered("api", self._client, method, path, **rest)["data"]

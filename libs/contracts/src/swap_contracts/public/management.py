@@ -1,0 +1,205 @@
+"""The public models of what organizations manage: apps, keys, members, webhook endpoints."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Literal
+from uuid import UUID
+
+from swap_contracts.public.models import PublicModel
+
+EnvironmentName = Literal["live", "test"]
+KeyKindName = Literal["secret", "publishable"]
+RoleName = Literal["owner", "admin", "developer", "viewer"]
+
+
+class OrganizationModel(PublicModel):
+    """Who integrates the service."""
+
+    id: UUID
+    name: str
+    created_at: datetime
+
+
+class AppModel(PublicModel):
+    """What an organization integrates it into. A limit of null is the deployment's own."""
+
+    id: UUID
+    organization_id: UUID
+    name: str
+    environment: EnvironmentName
+    reads_per_minute: int | None
+    prices_per_minute: int | None
+    creates_per_minute: int | None
+    ceiling_factor: int | None
+    pending_swaps_max: int | None
+    limits_lifted: bool
+    swap_lifetime_seconds: int | None
+    created_at: datetime
+
+
+class KeyModel(PublicModel):
+    """An API key, by what its owner may recognise it by."""
+
+    id: UUID
+    app_id: UUID
+    kind: KeyKindName
+    label: str | None
+    last_four: str
+    created_at: datetime
+    expires_at: datetime | None
+    revoked_at: datetime | None
+    last_used_at: datetime | None
+
+
+class NewKeyModel(KeyModel):
+    """A key, for the only time that it is shown."""
+
+    key: str
+
+
+class MemberModel(PublicModel):
+    """A person, or a machine, that manages an organization."""
+
+    id: UUID
+    organization_id: UUID
+    name: str
+    role: RoleName
+    created_at: datetime
+
+
+class MeModel(PublicModel):
+    """Whose access token it is."""
+
+    id: UUID
+    name: str
+    role: RoleName
+    organization: OrganizationModel
+
+
+class InvitationModel(PublicModel):
+    """Somebody who may become a member."""
+
+    id: UUID
+    organization_id: UUID
+    name: str
+    role: RoleName
+    created_at: datetime
+    expires_at: datetime
+
+
+class NewInvitationModel(InvitationModel):
+    """An invitation, with what takes it: shown once."""
+
+    token: str
+
+
+class AccessTokenModel(PublicModel):
+    """A member's token, by what its owner may recognise it by."""
+
+    id: UUID
+    label: str
+    last_four: str
+    created_at: datetime
+    expires_at: datetime
+    last_used_at: datetime | None
+
+
+class NewAccessTokenModel(AccessTokenModel):
+    """A token, for the only time that it is shown."""
+
+    token: str
+
+
+class JoinedModel(NewAccessTokenModel):
+    """A new member, with a first token."""
+
+    member: MemberModel
+
+
+class AuditEntryModel(PublicModel):
+    """Something that was changed: by whom, when, in which request."""
+
+    id: int
+    at: datetime
+    actor: str  # the member's name then, or "operator"
+    member_id: UUID | None
+    request_id: str
+    action: str
+    subject_id: UUID
+    details: dict[str, Any]
+
+
+class WebhookModel(PublicModel):
+    """Where an app hears of its swaps."""
+
+    id: UUID
+    app_id: UUID
+    url: str
+    environment: EnvironmentName
+    wants_updates: bool
+    wants_notices: bool
+    created_at: datetime
+    enabled_from: datetime
+    disabled_at: datetime | None
+    disabled_reason: str | None
+    failing_since: datetime | None
+
+
+class NewWebhookModel(WebhookModel):
+    """An endpoint with its secret, which is shown once."""
+
+    secret: str
+
+
+class WebhookSecretModel(PublicModel):
+    """A new secret, shown once; the one before it signs beside it for a day."""
+
+    id: UUID
+    secret: str
+
+
+class WebhookSwitchedModel(PublicModel):
+    """Whether anything is sent to an endpoint."""
+
+    id: UUID
+    is_enabled: bool
+
+
+class WebhookTestedModel(PublicModel):
+    """A message that tries an endpoint."""
+
+    message_id: str
+
+
+class WebhookReplayedModel(PublicModel):
+    """How many messages are sent again."""
+
+    id: UUID
+    replayed: int
+
+
+class DeliveryAttemptModel(PublicModel):
+    """One try to deliver a message."""
+
+    attempt: int
+    at: datetime
+    milliseconds: int
+    http_status: int | None
+    error: str | None
+
+
+class WebhookMessageModel(PublicModel):
+    """A message to an endpoint, and how far it got."""
+
+    id: str
+    swap_id: UUID | None
+    endpoint_id: UUID
+    sequence: int
+    event_type: str
+    state: str
+    attempts: int
+    due_at: datetime | None
+    created_at: datetime
+    ended_at: datetime | None
+    log: list[DeliveryAttemptModel]

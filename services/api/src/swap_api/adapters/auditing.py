@@ -1,0 +1,105 @@
+"""Changes that are written down, and lists by parts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final, NamedTuple, TypedDict, Unpack
+from uuid import UUID
+
+import orjson
+
+from swap_api.domain.members import Actor
+from swap_api.domain.refusals import NothingThere
+from swap_api.management_ports import Part, Window
+from swap_runtime.database import Connection, Engine, reading
+from swap_runtime.sql import Statement, sql
+
+COUNTED_MAX: Final = 10_000
+
+
+def audited(change: str) -> Statement:
+    """Return a statement that makes a change and writes it into the log, or does neither.
+
+    :param change: what returns the `id` and the `partner_id` of what it changed.
+    """
+    return sql(f"""
+WITH changed AS ({change}), written AS (
+  INSERT INTO audit_entry
+    (partner_id, at, actor, member_id, request_id, action, subject_id, details)
+  SELECT changed.partner_id, CAST(:at AS timestamptz), CAST(:actor_name AS text),
+         CAST(:actor_id AS uuid), CAST(:request_id AS text), CAST(:action AS text), changed.id,
+         CAST(CAST(:details AS text) AS jsonb)
+  FROM changed)
+SELECT * FROM changed
+""")
+
+
+class Said(TypedDict):
+    """Who makes a change, and when."""
+
+    actor: Actor
+    at: datetime
+
+
+async def change(
+    connection: Connection,
+    statement: Statement,
+    values: Mapping[str, Any],
+    *,
+    action: str,
+    details: Mapping[str, Any],
+    **said: Unpack[Said],
+) -> dict[str, Any]:
+    """Run an audited statement and return what it changed, by column.
+
+    :raises NothingThere: when it changed nothing.
+    """
+    actor = said["actor"]
+    written = {
+        "at": said["at"],
+        "actor_name": actor.name,
+        "actor_id": actor.member_id,
+        "request_id": actor.request_id,
+        "action": action,
+        "details": orjson.dumps(dict(details)).decode(),
+    }
+    rows = await connection.execute(statement, {**values, **written})
+    row = rows.one_or_none()
+    if row is None:
+        raise NothingThere
+    return shown(row)
+
+
+def shown(row: Any) -> dict[str, Any]:
+    """Return a row by column, its organization by that name."""
+    content: dict[str, Any] = row._asdict()
+    if "partner_id" in content:
+        content["organization_id"] = content.pop("partner_id")
+    return content
+
+
+def scope_of(actor: Actor) -> UUID | None:
+    """Return the one organization that the actor sees; None when it is all of them."""
+    return actor.organization_id
+
+
+class Listing(NamedTuple):
+    """A list by parts, and how long it is."""
+
+    rows: Statement
+    total: Statement
+
+    @classmethod
+    def of(cls, columns: str, source: str, order: str) -> Listing:
+        return cls(
+            sql(f"SELECT {columns} FROM {source} ORDER BY {order} LIMIT :limit OFFSET :offset"),
+            sql(f"SELECT count(*) FROM (SELECT FROM {source} LIMIT {COUNTED_MAX}) AS counted"),
+        )
+
+    async def part(self, engine: Engine, values: Mapping[str, Any], window: Window) -> Part:
+        async with reading(engine) as connection:
+            bounds = {"limit": window.limit, "offset": window.offset}
+            rows = await connection.execute(self.rows, {**values, **bounds})
+            total = await connection.scalar(self.total, values)
+        return Part([shown(row) for row in rows], int(total))

@@ -1,0 +1,167 @@
+"""API keys on Postgres, for those who manage them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final, Unpack
+from uuid import UUID
+
+from swap_api.adapters.auditing import Listing, Said, audited, change, scope_of
+from swap_api.domain.keys import Environment, KeyKind
+from swap_api.domain.members import Actor
+from swap_api.domain.refusals import NothingThere
+from swap_api.management_ports import KnownKey, NewKey, Part, Row, Window
+from swap_runtime.database import Engine, reading, transaction
+from swap_runtime.sql import Statement, sql
+
+KEY: Final = """
+api_key.id, api_key.app_id, api_key.kind, api_key.label, api_key.last_four, api_key.created_at,
+api_key.expires_at, api_key.revoked_at, api_key.last_used_at
+"""
+OF_ITS_APP: Final = "app WHERE app.id = api_key.app_id AND api_key.id = :id"
+MINE: Final = "(CAST(:scope AS uuid) IS NULL OR app.partner_id = CAST(:scope AS uuid))"
+
+ADD_KEY: Final = audited(f"""
+INSERT INTO api_key (id, app_id, kind, hash, last_four, label, created_at, expires_at)
+SELECT :id, app.id, :kind, :hash, :last_four, CAST(:label AS text), :at,
+       CAST(:expires_at AS timestamptz)
+FROM app WHERE app.id = :app_id AND {MINE}
+RETURNING {KEY}, (SELECT partner_id FROM app WHERE app.id = api_key.app_id)
+""")
+FIND_KEY: Final = sql(f"""
+SELECT api_key.id, api_key.app_id, api_key.kind, api_key.label, app.environment,
+       api_key.revoked_at IS NULL
+         AND (api_key.expires_at IS NULL OR api_key.expires_at > :now) AS is_open
+FROM api_key JOIN app ON app.id = api_key.app_id WHERE api_key.id = :id AND {MINE}
+""")
+REVOKE_KEY: Final = audited(f"""
+UPDATE api_key SET revoked_at = coalesce(revoked_at, :at)
+FROM {OF_ITS_APP} AND {MINE} RETURNING {KEY}, app.partner_id
+""")
+# A key that ended or was revoked stays so.
+EXPIRE_KEY: Final = audited(f"""
+UPDATE api_key SET expires_at = :expires_at
+FROM {OF_ITS_APP} AND {MINE} AND api_key.revoked_at IS NULL
+  AND (api_key.expires_at IS NULL OR api_key.expires_at > :at)
+RETURNING {KEY}, app.partner_id
+""")
+# One that would have ended sooner still does.
+ROTATE_KEY: Final = audited(f"""
+UPDATE api_key SET expires_at = least(api_key.expires_at, CAST(:old_until AS timestamptz))
+FROM {OF_ITS_APP} AND {MINE} AND api_key.revoked_at IS NULL
+  AND (api_key.expires_at IS NULL OR api_key.expires_at > :at)
+RETURNING {KEY}, app.partner_id
+""")
+KEYS: Final = Listing.of(
+    KEY, "api_key WHERE app_id = :app_id", "api_key.created_at DESC, api_key.id"
+)
+ALL_KEYS: Final = Listing.of(KEY, "api_key", "api_key.created_at, api_key.id")
+
+
+class PostgresKeys:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def add(self, key: NewKey, actor: Actor, at: datetime) -> Row:
+        return await self._change(
+            ADD_KEY, "key.added", _values(key), _told(key), actor=actor, at=at
+        )
+
+    async def find(self, key_id: UUID, actor: Actor, now: datetime) -> KnownKey:
+        values = {"id": key_id, "scope": scope_of(actor), "now": now}
+        async with reading(self._engine) as connection:
+            row = (await connection.execute(FIND_KEY, values)).one_or_none()
+        if row is None:
+            raise NothingThere
+        return KnownKey(
+            id=row.id,
+            app_id=row.app_id,
+            kind=KeyKind(row.kind),
+            environment=Environment(row.environment),
+            label=row.label,
+            is_open=row.is_open,
+        )
+
+    async def revoke(self, key_id: UUID, actor: Actor, at: datetime) -> Row:
+        return await self._change(REVOKE_KEY, "key.revoked", {"id": key_id}, {}, actor=actor, at=at)
+
+    async def expire(self, key_id: UUID, expires_at: datetime, actor: Actor, at: datetime) -> Row:
+        values = {"id": key_id, "expires_at": expires_at}
+        details = {"expires_at": expires_at}
+        return await self._change(EXPIRE_KEY, "key.expiry_set", values, details, actor=actor, at=at)
+
+    async def rotate(
+        self, key_id: UUID, key: NewKey, *, old_until: datetime, actor: Actor, at: datetime
+    ) -> Row:
+        scope = {"scope": scope_of(actor)}
+        said: Said = {"actor": actor, "at": at}
+        old = {"id": key_id, "old_until": old_until, **scope}
+        replaced = {"old_until": old_until, "by": key.id}
+        async with transaction(self._engine) as connection:
+            await change(
+                connection, ROTATE_KEY, old, action="key.rotated", details=replaced, **said
+            )
+            return _without_owner(
+                await change(
+                    connection,
+                    ADD_KEY,
+                    {**_values(key), **scope},
+                    action="key.added",
+                    details={**_told(key), "instead_of": key_id},
+                    **said,
+                )
+            )
+
+    async def list_all(self, app_id: UUID | None, window: Window) -> Part:
+        if app_id is None:
+            return await ALL_KEYS.part(self._engine, {}, window)
+        return await KEYS.part(self._engine, {"app_id": app_id}, window)
+
+    async def _change(
+        self,
+        statement: Statement,
+        action: str,
+        values: Mapping[str, Any],
+        details: Mapping[str, Any],
+        **said: Unpack[Said],
+    ) -> Row:
+        scoped = {**values, "scope": scope_of(said["actor"])}
+        async with transaction(self._engine) as connection:
+            return _without_owner(
+                await change(
+                    connection,
+                    statement,
+                    scoped,
+                    action=action,
+                    details=details,
+                    **said,
+                )
+            )
+
+
+def _values(key: NewKey) -> dict[str, Any]:
+    return {
+        "id": key.id,
+        "app_id": key.app_id,
+        "kind": key.kind.value,
+        "hash": key.hash,
+        "last_four": key.last_four,
+        "label": key.label,
+        "expires_at": key.expires_at,
+    }
+
+
+def _told(key: NewKey) -> dict[str, Any]:
+    """Return what the log says of a key, which is not the key."""
+    return {
+        "app_id": key.app_id,
+        "kind": key.kind,
+        "label": key.label,
+        "last_four": key.last_four,
+        "expires_at": key.expires_at,
+    }
+
+
+def _without_owner(row: dict[str, Any]) -> Row:
+    return {name: value for name, value in row.items() if name != "organization_id"}

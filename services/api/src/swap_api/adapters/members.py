@@ -1,0 +1,285 @@
+"""Members on Postgres: who they are by their token, who is invited, who leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any, Final, Unpack
+from uuid import UUID
+
+from swap_api.adapters.auditing import Listing, Said, audited, change, scope_of
+from swap_api.domain.members import Actor, Role
+from swap_api.domain.refusals import ApiRefusal, NothingThere
+from swap_api.management_ports import KnownMember, NewSecret, Part, Row, Window
+from swap_contracts.public.errors import ErrorCode
+from swap_runtime.database import Connection, Engine, reading, transaction
+from swap_runtime.sql import Statement, sql
+
+USE_NOTED_AFTER: Final = timedelta(minutes=1)  # so that not every request is a write
+
+MEMBER: Final = "id, partner_id, name, role, created_at"
+INVITATION: Final = "id, partner_id, name, role, created_at, expires_at"
+TOKEN: Final = "id, label, last_four, created_at, expires_at, last_used_at"
+MINE: Final = "(CAST(:scope AS uuid) IS NULL OR partner_id = CAST(:scope AS uuid))"
+
+IDENTIFY: Final = sql("""
+SELECT member.id, member.partner_id, member.name, member.role, access_token.id AS token_id,
+       access_token.last_used_at
+FROM access_token JOIN member ON member.id = access_token.member_id
+WHERE access_token.hash = :hash AND access_token.revoked_at IS NULL
+  AND access_token.expires_at > :now AND member.removed_at IS NULL
+""")
+NOTE_USE: Final = sql("UPDATE access_token SET last_used_at = :now WHERE id = :id")
+FIND_MEMBER: Final = sql(f"""
+SELECT id, partner_id, name, role FROM member WHERE id = :id AND removed_at IS NULL AND {MINE}
+""")
+MEMBERS: Final = Listing.of(
+    MEMBER, "member WHERE partner_id = :partner_id AND removed_at IS NULL", "created_at, id"
+)
+# Whoever changes the members of an organization waits here for who does the same.
+LOCK_ORGANIZATION: Final = sql("SELECT id FROM partner WHERE id = :id FOR UPDATE")
+OTHER_OWNERS: Final = sql("""
+SELECT count(*) FROM member
+WHERE partner_id = :partner_id AND removed_at IS NULL AND role = 'owner' AND id <> :id
+""")
+CHANGE_ROLE: Final = audited(f"""
+UPDATE member SET role = :role WHERE id = :id AND removed_at IS NULL AND role = :before
+RETURNING {MEMBER}
+""")
+REMOVE_MEMBER: Final = audited(f"""
+UPDATE member SET removed_at = :at WHERE id = :id AND removed_at IS NULL AND role = :before
+RETURNING {MEMBER}
+""")
+REVOKE_INVITATIONS_BY: Final = sql("""
+UPDATE invitation SET revoked_at = :at
+WHERE invited_by = :id AND accepted_at IS NULL AND revoked_at IS NULL
+""")
+INVITE: Final = audited(f"""
+INSERT INTO invitation (id, partner_id, name, role, hash, invited_by, created_at, expires_at)
+SELECT :id, partner.id, :name, :role, :hash, CAST(:actor_id AS uuid), :at, :expires_at
+FROM partner WHERE partner.id = :partner_id RETURNING {INVITATION}
+""")
+INVITATIONS: Final = Listing.of(
+    INVITATION,
+    """invitation WHERE partner_id = :partner_id AND accepted_at IS NULL AND revoked_at IS NULL
+       AND expires_at > :now""",
+    "created_at, id",
+)
+FIND_INVITATION: Final = sql(f"""
+SELECT id FROM invitation
+WHERE id = :id AND accepted_at IS NULL AND revoked_at IS NULL AND {MINE}
+""")
+REVOKE_INVITATION: Final = audited(f"""
+UPDATE invitation SET revoked_at = :at
+WHERE id = :id AND accepted_at IS NULL AND revoked_at IS NULL AND {MINE} RETURNING {INVITATION}
+""")
+TAKE_INVITATION: Final = sql("""
+UPDATE invitation SET accepted_at = :now
+WHERE hash = :hash AND accepted_at IS NULL AND revoked_at IS NULL AND expires_at > :now
+RETURNING partner_id, name, role
+""")
+ADD_MEMBER: Final = audited(f"""
+INSERT INTO member (id, partner_id, name, role, created_at)
+VALUES (:id, :partner_id, :name, :role, :at) RETURNING {MEMBER}
+""")
+ADD_TOKEN: Final = audited(f"""
+INSERT INTO access_token (id, member_id, label, hash, last_four, created_at, expires_at)
+SELECT :id, member.id, :label, :hash, :last_four, :at, :expires_at
+FROM member WHERE member.id = :member_id AND member.removed_at IS NULL
+RETURNING {TOKEN}, (SELECT partner_id FROM member WHERE member.id = member_id)
+""")
+TOKENS: Final = Listing.of(
+    TOKEN,
+    "access_token WHERE member_id = :member_id AND revoked_at IS NULL AND expires_at > :now",
+    "created_at, id",
+)
+REVOKE_TOKEN: Final = audited("""
+UPDATE access_token SET revoked_at = :at FROM member
+WHERE access_token.id = :id AND access_token.member_id = :member_id
+  AND access_token.revoked_at IS NULL AND member.id = access_token.member_id
+RETURNING access_token.id, access_token.label, access_token.last_four, access_token.created_at,
+          access_token.expires_at, access_token.last_used_at, member.partner_id
+""")
+
+
+class PostgresMembers:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def identify(self, token_hash: bytes, at: datetime) -> Actor | None:
+        async with reading(self._engine) as connection:
+            found = await connection.execute(IDENTIFY, {"hash": token_hash, "now": at})
+        row = found.one_or_none()
+        if row is None:
+            return None
+        if row.last_used_at is None or row.last_used_at < at - USE_NOTED_AFTER:
+            async with transaction(self._engine) as connection:
+                await connection.execute(NOTE_USE, {"id": row.token_id, "now": at})
+        return Actor(
+            row.name, member_id=row.id, organization_id=row.partner_id, role=Role(row.role)
+        )
+
+    async def find(self, member_id: UUID, actor: Actor) -> KnownMember:
+        values = {"id": member_id, "scope": scope_of(actor)}
+        async with reading(self._engine) as connection:
+            row = (await connection.execute(FIND_MEMBER, values)).one_or_none()
+        if row is None:
+            raise NothingThere
+        return KnownMember(row.id, row.partner_id, row.name, Role(row.role))
+
+    async def list_members(self, organization_id: UUID, window: Window) -> Part:
+        return await MEMBERS.part(self._engine, {"partner_id": organization_id}, window)
+
+    async def change_role(
+        self, member: KnownMember, role: Role | None, actor: Actor, at: datetime
+    ) -> Row:
+        values = {"id": member.id, "before": member.role.value}
+        async with transaction(self._engine) as connection:
+            await connection.execute(LOCK_ORGANIZATION, {"id": member.organization_id})
+            if member.role is Role.OWNER and role is not Role.OWNER:
+                await _keep_an_owner(connection, member)
+            await connection.execute(REVOKE_INVITATIONS_BY, {"id": member.id, "at": at})
+            said: Said = {"actor": actor, "at": at}
+            if role is None:
+                return await change(
+                    connection,
+                    REMOVE_MEMBER,
+                    values,
+                    action="member.removed",
+                    details={"name": member.name},
+                    **said,
+                )
+            return await change(
+                connection,
+                CHANGE_ROLE,
+                {**values, "role": role.value},
+                action="member.role_changed",
+                details={"from": member.role, "to": role},
+                **said,
+            )
+
+    async def invite(
+        self,
+        secret: NewSecret,
+        organization_id: UUID,
+        *,
+        name: str,
+        role: Role,
+        actor: Actor,
+        at: datetime,
+    ) -> Row:
+        values = {
+            "id": secret.id,
+            "hash": secret.hash,
+            "expires_at": secret.expires_at,
+            "partner_id": organization_id,
+            "name": name,
+            "role": role.value,
+        }
+        details = {"name": name, "role": role}
+        return await self._change(INVITE, values, "invitation.sent", details, actor=actor, at=at)
+
+    async def list_invitations(self, organization_id: UUID, window: Window, at: datetime) -> Part:
+        values = {"partner_id": organization_id, "now": at}
+        return await INVITATIONS.part(self._engine, values, window)
+
+    async def find_invitation(self, invitation_id: UUID, actor: Actor) -> None:
+        values = {"id": invitation_id, "scope": scope_of(actor)}
+        async with reading(self._engine) as connection:
+            if not await connection.execute(FIND_INVITATION, values):
+                raise NothingThere
+
+    async def revoke_invitation(self, invitation_id: UUID, actor: Actor, at: datetime) -> Row:
+        values = {"id": invitation_id, "scope": scope_of(actor)}
+        return await self._change(
+            REVOKE_INVITATION, values, "invitation.revoked", {}, actor=actor, at=at
+        )
+
+    async def accept(
+        self,
+        invitation_hash: bytes,
+        member_id: UUID,
+        token: NewSecret,
+        *,
+        label: str,
+        request_id: str,
+        at: datetime,
+    ) -> Row | None:
+        async with transaction(self._engine) as connection:
+            taken = await connection.execute(TAKE_INVITATION, {"hash": invitation_hash, "now": at})
+            row = taken.one_or_none()
+            if row is None:
+                return None
+            member = {
+                "id": member_id,
+                "partner_id": row.partner_id,
+                "name": row.name,
+                "role": row.role,
+            }
+            actor = Actor(row.name, request_id, member_id, row.partner_id, Role(row.role))
+            said: Said = {"actor": actor, "at": at}
+            details = {"name": row.name, "role": row.role}
+            made = await change(
+                connection, ADD_MEMBER, member, action="member.joined", details=details, **said
+            )
+            added = await change(
+                connection,
+                ADD_TOKEN,
+                _token_values(token, label, member_id),
+                action="token.added",
+                details={"label": label},
+                **said,
+            )
+        return {"member": made, **_without_owner(added)}
+
+    async def add_token(self, secret: NewSecret, *, label: str, actor: Actor, at: datetime) -> Row:
+        values = _token_values(secret, label, actor.member_id)
+        details = {"label": label}
+        return _without_owner(
+            await self._change(ADD_TOKEN, values, "token.added", details, actor=actor, at=at)
+        )
+
+    async def list_tokens(self, member_id: UUID, window: Window, at: datetime) -> Part:
+        return await TOKENS.part(self._engine, {"member_id": member_id, "now": at}, window)
+
+    async def revoke_token(self, token_id: UUID, actor: Actor, at: datetime) -> Row:
+        values = {"id": token_id, "member_id": actor.member_id}
+        return _without_owner(
+            await self._change(REVOKE_TOKEN, values, "token.revoked", {}, actor=actor, at=at)
+        )
+
+    async def _change(
+        self,
+        statement: Statement,
+        values: Mapping[str, Any],
+        action: str,
+        details: Mapping[str, Any],
+        **said: Unpack[Said],
+    ) -> Row:
+        async with transaction(self._engine) as connection:
+            return await change(
+                connection, statement, values, action=action, details=details, **said
+            )
+
+
+async def _keep_an_owner(connection: Connection, member: KnownMember) -> None:
+    values = {"partner_id": member.organization_id, "id": member.id}
+    if not await connection.scalar(OTHER_OWNERS, values):
+        raise ApiRefusal(
+            ErrorCode.LAST_OWNER, f"{member.name} is the last owner; make somebody else one first"
+        )
+
+
+def _token_values(secret: NewSecret, label: str, member_id: UUID | None) -> dict[str, Any]:
+    return {
+        "id": secret.id,
+        "hash": secret.hash,
+        "last_four": secret.last_four,
+        "expires_at": secret.expires_at,
+        "label": label,
+        "member_id": member_id,
+    }
+
+
+def _without_owner(row: Row) -> Row:
+    return {name: value for name, value in row.items() if name != "organization_id"}

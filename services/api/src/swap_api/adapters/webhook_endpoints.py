@@ -1,0 +1,106 @@
+"""Webhook endpoints over the notifier's internal port, as an operator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from http import HTTPStatus
+from typing import Any, Final
+from uuid import UUID
+
+import aiohttp
+import orjson
+from pydantic import SecretStr
+
+from swap_api.domain.refusals import Invalid, NothingThere
+from swap_api.management_ports import Row
+from swap_runtime.database import forbid_open_transaction
+from swap_runtime.errors import Unavailable
+
+ANSWER_SECONDS: Final = 5.0
+
+
+class NotifierEndpoints:
+    def __init__(self, url: str | None, token: SecretStr) -> None:
+        """
+        :param url: where the notifier's internal port is; None where nobody may manage webhooks.
+        """
+        self._url = url and f"{url.rstrip('/')}/admin"
+        self._token = token
+        self._session: aiohttp.ClientSession | None = None
+
+    async def list_all(self, app_id: UUID) -> Sequence[Row]:
+        told = await self._ask("GET", "/endpoints", query={"app_id": str(app_id)})
+        endpoints: Sequence[Row] = told["endpoints"]
+        return endpoints
+
+    async def find(self, endpoint_id: UUID) -> Row:
+        found: Row = await self._ask("GET", f"/endpoints/{endpoint_id}")
+        return found
+
+    async def add(self, app_id: UUID, asked: Row) -> Row:
+        added: Row = await self._ask("POST", "/endpoints", body={**asked, "app_id": app_id})
+        return added
+
+    async def order(self, endpoint_id: UUID, what: str, asked: Row) -> Row:
+        done: Row = await self._ask("POST", f"/endpoints/{endpoint_id}/{what}", body=asked)
+        return done
+
+    async def messages(self, endpoint_id: UUID, asked: Row) -> Sequence[Row]:
+        query = {name: _text(value) for name, value in asked.items()}
+        told = await self._ask("GET", f"/endpoints/{endpoint_id}/messages", query=query)
+        messages: Sequence[Row] = told["messages"]
+        return messages
+
+    async def close(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+
+    async def _ask(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str] | None = None,
+        body: Row | None = None,
+    ) -> Any:
+        """
+        :raises ApiRefusal: when the notifier says no.
+        :raises Unavailable: when it is away, too slow, or makes an error.
+        """
+        if self._url is None:
+            raise Unavailable("notifier: nobody said where it is")
+        forbid_open_transaction("notifier")
+        data = None if body is None else orjson.dumps(dict(body))
+        try:
+            async with self._connected().request(
+                method, self._url + path, params=query, data=data
+            ) as response:
+                status, content = response.status, orjson.loads(await response.read())
+        except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
+            raise Unavailable("notifier") from error
+        if status < HTTPStatus.BAD_REQUEST:
+            return content
+        if status == HTTPStatus.NOT_FOUND:
+            raise NothingThere
+        if status == HTTPStatus.BAD_REQUEST:
+            raise Invalid(str(content["error"]))
+        raise Unavailable(f"notifier: {status}")
+
+    def _connected(self) -> aiohttp.ClientSession:
+        """Made in the running loop, when it is first needed."""
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                timeout=aiohttp.ClientTimeout(total=ANSWER_SECONDS),
+                headers={
+                    "content-type": "application/json",
+                    "authorization": f"Bearer {self._token.get_secret_value()}",
+                },
+            )
+        return self._session
+
+
+def _text(value: object) -> str:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return str(value).lower()

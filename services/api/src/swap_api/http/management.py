@@ -1,0 +1,175 @@
+"""Organizations, apps and API keys over HTTP, for those who manage them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import orjson
+
+from swap_api.domain.members import Actor
+from swap_api.http.endpoints import Context
+from swap_api.http.exchange import Answer, Request
+from swap_api.http.management_parameters import (
+    AppBody,
+    ExpiryBody,
+    KeyBody,
+    LimitsBody,
+    OrganizationBody,
+    RotationBody,
+    SettingsBody,
+)
+from swap_api.http.paging import paged
+from swap_api.http.parameters import Model, PageParameters, id_of, parse_body, parse_query
+from swap_api.management_ports import Part, Window
+from swap_api.usecases.keep_keys import IssuedKey, KeepKeys
+from swap_api.usecases.keep_partners import KeepPartners
+
+# A secret is shown once: nothing on the way keeps it.
+NOT_KEPT: Final = {"cache-control": "no-store"}
+
+
+class ManagementEndpoints:
+    def __init__(self, keep_partners: KeepPartners, keep_keys: KeepKeys) -> None:
+        self._partners = keep_partners
+        self._keys = keep_keys
+
+    async def organizations(self, request: Request, context: Context) -> Answer:
+        actor = actor_of(context)
+        return listed(
+            request, await self._partners.list_organizations(window_of(request), actor=actor)
+        )
+
+    async def organization(self, request: Request, context: Context) -> Answer:
+        organization_id = id_of(request, "organizationId")
+        actor = actor_of(context)
+        return told(await self._partners.find_organization(organization_id, actor=actor))
+
+    async def add_organization(self, request: Request, context: Context) -> Answer:
+        body = await read(OrganizationBody, request)
+        return told(await self._partners.add_organization(body.name, actor=actor_of(context)))
+
+    async def rename_organization(self, request: Request, context: Context) -> Answer:
+        organization_id = id_of(request, "organizationId")
+        body = await read(OrganizationBody, request)
+        actor = actor_of(context)
+        return told(
+            await self._partners.rename_organization(organization_id, body.name, actor=actor)
+        )
+
+    async def changes(self, request: Request, context: Context) -> Answer:
+        organization_id = id_of(request, "organizationId")
+        part = await self._partners.list_changes(
+            organization_id, window_of(request), actor=actor_of(context)
+        )
+        return listed(request, part)
+
+    async def apps(self, request: Request, context: Context) -> Answer:
+        organization_id = id_of(request, "organizationId")
+        part = await self._partners.list_apps(
+            organization_id, window_of(request), actor=actor_of(context)
+        )
+        return listed(request, part)
+
+    async def app(self, request: Request, context: Context) -> Answer:
+        return told(await self._partners.find_app(id_of(request, "appId"), actor=actor_of(context)))
+
+    async def add_app(self, request: Request, context: Context) -> Answer:
+        organization_id = id_of(request, "organizationId")
+        body = await read(AppBody, request)
+        row = await self._partners.add_app(
+            organization_id,
+            name=body.name,
+            environment=body.environment,
+            allowances=LimitsBody().allowances(swap_lifetime=body.swap_lifetime),
+            actor=actor_of(context),
+        )
+        return told(row)
+
+    async def change_app(self, request: Request, context: Context) -> Answer:
+        app_id = id_of(request, "appId")
+        body = await read(SettingsBody, request)
+        row = await self._partners.change_settings(
+            app_id, name=body.name, swap_lifetime=body.swap_lifetime, actor=actor_of(context)
+        )
+        return told(row)
+
+    async def set_limits(self, request: Request, context: Context) -> Answer:
+        app_id = id_of(request, "appId")
+        body = await read(LimitsBody, request)
+        return told(
+            await self._partners.set_limits(app_id, body.allowances(), actor=actor_of(context))
+        )
+
+    async def keys(self, request: Request, context: Context) -> Answer:
+        app_id = id_of(request, "appId")
+        part = await self._keys.list_all(app_id, window_of(request), actor=actor_of(context))
+        return listed(request, part)
+
+    async def add_key(self, request: Request, context: Context) -> Answer:
+        app_id = id_of(request, "appId")
+        body = await read(KeyBody, request)
+        issued = await self._keys.issue(
+            app_id,
+            body.kind,
+            label=body.label,
+            expires_at=body.expires_at,
+            actor=actor_of(context),
+        )
+        return _issued(issued)
+
+    async def rotate_key(self, request: Request, context: Context) -> Answer:
+        key_id = id_of(request, "keyId")
+        body = await read(RotationBody, request)
+        return _issued(
+            await self._keys.rotate(key_id, overlap=body.overlap, actor=actor_of(context))
+        )
+
+    async def expire_key(self, request: Request, context: Context) -> Answer:
+        key_id = id_of(request, "keyId")
+        body = await read(ExpiryBody, request)
+        return told(await self._keys.expire(key_id, body.expires_at, actor=actor_of(context)))
+
+    async def revoke_key(self, request: Request, context: Context) -> Answer:
+        return told(await self._keys.revoke(id_of(request, "keyId"), actor=actor_of(context)))
+
+
+def actor_of(context: Context) -> Actor:
+    """Return who asks; only addresses that ask for one have handlers that call this."""
+    assert context.actor is not None
+    return context.actor
+
+
+async def read(model: type[Model], request: Request) -> Model:
+    """
+    :raises ApiRefusal: when the body is not what was asked for.
+    """
+    return parse_body(model, await request.json_body())[0]
+
+
+def told(content: Mapping[str, Any] | list[Any], *, is_secret: bool = False) -> Answer:
+    return Answer.of(orjson.dumps(content), NOT_KEPT if is_secret else {})
+
+
+def listed(request: Request, part: Part) -> Answer:
+    asked = parse_query(PageParameters, request.query)
+    has_more = asked.page * asked.page_size < part.total
+    return paged(
+        request,
+        orjson.dumps(list(part.rows)),
+        page=asked.page,
+        total=part.total,
+        has_more=has_more,
+    )
+
+
+def window_of(request: Request) -> Window:
+    """
+    :raises Invalid: when it is no part of a list.
+    """
+    asked = parse_query(PageParameters, request.query)
+    return Window(asked.page_size, (asked.page - 1) * asked.page_size)
+
+
+def _issued(issued: IssuedKey) -> Answer:
+    return told({**issued.row, "key": issued.key}, is_secret=True)

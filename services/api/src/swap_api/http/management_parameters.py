@@ -1,0 +1,141 @@
+"""What requests that manage something may say."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Annotated
+
+from pydantic import AfterValidator, Field, StringConstraints
+
+from swap_api.domain.keys import Allowances, Environment, KeyKind
+from swap_api.domain.members import Role
+from swap_api.http.parameters import Moment, Parameters, printable
+
+NAME_MAX = 200
+URL_MAX = 2048
+SECONDS_MAX = 10_000_000
+OVERLAP_MAX = 30 * 24 * 3600
+
+Name = Annotated[
+    str,
+    StringConstraints(strip_whitespace=True, min_length=1, max_length=NAME_MAX),
+    AfterValidator(printable),
+]
+Rate = Annotated[int, Field(gt=0, le=SECONDS_MAX)]
+
+
+class OrganizationBody(Parameters):
+    name: Name = Field(description="What the organization is called", examples=["Shop"])
+
+
+class LimitsBody(Parameters):
+    """What an app may; what is absent is as the deployment's settings say."""
+
+    reads_per_minute: Rate | None = None
+    prices_per_minute: Rate | None = None
+    creates_per_minute: Rate | None = None
+    ceiling_factor: Rate | None = Field(
+        default=None, description="What the whole app may, and a secret key, in clients"
+    )
+    pending_swaps_max: Rate | None = Field(
+        default=None, description="How many swaps may wait for their deposit"
+    )
+    limits_lifted: bool = Field(default=False, description="No limits at all")
+
+    def allowances(self, *, swap_lifetime: timedelta | None = None) -> Allowances:
+        return Allowances(
+            reads=self.reads_per_minute,
+            prices=self.prices_per_minute,
+            creates=self.creates_per_minute,
+            ceiling_factor=self.ceiling_factor,
+            pending_swaps=self.pending_swaps_max,
+            is_lifted=self.limits_lifted,
+            swap_lifetime=swap_lifetime,
+        )
+
+
+class SettingsBody(Parameters):
+    name: Name = Field(description="What the app is called", examples=["checkout"])
+    swap_lifetime_seconds: Rate | None = Field(
+        default=None,
+        description="How long its swaps wait for a deposit; test apps only. Absent: as promised",
+    )
+
+    @property
+    def swap_lifetime(self) -> timedelta | None:
+        seconds = self.swap_lifetime_seconds
+        return None if seconds is None else timedelta(seconds=seconds)
+
+
+class AppBody(SettingsBody):
+    environment: Environment = Field(description="Which networks its keys see")
+
+
+class KeyBody(Parameters):
+    kind: KeyKind = Field(
+        default=KeyKind.SECRET, description="`publishable` may stand in a browser"
+    )
+    label: Name | None = Field(default=None, description="What it is for")
+    expires_at: Moment | None = Field(default=None, description="Absent: when it is revoked")
+
+
+class RotationBody(Parameters):
+    overlap_seconds: int | None = Field(
+        default=None,
+        ge=0,
+        le=OVERLAP_MAX,
+        description="How long the old key goes on; absent: a day",
+    )
+
+    @property
+    def overlap(self) -> timedelta | None:
+        seconds = self.overlap_seconds
+        return None if seconds is None else timedelta(seconds=seconds)
+
+
+class ExpiryBody(Parameters):
+    expires_at: Moment = Field(description="When the key ends")
+
+
+class InvitationBody(Parameters):
+    name: Name = Field(description="Who is invited", examples=["ada@shop.example"])
+    role: Role = Field(description="What they may", examples=["developer"])
+
+
+class AcceptBody(Parameters):
+    token: Annotated[str, StringConstraints(min_length=1, max_length=256)] = Field(
+        description="What came with the invitation"
+    )
+    label: Name = Field(default="first", description="What the access token is for")
+
+
+class RoleBody(Parameters):
+    role: Role = Field(description="What the member may from now on")
+
+
+class TokenBody(Parameters):
+    label: Name = Field(description="What the access token is for", examples=["laptop"])
+    expires_at: Moment | None = Field(
+        default=None, description="At most 366 days from now; absent: in 90 days"
+    )
+
+
+class WebhookBody(Parameters):
+    url: Annotated[str, StringConstraints(min_length=1, max_length=URL_MAX)] = Field(
+        description="https; a test app's may be http",
+        examples=["https://shop.example/webhooks"],
+    )
+    wants_updates: bool = Field(default=False, description="Progress within a status too")
+    wants_notices: bool = Field(
+        default=False, description="When another endpoint of the app is disabled"
+    )
+
+
+class ReplayBody(Parameters):
+    since: Moment = Field(description="What happened since then is sent again")
+    undelivered_only: bool = Field(default=False, description="Only what never got through")
+
+
+class MessagesParameters(Parameters):
+    since: Moment | None = Field(default=None, description="Only what ended since then, or waits")
+    undelivered_only: bool = Field(default=False, description="Only what never got through")

@@ -1,0 +1,85 @@
+"""The management API on the internal port, where the operator's token opens all of it.
+
+The same addresses below `/admin`, the same bodies and answers: what an operator does is written
+down like what anybody else does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, MutableMapping, Sequence
+from typing import Any, Final
+
+from aiohttp import web
+
+from swap_api import observe
+from swap_api.domain.keys import Caller, Scope
+from swap_api.domain.members import OPERATOR
+from swap_api.http.endpoints import Context, Endpoint
+from swap_api.http.errors import Errors
+from swap_api.http.exchange import Answer, Request
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+OPENED: Final = (Scope.MEMBER, Scope.OPERATOR)
+SERVER_ERROR: Final = 500
+
+
+class OperatorDoor:
+    def __init__(
+        self,
+        endpoints: Sequence[Endpoint],
+        *,
+        errors: Errors,
+        anybody: Caller,
+        new_request_id: Callable[[], str],
+    ) -> None:
+        self._endpoints = endpoints
+        self._errors = errors
+        self._anybody = anybody
+        self._new_request_id = new_request_id
+
+    def routes(self) -> Iterator[tuple[str, str, Handler]]:
+        """Yield method, path below /admin, and handler of each."""
+        for endpoint in self._endpoints:
+            if endpoint.scope in OPENED:
+                yield endpoint.method, endpoint.path, self._handler(endpoint)
+
+    def _handler(self, endpoint: Endpoint) -> Handler:
+        async def handle(asked: web.Request) -> web.StreamResponse:
+            request_id = self._new_request_id()
+            context = Context(self._anybody, "", request_id, OPERATOR.asking(request_id))
+            try:
+                answer = await endpoint.handler(await _request(asked), context)
+            except Exception as error:
+                answer = self._errors.answer(error, request_id)
+                if answer.status >= SERVER_ERROR:
+                    observe.failed(endpoint.path, request_id, error)
+            return _response(answer, request_id)
+
+        return handle
+
+
+async def _request(asked: web.Request) -> Request:
+    body = await asked.read()
+
+    async def receive() -> MutableMapping[str, Any]:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    scope = {
+        "method": asked.method,
+        "path": asked.path,
+        "query_string": asked.query_string.encode(),
+        "headers": [(name.lower(), value) for name, value in asked.raw_headers],
+        "client": None,
+    }
+    request = Request(scope, receive)
+    request.path_values = dict(asked.match_info)
+    return request
+
+
+def _response(answer: Answer, request_id: str) -> web.Response:
+    return web.Response(
+        body=answer.body,
+        status=answer.status,
+        headers={**answer.headers, "x-request-id": request_id},
+        content_type=answer.content_type,
+    )

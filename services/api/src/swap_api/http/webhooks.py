@@ -1,0 +1,57 @@
+"""Webhook endpoints over HTTP. The notifier keeps them; whose they are is known here."""
+
+from __future__ import annotations
+
+from swap_api.http.endpoints import Context
+from swap_api.http.exchange import Answer, Request
+from swap_api.http.management import actor_of, read, told
+from swap_api.http.management_parameters import MessagesParameters, ReplayBody, WebhookBody
+from swap_api.http.parameters import Parameters, id_of, parse_query
+from swap_api.management_ports import Row
+from swap_api.usecases.keep_webhooks import KeepWebhooks
+
+
+class WebhookEndpoints:
+    def __init__(self, keep_webhooks: KeepWebhooks) -> None:
+        self._keep = keep_webhooks
+
+    async def webhooks(self, request: Request, context: Context) -> Answer:
+        app_id = id_of(request, "appId")
+        return told(await self._keep.list_all(app_id, actor=actor_of(context)))
+
+    async def add(self, request: Request, context: Context) -> Answer:
+        app_id = id_of(request, "appId")
+        body = await read(WebhookBody, request)
+        added = await self._keep.add(app_id, body.model_dump(), actor=actor_of(context))
+        return told(added, is_secret=True)
+
+    async def rotate(self, request: Request, context: Context) -> Answer:
+        return told(await self._order("rotate", request, context), is_secret=True)
+
+    async def enable(self, request: Request, context: Context) -> Answer:
+        return told(await self._order("enable", request, context))
+
+    async def disable(self, request: Request, context: Context) -> Answer:
+        return told(await self._order("disable", request, context))
+
+    async def test(self, request: Request, context: Context) -> Answer:
+        return told(await self._order("test", request, context))
+
+    async def replay(self, request: Request, context: Context) -> Answer:
+        body = await read(ReplayBody, request)
+        return told(await self._order("replay", request, context, body))
+
+    async def messages(self, request: Request, context: Context) -> Answer:
+        webhook_id = id_of(request, "webhookId")
+        asked = parse_query(MessagesParameters, request.query)
+        messages = await self._keep.messages(
+            webhook_id, asked.model_dump(exclude_none=True), actor=actor_of(context)
+        )
+        return told(messages)
+
+    async def _order(
+        self, what: str, request: Request, context: Context, body: Parameters | None = None
+    ) -> Row:
+        webhook_id = id_of(request, "webhookId")
+        asked = {} if body is None else body.model_dump()
+        return await self._keep.order(webhook_id, what, asked, actor=actor_of(context))

@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from swap_api.domain.members import TOKEN_PREFIX, Actor
+from swap_api.domain.refusals import ApiRefusal
+from swap_api.management_ports import Members
+from swap_api.ports import Clock
+from swap_contracts.public.errors import ErrorCode
+
+LENGTH_MAX: Final = 256
+
+
+class IdentifyMember:
+    """Tell who manages an organization by their access token."""
+
+    def __init__(
+        self, members: Members, *, hash_token: Callable[[str], bytes], clock: Clock
+    ) -> None:
+        self._members = members
+        self._hash_token = hash_token
+        self._clock = clock
+
+    async def __call__(self, token: str | None) -> Actor:
+        """
+        :raises ApiRefusal: when there is no token, or it is nobody's.
+        :raises Unavailable: when tokens cannot be looked up.
+        """
+        if not token:
+            raise ApiRefusal(
+                ErrorCode.ACCESS_TOKEN_REQUIRED,
+                "Send your access token in the header Authorization, as Bearer",
+            )
+        actor = None
+        if token.startswith(TOKEN_PREFIX) and len(token) <= LENGTH_MAX:
+            actor = await self._members.identify(self._hash_token(token), self._clock())
+        if actor is None:
+            raise ApiRefusal(
+                ErrorCode.ACCESS_TOKEN_FORBIDDEN,
+                "The access token is unknown, revoked or expired, or its member is gone",
+            )
+        return actor

@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+from typing import Final
+from uuid import UUID
+
+from swap_api.domain.keys import Environment
+from swap_api.domain.members import Actor
+from swap_api.management_ports import Audit, Partners, Row, WebhookEndpoints
+from swap_api.ports import Clock
+
+QUIET: Final = frozenset({"test", "replay"})  # what changes nothing
+
+
+class KeepWebhooks:
+    """Manage the webhook endpoints of an app, which the notifier keeps."""
+
+    def __init__(
+        self, endpoints: WebhookEndpoints, partners: Partners, audit: Audit, *, clock: Clock
+    ) -> None:
+        self._endpoints = endpoints
+        self._partners = partners
+        self._audit = audit
+        self._clock = clock
+
+    async def list_all(self, app_id: UUID, *, actor: Actor) -> list[Row]:
+        """
+        :raises NothingThere: when there is no such app.
+        """
+        await self._partners.find_app(app_id, actor)
+        return list(await self._endpoints.list_all(app_id))
+
+    async def add(self, app_id: UUID, asked: Row, *, actor: Actor) -> Row:
+        """Add an endpoint; its secret is in the answer, this once.
+
+        :raises ApiRefusal: when there is no such app, the role is too low, or nothing is sent to
+            such an address.
+        """
+        organization_id = await self._permitted(app_id, actor)
+        added = await self._endpoints.add(app_id, asked)
+        await self._audit.note(
+            organization_id,
+            "webhook.added",
+            UUID(added["id"]),
+            {"app_id": app_id, **asked},
+            actor=actor,
+            at=self._clock(),
+        )
+        return added
+
+    async def order(self, endpoint_id: UUID, what: str, asked: Row, *, actor: Actor) -> Row:
+        """Have something done with an endpoint.
+
+        :raises ApiRefusal: when there is no such endpoint, or the role is too low.
+        """
+        app_id = await self._app_of(endpoint_id)
+        organization_id = await self._permitted(app_id, actor)
+        done = await self._endpoints.order(endpoint_id, what, asked)
+        if what not in QUIET:
+            await self._audit.note(
+                organization_id,
+                f"webhook.{what}",
+                endpoint_id,
+                {"app_id": app_id},
+                actor=actor,
+                at=self._clock(),
+            )
+        return done
+
+    async def messages(self, endpoint_id: UUID, asked: Row, *, actor: Actor) -> list[Row]:
+        """
+        :raises NothingThere: when there is no such endpoint.
+        """
+        await self._partners.find_app(await self._app_of(endpoint_id), actor)
+        return list(await self._endpoints.messages(endpoint_id, asked))
+
+    async def _permitted(self, app_id: UUID, actor: Actor) -> UUID:
+        app = await self._partners.find_app(app_id, actor)
+        actor.require_to_work_on(Environment(app["environment"]))
+        organization_id: UUID = app["organization_id"]
+        return organization_id
+
+    async def _app_of(self, endpoint_id: UUID) -> UUID:
+        return UUID((await self._endpoints.find(endpoint_id))["app_id"])

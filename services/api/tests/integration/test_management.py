@@ -1,0 +1,372 @@
+"""Organizations manage their apps, keys and members; nobody sees another's."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+import httpx
+import psycopg
+import pytest
+from api_harness import Harness
+from people import BASE, Person, a_colleague, an_owner
+from pydantic import TypeAdapter
+
+from swap_api.domain.members import Role
+from swap_contracts.public.management import (
+    AppModel,
+    AuditEntryModel,
+    JoinedModel,
+    KeyModel,
+    MemberModel,
+    MeModel,
+    NewAccessTokenModel,
+    NewInvitationModel,
+    NewKeyModel,
+    OrganizationModel,
+)
+
+pytestmark = pytest.mark.connected
+
+
+def code(answer: httpx.Response) -> tuple[int, str]:
+    return answer.status_code, answer.json()["error"]["code"]
+
+
+def valid(model: Any, content: Any) -> Any:
+    return TypeAdapter(model).validate_python(content)
+
+
+@pytest.fixture
+async def owner(api: Harness) -> Person:
+    return await an_owner(api)
+
+
+class TestMembers:
+    async def test_join_by_an_invitation_that_is_taken_once(
+        self, api: Harness, owner: Person
+    ) -> None:
+        path = f"/organizations/{owner.organization_id}/invitations"
+        invited = await owner.done(path, {"name": "ada@shop.example", "role": "developer"})
+        valid(NewInvitationModel, invited)
+
+        both = await asyncio.gather(
+            *(
+                api.client.post(f"{BASE}/invitations/accept", json={"token": invited["token"]})
+                for _ in range(2)
+            )
+        )
+
+        joined, refused = sorted(both, key=lambda answer: answer.status_code)
+        valid(JoinedModel, joined.json()["data"])
+        assert code(refused) == (400, "INVITATION_INVALID")
+        assert joined.headers["cache-control"] == "no-store"
+        members = (await owner.get(f"/organizations/{owner.organization_id}/members")).json()
+        assert [m["role"] for m in valid(list[Any], members["data"])] == ["owner", "developer"]
+
+    async def test_are_told_the_same_of_every_invitation_that_lets_nobody_in(
+        self, api: Harness, owner: Person
+    ) -> None:
+        path = f"/organizations/{owner.organization_id}/invitations"
+        invited = await owner.done(path, {"name": "ada", "role": "viewer"})
+        await owner.done(f"/invitations/{invited['id']}/revoke")
+
+        answers = [
+            await api.client.post(f"{BASE}/invitations/accept", json={"token": token})
+            for token in (invited["token"], "svc_invite_" + "0" * 64)
+        ]
+
+        said = [answer.json()["error"]["message"] for answer in answers]
+        assert [code(a) for a in answers] == [(400, "INVITATION_INVALID")] * 2
+        assert said[0] == said[1]
+
+    async def test_that_leave_take_their_tokens_and_invitations_with_them(
+        self, api: Harness, owner: Person
+    ) -> None:
+        admin = await a_colleague(owner, Role.ADMIN)
+        path = f"/organizations/{owner.organization_id}/invitations"
+        invited = await admin.done(path, {"name": "eve", "role": "admin"})
+
+        await owner.done(f"/members/{admin.id}/remove")
+
+        assert code(await admin.get("/me")) == (403, "ACCESS_TOKEN_FORBIDDEN")
+        answer = await api.client.post(
+            f"{BASE}/invitations/accept", json={"token": invited["token"]}
+        )
+        assert code(answer) == (400, "INVITATION_INVALID")
+
+    async def test_always_include_an_owner(self, owner: Person) -> None:
+        demoted = await owner.post(f"/members/{owner.id}/role", {"role": "admin"})
+        gone = await owner.post(f"/members/{owner.id}/remove")
+
+        assert [code(demoted), code(gone)] == [(409, "LAST_OWNER")] * 2
+
+    async def test_that_own_it_cannot_both_leave_at_once(self, owner: Person) -> None:
+        other = await a_colleague(owner, Role.OWNER)
+
+        answers = await asyncio.gather(
+            *(person.post(f"/members/{person.id}/remove") for person in (owner, other))
+        )
+
+        assert sorted(answer.status_code for answer in answers) == [200, 409]
+
+    async def test_know_who_they_are(self, owner: Person) -> None:
+        me = valid(MeModel, (await owner.get("/me")).json()["data"])
+
+        assert (str(me.id), me.role, me.organization.name) == (owner.id, "owner", "Shop")
+
+    async def test_have_tokens_of_their_own_that_end(self, api: Harness, owner: Person) -> None:
+        made = await owner.done("/me/tokens", {"label": "laptop"})
+        valid(NewAccessTokenModel, made)
+        laptop = Person(owner.id, owner.organization_id, made["token"], api)
+        assert (await laptop.get("/me")).status_code == 200
+
+        await owner.done(f"/me/tokens/{made['id']}/revoke")
+
+        assert code(await laptop.get("/me")) == (403, "ACCESS_TOKEN_FORBIDDEN")
+        far = datetime.now(UTC) + timedelta(days=400)
+        late = await owner.post("/me/tokens", {"label": "x", "expires_at": far.isoformat()})
+        assert "expires_at" in late.json()["error"]["metadata"]["field_errors"]
+        listed = (await owner.get("/me/tokens")).json()["data"]
+        assert [token["label"] for token in listed] == ["first"]
+        assert listed[0]["last_used_at"] is not None
+
+    async def test_without_a_token_are_nobody(self, api: Harness) -> None:
+        app = await api.an_app()
+        missing = await api.client.get(f"{BASE}/me")
+        wrong = await api.client.get(f"{BASE}/me", headers={"Authorization": "Bearer x"})
+        by_key = await api.client.get(f"{BASE}/me", headers={"Authorization": f"Bearer {app.key}"})
+
+        assert code(missing) == (401, "ACCESS_TOKEN_REQUIRED")
+        assert [code(wrong), code(by_key)] == [(403, "ACCESS_TOKEN_FORBIDDEN")] * 2
+
+
+class TestRoles:
+    @pytest.mark.parametrize("role", list(Role))
+    async def test_decide_who_works_on_what(self, owner: Person, role: Role) -> None:
+        person = await a_colleague(owner, role)
+        test_app, live_app = await owner.an_app("test"), await owner.an_app("live")
+        own = f"/organizations/{owner.organization_id}"
+
+        allowed = {
+            what: (await person.post(path, body)).status_code == 200
+            for what, path, body in (
+                ("test key", f"/apps/{test_app}/keys", {}),
+                ("live key", f"/apps/{live_app}/keys", {}),
+                ("test app", f"{own}/apps", {"name": "a", "environment": "test"}),
+                ("live app", f"{own}/apps", {"name": "a", "environment": "live"}),
+                ("rename", own, {"name": "Other"}),
+                ("invite viewer", f"{own}/invitations", {"name": "v", "role": "viewer"}),
+                ("invite owner", f"{own}/invitations", {"name": "o", "role": "owner"}),
+            )
+        }
+        audit = await person.get(f"{own}/changes")
+
+        works, admins, owns = role != Role.VIEWER, role.rank >= Role.ADMIN.rank, role == Role.OWNER
+        assert allowed == {
+            "test key": works,
+            "live key": admins,
+            "test app": works,
+            "live app": admins,
+            "rename": admins,
+            "invite viewer": admins,
+            "invite owner": owns,
+        }
+        assert (audit.status_code == 200) == admins
+        assert (await person.get(f"/apps/{live_app}/keys")).status_code == 200
+
+    async def test_are_never_raised_above_the_own_one(self, owner: Person) -> None:
+        admin = await a_colleague(owner, Role.ADMIN)
+
+        raised = await admin.post(f"/members/{admin.id}/role", {"role": "owner"})
+        lowered = await admin.post(f"/members/{owner.id}/role", {"role": "viewer"})
+        removed = await admin.post(f"/members/{owner.id}/remove")
+
+        assert [code(a) for a in (raised, lowered, removed)] == [(403, "ROLE_TOO_LOW")] * 3
+
+    async def test_change_at_once(self, owner: Person) -> None:
+        colleague = await a_colleague(owner, Role.ADMIN)
+        valid(MemberModel, await owner.done(f"/members/{colleague.id}/role", {"role": "viewer"}))
+
+        app = await owner.an_app()
+
+        assert code(await colleague.post(f"/apps/{app}/keys")) == (403, "ROLE_TOO_LOW")
+
+
+class TestKeys:
+    async def test_are_shown_once_with_their_label(self, owner: Person) -> None:
+        app = await owner.an_app()
+        made = await owner.done(f"/apps/{app}/keys", {"label": "shop 1", "kind": "publishable"})
+        valid(NewKeyModel, made)
+
+        answer = await owner.get(f"/apps/{app}/keys")
+
+        (key,) = answer.json()["data"]
+        valid(KeyModel, key)
+        assert made["key"].startswith("svc_test_pub_")
+        assert (key["label"], key["last_four"]) == ("shop 1", made["key"][-4:])
+        assert made["key"] not in answer.text
+
+    async def test_are_replaced_without_a_moment_in_which_none_opens(
+        self, api: Harness, owner: Person
+    ) -> None:
+        app = await owner.an_app()
+        old = await owner.done(f"/apps/{app}/keys", {"label": "a"})
+        new = await owner.done(f"/keys/{old['id']}/rotate", {"overlap_seconds": 3600})
+
+        both = [await opens(api, key["key"]) for key in (old, new)]
+        again = await owner.done(f"/keys/{new['id']}/rotate", {"overlap_seconds": 0})
+
+        assert both == [True, True]
+        assert new["label"] == "a"
+        newest, middle, first = (await owner.get(f"/apps/{app}/keys")).json()["data"]
+        assert newest["id"] == again["id"]
+        assert newest["expires_at"] is None
+        assert moment(middle["expires_at"]) <= datetime.now(UTC)
+        assert moment(first["expires_at"]) > datetime.now(UTC) + timedelta(minutes=50)
+
+    async def test_that_end_stay_ended(self, api: Harness, owner: Person) -> None:
+        app = await owner.an_app()
+        key = await owner.done(f"/apps/{app}/keys")
+        soon = datetime.now(UTC) + timedelta(hours=1)
+        ending = await owner.done(f"/keys/{key['id']}/expire", {"expires_at": soon.isoformat()})
+        assert moment(ending["expires_at"]) == soon
+        assert await opens(api, key["key"])
+
+        await owner.done(f"/keys/{key['id']}/revoke")
+
+        later = {"expires_at": (soon + timedelta(days=1)).isoformat()}
+        assert code(await owner.post(f"/keys/{key['id']}/expire", later)) == (409, "KEY_CLOSED")
+        assert code(await owner.post(f"/keys/{key['id']}/rotate")) == (409, "KEY_CLOSED")
+
+    async def test_end_in_the_future_only(self, owner: Person) -> None:
+        app = await owner.an_app()
+
+        past = await owner.post(f"/apps/{app}/keys", {"expires_at": "2020-01-01T00:00:00Z"})
+
+        assert code(past) == (400, "VALIDATION_ERROR")
+        assert past.json()["error"]["metadata"]["field_errors"] == {
+            "expires_at": "must lie in the future"
+        }
+
+
+class TestApps:
+    async def test_of_tests_may_have_swaps_that_live_for_another_time(self, owner: Person) -> None:
+        test_app, live_app = await owner.an_app("test"), await owner.an_app("live")
+        settings = {"name": "hasty", "swap_lifetime_seconds": 5}
+
+        changed = await owner.done(f"/apps/{test_app}", settings)
+        refused = await owner.post(f"/apps/{live_app}", settings)
+
+        valid(AppModel, changed)
+        assert (changed["name"], changed["swap_lifetime_seconds"]) == ("hasty", 5)
+        assert "swap_lifetime_seconds" in refused.json()["error"]["metadata"]["field_errors"]
+
+    async def test_get_their_limits_from_the_operator_alone(
+        self, api: Harness, owner: Person
+    ) -> None:
+        app = await owner.an_app()
+
+        answer = await owner.post(f"/apps/{app}/limits", {"limits_lifted": True})
+
+        assert code(answer) == (404, "NOT_FOUND")
+        assert "POST" in {
+            method for method, path, _ in api.parts.door.routes() if path.endswith("/limits")
+        }
+
+    async def test_are_listed_by_pages(self, owner: Person) -> None:
+        for _ in range(3):
+            await owner.an_app()
+        path = f"/organizations/{owner.organization_id}/apps"
+
+        first = await owner.get(path, params={"page_size": 2})
+        second = await owner.get(path, params={"page_size": 2, "page": 2})
+
+        valid(list[AppModel], first.json()["data"])
+        assert (len(first.json()["data"]), len(second.json()["data"])) == (2, 1)
+        assert first.headers["x-total-count"] == "3"
+        assert 'rel="next"' in first.headers["link"]
+        assert 'rel="next"' not in second.headers["link"]
+
+
+class TestChanges:
+    async def test_are_written_down_with_who_made_them(self, api: Harness, owner: Person) -> None:
+        app = await owner.an_app()
+        key = await owner.done(f"/apps/{app}/keys", {"label": "shop"})
+
+        answer = await owner.get(f"/organizations/{owner.organization_id}/changes")
+
+        entries = valid(list[AuditEntryModel], answer.json()["data"])
+        assert [entry.action for entry in entries] == [
+            "key.added",
+            "app.added",
+            "token.added",
+            "member.joined",
+            "invitation.sent",
+            "organization.added",
+        ]
+        assert (entries[0].subject_id, entries[0].member_id) == (UUID(key["id"]), UUID(owner.id))
+        assert entries[0].details["label"] == "shop"
+        assert entries[0].request_id
+        assert entries[-1].actor == "operator"
+        assert key["key"][-60:] not in answer.text
+
+    async def test_that_were_refused_are_not(self, owner: Person) -> None:
+        viewer = await a_colleague(owner, Role.VIEWER)
+        app = await owner.an_app()
+        before = await self.count(owner)
+
+        await viewer.post(f"/apps/{app}/keys")
+        await owner.post(f"/apps/{uuid4()}/keys")
+
+        assert await self.count(owner) == before
+
+    async def test_cannot_be_taken_back(self, api: Harness, owner: Person) -> None:
+        for statement in (
+            "UPDATE audit_entry SET actor = 'x'",
+            "DELETE FROM audit_entry",
+        ):
+            with pytest.raises(psycopg.Error, match="only added to"):
+                await api.rows(statement)
+
+    async def count(self, owner: Person) -> str:
+        answer = await owner.get(f"/organizations/{owner.organization_id}/changes")
+        return str(answer.headers["x-total-count"])
+
+
+class TestSecrets:
+    async def test_are_nowhere_in_the_database(self, api: Harness, owner: Person) -> None:
+        app = await owner.an_app()
+        key = await owner.done(f"/apps/{app}/keys")
+        path = f"/organizations/{owner.organization_id}/invitations"
+        invited = await owner.done(path, {"name": "ada", "role": "viewer"})
+
+        tables = ("api_key", "access_token", "invitation", "audit_entry")
+        kept = repr([tuple(r) for t in tables for r in await api.rows(f"SELECT * FROM {t}")])
+
+        for secret in (key["key"], owner.token, invited["token"]):
+            assert secret.rpartition("_")[2] not in kept
+
+
+class TestOperators:
+    async def test_see_every_organization_and_members_only_their_own(
+        self, api: Harness, owner: Person
+    ) -> None:
+        await an_owner(api, "Another")
+
+        own = await owner.get("/organizations")
+
+        assert [valid(OrganizationModel, o).name for o in own.json()["data"]] == ["Shop"]
+        rows = await api.rows("SELECT name FROM partner ORDER BY name")
+        assert [row.name for row in rows] == ["Another", "Shop"]
+
+
+def moment(text: str) -> datetime:
+    return datetime.fromisoformat(text)
+
+
+async def opens(api: Harness, key: str) -> bool:
+    answer = await api.client.get("/api/v2/health", headers={"X-SVC-APIKEY": key})
+    return bool(answer.status_code == 200)

@@ -1,0 +1,73 @@
+"""Organizations with people in them, as tests of the management API meet them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+from api_harness import Harness
+
+from swap_api.domain.members import OPERATOR, Role
+
+BASE = "/management/v1"
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """A member with an access token."""
+
+    id: str
+    organization_id: str
+    token: str
+    api: Harness
+
+    async def get(self, path: str, **options: Any) -> httpx.Response:
+        return await self.ask("GET", path, **options)
+
+    async def post(self, path: str, body: dict[str, Any] | None = None) -> httpx.Response:
+        return await self.ask("POST", path, json=body or {})
+
+    async def ask(self, method: str, path: str, **options: Any) -> httpx.Response:
+        headers = {"Authorization": f"Bearer {self.token}"}
+        return await self.api.client.request(method, BASE + path, headers=headers, **options)
+
+    async def done(self, path: str, body: dict[str, Any] | None = None) -> Any:
+        """Post and return what it made."""
+        answer = await self.post(path, body)
+        assert answer.status_code == 200, answer.text
+        return answer.json()["data"]
+
+    async def an_app(self, environment: str = "test") -> str:
+        path = f"/organizations/{self.organization_id}/apps"
+        return str((await self.done(path, {"name": "web", "environment": environment}))["id"])
+
+
+async def an_owner(api: Harness, name: str = "Shop") -> Person:
+    organization = await api.parts.management.keep_partners.add_organization(name)
+    return await join(api, str(organization["id"]), Role.OWNER)
+
+
+async def a_colleague(person: Person, role: Role) -> Person:
+    path = f"/organizations/{person.organization_id}/invitations"
+    invited = await person.done(path, {"name": role.value, "role": role.value})
+    return await accept(person.api, invited["token"])
+
+
+async def join(api: Harness, organization_id: str, role: Role) -> Person:
+    """Have the operator invite somebody."""
+    issued = await api.parts.management.keep_members.invite(
+        organization_id,  # type: ignore[arg-type]
+        name=role.value,
+        role=role,
+        actor=OPERATOR,
+    )
+    return await accept(api, issued.token)
+
+
+async def accept(api: Harness, token: str) -> Person:
+    answer = await api.client.post(f"{BASE}/invitations/accept", json={"token": token})
+    assert answer.status_code == 200, answer.text
+    joined = answer.json()["data"]
+    member = joined["member"]
+    return Person(member["id"], member["organization_id"], joined["token"], api)
