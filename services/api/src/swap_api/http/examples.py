@@ -197,6 +197,6 @@ class _Examples:
             return schema["const"]
         if schema.get("type") == "array":
             return [self.of(schema["items"])]
-        if (form := schema.get("format")) in BY_FORMAT:
+        if (form := schema.get("format", "")) in BY_FORMAT:
             return BY_FORMAT[form]
         return BY_TYPE.get(schema.get("type", "null"))
