@@ -74,7 +74,7 @@ RUN /opt/venv/bin/python -m compileall -q .
 FROM ${PYTHON_IMAGE} AS services
 RUN groupadd --system --gid 10001 swap \
     && useradd --system --uid 10001 --gid swap --no-create-home swap \
-    && install -d -o swap -g swap -m 700 /stack /postgres-password
+    && install -d -o swap -g swap -m 700 /stack /postgres-password /sandbox
 COPY --from=build /opt/venv /opt/venv
 COPY --from=build /app /app
 ENV PATH=/opt/venv/bin:$PATH \

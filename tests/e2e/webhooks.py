@@ -54,11 +54,16 @@ class Delivery:
 
 def read_deliveries(received: Path, swap_id: str) -> list[Delivery]:
     """Return what was delivered about a swap, each message once, in the order of its events."""
+    mine = {one.message_id: one for one in read_attempts(received, swap_id)}
+    return sorted(mine.values(), key=lambda one: one.sequence)
+
+
+def read_attempts(received: Path, swap_id: str) -> list[Delivery]:
+    """Return every attempt to deliver something about a swap, as they came."""
     lines = received.read_text().splitlines() if received.exists() else []
     rows = [json.loads(line) for line in lines]
     told = [Delivery(row["headers"], base64.b64decode(row["body"])) for row in rows]
-    mine = {one.message_id: one for one in told if one.swap_id == swap_id}
-    return sorted(mine.values(), key=lambda one: one.sequence)
+    return [one for one in told if one.swap_id == swap_id]
 
 
 async def deliveries_upto(

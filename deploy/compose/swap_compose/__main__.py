@@ -1,6 +1,7 @@
 """The jobs of docker-compose.yml.
 
-python -m swap_compose secrets|host-files|migrations|topics|chains|partners|receiver|stack-file
+python -m swap_compose
+    secrets|host-files|migrations|topics|chains|partners|receiver|sandbox|stack-file
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from swap_compose.ground import make_topics, migrate_all, prepare_chains
 from swap_compose.host import keep_stack_file, prepare_host_files
 from swap_compose.places import HostPorts
 from swap_compose.secrets import make_secrets
-from swap_compose.webhooks import make_partners, receive
+from swap_compose.webhooks import make_partners, play, receive
 from swap_stack.daemon import StackError
 
 JOBS: dict[str, Callable[[], None]] = {
@@ -28,6 +29,7 @@ JOBS: dict[str, Callable[[], None]] = {
     "chains": lambda: asyncio.run(prepare_chains(HostPorts.from_environment())),
     "partners": make_partners,
     "receiver": receive,
+    "sandbox": play,
     "stack-file": lambda: asyncio.run(keep_stack_file(HostPorts.from_environment())),
 }
 

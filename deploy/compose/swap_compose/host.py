@@ -11,7 +11,16 @@ from typing import Any
 import aiohttp
 from eth_utils.address import to_checksum_address
 
-from swap_compose.places import CHECKOUT, GATEWAY_URL, HOST, STACK, HostPorts, InsidePorts
+from swap_compose.places import (
+    CHECKOUT,
+    GATEWAY_URL,
+    HOST,
+    PLAYED,
+    RECEIVED,
+    STACK,
+    HostPorts,
+    InsidePorts,
+)
 from swap_compose.secrets import DATABASE
 from swap_domain.catalogue import Catalogue
 from swap_runtime.catalogue import load_catalogue
@@ -41,12 +50,13 @@ def prepare_host_files() -> None:
         raise StackError("var/stack.json describes a stack of `make up`: `make down` first.")
     STACK_FILE.unlink(missing_ok=True)
     WEBHOOKS.mkdir(exist_ok=True)
-    received = WEBHOOKS / "demo.jsonl"
-    received.touch()
     _give(HOST)
     _give(WEBHOOKS)
-    os.chown(received, OWN_USER, CHECKOUT.stat().st_gid)
-    received.chmod(READABLE_BY_GROUP)
+    for name in (RECEIVED.name, PLAYED.name):
+        received = WEBHOOKS / name
+        received.touch()
+        os.chown(received, OWN_USER, CHECKOUT.stat().st_gid)
+        received.chmod(READABLE_BY_GROUP)
 
 
 async def keep_stack_file(ports: HostPorts) -> None:

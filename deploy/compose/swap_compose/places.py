@@ -17,10 +17,14 @@ POSTGRES_PASSWORD = Path("/postgres-password/password")
 HOST = Path("/host")  # the checkout's var/
 CHECKOUT = Path("/checkout")  # a file of the checkout: its owner owns what is left on the host
 RECEIVED = Path("/received/demo.jsonl")
+PLAYED = Path("/received/sandbox.jsonl")
+SANDBOX = Path("/sandbox")  # the volume that the sandbox alone has
 INTERNAL_PORT = 8081
 RECEIVER_PORT = 8090
-# The notifier and the receiver share one network: see docker-compose.yml.
+SANDBOX_PORT = 8091
+# The notifier and both receivers share one network: see docker-compose.yml.
 RECEIVER_URL = f"http://127.0.0.1:{RECEIVER_PORT}/hooks"
+SANDBOX_URL = f"http://127.0.0.1:{SANDBOX_PORT}/hooks"
 GATEWAY_URL = "http://api:8080"
 NODE_URLS = {
     "ETHEREUM_DEVNET": "http://anvil-ethereum:8545",

@@ -1,4 +1,4 @@
-"""Two partners, and the receiver that the first one's webhooks go to."""
+"""The partners, and who receives their webhooks."""
 
 from __future__ import annotations
 
@@ -7,35 +7,67 @@ import sys
 import time
 from typing import Any
 
+import orjson
+
 from swap_compose.places import (
+    GATEWAY_URL,
+    NODE_URLS,
+    PLAYED,
     RECEIVED,
     RECEIVER_PORT,
     RECEIVER_URL,
+    SANDBOX,
+    SANDBOX_PORT,
+    SANDBOX_URL,
     STACK,
     InsidePorts,
 )
-from swap_stack.files import read_json, write_json
+from swap_stack import partners
+from swap_stack.files import read_json
 from swap_stack.keys import load_or_make
-from swap_stack.partners import Operator, register_partners
+from swap_stack.partners import DEMO, Hook, Operator
+from swap_stack.sandbox.settings import SANDBOX as SANDBOX_NAME
 
 POLL_SECONDS = 0.2
-RECEIVED_ON_HOST = "var/webhooks/demo.jsonl"
+# Where both find what they were sent, for whoever is on the host.
+ON_HOST = "var/webhooks"
 
 
 def make_partners() -> None:
-    """Make the partners once; they are kept over restarts."""
-    if read_json(STACK.partners_file) is None:
-        token = load_or_make(STACK.secrets_file).operator_token
-        operator = Operator(InsidePorts.all(), token)
-        partners = register_partners(operator, webhook_url=RECEIVER_URL, received=RECEIVED_ON_HOST)
-        write_json(STACK.partners_file, partners)
+    """Make the partners that are missing; they are kept over restarts."""
+    token = load_or_make(STACK.secrets_file).operator_token
+    hooks = {
+        DEMO: Hook(RECEIVER_URL, f"{ON_HOST}/{RECEIVED.name}"),
+        SANDBOX_NAME: Hook(SANDBOX_URL, f"{ON_HOST}/{PLAYED.name}"),
+    }
+    partners.make_partners(STACK.partners_file, Operator(InsidePorts.all(), token), hooks)
 
 
 def receive() -> None:
     """Become the sample receiver, once there is a secret to verify with."""
-    partners: list[dict[str, Any]] | None
-    while (partners := read_json(STACK.partners_file)) is None:
+    rows: list[dict[str, Any]] | None
+    while (rows := read_json(STACK.partners_file)) is None:
         time.sleep(POLL_SECONDS)
-    told = {"WEBHOOK_SECRET": partners[0]["webhook"]["secret"], "RECEIVED": str(RECEIVED)}
-    command = [sys.executable, "-m", "swap_stack.receiver", "--port", str(RECEIVER_PORT)]
+    told = {"WEBHOOK_SECRET": rows[0]["webhook"]["secret"], "RECEIVED": str(RECEIVED)}
+    _become("swap_stack.receiver", "--port", str(RECEIVER_PORT), told=told)
+
+
+def play() -> None:
+    """Become the sandbox."""
+    _become(
+        "swap_stack.sandbox",
+        told={
+            "SANDBOX_GATEWAY": GATEWAY_URL,
+            "SANDBOX_NODES": orjson.dumps(NODE_URLS).decode(),
+            "SANDBOX_PARTNERS": str(STACK.partners_file),
+            "SANDBOX_KEYS": str(SANDBOX / "keys"),
+            "SANDBOX_JOURNAL": str(SANDBOX / "paid"),
+            "SANDBOX_PORT": str(SANDBOX_PORT),
+            "RECEIVED": str(PLAYED),
+        },
+    )
+
+
+def _become(module: str, *arguments: str, told: dict[str, str]) -> None:
+    command = [sys.executable, "-m", module, *arguments]
     os.execve(command[0], command, {**os.environ, **told})

@@ -20,6 +20,8 @@ LISTED = "2026-01-01T00:00:00Z"
 GWEI = 10**9
 # Dollars for one whole coin or token; what moves between networks needs no more than that here.
 PRICES = {"ETH": "3000.00", "POL": "0.45", "USDC": "1", "DAI": "1"}
+# Of this token a deposit of so many dollars takes some blocks more, so that it can be watched.
+SLOW, SLOW_USD, SLOW_BLOCKS = "DAI", 10_000, 6
 # Up to so many dollars of not-yet-final inflow one block is enough; above, the chain's finality.
 ONE_BLOCK_USD = 500_000
 
@@ -130,20 +132,30 @@ def _token(rank: int, symbol: str, contract: str | None, decimals: int) -> dict[
         "destination_rank": rank,
         "listing_date": LISTED,
         "tiers": [
-            {"below_base_units": str(_worth(symbol, decimals)), "confirmations": 1},
+            *_tiers(symbol, decimals),
             {"below_base_units": None, "confirmations": None},
         ],
     }
+
+
+def _tiers(symbol: str, decimals: int) -> tuple[dict[str, Any], ...]:
+    tiers = (
+        ((SLOW_USD, 1), (ONE_BLOCK_USD, SLOW_BLOCKS)) if symbol == SLOW else ((ONE_BLOCK_USD, 1),)
+    )
+    return tuple(
+        {"below_base_units": str(_worth(symbol, decimals, usd)), "confirmations": blocks}
+        for usd, blocks in tiers
+    )
 
 
 def _gasless(token: DevelopmentToken) -> dict[str, str]:
     return {"standard": token.standard, "name": token.name, "version": token.version}
 
 
-def _worth(symbol: str, decimals: int) -> int:
-    """Return how many base units are worth what one block is enough for."""
+def _worth(symbol: str, decimals: int, usd: int) -> int:
+    """Return how many base units are worth so many dollars."""
     dollars, _, cents = PRICES[symbol].partition(".")
-    return ONE_BLOCK_USD * 100 * int(10**decimals) // int(dollars + cents.ljust(2, "0"))
+    return usd * 100 * int(10**decimals) // int(dollars + cents.ljust(2, "0"))
 
 
 def write_catalogue(path: Path, catalogue: Mapping[str, Any]) -> None:

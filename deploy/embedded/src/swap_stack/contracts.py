@@ -120,7 +120,7 @@ async def _deploy(
 
 async def _make_token(contracts: Contracts, token: DevelopmentToken, keys: DevelopmentKeys) -> str:
     """Return the address of a new token; all of it is the funder's."""
-    supply = token.base_units(token.inventory + token.per_user * len(keys.users))
+    supply = token.base_units(token.inventory + token.per_user * len(keys.have_tokens))
     if token is USDC:
         minter = await Wallet.open(contracts.node, keys.funder.private_key)
         return await deploy_fiat_token(
@@ -150,7 +150,7 @@ async def _fund(
         await funder.pay(deployment.treasury, NATIVE_INVENTORY[chain.native]),
     ]
     for token in TOKENS:
-        amounts = {user.address: token.base_units(token.per_user) for user in keys.users}
+        amounts = {user.address: token.base_units(token.per_user) for user in keys.have_tokens}
         amounts[deployment.treasury] = token.base_units(token.inventory)
         for to, amount in amounts.items():
             data = call_data("transfer(address,uint256)", to, amount)

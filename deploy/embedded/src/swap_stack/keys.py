@@ -16,6 +16,7 @@ from swap_stack.files import read_json, write_json
 MNEMONIC = "test test test test test test test test test test test junk"
 LOGIN_ROLES = ("api", "quoter", "chain_watcher", "settler", "notifier", "auditor")
 USERS = 5
+SANDBOXES = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +66,29 @@ class DevelopmentKeys:
     owner: DevelopmentKey  # deploys and owns the contracts
     funder: DevelopmentKey  # its transfers to a Treasury are funding, never a deposit
     users: tuple[DevelopmentKey, ...]
+    sandboxes: tuple[DevelopmentKey, ...]  # the users that the sandbox plays
     signer: DevelopmentKey
+
+    @property
+    def have_tokens(self) -> tuple[DevelopmentKey, ...]:
+        return (*self.users, *self.sandboxes)
 
 
 def development_keys(signer_key: str) -> DevelopmentKeys:
     Account.enable_unaudited_hdwallet_features()
     owner, funder, *users = (_from_mnemonic(number) for number in range(2 + USERS))
-    return DevelopmentKeys(owner, funder, tuple(users), key_of(signer_key))
+    return DevelopmentKeys(owner, funder, tuple(users), sandbox_keys(), key_of(signer_key))
+
+
+def sandbox_keys() -> tuple[DevelopmentKey, ...]:
+    """Return who pays, and who pays what a chain is to take back."""
+    Account.enable_unaudited_hdwallet_features()
+    return tuple(_from_mnemonic(2 + USERS + number) for number in range(SANDBOXES))
+
+
+def funder_key() -> DevelopmentKey:
+    Account.enable_unaudited_hdwallet_features()
+    return _from_mnemonic(1)
 
 
 def _from_mnemonic(number: int) -> DevelopmentKey:

@@ -1,19 +1,26 @@
-"""Two partners, made through the operators' command line, and the first one's webhook."""
+"""The stack's partners, made through the operators' command line, and where their webhooks go."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
 
 import orjson
 from typer.testing import CliRunner
 
 from swap_stack.daemon import StackError
 from swap_stack.files import read_json, write_json
-from swap_stack.parts.receiver import Receiver
-from swap_stack.places import Places
+from swap_stack.sandbox.settings import SANDBOX
 from swap_stack.services import ServicePorts
 from swapctl.app import app
+
+DEMO: Final = "demo"
+PARTNERS: Final = (DEMO, "other", SANDBOX)
+# Long enough for a signature, which the service takes with half a minute left and not later.
+SANDBOX_SECONDS: Final = 45
+LIFETIMES: Final = {SANDBOX: ("--swap-lifetime", str(SANDBOX_SECONDS))}
 
 # `swapctl` has its own short name for one of them.
 URL_VARIABLES = {
@@ -45,35 +52,40 @@ class Operator:
         return answer
 
 
-async def make_partners(
-    places: Places, operator: Operator, receiver: Receiver
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """Where a partner's webhooks go, and the file that they end up in."""
+
+    url: str
+    received: str
+
+
+def make_partners(
+    path: Path, operator: Operator, hooks: Mapping[str, Hook]
 ) -> list[dict[str, Any]]:
-    """Return the partners as var/stack.json names them; made once, kept over restarts."""
-    partners: list[dict[str, Any]] | None = read_json(places.partners_file)
-    if partners is None:
-        received = places.shown(receiver.received)
-        partners = register_partners(operator, webhook_url=receiver.url, received=received)
-        write_json(places.partners_file, partners)
-    await receiver.start_with(partners[0]["webhook"]["secret"])
-    await receiver.ready()
-    return partners
+    """Return the partners as var/stack.json names them; made once, kept over restarts.
+
+    :param hooks: by partner.
+    """
+    kept: list[dict[str, Any]] = read_json(path) or []
+    known = {row["name"] for row in kept}
+    made = [_make(operator, name, hooks.get(name)) for name in PARTNERS if name not in known]
+    if made:
+        write_json(path, [*kept, *made])
+    return [*kept, *made]
 
 
-def register_partners(
-    operator: Operator, *, webhook_url: str, received: str
-) -> list[dict[str, Any]]:
-    """Make both partners; the first one is sent webhooks, which end up in `received`."""
-    demo, other = _make(operator, "demo"), _make(operator, "other")
-    added = operator.run("webhook", "add", "--app", demo["app_id"], "--url", webhook_url)
-    demo["webhook"] = {"url": webhook_url, "secret": added["secret"], "received": received}
-    return [demo, other]
-
-
-def _make(operator: Operator, name: str) -> dict[str, Any]:
+def _make(operator: Operator, name: str, hook: Hook | None) -> dict[str, Any]:
     partner = operator.run("partner", "create", name)
     # Nobody should meet a rate limit by trying things out; tests of limits make their own app.
     made = operator.run(
-        *("app", "create", "--partner", partner["id"], "--name", name, "--limits-lifted")
+        *("app", "create", "--partner", partner["id"], "--name", name, "--limits-lifted"),
+        *LIFETIMES.get(name, ()),
     )
     key = operator.run("key", "create", "--app", made["id"])
-    return {"name": name, "app_id": made["id"], "api_key": key["key"], "webhook": None}
+    told = {"name": name, "app_id": made["id"], "api_key": key["key"], "webhook": None}
+    if hook is not None:
+        added = operator.run("webhook", "add", "--app", made["id"], "--url", hook.url)
+        secret = added["secret"]
+        told["webhook"] = {"url": hook.url, "secret": secret, "received": hook.received}
+    return told

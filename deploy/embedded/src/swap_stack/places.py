@@ -62,6 +62,11 @@ class Places:
         return self.var / "partners.json"
 
     @property
+    def sandbox(self) -> Path:
+        """Keep what the sandbox was asked and did."""
+        return self.var / "sandbox"
+
+    @property
     def supervisor_file(self) -> Path:
         """Tell the supervisor what to run."""
         return self.var / "supervisor.json"

@@ -12,8 +12,10 @@ from __future__ import annotations
 import base64
 import os
 import sys
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import orjson
 from aiohttp import web
@@ -28,8 +30,20 @@ def is_genuine(webhook: Webhook, body: bytes, headers: dict[str, str]) -> bool:
     return True
 
 
-def make_app(secret: str, received: Path) -> web.Application:
-    """Return the application; every delivery is appended to `received`."""
+def refuses_nothing(_message_id: str, _content: Mapping[str, Any]) -> bool:
+    return False
+
+
+def make_app(
+    secret: str,
+    received: Path,
+    *,
+    refuses: Callable[[str, Mapping[str, Any]], bool] = refuses_nothing,
+) -> web.Application:
+    """Return the application; every delivery is appended to `received`.
+
+    :param refuses: whether a genuine delivery, by its id and content, is answered with 500.
+    """
     webhook = Webhook(secret)
 
     async def receive(request: web.Request) -> web.Response:
@@ -45,7 +59,10 @@ def make_app(secret: str, received: Path) -> web.Application:
                 "verified": verified,
             },
         )
-        return web.Response(status=204 if verified else 400)
+        if not verified:
+            return web.Response(status=400)
+        failed = refuses(headers["webhook-id"], orjson.loads(body))
+        return web.Response(status=500 if failed else 204)
 
     app = web.Application()
     app.router.add_post("/hooks", receive)

@@ -39,4 +39,7 @@ def make_settings(
         "SWAP_SETTLER__SIGNER_KEYS": orjson.dumps({signer.address: signer.private_key}).decode(),
         "SWAP_NOTIFIER__SECRET_KEYS": orjson.dumps([secrets.webhook_key]).decode(),
         "SWAP_NOTIFIER__ALLOW_LOOPBACK": "true",
+        # Only what costs time: a payment that cannot be made is given up after two tries.
+        "SWAP_SETTLER__PAYOUT_ATTEMPTS_MAX": "2",
+        "SWAP_SETTLER__PAYOUT_RETRY_PAUSE": "PT1S",
     }

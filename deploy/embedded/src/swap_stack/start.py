@@ -39,13 +39,15 @@ from swap_stack.launch import Supervisor, wait_until_ready
 from swap_stack.liquidity import wait_until_quoted
 from swap_stack.node import Node
 from swap_stack.options import Options
-from swap_stack.partners import Operator, make_partners
+from swap_stack.partners import DEMO, Hook, Operator, make_partners
 from swap_stack.parts.anvil import Anvil
 from swap_stack.parts.receiver import Receiver
+from swap_stack.parts.sandbox import SandboxPart
 from swap_stack.places import Places
 from swap_stack.ports import Ports
 from swap_stack.processes import Registry
 from swap_stack.report import Report
+from swap_stack.sandbox.settings import SANDBOX, TEST
 from swap_stack.services import ServicePorts, ServiceProcess, make_plan
 from swap_stack.settings import make_settings
 from swap_stack.stack_file import describe, write_stack_file
@@ -67,6 +69,7 @@ class Start:
         self._keys = development_keys(self._secrets.signer_key)
         self._parts = Infrastructure.of(places, self._ports, self._registry, self._secrets, options)
         self._service_ports = ServicePorts.take(self._ports)
+        self._sandbox = SandboxPart(places, self._ports, self._registry)
 
     async def run(self) -> Mapping[str, Any]:
         """
@@ -85,6 +88,7 @@ class Start:
         settings = self._settings(catalogue)
         services = await self._launch(settings)
         partners = await self._partners()
+        await self._play(load_catalogue(catalogue, to_checksum_address).environment, partners)
         description = describe(
             parts=self._parts,
             ports=self._service_ports,
@@ -181,8 +185,25 @@ class Start:
             return []
         operator = Operator(self._service_ports, self._secrets.operator_token)
         receiver = Receiver(self._places, self._ports, self._registry)
+        hooks = {
+            DEMO: Hook(receiver.url, self._places.shown(receiver.received)),
+            SANDBOX: Hook(self._sandbox.webhook_url, self._places.shown(self._sandbox.received)),
+        }
         with self._report.timed("partners", "keys and the sample webhook receiver"):
-            return await make_partners(self._places, operator, receiver)
+            partners = make_partners(self._places.partners_file, operator, hooks)
+            await receiver.start_with(partners[0]["webhook"]["secret"])
+            await receiver.ready()
+        return partners
+
+    async def _play(self, environment: str, partners: list[dict[str, Any]]) -> None:
+        """Start the sandbox, unless real money could be there."""
+        if not partners or environment != TEST:
+            self._report.say("sandbox", "none: it plays on a test catalogue alone")
+            return
+        nodes = {anvil.chain.network: anvil.rpc_url for anvil in self._parts.anvils}
+        with self._report.timed("sandbox", "docs/sandbox.md"):
+            await self._sandbox.start_with(self._service_ports.public_url("api"), nodes)
+            await self._sandbox.ready()
 
     async def _launch(self, settings: Mapping[str, str]) -> tuple[ServiceProcess, ...]:
         plan = make_plan(self._places, settings, without=self._options.without)

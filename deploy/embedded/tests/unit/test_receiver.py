@@ -58,3 +58,12 @@ async def test_a_forged_delivery_is_kept_and_refused(
     assert answer.status == 400
     (delivery,) = read_deliveries(tmp_path / "got.jsonl", "one")
     assert not delivery.verified
+
+
+async def test_a_genuine_delivery_may_be_told_to_fail(tmp_path: Path) -> None:
+    app = make_app(SECRET, tmp_path / "got.jsonl", refuses=lambda *_: True)
+    async with TestClient(TestServer(app)) as client:
+        answer = await client.post("/hooks", data=BODY, headers=signed(BODY))
+    assert answer.status == 500
+    (delivery,) = read_deliveries(tmp_path / "got.jsonl", "one")
+    assert delivery.verified

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -22,9 +21,6 @@ from swap_stack.places import Places
 from swap_stack.report import Report
 from swap_stack.up import up
 
-# Only what costs time: a payment that cannot be made is given up after two tries.
-SOONER = {"SWAP_SETTLER__PAYOUT_ATTEMPTS_MAX": "2", "SWAP_SETTLER__PAYOUT_RETRY_PAUSE": "PT1S"}
-
 
 async def demo(places: Places, options: Options, report: Report) -> None:
     """Start a stack of its own from nothing, run the journeys, stop.
@@ -32,8 +28,6 @@ async def demo(places: Places, options: Options, report: Report) -> None:
     :raises StackError: when anything went differently than promised.
     """
     console = report.console
-    for name, value in SOONER.items():
-        os.environ.setdefault(name, value)
     stack = await up(places, replace(options, fresh=True), report)
     try:
         outcomes = tuple([outcome async for outcome in _run(JOURNEYS, stack, places, console)])

@@ -26,22 +26,51 @@ class Partner:
         """
         :raises Refused: with the code and the sentence of the answer.
         """
-        return await self._ask("POST", "/api/v2/swaps", json=body)
+        told: dict[str, Any] = await self._ask("POST", "/api/v2/swaps", json=body)
+        return told
 
     async def authorize(self, swap_id: str, signature: str, signer: str) -> dict[str, Any]:
         """
         :raises Refused: with the code and the sentence of the answer.
         """
         body = {"signature": signature, "signer_address": signer}
-        return await self._ask("POST", f"/api/v2/swaps/{swap_id}/authorize", json=body)
+        told: dict[str, Any] = await self._ask(
+            "POST", f"/api/v2/swaps/{swap_id}/authorize", json=body
+        )
+        return told
 
     async def get_swap(self, swap_id: str) -> dict[str, Any]:
         """
         :raises Refused: with the code and the sentence of the answer.
         """
-        return await self._ask("GET", f"/api/v2/swaps/{swap_id}")
+        told: dict[str, Any] = await self._ask("GET", f"/api/v2/swaps/{swap_id}")
+        return told
 
-    async def _ask(self, method: str, path: str, **options: Any) -> dict[str, Any]:
+    async def list_swaps(self, **query: str | int) -> list[dict[str, Any]]:
+        """
+        :raises Refused: with the code and the sentence of the answer.
+        """
+        told: list[dict[str, Any]] = await self._ask("GET", "/api/v2/swaps", params=query)
+        return told
+
+    async def list_networks(self) -> list[dict[str, Any]]:
+        """
+        :raises Refused: with the code and the sentence of the answer.
+        """
+        told: list[dict[str, Any]] = await self._ask("GET", "/api/v2/networks")
+        return told
+
+    async def deposit_actions(self, swap_id: str, wallet: str) -> list[dict[str, Any]]:
+        """
+        :raises Refused: with the code and the sentence of the answer.
+        """
+        query = {"source_address": wallet}
+        told: list[dict[str, Any]] = await self._ask(
+            "GET", f"/api/v2/swaps/{swap_id}/deposit_actions", params=query
+        )
+        return told
+
+    async def _ask(self, method: str, path: str, **options: Any) -> Any:
         async with self._session.request(
             method, self._gateway + path, headers=self._headers, timeout=TIMEOUT, **options
         ) as answer:
@@ -49,5 +78,4 @@ class Partner:
         if told.get("error"):
             error = told["error"]
             raise Refused(f"{method} {path}: {error['code']}: {error['message']}")
-        data: dict[str, Any] = told["data"]
-        return data
+        return told["data"]

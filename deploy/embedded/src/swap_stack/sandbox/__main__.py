@@ -1,0 +1,103 @@
+"""`python -m swap_stack.sandbox`: funds test swaps as their recipients say, until it is ended."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import aiohttp
+from aiohttp import web
+
+from swap_stack.contracts import USDC
+from swap_stack.demo.partner import Partner
+from swap_stack.keys import funder_key, sandbox_keys
+from swap_stack.node import Node
+from swap_stack.receiver import make_app
+from swap_stack.sandbox.outcomes import MEANINGS, Outcome, meant_by
+from swap_stack.sandbox.purse import Purse
+from swap_stack.sandbox.settings import NotASandbox, Settings, require_development_chain
+from swap_stack.sandbox.watching import Sandbox
+
+FIRST_ATTEMPTS_FAIL = Outcome.WEBHOOK_FAILS
+
+
+class Refusals:
+    """Refuses the first attempt of each message about a swap that asks for it."""
+
+    def __init__(self) -> None:
+        self._refused: set[str] = set()
+
+    def __call__(self, message_id: str, content: Mapping[str, Any]) -> bool:
+        recipient = str(content.get("swap", {}).get("destination_address", ""))
+        if meant_by(recipient) is not FIRST_ATTEMPTS_FAIL or message_id in self._refused:
+            return False
+        self._refused.add(message_id)
+        return True
+
+
+async def run(settings: Settings) -> None:
+    """
+    :raises NotASandbox: where real money could be.
+    """
+    settings.list_keys()
+    nodes = {network: Node(url) for network, url in settings.nodes.items()}
+    for network, node in nodes.items():
+        await require_development_chain(network, node)
+    user, reorged = sandbox_keys()
+    purses = {network: Purse(node, user) for network, node in nodes.items()}
+    others = {network: Purse(node, reorged) for network, node in nodes.items()}
+    async with aiohttp.ClientSession() as session:
+        await _prepare(purses, await _usdc(session, settings))
+        receiving = await _receive(settings)
+        try:
+            await Sandbox(settings, session, purses, others).run()
+        finally:
+            await receiving.cleanup()
+
+
+async def _usdc(session: aiohttp.ClientSession, settings: Settings) -> Mapping[str, str]:
+    """Return where the token is that can refuse an account."""
+    partner = Partner(session, settings.gateway, str(settings.partner["api_key"]))
+    return {
+        network["name"]: token["contract"]
+        for network in await partner.list_networks()
+        for token in network["tokens"]
+        if token["symbol"] == USDC.symbol
+    }
+
+
+async def _prepare(purses: Mapping[str, Purse], usdc: Mapping[str, str]) -> None:
+    """Make the recipient that takes nothing, on every chain."""
+    refuses = MEANINGS[Outcome.PAYOUT_FAILS].address
+    for network, purse in purses.items():
+        await purse.let_blocks_come()
+        await purse.refuse_at(refuses)
+        if network in usdc:
+            await purse.block_at_usdc(usdc[network], refuses, funder_key())
+
+
+async def _receive(settings: Settings) -> web.AppRunner:
+    settings.received.parent.mkdir(parents=True, exist_ok=True)
+    secret = str(settings.partner["webhook"]["secret"])
+    app = make_app(secret, settings.received, refuses=Refusals())
+    runner = web.AppRunner(app, access_log=None)
+    await runner.setup()
+    await web.TCPSite(runner, settings.host, settings.port).start()
+    return runner
+
+
+def main() -> None:
+    logging.basicConfig(format="%(asctime)s %(message)s", level=logging.INFO)
+    try:
+        asyncio.run(run(Settings.from_environment()))
+    except NotASandbox as error:
+        sys.exit(f"refused: {error}")
+    except KeyboardInterrupt:
+        return
+
+
+if __name__ == "__main__":
+    main()

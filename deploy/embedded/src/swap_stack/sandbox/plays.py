@@ -1,0 +1,159 @@
+"""A user's part in each outcome."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from swap_stack.demo.partner import Partner, Refused
+from swap_stack.sandbox.outcomes import (
+    BELOW_COST_BASE_UNITS,
+    OVER_PERCENT,
+    PARTIAL_PERCENT,
+    Outcome,
+)
+from swap_stack.sandbox.purse import Purse
+
+POLL_SECONDS = 0.2
+# The API takes no signature that has less left.
+TOO_LATE_SECONDS = 25
+SHOWN_SECONDS = 15.0
+ENDED = ("completed", "failed", "expired", "refunded")
+
+Read = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Play:
+    """One swap, and who plays its user."""
+
+    swap_id: str
+    outcome: Outcome
+    partner: Partner
+    purse: Purse
+    other: Purse  # pays what is to be taken back, so that no other deposit waits for its nonce
+    before_paying: Callable[[str], None]
+
+    async def run(self) -> None:
+        """Do what the outcome takes, once.
+
+        :raises Refused, NodeError: when the service or the chain will not have it.
+        """
+        await PARTS[self.outcome](self)
+
+    async def pay(self, percent: int = 100, *, base_units: int | None = None) -> None:
+        action = await self.action()
+        if action is None:
+            return await self._authorize()
+        asked = int(action["amount_in_base_units"]) or _argument(action)
+        self.before_paying(self.swap_id)
+        await self.purse.pay(action, asked * percent // 100 if base_units is None else base_units)
+
+    async def action(self) -> Read | None:
+        """Return the deposit to make; None where a signature is asked for instead."""
+        actions = (await self.partner.get_swap(self.swap_id))["deposit_actions"]
+        return actions[0] if actions else None
+
+    async def sign_step(self) -> Read:
+        steps = await self.partner.deposit_actions(self.swap_id, self.purse.address)
+        return next(step for step in steps if step["step"] == "sign")
+
+    async def _authorize(self) -> None:
+        step = await self.sign_step()
+        self.before_paying(self.swap_id)
+        signature = self.purse.sign(step["typed_data"])
+        await self.partner.authorize(self.swap_id, signature, self.purse.address)
+
+    async def until(self, is_so: Callable[[Read], bool], *, within: float | None = None) -> None:
+        async with asyncio.timeout(within):
+            swap = (await self.partner.get_swap(self.swap_id))["swap"]
+            while not is_so(swap):
+                await asyncio.sleep(POLL_SECONDS)
+                swap = (await self.partner.get_swap(self.swap_id))["swap"]
+
+
+def _argument(action: Read) -> int:
+    """Return the amount of a token's deposit, which stands among the call's arguments."""
+    return int(action["encoded_args"][-1]) if action["encoded_args"] else 0
+
+
+async def in_full(play: Play) -> None:
+    await play.pay()
+
+
+async def nothing(_: Play) -> None:
+    return
+
+
+async def in_part(play: Play) -> None:
+    await play.pay(PARTIAL_PERCENT)
+
+
+async def too_much(play: Play) -> None:
+    await play.pay(OVER_PERCENT)
+
+
+async def too_little(play: Play) -> None:
+    await play.pay(base_units=BELOW_COST_BASE_UNITS)
+
+
+async def too_late(play: Play) -> None:
+    action = await play.action()
+    if action is None:
+        return  # nobody can sign after the deadline
+    asked = int(action["amount_in_base_units"]) or _argument(action)
+    await play.until(lambda swap: swap["status"] in ENDED)
+    play.before_paying(play.swap_id)
+    await play.purse.pay(action, asked)
+
+
+async def signed_too_late(play: Play) -> None:
+    if await play.action() is not None:
+        return  # it is not funded by a signature
+    step = await play.sign_step()
+    signature = play.purse.sign(step["typed_data"])
+    left = int(step["valid_before"]) - datetime.now(UTC).timestamp()
+    play.before_paying(play.swap_id)
+    await asyncio.sleep(max(0, left - TOO_LATE_SECONDS))
+    try:
+        await play.partner.authorize(play.swap_id, signature, play.purse.address)
+    except Refused:
+        return
+
+
+async def taken_back(play: Play) -> None:
+    """Only a deposit that needs more than one block can be taken back before it counts."""
+    action = await play.action()
+    if action is None:
+        return await play.pay()
+    asked = int(action["amount_in_base_units"]) or _argument(action)
+    play.before_paying(play.swap_id)
+    async with play.other.stopped():
+        sent = await play.other.pay(action, asked)
+        await play.other.node.call("evm_mine")
+        await play.until(_shows_input, within=SHOWN_SECONDS)
+        raw = await play.other.take_back(sent)
+        await play.until(lambda swap: not _shows_input(swap), within=SHOWN_SECONDS)
+        await play.other.node.call("eth_sendRawTransaction", raw)
+
+
+def _shows_input(swap: Read) -> bool:
+    return any(one["type"] == "input" for one in swap["transactions"])
+
+
+PARTS: Mapping[Outcome, Callable[[Play], Awaitable[None]]] = {
+    Outcome.COMPLETED: in_full,
+    Outcome.EXPIRED: nothing,
+    Outcome.PARTIAL: in_part,
+    Outcome.OVER: too_much,
+    Outcome.LATE: too_late,
+    Outcome.REORGED: taken_back,
+    Outcome.PAYOUT_FAILS: in_full,
+    Outcome.REFUND_BELOW_COST: too_little,
+    Outcome.GASLESS_EXPIRED: signed_too_late,
+    Outcome.SLOW: in_full,
+    Outcome.WEBHOOK_FAILS: in_full,
+}

@@ -1,0 +1,236 @@
+"""Every outcome of the sandbox: a partner creates swaps, and sends nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import httpx
+import pytest
+
+from swap_stack.sandbox.outcomes import MEANINGS, PREFIX, Outcome
+from tests.e2e.hasty import hasty_key
+from tests.e2e.outside import Outside, Partner, Route, new_address
+from tests.e2e.waiting import until
+from tests.e2e.webhooks import deliveries_upto, read_attempts
+from tests.plugins.stack import Stack
+
+COIN: Final = Route("ETHEREUM_DEVNET", "ETH", "BASE_DEVNET", "ETH", "0.1")
+TOKEN: Final = Route("ETHEREUM_DEVNET", "USDC", "BASE_DEVNET", "USDC", "40")
+THOUSANDS: Final = Route("ETHEREUM_DEVNET", "USDC", "BASE_DEVNET", "USDC", "4000")
+MUCH: Final = Route("ETHEREUM_DEVNET", "DAI", "POLYGON_DEVNET", "USDC", "12000")
+SIGNED: Final = {"use_depository": False, "use_gasless": True}
+DIRECT: Final = {"use_depository": False}
+ADDRESS: Final = {"use_depository": False, "use_deposit_address": True}
+WITHIN_SECONDS: Final = 90
+
+
+@dataclass(frozen=True)
+class Case:
+    """What a partner asks for, and what it sees in the end."""
+
+    name: str
+    outcome: Outcome
+    status: str
+    transactions: tuple[str, ...]
+    route: Route = COIN
+    reason: str | None = None
+    revision: int = 0
+    is_hasty: bool = False  # of an app whose swaps have seconds, so that a test need not wait
+    is_refundable: bool = True
+    options: Mapping[str, object] | None = None
+
+
+PAID = ("input", "output")
+CASES: Final = (
+    Case("a coin", Outcome.COMPLETED, "completed", PAID),
+    Case("a token through the Depository", Outcome.COMPLETED, "completed", PAID, route=TOKEN),
+    Case("a direct transfer", Outcome.COMPLETED, "completed", PAID, route=TOKEN, options=DIRECT),
+    Case("a deposit address", Outcome.COMPLETED, "completed", PAID, options=ADDRESS),
+    Case("a signature", Outcome.COMPLETED, "completed", PAID, route=TOKEN, options=SIGNED),
+    Case("expiry", Outcome.EXPIRED, "expired", (), is_hasty=True),
+    Case("a part", Outcome.PARTIAL, "completed", PAID, revision=1),
+    Case("a part of a token", Outcome.PARTIAL, "completed", PAID, route=THOUSANDS, revision=1),
+    Case("more", Outcome.OVER, "completed", PAID, revision=1),
+    Case("more of a token", Outcome.OVER, "completed", PAID, route=TOKEN, revision=1),
+    Case("late", Outcome.LATE, "expired", ("input", "refund"), is_hasty=True),
+    Case("a reorg", Outcome.REORGED, "completed", PAID, route=MUCH),
+    Case(
+        "a payout that fails",
+        Outcome.PAYOUT_FAILS,
+        "refunded",
+        ("input", "refund"),
+        reason="destination_unavailable",
+    ),
+    Case(
+        "a payout of a token that fails",
+        Outcome.PAYOUT_FAILS,
+        "refunded",
+        ("input", "refund"),
+        route=TOKEN,
+        reason="destination_unavailable",
+    ),
+    Case(
+        "a payout that fails and has nowhere to go back to",
+        Outcome.PAYOUT_FAILS,
+        "failed",
+        ("input",),
+        reason="destination_unavailable",
+        is_refundable=False,
+    ),
+    Case(
+        "a refund below its cost",
+        Outcome.REFUND_BELOW_COST,
+        "failed",
+        ("input",),
+        reason="refund_below_cost",
+        is_hasty=True,
+    ),
+    Case(
+        "a signature that came too late",
+        Outcome.GASLESS_EXPIRED,
+        "expired",
+        (),
+        route=TOKEN,
+        is_hasty=True,
+        options=SIGNED,
+    ),
+    Case("slow confirmation", Outcome.SLOW, "completed", PAID, route=MUCH),
+    Case("a webhook that fails", Outcome.WEBHOOK_FAILS, "completed", PAID),
+)
+
+
+@dataclass(frozen=True)
+class Played:
+    """A swap from its creation to its end, as its partner saw it."""
+
+    seen: list[Mapping[str, Any]]
+    authorization: str | None  # what became of the signature, where one was asked for
+
+    @property
+    def last(self) -> Mapping[str, Any]:
+        return self.seen[-1]
+
+    def inputs(self) -> list[tuple[int, int] | None]:
+        """Return how far the deposit was confirmed, each change once; None where it was gone."""
+        told: list[tuple[int, int] | None] = []
+        for swap in self.seen:
+            found = [t for t in swap["transactions"] if t["type"] == "input"]
+            now = (found[0]["confirmations"], found[0]["max_confirmations"]) if found else None
+            if not told or told[-1] != now:
+                told.append(now)
+        return told
+
+
+async def play(partner: Partner, case: Case) -> Played:
+    options = dict(case.options or {})
+    if case.is_refundable:
+        options["refund_address"] = new_address()
+    recipient = MEANINGS[case.outcome].address
+    prepared = await partner.create(case.route, recipient, **options)
+    swap_id = prepared["swap"]["id"]
+    seen: list[Mapping[str, Any]] = []
+
+    async def is_over() -> bool:
+        swap = (await partner.read(swap_id))["swap"]
+        if not seen or swap != seen[-1]:
+            seen.append(swap)
+        done = [t["type"] for t in swap["transactions"] if t["status"] == "completed"]
+        return swap["status"] == case.status and tuple(done) == case.transactions
+
+    try:
+        await until(is_over, what=f"{case.name}: {swap_id}", within=WITHIN_SECONDS)
+    except AssertionError as late:
+        raise AssertionError(f"{late}: {seen[-1]}") from None
+    if not options.get("use_gasless"):
+        return Played(seen, None)
+    return Played(seen, (await partner.get(f"/swaps/{swap_id}/authorize"))["status"])
+
+
+async def play_all(stack: Stack) -> Mapping[str, Played | BaseException]:
+    hasty = await hasty_key(stack)
+    stack.places.sandbox.mkdir(exist_ok=True)
+    (stack.places.sandbox / "keys").write_text(f"{hasty}\n")
+    gateway = stack.description["gateway"]["url"]
+    async with Outside(stack.description) as outside, httpx.AsyncClient(base_url=gateway) as http:
+        partner = {False: outside.partner("sandbox"), True: Partner(http, hasty, patience=0)}
+        plays = (play(partner[case.is_hasty], case) for case in CASES)
+        played = await asyncio.gather(*plays, return_exceptions=True)
+    return {case.name: one for case, one in zip(CASES, played, strict=True)}
+
+
+@pytest.fixture(scope="module")
+def plays(stack: Stack) -> Mapping[str, Played | BaseException]:
+    return asyncio.run(play_all(stack))
+
+
+@pytest.fixture
+def played(plays: Mapping[str, Played | BaseException]) -> Callable[[str], Played]:
+    """Return what became of a case, or raise what went wrong with it."""
+
+    def of(name: str) -> Played:
+        one = plays[name]
+        if isinstance(one, BaseException):
+            raise one
+        return one
+
+    return of
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_recipient_makes_its_outcome(played: Callable[[str], Played], case: Case) -> None:
+    swap = played(case.name).last
+
+    assert swap["destination_address"] == MEANINGS[case.outcome].address
+    assert swap["fail_reason"] == case.reason
+    assert swap["quote_revision"] == case.revision
+
+
+def test_every_outcome_is_played() -> None:
+    assert {case.outcome for case in CASES} == set(Outcome)
+
+
+def test_a_slow_deposit_is_seen_being_confirmed(played: Callable[[str], Played]) -> None:
+    told = [one for one in played("slow confirmation").inputs() if one is not None]
+
+    assert {most for _, most in told} == {6}
+    assert len(told) > 2
+    assert told[-1] == (6, 6)
+
+
+def test_a_reorged_deposit_is_gone_for_a_while(played: Callable[[str], Played]) -> None:
+    told = played("a reorg").inputs()
+
+    appeared = next(n for n, one in enumerate(told) if one is not None)
+    assert None in told[appeared:]
+
+
+async def test_a_refused_webhook_comes_again_the_same(
+    played: Callable[[str], Played], stack: Stack
+) -> None:
+    swap_id = played("a webhook that fails").last["id"]
+    statuses = ["user_transfer_pending", "ls_transfer_pending", "completed"]
+    received = stack.received("sandbox")
+
+    async def all_came_again() -> bool:
+        attempts = read_attempts(received, swap_id)
+        return len(attempts) == 2 * len(statuses)
+
+    await until(all_came_again, what="each message came twice", within=20)
+    attempts = read_attempts(received, swap_id)
+    for message_id in {one.message_id for one in attempts}:
+        first, second = (one for one in attempts if one.message_id == message_id)
+        assert first.body == second.body
+    told = await deliveries_upto(received, swap_id, statuses)
+    assert [one.event_type for one in told] == [f"swap.{status}" for status in statuses]
+
+
+def test_a_signature_that_came_too_late_is_expired(played: Callable[[str], Played]) -> None:
+    assert played("a signature that came too late").authorization == "Expired"
+
+
+def test_other_recipients_mean_nothing() -> None:
+    assert all(meaning.address.startswith(PREFIX) for meaning in MEANINGS.values())
+    assert len({meaning.address for meaning in MEANINGS.values()}) == len(Outcome)
