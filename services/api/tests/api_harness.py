@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 import httpx
-from fake_chains import FakeChains
+from fake_chains import FakeChains, FakeWallets
 from fake_pricing import FakePricing
 
 from swap_api.app import Building, Parts
@@ -67,8 +67,10 @@ class Harness:
         *,
         chains: FakeChains,
         factories: FakeDepositAddresses,
+        wallets: FakeWallets,
     ) -> None:
         self.chains = chains
+        self.wallets = wallets
         self.factories = factories
         self.service = service
         self.parts = parts
@@ -168,7 +170,7 @@ def start(database_url: str, redis_url: str, catalogue_file: Path, **api: Any) -
     service = Service("api", settings, settings.api)
     catalogue = load_catalogue(settings.catalogue, str)
     quoter = FakePricing(catalogue)
-    chains, addresses = FakeChains(), FakeDepositAddresses()
+    chains, addresses, wallets = FakeChains(), FakeDepositAddresses(), FakeWallets()
     building = Building(
         service,
         settings.api,
@@ -176,6 +178,8 @@ def start(database_url: str, redis_url: str, catalogue_file: Path, **api: Any) -
         quoter,
         chains=chains,
         allowances=chains,
+        wallets=wallets,
         deposit_addresses=addresses,
     )
-    return Harness(service, building.parts(), quoter, chains=chains, factories=addresses)
+    parts = building.parts()
+    return Harness(service, parts, quoter, chains=chains, factories=addresses, wallets=wallets)

@@ -53,3 +53,19 @@ class FakeChains:
     def _check(self) -> None:
         if self.is_away:
             raise Unavailable("no node answers")
+
+
+class FakeWallets:
+    """Wallets of keys alone, until a test puts code at one."""
+
+    def __init__(self) -> None:
+        self.is_away = False
+        self.taken: dict[str, bytes] = {}  # what each wallet with code takes for its signature
+
+    async def has_code(self, network: Network, wallet: str) -> bool:
+        if self.is_away:
+            raise Unavailable("no node answers")
+        return wallet in self.taken
+
+    async def takes(self, network: Network, wallet: str, digest: bytes, signature: bytes) -> bool:
+        return self.taken[wallet] == signature

@@ -11,7 +11,7 @@ from swap_contracts.deposits import DepositChanged
 from swap_contracts.envelope import Envelope
 from swap_contracts.payouts import PayoutChanged
 from swap_contracts.quoting import AssetRef, FundingMethod, Quote
-from swap_contracts.swaps import RefundAddressSet, SwapRequest, SwapRequested
+from swap_contracts.swaps import DepositAttached, RefundAddressSet, SwapRequest, SwapRequested
 from swap_contracts.topics import DEPOSIT_CHANGED, PAYOUT_CHANGED, SWAP_REQUESTS
 from swap_domain.catalogue import Catalogue
 from swap_domain.catalogue_document import catalogue_from
@@ -149,6 +149,22 @@ def a_request(
 def a_refund_address(number: int = 7, address: str = USER) -> Envelope[SwapRequest]:
     body = RefundAddressSet(swap_id=swap_id(number), refund_address=address)
     return SWAP_REQUESTS.seal(body, version=f"refund/{address}", occurred_at=NOON, trace_id="told")
+
+
+def an_attachment(
+    deposit_id: UUID, *, number: int = 7, signer: str = USER, at: datetime = NOON, nth: int = 0
+) -> Envelope[SwapRequest]:
+    body = DepositAttached(
+        swap_id=swap_id(number),
+        deposit_id=deposit_id,
+        signer=signer,
+        signature="0x51",
+        text="what was signed",
+        signed_at=at,
+    )
+    return SWAP_REQUESTS.seal(
+        body, version=f"attached/{deposit_id}/{nth}", occurred_at=at, trace_id="signed"
+    )
 
 
 def a_swap(number: int = 7, *, refund_address: str | None = None, **amounts: Any) -> Swap:

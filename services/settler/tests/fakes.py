@@ -40,6 +40,7 @@ class FakeUnitOfWork:
     def __init__(self) -> None:
         self.inbox: frozenset[UUID] = frozenset()
         self.swaps: dict[UUID, Swap] = {}
+        self.proofs: dict[UUID, tuple[str, str]] = {}
         self.transitions: dict[tuple[UUID, int], tuple[Status | None, Status]] = {}
         self.deposits: dict[UUID, Deposit] = {}
         self.intents: dict[UUID, Intent] = {}
@@ -110,6 +111,13 @@ class FakeUnitOfWork:
             for d in sorted(self.deposits.values(), key=lambda d: (d.heard_at, d.id))
             if d.swap_id is None and (d.id in ids or d.match_key in match_keys)
         }
+
+    async def attached(self, deposit_ids: Collection[UUID]) -> Mapping[UUID, str]:
+        known = (d for d in self.deposits.values() if d.id in deposit_ids and d.attached_at)
+        return {d.id: self.swaps[d.swap_id].match_key for d in known if d.swap_id}
+
+    async def keep_attachment(self, deposit_id: UUID, *, by: str, because: str) -> None:
+        self.proofs[deposit_id] = (by, because)
 
     async def swaps_paid_by(self, payments: Collection[PaymentKey]) -> Mapping[PaymentKey, UUID]:
         return {

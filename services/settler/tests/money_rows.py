@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from services.settler.tests.factories import (
     DEADLINE,
@@ -37,11 +37,14 @@ ADDRESS: Final = deposit_address(
 )
 BY_ADDRESS: Final = {"sequence_number": None, "to_address": ADDRESS}
 # How each method's deposits are told. A new method is one more line.
-METHODS: Final[Mapping[FundingMethod, Mapping[str, Any]]] = {
+Way = FundingMethod | Literal["attached"]
+METHODS: Final[Mapping[Way, Mapping[str, Any]]] = {
     "depository": BY_NUMBER,
     "direct": {**BY_MEMO, "kind": "token_transfer"},
     "deposit_address": {**BY_ADDRESS, "kind": "token_transfer"},
     "gasless": BY_NUMBER,
+    # Without a memo, and attached by its sender as soon as it is heard of.
+    "attached": {"kind": "token_transfer", "sequence_number": None},
 }
 HALF: Final = REQUESTED // 2
 WORST_PPM: Final = 900_000  # below what any of these users agreed to

@@ -13,9 +13,10 @@ from services.settler.tests.factories import (
     a_payout_message,
     a_refund_address,
     a_request,
+    an_attachment,
     funding,
 )
-from services.settler.tests.money_rows import AFTER, METHODS, NUMBER, Comes, Row
+from services.settler.tests.money_rows import AFTER, METHODS, NUMBER, Comes, Row, Way
 from services.settler.tests.settlers import Settler
 from swap_contracts.quoting import FundingMethod
 from swap_domain.lifecycle import Status
@@ -50,7 +51,7 @@ class Books(Protocol):
 
 
 class Playing:
-    def __init__(self, row: Row, method: FundingMethod, settler: Settler, books: Books) -> None:
+    def __init__(self, row: Row, method: Way, settler: Settler, books: Books) -> None:
         self._row = row
         self._method = method
         self._settler = settler
@@ -65,7 +66,8 @@ class Playing:
         await settler.deposits(funding(units=row.liquidity))
         # What has come to a deposit address is not swept yet; refunds are sent out of the Treasury.
         await settler.deposits(funding(ETHEREUM))
-        await settler.requests(a_request(NUMBER, method=self._method))
+        asked: FundingMethod = "direct" if self._method == "attached" else self._method
+        await settler.requests(a_request(NUMBER, method=asked))
         if has_address:
             await settler.requests(a_refund_address(NUMBER))
         for one in row.comes:
@@ -93,6 +95,9 @@ class Playing:
             **METHODS[self._method],
         )
         await self._settler.deposits(message)
+        if self._method == "attached":
+            said = an_attachment(message.body.deposit_id, at=self._settler.now)
+            await self._settler.requests(said)
         await self._requote()
 
     async def _requote(self) -> None:

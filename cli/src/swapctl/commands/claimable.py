@@ -12,7 +12,8 @@ from swapctl.output import Json, show, show_all
 from swapctl.places import ServiceName
 
 claimable = typer.Typer(
-    invoke_without_command=True, help="Money that waits for its owner: list it, and pay it."
+    invoke_without_command=True,
+    help="Money that waits for its owner: list it, pay it, or say which swap's it is.",
 )
 COLUMNS = ("id", "kind", "network", "token", "base_units", "swap_id", "deposit_id")
 
@@ -44,4 +45,25 @@ def pay_claimable(
     """Pay a balance that waits for its owner. Asked twice, it is paid once."""
     body = {"to_address": to, "base_units": base_units, "by": by, "reason": reason}
     told = internal(context, ServiceName.SETTLER).post(f"/claimable/{id}/pay", body)
+    show(told, as_json=as_json)
+
+
+@claimable.command("attach")
+def attach_claimable(
+    context: typer.Context,
+    id: Annotated[int, typer.Argument(help="As it is listed, of the kind suspense.")],
+    *,
+    swap: Annotated[str, typer.Option(help="The swap that it was meant for.")],
+    base_units: Annotated[str, typer.Option(help="All of it, as it is listed: a second look.")],
+    reason: Annotated[
+        str, typer.Option(prompt="How is it known whose it is", help="Kept with the deposit.")
+    ],
+    by: Annotated[
+        str, typer.Option(default_factory=getpass.getuser, help="Who says so.", show_default=False)
+    ],
+    as_json: Json = False,
+) -> None:
+    """Give a transfer that named no swap to one. From now on it is an ordinary deposit of it."""
+    body = {"swap_id": swap, "base_units": base_units, "by": by, "reason": reason}
+    told = internal(context, ServiceName.SETTLER).post(f"/claimable/{id}/attach", body)
     show(told, as_json=as_json)

@@ -35,6 +35,7 @@ from swap_sdk.models import (
     ErrorFacts,
     LedgerTransaction,
     Limits,
+    LoneTransfer,
     NetworkWithTokens,
     PreparedSwap,
     Quoted,
@@ -201,6 +202,21 @@ class Client:
     def speed_up_deposit(self, swap_id: str, transaction_id: str) -> None:
         """Say which transaction pays, so that it is looked for now."""
         return self._ask(calls.speed_up_deposit(swap_id, transaction_id))
+
+    def lone_transfers(self, swap_id: str, transaction_id: str) -> list[LoneTransfer]:
+        """Return transfers that named no swap, each with the text that its sender signs."""
+        return self._ask(calls.lone_transfers(swap_id, transaction_id))
+
+    def attach_transfer(
+        self,
+        swap_id: str,
+        transaction_id: str,
+        *,
+        signature: str,
+        transfer_id: str | None = None,
+    ) -> LoneTransfer:
+        """Give a transfer that named no swap to this one, by its sender's signature."""
+        return self._ask(calls.attach_transfer(swap_id, transaction_id, signature, transfer_id))
 
     def events(self, swap_id: str) -> list[SwapEvent]:
         """Return what happened to a swap, in its order."""

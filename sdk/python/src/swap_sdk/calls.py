@@ -19,6 +19,7 @@ from swap_sdk.models import (
     ErrorFacts,
     LedgerTransaction,
     Limits,
+    LoneTransfer,
     NetworkWithTokens,
     PreparedSwap,
     Quoted,
@@ -228,6 +229,19 @@ def authorization(swap_id: str) -> Call[Authorization]:
 def speed_up_deposit(swap_id: str, transaction_id: str) -> Call[None]:
     path = _of(swap_id, "deposit_speedup")
     return Call("POST", path, body={"transaction_id": transaction_id})
+
+
+def lone_transfers(swap_id: str, transaction_id: str) -> Call[list[LoneTransfer]]:
+    query = {"transaction_id": transaction_id}
+    return Call("GET", _of(swap_id, "attach_deposit"), _query(query))
+
+
+def attach_transfer(
+    swap_id: str, transaction_id: str, signature: str, transfer_id: str | None
+) -> Call[LoneTransfer]:
+    body = {"transaction_id": transaction_id, "signature": signature}
+    named = {} if transfer_id is None else {"transfer_id": transfer_id}
+    return Call("POST", _of(swap_id, "attach_deposit"), body={**body, **named})
 
 
 def events(swap_id: str) -> Call[list[SwapEvent]]:

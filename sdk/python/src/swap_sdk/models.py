@@ -209,6 +209,18 @@ class Limits(TypedDict):
     max_amount_in_usd: float
 
 
+class LoneTransfer(TypedDict):
+    transfer_id: str
+    status: Literal["attachable", "submitted", "attached", "taken"]
+    network: str
+    transaction_hash: str
+    token: str
+    amount_in_base_units: str
+    from_address: str
+    to_address: str
+    text: str
+
+
 class NetworkStatus(TypedDict):
     name: str
     head: int | None

@@ -24,18 +24,22 @@ from swap_api.adapters.heads import WatchedHeads
 from swap_api.adapters.hints import PostgresHints
 from swap_api.adapters.history import PostgresHistory
 from swap_api.adapters.idempotency import PostgresIdempotency
+from swap_api.adapters.lone_transfers import PostgresLoneTransfers
 from swap_api.adapters.network_states import PostgresNetworkStates
 from swap_api.adapters.quoter import HttpPricing
 from swap_api.adapters.refund_addresses import PostgresRefundAddresses
 from swap_api.adapters.rendering import JsonRendering
 from swap_api.adapters.sign_requests import PostgresSignRequests
 from swap_api.adapters.swaps import PostgresReadModel, PostgresSwaps
+from swap_api.adapters.wallets import EvmWallets
 from swap_api.approval_ports import TokenAllowances
+from swap_api.attach_ports import Wallets
 from swap_api.domain.keys import Environment, anybody
 from swap_api.domain.rate_limits import Rates
 from swap_api.domain.reach import Reach
 from swap_api.gasless_ports import GaslessChains
 from swap_api.handlers import swaps
+from swap_api.http.attachments import AttachmentEndpoints
 from swap_api.http.authorizations import AuthorizationEndpoints
 from swap_api.http.catalogue import CatalogueEndpoints
 from swap_api.http.clients import Clients
@@ -57,6 +61,7 @@ from swap_api.ports import Counters, DepositAddresses, Pricing
 from swap_api.settings import ApiGroup, ApiSettings
 from swap_api.usecases.ask_price import AskPrice
 from swap_api.usecases.ask_signature import AskSignature
+from swap_api.usecases.attach_deposit import AttachDeposit
 from swap_api.usecases.authorize_deposit import AuthorizeDeposit
 from swap_api.usecases.cap_unpaid_swaps import CapUnpaidSwaps
 from swap_api.usecases.create_swap import CreateSwap
@@ -128,6 +133,7 @@ async def build(service: Service) -> None:
         pricing,
         chains=chains,
         allowances=allowances,
+        wallets=EvmWallets(catalogue, service.settings.node_urls(), session),
         deposit_addresses=addresses,
     )
     parts = building.parts()
@@ -161,8 +167,10 @@ class Building:
         *,
         chains: GaslessChains,
         allowances: TokenAllowances,
+        wallets: Wallets,
         deposit_addresses: DepositAddresses,
     ) -> None:
+        self._wallets = wallets
         self._chains = chains
         self._deposit_addresses = deposit_addresses
         self._service = service
@@ -230,7 +238,16 @@ class Building:
                 errors=errors,
             ),
             self._catalogue_endpoints(),
-            self._authorization_endpoints(),
+            authorizations=self._authorization_endpoints(),
+            attachments=AttachmentEndpoints(
+                attach_deposit=AttachDeposit(
+                    self._catalogue,
+                    swaps=self._swaps,
+                    transfers=PostgresLoneTransfers(engine),
+                    wallets=self._wallets,
+                    clock=clock,
+                )
+            ),
             **rooms,
         )
         return Parts(

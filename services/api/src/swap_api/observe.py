@@ -115,5 +115,9 @@ def deposit_hinted(network: str, *, is_told: bool) -> None:
     log.info("deposit hinted", network=network, is_told=is_told)
 
 
+def attachment_taken(network: str) -> None:
+    log.info("signature over a transfer taken", network=network)
+
+
 def deposit_addresses_unverified(network: str, error: Exception) -> None:
     log.warning("deposit addresses not verified", network=network, error=str(error))

@@ -134,6 +134,7 @@ class TestSomebodyElses:
             "/api/v2/swaps/{swapId}/ledger",
             "/api/v2/swaps/{swapId}/refund_address",
             "/api/v2/swaps/{swapId}/authorize",
+            "/api/v2/swaps/{swapId}/attach_deposit",
             "/api/v2/swaps/by_transaction_hash/{transactionHash}",
         }
 

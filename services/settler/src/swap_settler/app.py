@@ -34,6 +34,7 @@ from swap_settler.http.stops import StopAdmin
 from swap_settler.lanes import add_lanes, open_reader, open_rpc
 from swap_settler.settings import SettlerGroup, SettlerSettings
 from swap_settler.usecases.announcing import Announcer
+from swap_settler.usecases.attach_claimable import AttachClaimable
 from swap_settler.usecases.book_sweeps import BookSweeps
 from swap_settler.usecases.book_withdrawals import BookWithdrawals
 from swap_settler.usecases.complete_swaps import CompleteSwaps
@@ -246,8 +247,14 @@ def _serve_claims(service: Service, catalogue: Catalogue, announcer: Announcer) 
         clock=service.clock,
         announcer=announcer,
     )
-    admin = ClaimAdmin(pay_claimable=pay_claimable)
+    attach_claimable = AttachClaimable(
+        PostgresClaimUnitOfWork(service.engine, consumer=CONSUMER),
+        clock=service.clock,
+        announcer=announcer,
+    )
+    admin = ClaimAdmin(pay_claimable=pay_claimable, attach_claimable=attach_claimable)
     service.admin("POST", "/claimable/{id}/pay", admin.pay)
+    service.admin("POST", "/claimable/{id}/attach", admin.attach)
 
 
 def _serve_stops(service: Service, catalogue: Catalogue, report_interval: timedelta) -> None:

@@ -75,6 +75,16 @@ class Work(Protocol):
         """Load the deposits without a swap that have one of the ids or one of the match keys."""
         ...
 
+    async def attached(self, deposit_ids: Collection[UUID]) -> Mapping[UUID, str]:
+        """Return the match keys of the swaps that deposits were attached to. Locks nothing: who
+        holds a deposit's key holds this.
+        """
+        ...
+
+    async def keep_attachment(self, deposit_id: UUID, *, by: str, because: str) -> None:
+        """Keep who said whose a deposit is, and what proves it. After the flush."""
+        ...
+
     async def swaps_paid_by(self, payments: Collection[PaymentKey]) -> Mapping[PaymentKey, UUID]:
         """Return the swaps whose live intents have these ids at the Treasury. Locks nothing."""
         ...

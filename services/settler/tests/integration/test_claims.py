@@ -30,6 +30,7 @@ from swap_settler.domain.deposits import NotReversible
 from swap_settler.domain.swap import Intent
 from swap_settler.http.claims import ClaimAdmin
 from swap_settler.usecases import send_payouts
+from swap_settler.usecases.attach_claimable import AttachClaimable
 from swap_settler.usecases.pay_claimable import Order, PayClaimable
 
 pytestmark = pytest.mark.connected
@@ -294,7 +295,13 @@ class TestAnOrder:
     async def test_comes_over_the_internal_port(self, world: World) -> None:
         id = await a_failed_swap(world)
         app = web.Application()
-        app.router.add_post("/{id}", ClaimAdmin(pay_claimable=paying(world)).pay)
+        attach = AttachClaimable(
+            PostgresClaimUnitOfWork(world.engine, consumer="settler"),
+            clock=world.clock,
+            announcer=world.announcer,
+        )
+        admin = ClaimAdmin(pay_claimable=paying(world), attach_claimable=attach)
+        app.router.add_post("/{id}", admin.pay)
         body = {
             "base_units": str(REQUESTED),
             "to_address": OWNER,

@@ -8,10 +8,9 @@ from __future__ import annotations
 import pytest
 
 from services.settler.tests.integration.postgres_books import PostgresBooks
-from services.settler.tests.money_rows import COST, METHODS, ROWS, Row
+from services.settler.tests.money_rows import COST, METHODS, ROWS, Row, Way
 from services.settler.tests.playing import Playing, check
 from services.settler.tests.settlers import Settler
-from swap_contracts.quoting import FundingMethod
 from swap_runtime.database import Engine
 from swap_settler.adapters.due_refunds import PostgresDueRefunds
 from swap_settler.adapters.due_requotes import PostgresDueRequotes
@@ -23,7 +22,7 @@ pytestmark = pytest.mark.connected
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 async def test_what_comes_ends_where_its_row_says(
-    engine: Engine, watcher: Engine, row: Row, method: FundingMethod
+    engine: Engine, watcher: Engine, row: Row, method: Way
 ) -> None:
     settler = Settler(
         PostgresUnitOfWork(engine, consumer="settler"),

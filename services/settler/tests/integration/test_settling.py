@@ -84,7 +84,7 @@ class TestCost:
         await run.deposits(*(a_deposit_message(number=number) for number in NUMBERS))
 
         assert sent.count("COMMIT") == 1
-        assert len(sent) == 1 + 17
+        assert len(sent) == 1 + 18
         assert await statuses(engine) == {"ls_transfer_pending": 200}
         [(announced,)] = await rows(
             engine, "SELECT count(*) FROM outbox WHERE topic = 'inventory.changed.v1'"

@@ -59,9 +59,14 @@ async def test_looks_at_deadlines_and_answers_operators(service: Service) -> Non
         ("GET", "/signers"),
         ("POST", "/signers/{network}/resume"),
         ("POST", "/claimable/{id}/pay"),
+        ("POST", "/claimable/{id}/attach"),
         ("GET", "/payouts/stops"),
         ("POST", "/payouts/stop"),
         ("POST", "/payouts/go"),
+        ("GET", "/payouts/queue"),
+        ("GET", "/caps"),
+        ("POST", "/caps"),
+        ("POST", "/caps/lift"),
     }
     for close in service.closers:
         await close()

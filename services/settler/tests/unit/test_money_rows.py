@@ -10,10 +10,9 @@ import pytest
 
 from services.settler.tests.factories import ETHEREUM, swap_id
 from services.settler.tests.fakes import FakeRequotes, FakeUnitOfWork
-from services.settler.tests.money_rows import COST, METHODS, NUMBER, ROWS, Row
+from services.settler.tests.money_rows import COST, METHODS, NUMBER, ROWS, Row, Way
 from services.settler.tests.playing import Playing, check
 from services.settler.tests.settlers import Settler
-from swap_contracts.quoting import FundingMethod
 from swap_settler.domain.accounts import AccountKind
 from swap_settler.domain.swap import Intent, Leg, Swap
 
@@ -50,9 +49,7 @@ class FakeBooks:
 @pytest.mark.parametrize("has_address", [True, False], ids=["with address", "without"])
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-async def test_what_comes_ends_where_its_row_says(
-    row: Row, method: FundingMethod, has_address: bool
-) -> None:
+async def test_what_comes_ends_where_its_row_says(row: Row, method: Way, has_address: bool) -> None:
     work = FakeUnitOfWork()
     settler, books = Settler(work, work, requotes=FakeRequotes(work)), FakeBooks(work)
 

@@ -39,6 +39,7 @@ class ErrorCode(StrEnum):
     SIGNATURE_INVALID = "SIGNATURE_INVALID"
     INSUFFICIENT_SIGNER_BALANCE = "INSUFFICIENT_SIGNER_BALANCE"
     SWAP_NOT_PAYABLE = "SWAP_NOT_PAYABLE"
+    DEPOSIT_NOT_ATTACHABLE = "DEPOSIT_NOT_ATTACHABLE"
     TOO_MANY_PENDING_SWAPS = "TOO_MANY_PENDING_SWAPS"
     PAYOUTS_PAUSED = "PAYOUTS_PAUSED"
     ACCESS_TOKEN_REQUIRED = "ACCESS_TOKEN_REQUIRED"
@@ -157,6 +158,9 @@ ERRORS: Final[dict[ErrorCode, ErrorFacts]] = {
         400, USER, "The signer holds less than the deposit amount."
     ),
     ErrorCode.SWAP_NOT_PAYABLE: _final(409, CALLER, "The swap is already paid, expired or closed."),
+    ErrorCode.DEPOSIT_NOT_ATTACHABLE: _final(
+        409, USER, "The transfer is another swap's, was paid back, or is not what the swap takes."
+    ),
     ErrorCode.TOO_MANY_PENDING_SWAPS: _retryable(
         429, CALLER, "Too many swaps of this caller wait for their deposit."
     ),

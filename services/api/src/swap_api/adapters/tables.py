@@ -200,3 +200,12 @@ class DepositHintTable(Table, table=True):
     swap_id: UUID = Field(sa_column=_column(UuidType(), key=True))
     transaction_hash: str = Field(sa_column=_column(Text(), key=True))
     created_at: datetime = Field(sa_column=_column(MOMENT))
+
+
+class DepositAttachmentTable(Table, table=True):
+    __tablename__ = "deposit_attachment"
+
+    swap_id: UUID = Field(sa_column=_column(UuidType(), key=True))
+    deposit_id: UUID = Field(sa_column=_column(UuidType(), key=True))
+    submission: int = Field(sa_column=_column(Integer()))
+    submitted_at: datetime = Field(sa_column=_column(MOMENT))

@@ -72,6 +72,17 @@ ENDPOINTS: Final[Mapping[str, str]] = {
         "Lists every step that the user has to go, each with its status. Only the step to go now "
         "carries what to send or to sign."
     ),
+    "GET /api/v2/swaps/{swapId}/attach_deposit": (
+        "Shows what came in a transaction by transfers that named no swap, each with the `text` "
+        "that its sender signs (`personal_sign`) to give it to this swap. A transfer that was "
+        "`submitted` is `attached` in a moment."
+    ),
+    "POST /api/v2/swaps/{swapId}/attach_deposit": (
+        "Gives a transfer that named no swap to this one: `signature` is the sender's over `text`, "
+        "or what its wallet takes by EIP-1271. From then on it is a deposit like any other, as if "
+        "it had come now. Sent again it changes nothing. Where the sender is a contract that "
+        "signs nothing, the operator of the service attaches it."
+    ),
     "POST /api/v2/swaps/{swapId}/refund_address": (
         "Names the address that the money goes back to if the swap cannot be completed. Once given "
         "it stays."

@@ -32,6 +32,18 @@ BY_MODEL: Final[Mapping[str, Any]] = {
     "LedgerPostingModel.token": TOKEN,
     "LedgerTransactionModel.network": "ETHEREUM_DEVNET",
     "LedgerTransactionModel.reason": "deposit",
+    "LoneTransferModel.network": "ETHEREUM_DEVNET",
+    "LoneTransferModel.text": (
+        f"Use my transfer for a swap\n\nSwap: {SWAP_ID}\n"
+        f"Network: ETHEREUM_DEVNET (chain id 31337)\nTransaction: {HASH}\n"
+        "Transfer: 7d2f1c9a-4b6e-5f80-9c3d-2e1f0a9b8c7d\n"
+        f"Amount: 25500000 base units of {TOKEN}\n"
+        f"Received by the service at: {TREASURY}\n\n"
+        "Signing this sends nothing and allows nothing else."
+    ),
+    "LoneTransferModel.to_address": TREASURY,
+    "LoneTransferModel.token": TOKEN,
+    "LoneTransferModel.transfer_id": "7d2f1c9a-4b6e-5f80-9c3d-2e1f0a9b8c7d",
     "NextActionModel.status": "action_required",
     "AccessTokenModel.label": "laptop",
     "AppModel.name": "checkout",
@@ -80,6 +92,7 @@ BY_NAME: Final[Mapping[str, Any]] = {
     "fee_amount": 0.0004,
     "fee_discount": 0.0,
     "from": ADDRESS,
+    "from_address": ADDRESS,
     "gas_limit": "80000",
     "gasless_standard": "",
     "group": "USDC",

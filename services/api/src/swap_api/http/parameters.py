@@ -149,6 +149,21 @@ class SpeedUpBody(Parameters):
     )
 
 
+class TransferParameters(Parameters):
+    transaction_id: Text = Field(
+        description="The hash of the transaction with the transfer", examples=["0x" + "5f" * 32]
+    )
+
+
+class AttachBody(TransferParameters):
+    transfer_id: UUID | None = Field(
+        default=None, description="Which transfer, where the transaction has several"
+    )
+    signature: str = Field(
+        min_length=1, max_length=10_000, description="What signing `text` gave, in hex"
+    )
+
+
 class RefundAddressBody(Parameters):
     refund_address: Text = Field(description="On the swap's source network")
 

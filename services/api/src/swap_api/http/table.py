@@ -6,6 +6,7 @@ from typing import Final
 
 from swap_api.domain.keys import Scope
 from swap_api.domain.rate_limits import Kind
+from swap_api.http.attachments import AttachmentEndpoints
 from swap_api.http.authorizations import AuthorizationEndpoints
 from swap_api.http.catalogue import CatalogueEndpoints
 from swap_api.http.endpoints import API, Endpoint, Endpoints
@@ -14,7 +15,6 @@ from swap_api.http.management import ManagementEndpoints
 from swap_api.http.management_table import management
 from swap_api.http.members import MemberEndpoints
 from swap_api.http.parameters import (
-    AuthorizeBody,
     DestinationsParameters,
     ListParameters,
     NetworksParameters,
@@ -29,9 +29,9 @@ from swap_api.http.parameters import (
     TransactionParameters,
 )
 from swap_api.http.pricing import PricingEndpoints
+from swap_api.http.signatures import of_attachments, of_authorizations
 from swap_api.http.swaps import SwapEndpoints
 from swap_api.http.webhooks import WebhookEndpoints
-from swap_contracts.public.authorizations import AuthorizationModel
 from swap_contracts.public.errors import ErrorCode
 from swap_contracts.public.lookups import (
     LedgerTransactionModel,
@@ -77,29 +77,14 @@ CREATE_REFUSALS: Final = (
 )
 
 
-AUTHORIZE_REFUSALS: Final = (
-    ErrorCode.NOT_FOUND,
-    ErrorCode.AUTHORIZATION_NOT_REQUESTED,
-    ErrorCode.AUTHORIZATION_ALREADY_SUBMITTED,
-    ErrorCode.AUTHORIZATION_EXPIRED,
-    ErrorCode.SIGNATURE_INVALID,
-    ErrorCode.INSUFFICIENT_SIGNER_BALANCE,
-    ErrorCode.INVALID_ADDRESS_ERROR,
-    ErrorCode.SWAP_NOT_PAYABLE,
-    ErrorCode.UNSUPPORTED_GASLESS,
-    ErrorCode.SERVICE_UNAVAILABLE,
-    ErrorCode.PAYLOAD_TOO_LARGE,
-    ErrorCode.UNSUPPORTED_MEDIA_TYPE,
-)
-
-
 def endpoints(
     swaps: SwapEndpoints,
     history: HistoryEndpoints,
     pricing: PricingEndpoints,
     catalogue: CatalogueEndpoints,
-    authorizations: AuthorizationEndpoints,
     *,
+    authorizations: AuthorizationEndpoints,
+    attachments: AttachmentEndpoints,
     managed: ManagementEndpoints,
     members: MemberEndpoints,
     webhooks: WebhookEndpoints,
@@ -113,35 +98,14 @@ def endpoints(
     return Endpoints(
         [
             *_swaps(swaps),
-            *_authorizations(authorizations),
+            *of_authorizations(authorizations),
+            *of_attachments(attachments),
             *_history(history),
             *_pricing(pricing),
             *_catalogue(catalogue),
             *for_members,
         ]
     )
-
-
-def _authorizations(authorizations: AuthorizationEndpoints) -> list[Endpoint]:
-    return [
-        Endpoint(
-            "POST",
-            f"{API}/swaps/{{swapId}}/authorize",
-            authorizations.authorize,
-            "Submit the signature that deposits for a gasless swap",
-            AuthorizationModel,
-            body=AuthorizeBody,
-            refuses=AUTHORIZE_REFUSALS,
-        ),
-        Endpoint(
-            "GET",
-            f"{API}/swaps/{{swapId}}/authorize",
-            authorizations.read,
-            "Read how far the signature is",
-            AuthorizationModel,
-            refuses=(ErrorCode.NOT_FOUND, ErrorCode.AUTHORIZATION_NOT_REQUESTED),
-        ),
-    ]
 
 
 def _swaps(swaps: SwapEndpoints) -> list[Endpoint]:

@@ -78,7 +78,7 @@ class AuthorizeDeposit:
         swap = stored.gasless
         if swap is None:
             raise not_requested()
-        signed = Signed(self._ask.checked(swap, signer), _read(signature))
+        signed = Signed(self._ask.checked(swap, signer), read_signature(signature))
         asked = await self._requests.all_of(swap_id, signed.signer)
         if not asked:
             raise not_requested()
@@ -198,7 +198,11 @@ def _invalid(message: str) -> ApiRefusal:
     return ApiRefusal(ErrorCode.SIGNATURE_INVALID, message)
 
 
-def _read(text: str) -> bytes:
+def read_signature(text: str) -> bytes:
+    """Return a signature in the one form that is checked.
+
+    :raises Invalid: when it is none.
+    """
     try:
         signature = bytes.fromhex(text.removeprefix("0x"))
     except ValueError:

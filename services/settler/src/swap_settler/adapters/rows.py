@@ -235,6 +235,7 @@ def deposit_row(deposit: Deposit) -> Values:
         "memo": deposit.memo,
         "quarantine_reason": deposit.quarantine_reason,
         "heard_at": deposit.heard_at,
+        "attached_at": deposit.attached_at,
     }
 
 

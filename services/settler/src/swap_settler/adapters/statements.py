@@ -57,7 +57,7 @@ ORDER BY id LIMIT :limit FOR UPDATE OF swap SKIP LOCKED
 DEPOSIT = """
 SELECT id, swap_id, version, state, method, network, token, base_units, returned_base_units,
        is_booked, transaction_hash, block_number, block_hash, block_time, from_address, to_address,
-       confirmations_required, sequence_number, memo, quarantine_reason, heard_at
+       confirmations_required, sequence_number, memo, quarantine_reason, heard_at, attached_at
 FROM deposit
 """
 DEPOSITS: Final = sql(
@@ -67,6 +67,14 @@ UNMATCHED: Final = sql(f"""
 {DEPOSIT} WHERE swap_id IS NULL AND id = ANY(CAST(:ids AS uuid[]))
 UNION {DEPOSIT} WHERE swap_id IS NULL AND match_key = ANY(CAST(:keys AS text[]))
 ORDER BY heard_at, id
+""")
+# Whose a deposit is that names no swap, or another one.
+ATTACHED: Final = sql("""
+SELECT deposit.id, swap.match_key FROM deposit JOIN swap ON swap.id = deposit.swap_id
+WHERE deposit.id = ANY(CAST(:ids AS uuid[])) AND deposit.attached_at IS NOT NULL
+""")
+KEEP_ATTACHMENT: Final = sql("""
+UPDATE deposit SET attached_by = :by, attached_because = :because WHERE id = :id
 """)
 # Locked, so that the sender lane cannot sign for an intent that is being taken back.
 INTENT: Final = """
@@ -211,7 +219,7 @@ INSERT INTO deposit AS known (
     id, swap_id, match_key, version, state, method, network, token, base_units,
     returned_base_units, is_booked, transaction_hash, block_number, block_hash, block_time,
     from_address, to_address, confirmations_required, sequence_number, memo, quarantine_reason,
-    heard_at)
+    heard_at, attached_at)
 SELECT * FROM unnest(
     CAST(:id AS uuid[]), CAST(:swap_id AS uuid[]), CAST(:match_key AS text[]),
     CAST(:version AS int[]), CAST(:state AS text[]), CAST(:method AS text[]),
@@ -221,13 +229,15 @@ SELECT * FROM unnest(
     CAST(:block_hash AS text[]), CAST(:block_time AS timestamptz[]),
     CAST(:from_address AS text[]), CAST(:to_address AS text[]),
     CAST(:confirmations_required AS int[]), CAST(:sequence_number AS bigint[]),
-    CAST(:memo AS text[]), CAST(:quarantine_reason AS text[]), CAST(:heard_at AS timestamptz[]))
+    CAST(:memo AS text[]), CAST(:quarantine_reason AS text[]), CAST(:heard_at AS timestamptz[]),
+    CAST(:attached_at AS timestamptz[]))
 ON CONFLICT (id) DO UPDATE SET
     swap_id = excluded.swap_id, version = excluded.version, state = excluded.state,
     returned_base_units = excluded.returned_base_units, is_booked = excluded.is_booked,
     transaction_hash = excluded.transaction_hash, block_number = excluded.block_number,
     block_hash = excluded.block_hash, block_time = excluded.block_time,
-    confirmations_required = excluded.confirmations_required
+    confirmations_required = excluded.confirmations_required,
+    attached_at = excluded.attached_at
 WHERE known.version <= excluded.version
 """)
 # Slots, failures and due times belong to the sender lane.

@@ -140,6 +140,9 @@ class DepositRow(Table, table=True):
     memo: str | None = _text(null=True)
     quarantine_reason: str | None = _text(null=True)
     heard_at: datetime = _at()
+    attached_at: datetime | None = _at(null=True)
+    attached_by: str | None = _text(null=True)
+    attached_because: str | None = _text(null=True)
 
 
 class AccountRow(Table, table=True):

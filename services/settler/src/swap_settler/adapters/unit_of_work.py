@@ -87,6 +87,17 @@ class PostgresWork(SweepWork, WithdrawalWork):
         rows = await self._connection.execute(statements.UNMATCHED, values)
         return {row.id: to_deposit(row) for row in rows}
 
+    async def attached(self, deposit_ids: Collection[UUID]) -> Mapping[UUID, str]:
+        if not deposit_ids:
+            return {}
+        values = {"ids": sorted(deposit_ids)}
+        rows = await self._connection.execute(statements.ATTACHED, values)
+        return {row.id: row.match_key for row in rows}
+
+    async def keep_attachment(self, deposit_id: UUID, *, by: str, because: str) -> None:
+        values = {"id": deposit_id, "by": by, "because": because}
+        await self._connection.execute(statements.KEEP_ATTACHMENT, values)
+
     async def swaps_paid_by(self, payments: Collection[PaymentKey]) -> Mapping[PaymentKey, UUID]:
         if not payments:
             return {}

@@ -75,6 +75,22 @@ def attach(
     return changes_of(swap, done.after(*entries))
 
 
+def take(
+    swap: Swap, waiting: Deposit, *, since: datetime, at: datetime, **means: Unpack[Means]
+) -> Changes:
+    """Return what it changes that a deposit without a swap is proved to be this one's.
+
+    From then on it is as any deposit that came when that was said.
+    """
+    mine = replace(waiting, swap_id=swap.id, attached_at=since)
+    told = swap.on(at)
+    if mine.is_booked:
+        done = _credit(told, mine, at, ledger.matched(swap, mine), **means)
+    else:
+        done = _seen(told, mine, None, at)
+    return changes_of(swap, done)
+
+
 def decide_unmatched(
     known: Deposit | None, fact: DepositFact, *, is_ours: bool, claim: Intent | None = None
 ) -> Changes:
@@ -128,6 +144,7 @@ def _after(known: Deposit | None, told: Deposit) -> Deposit:
         is_booked=known.is_booked,
         returned_base_units=known.returned_base_units,
         heard_at=known.heard_at,
+        attached_at=known.attached_at,
     )
 
 

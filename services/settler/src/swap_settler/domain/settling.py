@@ -80,7 +80,7 @@ def lock_quote(swap: Swap, at: datetime) -> Swap:
     on_time = sum(
         d.base_units
         for d in swap.deposits.values()
-        if d.is_live and min(d.block_time, d.heard_at) <= swap.quote.expires_at
+        if d.is_live and d.came_at <= swap.quote.expires_at
     )
     if on_time < swap.quote.requested_base_units:
         return swap
@@ -181,7 +181,8 @@ def _without_excess(swap: Swap) -> Settled:
     done = Settled(swap)
     excess = swap.credited_base_units - swap.quote.requested_base_units
     credited = [d for d in swap.booked if d.state is DepositState.CREDITED]
-    for deposit in sorted(credited, key=lambda d: (d.heard_at, d.id), reverse=True):
+    credited.sort(key=lambda d: (d.attached_at or d.heard_at, d.id), reverse=True)
+    for deposit in credited:
         part = min(excess, deposit.main_base_units)
         if part:
             cut = give_back_deposit(done.swap, deposit, part)

@@ -62,7 +62,6 @@ class FailReason(StrEnum):
 
 
 SWEPT_FOR_NOBODY: Final = "swept_for_nobody"  # why what came from nobody's address is kept
-
 Leg = UUID | None  # a deposit that stands on its own; None is the swap's main leg
 
 
@@ -96,6 +95,12 @@ class Deposit:
     memo: str | None
     quarantine_reason: str | None
     heard_at: datetime
+    attached_at: datetime | None = None
+
+    @property
+    def came_at(self) -> datetime:
+        # What is attached comes then: it were on time for every later quote otherwise.
+        return self.attached_at or min(self.block_time, self.heard_at)
 
     @property
     def match_key(self) -> str | None:

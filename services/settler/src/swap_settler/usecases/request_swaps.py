@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from uuid import UUID
 
 from swap_contracts.deposits import DepositTargetAssigned
 from swap_contracts.envelope import Envelope
 from swap_contracts.swaps import (
     AuthorizationSubmitted,
+    DepositAttached,
     RefundAddressSet,
     SwapRequest,
     SwapRequested,
@@ -25,13 +28,25 @@ from swap_settler.domain.relaying import submit
 from swap_settler.domain.requests import begin, set_refund_address
 from swap_settler.domain.swap import Deposit, match_key
 from swap_settler.domain.sweeps import Unbooked, address_key, kept, strangers_booking
-from swap_settler.ports import UnitOfWork, Work
+from swap_settler.ports import Place, UnitOfWork, Work
 from swap_settler.usecases.announcing import Announcer
+from swap_settler.usecases.attaching import Attaching, proof_of
 from swap_settler.usecases.facts import Facts, paid_id_of, to_swap
-from swap_settler.usecases.folding import Folding
+from swap_settler.usecases.folding import Folding, assets_of
+from swap_settler.usecases.settle_deposits import key_of
 from swap_settler.usecases.submissions import to_submitted
 
 Message = Envelope[SwapRequest]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What came before its swap, or is said to be a swap's, held."""
+
+    waiting: Sequence[Deposit]  # of the numbers of new swaps
+    named: Mapping[UUID, Deposit]  # by who sent them
+    taken_over: Sequence[Unbooked]  # from the addresses of new swaps
+    paid: Collection[UUID]  # what of it went back to its owner, or is on its way
 
 
 class RequestSwaps:
@@ -64,30 +79,34 @@ class RequestSwaps:
     async def _apply(self, work: Work, messages: Sequence[Message]) -> Folding:
         now = self._clock()
         requested = [m.body for m in messages if isinstance(m.body, SwapRequested)]
+        attached = [m.body for m in messages if isinstance(m.body, DepositAttached)]
         keys = {_key(body) for body in requested}
         targets = {target.place: target for b in requested if (target := self._facts.target(b))}
-        await work.lock_keys(keys.union(address_key(place) for place in targets))
+        named = await work.unmatched_deposits({body.deposit_id for body in attached}, ())
+        addresses = {address_key(place) for place in targets}
+        await work.lock_keys(keys | addresses | {key_of(d) for d in named.values()})
         known = await work.lock_swaps_by_id({message.body.swap_id for message in messages})
-        waiting = list((await work.unmatched_deposits((), keys)).values())
-        taken_over = await work.take_over_swept(targets)
-        booked_ids = [d.id for d in waiting if d.is_booked]
-        paid = await work.lone_of([*booked_ids, *(one.id for one in taken_over)])
-        if paid:
-            raise Unprocessable(f"deposits {sorted(map(str, paid))} went back to their owners")
-        booked = {deposit.match_key for deposit in waiting if deposit.is_booked}
-        assets = _assets(body for body in requested if _key(body) in booked)
+        there = await _found(work, keys, named, targets)
+        booked = {deposit.match_key for deposit in there.waiting if deposit.is_booked}
+        funded = {body.swap_id for body in attached}
+        assets = _assets(b for b in requested if _key(b) in booked or b.swap_id in funded)
+        assets.update(*(assets_of(known[id]) for id in funded & known.keys()))
         reverts = await self._reverts(work, messages)
         folding = Folding(known, await work.lock_inventory(assets))
-        if taken_over:
-            folding.add(_taken_over(taken_over, self._facts, at=now), trace_id="")
-        by_key = _by_key(waiting)
+        attaching = Attaching(folding, there.named, there.paid)
+        if there.taken_over:
+            folding.add(_taken_over(there.taken_over, self._facts, at=now), trace_id="")
+        by_key = _by_key(there.waiting)
         for message in messages:
             if isinstance(message.body, AuthorizationSubmitted):
                 self._submit(folding, message.body, message.trace_id, reverts, now)
+            elif isinstance(message.body, DepositAttached):
+                attaching.add(proof_of(message.body), trace_id=message.trace_id, at=now)
             else:
                 self._add(folding, message, by_key, now)
         outgoing = self._announcer.outgoing(folding.changes, at=now)
         await work.flush(folding.changes, [*outgoing, *_assigned(folding.changes, at=now)])
+        await attaching.keep(work)
         return folding
 
     def _add(
@@ -148,6 +167,22 @@ def _by_key(waiting: Iterable[Deposit]) -> Mapping[str, Sequence[Deposit]]:
         if deposit.match_key is not None:
             found[deposit.match_key].append(deposit)
     return found
+
+
+async def _found(
+    work: Work, keys: Collection[str], named: Collection[UUID], targets: Collection[Place]
+) -> Found:
+    """
+    :raises Unprocessable: when what a new swap is to have went back to its owner.
+    """
+    found = await work.unmatched_deposits(named, keys)
+    waiting = [d for d in found.values() if d.match_key in keys]
+    taken_over = await work.take_over_swept(targets)
+    paid = await work.lone_of([*found, *(one.id for one in taken_over)])
+    if gone := paid.keys() & {*(d.id for d in waiting), *(one.id for one in taken_over)}:
+        raise Unprocessable(f"deposits {sorted(map(str, gone))} went back to their owners")
+    held = {id: deposit for id, deposit in found.items() if id in named}
+    return Found(waiting, held, taken_over, paid.keys())
 
 
 def _assigned(changes: Iterable[Changes], *, at: datetime) -> Sequence[Outgoing]:

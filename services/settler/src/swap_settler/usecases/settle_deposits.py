@@ -85,16 +85,19 @@ class SettleDeposits:
 
     async def _apply(self, work: Work, heard: Sequence[Heard], now: datetime) -> Folding:
         await work.lock_keys({one.key for one in heard})
-        swaps = await work.lock_swaps({d.match_key for d in _deposits(heard) if d.match_key})
-        nobodys = {d.id for d in _deposits(heard) if d.match_key not in swaps}
+        # What was attached is that swap's, whatever it says itself.
+        attached = await work.attached({d.id for d in _deposits(heard)})
+        keys = {d.id: attached.get(d.id) or d.match_key or "" for d in _deposits(heard)}
+        swaps = await work.lock_swaps({key for key in keys.values() if key})
+        nobodys = {id for id, key in keys.items() if key not in swaps}
         unmatched = await work.unmatched_deposits(nobodys, ())
         paid = await work.lone_of([d.id for d in unmatched.values() if d.is_booked])
         alone = await work.lock_lone(set(paid.values()))
-        inventory = await work.lock_inventory(self._assets(heard, swaps))
+        ids = {id: swaps[key].id for id, key in keys.items() if key in swaps}
+        inventory = await work.lock_inventory(self._assets(heard, swaps, keys))
         folding = Folding({s.id: s for s in swaps.values()}, inventory, unmatched, alone)
-        ids = {key: swap.id for key, swap in swaps.items()}
         for one in heard:
-            self._add(folding, one, ids.get(one.key), paid.get(one.deposit.id), now)
+            self._add(folding, one, ids.get(one.deposit.id), paid.get(one.deposit.id), now)
         await work.flush(folding.changes, self._announcer.outgoing(folding.changes, at=now))
         return folding
 
@@ -119,11 +122,16 @@ class SettleDeposits:
             change = decide(swap, one.fact, at=now, **means)
         folding.add(change, trace_id=one.trace_id)
 
-    def _assets(self, heard: Sequence[Heard], swaps: Mapping[str, Swap]) -> set[AssetKey]:
+    def _assets(
+        self,
+        heard: Sequence[Heard],
+        swaps: Mapping[str, Swap],
+        keys: Mapping[UUID, str],
+    ) -> set[AssetKey]:
         """Return the assets that the facts may move; being seen moves none."""
-        booking = [one for one in heard if one.fact.said is not Said.SEEN]
-        assets = {(d.network, d.token) for d in _deposits(booking) if self._facts.is_ours(d)}
-        told = (swaps[one.key] for one in booking if one.key in swaps)
+        booking = _deposits([one for one in heard if one.fact.said is not Said.SEEN])
+        assets = {(d.network, d.token) for d in booking if self._facts.is_ours(d)}
+        told = (swaps[key] for d in booking if (key := keys[d.id]) in swaps)
         return assets.union(*map(assets_of, told))
 
 

@@ -1,0 +1,88 @@
+"""Transfers that name no swap, from the settler's views; which of them were signed for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from typing import Final
+from uuid import UUID
+
+from swap_api.domain.attaching import LoneTransfer
+from swap_runtime.database import Engine, reading, transaction
+from swap_runtime.outbox import Outgoing, add_to_outbox
+from swap_runtime.sql import sql
+
+PER_SWAP_MAX: Final = 10
+AGAIN_AFTER: Final = timedelta(minutes=1)
+# Several may come in one transaction; nobody pays for a swap with more than these.
+PER_TRANSACTION_MAX: Final = 100
+SOURCE_NETWORK: Final = sql("SELECT source_network FROM swap WHERE id = :id")
+OF_TRANSACTION: Final = sql("""
+SELECT transfer.deposit_id, transfer.network, transaction_hash, transfer.token, base_units,
+       from_address, to_address, transfer.swap_id, is_free,
+       EXISTS (SELECT FROM deposit_attachment AS said
+         WHERE (said.swap_id, said.deposit_id) = (:swap_id, transfer.deposit_id)) AS is_submitted,
+       coalesce((SELECT source.source_token FROM settler.swap_source AS source
+         WHERE source.swap_id = :swap_id) = transfer.token, true) AS is_its_token
+FROM settler.lone_transfer AS transfer
+WHERE transaction_hash = :transaction_hash AND transfer.network = :network
+ORDER BY transfer.deposit_id LIMIT :most
+""")
+# The swap's row is held: messages of one swap are told in the order in which they commit.
+LOCK_SWAP: Final = sql("SELECT id FROM swap WHERE id = :swap_id FOR UPDATE")
+COUNT: Final = sql("""
+SELECT count(*) AS others FROM deposit_attachment
+WHERE swap_id = :swap_id AND deposit_id <> :deposit_id
+""")
+SUBMIT: Final = sql("""
+INSERT INTO deposit_attachment AS known (swap_id, deposit_id, submission, submitted_at)
+VALUES (:swap_id, :deposit_id, 1, :now)
+ON CONFLICT (swap_id, deposit_id) DO UPDATE SET
+    submission = known.submission + 1, submitted_at = excluded.submitted_at
+WHERE known.submitted_at < :again_before
+RETURNING submission
+""")
+
+
+class PostgresLoneTransfers:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def source_network(self, swap_id: UUID) -> str | None:
+        async with reading(self._engine) as connection:
+            network: str | None = await connection.scalar(SOURCE_NETWORK, {"id": swap_id})
+        return network
+
+    async def of_transaction(
+        self, swap_id: UUID, network: str, transaction_hash: str
+    ) -> Sequence[LoneTransfer]:
+        values = {
+            "swap_id": swap_id,
+            "network": network,
+            "transaction_hash": transaction_hash,
+            "most": PER_TRANSACTION_MAX,
+        }
+        async with reading(self._engine) as connection:
+            rows = await connection.execute(OF_TRANSACTION, values)
+        found = [row._asdict() for row in rows]
+        return [LoneTransfer(**{**row, "base_units": int(row["base_units"])}) for row in found]
+
+    async def submit(
+        self,
+        swap_id: UUID,
+        deposit_id: UUID,
+        message: Callable[[int], Outgoing],
+        *,
+        now: datetime,
+    ) -> bool:
+        values = {"swap_id": swap_id, "deposit_id": deposit_id}
+        async with transaction(self._engine) as connection:
+            await connection.execute(LOCK_SWAP, {"swap_id": swap_id})
+            others = await connection.scalar(COUNT, values)
+            if others >= PER_SWAP_MAX:
+                return False
+            told = {**values, "now": now, "again_before": now - AGAIN_AFTER}
+            row = (await connection.execute(SUBMIT, told)).one_or_none()
+            if row is not None:
+                await add_to_outbox(connection, [message(row.submission)])
+        return True

@@ -1,0 +1,48 @@
+"""What attaching a transfer to a swap needs from the outside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Protocol
+from uuid import UUID
+
+from swap_api.domain.attaching import LoneTransfer
+from swap_domain.catalogue import Network
+from swap_runtime.outbox import Outgoing
+
+
+class LoneTransfers(Protocol):
+    """What came without the name of a swap, as the settler publishes it."""
+
+    async def source_network(self, swap_id: UUID) -> str | None: ...
+
+    async def of_transaction(
+        self, swap_id: UUID, network: str, transaction_hash: str
+    ) -> Sequence[LoneTransfer]: ...
+
+    async def submit(
+        self,
+        swap_id: UUID,
+        deposit_id: UUID,
+        message: Callable[[int], Outgoing],
+        *,
+        now: datetime,
+    ) -> bool:
+        """Take a signature with its message, all or nothing; False when there are too many.
+
+        What was taken a moment ago is not told again, and that is no refusal.
+
+        :param message: makes it, given how often this was submitted.
+        """
+        ...
+
+
+class Wallets(Protocol):
+    """Wallets with code, on their chains. Every method raises Unavailable when no node answers."""
+
+    async def has_code(self, network: Network, wallet: str) -> bool: ...
+
+    async def takes(
+        self, network: Network, wallet: str, digest: bytes, signature: bytes
+    ) -> bool: ...

@@ -1,0 +1,49 @@
+"""Transfers that named no swap, over HTTP."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import orjson
+
+from swap_api.domain.refusals import Invalid
+from swap_api.http.endpoints import Context
+from swap_api.http.exchange import Answer, Request
+from swap_api.http.parameters import AttachBody, TransferParameters, parse_body, parse_query
+from swap_api.http.swaps import swap_id_of
+from swap_api.usecases.attach_deposit import AttachDeposit
+
+HASH: Final = re.compile(r"0x[0-9a-fA-F]{64}")
+
+
+class AttachmentEndpoints:
+    def __init__(self, *, attach_deposit: AttachDeposit) -> None:
+        self._attach_deposit = attach_deposit
+
+    async def show(self, request: Request, context: Context) -> Answer:
+        swap_id = swap_id_of(request)
+        asked = parse_query(TransferParameters, request.query)
+        found = await self._attach_deposit.show(
+            context.caller, swap_id, _hash(asked.transaction_id)
+        )
+        return Answer.of(orjson.dumps([one.model_dump() for one in found]))
+
+    async def attach(self, request: Request, context: Context) -> Answer:
+        swap_id = swap_id_of(request)
+        body, _ = parse_body(AttachBody, await request.json_body())
+        told = await self._attach_deposit.attach(
+            context.caller,
+            swap_id,
+            _hash(body.transaction_id),
+            body.transfer_id,
+            body.signature,
+            request_id=context.request_id,
+        )
+        return Answer.of(orjson.dumps(told.model_dump()))
+
+
+def _hash(text: str) -> str:
+    if not HASH.fullmatch(text):
+        raise Invalid.field("transaction_id", "is not the hash of a transaction")
+    return text.lower()

@@ -1,0 +1,182 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from swap_api import observe
+from swap_api.attach_ports import LoneTransfers, Wallets
+from swap_api.domain.attaching import LoneTransfer, TransferStatus, text_of
+from swap_api.domain.keys import Caller
+from swap_api.domain.refusals import ApiRefusal, Invalid, NothingThere
+from swap_api.ports import Clock, Swaps
+from swap_api.usecases.authorize_deposit import read_signature
+from swap_api.usecases.own_swap import own_swap
+from swap_chains.evm.personal import personal_digest
+from swap_chains.evm.signatures import recover
+from swap_contracts.public.errors import ErrorCode
+from swap_contracts.public.transfers import LoneTransferModel
+from swap_contracts.swaps import DepositAttached
+from swap_contracts.topics import SWAP_REQUESTS
+from swap_domain.catalogue import Catalogue, Network
+from swap_runtime.outbox import Outgoing
+
+
+class AttachDeposit:
+    """Let who sent a transfer that names no swap say, by a signature, which one it is for.
+
+    What is to be signed and what is checked come from the same look at the transfer. Whether it
+    is attached is decided by the settler, under its locks.
+    """
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        *,
+        swaps: Swaps,
+        transfers: LoneTransfers,
+        wallets: Wallets,
+        clock: Clock,
+    ) -> None:
+        self._catalogue = catalogue
+        self._swaps = swaps
+        self._transfers = transfers
+        self._wallets = wallets
+        self._clock = clock
+
+    async def show(
+        self, caller: Caller, swap_id: UUID, transaction_hash: str
+    ) -> Sequence[LoneTransferModel]:
+        """Return the transfers of a transaction, each with its text for this swap.
+
+        :raises NothingThere: for somebody else's swap, or when there is no such transfer.
+        """
+        network, found = await self._found(caller, swap_id, transaction_hash)
+        return [_model(network, one, swap_id) for one in found]
+
+    async def attach(
+        self,
+        caller: Caller,
+        swap_id: UUID,
+        transaction_hash: str,
+        transfer_id: UUID | None,
+        signature: str,
+        *,
+        request_id: str,
+    ) -> LoneTransferModel:
+        """
+        :raises NothingThere: for somebody else's swap, or when there is no such transfer.
+        :raises ApiRefusal: when it cannot be attached, or somebody else signed.
+        :raises Unavailable: when no node answers and one has to be asked.
+        """
+        network, found = await self._found(caller, swap_id, transaction_hash)
+        transfer = _chosen(found, transfer_id)
+        signed = read_signature(signature)
+        text = text_of(transfer, swap_id, chain_id=network.chain_id)
+        await self._check_signature(network, transfer, text, signed)
+        status = transfer.status(swap_id)
+        if status is TransferStatus.TAKEN:
+            raise ApiRefusal(
+                ErrorCode.DEPOSIT_NOT_ATTACHABLE,
+                "This transfer is another swap's, was paid back, or is not what the swap takes",
+            )
+        if status is not TransferStatus.ATTACHED:
+            await self._submit(transfer, swap_id, text, signed, request_id=request_id)
+        now_known = await self._transfers.of_transaction(
+            swap_id, network.name, transfer.transaction_hash
+        )
+        return _model(network, _chosen(now_known, transfer.deposit_id), swap_id)
+
+    async def _found(
+        self, caller: Caller, swap_id: UUID, transaction_hash: str
+    ) -> tuple[Network, Sequence[LoneTransfer]]:
+        await own_swap(self._swaps, caller, swap_id)
+        name = await self._transfers.source_network(swap_id)
+        if name is None:
+            raise NothingThere
+        found = await self._transfers.of_transaction(swap_id, name, transaction_hash.lower())
+        if not found:
+            raise NothingThere(
+                "No transfer of this transaction waits without a swap; one that was just sent is "
+                "known after a moment, and one that named its swap needs nothing"
+            )
+        return self._catalogue.network(name), found
+
+    async def _check_signature(
+        self, network: Network, transfer: LoneTransfer, text: str, signature: bytes
+    ) -> None:
+        digest, sender = personal_digest(text), transfer.from_address
+        if recover(digest, signature) == sender:
+            return
+        if not await self._wallets.has_code(network, sender):
+            raise _invalid("The signature is not the sender's over this text")
+        if not await self._wallets.takes(network, sender, digest, signature):
+            raise _invalid(
+                "The sender is a contract that does not take this signature for its own; sign with "
+                "its owner's wallet, or ask the service's operator to attach the transfer"
+            )
+
+    async def _submit(
+        self,
+        transfer: LoneTransfer,
+        swap_id: UUID,
+        text: str,
+        signature: bytes,
+        *,
+        request_id: str,
+    ) -> None:
+        now = self._clock()
+
+        def message(submission: int) -> Outgoing:
+            body = DepositAttached(
+                swap_id=swap_id,
+                deposit_id=transfer.deposit_id,
+                signer=transfer.from_address,
+                signature="0x" + signature.hex(),
+                text=text,
+                signed_at=now,
+            )
+            envelope = SWAP_REQUESTS.seal(
+                body,
+                version=f"attached/{transfer.deposit_id}/{submission}",
+                occurred_at=now,
+                trace_id=request_id,
+            )
+            return Outgoing.of(SWAP_REQUESTS, envelope)
+
+        if not await self._transfers.submit(swap_id, transfer.deposit_id, message, now=now):
+            raise ApiRefusal(
+                ErrorCode.DEPOSIT_NOT_ATTACHABLE, "This swap was given as many transfers as it may"
+            )
+        observe.attachment_taken(transfer.network)
+
+
+def _chosen(found: Sequence[LoneTransfer], transfer_id: UUID | None) -> LoneTransfer:
+    """
+    :raises ApiRefusal: when it is not clear which of them is meant.
+    """
+    if transfer_id is None:
+        if len(found) > 1:
+            raise Invalid.field("transfer_id", "is missing: the transaction has several transfers")
+        return found[0]
+    chosen = next((one for one in found if one.deposit_id == transfer_id), None)
+    if chosen is None:
+        raise NothingThere("The transaction has no such transfer")
+    return chosen
+
+
+def _model(network: Network, transfer: LoneTransfer, swap_id: UUID) -> LoneTransferModel:
+    return LoneTransferModel(
+        transfer_id=str(transfer.deposit_id),
+        status=transfer.status(swap_id).value,
+        network=transfer.network,
+        transaction_hash=transfer.transaction_hash,
+        token=transfer.token,
+        amount_in_base_units=str(transfer.base_units),
+        from_address=transfer.from_address,
+        to_address=transfer.to_address,
+        text=text_of(transfer, swap_id, chain_id=network.chain_id),
+    )
+
+
+def _invalid(message: str) -> ApiRefusal:
+    return ApiRefusal(ErrorCode.SIGNATURE_INVALID, message)

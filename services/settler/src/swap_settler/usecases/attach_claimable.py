@@ -1,0 +1,84 @@
+"""Attaches a deposit without a swap to one, by an operator's order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from swap_runtime.clock import Clock
+from swap_runtime.errors import Refused
+from swap_settler import observe
+from swap_settler.domain.attaching import NotAttachable, Proof
+from swap_settler.domain.claims import Claimable
+from swap_settler.domain.swap import Swap
+from swap_settler.ports import ClaimUnitOfWork, ClaimWork
+from swap_settler.usecases.announcing import Announcer
+from swap_settler.usecases.attaching import Attaching
+from swap_settler.usecases.folding import Folding, assets_of
+from swap_settler.usecases.settle_deposits import key_of
+
+
+@dataclass(frozen=True, slots=True)
+class AttachOrder:
+    """What an operator says: which balance, as it was listed, is which swap's, and why."""
+
+    claimable_id: int
+    base_units: int  # as listed: another balance than the one looked at is not attached
+    swap_id: UUID
+    by: str
+    reason: str
+
+
+class AttachClaimable:
+    """Give a swap what waits in suspense, under the locks of whoever else could use it."""
+
+    def __init__(
+        self, unit_of_work: ClaimUnitOfWork, *, clock: Clock, announcer: Announcer
+    ) -> None:
+        self._unit_of_work = unit_of_work
+        self._clock = clock
+        self._announcer = announcer
+
+    async def __call__(self, order: AttachOrder) -> Swap:
+        """Return the swap with the deposit.
+
+        :raises Refused: when the balance is another than was listed, or cannot be attached.
+        """
+        async with self._unit_of_work() as work:
+            try:
+                folding = await self._attach(work, order)
+            except NotAttachable as error:
+                raise Refused(str(error)) from error
+        observe.changed(folding.changes)
+        return folding.swaps[order.swap_id]
+
+    async def _attach(self, work: ClaimWork, order: AttachOrder) -> Folding:
+        now = self._clock()
+        listed = _nobodys(await work.claimable(order.claimable_id), order)
+        [deposit] = (await work.unmatched_deposits({listed.owner}, ())).values()
+        await work.lock_keys({key_of(deposit)})
+        swaps = await work.lock_swaps_by_id({order.swap_id})
+        if order.swap_id not in swaps:
+            raise Refused(f"there is no swap {order.swap_id}")
+        _nobodys(await work.claimable(order.claimable_id), order)
+        paid = await work.lone_of({deposit.id})
+        waiting = await work.unmatched_deposits({deposit.id}, ())
+        inventory = await work.lock_inventory(assets_of(swaps[order.swap_id]))
+        folding = Folding(swaps, inventory)
+        attaching = Attaching(folding, waiting, paid.keys())
+        proof = Proof(deposit.id, order.swap_id, now, by=order.by, because=order.reason)
+        attaching.require(proof, trace_id=swaps[order.swap_id].terms.trace_id, at=now)
+        await work.flush(folding.changes, self._announcer.outgoing(folding.changes, at=now))
+        await attaching.keep(work)
+        return folding
+
+
+def _nobodys(listed: Claimable | None, order: AttachOrder) -> Claimable:
+    if listed is None:
+        raise Refused(f"nothing is claimable as {order.claimable_id}")
+    if listed.swap_id is not None:
+        raise Refused(f"it is the swap's {listed.swap_id}")
+    if listed.base_units != order.base_units:
+        held = listed.base_units
+        raise Refused(f"it holds {held} now, not {order.base_units}: list it again")
+    return listed

@@ -1,0 +1,388 @@
+"""Deposits that name no swap, on Postgres: given to the swap that their sender signs for, once."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestClient, TestServer
+
+from services.settler.tests.factories import (
+    ETHEREUM,
+    LATER,
+    MINUTE,
+    NOON,
+    PAYOUT,
+    RECIPIENT,
+    REQUESTED,
+    USER,
+    a_catalogue,
+    a_deposit_message,
+    a_refund_address,
+    a_request,
+    an_attachment,
+    funding,
+    swap_id,
+)
+from services.settler.tests.integration.postgres_books import PostgresBooks
+from services.settler.tests.settlers import Settler
+from swap_contracts.deposits import DepositChanged
+from swap_contracts.envelope import Envelope
+from swap_domain.catalogue import NATIVE
+from swap_runtime.database import Engine
+from swap_runtime.errors import Refused
+from swap_runtime.sql import sql
+from swap_settler.adapters.claims import PostgresClaimUnitOfWork
+from swap_settler.adapters.due_requotes import PostgresDueRequotes
+from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
+from swap_settler.http.claims import ClaimAdmin
+from swap_settler.usecases.attach_claimable import AttachClaimable, AttachOrder
+from swap_settler.usecases.pay_claimable import Order, PayClaimable
+
+pytestmark = pytest.mark.connected
+
+LONE: dict[str, Any] = {"kind": "token_transfer", "number": None}
+FREE = "SELECT deposit_id, swap_id, is_free FROM lone_transfer"
+OWED = """
+SELECT kind, -balance AS units FROM account WHERE balance <> 0
+    AND kind IN ('suspense', 'claimable', 'swap_liability', 'in_flight') AND network = :network
+ORDER BY kind
+"""
+
+
+def a_transfer(state: str = "confirmed", **more: Any) -> Envelope[DepositChanged]:
+    """A transfer of a token to the Treasury that names no swap."""
+    return a_deposit_message(state, **{**LONE, **more})
+
+
+LONE_ID: UUID = a_transfer().body.deposit_id
+
+
+@pytest.fixture
+async def run(engine: Engine) -> Settler:
+    run = Settler(
+        PostgresUnitOfWork(engine, consumer="settler"), requotes=PostgresDueRequotes(engine)
+    )
+    await run.deposits(funding())
+    await run.requests(a_request(7), a_request(8))
+    return run
+
+
+async def rows(engine: Engine, statement: str, **values: object) -> list[tuple[Any, ...]]:
+    async with engine.connect() as connection:
+        return [tuple(row) for row in await connection.execute(sql(statement), values)]
+
+
+async def status(engine: Engine, number: int = 7) -> str:
+    [[told]] = await rows(engine, "SELECT status FROM swap WHERE id = :id", id=swap_id(number))
+    return str(told)
+
+
+async def owed(engine: Engine) -> dict[str, int]:
+    return {kind: int(units) for kind, units in await rows(engine, OWED, network=ETHEREUM)}
+
+
+async def payouts(engine: Engine) -> list[int]:
+    told = await rows(engine, "SELECT base_units FROM intent WHERE kind = 'output'")
+    return [int(units) for (units,) in told]
+
+
+async def the_only_balance(engine: Engine) -> int:
+    query = "SELECT id FROM account WHERE kind = 'suspense' AND balance <> 0"
+    [[id]] = await rows(engine, query)
+    return int(id)
+
+
+def attaching(run: Settler, engine: Engine) -> AttachClaimable:
+    return AttachClaimable(
+        PostgresClaimUnitOfWork(engine, consumer="settler"),
+        clock=lambda: run.now,
+        announcer=run.announcer,
+    )
+
+
+def paying(run: Settler, engine: Engine) -> PayClaimable:
+    return PayClaimable(
+        PostgresClaimUnitOfWork(engine, consumer="settler"),
+        catalogue=a_catalogue(),
+        clock=lambda: run.now,
+        announcer=run.announcer,
+    )
+
+
+async def attached_by_operator(run: Settler, engine: Engine, id: int, number: int = 7) -> None:
+    order = AttachOrder(id, REQUESTED, swap_id(number), by="ann", reason="they showed a receipt")
+    await attaching(run, engine)(order)
+
+
+class TestATransferThatNamesNoSwap:
+    async def test_pays_the_swap_that_its_sender_signs_for(
+        self, run: Settler, engine: Engine
+    ) -> None:
+        await run.deposits(a_transfer())
+        assert await owed(engine) == {"suspense": REQUESTED}
+        assert await rows(engine, FREE) == [(LONE_ID, None, True)]
+
+        await run.requests(an_attachment(LONE_ID))
+
+        assert await status(engine) == "ls_transfer_pending"
+        assert await payouts(engine) == [PAYOUT]
+        assert await owed(engine) == {}
+        assert await rows(engine, FREE) == [(LONE_ID, swap_id(7), False)]
+        [told] = await rows(
+            engine, "SELECT attached_by, attached_because FROM deposit WHERE id = :id", id=LONE_ID
+        )
+        assert told == (USER, "0x51 over: what was signed")
+
+    async def test_is_waited_for_when_it_is_not_final_yet(
+        self, run: Settler, engine: Engine
+    ) -> None:
+        await run.deposits(a_transfer("seen"))
+        await run.requests(an_attachment(LONE_ID))
+        assert await status(engine) == "user_transfer_pending"
+        assert await payouts(engine) == []
+
+        await run.deposits(a_transfer("confirmed"))
+
+        assert await status(engine) == "ls_transfer_pending"
+        assert await payouts(engine) == [PAYOUT]
+
+    async def test_stays_the_swaps_when_a_reorg_takes_it_and_it_comes_again(
+        self, run: Settler, engine: Engine
+    ) -> None:
+        await run.deposits(a_transfer())
+        await run.requests(an_attachment(LONE_ID))
+
+        await run.deposits(a_transfer("reverted"))
+        assert await status(engine) == "user_transfer_pending"
+        assert await owed(engine) == {}
+
+        await run.deposits(a_transfer("confirmed", version=4))
+        assert await status(engine) == "ls_transfer_pending"
+        states = await rows(engine, "SELECT state FROM intent WHERE kind = 'output' ORDER BY 1")
+        assert states == [("dead",), ("reserved",)]
+
+    async def test_whose_memo_named_a_swap_that_never_came_stays_where_it_was_attached(
+        self, run: Settler, engine: Engine
+    ) -> None:
+        mistyped = a_deposit_message("seen", number=99, kind="token_transfer")
+        await run.deposits(mistyped)
+        await run.requests(an_attachment(mistyped.body.deposit_id))
+
+        await run.requests(a_request(99))
+        await run.deposits(a_deposit_message("confirmed", number=99, kind="token_transfer"))
+
+        assert await status(engine, 7) == "ls_transfer_pending"
+        assert await status(engine, 99) == "user_transfer_pending"
+
+    async def test_comes_when_it_is_attached_and_not_when_it_was_mined(
+        self, run: Settler, engine: Engine
+    ) -> None:
+        """Whoever has it on the chain already cannot wait for the best of many quotes."""
+        await run.deposits(a_transfer(block_time=NOON - MINUTE))
+        run.now = LATER  # the quote has expired, the swap has not
+        run.quoter.share_ppm = 995_000
+
+        await run.requests(an_attachment(LONE_ID, at=LATER))
+        assert await payouts(engine) == []
+        await run.requote_swaps()
+
+        assert await payouts(engine) == [REQUESTED * 995 // 1000]
+
+    async def test_goes_back_when_its_swap_is_paid_already(
+        self, run: Settler, engine: Engine
+    ) -> None:
+        await run.deposits(a_deposit_message())
+        await run.deposits(a_transfer())
+
+        await run.requests(an_attachment(LONE_ID))
+
+        assert await status(engine) == "ls_transfer_pending"
+        assert await payouts(engine) == [PAYOUT]
+        assert await owed(engine) == {"claimable": REQUESTED}
+        await run.requests(a_refund_address())
+        due = await rows(engine, "SELECT swap_id, deposit_id FROM refund_due")
+        assert due == [(swap_id(7), LONE_ID)]
+
+
+class TestWhoMayAttach:
+    @pytest.mark.parametrize(
+        ("transfer", "signer"),
+        [
+            pytest.param({}, RECIPIENT, id="who did not send it"),
+            pytest.param({"token": NATIVE}, USER, id="who sent another token"),
+            pytest.param({"kind": "deposited"}, USER, id="who may only have bundled the call"),
+            pytest.param({"quarantine_reason": "fake"}, USER, id="who sent what is quarantined"),
+            pytest.param({"from_address": None}, USER, id="who is not known"),
+        ],
+    )
+    async def test_is_not(
+        self, run: Settler, engine: Engine, transfer: dict[str, Any], signer: str
+    ) -> None:
+        await run.deposits(a_transfer(**transfer))
+        before = await owed(engine)
+
+        await run.requests(an_attachment(LONE_ID, signer=signer))
+
+        assert await status(engine) == "user_transfer_pending"
+        assert await owed(engine) == before
+        assert await rows(engine, "SELECT id FROM deposit WHERE swap_id IS NOT NULL") == []
+
+    async def test_is_an_operator_for_whom_nobody_can_sign(
+        self, run: Settler, engine: Engine
+    ) -> None:
+        await run.deposits(a_transfer(kind="deposited"))
+
+        await attached_by_operator(run, engine, await the_only_balance(engine))
+
+        assert await payouts(engine) == [PAYOUT]
+        [told] = await rows(
+            engine, "SELECT attached_by, attached_because FROM deposit WHERE id = :id", id=LONE_ID
+        )
+        assert told == ("ann", "they showed a receipt")
+
+    async def test_is_an_operator_over_the_internal_port(
+        self, run: Settler, engine: Engine
+    ) -> None:
+        await run.deposits(a_transfer())
+        id = await the_only_balance(engine)
+        admin = ClaimAdmin(
+            pay_claimable=paying(run, engine), attach_claimable=attaching(run, engine)
+        )
+        app = web.Application()
+        app.router.add_post("/{id}", admin.attach)
+        body = {
+            "base_units": str(REQUESTED),
+            "swap_id": str(swap_id(7)),
+            "by": "ann",
+            "reason": "they showed a receipt",
+        }
+
+        async with TestClient(TestServer(app)) as http:
+            wrong = await http.post("/seven", json=body)
+            short = await http.post(f"/{id}", json={**body, "swap_id": "7"})
+            done = await http.post(f"/{id}", json=body)
+            told = await done.json()
+
+        assert (wrong.status, short.status, done.status) == (400, 400, 200)
+        assert told["status"] == "ls_transfer_pending"
+        assert told["credited_base_units"] == str(REQUESTED)
+
+    async def test_is_no_operator_for_a_swap_of_another_token(
+        self, run: Settler, engine: Engine
+    ) -> None:
+        await run.deposits(a_transfer(token=NATIVE))
+
+        with pytest.raises(Refused, match="another token"):
+            await attached_by_operator(run, engine, await the_only_balance(engine))
+
+    async def test_is_no_operator_who_looked_at_another_balance(
+        self, run: Settler, engine: Engine
+    ) -> None:
+        await run.deposits(a_transfer(units=REQUESTED - 1))
+
+        with pytest.raises(Refused, match="list it again"):
+            await attached_by_operator(run, engine, await the_only_balance(engine))
+
+
+class TestTwoAtOnce:
+    async def test_a_transfer_is_one_swaps(self, run: Settler, engine: Engine) -> None:
+        await run.deposits(a_transfer())
+
+        await asyncio.gather(
+            *(run.requests(an_attachment(LONE_ID, number=n, nth=k)) for n in (7, 8) for k in (1, 2))
+        )
+
+        assert await payouts(engine) == [PAYOUT]
+        both = sorted([await status(engine, 7), await status(engine, 8)])
+        assert both == ["ls_transfer_pending", "user_transfer_pending"]
+
+    async def test_in_one_batch_the_first_has_it(self, run: Settler, engine: Engine) -> None:
+        await run.deposits(a_transfer())
+
+        await run.requests(an_attachment(LONE_ID, number=8), an_attachment(LONE_ID, number=7))
+
+        assert await status(engine, 8) == "ls_transfer_pending"
+        assert await status(engine, 7) == "user_transfer_pending"
+
+    async def test_a_swap_that_begins_in_the_same_batch_has_it(
+        self, run: Settler, engine: Engine
+    ) -> None:
+        await run.deposits(a_transfer())
+
+        await run.requests(a_request(9), an_attachment(LONE_ID, number=9))
+
+        assert await status(engine, 9) == "ls_transfer_pending"
+
+    @pytest.mark.parametrize("first", ["attach", "pay", "both"])
+    async def test_it_is_attached_or_paid_back_and_never_both(
+        self, run: Settler, engine: Engine, first: str
+    ) -> None:
+        await run.deposits(a_transfer())
+        id = await the_only_balance(engine)
+        order = Order(id, REQUESTED, USER, by="ann", reason="they proved it")
+
+        async def attach() -> None:
+            await run.requests(an_attachment(LONE_ID))
+
+        async def pay() -> None:
+            await paying(run, engine)(order)
+
+        acts = {"attach": (attach, pay), "pay": (pay, attach)}
+        if first == "both":
+            await asyncio.gather(attach(), pay(), return_exceptions=True)
+        else:
+            await acts[first][0]()
+            await asyncio.gather(acts[first][1](), return_exceptions=True)
+
+        live = await rows(engine, "SELECT kind FROM intent WHERE state <> 'dead'")
+        assert len(live) == 1
+        if first != "both":
+            assert live == [("output",) if first == "attach" else ("claim",)]
+        assert (await status(engine) == "ls_transfer_pending") == (live == [("output",)])
+
+    async def test_what_its_recipient_refused_can_be_attached_after_all(
+        self, run: Settler, engine: Engine
+    ) -> None:
+        await run.deposits(a_transfer())
+        order = Order(await the_only_balance(engine), REQUESTED, USER, by="ann", reason="theirs")
+        await paying(run, engine)(order)
+        # Before anything could be signed for it a reorg takes the deposit, and brings it again.
+        await run.deposits(a_transfer("reverted"))
+        await run.deposits(a_transfer("confirmed", version=4))
+
+        await run.requests(an_attachment(LONE_ID))
+
+        assert await payouts(engine) == [PAYOUT]
+
+    @pytest.mark.parametrize("first", ["attach", "expire", "both"])
+    async def test_a_deadline_that_passes_leaves_it_to_the_swap_or_to_its_owner(
+        self, run: Settler, engine: Engine, watcher: Engine, first: str
+    ) -> None:
+        await run.deposits(a_transfer())
+        run.now = NOON + timedelta(hours=7)
+        await PostgresBooks(engine, watcher).watched(run.now)
+
+        async def attach() -> None:
+            await run.requests(an_attachment(LONE_ID, at=run.now))
+
+        async def expire() -> None:
+            await run.expire_swaps()
+
+        if first == "both":
+            await asyncio.gather(attach(), expire())
+        else:
+            for act in (attach, expire) if first == "attach" else (expire, attach):
+                await act()
+        await run.requote_swaps()
+
+        is_expired = await status(engine) == "expired"
+        assert is_expired or await payouts(engine) == [PAYOUT]
+        kept = await owed(engine)
+        assert kept == ({"claimable": REQUESTED} if is_expired else {})
+        if first == "expire":
+            assert is_expired
