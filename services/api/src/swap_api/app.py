@@ -54,6 +54,7 @@ from swap_api.http.management_table import management
 from swap_api.http.openapi import openapi_document
 from swap_api.http.operator_door import OperatorDoor
 from swap_api.http.pricing import PricingEndpoints
+from swap_api.http.reference import reference_pages
 from swap_api.http.swaps import SwapEndpoints
 from swap_api.http.table import endpoints
 from swap_api.managing import Management, build_management
@@ -366,6 +367,8 @@ class Building:
         )
         gateway.add_public("/openapi.json", _document(table, group))
         gateway.add_public(DEFAULT_DOCS, cache(error_page))
+        for address, page in reference_pages().items():
+            gateway.add_public(address, cache(page))
         return gateway
 
 

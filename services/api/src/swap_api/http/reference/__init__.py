@@ -1,0 +1,61 @@
+"""The reference in a browser, at /docs: Swagger UI 5.35.0 over the OpenAPI document.
+
+Everything it needs is here and comes from this host; its policy lets the page ask nobody else.
+`tools/vendor_reference.py` brings in another release.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from importlib.resources import files
+from typing import Final
+
+from swap_api.http.exchange import Answer
+
+ADDRESS: Final = "/docs"
+# Styles are also written into elements, by the scripts that are allowed.
+POLICY: Final = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self' 'unsafe-inline'",
+        "img-src 'self' data:",
+        "font-src 'self' data:",
+        "connect-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+    )
+)
+HEADERS: Final[Mapping[str, str]] = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+}
+SCRIPT: Final = "text/javascript; charset=utf-8"
+KEPT: Final = "public, max-age=3600"
+
+
+def reference_pages() -> Mapping[str, Callable[[], Answer]]:
+    """Return every address of the reference with what it answers."""
+    return {
+        ADDRESS: partial(_file, "index.html", "text/html; charset=utf-8"),
+        f"{ADDRESS}/start.js": partial(_file, "start.js", SCRIPT),
+        f"{ADDRESS}/swagger-ui.js": partial(_compressed, "swagger-ui.js.gz", SCRIPT),
+        f"{ADDRESS}/swagger-ui.css": partial(
+            _compressed, "swagger-ui.css.gz", "text/css; charset=utf-8"
+        ),
+    }
+
+
+def _file(name: str, content_type: str) -> Answer:
+    content = files(__name__).joinpath(name).read_bytes()
+    return Answer(content, headers=HEADERS, content_type=content_type)
+
+
+def _compressed(name: str, content_type: str) -> Answer:
+    """Return what only browsers ask for: they all take gzip."""
+    answer = _file(name, content_type)
+    headers = {**answer.headers, "content-encoding": "gzip", "cache-control": KEPT}
+    return Answer(answer.body, headers=headers, content_type=content_type)

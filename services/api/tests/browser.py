@@ -1,0 +1,114 @@
+"""A real browser without a window, driven over its debugging protocol."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+WITHIN_SECONDS = 30
+POLL_SECONDS = 0.1
+
+
+def find_browser() -> str | None:
+    return next((found for name in NAMES if (found := shutil.which(name))), None)
+
+
+class Page:
+    """One open page: what it asked for, what it complained about, and what stands in it."""
+
+    def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
+        self._socket = socket
+        self._number = 0
+        self.requests: list[str] = []
+        self.complaints: list[str] = []
+
+    async def send(self, method: str, **params: Any) -> Any:
+        """Return the answer to one command; what happens meanwhile is noted."""
+        self._number += 1
+        number = self._number
+        await self._socket.send_json({"id": number, "method": method, "params": params})
+        while True:
+            told = await self._socket.receive_json(timeout=WITHIN_SECONDS)
+            if told.get("id") == number:
+                assert "error" not in told, told
+                return told["result"]
+            self._note(told["method"], told["params"])
+
+    async def value(self, expression: str) -> Any:
+        """Return what an expression is in the page now."""
+        told = await self.send("Runtime.evaluate", expression=expression, returnByValue=True)
+        return told["result"].get("value")
+
+    async def until(self, expression: str) -> Any:
+        """Return the first value that is true.
+
+        :raises AssertionError: when there is none in time.
+        """
+        loop = asyncio.get_running_loop()
+        ends_at = loop.time() + WITHIN_SECONDS
+        while not (value := await self.value(expression)):
+            assert loop.time() < ends_at, f"{expression}: {self.complaints}"
+            await asyncio.sleep(POLL_SECONDS)
+        return value
+
+    def _note(self, method: str, params: Any) -> None:
+        if method == "Network.requestWillBeSent":
+            self.requests.append(params["request"]["url"])
+        elif method == "Log.entryAdded":
+            self.complaints.append(params["entry"]["text"])
+        elif method == "Runtime.exceptionThrown":
+            self.complaints.append(str(params["exceptionDetails"]))
+
+
+@asynccontextmanager
+async def opened(program: str, folder: Path, url: str) -> AsyncIterator[Page]:
+    """Open a page in a browser of its own, which knows no other host than this machine."""
+    browser = await asyncio.create_subprocess_exec(
+        program,
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-dev-shm-usage",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--remote-debugging-port=0",
+        f"--user-data-dir={folder}",
+        "about:blank",
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    try:
+        port = await _port(folder / "DevToolsActivePort")
+        async with aiohttp.ClientSession(f"http://127.0.0.1:{port}") as session:
+            async with session.get("/json/list") as answer:
+                [target] = [one for one in await answer.json() if one["type"] == "page"]
+            async with session.ws_connect(target["webSocketDebuggerUrl"], max_msg_size=0) as socket:
+                page = Page(socket)
+                for domain in ("Network", "Log", "Runtime", "Page"):
+                    await page.send(f"{domain}.enable")
+                await page.send("Page.navigate", url=url)
+                yield page
+    finally:
+        browser.kill()
+        await browser.wait()
+
+
+async def _port(file: Path) -> int:
+    """Return the port that the browser writes down once it listens."""
+    loop = asyncio.get_running_loop()
+    ends_at = loop.time() + WITHIN_SECONDS
+    while not (text := _written(file)):
+        assert loop.time() < ends_at, "the browser does not start"
+        await asyncio.sleep(POLL_SECONDS)
+    return int(text.split()[0])
+
+
+def _written(file: Path) -> str:
+    return file.read_text().strip() if file.exists() else ""
