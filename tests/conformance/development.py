@@ -30,7 +30,7 @@ class Operator:
         if "publishable" not in settings.keys:
             made["publishable"] = self._key(self._app_id, kind="publishable")
         if "limited" not in settings.keys:
-            made["limited"] = self._key(self._limited_app())
+            made["limited"] = self._key(self._limited_app(), kind="secret")
         return replace(settings, keys={**settings.keys, **made})
 
     def add_endpoint(self, url: str) -> tuple[str, str]:
@@ -61,8 +61,17 @@ class Operator:
         self._manage(f"/apps/{app_id}/limits", limits)
         return app_id
 
-    def _key(self, app_id: str, **more: str) -> str:
-        return str(self._manage(f"/apps/{app_id}/keys", more)["key"])
+    def _limited_app(self) -> str:
+        """Return an app of another organization, which may do next to nothing."""
+        owner = self._manage("/organizations", {"name": "conformance"})["id"]
+        told = {"name": "limited", "environment": "test"}
+        app_id = str(self._manage(f"/organizations/{owner}/apps", told)["id"])
+        limits = {"reads_per_minute": 1, "ceiling_factor": 1, "pending_swaps_max": 1}
+        self._manage(f"/apps/{app_id}/limits", limits)
+        return app_id
+
+    def _key(self, app_id: str, *, kind: str) -> str:
+        return str(self._manage(f"/apps/{app_id}/keys", {"kind": kind})["key"])
 
     def _manage(self, path: str, body: Mapping[str, Any]) -> Any:
         return self._post("api", f"/management/v1{path}", body)["data"]
