@@ -36,6 +36,9 @@ up: install  ## Start everything on this machine (FRESH=1 from nothing, BROKER=a
 down:  ## End exactly what `up` started; the data stays
 	@if [ -x $(BIN)/python ]; then $(STACK) down; fi
 
+env:  ## Print what a shell needs to talk to it: eval "$(make -s env)"
+	@$(STACK) env
+
 swap: install-python  ## Send one swap through the running stack and print its messages, topic by topic
 	@$(STACK) swap
 
@@ -143,4 +146,4 @@ lock:  ## Rewrite requirements.lock
 	$(BIN)/uv lock
 	$(BIN)/uv export --quiet --all-packages --all-groups --no-emit-workspace --format requirements-txt -o requirements.lock
 
-.PHONY: help demo up down swap clean test test-unit test-integration test-e2e test-conformance test-faults test-stack test-kill test-evm bench bench-api check lint types layers words generated generate install install-python install-evm install-sdk lint-openapi openapi test-sdk lock
+.PHONY: help demo up down env swap clean test test-unit test-integration test-e2e test-conformance test-faults test-stack test-kill test-evm bench bench-api check lint types layers words generated generate install install-python install-evm install-sdk lint-openapi openapi test-sdk lock

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
+import shlex
 import signal
 import sys
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from contextlib import suppress
 from typing import Any, TypeVar
 
@@ -24,6 +26,7 @@ from swap_stack.options import Options
 from swap_stack.places import Places, default_places
 from swap_stack.programs import ProgramFailed
 from swap_stack.report import Report
+from swap_stack.sandbox.settings import SANDBOX
 from swap_stack.summary import show
 from swap_stack.up import find_running
 from swap_stack.up import up as up_
@@ -76,9 +79,33 @@ def swap() -> None:
     run(swap_(stack, places, Report().console))
 
 
+@app.command()
+def env() -> None:
+    """Print what a shell needs to talk to the running stack as the sandbox's partner."""
+    places = default_places()
+    stack = find_running(places)
+    if stack is None:
+        sys.exit("Nothing runs here: `make up` first.")
+    for name, value in environment_of(stack, places).items():
+        print(f"export {name}={shlex.quote(value)}")
+
+
 def demo_places(places: Places) -> Places:
     """Return where the demo has a stack of its own, beside the one that may be running."""
     return Places(places.var / "demo", places.root)
+
+
+def environment_of(stack: Mapping[str, Any], places: Places) -> Mapping[str, str]:
+    """Return the variables that docs/quickstart.md uses."""
+    [partner] = [row for row in stack["partners"] if row["name"] == SANDBOX]
+    return {
+        "CHECKOUT": str(places.root),
+        "STACK": str(places.stack_file),
+        "BASE_URL": stack["gateway"]["url"],
+        "API_KEY": partner["api_key"],
+        "APP_ID": partner["app_id"],
+        "PATH": f"{places.root / '.venv/bin'}:{os.environ['PATH']}",
+    }
 
 
 def run(work: Coroutine[Any, Any, Result]) -> Result:

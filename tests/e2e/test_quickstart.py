@@ -1,0 +1,66 @@
+"""A partner who follows the quick start has a completed swap and a verified webhook."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+import socket
+import sys
+from pathlib import Path
+
+import pytest
+
+from swap_stack.places import ROOT
+from swap_stack.programs import run_to_end
+from tests.e2e.test_guides import run
+from tests.plugins.stack import Stack
+
+PROMISED_SECONDS = 300
+
+
+def free_port() -> int:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        return int(listening.getsockname()[1])
+
+
+async def told_by_make_env(stack: Stack) -> dict[str, str]:
+    """Return what `eval "$(make -s env)"` would set."""
+    said = await run_to_end(
+        [sys.executable, "-m", "swap_stack", "env"], env={"STACK_DIR": str(stack.places.var)}
+    )
+    rows = (shlex.split(line)[1].split("=", 1) for line in said.splitlines())
+    return {name: value for name, value in rows}
+
+
+@pytest.mark.timeout(PROMISED_SECONDS)
+async def test_ends_with_a_completed_swap_and_a_verified_webhook(
+    stack: Stack, tmp_path: Path
+) -> None:
+    environment = {**await told_by_make_env(stack), "PORT": str(free_port())}
+    try:
+        ran = await run("quickstart", tmp_path, environment)
+    finally:
+        stop_receiver(tmp_path / "receiver.pid")
+
+    assert ran.exit_code == 0, ran.said
+    assert "is completed" in ran.said
+    log = (tmp_path / "receiver.log").read_text()
+    assert log.count("fulfilled") == 2, log
+
+
+def stop_receiver(pid: Path) -> None:
+    """End what the guide started, where it did not come to its own end."""
+    if pid.exists():
+        try:
+            os.kill(int(pid.read_text()), 15)
+        except ProcessLookupError:
+            return
+
+
+def test_says_where_things_are(stack: Stack) -> None:
+    told = asyncio.run(told_by_make_env(stack))
+
+    assert told["CHECKOUT"] == str(ROOT)
+    assert told["API_KEY"].startswith("svc_test_")
