@@ -1,7 +1,7 @@
 // A wallet as web pages have it, made of viem: it sends and signs exactly what it is given on stdin, and says on
 // stdout which hashes or which signature came of it. For tests.
 //
-//   {"rpc_url", "private_key", "transactions": [{"to", "value", "data", "gas"}]}   ->  {"hashes": […]}
+//   {"rpc_url", "private_key", "transactions": [{"to", "value", "data" or null, "gas" or null}]}   ->  {"hashes": […]}
 //   {"private_key", "typed_data": {…}}                                             ->  {"signature": "0x…"}
 import { text } from "node:stream/consumers";
 import { createWalletClient, http, publicActions } from "viem";
@@ -16,7 +16,8 @@ async function send() {
   const wallet = createWalletClient({ account, transport: http(asked.rpc_url) }).extend(publicActions);
   const hashes = [];
   for (const { to, value, data, gas } of asked.transactions) {
-    const hash = await wallet.sendTransaction({ chain: null, to, value: BigInt(value), data, gas: BigInt(gas) });
+    const given = { to, value: BigInt(value), data: data ?? undefined, gas: gas === null ? undefined : BigInt(gas) };
+    const hash = await wallet.sendTransaction({ chain: null, ...given });
     const { status } = await wallet.waitForTransactionReceipt({ hash, pollingInterval: 50 });
     if (status !== "success") throw new Error(`${hash} reverted`);
     hashes.push(hash);

@@ -1,9 +1,9 @@
-"""Every end-to-end test ends with the same question: is everything as it must be?"""
+"""Every end-to-end test ends at rest, and every module with the question: is all as it must be?"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Generator, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterator
 from typing import Any
 
 import pytest
@@ -12,9 +12,9 @@ from tests.e2e import oracle
 from tests.e2e.outside import Outside
 from tests.e2e.quiet import wait_until_quiet, what_was_done
 from tests.plugins.invariants import violations
-from tests.plugins.stack import Stack, Stacks, stack, stacks
+from tests.plugins.stack import Stack, stack, stacks
 
-__all__ = ["checked", "outside", "stack", "stacks"]
+__all__ = ["checked", "outside", "quieted", "stack", "stacks"]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -36,26 +36,44 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, Any]:
 
 
 @pytest.fixture(autouse=True)
-def checked(stack: Stack, stacks: Stacks) -> Iterator[None]:
-    """Wait until nothing is due; then no invariant is broken, and chains and ledger agree."""
+def quieted(stack: Stack) -> Iterator[None]:
+    """Wait until nothing is due, so that every test begins with a stack that rests."""
     yield
+    run_unless_broken(stack, rest)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def checked(stack: Stack) -> Iterator[None]:
+    """At a module's end no invariant is broken, and chains and ledger agree."""
+    yield
+    run_unless_broken(stack, check)
+
+
+def run_unless_broken(stack: Stack, what: Callable[[Stack], Coroutine[Any, Any, None]]) -> None:
+    """Ask nothing of a stack that a test has left broken, and let none go on with one that is."""
     if stack.broken_by is not None:
         return
     try:
-        asyncio.run(check(stack))
+        asyncio.run(what(stack))
     except BaseException:
         stack.broken_by = "a test before this one"
         raise
+
+
+async def rest(stack: Stack) -> None:
+    """
+    :raises AssertionError: naming what is still under way after a while.
+    """
+    if stack.rested is not None and await what_was_done(stack.description) == stack.rested:
+        return  # the test only looked
+    await wait_until_quiet(stack.description)
+    stack.rested = await what_was_done(stack.description)
 
 
 async def check(stack: Stack) -> None:
     """
     :raises AssertionError: with all that is wrong.
     """
-    if stack.checked is not None and await what_was_done(stack.description) == stack.checked:
-        return  # the test only looked
-    await wait_until_quiet(stack.description)
-    stack.checked = await what_was_done(stack.description)
     assert violations(stack.auditor_url) == {}
     assert await oracle.differences(stack.description) == []
 

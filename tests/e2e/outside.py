@@ -27,9 +27,8 @@ from tests.e2e.waiting import until
 FINAL = ("completed", "failed", "expired", "refunded")
 TIP = 10**9
 GAS_TRANSFER = 100_000
-GAS_APPROVE = 80_000
 GAS_CREATE = 3_000_000
-AMOUNT_ARGUMENT = 3  # of depositERC20(id, token, receiver, amount)
+PULLED = 4  # arguments of depositERC20(id, token, receiver, amount)
 POLL_SECONDS = 0.05
 
 
@@ -177,32 +176,21 @@ class User:
     address: str
     private_key: str
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    allowing: asyncio.Lock = field(default_factory=asyncio.Lock)  # held until all is used up
 
-    async def fund(self, action: Mapping[str, Any], *, value: int | None = None) -> list[str]:
-        """Send what the action says, after an approval where a token needs one.
+    async def fund(self, *actions: Mapping[str, Any], value: int | None = None) -> list[str]:
+        """Send what the actions say, one after the other, to the last byte.
 
-        :param value: another amount of the chain's own coin than the action asks for.
+        :param value: another amount of the chain's own coin than the last action asks for.
         """
-        asked = int(action["amount_in_base_units"])
-        if action["type"] == "manual_transfer":
-            return await self.transfer(action, asked if value is None else value)
-        deposit: TxParams = {
-            "to": to_checksum_address(action["to_address"]),
-            "value": asked if value is None else value,  # type: ignore[typeddict-item]
-            "data": HexStr(action["call_data"] or "0x"),
-            "gas": int(action["gas_limit"] or 200_000),
-        }
-        token = action["token"]["contract"]
-        if token in (None, action["to_address"]):
-            return await self.send(deposit)  # a coin, or the token itself: nobody takes it
-        amount = int(action["encoded_args"][AMOUNT_ARGUMENT])
-        approval: TxParams = {
-            "to": to_checksum_address(token),
-            "value": 0,  # type: ignore[typeddict-item]
-            "data": call_data("approve(address,uint256)", action["to_address"], amount),
-            "gas": GAS_APPROVE,
-        }
-        return await self.send(approval, deposit)
+        *first, last = actions
+        if last["type"] == "manual_transfer":
+            asked = int(last["amount_in_base_units"])
+            return await self.transfer(last, asked if value is None else value)
+        deposit = as_it_is(last)
+        if value is not None:
+            deposit["value"] = value  # type: ignore[typeddict-item]
+        return await self.send(*(as_it_is(one) for one in first), deposit)
 
     async def transfer(self, action: Mapping[str, Any], amount: int) -> list[str]:
         """Send an amount of the action's token or coin, as a person does who was told where to."""
@@ -350,8 +338,18 @@ class Outside:
     async def fund(
         self, prepared: Mapping[str, Any], route: Route, *, user: int = 0, value: int | None = None
     ) -> list[str]:
+        """Send what was returned at the creation, after the approval that is asked for."""
         [action] = prepared["deposit_actions"]
-        return await self.user(route.source_network, user).fund(action, value=value)
+        payer = self.user(route.source_network, user)
+        if not is_pulled(action):
+            return await payer.fund(action, value=value)
+        # What a wallet allows is one number: another deposit would use it up.
+        async with payer.allowing:
+            path = f"/swaps/{prepared['swap']['id']}/deposit_actions"
+            steps = await self.partner().get(path, source_address=payer.address)
+            sent = await payer.fund(*(s for s in steps if s["step"] == "approve"), action)
+            await payer.receipt(sent[-1])
+        return sent
 
     async def follow(
         self,
@@ -372,6 +370,21 @@ class Outside:
 
         await until(has_ended, what=f"{swap_id} is one of {to}", within=within, every=every)
         return seen
+
+
+def as_it_is(action: Mapping[str, Any]) -> TxParams:
+    """Return the transaction that an action describes, with nothing added."""
+    return {
+        "to": to_checksum_address(action["to_address"]),
+        "value": int(action["amount_in_base_units"]),  # type: ignore[typeddict-item]
+        "data": HexStr(action["call_data"]),
+        "gas": int(action["gas_limit"]),
+    }
+
+
+def is_pulled(action: Mapping[str, Any]) -> bool:
+    """Whether a contract takes a token out of the wallet, which has to allow that first."""
+    return action["token"]["contract"] is not None and len(action["encoded_args"] or ()) == PULLED
 
 
 def new_address() -> str:

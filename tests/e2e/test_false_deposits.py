@@ -12,7 +12,7 @@ from eth_utils.crypto import keccak
 
 from swap_stack.places import ROOT
 from tests.e2e.claims import has_no_deposit, suspended
-from tests.e2e.outside import Outside, Route, new_address
+from tests.e2e.outside import Outside, Route, call_data, new_address
 from tests.e2e.quiet import wait_until_quiet
 from tests.plugins.stack import Stack
 
@@ -42,9 +42,9 @@ class TestFalseDepository:
         swap_id, action = await a_swap(outside)
         before = await suspended(stack)
         user = outside.user(ROUTE.source_network)
-        copy = (await user.create(copied_depository(outside)))["contractAddress"]
+        copy = str((await user.create(copied_depository(outside)))["contractAddress"])
 
-        sent = await user.fund({**action, "to_address": copy})
+        sent = await user.fund(approval_of(action, copy), {**action, "to_address": copy})
         await user.receipt(sent[-1])
         await wait_until_quiet(stack.description)
 
@@ -58,11 +58,11 @@ class TestOneDeposit:
         self, stack: Stack, outside: Outside
     ) -> None:
         """The token's own log shows the movement too, and the other swap would fit it."""
-        swap_id, action = await a_swap(outside)
-        another_id, _ = await a_swap(outside)
+        prepared = await outside.partner().create(ROUTE, new_address())
+        swap_id, (another_id, _) = prepared["swap"]["id"], await a_swap(outside)
         before = await suspended(stack)
 
-        sent = await outside.user(ROUTE.source_network).fund(action)
+        sent = await outside.fund(prepared, ROUTE)
         seen = await outside.follow(swap_id)
         await wait_until_quiet(stack.description)
 
@@ -79,6 +79,17 @@ async def a_swap(outside: Outside) -> tuple[str, Mapping[str, Any]]:
     prepared = await outside.partner().create(ROUTE, new_address())
     [action] = prepared["deposit_actions"]
     return prepared["swap"]["id"], action
+
+
+def approval_of(action: Mapping[str, Any], spender: str) -> Mapping[str, Any]:
+    """Return what lets a contract take what an action deposits."""
+    return {
+        "type": "approve",
+        "to_address": action["token"]["contract"],
+        "amount_in_base_units": "0",
+        "call_data": call_data("approve(address,uint256)", spender, ASKED),
+        "gas_limit": "100000",
+    }
 
 
 def copied_depository(outside: Outside) -> HexStr:

@@ -154,7 +154,8 @@ async def test_two_permits_of_one_wallet_go_one_after_another(outside: Outside) 
     [(second, user)] = [one for one in swaps if one[0] != first]
 
     async def is_asked_anew() -> bool:
-        return (await asked(outside, second, user.address))["status"] == "action_required"
+        step = await asked(outside, second, user.address)
+        return str(step["status"]) == "action_required"
 
     await until(is_asked_anew, what="the second is asked anew")
     await gasless.submit(outside, second, user)

@@ -1,51 +1,127 @@
-"""What the service returns works in another wallet too, to the last byte and with nothing added."""
+"""What the service returns works in two wallets, to the last byte and with nothing added.
+
+Each way in that a wallet sends is gone with eth-account and with viem, all at once, step by step:
+the wallet sends the step that is to be done, waits until it is mined, and asks for the next one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count, product
 from typing import Any
 
 import pytest
 
 from tests.e2e import viem
-from tests.e2e.outside import AMOUNT_ARGUMENT, Outside, Route, call_data, new_address
+from tests.e2e.outside import Outside, Route, User, call_data, new_address
+from tests.plugins.stack import Stack
 
 COIN = Route("ETHEREUM_DEVNET", "ETH", "BASE_DEVNET", "ETH", "0.02")
 TOKEN = Route("BASE_DEVNET", "DAI", "POLYGON_DEVNET", "USDC", "30")
-SENDER = 7
+OTHER_COIN = Route("POLYGON_DEVNET", "POL", "ETHEREUM_DEVNET", "ETH", "60")
+DIRECT: Mapping[str, bool] = {"use_depository": False}
+DEPOSITORY = {"use_depository": True}
+ADDRESS = {"use_depository": False, "use_deposit_address": True}
+# How, what, and by which steps of the user's.
+WAYS = {
+    "direct, a coin": (DIRECT, COIN, ["deposit"]),
+    "direct, a token": (DIRECT, TOKEN, ["deposit"]),
+    "depository, a coin": (DEPOSITORY, COIN, ["deposit"]),
+    "depository, a token": (DEPOSITORY, TOKEN, ["approve", "deposit"]),
+    "deposit address, a coin": (ADDRESS, OTHER_COIN, ["deposit"]),
+}
+Wallet = Callable[[User, str, Mapping[str, Any]], Awaitable[str]]
 
 
-def approval_of(action: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return what lets the Depository take what the action deposits."""
-    amount = int(action["encoded_args"][AMOUNT_ARGUMENT])
-    return {
-        "to_address": action["token"]["contract"],
-        "amount_in_base_units": "0",
-        "call_data": call_data("approve(address,uint256)", action["to_address"], amount),
-        "gas_limit": None,
-    }
+async def by_eth_account(user: User, _: str, step: Mapping[str, Any]) -> str:
+    [sent] = await user.fund(step)
+    await user.receipt(sent)
+    return sent
 
 
-class TestViem:
-    @pytest.mark.parametrize("route", [COIN, TOKEN], ids=["coin", "token"])
-    @pytest.mark.parametrize("use_depository", [False, True], ids=["direct", "depository"])
-    async def test_sends_a_deposit_action_as_it_is(
-        self, outside: Outside, route: Route, use_depository: bool
-    ) -> None:
-        user = outside.user(route.source_network, SENDER)
-        recipient = new_address()
-        prepared = await outside.partner().create(route, recipient, use_depository=use_depository)
-        [action] = prepared["deposit_actions"]
-        is_taken = use_depository and route is TOKEN
-        actions = [approval_of(action), action] if is_taken else [action]
+async def by_viem(user: User, rpc_url: str, step: Mapping[str, Any]) -> str:
+    [sent] = await viem.send(rpc_url, user.private_key, [step])
+    return sent
 
-        rpc_url = outside.networks[route.source_network]["rpc_urls"][0]
-        *_, sent = await viem.send(rpc_url, user.private_key, actions)
-        seen = await outside.follow(prepared["swap"]["id"])
 
-        swap = seen[-1]["swap"]
-        assert swap["status"] == "completed"
-        inputs = [t["transaction_hash"] for t in swap["transactions"] if t["type"] == "input"]
-        assert inputs == [sent]
-        got = await outside.balance(route.destination_network, route.destination_token, recipient)
-        assert got > 0
+WALLETS: Mapping[str, Wallet] = {"eth-account": by_eth_account, "viem": by_viem}
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What a wallet sent for a swap, and what became of that."""
+
+    action: Mapping[str, Any]  # as the creation returned it
+    steps: Sequence[Mapping[str, Any]]
+    hashes: Sequence[str]
+    swap: Mapping[str, Any]
+    received: int
+
+
+async def send(outside: Outside, way: str, wallet: str, user: User) -> Sent:
+    method, route, expected = WAYS[way]
+    recipient = new_address()
+    prepared = await outside.partner().create(route, recipient, **method)
+    [action] = prepared["deposit_actions"]
+    swap_id, rpc_url = prepared["swap"]["id"], outside.networks[route.source_network]["rpc_urls"][0]
+    steps: list[Mapping[str, Any]] = []
+    hashes: list[str] = []
+    for _ in expected:
+        listed = await outside.partner().get(
+            f"/swaps/{swap_id}/deposit_actions", source_address=user.address
+        )
+        [step] = [one for one in listed if one["status"] == "action_required"]
+        steps.append(step)
+        hashes.append(await WALLETS[wallet](user, rpc_url, step))
+    swap = (await outside.follow(swap_id))[-1]["swap"]
+    received = await outside.balance(route.destination_network, route.destination_token, recipient)
+    return Sent(action, steps, hashes, swap, received)
+
+
+@pytest.fixture(scope="module")
+def sent(stack: Stack) -> Mapping[tuple[str, str], Sent]:
+    cases = list(product(WAYS, WALLETS))
+
+    async def all_of_them() -> list[Sent]:
+        async with Outside(stack.description) as outside:
+            # Each case of a network is another user's: nobody else takes its next nonce.
+            numbers: defaultdict[str, Iterator[int]] = defaultdict(count)
+            networks = [WAYS[way][1].source_network for way, _ in cases]
+            users = [outside.user(network, next(numbers[network])) for network in networks]
+            return await asyncio.gather(
+                *(send(outside, *case, user) for case, user in zip(cases, users, strict=True))
+            )
+
+    return dict(zip(cases, asyncio.run(all_of_them()), strict=True))
+
+
+@pytest.mark.parametrize("wallet", WALLETS)
+@pytest.mark.parametrize("way", WAYS)
+def test_a_wallet_sends_what_is_returned_as_it_is(
+    sent: Mapping[tuple[str, str], Sent], way: str, wallet: str
+) -> None:
+    one = sent[way, wallet]
+
+    assert [step["step"] for step in one.steps] == WAYS[way][2]
+    # What the creation returned is what is to be sent last, without a word of difference.
+    assert {name: one.steps[-1][name] for name in one.action} == one.action
+    assert one.swap["status"] == "completed"
+    [deposit] = [t for t in one.swap["transactions"] if t["type"] == "input"]
+    # No log names the transaction that brings a coin to an address.
+    assert deposit["transaction_hash"] == (None if "address" in way else one.hashes[-1])
+    assert one.received > 0
+
+
+@pytest.mark.parametrize("wallet", WALLETS)
+def test_the_approval_is_for_exactly_what_is_taken(
+    sent: Mapping[tuple[str, str], Sent], wallet: str
+) -> None:
+    approval, deposit = sent["depository, a token", wallet].steps
+
+    spender, amount = deposit["to_address"], int(deposit["encoded_args"][3])
+    assert (approval["type"], approval["to_address"]) == ("approve", deposit["token"]["contract"])
+    assert approval["amount_in_base_units"] == "0"
+    assert approval["call_data"] == call_data("approve(address,uint256)", spender, amount)

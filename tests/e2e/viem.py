@@ -10,7 +10,6 @@ from typing import Any
 
 WALLET = Path(__file__).parents[2] / "evm/wallet/viem.mjs"
 PATIENCE = 60.0
-GAS_DEFAULT = "200000"
 
 
 async def send(rpc_url: str, private_key: str, actions: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -19,8 +18,8 @@ async def send(rpc_url: str, private_key: str, actions: Sequence[Mapping[str, An
         {
             "to": action["to_address"],
             "value": action["amount_in_base_units"],
-            "data": action["call_data"] or "0x",
-            "gas": action["gas_limit"] or GAS_DEFAULT,
+            "data": action["call_data"],
+            "gas": action["gas_limit"],
         }
         for action in actions
     ]

@@ -113,7 +113,7 @@ class Stack:
         self._registry = Registry(places.processes_file)
         self._orders = places.var / "orders"
         self.broken_by: str | None = None
-        self.checked: tuple[Any, ...] | None = None  # what had been done when all was right
+        self.rested: tuple[Any, ...] | None = None  # what had been done when nothing was due
 
     @property
     def description(self) -> Mapping[str, Any]:
