@@ -6,7 +6,9 @@ from collections.abc import Mapping
 
 from api_factories import E18, a_quote
 
+from swap_api.http.examples import example_of
 from swap_api.ports import PriceRefused
+from swap_contracts.explaining import ExplanationModel
 from swap_contracts.quoting import (
     AssetRef,
     LimitsAnswer,
@@ -42,6 +44,8 @@ class FakePricing:
         source = self._asset(question.source_network, question.source_token)
         destination = self._asset(question.destination_network, question.destination_token)
         base_units = int(question.base_units)
+        if question.receive_base_units is not None:
+            base_units = self._amount_for(int(question.receive_base_units), source, destination)
         limits = self._limits(source)
         if base_units < int(limits.min_base_units) and not question.is_open:
             raise PriceRefused("LESS_THAN_MIN_ERROR", "Too little", int(limits.min_base_units))
@@ -64,7 +68,10 @@ class FakePricing:
             slippage_ppm=question.slippage_ppm or 5000,
             path=({"provider": self.provider, "order": 1},),
         )
-        return QuoteAnswer(quote=quote, lifetime_seconds=300)
+        explanation = None
+        if question.explain:
+            explanation = ExplanationModel.model_validate(example_of(ExplanationModel))
+        return QuoteAnswer(quote=quote, lifetime_seconds=300, explanation=explanation)
 
     async def limits(self, question: RouteQuestion) -> LimitsAnswer:
         self._answer()
@@ -102,6 +109,10 @@ class FakePricing:
             raise Unavailable("quoter")
         if self.refusal is not None:
             raise self.refusal
+
+    def _amount_for(self, receive: int, source: AssetRef, destination: AssetRef) -> int:
+        worth = receive * self._usd(destination) * 10**source.decimals * 100
+        return -(-worth // (self._usd(source) * 10**destination.decimals * 99))
 
     def _limits(self, source: AssetRef) -> LimitsAnswer:
         return LimitsAnswer(

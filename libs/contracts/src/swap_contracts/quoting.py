@@ -10,9 +10,11 @@ from typing import Final, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from swap_contracts.envelope import BaseUnits, Digits, Message
+from swap_contracts.explaining import ExplanationModel
 
 FundingMethod = Literal["direct", "deposit_address", "depository", "gasless"]
 QUESTIONS_MAX: Final = 64  # in one request
+PARTNER_FEE_MAX: Final = 1000  # basis points: a tenth
 
 
 class AssetRef(Message):
@@ -35,7 +37,7 @@ class Quote(Message):
     receive_base_units: BaseUnits  # destination
     min_receive_base_units: BaseUnits  # destination
     blockchain_fee_base_units: BaseUnits  # source
-    service_fee_base_units: BaseUnits  # source
+    service_fee_base_units: BaseUnits  # source; the partner's part is in it
     total_fee_base_units: BaseUnits  # source; the sum of the two
     fee_discount_base_units: BaseUnits  # source
     refuel_in_source_base_units: BaseUnits | None
@@ -47,6 +49,8 @@ class Quote(Message):
     destination_native_usd_e18: Digits
     completion_milliseconds: int
     path: tuple[PathStep, ...]
+    partner_fee_basis_points: int = 0
+    partner_fee_base_units: BaseUnits = "0"  # source; owed to the app that created the swap
 
 
 class _Question(BaseModel):
@@ -62,17 +66,21 @@ class RouteQuestion(_Question):
     destination_token: str
     method: FundingMethod = "depository"
     refuel: bool = False
+    partner_fee_basis_points: int = Field(default=0, ge=0, le=PARTNER_FEE_MAX)
 
 
 class QuoteQuestion(RouteQuestion):
     base_units: BaseUnits  # source
     is_open: bool = False  # nobody knows the amount yet; it is whatever comes
     slippage_ppm: int | None = None
+    receive_base_units: BaseUnits | None = None  # destination; asks for the amount that brings it
+    explain: bool = False
 
 
 class QuoteAnswer(Message):
     quote: Quote
     lifetime_seconds: int  # how long a swap may rely on it
+    explanation: ExplanationModel | None = None
 
 
 class LimitsAnswer(Message):

@@ -88,7 +88,11 @@ class AsyncClient:
         return await self._ask(calls.networks(types))
 
     async def quote(
-        self, *, amount: Amount, options: PriceOptions | None = None, **route: Unpack[Route]
+        self,
+        *,
+        amount: Amount | None = None,
+        options: PriceOptions | None = None,
+        **route: Unpack[Route],
     ) -> Quoted:
         """Price a swap. Nothing is kept of it."""
         return await self._ask(calls.quote(route, amount, _told(options)))

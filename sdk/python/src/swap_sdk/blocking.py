@@ -87,7 +87,11 @@ class Client:
         return self._ask(calls.networks(types))
 
     def quote(
-        self, *, amount: Amount, options: PriceOptions | None = None, **route: Unpack[Route]
+        self,
+        *,
+        amount: Amount | None = None,
+        options: PriceOptions | None = None,
+        **route: Unpack[Route],
     ) -> Quoted:
         """Price a swap. Nothing is kept of it."""
         return self._ask(calls.quote(route, amount, _told(options)))

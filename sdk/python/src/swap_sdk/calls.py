@@ -54,6 +54,7 @@ class PriceOptions(TypedDict, total=False):
     source_address: str
     destination_address: str
     slippage: str
+    receive_amount: str  # in place of the amount
     refuel: bool
     use_depository: bool
     use_deposit_address: bool
@@ -65,6 +66,7 @@ class SwapOptions(TypedDict, total=False):
     refund_address: str
     reference_id: str
     slippage: str
+    receive_amount: str  # in place of the amount
     refuel: bool
     use_depository: bool
     use_deposit_address: bool
@@ -134,7 +136,7 @@ def price(
     return Call("GET", f"{API}/{path}", _query(told))
 
 
-def quote(route: Route, amount: Amount, options: Mapping[str, Value | None]) -> Call[Quoted]:
+def quote(route: Route, amount: Amount | None, options: Mapping[str, Value | None]) -> Call[Quoted]:
     return price("quote", route, amount, options)
 
 

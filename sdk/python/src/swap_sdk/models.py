@@ -181,6 +181,124 @@ class Exchange(TypedDict):
     metadata: ExchangeMetadata
 
 
+class ExplainedGas(TypedDict):
+    network: str
+    wei_per_unit: str
+    at: str
+    age_milliseconds: int
+    units: dict[str, Any]
+
+
+class ExplainedLimits(TypedDict):
+    min_base_units: str
+    max_base_units: str
+    route_max_base_units: str
+    payable_max_base_units: str
+
+
+class PriceSource(TypedDict):
+    source: str
+    usd_e18: str
+    at: str
+
+
+class ExplainedPrice(TypedDict):
+    symbol: str
+    usd_e18: str
+    at: str
+    age_milliseconds: int
+    sources: list[PriceSource]
+
+
+class FeeRow(TypedDict):
+    service_fee_basis_points: int
+    partner_fee_basis_points: int
+    slippage_ppm: int
+    min_usd_e18: str
+    max_usd_e18: str
+    quote_lifetime_seconds: int
+
+
+class Inventory(TypedDict):
+    network: str
+    token: str
+    available_base_units: str
+
+
+class Rejected(TypedDict):
+    provider: str
+    method: str
+    code: str
+    message: str
+
+
+class Step(TypedDict):
+    name: str
+    formula: str
+    value: str
+
+
+class Explanation(TypedDict):
+    at: str
+    provider: str
+    method: str
+    prices: list[ExplainedPrice]
+    gas: list[ExplainedGas]
+    fees: FeeRow
+    inventory: list[Inventory]
+    limits: ExplainedLimits
+    steps: list[Step]
+    rejected: list[Rejected]
+
+
+class Reward(TypedDict):
+    token: Token
+    network: Network
+    amount: float
+    amount_in_usd: float
+    campaign_type: str
+    nft_contract_address: str | None
+
+
+class QuotePath(TypedDict):
+    provider: str
+    order: int
+
+
+class SwapQuote(TypedDict):
+    total_fee: float
+    total_fee_in_usd: float
+    source_network: Network
+    source_token: Token
+    destination_network: Network
+    destination_token: Token
+    requested_amount: float
+    receive_amount: float
+    fee_discount: float
+    min_receive_amount: float
+    blockchain_fee: float
+    service_fee: float
+    avg_completion_time: str
+    refuel_in_source: float | None
+    slippage: float
+    rate: float
+    path: list[QuotePath]
+
+
+class TokenWithAmount(TypedDict):
+    token: Token
+    network: Network
+    amount: float
+    amount_in_usd: float
+
+
+class ExplainedQuote(TypedDict):
+    quote: SwapQuote
+    refuel: TokenWithAmount | None
+    reward: Reward | None
+    explanation: Explanation
+
+
 class Health(TypedDict):
     status: Literal["ok"]
 
@@ -290,15 +408,6 @@ class NextAction(TypedDict):
     detail: str | None
 
 
-class Reward(TypedDict):
-    token: Token
-    network: Network
-    amount: float
-    amount_in_usd: float
-    campaign_type: str
-    nft_contract_address: str | None
-
-
 class SwapMetadata(TypedDict):
     sequence_number: int
     reference_id: str | None
@@ -349,38 +458,6 @@ class Swap(TypedDict):
     last_requoted_at: str | None
     quote_locked_at: str | None
     quote_refreshable: bool | None
-
-
-class QuotePath(TypedDict):
-    provider: str
-    order: int
-
-
-class SwapQuote(TypedDict):
-    total_fee: float
-    total_fee_in_usd: float
-    source_network: Network
-    source_token: Token
-    destination_network: Network
-    destination_token: Token
-    requested_amount: float
-    receive_amount: float
-    fee_discount: float
-    min_receive_amount: float
-    blockchain_fee: float
-    service_fee: float
-    avg_completion_time: str
-    refuel_in_source: float | None
-    slippage: float
-    rate: float
-    path: list[QuotePath]
-
-
-class TokenWithAmount(TypedDict):
-    token: Token
-    network: Network
-    amount: float
-    amount_in_usd: float
 
 
 class PreparedSwap(TypedDict):

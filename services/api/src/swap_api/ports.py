@@ -17,6 +17,7 @@ from swap_api.domain.listing import SwapFilter
 from swap_api.domain.rate_limits import Count, Quota
 from swap_api.domain.reach import Reached
 from swap_api.lookup_ports import NetworkState, Posting, SwapEvent
+from swap_contracts.explaining import ExplanationModel
 from swap_contracts.quoting import (
     LimitsAnswer,
     PricesAnswer,
@@ -295,7 +296,7 @@ class Rendering(Protocol):
         self, networks: Sequence[str], states: Mapping[str, NetworkState], *, at: datetime
     ) -> bytes: ...
 
-    def quoted(self, quote: Quote) -> bytes: ...
+    def quoted(self, quote: Quote, explanation: ExplanationModel | None) -> bytes: ...
 
     def limits(self, answer: LimitsAnswer, source: Token, *, native: bool) -> bytes: ...
 

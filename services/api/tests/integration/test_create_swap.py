@@ -68,6 +68,16 @@ class TestCreate:
             row.expires_at - row.created_at
         )
 
+    async def test_takes_the_amount_that_brings_what_is_to_arrive(self, api: Harness) -> None:
+        app = await api.an_app()
+
+        answer = await api.create(app, a_body(amount=None, receive_amount="2970"))
+
+        assert answer.status_code == 200, answer.text
+        data = answer.json()["data"]
+        assert data["quote"]["receive_amount"] == 2970.0
+        assert data["deposit_actions"][0]["amount_in_base_units"] == str(10**18)
+
     async def test_takes_empty_members_for_absent(self, api: Harness) -> None:
         app = await api.an_app()
         empty = ("source_address", "refund_address", "reference_id", "slippage", "refuel")

@@ -13,6 +13,7 @@ from api_harness import Harness, start
 from sqlalchemy import make_url
 
 from swap_api.domain.keys import KeyKind
+from swap_contracts.public.explaining import ExplainedQuoteModel
 from swap_contracts.public.models import (
     ApiErrorModel,
     HealthModel,
@@ -226,6 +227,9 @@ class TestPricing:
             ({"amount": "0"}, "LESS_THAN_MIN_ERROR"),
             ({"amount": ""}, "VALIDATION_ERROR"),
             ({"amount": "1e400"}, "VALIDATION_ERROR"),
+            ({"amount": "1", "receive_amount": "1"}, "VALIDATION_ERROR"),
+            ({"receive_amount": "much"}, "VALIDATION_ERROR"),
+            ({"receive_amount": "0"}, "LESS_THAN_MIN_ERROR"),
             ({"amount": "1", "slippage": "0.8"}, "VALIDATION_ERROR"),
             ({"amount": "1", "use_depository": "true", "use_deposit_address": "true"},
              "CONFLICTING_FUNDING_METHODS"),
@@ -239,6 +243,42 @@ class TestPricing:
         answer = await api.get(app, "/quote", params={**ROUTE, **changes})
 
         assert refusal(answer).code == code
+
+    async def test_quote_may_be_asked_by_what_arrives(self, api: Harness) -> None:
+        app = await api.an_app()
+
+        answer = await api.get(app, "/quote", params={**ROUTE, "receive_amount": "2970"})
+
+        quoted = QuotedModel.model_validate(answer.json()["data"]).quote
+        assert (quoted.requested_amount, quoted.receive_amount) == (1.0, 2970.0)
+
+    async def test_the_field_at_fault_is_the_one_that_was_sent(self, api: Harness) -> None:
+        app = await api.an_app()
+        both = {**ROUTE, "amount": "1", "receive_amount": "1"}
+
+        answer = await api.get(app, "/quote", params=both)
+
+        [(field, why)] = refusal(answer).metadata["field_errors"].items()
+        assert (field, why) == ("receive_amount", "excludes amount; send one of the two")
+
+    async def test_a_quote_is_explained_only_to_who_asks(self, api: Harness) -> None:
+        app = await api.an_app()
+        params = {**ROUTE, "amount": "1"}
+
+        plain = await api.get(app, "/quote", params=params)
+        explained = await api.get(app, "/quote", params={**params, "explain": "true"})
+
+        assert set(plain.json()["data"]) == {"quote", "refuel", "reward"}
+        told = ExplainedQuoteModel.model_validate(explained.json()["data"])
+        assert told.explanation.steps
+        assert explained.json()["data"]["quote"] == plain.json()["data"]["quote"]
+
+    async def test_limits_do_not_mind_what_is_to_arrive(self, api: Harness) -> None:
+        app = await api.an_app()
+
+        answer = await api.get(app, "/limits", params={**ROUTE, "receive_amount": "5"})
+
+        assert answer.status_code == 200
 
     async def test_unknown_and_empty_parameters_are_ignored(self, api: Harness) -> None:
         app = await api.an_app()

@@ -52,9 +52,19 @@ class TestExamples:
         for operations in document["paths"].values():
             for operation in operations.values():
                 for status, answer in operation["responses"].items():
+                    if status == "200":
+                        continue
                     content = answer.get("content", {"application/json": {}})
                     for code in content["application/json"].get("examples", {}):
                         assert ERRORS[ErrorCode(code)].http_status == int(status)
+
+    def test_show_a_quote_with_its_explanation_and_without(self, document: Any) -> None:
+        answer = document["paths"]["/api/v2/quote"]["get"]["responses"]["200"]
+        shown = answer["content"]["application/json"]["examples"]
+
+        assert set(shown) == {"Quoted", "ExplainedQuote"}
+        assert "explanation" not in shown["Quoted"]["value"]["data"]
+        assert shown["ExplainedQuote"]["value"]["data"]["explanation"]["steps"]
 
 
 class TestDocument:

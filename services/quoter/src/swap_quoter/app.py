@@ -20,8 +20,10 @@ from swap_quoter.domain.routes import Routes
 from swap_quoter.domain.terms import TermsBook
 from swap_quoter.handlers import inventory, swaps
 from swap_quoter.http.app import QuoterHttp
+from swap_quoter.http.errors import code_of
 from swap_quoter.ports import PriceSource
 from swap_quoter.settings import QuoterGroup, QuoterSettings
+from swap_quoter.usecases.explain_quotes import ExplainQuotes
 from swap_quoter.usecases.find_terms import FindTerms
 from swap_quoter.usecases.follow_gas import FollowGas
 from swap_quoter.usecases.follow_prices import FollowPrices, PriceBook
@@ -66,7 +68,9 @@ def build_http(
     terms = TermsBook(market, refuel_usd_e18=to_usd_e18(group.refuel_usd))
     find_terms = FindTerms(routes, terms, clock=clock)
     return QuoterHttp(
-        give_quotes=GiveQuotes(find_terms, market),
+        give_quotes=GiveQuotes(
+            find_terms, market, ExplainQuotes(find_terms, market, clock=clock, code_of=code_of)
+        ),
         give_limits=GiveLimits(find_terms),
         give_ranges=GiveRanges(find_terms, market),
         list_prices=ListPrices(routes, market, clock=clock),

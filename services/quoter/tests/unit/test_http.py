@@ -18,6 +18,7 @@ from services.quoter.tests.factories import (
     a_rule,
 )
 from swap_contracts.quoting import (
+    PARTNER_FEE_MAX,
     QUESTIONS_MAX,
     LimitsAnswer,
     PricesAnswer,
@@ -26,12 +27,16 @@ from swap_contracts.quoting import (
     QuotesAnswer,
     RangesAnswer,
     Refusal,
+    RouteQuestion,
 )
+from swap_domain import fees
 from swap_domain.catalogue import NATIVE, Catalogue
 from swap_quoter.domain.market import Market
 from swap_quoter.domain.routes import Routes
 from swap_quoter.domain.terms import TermsBook
 from swap_quoter.http.app import QuoterHttp
+from swap_quoter.http.errors import code_of
+from swap_quoter.usecases.explain_quotes import ExplainQuotes
 from swap_quoter.usecases.find_terms import FindTerms
 from swap_quoter.usecases.give_limits import GiveLimits
 from swap_quoter.usecases.give_quotes import GiveQuotes
@@ -46,7 +51,11 @@ def an_app(market: Market | None = None, catalogue: Catalogue | None = None) -> 
     terms = TermsBook(known, refuel_usd_e18=ONE_DOLLAR)
     find_terms = FindTerms(routes, terms, clock=lambda: NOW)
     return QuoterHttp(
-        give_quotes=GiveQuotes(find_terms, known),
+        give_quotes=GiveQuotes(
+            find_terms,
+            known,
+            ExplainQuotes(find_terms, known, clock=lambda: NOW, code_of=code_of),
+        ),
         give_limits=GiveLimits(find_terms),
         give_ranges=GiveRanges(find_terms, known),
         list_prices=ListPrices(routes, known, clock=lambda: NOW),
@@ -65,7 +74,7 @@ async def quote(app: QuoterHttp, **members: Any) -> tuple[int, bytes]:
 
 
 async def ranges(app: QuoterHttp) -> RangesAnswer:
-    question = a_question().model_dump(exclude={"base_units", "slippage_ppm", "is_open"})
+    question = a_question().model_dump(include=set(RouteQuestion.model_fields))
     status, body = await ask(app, "POST", "/ranges", orjson.dumps(question))
     assert status == 200
     return RangesAnswer.model_validate_json(body)
@@ -108,7 +117,7 @@ class TestGasless:
         market = a_market(inventory={(POLYGON, USDC[POLYGON]): 10**9})
         app, asked = (
             an_app(market),
-            a_question().model_dump(exclude={"base_units", "slippage_ppm", "is_open"}),
+            a_question().model_dump(include=set(RouteQuestion.model_fields)),
         )
         _, plain = await ask(app, "POST", "/limits", orjson.dumps(asked))
         told = orjson.dumps({**asked, "method": "gasless"})
@@ -132,7 +141,7 @@ class TestDepositAddress:
         assert int(before.receive_base_units) - int(after.receive_base_units) == 6_000_000
 
     async def test_the_minimum_bears_a_refund_that_is_swept_before(self) -> None:
-        asked = a_question().model_dump(exclude={"base_units", "slippage_ppm", "is_open"})
+        asked = a_question().model_dump(include=set(RouteQuestion.model_fields))
         _, plain = await ask(an_app(), "POST", "/limits", orjson.dumps(asked))
         told = orjson.dumps({**asked, "method": "deposit_address"})
         _, swept = await ask(an_app(), "POST", "/limits", told)
@@ -280,6 +289,113 @@ class TestQuote:
         assert events == []
 
 
+class TestExactOutput:
+    async def test_asks_for_the_amount_that_brings_it(self) -> None:
+        status, body = await quote(an_app(), base_units="0", receive_base_units="99000000")
+
+        told = QuoteAnswer.model_validate_json(body).quote
+        assert status == 200
+        assert told.receive_base_units == "99000000"
+        _, same = await quote(an_app(), base_units=told.requested_base_units)
+        assert QuoteAnswer.model_validate_json(same).quote == told
+
+    async def test_is_refused_beyond_the_limits_of_the_route(self) -> None:
+        answers = [
+            await quote(an_app(), base_units="0", receive_base_units=asked)
+            for asked in ("0", "1", "1" + "0" * 60)
+        ]
+
+        codes = [Refusal.model_validate_json(body).code for _, body in answers]
+        assert codes == ["LESS_THAN_MIN_ERROR", "LESS_THAN_MIN_ERROR", "GREATER_THAN_MAX_ERROR"]
+
+
+class TestPartnerFee:
+    async def test_is_a_part_of_the_service_fee(self) -> None:
+        _, plain = await quote(an_app())
+        _, shared = await quote(an_app(), partner_fee_basis_points=50)
+
+        before, after = (QuoteAnswer.model_validate_json(body).quote for body in (plain, shared))
+        assert before.partner_fee_base_units == "0"
+        assert after.partner_fee_base_units == "500000"
+        assert int(after.service_fee_base_units) == int(before.service_fee_base_units) + 500_000
+        assert int(after.receive_base_units) == int(before.receive_base_units) - 500_000
+
+    async def test_limits_have_it_too(self) -> None:
+        market = a_market(inventory={(POLYGON, USDC[POLYGON]): 10**9})
+        asked = a_question().model_dump(include=set(RouteQuestion.model_fields))
+        _, plain = await ask(an_app(market), "POST", "/limits", orjson.dumps(asked))
+        shared = orjson.dumps({**asked, "partner_fee_basis_points": 1000})
+        _, body = await ask(an_app(market), "POST", "/limits", shared)
+
+        before, after = (LimitsAnswer.model_validate_json(told) for told in (plain, body))
+        assert int(after.max_base_units) > int(before.max_base_units)
+        assert (await quote(an_app(market), base_units=after.max_base_units))[0] == 400
+        highest = {"base_units": after.max_base_units, "partner_fee_basis_points": 1000}
+        assert (await quote(an_app(market), **highest))[0] == 200
+
+    async def test_is_a_tenth_at_the_most(self) -> None:
+        assert PARTNER_FEE_MAX == fees.PARTNER_FEE_MAX == 1000
+        assert (await quote(an_app(), partner_fee_basis_points=1001))[0] == 400
+
+
+class TestExplanation:
+    async def test_is_not_made_for_who_does_not_ask(self) -> None:
+        _, body = await quote(an_app())
+
+        assert QuoteAnswer.model_validate_json(body).explanation is None
+
+    async def test_leads_from_the_inputs_to_the_quote(self) -> None:
+        market = a_market()
+        market.told = {"file": market.prices}
+        asked = {"explain": True, "refuel": True, "partner_fee_basis_points": 50}
+
+        _, body = await quote(an_app(market), **asked)
+
+        answer = QuoteAnswer.model_validate_json(body)
+        told = answer.explanation
+        assert told is not None
+        by_name = {step.name: int(step.value) for step in told.steps}
+        quoted = answer.quote
+        assert by_name["requested"] == int(quoted.requested_base_units)
+        assert by_name["service_fee"] == -(-by_name["requested"] * 60 // 10_000)
+        assert by_name["partner_fee"] == int(quoted.partner_fee_base_units)
+        assert by_name["converted"] == (
+            by_name["requested"] - by_name["service_fee"] - by_name["fixed_cost"]
+        )
+        assert by_name["receive"] == (
+            by_name["converted"] * by_name["rate_numerator"] // by_name["rate_denominator"]
+        )
+        assert by_name["receive"] == int(quoted.receive_base_units)
+        assert by_name["min_receive"] == int(quoted.min_receive_base_units)
+        assert by_name["total_fee"] == int(quoted.total_fee_base_units)
+        assert {price.symbol for price in told.prices} == {"USDC", "ETH", "POL"}
+        assert all(price.sources[0].source == "file" for price in told.prices)
+        assert told.fees.partner_fee_basis_points == 50
+        assert told.limits.min_base_units == "22800000"
+
+    async def test_shows_how_an_amount_follows_from_what_is_received(self) -> None:
+        asked = {"explain": True, "base_units": "0", "receive_base_units": "99000000"}
+
+        _, body = await quote(an_app(), **asked)
+
+        answer = QuoteAnswer.model_validate_json(body)
+        assert answer.explanation is not None
+        by_name = {step.name: int(step.value) for step in answer.explanation.steps}
+        assert (by_name["asked_receive"], by_name["needed"]) == (99_000_000, 99_000_000)
+        assert by_name["requested"] == int(answer.quote.requested_base_units)
+
+    async def test_names_what_is_not_offered_and_why(self) -> None:
+        _, body = await quote(
+            an_app(), explain=True, source_token=DAI[ETHEREUM], base_units=str(10**20)
+        )
+
+        told = QuoteAnswer.model_validate_json(body).explanation
+        assert told is not None
+        assert [(one.method, one.code) for one in told.rejected] == [
+            ("gasless", "UNSUPPORTED_GASLESS")
+        ]
+
+
 class TestQuotes:
     async def test_answers_each_of_many_questions_by_itself(self) -> None:
         asked = [
@@ -308,7 +424,7 @@ class TestQuotes:
 
 class TestLimits:
     async def test_gives_both_and_the_price(self) -> None:
-        question = a_question().model_dump(exclude={"base_units", "slippage_ppm", "is_open"})
+        question = a_question().model_dump(include=set(RouteQuestion.model_fields))
 
         status, body = await ask(an_app(), "POST", "/limits", orjson.dumps(question))
 
@@ -319,7 +435,7 @@ class TestLimits:
         assert answer.source_usd_e18 == str(10**18)
 
     async def test_agrees_with_the_quotes(self) -> None:
-        question = a_question().model_dump(exclude={"base_units", "slippage_ppm", "is_open"})
+        question = a_question().model_dump(include=set(RouteQuestion.model_fields))
         app = an_app(catalogue=a_catalogue(a_rule(service_fee_basis_points=37)))
         _, body = await ask(app, "POST", "/limits", orjson.dumps(question))
         limits = LimitsAnswer.model_validate_json(body)

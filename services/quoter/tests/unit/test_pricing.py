@@ -15,9 +15,18 @@ from services.quoter.tests.factories import (
     a_route,
     a_rule,
 )
+from swap_contracts.quoting import PARTNER_FEE_MAX
 from swap_domain.catalogue import NATIVE
 from swap_quoter.domain.market import Market
-from swap_quoter.domain.pricing import PPM, Rates, price, rates_of
+from swap_quoter.domain.pricing import (
+    PPM,
+    Rates,
+    amount_for,
+    price,
+    rates_of,
+    smallest_input,
+    token_unit,
+)
 from swap_quoter.domain.refusals import RateUnknown
 from swap_quoter.domain.routes import Route
 
@@ -38,7 +47,7 @@ SIDES = st.sampled_from(
 @st.composite
 def priced_routes(draw: st.DrawFn) -> tuple[Route, Rates]:
     """Return any route of the test catalogue under any prices, fees and gas costs."""
-    basis_points = draw(st.integers(0, 9_999))
+    basis_points, partner = draw(st.integers(0, 8_999)), draw(st.integers(0, PARTNER_FEE_MAX))
     source, destination = draw(SIDES)
     route = a_route(source, destination, a_rule(service_fee_basis_points=basis_points))
     digits = st.builds(lambda usd: f"{usd // ONE_DOLLAR}.{usd % ONE_DOLLAR:018}", USD)
@@ -46,7 +55,9 @@ def priced_routes(draw: st.DrawFn) -> tuple[Route, Rates]:
     gas = {network: draw(st.integers(0, 1_000 * GWEI)) for network in (ETHEREUM, POLYGON)}
     market = a_market(prices=prices, gas=gas)
     refuel = draw(st.none() | st.integers(1, 100 * ONE_DOLLAR))
-    return route, rates_of(route, market, refuel_usd_e18=refuel, now=NOW)
+    return route, rates_of(
+        route, market, refuel_usd_e18=refuel, now=NOW, partner_fee_basis_points=partner
+    )
 
 
 class TestPrice:
@@ -54,9 +65,9 @@ class TestPrice:
     def test_accounts_for_every_base_unit_of_the_input(
         self, route_and_rates: tuple[Route, Rates], amount: int
     ) -> None:
-        route, rates = route_and_rates
+        _, rates = route_and_rates
 
-        priced = price(route, rates, amount, slippage_ppm=5000)
+        priced = price(rates, amount, slippage_ppm=5000)
 
         refuel = rates.refuel.in_source if rates.refuel else 0
         converted = max(amount - priced.total_fee - refuel, 0)
@@ -72,7 +83,7 @@ class TestPrice:
     ) -> None:
         route, rates = route_and_rates
 
-        priced = price(route, rates, amount, slippage_ppm=5000)
+        priced = price(rates, amount, slippage_ppm=5000)
 
         assert priced.service_fee * 10_000 >= amount * route.rule.service_fee_basis_points
         assert priced.receive * rates.denominator <= amount * rates.numerator
@@ -82,10 +93,10 @@ class TestPrice:
     def test_never_pays_less_for_more(
         self, route_and_rates: tuple[Route, Rates], amount: int, more: int
     ) -> None:
-        route, rates = route_and_rates
+        _, rates = route_and_rates
 
-        smaller = price(route, rates, amount, slippage_ppm=5000)
-        larger = price(route, rates, amount + more, slippage_ppm=5000)
+        smaller = price(rates, amount, slippage_ppm=5000)
+        larger = price(rates, amount + more, slippage_ppm=5000)
 
         assert larger.receive >= smaller.receive
         assert larger.min_receive >= smaller.min_receive
@@ -95,7 +106,7 @@ class TestPrice:
         route = a_route()
         rates = rates_of(route, a_market(gas=_no_gas()), refuel_usd_e18=None, now=NOW)
 
-        priced = price(route, rates, 100_000_001, slippage_ppm=5000)
+        priced = price(rates, 100_000_001, slippage_ppm=5000)
 
         assert priced.service_fee == 100_001  # 10 bps of it, rounded up
         assert priced.receive == 100_000_001 - 100_001
@@ -126,7 +137,48 @@ class TestPrice:
         route = a_route()
         rates = rates_of(route, a_market(), refuel_usd_e18=None, now=NOW)
 
-        assert price(route, rates, 1000, slippage_ppm=0).receive == 0
+        assert price(rates, 1000, slippage_ppm=0).receive == 0
+
+
+class TestSmallestInput:
+    @given(priced_routes(), AMOUNTS)
+    def test_pays_out_what_was_asked_for_and_one_unit_less_does_not(
+        self, route_and_rates: tuple[Route, Rates], receive: int
+    ) -> None:
+        _, rates = route_and_rates
+
+        amount = smallest_input(rates, receive)
+
+        assert price(rates, amount, slippage_ppm=0).receive >= receive
+        if receive:
+            assert price(rates, amount - 1, slippage_ppm=0).receive < receive
+
+    @given(priced_routes(), AMOUNTS.filter(bool))
+    def test_is_the_smallest_at_the_precision_of_the_source(
+        self, route_and_rates: tuple[Route, Rates], receive: int
+    ) -> None:
+        route, rates = route_and_rates
+        unit = token_unit(route.source)
+
+        amount = amount_for(route, rates, receive)
+
+        assert amount % unit == 0
+        assert price(rates, amount, slippage_ppm=0).receive >= receive
+        assert price(rates, amount - unit, slippage_ppm=0).receive < receive
+
+
+class TestPartnerFee:
+    @given(priced_routes(), AMOUNTS)
+    def test_is_a_part_of_the_service_fee_rounded_down(
+        self, route_and_rates: tuple[Route, Rates], amount: int
+    ) -> None:
+        route, rates = route_and_rates
+
+        priced = price(rates, amount, slippage_ppm=0)
+
+        assert priced.partner_fee == amount * rates.partner_fee_basis_points // 10_000
+        ours = priced.service_fee - priced.partner_fee
+        assert ours * 10_000 >= amount * route.rule.service_fee_basis_points
 
 
 class TestRatesOf:

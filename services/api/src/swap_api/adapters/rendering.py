@@ -29,6 +29,7 @@ from swap_api.domain.deposit_actions import (
 from swap_api.domain.reach import Reached
 from swap_api.lookup_ports import NetworkState, Posting, SwapEvent
 from swap_api.ports import Gap, Rendered, StoredSwap, SwapRow
+from swap_contracts.explaining import ExplanationModel
 from swap_contracts.public.catalogue import PublicCatalogue
 from swap_contracts.public.doubles import amount_down, amount_up, dollars, price
 from swap_contracts.public.rendering import Prices, render_prepared_swap, render_quoted
@@ -125,8 +126,11 @@ class JsonRendering:
     ) -> bytes:
         return render_status(networks, states, at=at)
 
-    def quoted(self, quote: Quote) -> bytes:
-        return orjson.dumps(render_quoted(quote, self._public))
+    def quoted(self, quote: Quote, explanation: ExplanationModel | None) -> bytes:
+        fragment = render_quoted(quote, self._public)
+        if explanation is not None:
+            fragment["explanation"] = orjson.Fragment(explanation.model_dump_json())
+        return orjson.dumps(fragment)
 
     def limits(self, answer: LimitsAnswer, source: Token, *, native: bool) -> bytes:
         minimum, maximum = int(answer.min_base_units), int(answer.max_base_units)

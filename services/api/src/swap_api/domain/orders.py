@@ -103,6 +103,7 @@ class PriceAsked:
     refuel: bool
     amount: str | None
     slippage: str | None
+    receive_amount: str | None = None  # what is to arrive, in place of what is paid in
 
     def slippage_ppm(self) -> int | None:
         return None if self.slippage is None else parse_slippage(self.slippage)
@@ -110,12 +111,27 @@ class PriceAsked:
     @property
     def is_open(self) -> bool:
         """Whether the amount may be whatever comes: only an address of its own can tell that."""
-        return self.amount is None and self.funding.use_deposit_address
+        return not self.has_amount and self.funding.use_deposit_address
 
-    def base_units(self, source: Token) -> int:
+    @property
+    def has_amount(self) -> bool:
+        return self.amount is not None or self.receive_amount is not None
+
+    def amounts(self, route: Route) -> tuple[int, int | None]:
+        """Return what is paid in or, beside nothing, what is to arrive: whichever was asked.
+
+        :raises Invalid: when there is no amount, or both, or it is no number.
         """
-        :raises Invalid: when there is no amount, or it is no number.
-        """
+        if self.receive_amount is None:
+            return self._base_units(route.source), None
+        if self.amount is not None:
+            raise Invalid.field("receive_amount", "excludes amount; send one of the two")
+        token, field = route.destination, "receive_amount"
+        return 0, parse_amount(
+            self.receive_amount, precision=token.precision, decimals=token.decimals, field=field
+        )
+
+    def _base_units(self, source: Token) -> int:
         if self.amount is None:
             raise Invalid.field("amount", "is missing")
         return parse_amount(self.amount, precision=source.precision, decimals=source.decimals)

@@ -22,6 +22,16 @@ MOMENT: Final = "2026-01-31T12:00:00+00:00"
 REQUEST_ID: Final = "0c7e8f0a5c1b4b0f0000000000000001"
 
 BY_MODEL: Final[Mapping[str, Any]] = {
+    "PriceSourceModel.source": "file",
+    "ExplainedGasModel.units": {"payout": 95_000, "refuel": 75_000},
+    "ExplainedGasModel.wei_per_unit": "1500000000",
+    "StepModel.name": "receive",
+    "StepModel.formula": "floor(converted × rate_numerator ÷ rate_denominator)",
+    "StepModel.value": "25454500",
+    "RejectedModel.code": ErrorCode.UNSUPPORTED_GASLESS.value,
+    "RejectedModel.message": "This token cannot be deposited by a signature",
+    "RejectedModel.method": "gasless",
+    "ExplanationModel.method": "depository",
     "DisabledEndpointModel.id": "0b7c1c52-5a3e-4b53-8d1c-3c1f4e7b9a10",
     "DisabledEndpointModel.url": "https://hooks.example.com/swaps",
     "ExchangeModel.display_name": "An exchange",
@@ -62,6 +72,14 @@ BY_MODEL: Final[Mapping[str, Any]] = {
     "WebhookMetadataModel.sequence": 1,
 }
 BY_NAME: Final[Mapping[str, Any]] = {
+    "usd_e18": "1000000000000000000",
+    "min_usd_e18": "1000000000000000000",
+    "max_usd_e18": "50000000000000000000000",
+    "available_base_units": "900000000000",
+    "min_base_units": "1000000",
+    "max_base_units": "50000000000",
+    "route_max_base_units": "50000000000",
+    "payable_max_base_units": "899000000000",
     "account_explorer_template": "https://explorer.example/address/{0}",
     "amount": 25.5,
     "amount_in_base_units": "25500000",

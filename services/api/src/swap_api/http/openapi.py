@@ -7,7 +7,7 @@ together. It is loaded when the document is first asked for.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import NoneType
+from types import NoneType, UnionType
 from typing import Any, Final, Generic, TypeVar, get_args
 
 import orjson
@@ -217,13 +217,27 @@ def _show_examples(document: dict[str, Any], endpoints: Endpoints) -> None:
     for endpoint in endpoints.all:
         answers = document["paths"][endpoint.path][endpoint.method.lower()]["responses"]
         has_data = endpoint.answers is not NoneType
-        data = {"data": example_of(endpoint.answers)} if has_data else {}
-        answers["200"]["content"][JSON]["example"] = {**data, "error": None}
+        content = answers["200"]["content"][JSON]
+        if isinstance(endpoint.answers, UnionType):
+            content["examples"] = _examples_of_each(endpoint.answers)
+        else:
+            data = {"data": example_of(endpoint.answers)} if has_data else {}
+            content["example"] = {**data, "error": None}
         for status, codes in _codes(endpoint).items():
             answers[str(status)]["content"][JSON]["examples"] = _refusal_examples(codes)
     for name, operations in document["webhooks"].items():
         model = EndpointDisabledModel if name == NOTICE else WebhookPayloadModel
         operations["post"]["requestBody"]["content"][JSON]["example"] = example_of(model)
+
+
+def _examples_of_each(answers: UnionType) -> dict[str, Any]:
+    return {
+        model.__name__.removesuffix("Model"): {
+            "summary": model.__doc__,
+            "value": {"data": example_of(model), "error": None},
+        }
+        for model in get_args(answers)
+    }
 
 
 def _operation_id(endpoint: Endpoint) -> str:

@@ -86,6 +86,12 @@ class RouteParameters(Parameters):
         "address may be created without",
         examples=[25.5],
     )
+    receive_amount: Numeric | None = Field(
+        default=None,
+        description="In place of `amount`: whole destination tokens that are to arrive at least, "
+        "further decimals cut off. The quote is for the smallest amount that brings them",
+        examples=[25],
+    )
     slippage: Numeric | None = Field(default=None, description="A fraction: 0.0025 is 0.25 %")
     refuel: bool = Field(default=False, description="Send some of the destination's gas token too")
     use_depository: bool = Field(default=False, description="Fund by a call of the Depository")
@@ -96,6 +102,14 @@ class RouteParameters(Parameters):
 class PriceParameters(RouteParameters):
     source_address: Text | None = None
     destination_address: Text | None = None
+
+
+class QuoteParameters(PriceParameters):
+    explain: bool = Field(
+        default=False,
+        description="Also say why: the inputs with their sources and ages, every integer on the "
+        "way to the quote, and what is not offered",
+    )
 
 
 class RateBody(Parameters):

@@ -8,7 +8,13 @@ from swap_api.domain.orders import Funding, PriceAsked, RouteAsked
 from swap_api.http.endpoints import Context
 from swap_api.http.errors import Errors
 from swap_api.http.exchange import Answer, Request
-from swap_api.http.parameters import PriceParameters, RateBody, parse_body, parse_query
+from swap_api.http.parameters import (
+    PriceParameters,
+    QuoteParameters,
+    RateBody,
+    parse_body,
+    parse_query,
+)
 from swap_api.http.swaps import price_asked
 from swap_api.usecases.give_limits import GiveLimits
 from swap_api.usecases.give_quote import GiveQuote
@@ -32,8 +38,9 @@ class PricingEndpoints:
         self._errors = errors.catalogue()
 
     async def quote(self, request: Request, context: Context) -> Answer:
-        asked = price_asked(parse_query(PriceParameters, request.query))
-        return Answer.of(await self._give_quote(context.caller, asked))
+        asked = parse_query(QuoteParameters, request.query)
+        data = await self._give_quote(context.caller, price_asked(asked), explain=asked.explain)
+        return Answer.of(data)
 
     async def limits(self, request: Request, context: Context) -> Answer:
         asked = price_asked(parse_query(PriceParameters, request.query))

@@ -178,6 +178,7 @@ def price_asked(asked: RouteParameters) -> PriceAsked:
         refuel=asked.refuel,
         amount=asked.amount,
         slippage=asked.slippage,
+        receive_amount=asked.receive_amount,
     )
 
 

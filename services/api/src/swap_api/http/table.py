@@ -19,6 +19,7 @@ from swap_api.http.parameters import (
     ListParameters,
     NetworksParameters,
     PriceParameters,
+    QuoteParameters,
     RateBody,
     RefundAddressBody,
     SourcesParameters,
@@ -33,6 +34,7 @@ from swap_api.http.signatures import of_attachments, of_authorizations
 from swap_api.http.swaps import SwapEndpoints
 from swap_api.http.webhooks import WebhookEndpoints
 from swap_contracts.public.errors import ErrorCode
+from swap_contracts.public.explaining import ExplainedQuoteModel
 from swap_contracts.public.lookups import (
     LedgerTransactionModel,
     StatusModel,
@@ -253,9 +255,9 @@ def _pricing(pricing: PricingEndpoints) -> list[Endpoint]:
             f"{API}/quote",
             pricing.quote,
             "Price a swap",
-            QuotedModel,
+            QuotedModel | ExplainedQuoteModel,
             kind=Kind.PRICE,
-            query=PriceParameters,
+            query=QuoteParameters,
             refuses=PRICE_REFUSALS,
         ),
         Endpoint(

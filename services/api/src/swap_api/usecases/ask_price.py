@@ -30,7 +30,7 @@ class AskPrice:
         self._rendering = rendering
 
     async def quote(
-        self, route: Route, asked: PriceAsked, *, may_be_open: bool = False
+        self, route: Route, asked: PriceAsked, *, may_be_open: bool = False, explain: bool = False
     ) -> QuoteAnswer:
         """
         :param may_be_open: whether there need be no amount, where the funding method allows that.
@@ -38,6 +38,7 @@ class AskPrice:
         """
         self._check_method(route, asked)
         is_open = may_be_open and asked.is_open
+        paid_in, received = (0, None) if is_open else asked.amounts(route)
         question = QuoteQuestion(
             source_network=route.source_network.name,
             source_token=route.source.address,
@@ -45,9 +46,11 @@ class AskPrice:
             destination_token=route.destination.address,
             method=asked.funding.method,
             refuel=asked.refuel,
-            base_units="0" if is_open else str(asked.base_units(route.source)),
+            base_units=str(paid_in),
+            receive_base_units=None if received is None else str(received),
             is_open=is_open,
             slippage_ppm=asked.slippage_ppm(),
+            explain=explain,
         )
         return await self._told(route, self._pricing.quote(question))
 

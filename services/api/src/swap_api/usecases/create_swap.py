@@ -115,7 +115,7 @@ class CreateSwap:
         route = find_route(self._catalogue, creation.caller.environment, asked.route)
         asked.funding.check(route.source_network)
         if not asked.is_open:
-            asked.base_units(route.source)
+            asked.amounts(route)
         asked.slippage_ppm()
         return route, creation.order.parties.checked(route, self._addresses)
 

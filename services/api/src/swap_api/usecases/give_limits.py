@@ -21,7 +21,7 @@ class GiveLimits:
         """
         route = find_route(self._catalogue, caller.environment, asked.route)
         asked.funding.check(route.source_network)
-        if asked.amount is not None:
-            asked.base_units(route.source)  # it changes nothing here, but it has to be one
+        if asked.has_amount:
+            asked.amounts(route)  # it changes nothing here, but it has to be one
         answer = await self._ask_price.limits(route, asked)
         return self._rendering.limits(answer, route.source, native=route.source.is_native)

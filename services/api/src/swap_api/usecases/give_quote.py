@@ -15,11 +15,12 @@ class GiveQuote:
         self._ask_price = ask_price
         self._rendering = rendering
 
-    async def __call__(self, caller: Caller, asked: PriceAsked) -> bytes:
+    async def __call__(self, caller: Caller, asked: PriceAsked, *, explain: bool = False) -> bytes:
         """
+        :param explain: whether to say why it is what it is.
         :raises ApiRefusal: when the route, the amount or the method is not served.
         """
         route = find_route(self._catalogue, caller.environment, asked.route)
         asked.funding.check(route.source_network)
-        answer = await self._ask_price.quote(route, asked)
-        return self._rendering.quoted(answer.quote)
+        answer = await self._ask_price.quote(route, asked, explain=explain)
+        return self._rendering.quoted(answer.quote, answer.explanation)

@@ -20,8 +20,8 @@ class GiveRanges:
         :raises ApiRefusal: when the route or the method is not served.
         """
         route = self._route(caller, asked)
-        if asked.amount is not None:
-            asked.base_units(route.source)  # it changes nothing here, but it has to be one
+        if asked.has_amount:
+            asked.amounts(route)  # it changes nothing here, but it has to be one
         return self._rendering.ranges(await self._ask_price.ranges(route, asked), route.source)
 
     async def rates(self, caller: Caller, asked: PriceAsked) -> bytes:

@@ -8,7 +8,7 @@ from typing import Final
 from swap_domain.catalogue import Token
 from swap_domain.money import Rounding, convert
 from swap_quoter.domain.market import Market
-from swap_quoter.domain.pricing import Rates, token_unit
+from swap_quoter.domain.pricing import Rates, smallest_input, token_unit
 from swap_quoter.domain.refusals import AboveMaximum, BelowMinimum, InventoryTooSmall
 from swap_quoter.domain.routes import BASIS_POINTS, Route
 
@@ -36,7 +36,7 @@ def limits_of(route: Route, rates: Rates, market: Market) -> Limits:
     unit = token_unit(route.source)
     smallest = max(
         _in_source(route, rates, route.rule.min_usd_e18, Rounding.UP),
-        _smallest_payable(route, rates),
+        smallest_input(rates, token_unit(route.destination)),
         REFUND_COSTS_MIN * rates.refund_cost,
         _native_floor(route.source),
     )
@@ -59,25 +59,6 @@ def check_amount(base_units: int, limits: Limits) -> None:
         raise InventoryTooSmall(limits.payable_max)
 
 
-def _smallest_payable(route: Route, rates: Rates) -> int:
-    """Return the smallest amount that pays out one unit of the destination's precision.
-
-    The service fee is rounded up, so that what it leaves of an amount is the floor of the rest.
-    """
-    net = convert(
-        token_unit(route.destination),
-        numerator=rates.denominator,
-        denominator=rates.numerator,
-        rounding=Rounding.UP,
-    )
-    return convert(
-        net + rates.fixed_cost,
-        numerator=BASIS_POINTS,
-        denominator=BASIS_POINTS - route.rule.service_fee_basis_points,
-        rounding=Rounding.UP,
-    )
-
-
 def _largest_payable(route: Route, rates: Rates, market: Market) -> int:
     """Return the largest amount whose payout, and refuel, the inventory covers."""
     available = market.available(route.destination)
@@ -87,7 +68,7 @@ def _largest_payable(route: Route, rates: Rates, market: Market) -> int:
     if available == 0:
         return 0
     net = _largest(available, numerator=rates.numerator, denominator=rates.denominator)
-    kept = BASIS_POINTS - route.rule.service_fee_basis_points
+    kept = BASIS_POINTS - rates.fee_basis_points
     return _largest(net + rates.fixed_cost, numerator=kept, denominator=BASIS_POINTS)
 
 

@@ -38,6 +38,8 @@ class Rates:
     payout_cost: int  # source base units; with the deposit, where we make it
     refund_cost: int  # source base units
     refuel: Refuel | None
+    fee_basis_points: int  # ours and the partner's together
+    partner_fee_basis_points: int
 
     @property
     def fixed_cost(self) -> int:
@@ -54,6 +56,7 @@ class Priced:
     min_receive: int
     blockchain_fee: int
     service_fee: int
+    partner_fee: int = 0  # of the service fee, what is owed to the partner
 
     @property
     def total_fee(self) -> int:
@@ -67,11 +70,13 @@ def rates_of(
     refuel_usd_e18: int | None,
     now: datetime,
     method: Method = Method.DIRECT,
+    partner_fee_basis_points: int = 0,
 ) -> Rates:
     """Collect what pricing needs.
 
     :param refuel_usd_e18: what a refuel is worth, None without one.
     :param method: how the money comes: we pay for some of that on the source.
+    :param partner_fee_basis_points: what the partner adds to our fee, for himself.
     :raises RateUnknown: when a price or a gas cost is missing or too old.
     """
     source = market.get_price(route.source, now=now)
@@ -107,14 +112,16 @@ def rates_of(
             source_native,
         ),
         refuel=refuel,
+        fee_basis_points=route.rule.service_fee_basis_points + partner_fee_basis_points,
+        partner_fee_basis_points=partner_fee_basis_points,
     )
 
 
-def price(route: Route, rates: Rates, base_units: int, *, slippage_ppm: int) -> Priced:
+def price(rates: Rates, base_units: int, *, slippage_ppm: int) -> Priced:
     """Price an amount; one that its fees eat up receives nothing."""
     service_fee = convert(
         base_units,
-        numerator=route.rule.service_fee_basis_points,
+        numerator=rates.fee_basis_points,
         denominator=BASIS_POINTS,
         rounding=Rounding.UP,
     )
@@ -130,7 +137,39 @@ def price(route: Route, rates: Rates, base_units: int, *, slippage_ppm: int) -> 
         ),
         blockchain_fee=rates.payout_cost,
         service_fee=service_fee,
+        partner_fee=convert(
+            base_units,
+            numerator=rates.partner_fee_basis_points,
+            denominator=BASIS_POINTS,
+            rounding=Rounding.DOWN,
+        ),
     )
+
+
+def smallest_input(rates: Rates, receive: int) -> int:
+    """Return the smallest amount that pays out this much of the destination, or more.
+
+    The service fee is rounded up, so that what it leaves of an amount is the floor of the rest.
+    """
+    return convert(
+        net_of(rates, receive) + rates.fixed_cost,
+        numerator=BASIS_POINTS,
+        denominator=BASIS_POINTS - rates.fee_basis_points,
+        rounding=Rounding.UP,
+    )
+
+
+def net_of(rates: Rates, receive: int) -> int:
+    """Return the least that has to be converted for it, in source base units."""
+    return convert(
+        receive, numerator=rates.denominator, denominator=rates.numerator, rounding=Rounding.UP
+    )
+
+
+def amount_for(route: Route, rates: Rates, receive: int) -> int:
+    """Return the smallest amount at the source's precision that pays out this much, or more."""
+    unit = token_unit(route.source)
+    return -(-smallest_input(rates, receive) // unit) * unit
 
 
 def _rate(route: Route, source_usd_e18: int, destination_usd_e18: int) -> tuple[int, int]:

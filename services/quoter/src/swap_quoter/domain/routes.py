@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from swap_domain.catalogue import Catalogue, GasUnits, Network, RouteRule, Token
+from swap_domain.fees import PARTNER_FEE_MAX
 from swap_quoter.domain.market import Market
 from swap_quoter.domain.refusals import Method, MethodUnsupported, RouteUnknown
 
@@ -69,10 +70,10 @@ class Route:
 class Routes:
     def __init__(self, catalogue: Catalogue) -> None:
         """
-        :raises FeeTakesAll: when a rule charges everything.
+        :raises FeeTakesAll: when a rule and the largest partner's fee charge everything.
         """
         for named in catalogue.routes:
-            if named.service_fee_basis_points >= BASIS_POINTS:
+            if named.service_fee_basis_points + PARTNER_FEE_MAX >= BASIS_POINTS:
                 raise FeeTakesAll(f"{named.source} to {named.destination}")
         self._catalogue = catalogue
         self._known: dict[Pair, Route] = {}

@@ -34,16 +34,23 @@ class TermsBook:
     def __init__(self, market: Market, *, refuel_usd_e18: int) -> None:
         self._market = market
         self._refuel_usd_e18 = refuel_usd_e18
-        self._known: dict[tuple[int, bool, int, int], _Known] = {}
+        self._known: dict[tuple[int, bool, int, int, int], _Known] = {}
 
     def get(
-        self, route: Route, *, refuel: bool, now: datetime, method: Method = Method.DIRECT
+        self,
+        route: Route,
+        *,
+        refuel: bool,
+        now: datetime,
+        method: Method = Method.DIRECT,
+        partner_fee_basis_points: int = 0,
     ) -> Terms:
         """
         :raises RateUnknown: when a price or a gas cost is missing or too old.
         """
         # What costs the same is known under one key.
-        key = (id(route), refuel, route.deposit_gas(method), route.return_gas(method))
+        gas = route.deposit_gas(method), route.return_gas(method)
+        key = (id(route), refuel, *gas, partner_fee_basis_points)
         market = self._market
         known = self._known.get(key)
         if (
@@ -55,7 +62,14 @@ class TermsBook:
         ):
             return known.terms
         usd_e18 = self._refuel_usd_e18 if refuel else None
-        rates = rates_of(route, market, refuel_usd_e18=usd_e18, now=now, method=method)
+        rates = rates_of(
+            route,
+            market,
+            refuel_usd_e18=usd_e18,
+            now=now,
+            method=method,
+            partner_fee_basis_points=partner_fee_basis_points,
+        )
         terms = Terms(rates, limits_of(route, rates, market))
         parts = (market.prices, market.gas, market.inventory)
         self._known[key] = _Known(parts, market.fresh_until(route.tokens), terms)

@@ -27,5 +27,11 @@ class FindTerms:
         )
         method = Method(question.method)
         check_method(route, method)
-        now = self._clock()
-        return route, self._terms.get(route, refuel=question.refuel, now=now, method=method)
+        terms = self._terms.get(
+            route,
+            refuel=question.refuel,
+            now=self._clock(),
+            method=method,
+            partner_fee_basis_points=question.partner_fee_basis_points,
+        )
+        return route, terms

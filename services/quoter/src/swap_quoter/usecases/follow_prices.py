@@ -23,6 +23,7 @@ class PriceBook:
 
     def take(self, source: str, news: Mapping[str, Timed]) -> None:
         self._told[source] = news
+        self._market.told = dict(self._told)
 
     def settle(self, now: datetime) -> None:
         """Put into the market what the sources agree on now; the same again changes nothing."""

@@ -9,10 +9,11 @@ from swap_contracts.quoting import AssetRef, PathStep, Quote, QuoteAnswer, Quote
 from swap_domain.catalogue import Token
 from swap_quoter.domain.limits import check_amount
 from swap_quoter.domain.market import Market
-from swap_quoter.domain.pricing import Priced, Rates, price
+from swap_quoter.domain.pricing import Priced, Rates, amount_for, price
 from swap_quoter.domain.refusals import SlippageTooLarge
 from swap_quoter.domain.routes import Route, expected_milliseconds
 from swap_quoter.domain.terms import Terms
+from swap_quoter.usecases.explain_quotes import ExplainQuotes
 from swap_quoter.usecases.find_terms import FindTerms
 
 SLIPPAGE_PPM_MAX = 800_000  # at this much a caller would accept almost nothing
@@ -22,9 +23,12 @@ UNKNOWN = Priced(requested=0, receive=0, min_receive=0, blockchain_fee=0, servic
 
 
 class GiveQuotes:
-    def __init__(self, find_terms: FindTerms, market: Market) -> None:
+    def __init__(
+        self, find_terms: FindTerms, market: Market, explain_quotes: ExplainQuotes
+    ) -> None:
         self._find_terms = find_terms
         self._market = market
+        self._explain_quotes = explain_quotes
 
     def __call__(self, question: QuoteQuestion) -> QuoteAnswer:
         """
@@ -34,9 +38,13 @@ class GiveQuotes:
         slippage_ppm = _slippage(route, question.slippage_ppm)
         priced = _priced(route, terms, question, slippage_ppm)
         milliseconds = expected_milliseconds(route, self._market)
+        explanation = None
+        if question.explain:
+            explanation = self._explain_quotes(question, route, terms, priced, slippage_ppm)
         return QuoteAnswer.model_construct(
             quote=_quote(route, terms.rates, priced, slippage_ppm, milliseconds),
             lifetime_seconds=route.rule.quote_lifetime // timedelta(seconds=1),
+            explanation=explanation,
         )
 
 
@@ -45,9 +53,12 @@ def _priced(route: Route, terms: Terms, question: QuoteQuestion, slippage_ppm: i
     if question.is_open:
         check_amount(terms.limits.min, terms.limits)
         return UNKNOWN
-    base_units = int(question.base_units)
+    if question.receive_base_units is None:
+        base_units = int(question.base_units)
+    else:
+        base_units = amount_for(route, terms.rates, int(question.receive_base_units))
     check_amount(base_units, terms.limits)
-    return price(route, terms.rates, base_units, slippage_ppm=slippage_ppm)
+    return price(terms.rates, base_units, slippage_ppm=slippage_ppm)
 
 
 def _slippage(route: Route, asked_ppm: int | None) -> int:
@@ -82,6 +93,8 @@ def _quote(
         destination_native_usd_e18=str(rates.destination_native_usd_e18),
         completion_milliseconds=milliseconds,
         path=OWN_INVENTORY,
+        partner_fee_basis_points=rates.partner_fee_basis_points,
+        partner_fee_base_units=str(priced.partner_fee),
     )
 
 

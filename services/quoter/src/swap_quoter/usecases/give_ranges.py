@@ -32,7 +32,7 @@ class GiveRanges:
     def _range(self, route: Route, terms: Terms) -> PriceRange:
         ends = (terms.limits.min, terms.limits.max)
         least, most = (
-            price(route, terms.rates, end, slippage_ppm=route.rule.slippage_ppm) for end in ends
+            price(terms.rates, end, slippage_ppm=route.rule.slippage_ppm) for end in ends
         )
         return PriceRange(
             min_base_units=str(least.requested),
@@ -40,7 +40,7 @@ class GiveRanges:
             min_fee_base_units=str(least.total_fee),
             max_fee_base_units=str(most.total_fee),
             fixed_fee_base_units=str(least.blockchain_fee),
-            service_fee_basis_points=route.rule.service_fee_basis_points,
+            service_fee_basis_points=terms.rates.fee_basis_points,
             completion_milliseconds=expected_milliseconds(route, self._market),
             path=OWN_INVENTORY,
         )

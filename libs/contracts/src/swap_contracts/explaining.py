@@ -1,0 +1,99 @@
+"""Why a quote is what it is: everything it was made of, and every integer on the way.
+
+Only with `explain=true`. Numbers are digits in base units, so that the arithmetic can be repeated;
+prices are dollars × 10^18 for one whole token. Shown to partners as it is.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from pydantic import BaseModel, ConfigDict
+
+
+class _Closed(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class PriceSourceModel(_Closed):
+    """What one source says."""
+
+    source: str
+    usd_e18: str
+    at: datetime
+
+
+class ExplainedPriceModel(_Closed):
+    """A price, as the sources agree on it, and what each of them says."""
+
+    symbol: str
+    usd_e18: str
+    at: datetime
+    age_milliseconds: int
+    sources: list[PriceSourceModel]
+
+
+class ExplainedGasModel(_Closed):
+    """What a network's gas may cost, and how many units each of our transactions is taken for."""
+
+    network: str
+    wei_per_unit: str
+    at: datetime
+    age_milliseconds: int
+    units: dict[str, int]
+
+
+class FeeRowModel(_Closed):
+    """What the route's row of the fee table says, and the app's own fee."""
+
+    service_fee_basis_points: int
+    partner_fee_basis_points: int
+    slippage_ppm: int
+    min_usd_e18: str
+    max_usd_e18: str
+    quote_lifetime_seconds: int
+
+
+class ExplainedLimitsModel(_Closed):
+    """In source base units; the maximum is the smaller of the two."""
+
+    min_base_units: str
+    max_base_units: str
+    route_max_base_units: str
+    payable_max_base_units: str
+
+
+class InventoryModel(_Closed):
+    network: str
+    token: str
+    available_base_units: str
+
+
+class StepModel(_Closed):
+    """One integer, and how it follows from those above it."""
+
+    name: str
+    formula: str
+    value: str
+
+
+class RejectedModel(_Closed):
+    """Another way that was looked at, and why it is not offered."""
+
+    provider: str
+    method: str
+    code: str
+    message: str
+
+
+class ExplanationModel(_Closed):
+    at: datetime
+    provider: str
+    method: str
+    prices: list[ExplainedPriceModel]
+    gas: list[ExplainedGasModel]
+    fees: FeeRowModel
+    inventory: list[InventoryModel]
+    limits: ExplainedLimitsModel
+    steps: list[StepModel]
+    rejected: list[RejectedModel]
