@@ -39,6 +39,13 @@ class Operator:
         made = self._post("notifier", "/endpoints", body)
         return str(made["id"]), str(made["secret"])
 
+    def endpoint(self, url: str) -> str:
+        """Return the id of the partner's endpoint that leads there."""
+        asked = f"{self._urls['notifier']}/admin/endpoints"
+        query = {"app_id": self._app_id}
+        told = _told(httpx.get(asked, params=query, headers=self._headers))["endpoints"]
+        return str(next(row["id"] for row in told if row["url"] == url))
+
     def disable_endpoint(self, endpoint_id: str) -> None:
         self._post("notifier", f"/endpoints/{endpoint_id}/disable", {})
 

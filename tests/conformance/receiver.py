@@ -7,9 +7,10 @@ import hashlib
 import hmac
 import json
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from time import monotonic, sleep
 from typing import Any, Final
 
@@ -49,37 +50,66 @@ class Delivery:
 
 
 class Receiver:
-    """Keeps everything that is sent; answers 204, or what it is told to."""
+    """Keeps everything that is sent; answers 204, or what it is told to.
 
-    def __init__(self, server: ThreadingHTTPServer | None, why_not: str = "") -> None:
-        self._server = server
+    A stack in containers reaches nothing on this machine but the file in which a receiver of its
+    own writes what it was sent: there that is read, and nothing can be refused.
+    """
+
+    def __init__(self, why_not: str = "") -> None:
         self._why_not = why_not
+        self._server: ThreadingHTTPServer | None = None
+        self._file: Path | None = None
         self._operator: Operator | None = None
+        self._kept: list[Delivery] = []
         self.endpoint_id: str | None = None
         self.secret = ""
-        self.deliveries: list[Delivery] = []
         self.refusals: list[int] = []  # statuses of the next answers
 
     @classmethod
     def open(cls, settings: Settings, operator: Operator | None) -> Receiver:
         host, _, port = (settings.webhook_listen or "").rpartition(":")
-        if not port and operator is None:
-            return cls(None, NOT_OPENED)
-        server = ThreadingHTTPServer((host or "127.0.0.1", int(port or 0)), _Handler)
-        receiver = cls(server)
-        server.receiver = receiver  # type: ignore[attr-defined]
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        if settings.webhook_secret is not None:
-            receiver.secret = settings.webhook_secret
-        elif operator is not None:
-            receiver._register(operator)
+        if port:
+            receiver = cls()
+            receiver._listen(host, int(port))
+            receiver.secret = settings.webhook_secret or ""
+        elif operator is None:
+            receiver = cls(NOT_OPENED)
+        elif settings.stack.get("containers"):
+            receiver = cls()
+            receiver._read(settings, operator)
+        else:
+            receiver = cls()
+            port = receiver._listen("127.0.0.1", 0)
+            url = f"http://127.0.0.1:{port}/hooks"
+            receiver.endpoint_id, receiver.secret = operator.add_endpoint(url)
+            receiver._operator = operator
         return receiver
 
-    def _register(self, operator: Operator) -> None:
-        assert self._server is not None
-        url = f"http://127.0.0.1:{self._server.server_port}/hooks"
-        self.endpoint_id, self.secret = operator.add_endpoint(url)
-        self._operator = operator
+    def _listen(self, host: str, port: int) -> int:
+        server = ThreadingHTTPServer((host, port), _Handler)
+        server.receiver = self  # type: ignore[attr-defined]
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        self._server = server
+        return server.server_port
+
+    def _read(self, settings: Settings, operator: Operator) -> None:
+        webhook = settings.stack["partners"][0]["webhook"]
+        self._file = settings.folder / webhook["received"]
+        self._operator, self.secret = operator, webhook["secret"]
+        self.endpoint_id = operator.endpoint(webhook["url"])
+
+    @property
+    def deliveries(self) -> Sequence[Delivery]:
+        if self._file is None:
+            return list(self._kept)
+        rows = [json.loads(line) for line in self._file.read_text().splitlines()]
+        return [Delivery(row["headers"], base64.b64decode(row["body"])) for row in rows]
+
+    def keep(self, delivery: Delivery) -> int:
+        """Return what it is answered with."""
+        self._kept.append(delivery)
+        return self.refusals.pop(0) if self.refusals else 204
 
     @property
     def operator(self) -> Operator:
@@ -89,6 +119,13 @@ class Receiver:
         if self._operator is None or self.endpoint_id is None:
             raise Lacking(self._why_not or "only an operator can do this: give stack.json")
         return self._operator
+
+    def needs_own(self) -> None:
+        """
+        :raises Lacking: where what is sent comes to a receiver that is not the suite's.
+        """
+        if self._file is not None:
+            raise Lacking("a deployment in containers does not reach the suite's own receiver")
 
     def about(self, swap_id: str, status: str, *, within: float = 20) -> Delivery:
         """Return the delivery that says a swap's status.
@@ -101,25 +138,27 @@ class Receiver:
         )[0]
 
     def wait_for(self, wanted: Any, *, number: int = 1, within: float = 20) -> list[Delivery]:
-        if self._server is None:
+        if self._server is None and self._file is None:
             raise Lacking(self._why_not)
         ends_at = monotonic() + within
         while True:
-            found = [one for one in list(self.deliveries) if wanted(one)]
+            heard = self.deliveries
+            found = [one for one in heard if wanted(one)]
             if len(found) >= number:
                 return found
             if monotonic() > ends_at:
                 break
             sleep(POLL_SECONDS)
-        if not self.deliveries:
+        if not heard:
             raise Lacking("no webhook came: the deployment does not reach the suite's receiver")
         raise AssertionError(f"{len(found)} of {number} webhooks came in {within:.0f} s")
 
     def close(self) -> None:
+        if self._server is None:
+            return
         if self._operator is not None and self.endpoint_id is not None:
             self._operator.disable_endpoint(self.endpoint_id)
-        if self._server is not None:
-            self._server.shutdown()
+        self._server.shutdown()
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -127,8 +166,7 @@ class _Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers["content-length"]))
         receiver: Receiver = self.server.receiver  # type: ignore[attr-defined]
         headers = {name.lower(): value for name, value in self.headers.items()}
-        receiver.deliveries.append(Delivery(headers, body))
-        self.send_response(receiver.refusals.pop(0) if receiver.refusals else 204)
+        self.send_response(receiver.keep(Delivery(headers, body)))
         self.end_headers()
 
     def log_message(self, format: str, *args: Any) -> None:
