@@ -14,6 +14,9 @@ from tests.e2e.quiet import wait_until_quiet, what_was_done
 from tests.plugins.invariants import violations
 from tests.plugins.stack import Stack, stack, stacks
 
+# A test may have to start the stack, and a module's first one plays what the others look at.
+TIMEOUT_SECONDS = 240
+
 __all__ = ["checked", "outside", "quieted", "stack", "stacks"]
 
 
@@ -22,6 +25,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if item.path.is_relative_to(__file__.rpartition("/")[0]):
             item.add_marker(pytest.mark.e2e)
             item.add_marker(pytest.mark.connected)
+            item.add_marker(pytest.mark.timeout(TIMEOUT_SECONDS))
 
 
 @pytest.hookimpl(wrapper=True)

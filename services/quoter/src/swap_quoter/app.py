@@ -21,6 +21,7 @@ from swap_quoter.domain.terms import TermsBook
 from swap_quoter.handlers import inventory, swaps
 from swap_quoter.http.app import QuoterHttp
 from swap_quoter.http.errors import code_of
+from swap_quoter.http.starting import once_known
 from swap_quoter.ports import PriceSource
 from swap_quoter.settings import QuoterGroup, QuoterSettings
 from swap_quoter.usecases.explain_quotes import ExplainQuotes
@@ -55,9 +56,19 @@ async def build(service: Service) -> None:
         gas_max_age=group.gas_max_age,
     )
     quoter = build_http(catalogue, market, group, service.clock)
-    service.answer(quoter.answer, port=group.port)
+    load_market = LoadMarket(PostgresKnownMarket(service.engine), market)
+
+    def knows_the_market() -> bool:
+        return load_market.is_loaded and bool(market.prices)
+
+    async def is_ready() -> None:
+        if not knows_the_market():
+            raise Unavailable("prices or inventory were not read yet")
+
+    service.answer(once_known(quoter.answer, knows_the_market), port=group.port)
+    service.ready_when("market", is_ready)
     _consume(service, group)
-    _follow(service, group, catalogue, market)
+    _follow(service, group, catalogue, market, load_market)
 
 
 def build_http(
@@ -90,8 +101,13 @@ def _consume(service: Service, group: QuoterGroup) -> None:
     )
 
 
-def _follow(service: Service, group: QuoterGroup, catalogue: Catalogue, market: Market) -> None:
-    load_market = LoadMarket(PostgresKnownMarket(service.engine), market)
+def _follow(
+    service: Service,
+    group: QuoterGroup,
+    catalogue: Catalogue,
+    market: Market,
+    load_market: LoadMarket,
+) -> None:
     wake = service.wakes.on(MARKET_CHANGED)
     service.every("load-market", group.market_poll_interval, load_market, wake=wake)
 
@@ -104,12 +120,6 @@ def _follow(service: Service, group: QuoterGroup, catalogue: Catalogue, market: 
         gas = ChainGas.of_nodes(network.name, urls, session)
         follow_gas = FollowGas(gas, market, clock=service.clock)
         service.every(f"follow-gas {network.name}", group.gas_poll_interval, follow_gas)
-
-    async def knows_the_market() -> None:
-        if not load_market.is_loaded or not market.prices:
-            raise Unavailable("prices or inventory were not read yet")
-
-    service.ready_when("market", knows_the_market)
 
 
 def _follow_prices(

@@ -1,0 +1,131 @@
+"""What comes for a swap and is not what it asks for: the swap does not notice, and nothing is lost.
+
+Every case is another swap, all at once; then all are asked about. A gasless swap has none of them:
+its signature names the token, and the Paymaster takes no other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final
+
+import pytest
+from eth_abi.abi import encode
+from eth_typing import HexStr
+
+from swap_stack.places import ROOT
+from tests.e2e.claims import has_no_deposit, suspended
+from tests.e2e.other_amounts import MEMO_DIGITS, allowing, pulling, sent
+from tests.e2e.outside import Outside, Route, User, call_data, new_address
+from tests.e2e.quiet import wait_until_quiet
+from tests.plugins.stack import Stack
+
+ROUTE: Final = Route("POLYGON_DEVNET", "USDC", "BASE_DEVNET", "USDC", "17")
+ANOTHER: Final = "DAI"
+MANY: Final = 10**24
+METHODS: Final[Mapping[str, Mapping[str, bool]]] = {
+    "direct": {"use_depository": False},
+    "depository": {"use_depository": True},
+    "deposit address": {"use_depository": False, "use_deposit_address": True},
+}
+TOKENS: Final = ("another token of the catalogue", "a token that is in no catalogue")
+CASES: Final = {
+    # What is sent tells the cases apart.
+    (token, method): 1_000_001 + number
+    for number, (token, method) in enumerate((t, m) for t in TOKENS for m in METHODS)
+}
+
+
+async def transferring(user: User, action: Mapping[str, Any], token: str, units: int) -> None:
+    """Send the direct transfer of another token, with the swap's memo."""
+    treasury, _ = action["encoded_args"]
+    call = call_data("transfer(address,uint256)", treasury, units)
+    memo = action["call_data"][-MEMO_DIGITS:]
+    await sent(user, await user.fund({**action, "to_address": token, "call_data": call + memo}))
+
+
+async def through_the_depository(
+    user: User, action: Mapping[str, Any], token: str, units: int
+) -> None:
+    """Have the Depository take another token, with the swap's id."""
+    first, then = allowing(action, units, token=token), pulling(action, units, token=token)
+    await sent(user, await user.fund(first, then))
+
+
+async def to_the_address(user: User, action: Mapping[str, Any], token: str, units: int) -> None:
+    await sent(user, await user.transfer({**action, "token": {"contract": token}}, units))
+
+
+PAY: Final[Mapping[str, Callable[[User, Mapping[str, Any], str, int], Awaitable[None]]]] = {
+    "direct": transferring,
+    "depository": through_the_depository,
+    "deposit address": to_the_address,
+}
+
+
+@pytest.fixture(scope="module")
+def swaps(stack: Stack) -> Mapping[tuple[str, str], str]:
+    """Pay for a swap in each case; return its id once all that came was looked at."""
+
+    async def all_of_them() -> list[str]:
+        async with Outside(stack.description) as outside:
+            user = outside.user(ROUTE.source_network)
+            tokens = (
+                str(outside.token(ROUTE.source_network, ANOTHER)["contract"]),
+                await a_token_of_his_own(user),
+            )
+            contracts = dict(zip(TOKENS, tokens, strict=True))
+
+            async def one(token: str, method: str) -> str:
+                prepared = await outside.partner().create(ROUTE, new_address(), **METHODS[method])
+                [action] = prepared["deposit_actions"]
+                await PAY[method](user, action, contracts[token], CASES[token, method])
+                return str(prepared["swap"]["id"])
+
+            ids = await asyncio.gather(*(one(*case) for case in CASES))
+            await wait_until_quiet(stack.description)
+            return ids
+
+    return dict(zip(CASES, asyncio.run(all_of_them()), strict=True))
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("token", TOKENS)
+async def test_w22_is_not_credited_and_what_can_be_booked_is_kept_for_its_owner(
+    stack: Stack,
+    outside: Outside,
+    swaps: Mapping[tuple[str, str], str],
+    token: str,
+    method: str,
+) -> None:
+    units = CASES[token, method]
+
+    assert await has_no_deposit(outside, swaps[token, method])
+    kept = [row for row in await suspended(stack) if row["base_units"] == str(units)]
+    # Of a token that is in no catalogue there is no account.
+    assert [row["swap_id"] for row in kept] == ([None] if token == TOKENS[0] else [])
+
+
+async def test_another_receiver_is_refused_by_the_depository(outside: Outside) -> None:
+    user = outside.user(ROUTE.source_network, 1)
+    prepared = await outside.partner().create(ROUTE, new_address(), use_depository=True)
+    [action] = prepared["deposit_actions"]
+
+    to_himself = pulling(action, 1, receiver=user.address)
+    hashes = await user.fund(allowing(action, 1), to_himself)
+    await user.receipt(hashes[0])
+    refused = await user.chain.eth.wait_for_transaction_receipt(HexStr(hashes[1]))
+
+    assert refused["status"] == 0
+    assert await has_no_deposit(outside, prepared["swap"]["id"])
+
+
+async def a_token_of_his_own(user: User) -> str:
+    """Create a token that calls itself like the one of the swap; return its address."""
+    artifact = json.loads((ROOT / "evm/artifacts/DevToken.json").read_text())
+    types = ["string", "string", "uint8", "address", "uint256"]
+    told = encode(types, ["USD Coin", "USDC", 6, user.address, MANY])
+    made = await user.create(HexStr(artifact["bytecode"] + told.hex()))
+    return str(made["contractAddress"])
