@@ -13,6 +13,7 @@ import pytest
 
 from services.api.tests.api_factories import a_body, a_caller, a_catalogue, a_quote
 from services.api.tests.fake_chains import FakeChains
+from swap_api.adapters.approval_rendering import JsonApprovalRendering
 from swap_api.adapters.rendering import JsonRendering
 from swap_api.domain.refusals import ApiRefusal
 from swap_api.http.endpoints import Context
@@ -25,6 +26,7 @@ from swap_api.usecases.create_swap import CreateSwap
 from swap_api.usecases.list_swaps import ListSwaps
 from swap_api.usecases.offer_gasless import OfferGasless
 from swap_api.usecases.read_swap import ReadSwap
+from swap_api.usecases.resolve_deposit import ResolveDeposit
 from swap_contracts.quoting import (
     LimitsAnswer,
     PricesAnswer,
@@ -114,6 +116,12 @@ async def requested(body: Mapping[str, Any]) -> SwapRequested | None:
         new_id=lambda: UUID(int=next(ids)),
         new_sequence_number=lambda: next(ids),
         deposit_addresses=kept,
+        deposit=ResolveDeposit(
+            catalogue,
+            rendering=JsonApprovalRendering(),
+            signing=unread,
+            allowances=FakeChains(),
+        ),
     )
     swaps = SwapEndpoints(
         catalogue,

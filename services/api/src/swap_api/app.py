@@ -197,21 +197,19 @@ class Building:
             requests=self._sign_requests,
             clock=service.clock,
         )
-        self._read_swap = ReadSwap(
-            self._swaps,
-            self._heads,
-            self._rendering,
-            deposit=ResolveDeposit(
-                catalogue,
-                rendering=JsonApprovalRendering(),
-                signing=ShowSigning(
-                    self._ask_signature,
-                    self._gasless_rendering,
-                    requests=self._sign_requests,
-                    clock=service.clock,
-                ),
-                allowances=allowances,
+        self._resolve_deposit = ResolveDeposit(
+            catalogue,
+            rendering=JsonApprovalRendering(),
+            signing=ShowSigning(
+                self._ask_signature,
+                self._gasless_rendering,
+                requests=self._sign_requests,
+                clock=service.clock,
             ),
+            allowances=allowances,
+        )
+        self._read_swap = ReadSwap(
+            self._swaps, self._heads, self._rendering, deposit=self._resolve_deposit
         )
         self._hashes = KeyHashes(group.key_pepper)
         self._management = build_management(service, group, self._hashes, new_id=uuid4)
@@ -303,6 +301,7 @@ class Building:
             new_id=uuid4,
             new_sequence_number=new_sequence_number,
             deposit_addresses=self._deposit_addresses,
+            deposit=self._resolve_deposit,
         )
         return SwapEndpoints(
             self._catalogue,

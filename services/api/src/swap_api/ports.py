@@ -188,7 +188,9 @@ class UnpaidSwaps(Protocol):
 class Swaps(Protocol):
     async def find(self, swap_id: UUID) -> StoredSwap | None: ...
 
-    async def find_by_hash(self, app_id: UUID, transaction_hash: str) -> StoredSwap | None:
+    async def find_by_hash(
+        self, app_id: UUID, transaction_hash: str
+    ) -> tuple[UUID, StoredSwap] | None:
         """Return the app's newest swap that has the transaction."""
         ...
 
@@ -280,7 +282,6 @@ class Rendering(Protocol):
         heads: Mapping[str, int],
         *,
         with_actions: bool = True,
-        with_next_action: bool = False,
         next_action: bytes | None = None,
     ) -> bytes: ...
 

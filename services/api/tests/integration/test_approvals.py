@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from api_factories import DEPOSITORY, USDC, a_body
+from api_factories import DEPOSITORY, HASH, USDC, a_body
 from api_harness import App, Harness
+
+from swap_runtime.sql import sql
 
 pytestmark = pytest.mark.connected
 
@@ -76,6 +78,88 @@ class TestAShortAllowance:
         assert told["action"] == inline
         assert item == {**inline, **{name: told[name] for name in told if name != "action"}}
         assert told["step"] == "approve"
+
+    async def test_stands_in_the_answer_that_creates_the_swap(self, api: Harness, app: App) -> None:
+        body = a_body(
+            source_token="USDC", amount=25.5, use_depository=True, source_address=WALLET.lower()
+        )
+
+        created = (await api.create(app, body)).json()["data"]
+
+        assert api.chains.allowances_asked == [("ETHEREUM_DEVNET", USDC, WALLET, DEPOSITORY)]
+        [inline] = created["deposit_actions"]
+        [item, _] = await steps(api, app, created["swap"]["id"], source_address=WALLET)
+        assert inline["type"] == "approve"
+        assert item == {**item, **inline}
+
+    async def test_stands_there_no_more_once_it_is_given(self, api: Harness, app: App) -> None:
+        api.chains.allowed = UNITS
+        body = a_body(source_token="USDC", amount=25.5, use_depository=True, source_address=WALLET)
+
+        created = (await api.create(app, body)).json()["data"]
+
+        [inline] = created["deposit_actions"]
+        [item] = await steps(api, app, created["swap"]["id"], source_address=WALLET)
+        assert inline["type"] == "transfer"
+        assert item == {**item, **inline}
+
+
+class TestByHash:
+    async def hash_of(self, api: Harness, swap_id: str, app: App) -> str:
+        async with api.service.engine.begin() as connection:
+            await connection.execute(
+                sql(
+                    "INSERT INTO transaction_hash (app_id, hash, swap_id)"
+                    " VALUES (:app_id, :hash, :swap_id)"
+                ),
+                {"app_id": app.id, "hash": HASH, "swap_id": swap_id},
+            )
+        return HASH
+
+    async def by_hash(self, api: Harness, app: App, swap_id: str, **query: str) -> Any:
+        path = f"/swaps/by_transaction_hash/{await self.hash_of(api, swap_id, app)}"
+        answer = await api.get(app, path, params=query)
+        assert answer.status_code == 200, answer.text
+        return answer.json()["data"]
+
+    async def test_both_forms_are_of_one_look_at_the_chain(self, api: Harness, app: App) -> None:
+        swap_id = await a_swap(api, app)
+
+        found = await self.by_hash(api, app, swap_id, source_address=WALLET)
+
+        assert len(api.chains.allowances_asked) == 1
+        assert found["next_action"]["step"] == "approve"
+        assert found["deposit_actions"] == [found["next_action"]["action"]]
+        assert found["next_action"] == await next_action(api, app, swap_id, source_address=WALLET)
+
+    async def test_of_a_signature_says_what_is_missing(self, api: Harness, app: App) -> None:
+        await api.parts.offer_gasless.refresh()
+        swap_id = await a_swap(api, app, use_gasless=True, use_depository=False)
+
+        found = await self.by_hash(api, app, swap_id)
+
+        assert (found["deposit_actions"], found["next_action"]["step"]) == ([], "sign")
+
+    async def test_of_a_signature_asks_for_it_where_the_signer_is_named(
+        self, api: Harness, app: App
+    ) -> None:
+        await api.parts.offer_gasless.refresh()
+        swap_id = await a_swap(api, app, use_gasless=True, use_depository=False)
+
+        found = await self.by_hash(api, app, swap_id, source_address=WALLET)
+
+        [action] = found["deposit_actions"]
+        assert action == found["next_action"]["action"]
+        assert action["typed_data"]["message"]
+
+    async def test_is_read_although_no_node_answers(self, api: Harness, app: App) -> None:
+        await api.parts.offer_gasless.refresh()
+        swap_id = await a_swap(api, app, use_gasless=True, use_depository=False)
+        api.chains.is_away = True
+
+        found = await self.by_hash(api, app, swap_id, source_address=WALLET)
+
+        assert (found["deposit_actions"], found["next_action"]) == ([], None)
 
 
 class TestNoApproval:

@@ -121,7 +121,8 @@ class Follower:
             "use_depository": journey.use_depository,
             "use_gasless": journey.use_gasless,
             "use_deposit_address": journey.use_deposit_address,
-            "source_address": user["address"],
+            # Who signs is asked for with the swap; an approval this user gives unasked.
+            "source_address": user["address"] if journey.use_gasless else None,
             "refuel": journey.refuel,
         }
         timeline.tell("request", "POST /api/v2/swaps", at=datetime.now(UTC))

@@ -66,6 +66,11 @@ class JsonApprovalRendering:
         told = {name: step.pop(name) for name in EXTRA}
         return orjson.dumps({**told, "action": step})
 
+    def action_of(self, next_action: bytes) -> bytes | None:
+        """Return what the user's wallet is to do of the one thing to do, as it stands inline."""
+        told = orjson.loads(next_action)
+        return None if told is None else orjson.dumps(told["action"])
+
     def asks_for_more(self, step: str, detail: str) -> bytes:
         """Return what is to be done when it is not known by whom."""
         told = {"step": step, "status": StepStatus.ACTION_REQUIRED, "signing_standard": None}

@@ -18,7 +18,6 @@ from swap_api.adapters.history_rendering import (
     render_ledger,
     render_transaction,
 )
-from swap_api.adapters.manual_transfers import payment_uri_of
 from swap_api.adapters.network_states import render_status
 from swap_api.adapters.price_ranges import PriceRanges
 from swap_api.domain.deposit_actions import (
@@ -94,8 +93,7 @@ class JsonRendering:
         heads: Mapping[str, int],
         *,
         with_actions: bool = True,
-        with_next_action: bool = False,
-        next_action: bytes | None = None,
+        next_action: bytes = b"null",
     ) -> bytes:
         rendered = stored.rendered
         document = rendered.document
@@ -103,8 +101,6 @@ class JsonRendering:
             document = document.replace(CONFIRMATIONS, b"%d" % _confirmations(gap, heads), 1)
         action = rendered.action if with_actions else None
         document = document.replace(ACTIONS, b"[]" if action is None else b"[%b]" % action, 1)
-        if next_action is None:
-            next_action = _next_action(stored) if with_next_action else b"null"
         return document.replace(NEXT_ACTION, next_action, 1)
 
     def events(self, events: Sequence[SwapEvent]) -> Sequence[bytes]:
@@ -241,15 +237,3 @@ def _confirmations(gap: Gap, heads: Mapping[str, int]) -> int:
     if head is None:
         return 0
     return min(max(head - gap.block_number + 1, 0), gap.confirmations_required)
-
-
-def _next_action(stored: StoredSwap) -> bytes:
-    if stored.rendered.action is None:
-        return b"null"
-    action = stored.rendered.action
-    expires_at = orjson.dumps(stored.expires_at.isoformat())
-    detail = orjson.dumps(payment_uri_of(action))
-    return (
-        b'{"step":"deposit","status":"action_required","signing_standard":null,'
-        b'"action":%b,"expires_at":%b,"detail":%b}' % (action, expires_at, detail)
-    )

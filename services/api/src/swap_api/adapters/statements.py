@@ -166,7 +166,7 @@ WHICH_EXIST: Final = sql("SELECT id FROM swap WHERE id = ANY(CAST(:ids AS uuid[]
 SHOWN: Final = "id, app_id, expires_at, document, gaps, action, step_status, gasless"
 FIND_SWAPS: Final = sql(f"SELECT {SHOWN} FROM swap WHERE id = ANY(CAST(:ids AS uuid[]))")
 FIND_BY_HASH: Final = sql("""
-SELECT DISTINCT ON (t.app_id, t.hash) t.app_id, t.hash, s.expires_at, s.document, s.gaps,
+SELECT DISTINCT ON (t.app_id, t.hash) t.app_id, t.hash, s.id, s.expires_at, s.document, s.gaps,
        s.action, s.step_status, s.gasless
 FROM unnest(CAST(:app_id AS uuid[]), CAST(:hash AS text[])) AS wanted(app_id, hash)
 JOIN transaction_hash AS t USING (app_id, hash) JOIN swap AS s ON s.id = t.swap_id

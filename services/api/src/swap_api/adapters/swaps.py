@@ -17,6 +17,7 @@ from swap_runtime.inbox import mark_seen
 
 HashQuestion = tuple[UUID, str]
 Found = StoredSwap | None
+Named = tuple[UUID, StoredSwap]
 
 
 class PostgresSwaps:
@@ -25,14 +26,14 @@ class PostgresSwaps:
         self._finding: Gathering[UUID, Found] = Gathering(
             self._find_batch, batch_max=batch_max, flights_max=flights_max
         )
-        self._finding_by_hash: Gathering[HashQuestion, Found] = Gathering(
+        self._finding_by_hash: Gathering[HashQuestion, Named | None] = Gathering(
             self._find_batch_by_hash, batch_max=batch_max, flights_max=flights_max
         )
 
     async def find(self, swap_id: UUID) -> StoredSwap | None:
         return await self._finding(swap_id)
 
-    async def find_by_hash(self, app_id: UUID, transaction_hash: str) -> StoredSwap | None:
+    async def find_by_hash(self, app_id: UUID, transaction_hash: str) -> Named | None:
         return await self._finding_by_hash((app_id, transaction_hash.lower()))
 
     async def list_page(self, wanted: SwapFilter) -> SwapPage:
@@ -58,12 +59,12 @@ class PostgresSwaps:
 
     async def _find_batch_by_hash(
         self, questions: Sequence[HashQuestion]
-    ) -> Sequence[Found | Exception]:
+    ) -> Sequence[Named | Exception | None]:
         wanted = list(dict.fromkeys(questions))
         values = {"app_id": [app for app, _ in wanted], "hash": [name for _, name in wanted]}
         async with reading(self._engine) as connection:
             rows = await connection.execute(statements.FIND_BY_HASH, values)
-            found = {(row.app_id, row.hash): to_stored(row) for row in rows}
+            found = {(row.app_id, row.hash): (row.id, to_stored(row)) for row in rows}
         return [found.get(question) for question in questions]
 
 

@@ -110,9 +110,11 @@ class SwapEndpoints:
         transaction_hash = request.path_values["transactionHash"]
         if not _HASH.fullmatch(transaction_hash):
             raise NothingThere
-        return conditional(
-            request, await self._read_swap.by_transaction_hash(context.caller, transaction_hash)
+        asked = parse_query(StepsParameters, request.query)
+        found = await self._read_swap.by_transaction_hash(
+            context.caller, transaction_hash, asked.source_address
         )
+        return conditional(request, found)
 
     async def read_next_action(self, request: Request, context: Context) -> Answer:
         asked = parse_query(StepsParameters, request.query)

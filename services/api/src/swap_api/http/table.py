@@ -149,7 +149,8 @@ def _swaps(swaps: SwapEndpoints) -> list[Endpoint]:
             swaps.read_by_hash,
             "Find a swap by one of its transactions",
             PreparedSwapModel,
-            refuses=(ErrorCode.NOT_FOUND,),
+            query=StepsParameters,
+            refuses=(ErrorCode.NOT_FOUND, ErrorCode.INVALID_ADDRESS_ERROR),
             is_conditional=True,
         ),
         Endpoint(

@@ -26,6 +26,7 @@ from swap_api.ports import (
 from swap_api.usecases.ask_price import AskPrice
 from swap_api.usecases.ask_signature import AskSignature
 from swap_api.usecases.cap_unpaid_swaps import CapUnpaidSwaps
+from swap_api.usecases.resolve_deposit import ResolveDeposit
 from swap_contracts.public.errors import ErrorCode
 from swap_contracts.quoting import QuoteAnswer
 from swap_contracts.swaps import SwapRequested
@@ -74,7 +75,9 @@ class CreateSwap:
         new_id: NewId,
         new_sequence_number: NewSequenceNumber,
         deposit_addresses: DepositAddresses,
+        deposit: ResolveDeposit,
     ) -> None:
+        self._deposit = deposit
         self._catalogue = catalogue
         self._addresses = AddressRules(catalogue)
         self._ask_price = ask_price
@@ -170,7 +173,7 @@ class CreateSwap:
         request: SwapRequested,
         creation: Creation,
         claim: Claim | None,
-        signer: str | None,
+        wallet: str | None,
     ) -> NewSwap:
         row = replace(self._rendering.new_swap(request), client=creation.client)
         envelope = SWAP_REQUESTS.seal(
@@ -181,9 +184,11 @@ class CreateSwap:
         )
         stored = StoredSwap.of(request.app_id, request.expires_at, row.rendered, row.gasless)
         asked = None
-        if row.gasless is not None and signer is not None:
+        if row.gasless is None:
+            stored = await self._deposit.inline(stored, request.swap_id, wallet)
+        elif wallet is not None:
             asked = await self._ask_signature.draft(
-                row.gasless, request.swap_id, signer, deadline=request.expires_at
+                row.gasless, request.swap_id, wallet, deadline=request.expires_at
             )
         if asked is not None:
             action = self._gasless_rendering.sign_action(stored, asked.relayed)

@@ -7,6 +7,7 @@ from swap_api.domain.refusals import NothingThere
 from swap_api.ports import Heads, Rendering, Swaps
 from swap_api.usecases.own_swap import own_swap
 from swap_api.usecases.resolve_deposit import ResolveDeposit
+from swap_runtime.errors import Unavailable
 
 
 class ReadSwap:
@@ -37,23 +38,33 @@ class ReadSwap:
         heads = await self._heads.current() if stored.rendered.gaps else {}
         return self._rendering.prepared(stored, heads, with_actions=with_actions)
 
-    async def by_transaction_hash(self, caller: Caller, transaction_hash: str) -> bytes:
-        """
+    async def by_transaction_hash(
+        self, caller: Caller, transaction_hash: str, source_address: str | None = None
+    ) -> bytes:
+        """Return the swap with its actions and the one of them to do now.
+
         :raises NothingThere: when no swap of the caller's has the transaction.
+        :raises ApiRefusal: for an address that is none.
         """
-        stored = await self._swaps.find_by_hash(caller.app_id, transaction_hash)
-        if stored is None:
+        found = await self._swaps.find_by_hash(caller.app_id, transaction_hash)
+        if found is None:
             raise NothingThere
+        swap_id, stored = found
+        try:
+            stored, action = await self._deposit.now(stored, swap_id, source_address)
+        except Unavailable:
+            action = b"null"  # a swap can be read although nobody can be asked
         heads = await self._heads.current() if stored.rendered.gaps else {}
-        return self._rendering.prepared(stored, heads, with_next_action=True)
+        return self._rendering.prepared(stored, heads, next_action=action)
 
     async def transaction_status(self, caller: Caller, network: str, transaction_id: str) -> bytes:
         """
         :raises NothingThere: when no swap of the caller's has the transaction.
         """
-        stored = await self._swaps.find_by_hash(caller.app_id, transaction_id)
-        if stored is None:
+        found = await self._swaps.find_by_hash(caller.app_id, transaction_id)
+        if found is None:
             raise NothingThere
+        _, stored = found
         heads = await self._heads.current() if stored.rendered.gaps else {}
         told = self._rendering.transaction(
             stored, heads, network=network, transaction_id=transaction_id
@@ -81,6 +92,6 @@ class ReadSwap:
         :raises ApiRefusal: for an address that is none.
         """
         stored = await own_swap(self._swaps, caller, swap_id)
-        action = await self._deposit.next_action(stored, swap_id, source_address)
+        stored, action = await self._deposit.now(stored, swap_id, source_address)
         heads = await self._heads.current() if stored.rendered.gaps else {}
         return self._rendering.prepared(stored, heads, with_actions=False, next_action=action)

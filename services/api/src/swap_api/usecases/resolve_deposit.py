@@ -55,17 +55,24 @@ class ResolveDeposit:
             return stored
         return replace(stored, rendered=replace(stored.rendered, action=approval))
 
-    async def next_action(
+    async def now(
         self, stored: StoredSwap, swap_id: UUID, source_address: str | None
-    ) -> bytes:
-        """Return the single thing to do now; null when there is none."""
+    ) -> tuple[StoredSwap, bytes]:
+        """Return the swap with its action, and the single thing to do; null when there is none.
+
+        Both are of one look: the chain is not asked twice, and they never contradict each other.
+
+        :raises ApiRefusal: for an address that is none.
+        """
         try:
             steps = await self.steps(stored, swap_id, source_address)
         except ApiRefusal as refusal:
             if stored.gasless is None:
                 raise
-            return self._rendering.asks_for_more("sign", refusal.message)
-        return self._rendering.next_of(steps)
+            return stored, self._rendering.asks_for_more("sign", refusal.message)
+        told = self._rendering.next_of(steps)
+        action = self._rendering.action_of(told)
+        return replace(stored, rendered=replace(stored.rendered, action=action)), told
 
     async def _approval(self, stored: StoredSwap, source_address: str | None) -> bytes | None:
         """Return the approval that a deposit needs first, as far as a chain tells.

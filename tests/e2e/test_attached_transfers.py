@@ -1,0 +1,77 @@
+"""A transfer without a memo pays for a swap after all, when its sender signs for which."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+import httpx
+import pytest
+from eth_account import Account
+from eth_account.messages import encode_defunct
+
+from tests.e2e.claims import suspended
+from tests.e2e.outside import Outside, Route, new_address
+from tests.e2e.waiting import until
+from tests.plugins.stack import Stack
+
+COIN = Route("ETHEREUM_DEVNET", "ETH", "BASE_DEVNET", "ETH", "0.31")
+TOKEN = Route("BASE_DEVNET", "USDC", "ETHEREUM_DEVNET", "USDC", "31.5")
+
+
+async def sent_plainly(outside: Outside, route: Route, prepared: Mapping[str, Any]) -> str:
+    """Send what the swap asks for without its memo, as a person does from a wallet's own form."""
+    [action] = prepared["deposit_actions"]
+    arguments = action["encoded_args"]
+    treasury = outside.networks[route.source_network]["contracts"]["treasury"]
+    units = int(arguments[1]) if arguments else int(action["amount_in_base_units"])
+    user = outside.user(route.source_network)
+    [sent] = await user.transfer({**action, "to_address": treasury}, units)
+    return sent
+
+
+async def waiting(outside: Outside, swap_id: str, sent: str) -> Mapping[str, Any]:
+    """Return the transfer with the text to sign, once the service has seen it."""
+    path = f"/swaps/{swap_id}/attach_deposit"
+
+    async def seen() -> httpx.Response | None:
+        answer = await outside.partner().ask("GET", path, params={"transaction_id": sent})
+        return answer if answer.status_code == HTTPStatus.OK else None
+
+    [one] = (await until(seen, what=f"transfer {sent}")).json()["data"]
+    return dict(one)
+
+
+@pytest.mark.parametrize("route", [COIN, TOKEN], ids=["coin", "token"])
+async def test_a_transfer_without_a_memo_is_attached_by_its_senders_signature(
+    stack: Stack, outside: Outside, route: Route
+) -> None:
+    before = await suspended(stack)
+    prepared = await outside.partner().create(route, new_address(), use_depository=False)
+    swap_id = prepared["swap"]["id"]
+    sent = await sent_plainly(outside, route, prepared)
+    transfer = await waiting(outside, swap_id, sent)
+    assert (transfer["status"], transfer["transaction_hash"]) == ("attachable", sent)
+    user = outside.user(route.source_network)
+    text = encode_defunct(text=transfer["text"])
+
+    path = f"/swaps/{swap_id}/attach_deposit"
+    stranger = Account.sign_message(text, "0x" + "51" * 32).signature.to_0x_hex()
+    refused = await outside.partner().ask(
+        "POST", path, json={"transaction_id": sent, "signature": stranger}
+    )
+    assert refused.json()["error"]["code"] == "SIGNATURE_INVALID"
+    signature = Account.sign_message(text, user.private_key).signature.to_0x_hex()
+    taken = await outside.partner().ask(
+        "POST", path, json={"transaction_id": sent, "signature": signature}
+    )
+    assert taken.status_code == HTTPStatus.OK, taken.text
+    seen = await outside.follow(swap_id)
+
+    swap = seen[-1]["swap"]
+    assert swap["status"] == "completed"
+    [came] = [t for t in swap["transactions"] if t["type"] == "input"]
+    assert (came["transaction_hash"], came["from"]) == (sent, user.address)
+    assert (await waiting(outside, swap_id, sent))["status"] == "attached"
+    assert await suspended(stack) == before
