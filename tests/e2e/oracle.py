@@ -15,6 +15,8 @@ from uuid import UUID
 
 import psycopg
 from eth_abi.abi import decode
+from eth_account import Account
+from eth_account.messages import encode_defunct
 from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 from web3 import AsyncHTTPProvider, AsyncWeb3
@@ -39,6 +41,11 @@ FROM settler.swap
 UNMATCHED: LiteralString = """
 SELECT id, network, token FROM settler.deposit WHERE swap_id IS NULL
 """
+# What named no swap and was given to one; by a signature, unless an operator said so.
+ATTACHED: LiteralString = """
+SELECT swap_id, network, token, base_units, transaction_hash, attached_by, attached_because
+FROM settler.deposit WHERE attached_at IS NOT NULL
+"""
 WITH_ADDRESS: LiteralString = """
 SELECT source_network, sequence_number FROM settler.swap WHERE method = 'deposit_address'
 """
@@ -60,6 +67,7 @@ WHERE kind = 'custody' AND holder = 'treasury' GROUP BY 1, 2
 """
 
 Asset = tuple[str, str]
+Transfer = tuple[Asset, str, str, int]  # in which transaction, by whom, how much
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +89,7 @@ class Seen:
     paid: Counter[tuple[int, Asset]] = field(default_factory=Counter)  # by intent
     payments: Counter[int] = field(default_factory=Counter)  # Paid logs of an intent
     came: Counter[Asset] = field(default_factory=Counter)
+    sent: Counter[Transfer] = field(default_factory=Counter)
     balances: dict[Asset, int] = field(default_factory=dict)
 
 
@@ -95,6 +104,7 @@ async def differences(stack: Mapping[str, Any]) -> list[str]:
             own = [number for name, number in numbers if name == network["name"]]
             await _read(network, seen, own)
         swaps = await _swaps(connection)
+        _take_attached(seen, swaps, await (await connection.execute(ATTACHED)).fetchall())
         lone = await (await connection.execute(UNMATCHED)).fetchall()
         booked = await (await connection.execute(CUSTODY)).fetchall()
         held = await (await connection.execute(HELD)).fetchall()
@@ -185,12 +195,35 @@ def _take(network: str, treasury: str, log: LogReceipt, seen: Seen) -> None:
             seen.payments[intent] += 1
         case kind if kind == RECEIVED:
             amount, memo = decode(["uint256", "bytes"], data)
+            seen.sent[_transfer(network, NATIVE, log, amount)] += 1
             seen.came[network, NATIVE] += amount
             if (number := _number_in(memo)) is not None:
                 seen.deposited[number, (network, NATIVE)] += amount
         case kind if kind == TRANSFER and _address(topics[2]) == treasury:
             [amount] = decode(["uint256"], data)
             seen.came[network, log["address"]] += amount
+            seen.sent[_transfer(network, log["address"], log, amount)] += 1
+
+
+def _transfer(network: str, token: str, log: LogReceipt, amount: int) -> Transfer:
+    sender = _address(bytes(log["topics"][1]))
+    return (network, token), log["transactionHash"].to_0x_hex(), sender, amount
+
+
+def _take_attached(seen: Seen, swaps: Iterable[Swap], attached: Iterable[tuple[Any, ...]]) -> None:
+    """Add transfers that named no swap and are on a chain, each once, as far as that is proved."""
+    numbers = {swap.id: swap.number for swap in swaps}
+    for swap_id, network, token, units, sent_in, by, because in attached:
+        asset, amount = (network, token), int(units)
+        told = [s for s in +seen.sent if (s[0], s[1], s[3]) == (asset, sent_in, amount)]
+        if by.startswith("0x"):
+            signature, text = because.split(" over: ", 1)
+            signer = Account.recover_message(encode_defunct(text=text), signature=signature)
+            is_meant = all(one in text for one in (str(swap_id), network, sent_in, str(amount)))
+            told = [s for s in told if s[2] == by == signer and is_meant]
+        if told:
+            seen.sent[told[0]] -= 1
+            seen.deposited[numbers[swap_id], asset] += amount
 
 
 async def _take_addresses(
