@@ -282,7 +282,7 @@ class Rendering(Protocol):
         heads: Mapping[str, int],
         *,
         with_actions: bool = True,
-        next_action: bytes | None = None,
+        next_action: bytes = b"null",
     ) -> bytes: ...
 
     def events(self, events: Sequence[SwapEvent]) -> Sequence[bytes]: ...
