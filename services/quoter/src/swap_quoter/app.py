@@ -58,8 +58,14 @@ async def build(service: Service) -> None:
     quoter = build_http(catalogue, market, group, service.clock)
     load_market = LoadMarket(PostgresKnownMarket(service.engine), market)
 
+    session = open_session(connections_per_node=1)
+    service.on_stop(session.close)
+    gas_followers = _gas_followers(service, catalogue, market, session)
+
     def knows_the_market() -> bool:
-        return load_market.is_loaded and bool(market.prices)
+        # A network that gives no answer closes its own routes, and no others.
+        has_asked = all(each.has_asked for each in gas_followers.values())
+        return load_market.is_loaded and bool(market.prices) and has_asked
 
     async def is_ready() -> None:
         if not knows_the_market():
@@ -68,7 +74,15 @@ async def build(service: Service) -> None:
     service.answer(once_known(quoter.answer, knows_the_market), port=group.port)
     service.ready_when("market", is_ready)
     _consume(service, group)
-    _follow(service, group, catalogue, market, load_market)
+    service.every(
+        "load-market",
+        group.market_poll_interval,
+        load_market,
+        wake=service.wakes.on(MARKET_CHANGED),
+    )
+    _follow_prices(service, group, catalogue, market, session)
+    for network, follow_gas in gas_followers.items():
+        service.every(f"follow-gas {network}", group.gas_poll_interval, follow_gas)
 
 
 def build_http(
@@ -101,25 +115,21 @@ def _consume(service: Service, group: QuoterGroup) -> None:
     )
 
 
-def _follow(
-    service: Service,
-    group: QuoterGroup,
-    catalogue: Catalogue,
-    market: Market,
-    load_market: LoadMarket,
-) -> None:
-    wake = service.wakes.on(MARKET_CHANGED)
-    service.every("load-market", group.market_poll_interval, load_market, wake=wake)
-
-    session = open_session(connections_per_node=1)
-    service.on_stop(session.close)
-    _follow_prices(service, group, catalogue, market, session)
+def _gas_followers(
+    service: Service, catalogue: Catalogue, market: Market, session: aiohttp.ClientSession
+) -> dict[str, FollowGas]:
+    """Return, by network, what follows the price of its gas."""
     private = service.settings.node_urls()
-    for network in catalogue.networks.values():
-        urls = private.get(network.name, network.public_nodes)
-        gas = ChainGas.of_nodes(network.name, urls, session)
-        follow_gas = FollowGas(gas, market, clock=service.clock)
-        service.every(f"follow-gas {network.name}", group.gas_poll_interval, follow_gas)
+    return {
+        network.name: FollowGas(
+            ChainGas.of_nodes(
+                network.name, private.get(network.name, network.public_nodes), session
+            ),
+            market,
+            clock=service.clock,
+        )
+        for network in catalogue.networks.values()
+    }
 
 
 def _follow_prices(

@@ -35,3 +35,11 @@ class TestFollowGas:
         await FollowGas(ChainGas(Node(None)), market, clock=lambda: NOW)()
 
         assert market.gas == before
+
+    async def test_has_asked_also_where_no_node_answers(self) -> None:
+        follow = FollowGas(ChainGas(Node(None)), a_market(gas={}), clock=lambda: NOW)
+        assert not follow.has_asked
+
+        await follow()
+
+        assert follow.has_asked

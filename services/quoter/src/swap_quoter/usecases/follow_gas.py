@@ -13,11 +13,13 @@ class FollowGas:
         self._source = source
         self._market = market
         self._clock = clock
+        self.has_asked = False  # whatever the answer was
 
     async def __call__(self) -> None:
         """Ask once. Without an answer the known cost grows old, and then closes the routes."""
         asked_at = self._clock()
         max_fee_per_gas = await self._source.find_max_fee_per_gas()
+        self.has_asked = True
         network = self._source.network
         if max_fee_per_gas is None:
             observe.gas_unknown(network)
