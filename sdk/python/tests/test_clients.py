@@ -173,3 +173,87 @@ class TestReading:
             swaps.swap("../health?x=1")
 
         assert service.asked[0].url.raw_path == b"/api/v2/swaps/..%2Fhealth%3Fx%3D1"
+
+
+def tagged(status: str, tag: str) -> httpx.Response:
+    told = {"data": {"swap": {"status": status}}, "error": None}
+    return httpx.Response(200, json=told, headers={"etag": tag})
+
+
+class TestReadingAgain:
+    def test_names_what_it_has_and_takes_it_where_nothing_changed(self) -> None:
+        service = Service(
+            tagged("user_transfer_pending", '"1"'), httpx.Response(304), tagged("completed", '"2"')
+        )
+
+        with blocking(service) as swaps:
+            read = [swaps.swap("1")["swap"]["status"] for _ in range(3)]
+
+        assert read == ["user_transfer_pending", "user_transfer_pending", "completed"]
+        asked = [request.headers.get("if-none-match") for request in service.asked]
+        assert asked == [None, '"1"', '"1"']
+
+    async def test_does_so_when_it_is_awaited_too(self) -> None:
+        service = Service(tagged("completed", '"1"'), httpx.Response(304))
+        transport = httpx.MockTransport(service)
+        async with AsyncClient("http://swaps.example", "svc_test_1", transport=transport) as swaps:
+            first = await swaps.swap("1")
+            assert await swaps.swap("1") == first
+
+    def test_keeps_what_was_asked_apart(self) -> None:
+        service = Service(tagged("completed", '"1"'))
+
+        with blocking(service) as swaps:
+            swaps.swap("1")
+            swaps.swap("2")
+            swaps.swap("1", exclude_deposit_actions=True)
+
+        assert all("if-none-match" not in request.headers for request in service.asked)
+
+
+def told_live(*statuses: str, first: int = 1) -> httpx.Response:
+    events = [
+        {"sequence": n, "type": f"swap.{status}", "from_status": None, "to_status": status}
+        for n, status in enumerate(statuses, first)
+    ]
+    rows = (f"id: {event['sequence']}\ndata: {json.dumps(event)}\n\n" for event in events)
+    return httpx.Response(200, text="retry: 1000\n\n: alive\n\n" + "".join(rows))
+
+
+class TestFollowing:
+    ANSWERS = (
+        told_live("user_transfer_pending", "ls_transfer_pending"),
+        httpx.ConnectError("refused"),
+        error(503, "SERVICE_UNAVAILABLE"),
+        told_live("ls_transfer_pending", "completed", first=2),
+    )
+    STATUSES = ("user_transfer_pending", "ls_transfer_pending", "completed")
+
+    def test_comes_again_from_where_it_was_until_the_swap_is_closed(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("swap_sdk.blocking.COME_AGAIN_SECONDS", 0.001)
+        service = Service(*self.ANSWERS)
+
+        with blocking(service) as swaps:
+            told = [event["to_status"] for event in swaps.follow("1")]
+
+        assert tuple(told) == self.STATUSES
+        asked = [request.headers["last-event-id"] for request in service.asked]
+        assert asked == ["0", "2", "2", "2"]
+
+    async def test_does_so_when_it_is_awaited_too(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("swap_sdk.awaited.COME_AGAIN_SECONDS", 0.001)
+        transport = httpx.MockTransport(Service(*self.ANSWERS))
+        async with AsyncClient(
+            "http://swaps.example", "svc_test_1", retries=QUICK, transport=transport
+        ) as swaps:
+            told = [event["to_status"] async for event in swaps.follow("1")]
+
+        assert tuple(told) == self.STATUSES
+
+    def test_says_what_the_service_says(self) -> None:
+        service = Service(error(404, "NOT_FOUND"))
+
+        with blocking(service) as swaps, pytest.raises(ApiError, match="NOT_FOUND"):
+            next(swaps.follow("1"))

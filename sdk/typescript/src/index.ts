@@ -8,6 +8,8 @@ import createClient, { type Client, type Middleware } from "openapi-fetch";
 import type { components, paths } from "./schema.js";
 
 export type { components, paths };
+export { NotGenuine, verifyWebhook } from "./webhooks.js";
+export type { WebhookEvent, WebhookHeaders } from "./webhooks.js";
 export type PreparedSwap = components["schemas"]["PreparedSwapModel"];
 export type WebhookPayload = components["schemas"]["WebhookPayloadModel"];
 export type SwapClient = Client<paths>;

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from datetime import datetime
 from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack, cast
@@ -28,7 +29,8 @@ from swap_sdk.calls import (
     SwapOptions,
     Value,
 )
-from swap_sdk.errors import SwapError, as_failure
+from swap_sdk.conditional import Kept
+from swap_sdk.errors import SwapError, as_failure, error_of
 from swap_sdk.models import (
     Authorization,
     DepositActionItem,
@@ -47,6 +49,7 @@ from swap_sdk.models import (
     TransactionStatus,
 )
 from swap_sdk.retries import Retries
+from swap_sdk.stream import COME_AGAIN_SECONDS, TIMEOUT, Heard
 
 Answer = TypeVar("Answer")
 
@@ -65,6 +68,7 @@ class AsyncClient:
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
         self._retries = retries or Retries()
+        self._kept = Kept()
         self._http = httpx.AsyncClient(
             base_url=base_url, headers={key_header: api_key}, timeout=timeout, transport=transport
         )
@@ -231,6 +235,45 @@ class AsyncClient:
         """Return what happened to a swap, in its order."""
         return await self._ask(calls.events(swap_id))
 
+    async def follow(self, swap_id: str, *, after: int = 0) -> AsyncIterator[SwapEvent]:
+        """Yield what happens to a swap as it happens, until nothing more becomes of it.
+
+        :param after: the sequence number of the last event that is known already.
+        :raises SwapError: when the service does not answer for longer than the retries allow.
+        """
+        heard, attempts = Heard(after), 0
+        while True:
+            try:
+                async with self._listen(swap_id, heard) as lines:
+                    async for line in lines:
+                        attempts = 0
+                        event = heard.read(line)
+                        if event is None:
+                            continue
+                        yield event
+                        if event["to_status"] in CLOSED:
+                            return
+                pause = COME_AGAIN_SECONDS
+            except (httpx.TransportError, SwapError) as error:
+                attempts += 1
+                failure = as_failure(error)
+                told = self._retries.pause_after(attempts, failure, random.random)
+                if told is None:
+                    raise failure from error
+                pause = told
+            await asyncio.sleep(pause)
+
+    @asynccontextmanager
+    async def _listen(self, swap_id: str, heard: Heard) -> AsyncIterator[AsyncIterator[str]]:
+        path = calls.events(swap_id).path
+        async with self._http.stream(
+            "GET", path, headers=heard.headers(), timeout=TIMEOUT
+        ) as answer:
+            if answer.status_code != httpx.codes.OK:
+                await answer.aread()
+                raise error_of(answer)
+            yield answer.aiter_lines()
+
     async def ledger(self, swap_id: str) -> list[LedgerTransaction]:
         """Return what was booked for a swap."""
         return await self._ask(calls.ledger(swap_id))
@@ -266,7 +309,9 @@ class AsyncClient:
         while True:
             attempts += 1
             try:
-                return call.read(await self._http.request(**call.request()))
+                request = call.request()
+                answer = await self._http.request(**self._kept.naming(request))
+                return call.read(self._kept.fresh(request, answer))
             except (httpx.TransportError, SwapError) as error:
                 failure = as_failure(error)
             pause = self._retries.pause_after(attempts, failure, random.random)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack, cast
@@ -27,7 +28,8 @@ from swap_sdk.calls import (
     SwapOptions,
     Value,
 )
-from swap_sdk.errors import SwapError, as_failure
+from swap_sdk.conditional import Kept
+from swap_sdk.errors import SwapError, as_failure, error_of
 from swap_sdk.models import (
     Authorization,
     DepositActionItem,
@@ -46,6 +48,7 @@ from swap_sdk.models import (
     TransactionStatus,
 )
 from swap_sdk.retries import Retries
+from swap_sdk.stream import COME_AGAIN_SECONDS, TIMEOUT, Heard
 
 Answer = TypeVar("Answer")
 
@@ -64,6 +67,7 @@ class Client:
         transport: httpx.BaseTransport | None = None,
     ) -> None:
         self._retries = retries or Retries()
+        self._kept = Kept()
         self._http = httpx.Client(
             base_url=base_url, headers={key_header: api_key}, timeout=timeout, transport=transport
         )
@@ -226,6 +230,43 @@ class Client:
         """Return what happened to a swap, in its order."""
         return self._ask(calls.events(swap_id))
 
+    def follow(self, swap_id: str, *, after: int = 0) -> Iterator[SwapEvent]:
+        """Yield what happens to a swap as it happens, until nothing more becomes of it.
+
+        :param after: the sequence number of the last event that is known already.
+        :raises SwapError: when the service does not answer for longer than the retries allow.
+        """
+        heard, attempts = Heard(after), 0
+        while True:
+            try:
+                with self._listen(swap_id, heard) as lines:
+                    for line in lines:
+                        attempts = 0
+                        event = heard.read(line)
+                        if event is None:
+                            continue
+                        yield event
+                        if event["to_status"] in CLOSED:
+                            return
+                pause = COME_AGAIN_SECONDS
+            except (httpx.TransportError, SwapError) as error:
+                attempts += 1
+                failure = as_failure(error)
+                told = self._retries.pause_after(attempts, failure, random.random)
+                if told is None:
+                    raise failure from error
+                pause = told
+            time.sleep(pause)
+
+    @contextmanager
+    def _listen(self, swap_id: str, heard: Heard) -> Iterator[Iterator[str]]:
+        path = calls.events(swap_id).path
+        with self._http.stream("GET", path, headers=heard.headers(), timeout=TIMEOUT) as answer:
+            if answer.status_code != httpx.codes.OK:
+                answer.read()
+                raise error_of(answer)
+            yield answer.iter_lines()
+
     def ledger(self, swap_id: str) -> list[LedgerTransaction]:
         """Return what was booked for a swap."""
         return self._ask(calls.ledger(swap_id))
@@ -261,7 +302,9 @@ class Client:
         while True:
             attempts += 1
             try:
-                return call.read(self._http.request(**call.request()))
+                request = call.request()
+                answer = self._http.request(**self._kept.naming(request))
+                return call.read(self._kept.fresh(request, answer))
             except (httpx.TransportError, SwapError) as error:
                 failure = as_failure(error)
             pause = self._retries.pause_after(attempts, failure, random.random)

@@ -5,17 +5,21 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
+import httpx
 import pytest
 from api_factories import a_body
 from api_harness import Harness
+from svix.webhooks import Webhook
 
 from swap_runtime.asgi import AsgiServer
 from swap_sdk import ApiError, AsyncClient
 
 pytestmark = pytest.mark.connected
+WEBHOOK = '{"swap": {"id": "one", "status": "completed"}}'
 TYPESCRIPT = Path(__file__).parents[4] / "sdk/typescript"
 
 
@@ -25,6 +29,25 @@ async def url(api: Harness) -> AsyncIterator[str]:
     port = await server.start()
     yield f"http://127.0.0.1:{port}"
     await server.stop()
+
+
+def a_delivery() -> dict[str, object]:
+    """Return a webhook as the notifier's library signs it."""
+    secret, body, at = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD", WEBHOOK, datetime.now(UTC)
+    signature = Webhook(secret).sign("message-1", at, body)
+    headers = {"id": "message-1", "timestamp": str(int(at.timestamp())), "signature": signature}
+    return {
+        "secret": secret,
+        "body": body,
+        "headers": {f"svix-{name}": value for name, value in headers.items()},
+    }
+
+
+def _noting(seen: list[int]) -> Callable[[httpx.Response], Awaitable[None]]:
+    async def note(answer: httpx.Response) -> None:
+        seen.append(answer.status_code)
+
+    return note
 
 
 class TestPythonClient:
@@ -91,6 +114,19 @@ class TestPythonClient:
         assert view["next_action"] is not None
         assert "NOT_FOUND" in codes
 
+    async def test_reads_again_only_what_has_changed(self, api: Harness, url: str) -> None:
+        app = await api.an_app()
+        swap_id = (await api.create(app, a_body())).json()["data"]["swap"]["id"]
+        seen: list[int] = []
+
+        async with AsyncClient(url, app.key) as swaps:
+            swaps._http.event_hooks["response"].append(_noting(seen))
+            first = await swaps.swap(swap_id)
+            second = await swaps.swap(swap_id)
+
+        assert second == first
+        assert seen == [200, 304]
+
     async def test_says_what_is_wrong_with_which_parameter(self, api: Harness, url: str) -> None:
         async with AsyncClient(url, (await api.an_app()).key) as swaps:
             with pytest.raises(ApiError) as caught:
@@ -119,6 +155,7 @@ class TestTypeScriptClient:
             "SWAP_URL": url,
             "SWAP_KEY": (await api.an_app()).key,
             "SWAP_BODY": json.dumps(a_body(amount=1.5)),
+            "SWAP_DELIVERY": json.dumps(a_delivery()),
         }
 
         node = await asyncio.create_subprocess_exec(

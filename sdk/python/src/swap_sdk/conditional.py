@@ -1,0 +1,46 @@
+"""Answers that are kept, so that what has not changed is not sent again."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from typing import Any, Final
+
+import httpx
+
+KEPT_MAX: Final = 256
+NOT_MODIFIED: Final = 304
+
+
+class Kept:
+    """The last answers with an `ETag`, by what was asked."""
+
+    def __init__(self) -> None:
+        self._answers: OrderedDict[str, httpx.Response] = OrderedDict()
+        self._turn = threading.Lock()
+
+    def naming(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Return a request that names the answer which is already here, if one is."""
+        known = self._answers.get(_asked(request))
+        if known is None:
+            return request
+        headers = {**request["headers"], "If-None-Match": known.headers["etag"]}
+        return {**request, "headers": headers}
+
+    def fresh(self, request: dict[str, Any], answer: httpx.Response) -> httpx.Response:
+        """Return the answer itself, or the one that it says is still right."""
+        key = _asked(request)
+        with self._turn:
+            if answer.status_code == NOT_MODIFIED and key in self._answers:
+                self._answers.move_to_end(key)
+                return self._answers[key]
+            if answer.status_code == httpx.codes.OK and "etag" in answer.headers:
+                self._answers[key] = answer
+                self._answers.move_to_end(key)
+                if len(self._answers) > KEPT_MAX:
+                    self._answers.popitem(last=False)
+        return answer
+
+
+def _asked(request: dict[str, Any]) -> str:
+    return f"{request['method']} {request['url']}?{request['params']}"

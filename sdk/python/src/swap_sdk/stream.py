@@ -1,0 +1,36 @@
+"""A swap's events as they happen: server-sent events, line by line."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final, cast
+
+import httpx
+
+from swap_sdk.models import SwapEvent
+
+ACCEPT: Final = "text/event-stream"
+# The service ends a stream after a while; a client comes again and names what it heard last.
+COME_AGAIN_SECONDS: Final = 1.0
+# It says at least every ten seconds that it is there.
+TIMEOUT: Final = httpx.Timeout(10.0, read=30.0)
+
+
+class Heard:
+    """What was heard of one swap so far."""
+
+    def __init__(self, after: int) -> None:
+        self.last = after
+
+    def headers(self) -> dict[str, str]:
+        return {"Accept": ACCEPT, "Last-Event-ID": str(self.last)}
+
+    def read(self, line: str) -> SwapEvent | None:
+        """Return the event of a line; None where it has none, or one that was heard already."""
+        if not line.startswith("data:"):
+            return None
+        event: Any = json.loads(line.removeprefix("data:"))
+        if event["sequence"] <= self.last:
+            return None
+        self.last = event["sequence"]
+        return cast(SwapEvent, event)
