@@ -17,6 +17,7 @@ from swap_contracts.public.models import (
     DetailedQuoteModel,
     ReachableNetworkModel,
 )
+from swap_sdk import AsyncClient
 from tests.e2e.journey import travel
 from tests.e2e.outside import Finished, Outside, Route
 from tests.e2e.test_public_models import checked_answer
@@ -59,6 +60,18 @@ class TestEvents:
 
         assert f"id: {events[-1]['sequence']}" in told
         assert '"swap.completed"' in told[-1]
+
+    async def test_are_followed_by_the_python_client_until_the_swap_is_closed(
+        self, done: Finished, outside: Outside, stack: Stack
+    ) -> None:
+        events = await outside.partner().get(f"/swaps/{done.id}/events")
+        url, key = stack.description["gateway"]["url"], stack.description["partners"][0]["api_key"]
+
+        async with AsyncClient(url, key) as swaps:
+            told = [event async for event in swaps.follow(done.id, after=events[0]["sequence"])]
+
+        assert told == events[1 : len(told) + 1]
+        assert told[-1]["type"] == "swap.completed"
 
 
 async def _until_data(lines: AsyncIterator[str]) -> AsyncIterator[str]:

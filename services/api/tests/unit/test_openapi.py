@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from typing import Any, get_type_hints
 
 import orjson
@@ -79,6 +81,13 @@ class TestDocument:
         assert "swap.completed" in EVENTS
         pushed = document["webhooks"]["swap.completed"]["post"]
         assert {one["name"] for one in pushed["parameters"]} >= {"webhook-id", "webhook-signature"}
+
+    def test_points_at_nothing_that_is_not_there(self, document: Any) -> None:
+        for pointer in re.findall(r'"\$ref": ?"([^"]*)"', json.dumps(document)):
+            found = document
+            for name in pointer.removeprefix("#/").split("/"):
+                assert name in found, pointer
+                found = found[name]
 
     def test_names_every_operation_by_itself(self, document: Any) -> None:
         names = [o["operationId"] for one in document["paths"].values() for o in one.values()]

@@ -328,7 +328,7 @@ def _extra(endpoint: Endpoint) -> dict[str, Any]:
     elif endpoint.scope in (Scope.MEMBER, Scope.PERSON):
         extra["security"] = [{TOKEN_SCHEME: []}]
     if endpoint.body is not None:
-        schema = endpoint.body.model_json_schema()
+        schema = _inlined(endpoint.body.model_json_schema())
         extra["requestBody"] = {
             "required": True,
             "content": {"application/json": {"schema": schema}},
@@ -358,3 +358,21 @@ def _query(model: type[Parameters]) -> list[dict[str, Any]]:
         }
         for name, member in schema["properties"].items()
     ]
+
+
+def _inlined(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema that stands alone: inside an operation nothing finds its definitions."""
+    definitions = schema.pop("$defs", {})
+
+    def inlined(part: Any) -> Any:
+        if isinstance(part, list):
+            return [inlined(one) for one in part]
+        if not isinstance(part, dict):
+            return part
+        named = str(part.get("$ref", "")).removeprefix("#/$defs/")
+        meant = definitions.get(named, {})
+        rest = {name: value for name, value in part.items() if not (meant and name == "$ref")}
+        return {name: inlined(value) for name, value in {**meant, **rest}.items()}
+
+    whole: dict[str, Any] = inlined(schema)
+    return whole
