@@ -13,6 +13,8 @@ from tests.conformance.observed import Observed
 from tests.conformance.settings import Settings
 from tests.conformance.tables import codes
 
+WITHOUT_BODY = (204, 304)
+
 
 class NotConforming(AssertionError):
     """An answer is not what the specification says."""
@@ -43,6 +45,20 @@ class Answer:
         if not isinstance(told, dict):
             raise NotConforming(f"{self.asked}: {self.status} is no object: {self._body}")
         return told
+
+    @property
+    def is_enveloped(self) -> bool:
+        """Tell whether it has data or an error, as its status says, and nothing else."""
+        if self.status in WITHOUT_BODY:
+            return self.response.content == b""
+        try:
+            told = self.envelope
+        except NotConforming:
+            return False
+        is_silent = "deposit_speedup" in self.asked and told == {"error": None}
+        is_fine = self.status < httpx.codes.BAD_REQUEST
+        is_one = (told.get("error") is None) == is_fine and (is_fine or told.get("data") is None)
+        return is_silent or (set(told) == {"data", "error"} and is_one)
 
     @property
     def data(self) -> Any:

@@ -6,12 +6,11 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from tests.conformance.target import Answer, NotConforming, Target
+from tests.conformance.target import WITHOUT_BODY, Answer, Target
 
 pytestmark = pytest.mark.whole_run
 rule = pytest.mark.rule
 SHOWN_AT_MOST = 5
-WITHOUT_BODY = (204, 304)
 RATE_HEADERS = ("ratelimit-limit", "ratelimit-remaining", "ratelimit-reset")
 
 
@@ -31,21 +30,9 @@ def are_all(answers: Sequence[Answer], holds: Callable[[Answer], bool]) -> bool:
     return True
 
 
-def is_enveloped(answer: Answer) -> bool:
-    if answer.status in WITHOUT_BODY:
-        return answer.response.content == b""
-    try:
-        told = answer.envelope
-    except NotConforming:
-        return False
-    is_silent = "deposit_speedup" in answer.asked and told == {"error": None}
-    is_one = (told.get("error") is None) == (answer.status < 400)
-    return is_silent or (set(told) == {"data", "error"} and is_one)
-
-
 @rule("D1", "envelope")
 def test_every_answer_is_in_the_envelope(answers: Sequence[Answer]) -> None:
-    assert are_all(answers, is_enveloped)
+    assert are_all(answers, lambda one: one.is_enveloped)
     with_body = [one for one in answers if one.status not in WITHOUT_BODY]
     assert are_all(
         with_body, lambda one: one.headers["content-type"].startswith("application/json")
