@@ -22,6 +22,8 @@ from eth_utils.crypto import keccak
 from web3 import AsyncHTTPProvider, AsyncWeb3
 from web3.types import LogReceipt
 
+from tests.e2e.chains import Chain
+
 NATIVE = "0x0000000000000000000000000000000000000000"
 DEPOSITED = keccak(text="Deposited(bytes32,address,address,uint256)")
 PAID = keccak(text="Paid(uint256,address,address,uint256)")
@@ -157,28 +159,39 @@ def _intents_of(swap: Swap) -> Iterator[tuple[int, ...]]:
 async def _read(network: Mapping[str, Any], seen: Seen, with_address: Sequence[int] = ()) -> None:
     provider = AsyncHTTPProvider(network["rpc_urls"][0], exception_retry_configuration=None)
     chain = AsyncWeb3(provider)
+    try:
+        # One block for logs and balances: the chain stands still meanwhile. What was so at a block
+        # that is not the newest takes a development chain long to find.
+        async with Chain(network["rpc_urls"][0]).stopped():
+            await _read_all(chain, network, seen, with_address)
+    finally:
+        await provider.disconnect()
+
+
+async def _read_all(
+    chain: AsyncWeb3[AsyncHTTPProvider],
+    network: Mapping[str, Any],
+    seen: Seen,
+    with_address: Sequence[int],
+) -> None:
     treasury = to_checksum_address(network["contracts"]["treasury"])
     depository = to_checksum_address(network["contracts"]["depository"])
     tokens = [to_checksum_address(t["contract"]) for t in network["tokens"] if t["contract"]]
-    try:
-        # One block for logs and balances: the chain goes on meanwhile.
-        head = await chain.eth.block_number
-        logs = await chain.eth.get_logs(
-            {"fromBlock": 0, "toBlock": head, "address": [treasury, depository, *tokens]}
-        )
-        for log in logs:
-            _take(network["name"], treasury, log, seen)
-        await _take_memos(chain, network["name"], treasury, logs, seen)
-        if with_address:
-            await _take_addresses(chain, network, with_address, logs=logs, head=head, seen=seen)
-        native = network["name"], NATIVE
-        seen.balances[native] = await chain.eth.get_balance(treasury, head)
-        for token in tokens:
-            data = keccak(text="balanceOf(address)")[:4] + bytes(12) + bytes.fromhex(treasury[2:])
-            answer = await chain.eth.call({"to": token, "data": data}, head)
-            seen.balances[network["name"], token] = int.from_bytes(answer, "big")
-    finally:
-        await provider.disconnect()
+    head = await chain.eth.block_number
+    logs = await chain.eth.get_logs(
+        {"fromBlock": 0, "toBlock": head, "address": [treasury, depository, *tokens]}
+    )
+    for log in logs:
+        _take(network["name"], treasury, log, seen)
+    await _take_memos(chain, network["name"], treasury, logs, seen)
+    if with_address:
+        await _take_addresses(chain, network, with_address, logs=logs, head=head, seen=seen)
+    native = network["name"], NATIVE
+    seen.balances[native] = await chain.eth.get_balance(treasury, head)
+    for token in tokens:
+        data = keccak(text="balanceOf(address)")[:4] + bytes(12) + bytes.fromhex(treasury[2:])
+        answer = await chain.eth.call({"to": token, "data": data}, head)
+        seen.balances[network["name"], token] = int.from_bytes(answer, "big")
 
 
 def _take(network: str, treasury: str, log: LogReceipt, seen: Seen) -> None:

@@ -39,3 +39,16 @@ async def until_here(condition: Callable[[], T | None], *, what: str, within: fl
         return condition()
 
     return await until(asked, what=what, within=within)
+
+
+async def together(*those: Awaitable[T]) -> list[T]:
+    """Return what all of them give, once the last one is done.
+
+    None is cancelled because another failed: a call of web3's that is cancelled can keep for ever
+    the lock under which all others find their connections.
+    """
+    done = await asyncio.gather(*those, return_exceptions=True)
+    for one in done:
+        if isinstance(one, BaseException):
+            raise one
+    return [one for one in done if not isinstance(one, BaseException)]

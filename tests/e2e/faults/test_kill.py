@@ -17,14 +17,16 @@ from enum import StrEnum
 from functools import partial
 from itertools import cycle, islice
 
+import httpx
 import pytest
 
 from tests.e2e import gasless, oracle
 from tests.e2e.claims import claims_of
 from tests.e2e.journey import STATUSES
 from tests.e2e.outside import Outside, Route, new_address
+from tests.e2e.quiet import wait_until_quiet
 from tests.e2e.test_recipient_that_refuses import contract_that_refuses
-from tests.e2e.waiting import until_here
+from tests.e2e.waiting import together, until, until_here
 from tests.e2e.webhooks import deliveries_upto
 from tests.plugins.stack import Stack
 
@@ -38,12 +40,13 @@ PATIENCE = 150.0
 DEPOSITORY, DIRECT = {"use_depository": True}, {"use_depository": False}
 ADDRESS = {"use_depository": False, "use_deposit_address": True}
 GASLESS = {"use_depository": False, "use_gasless": True}
+WITH_REFUEL = {"use_depository": False, "refuel": True}
 
 
 class End(StrEnum):
     COMPLETED = "completed"
     REFUNDED = "refunded"
-    FAILED = "failed"  # and what came is claimable
+    FAILED = "failed"  # what came is claimable, and an operator pays it
 
 
 STATUSES_UNTIL = {
@@ -51,6 +54,8 @@ STATUSES_UNTIL = {
     End.REFUNDED: [*STATUSES[:2], "pending_refund", "refunded"],
     End.FAILED: [*STATUSES[:2], "failed"],
 }
+# Of what comes another price is asked for, until patience ends while nobody is there to tell it.
+STATUSES_UNPRICED = [STATUSES[0], "pending_refund", "refunded"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +65,11 @@ class Plan:
     route: Route
     method: Mapping[str, bool]
     end: End = End.COMPLETED
+    part: int | None = None  # what comes of a coin; it needs another quote
+
+    def may_end(self, status: str) -> bool:
+        is_unpriced = self.part is not None and status == End.REFUNDED
+        return status == self.end or is_unpriced
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +85,11 @@ class Ended:
     def refunded_to(self) -> tuple[str, str, str]:
         return self.plan.route.source_network, self.plan.route.source_token, self.owner
 
+    @property
+    def statuses(self) -> list[str]:
+        is_unpriced = self.plan.part is not None and self.status == End.REFUNDED
+        return STATUSES_UNPRICED if is_unpriced else STATUSES_UNTIL[End(self.status)]
+
 
 COIN = Route("ETHEREUM_DEVNET", "ETH", "BASE_DEVNET", "ETH", "0.01")
 PLANS = (
@@ -83,6 +98,8 @@ PLANS = (
     Plan(Route("BASE_DEVNET", "USDC", "POLYGON_DEVNET", "USDC", "14"), GASLESS),
     Plan(COIN, ADDRESS),
     Plan(COIN, DIRECT, End.REFUNDED),
+    Plan(COIN, DIRECT, part=7 * 10**15),
+    Plan(Route("ETHEREUM_DEVNET", "USDC", "BASE_DEVNET", "USDC", "18"), WITH_REFUEL),
     Plan(Route("ETHEREUM_DEVNET", "USDC", "BASE_DEVNET", "ETH", "45"), GASLESS, End.REFUNDED),
     Plan(Route("ETHEREUM_DEVNET", "ETH", "POLYGON_DEVNET", "POL", "0.01"), DIRECT),
     Plan(Route("POLYGON_DEVNET", "POL", "BASE_DEVNET", "DAI", "200"), DEPOSITORY),
@@ -129,12 +146,38 @@ async def swap_all(stack: Stack, outside: Outside) -> list[Ended]:
             signer = outside.user(plan.route.source_network, number)
             await gasless.submit(outside, swap_id, signer, within=PATIENCE)
         else:
-            await outside.fund(prepared, plan.route, user=number)
+            await outside.fund(prepared, plan.route, user=number, value=plan.part)
         seen = await outside.follow(swap_id, within=PATIENCE + KILL_SECONDS, every=1)
+        if plan.end is End.FAILED:
+            await pay_claim(stack, swap_id, owner)
         return Ended(plan, swap_id, seen[-1]["swap"]["status"], owner)
 
     plans = islice(cycle(PLANS), SWAPS)
-    return await asyncio.gather(*(one(number, plan) for number, plan in enumerate(plans)))
+    return await together(*(one(number, plan) for number, plan in enumerate(plans)))
+
+
+async def pay_claim(stack: Stack, swap_id: str, owner: str) -> None:
+    """Order that what a swap left is paid, again while the settler is away, until it is none."""
+
+    async def is_ordered() -> bool:
+        try:
+            for claim in await claims_of(stack, swap_id):
+                order = {"to_address": owner, "base_units": claim["base_units"]}
+                said = {"by": "ann", "reason": "the owner of the swap asked for it"}
+                path = f"/claimable/{claim['id']}/pay"
+                await stack.order("settler", path, {**order, **said})
+            return True
+        except httpx.HTTPError:
+            return False  # it is away, or an earlier answer was lost and it is ordered
+
+    await until(is_ordered, what=f"the claim of {swap_id} is ordered", within=PATIENCE, every=0.3)
+
+
+async def has_refuel(outside: Outside, stack: Stack, one: Ended) -> bool:
+    """Whether a swap that asked for a refuel has one, or says where its money is."""
+    swap = (await outside.partner().read(one.swap_id))["swap"]
+    is_sent = "refuel" in {each["type"] for each in swap["transactions"]}
+    return is_sent != bool(await claims_of(stack, one.swap_id))
 
 
 class TestKill:
@@ -144,18 +187,23 @@ class TestKill:
         chance = random.Random(SEED)
 
         async with Outside(stack.description, patience=PATIENCE) as outside:
-            ended, killed = await asyncio.gather(swap_all(stack, outside), kill(stack, chance))
+            killing = asyncio.create_task(kill(stack, chance))
+            ended = await swap_all(stack, outside)
+            killed = await killing
+            await wait_until_quiet(stack.description)
             returned = [await outside.balance(*one.refunded_to) > 0 for one in ended]
+            refuels = [one for one in ended if one.plan.method is WITH_REFUEL]
+            assert all([await has_refuel(outside, stack, one) for one in refuels])
 
         assert killed
-        assert [one.status for one in ended] == [one.plan.end for one in ended]
+        assert [one for one in ended if not one.plan.may_end(one.status)] == []
         ids = [one.swap_id for one in ended]
         assert len(set(ids)) == SWAPS
         paid = await oracle.payments_of(stack.description, *ids)
-        assert paid == [int(one.plan.end is End.COMPLETED) for one in ended]
-        assert returned == [one.plan.end is End.REFUNDED for one in ended]
+        assert paid == [int(one.status == End.COMPLETED) for one in ended]
+        # A claim is paid to the owner as a refund is.
+        assert returned == [one.status in (End.REFUNDED, End.FAILED) for one in ended]
         for one in ended:
-            assert bool(await claims_of(stack, one.swap_id)) == (one.plan.end is End.FAILED)
-            statuses = STATUSES_UNTIL[one.plan.end]
-            told = await deliveries_upto(stack.received(), one.swap_id, statuses)
-            assert [each.payload["swap"]["status"] for each in told] == statuses
+            assert one in refuels or await claims_of(stack, one.swap_id) == []
+            told = await deliveries_upto(stack.received(), one.swap_id, one.statuses)
+            assert [each.payload["swap"]["status"] for each in told] == one.statuses

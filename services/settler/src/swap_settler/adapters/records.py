@@ -73,5 +73,7 @@ def _plain(value: object) -> object:
             return str(value)
         case datetime():
             return value.isoformat()
+        case bytes():
+            return f"0x{value.hex()}"
         case _:
             return value
