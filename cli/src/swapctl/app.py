@@ -12,6 +12,7 @@ from swapctl.asking import Failed
 from swapctl.commands import (
     caps,
     claimable,
+    fees,
     invariants,
     members,
     networks,
@@ -50,6 +51,7 @@ app.add_typer(payouts.payouts, name="payouts")
 app.add_typer(caps.caps, name="caps")
 app.add_typer(parked.parked, name="parked")
 app.add_typer(claimable.claimable, name="claimable")
+app.add_typer(fees.fees, name="fees")
 app.command("stuck")(stuck.list_stuck)
 app.command("trail")(trail.show_trail)
 app.command("invariants")(invariants.check_invariants)

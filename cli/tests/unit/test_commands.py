@@ -280,6 +280,20 @@ def test_money_that_waits_is_paid_to_its_owner(port: Port, stack: Path) -> None:
     assert body == {"to_address": "0x1", "base_units": "5", "by": "ann", "reason": "they proved it"}
 
 
+def test_what_is_owed_to_apps_is_listed_and_paid(port: Port, stack: Path) -> None:
+    owed = {"id": 7, "app_id": "a", "network": "N", "token": "0x0", "base_units": "5"}
+    port.answers["GET", "/admin/fees"] = (200, {"fees": [owed]})
+    port.answers["POST", "/admin/fees/7/pay"] = (200, {"intent_id": "i"})
+
+    assert run(stack, "fees", "list") == [owed]
+    told = run(
+        stack, "fees", "pay", "7", "--to", "0x1", "--base-units", "5", "--by", "ann",
+        "--reason", "their contract",
+    )  # fmt: skip
+
+    assert told == {"intent_id": "i"}
+
+
 @pytest.mark.parametrize("network", ["A_DEVNET", None])
 def test_payouts_are_stopped_and_let_go_on_one_network_or_on_all(
     port: Port, stack: Path, network: str | None

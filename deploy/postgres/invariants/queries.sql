@@ -1,4 +1,4 @@
--- The thirty invariants of the system. Each query returns the rows that break it; none may.
+-- The invariants of the system. Each query returns the rows that break it; none may.
 -- They run over the views beside this file, as the role auditor with search_path = invariant.
 -- name: I-01 unbalanced ledger transaction
 SELECT p.txn_id, a.chain_id, a.token, sum(p.amount) FROM posting p JOIN account a ON a.id=p.account_id GROUP BY 1,2,3 HAVING sum(p.amount)<>0;
@@ -89,7 +89,7 @@ CROSS JOIN LATERAL (SELECT coalesce(sum(p.amount),0) bal FROM account a JOIN pos
  WHERE a.kind='custody' AND (a.chain_id,a.address,a.token)=(b.chain_id,b.address,b.token) AND t.eff_block<=b.block_number) l WHERE b.balance<>l.bal;
 -- name: I-27 insolvent in an asset: owed more than held (the signers' gas money pays nobody)
 SELECT chain_id, token, held, owed FROM (SELECT a.chain_id,a.token,sum(p.amount) FILTER(WHERE a.kind='custody' AND a.holder<>'signer') held,
- -sum(p.amount) FILTER(WHERE a.kind IN('swap_liability','in_flight','refuel_liability','refuel_in_flight','suspense','claimable')) owed
+ -sum(p.amount) FILTER(WHERE a.kind IN('swap_liability','in_flight','refuel_liability','refuel_in_flight','suspense','claimable','partner_fee')) owed
  FROM account a JOIN posting p ON p.account_id=a.id GROUP BY 1,2) q WHERE coalesce(owed,0)>coalesce(held,0);
 -- name: I-28 outflow cap exceeded in some window (an intent counts from the moment it got a slot; before that it queues)
 SELECT c.chain_id, c.token, c.app_id, c.win, i.slot_at, sum(j.amount) FROM outflow_cap c
@@ -106,5 +106,18 @@ GROUP BY a.id, a.kind, a.balance HAVING a.balance<>coalesce(sum(p.amount),0);
 -- name: I-32 inventory differs from the ledger
 SELECT i.network, i.token, i.held_base_units, i.owed_base_units, l.held, l.owed FROM settler.inventory i LEFT JOIN (
  SELECT network, token, coalesce(sum(balance) FILTER(WHERE kind='custody' AND holder='treasury'),0) held,
- -coalesce(sum(balance) FILTER(WHERE kind IN('swap_liability','in_flight','refuel_liability','refuel_in_flight','suspense','claimable')),0) owed
+ -coalesce(sum(balance) FILTER(WHERE kind IN('swap_liability','in_flight','refuel_liability','refuel_in_flight','suspense','claimable','partner_fee')),0) owed
  FROM settler.account GROUP BY 1,2) l USING(network,token) WHERE (i.held_base_units,i.owed_base_units) IS DISTINCT FROM (coalesce(l.held,0),coalesce(l.owed,0));
+-- name: I-33 an app was paid more than its final swaps earned, or one payment of its fees twice
+SELECT q.app_id::text, q.chain_id, q.token, sum(q.earned) earned, sum(q.paid) paid FROM (
+ SELECT a.app_id, a.chain_id, a.token, -p.amount earned, 0 paid FROM posting p JOIN account a ON a.id=p.account_id JOIN ltxn t ON t.id=p.txn_id
+ WHERE a.kind='partner_fee' AND t.kind='partner_fee_earned'
+ UNION ALL SELECT i.app_id, i.chain_id, i.token, 0, i.amount FROM intent i WHERE i.kind='partner_fee' AND i.state<>'dead') q
+GROUP BY 1,2,3 HAVING sum(q.paid)>sum(q.earned)
+UNION ALL SELECT i.id::text, i.chain_id, i.token, i.amount, count(*)*i.amount FROM intent i JOIN success s ON s.intent_id=i.id WHERE i.kind='partner_fee'
+GROUP BY i.id, i.chain_id, i.token, i.amount HAVING count(DISTINCT s.tx_hash)>1 OR count(s.movement_id)>1;
+-- name: I-34 a swap's output is final and its app did not earn the quote's partner fee exactly once
+SELECT i.swap_id, (s.quote->>'partner_fee_base_units')::numeric quoted, e.earned FROM intent i JOIN settler.swap s ON s.id=i.swap_id
+CROSS JOIN LATERAL (SELECT coalesce(-sum(p.amount),0) earned FROM ltxn t JOIN posting p ON p.txn_id=t.id JOIN account a ON a.id=p.account_id
+ WHERE t.swap_id=i.swap_id AND t.kind='partner_fee_earned' AND a.kind='partner_fee' AND a.app_id=s.app_id) e
+WHERE i.kind='output' AND i.state='confirmed' AND e.earned<>coalesce((s.quote->>'partner_fee_base_units')::numeric,0);

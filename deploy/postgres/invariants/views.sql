@@ -56,7 +56,8 @@ FROM settler.deposit;
 -- Ledger
 CREATE VIEW account AS
 SELECT id, swap_id, deposit_id, network AS chain_id, bytes(token) AS token, kind, holder,
-       bytes(address) AS address, kind IN ('equity', 'position') AS may_go_negative, balance
+       bytes(address) AS address, kind IN ('equity', 'position') AS may_go_negative, balance,
+       app_id
 FROM settler.account;
 CREATE VIEW ltxn AS
 SELECT id, kind, swap_id, dedupe_key, effective_block AS eff_block, xid, at
@@ -73,7 +74,7 @@ FROM settler.balance_snapshot;
 CREATE VIEW intent AS
 SELECT id, paid_id, swap_id, deposit_id, kind, network AS chain_id, bytes(token) AS token,
        bytes(to_address) AS to_addr, base_units AS amount, charged_base_units AS charged, state,
-       dead_proof, usd_micros, created_at AS at, slot_at, confirmed_at
+       dead_proof, usd_micros, created_at AS at, slot_at, confirmed_at, app_id
 FROM settler.intent;
 CREATE VIEW nonce_slot AS
 SELECT network AS chain_id, bytes(signer) AS signer, nonce FROM settler.nonce_slot;
@@ -100,9 +101,9 @@ SELECT c.id AS cap_id, i.id AS intent_id, i.slot_at,
        CASE WHEN c.token IS NULL THEN i.usd_micros ELSE i.base_units END AS amount
 FROM settler.outflow_cap c
 JOIN settler.intent i ON i.network = c.network AND (c.token IS NULL OR i.token = c.token)
-  AND i.kind IN ('output', 'refuel', 'refund', 'claim') AND i.state <> 'dead'
+  AND i.kind IN ('output', 'refuel', 'refund', 'claim', 'partner_fee') AND i.state <> 'dead'
 LEFT JOIN settler.swap s ON s.id = i.swap_id
-WHERE (c.app_id IS NULL OR c.app_id = s.app_id) AND i.slot_at > c.set_at
+WHERE (c.app_id IS NULL OR c.app_id = coalesce(s.app_id, i.app_id)) AND i.slot_at > c.set_at
   AND NOT EXISTS (SELECT 1 FROM settler.outflow_pass p WHERE p.intent_id = i.id);
 CREATE VIEW authorization_ AS
 SELECT intent_id AS id, swap_id, source_network AS chain_id, bytes(source_token) AS token,

@@ -37,10 +37,12 @@ class FakePricing:
         self.refusal: PriceRefused | None = None
         self.provider = "SOLVER"
         self.asked = 0
+        self.last: QuoteQuestion | None = None
         self.requests = 0  # over HTTP, where it is asked like that
 
     async def quote(self, question: QuoteQuestion) -> QuoteAnswer:
         self._answer()
+        self.last = question
         source = self._asset(question.source_network, question.source_token)
         destination = self._asset(question.destination_network, question.destination_token)
         base_units = int(question.base_units)

@@ -318,10 +318,17 @@ class World:
         *,
         version: int,
         transaction_hash: str,
+        is_first: bool = True,
     ) -> None:
-        """Tell what the watcher would about the first payment."""
-        query = "SELECT paid_id, network, token, to_address, base_units FROM intent ORDER BY id"
-        paid = (await self.rows(query))[0]
+        """Tell what the watcher would about the first payment, or about the transaction's."""
+        query = "SELECT paid_id, intent.network, token, to_address, base_units FROM intent"
+        of_hash = (
+            "JOIN slot_intent AS of ON of.intent_id = intent.id JOIN attempt "
+            "ON attempt.network = of.network AND attempt.signer = of.signer "
+            "AND attempt.nonce = of.nonce "
+            f"WHERE attempt.transaction_hash = '{transaction_hash}'"
+        )
+        paid = (await self.rows(f"{query} {'' if is_first else of_hash} ORDER BY intent.id"))[0]
         body = PayoutChanged(
             intent_id=str(int(paid.paid_id)),
             version=version,
@@ -395,7 +402,11 @@ def a_sweep(
 
 
 def a_request(
-    number: int, *, refund_address: str | None = None, method: str = "depository"
+    number: int,
+    *,
+    refund_address: str | None = None,
+    method: str = "depository",
+    quote: Quote = QUOTE,
 ) -> Envelope[Any]:
     body = SwapRequested(
         swap_id=uuid5(IDS, f"swap/{number}"),
@@ -410,7 +421,7 @@ def a_request(
         refund_address=refund_address,
         created_at=NOW,
         expires_at=NOW + timedelta(hours=6),
-        quote=QUOTE,
+        quote=quote,
         quote_expires_at=NOW + timedelta(minutes=5),
     )
     return SWAP_REQUESTS.seal(body, version="requested", occurred_at=NOW, trace_id="t")

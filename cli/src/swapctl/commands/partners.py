@@ -140,6 +140,19 @@ def limit_app(
     show(management(context).post(f"/apps/{app_id}/limits", body), as_json=as_json)
 
 
+@app.command("fee")
+def set_fee(
+    context: typer.Context,
+    app_id: UUID,
+    basis_points: Annotated[int, typer.Argument(min=0, max=1000, help="25 is a quarter percent.")],
+    *,
+    as_json: Json = False,
+) -> None:
+    """Set what an app takes of its swaps for itself; the operator does."""
+    body = {"fee_basis_points": basis_points}
+    show(management(context).post(f"/apps/{app_id}/fee", body), as_json=as_json)
+
+
 @app.command("list")
 def list_apps(context: typer.Context, *, as_json: Json = False) -> None:
     """List the apps of every partner that may be seen."""

@@ -127,6 +127,12 @@ class Partners(Protocol):
         """
         ...
 
+    async def set_fee(self, app_id: UUID, basis_points: int, actor: Actor, at: datetime) -> Row:
+        """
+        :raises NothingThere: when there is no such app.
+        """
+        ...
+
     async def list_changes(self, organization_id: UUID, window: Window) -> Part:
         """Return what was changed, the newest first."""
         ...

@@ -16,6 +16,7 @@ from api_harness import Harness
 from swap_api.adapters import statements
 from swap_api.adapters.swaps import PostgresSwaps
 from swap_api.domain.keys import KeyKind
+from swap_api.domain.members import OPERATOR
 from swap_chains.evm.deposit_addresses import deposit_address
 from swap_contracts.envelope import Envelope
 from swap_contracts.public.models import PreparedSwapModel
@@ -77,6 +78,16 @@ class TestCreate:
         data = answer.json()["data"]
         assert data["quote"]["receive_amount"] == 2970.0
         assert data["deposit_actions"][0]["amount_in_base_units"] == str(10**18)
+
+    async def test_asks_for_a_price_with_what_the_app_takes_for_itself(self, api: Harness) -> None:
+        app = await api.an_app()
+        await api.parts.management.keep_partners.set_fee(app.id, 25, actor=OPERATOR)
+
+        answer = await api.create(app, a_body())
+
+        assert answer.status_code == 200, answer.text
+        assert api.quoter.last is not None
+        assert api.quoter.last.partner_fee_basis_points == 25
 
     async def test_takes_empty_members_for_absent(self, api: Harness) -> None:
         app = await api.an_app()

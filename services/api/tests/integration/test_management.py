@@ -14,7 +14,7 @@ from api_harness import Harness
 from people import BASE, Person, a_colleague, an_owner
 from pydantic import TypeAdapter
 
-from swap_api.domain.members import Role
+from swap_api.domain.members import OPERATOR, Role
 from swap_contracts.public.management import (
     AppModel,
     AuditEntryModel,
@@ -275,6 +275,16 @@ class TestApps:
         assert "POST" in {
             method for method, path, _ in api.parts.door.routes() if path.endswith("/limits")
         }
+
+    async def test_get_their_fee_from_the_operator_alone(self, api: Harness, owner: Person) -> None:
+        app = await owner.an_app()
+
+        answer = await owner.post(f"/apps/{app}/fee", {"fee_basis_points": 25})
+
+        assert code(answer) == (404, "NOT_FOUND")
+        keep = api.parts.management.keep_partners
+        changed = await keep.set_fee(UUID(app), 25, actor=OPERATOR)
+        assert changed["fee_basis_points"] == 25
 
     async def test_are_listed_by_pages(self, owner: Person) -> None:
         for _ in range(3):

@@ -17,6 +17,7 @@ from swap_settler.adapters.due_refunds import PostgresDueRefunds
 from swap_settler.adapters.due_requotes import PostgresDueRequotes
 from swap_settler.adapters.due_sweeps import PostgresDueSweeps
 from swap_settler.adapters.dwelling import PostgresDwelling
+from swap_settler.adapters.partner_fees import PostgresFeeUnitOfWork
 from swap_settler.adapters.quoter import HttpPricing
 from swap_settler.adapters.records import PostgresRecords
 from swap_settler.adapters.signers import PostgresSigners
@@ -29,6 +30,7 @@ from swap_settler.handlers import deposits, payouts, requests
 from swap_settler.http.admin import Admin
 from swap_settler.http.caps import CapAdmin
 from swap_settler.http.claims import ClaimAdmin
+from swap_settler.http.partner_fees import FeeAdmin
 from swap_settler.http.signers import SignerAdmin
 from swap_settler.http.stops import StopAdmin
 from swap_settler.lanes import add_lanes, open_reader, open_rpc
@@ -49,6 +51,7 @@ from swap_settler.usecases.list_signers import ListSigners
 from swap_settler.usecases.list_stuck import ListStuck
 from swap_settler.usecases.order_sweeps import OrderSweeps
 from swap_settler.usecases.pay_claimable import PayClaimable
+from swap_settler.usecases.pay_partner_fees import PayPartnerFees
 from swap_settler.usecases.request_swaps import RequestSwaps
 from swap_settler.usecases.requote_swaps import RequoteSwaps
 from swap_settler.usecases.resume_signers import ResumeSigners
@@ -252,6 +255,15 @@ def _serve_claims(service: Service, catalogue: Catalogue, announcer: Announcer) 
         clock=service.clock,
         announcer=announcer,
     )
+    pay_partner_fees = PayPartnerFees(
+        PostgresFeeUnitOfWork(service.engine, consumer=CONSUMER),
+        catalogue=catalogue,
+        clock=service.clock,
+        announcer=announcer,
+    )
+    of_fees = FeeAdmin(pay_partner_fees)
+    service.admin("GET", "/fees", of_fees.list_all)
+    service.admin("POST", "/fees/{id}/pay", of_fees.pay)
     admin = ClaimAdmin(pay_claimable=pay_claimable, attach_claimable=attach_claimable)
     service.admin("POST", "/claimable/{id}/pay", admin.pay)
     service.admin("POST", "/claimable/{id}/attach", admin.attach)

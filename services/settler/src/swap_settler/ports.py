@@ -17,6 +17,7 @@ from swap_settler.domain.changes import Changes
 from swap_settler.domain.claims import Claimable
 from swap_settler.domain.dwelling import Stuck
 from swap_settler.domain.inventory import AssetKey, Inventory
+from swap_settler.domain.partner_fees import PartnerFee
 from swap_settler.domain.requotes import Refused
 from swap_settler.domain.signer import Signer, Stop
 from swap_settler.domain.swap import Deposit, Intent, Leg, Swap
@@ -209,6 +210,22 @@ class ClaimWork(Work, Protocol):
 
 class ClaimUnitOfWork(Protocol):
     def __call__(self) -> AbstractAsyncContextManager[ClaimWork]: ...
+
+
+class FeeWork(Work, Protocol):
+    """A settler's transaction in which an operator orders that a partner's fees are paid."""
+
+    async def fees(self, *, limit: int) -> Sequence[PartnerFee]: ...
+
+    async def lock_fee(self, id: int) -> PartnerFee | None: ...
+
+    async def keep_order(self, intent_id: UUID, *, by: str, reason: str) -> None:
+        """Keep who ordered a payment, and why, with it. After the flush."""
+        ...
+
+
+class FeeUnitOfWork(Protocol):
+    def __call__(self) -> AbstractAsyncContextManager[FeeWork]: ...
 
 
 class UnitOfWork(Protocol):

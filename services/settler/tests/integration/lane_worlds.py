@@ -24,10 +24,13 @@ EMPTY = sql(
 
 
 @asynccontextmanager
-async def opened_world(url: str, network: str) -> AsyncIterator[World]:
+async def opened_world(
+    url: str, network: str, *, beside_another: bool = False
+) -> AsyncIterator[World]:
     engine = create_engine(SecretStr(url), application_name="test")
-    async with engine.begin() as connection:
-        await connection.execute(EMPTY)
+    if not beside_another:
+        async with engine.begin() as connection:
+            await connection.execute(EMPTY)
     chain = FakeChain(
         network,
         depository=DEPOSITORY,

@@ -36,6 +36,7 @@ class AppModel(PublicModel):
     limits_lifted: bool
     swap_lifetime_seconds: int | None
     created_at: datetime
+    fee_basis_points: int
 
 
 class KeyModel(PublicModel):

@@ -112,6 +112,7 @@ def _to_caller(row: Row) -> Caller:
             pending_swaps=row.pending_swaps_max,
             is_lifted=row.limits_lifted,
             swap_lifetime=row.swap_lifetime,
+            fee_basis_points=row.fee_basis_points,
         ),
         expires_at=row.expires_at,
     )

@@ -19,7 +19,8 @@ ORGANIZATION: Final = "id, name, created_at"
 APP: Final = """
 app.id, app.partner_id, app.name, app.environment, app.reads_per_minute, app.prices_per_minute,
 app.creates_per_minute, app.ceiling_factor, app.pending_swaps_max, app.limits_lifted,
-CAST(extract(epoch FROM app.swap_lifetime) AS int) AS swap_lifetime_seconds, app.created_at
+CAST(extract(epoch FROM app.swap_lifetime) AS int) AS swap_lifetime_seconds, app.created_at,
+app.fee_basis_points
 """
 MINE: Final = "(CAST(:scope AS uuid) IS NULL OR partner_id = CAST(:scope AS uuid))"
 
@@ -61,6 +62,9 @@ UPDATE app SET reads_per_minute = CAST(:reads AS int), prices_per_minute = CAST(
   creates_per_minute = CAST(:creates AS int), ceiling_factor = CAST(:ceiling_factor AS int),
   pending_swaps_max = CAST(:pending_swaps AS int), limits_lifted = :is_lifted
 WHERE id = :id AND {MINE} RETURNING {APP}
+""")
+SET_FEE: Final = audited(f"""
+UPDATE app SET fee_basis_points = :fee_basis_points WHERE id = :id AND {MINE} RETURNING {APP}
 """)
 NOTE: Final = audited(
     "SELECT CAST(:subject_id AS uuid) AS id, CAST(:partner_id AS uuid) AS partner_id"
@@ -166,6 +170,11 @@ class PostgresPartners:
         limits = _limits(allowances)
         values = {"id": app_id, "scope": scope_of(actor), **limits}
         return await self._change(SET_LIMITS, values, "app.limits_set", limits, actor=actor, at=at)
+
+    async def set_fee(self, app_id: UUID, basis_points: int, actor: Actor, at: datetime) -> Row:
+        fee = {"fee_basis_points": basis_points}
+        values = {"id": app_id, "scope": scope_of(actor), **fee}
+        return await self._change(SET_FEE, values, "app.fee_set", fee, actor=actor, at=at)
 
     async def list_changes(self, organization_id: UUID, window: Window) -> Part:
         return await CHANGES.part(self._engine, {"partner_id": organization_id}, window)

@@ -11,7 +11,8 @@ from swap_runtime.sql import sql
 FIND_CALLERS: Final = sql("""
 SELECT api_key.hash, api_key.id AS key_id, api_key.app_id, api_key.kind, api_key.expires_at,
        app.environment, app.reads_per_minute, app.prices_per_minute, app.creates_per_minute,
-       app.ceiling_factor, app.pending_swaps_max, app.limits_lifted, app.swap_lifetime
+       app.ceiling_factor, app.pending_swaps_max, app.limits_lifted, app.swap_lifetime,
+       app.fee_basis_points
 FROM api_key JOIN app ON app.id = api_key.app_id
 WHERE api_key.hash = ANY(CAST(:hashes AS bytea[])) AND api_key.revoked_at IS NULL
 """)

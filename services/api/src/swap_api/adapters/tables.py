@@ -61,6 +61,7 @@ class AppTable(Table, table=True):
     limits_lifted: bool = Field(sa_column=_column(Boolean()))
     created_at: datetime = Field(sa_column=_column(MOMENT))
     swap_lifetime: timedelta | None = Field(sa_column=_column(Interval(), null=True))
+    fee_basis_points: int = Field(sa_column=_column(Integer()))
 
 
 class ApiKeyTable(Table, table=True):

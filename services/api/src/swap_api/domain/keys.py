@@ -46,6 +46,7 @@ class Allowances:
     ceiling_factor: int | None = None  # what the whole app may, in clients
     pending_swaps: int | None = None
     is_lifted: bool = False
+    fee_basis_points: int = 0  # what the app takes of its swaps for itself
     swap_lifetime: timedelta | None = None  # how long its swaps wait for their deposit; test only
 
 

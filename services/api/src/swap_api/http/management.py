@@ -13,6 +13,7 @@ from swap_api.http.exchange import Answer, Request
 from swap_api.http.management_parameters import (
     AppBody,
     ExpiryBody,
+    FeeBody,
     KeyBody,
     LimitsBody,
     OrganizationBody,
@@ -100,6 +101,12 @@ class ManagementEndpoints:
         return told(
             await self._partners.set_limits(app_id, body.allowances(), actor=actor_of(context))
         )
+
+    async def set_fee(self, request: Request, context: Context) -> Answer:
+        app_id = id_of(request, "appId")
+        body = await read(FeeBody, request)
+        actor = actor_of(context)
+        return told(await self._partners.set_fee(app_id, body.fee_basis_points, actor=actor))
 
     async def keys(self, request: Request, context: Context) -> Answer:
         app_id = id_of(request, "appId")

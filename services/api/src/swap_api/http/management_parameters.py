@@ -10,6 +10,7 @@ from pydantic import AfterValidator, Field, StringConstraints
 from swap_api.domain.keys import Allowances, Environment, KeyKind
 from swap_api.domain.members import Role
 from swap_api.http.parameters import Moment, Parameters, printable
+from swap_domain.fees import PARTNER_FEE_MAX
 
 NAME_MAX = 200
 URL_MAX = 2048
@@ -52,6 +53,15 @@ class LimitsBody(Parameters):
             is_lifted=self.limits_lifted,
             swap_lifetime=swap_lifetime,
         )
+
+
+class FeeBody(Parameters):
+    fee_basis_points: int = Field(
+        ge=0,
+        le=PARTNER_FEE_MAX,
+        description="What the app takes of its swaps for itself, within the service fee",
+        examples=[25],
+    )
 
 
 class SettingsBody(Parameters):

@@ -13,6 +13,7 @@ from swap_api.http.management_parameters import (
     AcceptBody,
     AppBody,
     ExpiryBody,
+    FeeBody,
     InvitationBody,
     KeyBody,
     LimitsBody,
@@ -184,6 +185,14 @@ def _apps(managed: ManagementEndpoints) -> list[Endpoint]:
             "Set what an app may",
             AppModel,
             LimitsBody,
+            scope=Scope.OPERATOR,
+        ),
+        _post(
+            f"{APP}/fee",
+            managed.set_fee,
+            "Set what an app takes of its swaps",
+            AppModel,
+            FeeBody,
             scope=Scope.OPERATOR,
         ),
     ]

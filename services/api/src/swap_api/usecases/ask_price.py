@@ -30,9 +30,16 @@ class AskPrice:
         self._rendering = rendering
 
     async def quote(
-        self, route: Route, asked: PriceAsked, *, may_be_open: bool = False, explain: bool = False
+        self,
+        route: Route,
+        asked: PriceAsked,
+        *,
+        fee: int,
+        may_be_open: bool = False,
+        explain: bool = False,
     ) -> QuoteAnswer:
         """
+        :param fee: what the app takes for itself, in basis points.
         :param may_be_open: whether there need be no amount, where the funding method allows that.
         :raises ApiRefusal: when it cannot be priced, or the quoter is away.
         """
@@ -46,6 +53,7 @@ class AskPrice:
             destination_token=route.destination.address,
             method=asked.funding.method,
             refuel=asked.refuel,
+            partner_fee_basis_points=fee,
             base_units=str(paid_in),
             receive_base_units=None if received is None else str(received),
             is_open=is_open,
@@ -54,19 +62,19 @@ class AskPrice:
         )
         return await self._told(route, self._pricing.quote(question))
 
-    async def limits(self, route: Route, asked: PriceAsked) -> LimitsAnswer:
+    async def limits(self, route: Route, asked: PriceAsked, *, fee: int) -> LimitsAnswer:
         """
         :raises ApiRefusal: when the route has no limits, or the quoter is away.
         """
         self._check_method(route, asked)
-        return await self._told(route, self._pricing.limits(_question(route, asked)))
+        return await self._told(route, self._pricing.limits(_question(route, asked, fee)))
 
-    async def ranges(self, route: Route, asked: PriceAsked) -> RangesAnswer:
+    async def ranges(self, route: Route, asked: PriceAsked, *, fee: int) -> RangesAnswer:
         """
         :raises ApiRefusal: when the route has no price, or the quoter is away.
         """
         self._check_method(route, asked)
-        return await self._told(route, self._pricing.ranges(_question(route, asked)))
+        return await self._told(route, self._pricing.ranges(_question(route, asked, fee)))
 
     def _check_method(self, route: Route, asked: PriceAsked) -> None:
         if asked.funding.use_gasless:
@@ -98,7 +106,7 @@ class AskPrice:
         return ApiRefusal(code, refused.message, metadata=metadata)
 
 
-def _question(route: Route, asked: PriceAsked) -> RouteQuestion:
+def _question(route: Route, asked: PriceAsked, fee: int) -> RouteQuestion:
     return RouteQuestion(
         source_network=route.source_network.name,
         source_token=route.source.address,
@@ -106,4 +114,5 @@ def _question(route: Route, asked: PriceAsked) -> RouteQuestion:
         destination_token=route.destination.address,
         method=asked.funding.method,
         refuel=asked.refuel,
+        partner_fee_basis_points=fee,
     )

@@ -128,7 +128,12 @@ class CreateSwap:
         await self._cap_unpaid_swaps(creation.caller, creation.client)
         if creation.order.price.funding.use_deposit_address:
             await self._deposit_addresses.verify(route.source_network)
-        answer = await self._ask_price.quote(route, creation.order.price, may_be_open=True)
+        answer = await self._ask_price.quote(
+            route,
+            creation.order.price,
+            fee=creation.caller.allowances.fee_basis_points,
+            may_be_open=True,
+        )
         _require_refund_address(answer, parties)
         request = self._request(creation, parties, answer)
         for _ in range(NUMBERS_TRIED_MAX):

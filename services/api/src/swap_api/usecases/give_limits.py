@@ -23,5 +23,5 @@ class GiveLimits:
         asked.funding.check(route.source_network)
         if asked.has_amount:
             asked.amounts(route)  # it changes nothing here, but it has to be one
-        answer = await self._ask_price.limits(route, asked)
+        answer = await self._ask_price.limits(route, asked, fee=caller.allowances.fee_basis_points)
         return self._rendering.limits(answer, route.source, native=route.source.is_native)

@@ -22,5 +22,7 @@ class GiveQuote:
         """
         route = find_route(self._catalogue, caller.environment, asked.route)
         asked.funding.check(route.source_network)
-        answer = await self._ask_price.quote(route, asked, explain=explain)
+        answer = await self._ask_price.quote(
+            route, asked, fee=caller.allowances.fee_basis_points, explain=explain
+        )
         return self._rendering.quoted(answer.quote, answer.explanation)

@@ -22,14 +22,18 @@ class GiveRanges:
         route = self._route(caller, asked)
         if asked.has_amount:
             asked.amounts(route)  # it changes nothing here, but it has to be one
-        return self._rendering.ranges(await self._ask_price.ranges(route, asked), route.source)
+        fee = caller.allowances.fee_basis_points
+        answer = await self._ask_price.ranges(route, asked, fee=fee)
+        return self._rendering.ranges(answer, route.source)
 
     async def rates(self, caller: Caller, asked: PriceAsked) -> bytes:
         """
         :raises ApiRefusal: when the route is not served.
         """
         route = self._route(caller, asked)
-        return self._rendering.rates(await self._ask_price.ranges(route, asked), route.source)
+        fee = caller.allowances.fee_basis_points
+        answer = await self._ask_price.ranges(route, asked, fee=fee)
+        return self._rendering.rates(answer, route.source)
 
     def _route(self, caller: Caller, asked: PriceAsked) -> Route:
         route = find_route(self._catalogue, caller.environment, asked.route)

@@ -100,6 +100,12 @@ class KeepPartners:
         """
         return await self._partners.set_limits(app_id, allowances, actor, self._clock())
 
+    async def set_fee(self, app_id: UUID, basis_points: int, *, actor: Actor) -> Row:
+        """
+        :raises NothingThere: when there is no such app.
+        """
+        return await self._partners.set_fee(app_id, basis_points, actor, self._clock())
+
     async def list_changes(self, organization_id: UUID, window: Window, *, actor: Actor) -> Part:
         """Return what was changed in an organization, the newest first.
 

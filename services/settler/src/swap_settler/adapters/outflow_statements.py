@@ -16,11 +16,11 @@ WHERE network = :network ORDER BY id FOR UPDATE
 NOW: Final = sql("SELECT clock_timestamp() AS at")
 ASKED: Final = sql("""
 SELECT intent.id AS intent_id, intent.created_at, intent.token, intent.base_units,
-       intent.usd_micros, swap.app_id,
+       intent.usd_micros, coalesce(swap.app_id, intent.app_id) AS app_id,
        EXISTS (SELECT FROM outflow_pass WHERE outflow_pass.intent_id = intent.id) AS is_let_through
 FROM intent LEFT JOIN swap ON swap.id = intent.swap_id
 WHERE intent.id = ANY(CAST(:ids AS uuid[]))
-    AND intent.kind IN ('output', 'refuel', 'refund', 'claim')
+    AND intent.kind IN ('output', 'refuel', 'refund', 'claim', 'partner_fee')
 """)
 USED: Final = sql("""
 SELECT cap.id AS cap_id, used.spent, line.created_at, line.intent_id

@@ -138,6 +138,7 @@ def to_account(row: Row) -> Account:
         row.deposit_id,
         None if row.holder is None else Holder(row.holder),
         row.address,
+        row.app_id,
     )
 
 
@@ -266,6 +267,7 @@ def intent_row(intent: Intent) -> Values:
         "payer": intent.payer,
         "call_data": intent.call_data,
         "not_after": intent.not_after,
+        "app_id": intent.app_id,
     }
 
 
@@ -304,6 +306,7 @@ def account_row(account: Account) -> Values:
         "deposit_id": account.deposit_id,
         "holder": account.holder and account.holder.value,
         "address": account.address,
+        "app_id": account.app_id,
     }
 
 

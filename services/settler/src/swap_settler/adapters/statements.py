@@ -80,7 +80,8 @@ UPDATE deposit SET attached_by = :by, attached_because = :because WHERE id = :id
 INTENT: Final = """
 SELECT id, paid_id, swap_id, deposit_id, kind, network, token, to_address, base_units,
        charged_base_units, usd_micros, state, due_at, created_at, slot_at, transaction_hash,
-       block_number, block_hash, block_time, version, confirmed_at, payer, call_data, not_after
+       block_number, block_hash, block_time, version, confirmed_at, payer, call_data, not_after,
+       app_id
 FROM intent
 """
 LOCK_INTENTS: Final = sql(f"""
@@ -246,7 +247,7 @@ INSERT INTO intent (
     id, paid_id, swap_id, deposit_id, kind, network, token, to_address, base_units,
     charged_base_units, usd_micros, state, due_at, created_at, slot_at, transaction_hash,
     block_number,
-    block_hash, block_time, version, confirmed_at, dead_proof, payer, call_data, not_after)
+    block_hash, block_time, version, confirmed_at, dead_proof, payer, call_data, not_after, app_id)
 SELECT * FROM unnest(
     CAST(:id AS uuid[]), CAST(:paid_id AS numeric[]), CAST(:swap_id AS uuid[]),
     CAST(:deposit_id AS uuid[]), CAST(:kind AS text[]), CAST(:network AS text[]),
@@ -257,7 +258,8 @@ SELECT * FROM unnest(
     CAST(:block_number AS bigint[]), CAST(:block_hash AS text[]),
     CAST(:block_time AS timestamptz[]), CAST(:version AS int[]),
     CAST(:confirmed_at AS timestamptz[]), CAST(:dead_proof AS jsonb[]),
-    CAST(:payer AS text[]), CAST(:call_data AS bytea[]), CAST(:not_after AS timestamptz[]))
+    CAST(:payer AS text[]), CAST(:call_data AS bytea[]), CAST(:not_after AS timestamptz[]),
+    CAST(:app_id AS uuid[]))
 ON CONFLICT (id) DO UPDATE SET
     state = excluded.state, charged_base_units = excluded.charged_base_units,
     transaction_hash = excluded.transaction_hash,
@@ -328,17 +330,17 @@ WHERE id = ANY(CAST(:ids AS uuid[]))
 # Made or found, and locked, in the order of what they are; the balance moves in the next
 # statement, because a row to be inserted is checked before the conflict is seen.
 LOCK_ACCOUNTS: Final = sql("""
-INSERT INTO account (kind, network, token, swap_id, deposit_id, holder, address)
-SELECT kind, network, token, swap_id, deposit_id, holder, address
+INSERT INTO account (kind, network, token, swap_id, deposit_id, holder, address, app_id)
+SELECT kind, network, token, swap_id, deposit_id, holder, address, app_id
 FROM unnest(
     CAST(:kind AS text[]), CAST(:network AS text[]), CAST(:token AS text[]),
     CAST(:swap_id AS uuid[]), CAST(:deposit_id AS uuid[]), CAST(:holder AS text[]),
-    CAST(:address AS text[]))
-    WITH ORDINALITY AS new(kind, network, token, swap_id, deposit_id, holder, address, n)
+    CAST(:address AS text[]), CAST(:app_id AS uuid[]))
+    WITH ORDINALITY AS new(kind, network, token, swap_id, deposit_id, holder, address, app_id, n)
 ORDER BY n
-ON CONFLICT (kind, network, token, swap_id, deposit_id, address) DO UPDATE
+ON CONFLICT (kind, network, token, swap_id, deposit_id, address, app_id) DO UPDATE
 SET holder = excluded.holder
-RETURNING id, kind, network, token, swap_id, deposit_id, holder, address
+RETURNING id, kind, network, token, swap_id, deposit_id, holder, address, app_id
 """)
 MOVE_BALANCES: Final = sql("""
 UPDATE account SET balance = account.balance + moved.base_units

@@ -157,6 +157,7 @@ class AccountRow(Table, table=True):
     holder: str | None = _text(null=True)
     address: str | None = _text(null=True)
     balance: Decimal = _units()
+    app_id: UUID | None = _uuid(null=True)
 
 
 class LedgerTransactionRow(Table, table=True):
@@ -241,6 +242,7 @@ class IntentRow(Table, table=True):
     payer: str | None = _text(null=True)
     call_data: bytes | None = _column(LargeBinary, key=False, null=True)
     not_after: datetime | None = _at(null=True)
+    app_id: UUID | None = _uuid(null=True)
 
 
 class GaslessAuthorizationRow(Table, table=True):

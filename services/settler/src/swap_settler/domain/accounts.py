@@ -24,12 +24,14 @@ class AccountKind(StrEnum):
     REFUEL_IN_FLIGHT = "refuel_in_flight"
     SUSPENSE = "suspense"
     CLAIMABLE = "claimable"
+    PARTNER_FEE = "partner_fee"  # an app's own, of swaps whose output is final
 
 
 # What we hold is somebody's as far as these say so.
 OWING: Final = frozenset({
     AccountKind.SWAP_LIABILITY, AccountKind.IN_FLIGHT, AccountKind.REFUEL_LIABILITY,
     AccountKind.REFUEL_IN_FLIGHT, AccountKind.SUSPENSE, AccountKind.CLAIMABLE,
+    AccountKind.PARTNER_FEE,
 })  # fmt: skip
 
 
@@ -54,6 +56,7 @@ class Account:
     deposit_id: UUID | None = None
     holder: Holder | None = None
     address: str | None = None
+    app_id: UUID | None = None  # of a partner's fee, owed or on its way
 
     @property
     def is_held(self) -> bool:

@@ -337,7 +337,8 @@ def _leg_of(kind: AccountKind, intent: Intent) -> Account:
     """Return the account of the leg that a payment settles, in what it pays."""
     if intent.kind is IntentKind.REFUEL:
         kind = OF_REFUELS[kind]
-    return Account(kind, intent.network, intent.token, intent.swap_id, intent.deposit_id)
+    of = (intent.network, intent.token, intent.swap_id, intent.deposit_id)
+    return Account(kind, *of, app_id=intent.app_id)
 
 
 def payout_unexplained(

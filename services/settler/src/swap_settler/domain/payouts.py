@@ -7,7 +7,7 @@ from datetime import datetime
 from uuid import UUID
 
 from swap_domain.lifecycle import Status, Trigger
-from swap_settler.domain import ledger, ledger_refuels
+from swap_settler.domain import ledger, ledger_fees, ledger_refuels
 from swap_settler.domain.accounts import LedgerTransaction
 from swap_settler.domain.changes import NOTHING, Changes, Halt
 from swap_settler.domain.facts import Payout, Said
@@ -69,7 +69,9 @@ def _in_a_block(
     if leg is None and intent.kind is IntentKind.REFUND:
         paid = replace(paid.after(Trigger.REFUND_CONFIRMED), closed_at=at)
     taken = paid.taken_from(leg) if paid.is_paid_for(confirmed) else ()
-    return Settled(paid, (confirmed,), (final, *(ledger.lost(paid, d, leg) for d in taken)))
+    earned = ledger_fees.earned(paid, confirmed) if intent.kind is IntentKind.OUTPUT else ()
+    lost = (ledger.lost(paid, d, leg) for d in taken)
+    return Settled(paid, (confirmed,), (final, *earned, *lost))
 
 
 def _lone_in_a_block(intent: Intent, payout: Payout, at: datetime, treasury: str | None) -> Changes:
@@ -123,11 +125,13 @@ def gave_up(swap: Swap, intent_id: UUID, *, at: datetime, because: str, failures
 
 
 def lone_gave_up(intent: Intent, *, because: str, failures: int) -> Changes:
-    """Return the same of a payment that is no swap's: what it paid waits for its owner again."""
+    """Return the same of a payment that is no swap's: what it paid is owed again."""
     if intent.state in (IntentState.MINED, IntentState.CONFIRMED):
         return NOTHING
     dead = intent.died(because, failures=failures)
-    return Changes(intents=(dead,), ledger=(ledger.claim_released(dead),))
+    is_fee = dead.kind is IntentKind.PARTNER_FEE
+    entry = ledger_fees.released(dead) if is_fee else ledger.claim_released(dead)
+    return Changes(intents=(dead,), ledger=(entry,))
 
 
 def _ended(swap: Swap, dead: Intent, at: datetime) -> Settled:

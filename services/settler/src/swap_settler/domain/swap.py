@@ -40,6 +40,7 @@ class IntentKind(StrEnum):
     SWEEP = "sweep"
     GASLESS = "gasless"
     CANCEL = "cancel"
+    PARTNER_FEE = "partner_fee"  # what an app's fees added up to, paid by an operator's order
 
 
 class IntentState(StrEnum):
@@ -157,9 +158,8 @@ class Intent:
     call_data: bytes | None = None  # of a gasless deposit: the Paymaster's call
     not_after: datetime | None = None  # nothing is signed for it from then on
     dead_proof: str | None = None  # JSON; what is stored adds every slot, and what consumed it
-    # Hashes of the value-moving transactions signed for it, on any slot that carries it. Loaded
-    # under the intent's lock and never saved: the sender lane writes them.
-    attempts: frozenset[str] = frozenset()
+    app_id: UUID | None = None  # of a partner's fee: whose
+    attempts: frozenset[str] = frozenset()  # hashes of what was signed to pay it; never saved here
     has_open_attempt: bool = False  # one of them is on a nonce that the chain has not consumed
 
     @property

@@ -44,7 +44,7 @@ class ClaimAdmin:
     async def pay(self, request: web.Request) -> web.Response:
         """Answer `POST /admin/claimable/{id}/pay`."""
         try:
-            claimable_id, asked = await _read(request, PayOrder)
+            claimable_id, asked = await read_order(request, PayOrder)
         except ValueError as error:
             return web.json_response({"error": str(error)}, status=400)
         intent = await self._pay_claimable(
@@ -65,7 +65,7 @@ class ClaimAdmin:
     async def attach(self, request: web.Request) -> web.Response:
         """Answer `POST /admin/claimable/{id}/attach`."""
         try:
-            claimable_id, asked = await _read(request, AttachOrderBody)
+            claimable_id, asked = await read_order(request, AttachOrderBody)
         except ValueError as error:
             return web.json_response({"error": str(error)}, status=400)
         units, by = int(asked.base_units), asked.by
@@ -82,7 +82,7 @@ class ClaimAdmin:
         )
 
 
-async def _read(request: web.Request, form: type[Form]) -> tuple[int, Form]:
+async def read_order(request: web.Request, form: type[Form]) -> tuple[int, Form]:
     """Return which balance is meant, and the body.
 
     :raises ValueError: with words for who sent it.

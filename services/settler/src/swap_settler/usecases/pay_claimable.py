@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
-from swap_chains.evm.codec import ZERO_ADDRESS, checksum_address, has_valid_checksum, intent_id
+from swap_chains.evm.codec import intent_id
 from swap_domain.catalogue import Catalogue
 from swap_runtime.clock import Clock
 from swap_runtime.errors import Refused
@@ -17,6 +17,7 @@ from swap_settler.domain.swap import Intent, IntentKind
 from swap_settler.ports import ClaimUnitOfWork, ClaimWork
 from swap_settler.usecases.announcing import Announcer
 from swap_settler.usecases.facts import MAIN_LEG
+from swap_settler.usecases.recipients import recipient_of
 from swap_settler.usecases.settle_deposits import key_of
 
 
@@ -67,7 +68,7 @@ class PayClaimable:
             listed = await work.claimable(order.claimable_id)
             if listed is None:
                 raise Refused(f"nothing is claimable as {order.claimable_id}")
-            to_address = self._recipient(listed.network, order.to_address)
+            to_address = recipient_of(self._catalogue, listed.network, order.to_address)
             if listed.swap_id is not None:
                 change = await self._of_swap(work, order, listed.swap_id, to_address)
             else:
@@ -112,23 +113,6 @@ class PayClaimable:
     @property
     def _may_match_for(self) -> timedelta:
         return self._catalogue.swap_lifetime
-
-    def _recipient(self, network_name: str, address: str) -> str:
-        """Return the address as it is written everywhere.
-
-        :raises Refused: when nobody can get money there.
-        """
-        network = self._catalogue.network(network_name)
-        try:
-            known = checksum_address(address)
-        except ValueError as error:
-            raise Refused(f"{address} is not an address") from error
-        if not has_valid_checksum(address):
-            raise Refused(f"{address} is misspelt: its checksum is wrong")
-        contracts = {network.contracts.treasury, network.contracts.depository}
-        if known in contracts | {token.address for token in network.tokens} | {ZERO_ADDRESS}:
-            raise Refused(f"{address} is a contract that would keep it")
-        return known
 
 
 def _paid_id(what: Claimable) -> int:

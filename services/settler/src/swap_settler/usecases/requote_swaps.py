@@ -12,6 +12,7 @@ from swap_runtime.clock import Clock
 from swap_runtime.crashpoint import crashpoint
 from swap_settler import observe
 from swap_settler.domain.changes import Changes
+from swap_settler.domain.ledger_fees import partner_fee_basis_points_of
 from swap_settler.domain.requotes import Refused, accept, floor_of, refuse
 from swap_settler.domain.swap import QuoteTerms, Swap
 from swap_settler.ports import DueRequote, DueRequotes, Pricing, UnitOfWork
@@ -118,6 +119,7 @@ def _question(swap: Swap) -> QuoteQuestion:
             "refuel": swap.quote.refuel is not None,
             "base_units": str(swap.credited_base_units),
             "slippage_ppm": swap.quote.slippage_ppm,
+            "partner_fee_basis_points": partner_fee_basis_points_of(swap.quote),
         }
     )
 

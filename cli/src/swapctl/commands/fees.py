@@ -1,0 +1,42 @@
+"""What apps earned by their own fees: list what is owed, and pay it."""
+
+from __future__ import annotations
+
+import getpass
+from typing import Annotated
+
+import typer
+
+from swapctl.context import internal
+from swapctl.output import Json, show, show_all
+from swapctl.places import ServiceName
+
+fees = typer.Typer(no_args_is_help=True, help="Partners' fees: list what is owed, and pay it.")
+COLUMNS = ("id", "app_id", "network", "token", "base_units")
+
+
+@fees.command("list")
+def list_fees(context: typer.Context, *, as_json: Json = False) -> None:
+    """List what is owed to apps, one balance for each of their assets."""
+    told = internal(context, ServiceName.SETTLER).get("/fees")["fees"]
+    show_all(told, as_json=as_json, columns=COLUMNS)
+
+
+@fees.command("pay")
+def pay_fees(
+    context: typer.Context,
+    id: Annotated[int, typer.Argument(help="As it is listed.")],
+    *,
+    to: Annotated[str, typer.Option(help="The partner's address, on the balance's network.")],
+    base_units: Annotated[str, typer.Option(help="All of it, as it is listed: a second look.")],
+    reason: Annotated[
+        str, typer.Option(prompt="How is the address known", help="Kept with the payment.")
+    ],
+    by: Annotated[
+        str, typer.Option(default_factory=getpass.getuser, help="Who says so.", show_default=False)
+    ],
+    as_json: Json = False,
+) -> None:
+    """Pay all that is owed to an app in one asset. Asked twice, it is paid once."""
+    body = {"to_address": to, "base_units": base_units, "by": by, "reason": reason}
+    show(internal(context, ServiceName.SETTLER).post(f"/fees/{id}/pay", body), as_json=as_json)

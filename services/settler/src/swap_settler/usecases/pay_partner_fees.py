@@ -1,0 +1,77 @@
+"""Pays what an app's fees added up to, once, to the address an operator was given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from swap_chains.evm.codec import intent_id
+from swap_domain.catalogue import Catalogue
+from swap_runtime.clock import Clock
+from swap_runtime.errors import Refused
+from swap_settler import observe_fees
+from swap_settler.domain.changes import Changes
+from swap_settler.domain.partner_fees import PartnerFee, pay
+from swap_settler.domain.swap import Intent, IntentKind
+from swap_settler.ports import FeeUnitOfWork, FeeWork
+from swap_settler.usecases.announcing import Announcer
+from swap_settler.usecases.pay_claimable import Order
+from swap_settler.usecases.recipients import recipient_of
+
+LISTED_MAX = 1000
+
+
+class PayPartnerFees:
+    """Write the intent under the lock of the balance; the lane sends it."""
+
+    def __init__(
+        self,
+        unit_of_work: FeeUnitOfWork,
+        *,
+        catalogue: Catalogue,
+        clock: Clock,
+        announcer: Announcer,
+    ) -> None:
+        self._unit_of_work = unit_of_work
+        self._catalogue = catalogue
+        self._clock = clock
+        self._announcer = announcer
+
+    async def list_owed(self) -> Sequence[PartnerFee]:
+        async with self._unit_of_work() as work:
+            return await work.fees(limit=LISTED_MAX)
+
+    async def __call__(self, order: Order) -> Intent:
+        """Return the payment that waits for the sender lane.
+
+        :raises Refused: when the balance is another than was listed, or cannot be paid now.
+        """
+        change = await self._pay(order)
+        [intent] = change.intents
+        observe_fees.partner_fee_ordered(intent, by=order.by, reason=order.reason)
+        return intent
+
+    async def _pay(self, order: Order) -> Changes:
+        now = self._clock()
+        async with self._unit_of_work() as work:
+            fee = await self._locked(work, order)
+            to_address = recipient_of(self._catalogue, fee.network, order.to_address)
+            change = pay(fee, to_address=to_address, at=now, paid_id=_paid_id(fee))
+            await work.flush([change], self._announcer.outgoing([change], at=now))
+            [intent] = change.intents
+            await work.keep_order(intent.id, by=order.by, reason=order.reason)
+        return change
+
+    async def _locked(self, work: FeeWork, order: Order) -> PartnerFee:
+        fee = await work.lock_fee(order.claimable_id)
+        if fee is None or fee.base_units != order.base_units:
+            owed = 0 if fee is None else fee.base_units
+            raise Refused(f"it holds {owed} now, not {order.base_units}: list it again")
+        if fee.is_on_its_way:
+            raise Refused("an earlier payment of it is on its way: wait until it is final")
+        return fee
+
+
+def _paid_id(fee: PartnerFee) -> int:
+    """Follow from what was paid before: a database that forgot the last payment has its id."""
+    leg = f"{fee.network}/{fee.token}/{fee.paid_base_units}"
+    return intent_id(fee.app_id, IntentKind.PARTNER_FEE.value, leg)

@@ -1,0 +1,25 @@
+"""Whether an address that an operator was given can take money."""
+
+from __future__ import annotations
+
+from swap_chains.evm.codec import ZERO_ADDRESS, checksum_address, has_valid_checksum
+from swap_domain.catalogue import Catalogue
+from swap_runtime.errors import Refused
+
+
+def recipient_of(catalogue: Catalogue, network_name: str, address: str) -> str:
+    """Return the address as it is written everywhere.
+
+    :raises Refused: when nobody can get money there.
+    """
+    network = catalogue.network(network_name)
+    try:
+        known = checksum_address(address)
+    except ValueError as error:
+        raise Refused(f"{address} is not an address") from error
+    if not has_valid_checksum(address):
+        raise Refused(f"{address} is misspelt: its checksum is wrong")
+    contracts = {network.contracts.treasury, network.contracts.depository}
+    if known in contracts | {token.address for token in network.tokens} | {ZERO_ADDRESS}:
+        raise Refused(f"{address} is a contract that would keep it")
+    return known

@@ -1,0 +1,177 @@
+"""What apps earn by their own fees: owed with the final output, and each unit paid once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from datetime import timedelta
+
+import pytest
+
+from services.settler.tests.integration.lane_worlds import opened_world
+from services.settler.tests.lane_world import (
+    DESTINATION,
+    IDS,
+    NOW,
+    QUOTE,
+    SOURCE,
+    World,
+    a_deposit,
+    a_funding,
+    a_recipient,
+    a_request,
+)
+from swap_domain.catalogue import NATIVE
+from swap_runtime.errors import Refused
+from swap_settler.adapters.partner_fees import PostgresFeeUnitOfWork
+from swap_settler.domain.swap import Intent
+from swap_settler.usecases.pay_claimable import Order
+from swap_settler.usecases.pay_partner_fees import PayPartnerFees
+
+pytestmark = pytest.mark.connected
+
+PARTNER = a_recipient(77)
+FEE = 25 * 10**14
+SHARED = QUOTE.model_copy(
+    update={"partner_fee_basis_points": 25, "partner_fee_base_units": str(FEE)}
+)
+OWED = """
+SELECT account.kind, -account.balance AS units FROM account
+WHERE account.app_id IS NOT NULL AND account.balance <> 0 ORDER BY account.kind
+"""
+
+
+class Worlds:
+    """Where swaps are paid out, and where their fees are, on one database."""
+
+    def __init__(self, there: World, here: World) -> None:
+        self.there = there
+        self.here = here
+
+    async def earned(self, number: int) -> None:
+        """Bring a swap to its final output."""
+        there = self.there
+        await there.requesting()([a_request(number, quote=SHARED)])
+        await there.settle(a_funding(10**24 + number), a_deposit(number))
+        await there.send_everything()
+        there.chain.mine()
+        told = await self.last_hash("output")
+        await there.payout("seen", version=1, transaction_hash=told, is_first=False)
+        assert await self.owed() == []
+        await there.payout("confirmed", version=2, transaction_hash=told, is_first=False)
+
+    async def paid(self) -> None:
+        await self.here.send_everything()
+        self.here.chain.mine()
+        told = await self.last_hash("partner_fee")
+        await self.here.payout("seen", version=1, transaction_hash=told, is_first=False)
+        await self.here.payout("confirmed", version=2, transaction_hash=told, is_first=False)
+
+    def paying(self, *, later: timedelta = timedelta(0)) -> PayPartnerFees:
+        return PayPartnerFees(
+            PostgresFeeUnitOfWork(self.here.engine, consumer="settler"),
+            catalogue=self.here.catalogue,
+            clock=lambda: NOW + later,
+            announcer=self.here.announcer,
+        )
+
+    async def ordered(
+        self, *, to: str = PARTNER, units: int = FEE, later: timedelta = timedelta(0)
+    ) -> Intent:
+        pay = self.paying(later=later)
+        [fee] = await pay.list_owed()
+        return await pay(Order(fee.id, units, to, by="ann", reason="their contract"))
+
+    async def owed(self) -> list[tuple[str, int]]:
+        return [(row.kind, int(row.units)) for row in await self.here.rows(OWED)]
+
+    async def last_hash(self, kind: str) -> str:
+        query = f"""
+            SELECT attempt.transaction_hash FROM attempt
+            JOIN slot_intent USING (network, signer, nonce)
+            JOIN intent ON intent.id = slot_intent.intent_id
+            WHERE intent.kind = '{kind}' ORDER BY attempt.nonce DESC LIMIT 1
+        """
+        [attempt] = await self.here.rows(query)
+        return str(attempt.transaction_hash)
+
+
+@asynccontextmanager
+async def both(url: str) -> AsyncIterator[Worlds]:
+    async with (
+        opened_world(url, DESTINATION) as there,
+        opened_world(url, SOURCE, beside_another=True) as here,
+    ):
+        yield Worlds(there, here)
+
+
+@pytest.fixture
+async def worlds(migrated: Callable[[str], str]) -> AsyncIterator[Worlds]:
+    migrated("chain_watcher")
+    async with both(migrated("settler")) as worlds:
+        yield worlds
+
+
+async def test_is_owed_to_the_app_once_the_output_is_final(worlds: Worlds) -> None:
+    await worlds.earned(1)
+
+    assert await worlds.owed() == [("partner_fee", FEE)]
+    [fee] = await worlds.paying().list_owed()
+    assert (fee.app_id, fee.network, fee.token, fee.base_units) == (IDS, SOURCE, NATIVE, FEE)
+    [entry] = await worlds.here.rows(
+        "SELECT swap_id FROM ledger_transaction WHERE kind = 'partner_fee_earned'"
+    )
+    assert entry.swap_id == a_request(1).body.swap_id
+
+
+async def test_is_paid_in_full_and_booked_and_the_next_one_has_another_id(worlds: Worlds) -> None:
+    await worlds.earned(1)
+    first = await worlds.ordered()
+    assert await worlds.owed() == [("in_flight", FEE)]
+
+    await worlds.paid()
+
+    assert worlds.here.chain.world.balances[PARTNER, NATIVE] == FEE
+    assert await worlds.owed() == []
+    await worlds.earned(2)
+    second = await worlds.ordered(later=timedelta(seconds=1))
+    assert second.paid_id != first.paid_id
+    await worlds.paid()
+    assert worlds.here.chain.world.balances[PARTNER, NATIVE] == 2 * FEE
+
+
+async def test_is_paid_once_when_it_is_ordered_many_times(worlds: Worlds) -> None:
+    await worlds.earned(1)
+    pay = worlds.paying()
+    [fee] = await pay.list_owed()
+    order = Order(fee.id, FEE, PARTNER, by="ann", reason="their contract")
+
+    told = await asyncio.gather(*(pay(order) for _ in range(5)), return_exceptions=True)
+
+    assert sum(isinstance(one, Intent) for one in told) == 1
+    assert sum(isinstance(one, Refused) for one in told) == 4
+    await worlds.paid()
+    assert worlds.here.chain.world.balances[PARTNER, NATIVE] == FEE
+
+
+async def test_another_sum_than_was_listed_is_not_paid(worlds: Worlds) -> None:
+    await worlds.earned(1)
+
+    with pytest.raises(Refused, match="list it again"):
+        await worlds.ordered(units=FEE - 1)
+
+
+async def test_is_owed_again_when_its_recipient_refuses_and_keeps_its_id(worlds: Worlds) -> None:
+    await worlds.earned(1)
+    worlds.here.chain.refuse(PARTNER)
+    refused = await worlds.ordered()
+    for _ in range(2):
+        await worlds.here.send_everything()
+    assert await worlds.owed() == [("partner_fee", FEE)]
+
+    again = await worlds.ordered(to=a_recipient(78), later=timedelta(seconds=1))
+
+    assert again.paid_id == refused.paid_id
+    await worlds.paid()
+    assert worlds.here.chain.world.balances[a_recipient(78), NATIVE] == FEE
