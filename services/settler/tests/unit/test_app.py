@@ -55,6 +55,9 @@ async def test_looks_at_deadlines_and_answers_operators(service: Service) -> Non
     assert {(route.method, route.path) for route in service.admin_routes} == {
         ("GET", "/swaps/{id}"),
         ("GET", "/claimable"),
+        ("GET", "/fees"),
+        ("POST", "/fees/{id}/pay"),
+        ("POST", "/payouts/queue/{id}/pass"),
         ("GET", "/stuck"),
         ("GET", "/signers"),
         ("POST", "/signers/{network}/resume"),
