@@ -82,6 +82,9 @@ test-stack: install  ## make up and make down, from nothing, again, interrupted,
 test-kill: install  ## Fifty swaps while services are killed for a minute (KILL_SECONDS, KILL_SEED)
 	KILL_SECONDS=$(or $(KILL_SECONDS),60) $(PYTEST) -rP tests/e2e/faults/test_kill.py
 
+test-fuzz: install  ## Schemathesis against the api with keys of two tenants, for ten minutes (FUZZ_SECONDS, FUZZ_SEED)
+	FUZZ_SECONDS=$(or $(FUZZ_SECONDS),600) $(PYTEST) -rP services/api/tests/integration/test_fuzz.py
+
 test-sdk: install-python install-sdk openapi  ## The clients against the service (TypeScript; Python is in the others)
 	cd sdk/typescript && npm run --silent build
 	$(PYTEST) services/api/tests/integration/test_clients.py
@@ -146,4 +149,4 @@ lock:  ## Rewrite requirements.lock
 	$(BIN)/uv lock
 	$(BIN)/uv export --quiet --all-packages --all-groups --no-emit-workspace --format requirements-txt -o requirements.lock
 
-.PHONY: help demo up down env swap clean test test-unit test-integration test-e2e test-conformance test-faults test-stack test-kill test-evm bench bench-api check lint types layers words generated generate install install-python install-evm install-sdk lint-openapi openapi test-sdk lock
+.PHONY: help demo up down env swap clean test test-unit test-integration test-e2e test-conformance test-faults test-stack test-kill test-evm test-fuzz bench bench-api check lint types layers words generated generate install install-python install-evm install-sdk lint-openapi openapi test-sdk lock

@@ -205,7 +205,7 @@ class Members(Protocol):
     ) -> Row:
         """Give another role, or none: then the member is gone with all tokens.
 
-        Invitations that the member gave and nobody took end with it.
+        Invitations that the member gave and nobody took end where the role becomes a lower one.
 
         :raises ApiRefusal: when the organization's last owner would be gone.
         :raises NothingThere: when the member was changed meanwhile.

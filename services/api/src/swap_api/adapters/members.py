@@ -138,7 +138,8 @@ class PostgresMembers:
             await connection.execute(LOCK_ORGANIZATION, {"id": member.organization_id})
             if member.role is Role.OWNER and role is not Role.OWNER:
                 await _keep_an_owner(connection, member)
-            await connection.execute(REVOKE_INVITATIONS_BY, {"id": member.id, "at": at})
+            if role is None or role.rank < member.role.rank:
+                await connection.execute(REVOKE_INVITATIONS_BY, {"id": member.id, "at": at})
             said: Said = {"actor": actor, "at": at}
             if role is None:
                 return await change(

@@ -45,18 +45,21 @@ class Cors:
             "vary": "origin",
         }
 
-    def preflight(self, request: Request) -> Answer:
-        """Answer what a browser asks before the request itself."""
+    def preflight(self, request: Request, *, allowed: str) -> Answer:
+        """Answer what a browser asks before the request itself.
+
+        :param allowed: the methods of the address, for who asks for those.
+        """
         asked = request.header("access-control-request-headers") or ""
         names = (name.strip().lower() for name in asked.split(","))
         headers = {
             "access-control-allow-methods": METHODS,
             "access-control-max-age": MAX_AGE_SECONDS,
-            "allow": METHODS,
+            "allow": allowed,
         }
-        allowed = ", ".join(name for name in names if self._allows(name))
-        if allowed:
-            headers["access-control-allow-headers"] = allowed
+        sendable = ", ".join(name for name in names if self._allows(name))
+        if sendable:
+            headers["access-control-allow-headers"] = sendable
         return Answer(b"", 204, headers)
 
     def _allows(self, name: str) -> bool:

@@ -62,24 +62,31 @@ class Endpoints:
         """
         :raises ApiRefusal: when nothing is there, or it does not answer the method.
         """
-        values: Mapping[str, str] = {}
-        methods = self._fixed.get(path)
-        if methods is None:
-            for pattern, candidates in self._open:
-                if match := pattern.fullmatch(path):
-                    methods, values = candidates, match.groupdict()
-                    break
-            else:
-                raise NothingThere("There is nothing at this address")
+        methods, values = self._at(path)
+        if not methods:
+            raise NothingThere("There is nothing at this address")
         endpoint = methods.get(method)
         if endpoint is None:
-            allowed = ", ".join(sorted((*methods, "OPTIONS")))
+            allowed = self.allowed(path)
             raise ApiRefusal(
                 ErrorCode.METHOD_NOT_ALLOWED,
                 f"This address answers {allowed}",
                 headers={"allow": allowed},
             )
         return endpoint, values
+
+    def allowed(self, path: str) -> str:
+        """Return the methods that an address answers; without an address, just OPTIONS."""
+        return ", ".join(sorted((*self._at(path)[0], "OPTIONS")))
+
+    def _at(self, path: str) -> tuple[Mapping[str, Endpoint], Mapping[str, str]]:
+        methods = self._fixed.get(path)
+        if methods is not None:
+            return methods, {}
+        for pattern, candidates in self._open:
+            if match := pattern.fullmatch(path):
+                return candidates, match.groupdict()
+        return {}, {}
 
     def _add(self, endpoint: Endpoint) -> None:
         if "{" not in endpoint.path:

@@ -110,7 +110,7 @@ class Gateway:
     async def _answer(self, exchange: _Exchange) -> Answer:
         request = exchange.request
         if request.method == "OPTIONS":
-            return self._cors.preflight(request)
+            return self._cors.preflight(request, allowed=self._endpoints.allowed(request.path))
         public = self._public.get(request.path)
         if public is not None and request.method == "GET":
             return public()

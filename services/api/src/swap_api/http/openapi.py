@@ -85,6 +85,14 @@ IF_NONE_MATCH: Final = {
     "schema": {"type": "string"},
     "description": "The `ETag` of an earlier answer: the same one again is 304, without a body",
 }
+IDEMPOTENCY_KEY: Final = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": False,
+    "schema": {"type": "string", "minLength": 1, "maxLength": 255},
+    "description": "The same key and body give the first answer again for 24 hours",
+}
+REPLAYED: Final = "Idempotent-Replayed"
 EVENTS: Final = tuple(f"swap.{status}" for status in (*get_args(SwapStatus), "updated"))
 NOTICE: Final = "endpoint.disabled"
 WEBHOOK_HEADERS: Final = {
@@ -333,15 +341,8 @@ def _extra(endpoint: Endpoint) -> dict[str, Any]:
             "required": True,
             "content": {"application/json": {"schema": schema}},
         }
-        parameters.append(
-            {
-                "name": "Idempotency-Key",
-                "in": "header",
-                "required": False,
-                "schema": {"type": "string", "minLength": 1, "maxLength": 255},
-                "description": "The same key and body give the first answer again for 24 hours",
-            }
-        )
+    if REPLAYED in endpoint.headers:
+        parameters.append(IDEMPOTENCY_KEY)
     return extra
 
 

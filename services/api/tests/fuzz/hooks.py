@@ -1,0 +1,107 @@
+"""What Schemathesis is taught: two tenants take turns, and see nothing of each other.
+
+Loaded by it in its own process; the tenants stand in the file that FUZZ_TENANTS names.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from itertools import count
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import schemathesis
+
+TENANTS = json.loads(Path(os.environ["FUZZ_TENANTS"]).read_text())
+KEY_HEADER = "X-SVC-APIKEY"
+# What a process says of itself where nobody caught what went wrong.
+OF_ITSELF = ("Traceback", "psycopg", "SELECT ", "asyncio", 'File "', "127.0.0.1:")
+TURNS = count()
+EVEN = 0.5
+SERVED = {
+    "source_network": "ETHEREUM_DEVNET",
+    "source_token": "ETH",
+    "destination_network": "BASE_DEVNET",
+    "destination_token": "USDC",
+    "destination_address": "0x70997970C51812dc3A010C7d01b50e0d17dc79C8",
+    "refund_address": "0x70997970C51812dc3A010C7d01b50e0d17dc79C8",
+    "signer_address": "0x70997970C51812dc3A010C7d01b50e0d17dc79C8",
+    "network": "ETHEREUM_DEVNET",
+}
+
+
+@schemathesis.auth(refresh_interval=None)
+class EitherTenant:
+    """Both credentials with each request: which of them opens it is the service's to know."""
+
+    def get(self, case: Any, context: Any) -> Any:
+        return TENANTS[next(TURNS) % len(TENANTS)]
+
+    def set(self, case: Any, data: Any, context: Any) -> None:
+        case.headers = {
+            **(case.headers or {}),
+            KEY_HEADER: data["key"],
+            "Authorization": f"Bearer {data['token']}",
+        }
+
+
+@schemathesis.hook
+def map_path_parameters(context: Any, path_parameters: Any) -> Any:
+    """Name what there is, of either tenant, two times out of three."""
+    if not path_parameters:
+        return path_parameters
+    random = Random(repr(sorted(path_parameters.items(), key=str)))
+    tenant = random.choice([*TENANTS, None])
+    if tenant is None:
+        return path_parameters
+    return {name: tenant["values"].get(name, value) for name, value in path_parameters.items()}
+
+
+def _made_good(values: Any) -> Any:
+    """Ask for what is served, half of the time, with the other values as they were made up."""
+    if not isinstance(values, dict):
+        return values
+    random = Random(repr(sorted(values.items(), key=str)))
+    if random.random() < EVEN:
+        return values
+    tenant = random.choice(TENANTS)
+    known = {**SERVED, "transaction_id": tenant["values"]["transactionHash"]}
+    return {name: known.get(name, value) for name, value in values.items()}
+
+
+@schemathesis.hook
+def map_query(context: Any, query: Any) -> Any:
+    return _made_good(query)
+
+
+@schemathesis.hook
+def map_body(context: Any, body: Any) -> Any:
+    return _made_good(body)
+
+
+@schemathesis.check
+def nothing_of_another_tenant(context: Any, response: Any, case: Any) -> None:
+    sent = response.request.headers
+    for tenant in TENANTS:
+        is_own = sent.get(KEY_HEADER) == tenant["key"] or tenant["token"] in sent.get(
+            "Authorization", ""
+        )
+        shown = [] if is_own else [mark for mark in tenant["marks"] if mark in response.text]
+        assert not shown, f"of another tenant: {shown}"
+
+
+@schemathesis.check
+def says_nothing_of_itself(context: Any, response: Any, case: Any) -> None:
+    if response.status_code >= 400:
+        assert not [word for word in OF_ITSELF if word in response.text], response.text
+
+
+@schemathesis.check
+def is_in_the_envelope(context: Any, response: Any, case: Any) -> None:
+    if response.status_code not in (204, 304) and case.method != "HEAD":
+        content = json.loads(response.text)
+        assert "error" in content
+        assert (content["error"] is None) == (response.status_code < 400)
+        assert response.headers.get("x-request-id")

@@ -1,0 +1,115 @@
+"""Schemathesis against the served document, with the keys of two tenants.
+
+A few examples of everything in seconds; for as long as FUZZ_SECONDS says with `make test-fuzz`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from api_harness import start
+from fake_webhooks import FakeWebhooks
+from tenants import Tenant, a_tenant
+
+from swap_api.domain.keys import KeyKind
+from swap_runtime.asgi import AsgiServer
+
+pytestmark = [pytest.mark.connected, pytest.mark.timeout(3600)]
+
+FUZZ = Path(__file__).parents[1] / "fuzz"
+SHORT_SECONDS = 30
+SECONDS = int(os.environ.get("FUZZ_SECONDS", "0"))
+SEED = os.environ.get("FUZZ_SEED", "1")
+
+
+class Served:
+    """The api with two tenants, in a thread with a loop of its own."""
+
+    def __init__(self, *connections: Any) -> None:
+        self._connections = connections
+        self._loop = asyncio.new_event_loop()
+        self._ended = asyncio.Event()
+        self._ready = threading.Event()
+        self._thread = threading.Thread(target=self._loop.run_until_complete, args=[self._serve()])
+        self.port = 0
+        self.tenants: list[dict[str, Any]] = []
+
+    def __enter__(self) -> Served:
+        self._thread.start()
+        assert self._ready.wait(30)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._loop.call_soon_threadsafe(self._ended.set)
+        self._thread.join()
+
+    async def _serve(self) -> None:
+        harness = start(*self._connections, limits_lifted=True)
+        webhooks = FakeWebhooks()
+        harness.parts.management.keep_webhooks._endpoints = webhooks
+        for _ in range(2):
+            tenant = await a_tenant(harness, webhooks)
+            # Its own key may be closed by what is tried: this one nobody can name.
+            key = await harness.another_key(tenant.secret, KeyKind.SECRET)
+            self.tenants.append(_described(tenant, key.key))
+        await harness.client.get("/openapi.json")  # made once, which takes its time
+        server = AsgiServer(harness.parts.gateway, "127.0.0.1", 0)
+        self.port = await server.start()
+        self._ready.set()
+        await self._ended.wait()
+        await server.stop()
+        await harness.stop()
+
+
+def _described(tenant: Tenant, key: str) -> dict[str, Any]:
+    return {
+        "key": key,
+        "token": tenant.owner.token,
+        "values": dict(tenant.values),
+        "marks": sorted(tenant.marks),
+    }
+
+
+@pytest.fixture
+def served(
+    migrated: Callable[[str], str], database_url: str, valkey: Any, catalogue_file: Path
+) -> Iterator[Served]:
+    migrated("settler")  # whose views show the past
+    with Served(database_url, f"redis://127.0.0.1:{valkey.port}/0", catalogue_file) as served:
+        yield served
+
+
+def test_nothing_is_found(served: Served, tmp_path: Path) -> None:
+    tenants = tmp_path / "tenants.json"
+    tenants.write_text(json.dumps(served.tenants))
+    for file in (FUZZ / "hooks.py", FUZZ / "schemathesis.toml"):
+        shutil.copy(file, tmp_path)  # it keeps what it finds where it runs
+    command = [
+        *(sys.executable, "-m", "schemathesis.cli", "--config-file=schemathesis.toml"),
+        *("run", f"http://127.0.0.1:{served.port}/openapi.json"),
+        *("--seed", SEED, "--max-time", str(SECONDS or SHORT_SECONDS)),
+        *("--suppress-health-check", "all", "--report-dir", str(tmp_path)),
+    ]
+    if not SECONDS:
+        command += ["--phases", "examples,coverage,fuzzing"]
+    done = subprocess.run(
+        command,
+        cwd=tmp_path,
+        env={**os.environ, "FUZZ_TENANTS": str(tenants)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    sys.stdout.write(done.stdout[-6000:])
+
+    assert done.returncode == 0, done.stdout[-20_000:] + done.stderr[-2000:]

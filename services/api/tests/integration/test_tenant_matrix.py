@@ -1,0 +1,365 @@
+"""Every address, every kind of key, two tenants: made from the table of addresses itself.
+
+An address that is added has to be classified here, or the first test fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from enum import Enum, auto
+from typing import Any, get_type_hints
+from uuid import uuid4
+
+import httpx
+import pytest
+from api_factories import ALICE, a_body
+from api_harness import Harness
+from fake_webhooks import FakeWebhooks
+from tenants import Tenant, a_closed_key, a_tenant, everything_of
+
+from swap_api.domain.keys import Scope
+from swap_api.http.endpoints import Endpoint
+from swap_api.http.table import endpoints
+
+pytestmark = pytest.mark.connected
+
+V2, MANAGE = "/api/v2", "/management/v1"
+ENDPOINTS = endpoints(
+    **{name: room for name, room in get_type_hints(endpoints).items() if name != "return"}
+).all
+BY_MEMBERS = (Scope.MEMBER, Scope.PERSON)
+
+
+class Kind(Enum):
+    """What an address answers with."""
+
+    OWN = auto()  # one thing, that somebody owns
+    LIST = auto()  # what the caller owns
+    NEW = auto()  # what it just made, of the caller's
+    SHARED = auto()  # the same for everybody
+
+
+KINDS: dict[str, Kind] = {
+    f"POST {V2}/swaps": Kind.NEW,
+    f"GET {V2}/swaps": Kind.LIST,
+    f"GET {V2}/swaps/internal": Kind.LIST,
+    f"GET {V2}/swaps/by_transaction_hash/{{transactionHash}}": Kind.OWN,
+    f"GET {V2}/swaps/{{swapId}}": Kind.OWN,
+    f"GET {V2}/experimental/swaps/{{swapId}}": Kind.OWN,
+    f"POST {V2}/swaps/{{swapId}}/refund_address": Kind.OWN,
+    f"POST {V2}/swaps/{{swapId}}/deposit_speedup": Kind.OWN,
+    f"GET {V2}/swaps/{{swapId}}/deposit_actions": Kind.OWN,
+    f"POST {V2}/swaps/{{swapId}}/authorize": Kind.OWN,
+    f"GET {V2}/swaps/{{swapId}}/authorize": Kind.OWN,
+    f"GET {V2}/swaps/{{swapId}}/events": Kind.OWN,
+    f"GET {V2}/swaps/{{swapId}}/ledger": Kind.OWN,
+    f"GET {V2}/swaps/{{swapId}}/attach_deposit": Kind.OWN,
+    f"POST {V2}/swaps/{{swapId}}/attach_deposit": Kind.OWN,
+    f"GET {V2}/transaction_status": Kind.OWN,
+    f"GET {V2}/quote": Kind.SHARED,
+    f"GET {V2}/limits": Kind.SHARED,
+    f"GET {V2}/detailed_quote": Kind.SHARED,
+    "POST /api/swap_rate": Kind.SHARED,
+    f"GET {V2}/errors": Kind.SHARED,
+    f"GET {V2}/health": Kind.SHARED,
+    f"GET {V2}/networks": Kind.SHARED,
+    f"GET {V2}/status": Kind.SHARED,
+    f"GET {V2}/sources": Kind.SHARED,
+    f"GET {V2}/destinations": Kind.SHARED,
+    f"GET {V2}/source_exchanges": Kind.SHARED,
+    f"GET {V2}/exchange_withdrawal_networks": Kind.SHARED,
+    f"GET {MANAGE}/organizations": Kind.LIST,
+    f"GET {MANAGE}/organizations/{{organizationId}}": Kind.OWN,
+    f"POST {MANAGE}/organizations/{{organizationId}}": Kind.OWN,
+    f"GET {MANAGE}/organizations/{{organizationId}}/changes": Kind.OWN,
+    f"GET {MANAGE}/organizations/{{organizationId}}/apps": Kind.OWN,
+    f"POST {MANAGE}/organizations/{{organizationId}}/apps": Kind.OWN,
+    f"GET {MANAGE}/apps/{{appId}}": Kind.OWN,
+    f"POST {MANAGE}/apps/{{appId}}": Kind.OWN,
+    f"GET {MANAGE}/apps/{{appId}}/keys": Kind.OWN,
+    f"POST {MANAGE}/apps/{{appId}}/keys": Kind.OWN,
+    f"POST {MANAGE}/keys/{{keyId}}/rotate": Kind.OWN,
+    f"POST {MANAGE}/keys/{{keyId}}/expire": Kind.OWN,
+    f"POST {MANAGE}/keys/{{keyId}}/revoke": Kind.OWN,
+    f"GET {MANAGE}/organizations/{{organizationId}}/members": Kind.OWN,
+    f"POST {MANAGE}/members/{{memberId}}/role": Kind.OWN,
+    f"POST {MANAGE}/members/{{memberId}}/remove": Kind.OWN,
+    f"GET {MANAGE}/organizations/{{organizationId}}/invitations": Kind.OWN,
+    f"POST {MANAGE}/organizations/{{organizationId}}/invitations": Kind.OWN,
+    f"POST {MANAGE}/invitations/{{invitationId}}/revoke": Kind.OWN,
+    f"POST {MANAGE}/invitations/accept": Kind.NEW,
+    f"GET {MANAGE}/me": Kind.LIST,
+    f"GET {MANAGE}/me/tokens": Kind.LIST,
+    f"POST {MANAGE}/me/tokens": Kind.NEW,
+    f"POST {MANAGE}/me/tokens/{{tokenId}}/revoke": Kind.OWN,
+    f"GET {MANAGE}/apps/{{appId}}/webhooks": Kind.OWN,
+    f"POST {MANAGE}/apps/{{appId}}/webhooks": Kind.OWN,
+    f"POST {MANAGE}/webhooks/{{webhookId}}/rotate": Kind.OWN,
+    f"POST {MANAGE}/webhooks/{{webhookId}}/enable": Kind.OWN,
+    f"POST {MANAGE}/webhooks/{{webhookId}}/disable": Kind.OWN,
+    f"POST {MANAGE}/webhooks/{{webhookId}}/test": Kind.OWN,
+    f"POST {MANAGE}/webhooks/{{webhookId}}/replay": Kind.OWN,
+    f"GET {MANAGE}/webhooks/{{webhookId}}/messages": Kind.OWN,
+}
+SOON = "2999-01-01T00:00:00Z"
+# What makes the request a good one, so that nothing but whose it is can be wrong with it.
+BODIES: dict[str, dict[str, Any]] = {
+    "/swaps": a_body(),
+    "/swap_rate": {
+        "source": "ETHEREUM_DEVNET",
+        "destination": "BASE_DEVNET",
+        "source_asset": "ETH",
+        "refuel": False,
+    },
+    "/refund_address": {"refund_address": ALICE},
+    "/deposit_speedup": {"transaction_id": "0x" + "5f" * 32},
+    "/attach_deposit": {"transaction_id": "0x" + "5f" * 32, "signature": "0x" + "11" * 65},
+    "/authorize": {"signature": "0x" + "11" * 65, "signer_address": ALICE},
+    "/apps": {"name": "web", "environment": "test"},
+    "/expire": {"expires_at": SOON},
+    "/role": {"role": "owner"},
+    "/invitations": {"name": "eve", "role": "viewer"},
+    "/accept": {"token": "svc_invite_" + "0" * 64},
+    "/tokens": {"label": "another"},
+    "/webhooks": {"url": "https://shop.example"},
+    "/replay": {"since": "2026-01-01T00:00:00Z"},
+    "/{organizationId}": {"name": "Taken over"},
+    "/{appId}": {"name": "taken over"},
+}
+PRICED = (
+    "source_network=ETHEREUM_DEVNET&source_token=ETH&destination_network=BASE_DEVNET"
+    "&destination_token=USDC&amount=1"
+)
+QUERIES: dict[str, list[str]] = {
+    f"{V2}/swaps": ["", f"address={ALICE}", "include_expired=true", "reference_id={reference}"],
+    f"{V2}/swaps/internal": [f"addresses={ALICE}"],
+    f"{V2}/swaps/{{swapId}}/attach_deposit": ["transaction_id={transactionHash}"],
+    f"{V2}/transaction_status": ["network=ETHEREUM_DEVNET&transaction_id={transactionHash}"],
+    f"{V2}/quote": [PRICED],
+    f"{V2}/limits": [PRICED],
+    f"{V2}/detailed_quote": [PRICED],
+}
+ENDS_THINGS = ("/revoke", "/remove", "/expire", "/rotate")
+# Nobody was asked to sign, nobody is invited, and no transfer is without a swap.
+UNPREPARED = ("/authorize", "/accept", "/attach_deposit")
+REFUSED_TO_ALL = {400, 401, 403, 404, 500, 503}
+
+
+def name_of(endpoint: Endpoint) -> str:
+    return f"{endpoint.method} {endpoint.path}"
+
+
+def requests_of(endpoint: Endpoint, values: Mapping[str, str], reference: str) -> list[Any]:
+    """Return every request that the matrix makes of an address."""
+    path = endpoint.path.format(**values)
+    end = endpoint.path[endpoint.path.rindex("/") :]
+    body = BODIES.get(end, {}) if endpoint.method == "POST" else None
+    queries = QUERIES.get(endpoint.path, [""]) if endpoint.method == "GET" else [""]
+    filled = [query.format(**values, reference=reference) for query in queries]
+    return [(endpoint.method, f"{path}?{query}" if query else path, body) for query in filled]
+
+
+async def ask(api: Harness, request: Any, headers: Mapping[str, str]) -> httpx.Response:
+    method, path, body = request
+    return await api.client.request(method, path, json=body, headers=dict(headers))
+
+
+def told(answer: httpx.Response) -> object:
+    """Return what a caller can see, without what differs for every request."""
+    content = answer.json()
+    if content["error"]:
+        content["error"]["metadata"].pop("request_id")
+    headers = {
+        name: value
+        for name, value in answer.headers.items()
+        if name not in ("x-request-id", "content-length") and not name.startswith("ratelimit")
+    }
+    return answer.status_code, content, headers
+
+
+def keyed(key: str) -> dict[str, str]:
+    return {"X-SVC-APIKEY": key, "Authorization": f"Bearer {key}"}
+
+
+@pytest.fixture(autouse=True)
+def _settler(migrated: Callable[[str], str], database_url: str) -> None:
+    migrated("settler")  # whose views show the past
+
+
+@pytest.fixture
+def webhooks(api: Harness) -> FakeWebhooks:
+    fake = FakeWebhooks()
+    api.parts.management.keep_webhooks._endpoints = fake
+    return fake
+
+
+@pytest.fixture
+async def victim(api: Harness, webhooks: FakeWebhooks) -> Tenant:
+    return await a_tenant(api, webhooks)
+
+
+@pytest.fixture
+async def stranger(api: Harness, webhooks: FakeWebhooks) -> Tenant:
+    return await a_tenant(api, webhooks)
+
+
+def unknown_values() -> dict[str, str]:
+    named = {name for e in ENDPOINTS for name in _names(e.path)}
+    return {
+        name: "0x" + uuid4().hex * 2 if name == "transactionHash" else str(uuid4())
+        for name in named | {"transactionHash"}
+    }
+
+
+def _names(path: str) -> list[str]:
+    return [part[1:-1] for part in path.split("/") if part.startswith("{")]
+
+
+def test_every_address_is_classified() -> None:
+    assert set(KINDS) == {name_of(endpoint) for endpoint in ENDPOINTS}
+
+
+async def test_its_own_tenant_gets_through_everywhere(api: Harness, victim: Tenant) -> None:
+    """Or what follows would show nothing."""
+    stopped = []
+    for endpoint in sorted(ENDPOINTS, key=lambda e: e.path.endswith(ENDS_THINGS)):
+        if endpoint.path.endswith(UNPREPARED):
+            continue
+        by_member = endpoint.scope in BY_MEMBERS
+        headers = keyed(victim.owner.token if by_member else victim.secret.key)
+        for request in requests_of(endpoint, victim.values, victim.reference):
+            answer = await ask(api, request, headers)
+            if answer.status_code in REFUSED_TO_ALL:
+                stopped.append((name_of(endpoint), answer.text))
+
+    assert stopped == []
+
+
+@pytest.mark.parametrize("who", ["secret", "publishable", "live", "owner"])
+async def test_a1_another_tenant_is_told_like_of_what_does_not_exist(
+    api: Harness, victim: Tenant, stranger: Tenant, webhooks: FakeWebhooks, who: str
+) -> None:
+    key = stranger.owner.token if who == "owner" else getattr(stranger, who).key
+    before = await everything_of(api, webhooks)
+    nobodys = unknown_values()
+    for endpoint in (e for e in ENDPOINTS if KINDS[name_of(e)] is Kind.OWN):
+        theirs = requests_of(endpoint, victim.values, victim.reference)
+        unknown = requests_of(endpoint, nobodys, "nobody's")
+        for request, like in zip(theirs, unknown, strict=True):
+            foreign = await ask(api, request, keyed(key))
+            assert told(foreign) == told(await ask(api, like, keyed(key))), request
+            assert foreign.status_code in (403, 404), request
+            if endpoint.scope in BY_MEMBERS and who == "owner":
+                assert foreign.status_code == 404, request
+
+    assert await everything_of(api, webhooks) == before
+
+
+@pytest.mark.parametrize("who", ["secret", "publishable", "live", "owner", "nobody"])
+async def test_a1_nothing_of_a_tenants_is_in_any_answer_to_another(
+    api: Harness, victim: Tenant, stranger: Tenant, who: str
+) -> None:
+    keys = {"nobody": "", "owner": stranger.owner.token}
+    key = keys[who] if who in keys else getattr(stranger, who).key
+    for endpoint in sorted(ENDPOINTS, key=lambda e: e.path.endswith(ENDS_THINGS)):
+        for values in (victim.values, stranger.values):
+            for request in requests_of(endpoint, values, victim.reference):
+                answer = await ask(api, request, keyed(key))
+                shown = f"{answer.text}\n{answer.headers}"
+                assert not [mark for mark in victim.marks if mark in shown], request
+
+
+@pytest.mark.parametrize("how", ["missing", "unknown", "revoked", "expired", "removed"])
+async def test_a2_keys_and_tokens_that_open_nothing_open_nothing(
+    api: Harness, victim: Tenant, webhooks: FakeWebhooks, how: str
+) -> None:
+    if how in ("revoked", "expired", "removed"):
+        key = await a_closed_key(api, victim, "expired" if how == "expired" else "revoked")
+        token = await a_closed_token(api, victim, how)
+    else:
+        key, token = "svc_test_" + "0" * 64, "svc_user_" + "0" * 64
+    before = await everything_of(api, webhooks)
+    for endpoint in (e for e in ENDPOINTS if e.scope is not Scope.NOBODY):
+        by_member = endpoint.scope in BY_MEMBERS
+        headers = {"Authorization": f"Bearer {token}"} if by_member else {"X-SVC-APIKEY": key}
+        for request in requests_of(endpoint, victim.values, victim.reference):
+            answer = await ask(api, request, {} if how == "missing" else headers)
+            code = answer.json()["error"]["code"]
+            kind = "ACCESS_TOKEN" if by_member else "API_KEY"
+            expected = (401, f"{kind}_REQUIRED") if how == "missing" else (403, f"{kind}_FORBIDDEN")
+            assert (answer.status_code, code) == expected, request
+
+    assert await everything_of(api, webhooks) == before
+
+
+async def test_a2_keys_open_nothing_of_members_and_tokens_nothing_of_apps(
+    api: Harness, victim: Tenant
+) -> None:
+    for endpoint in (e for e in ENDPOINTS if e.scope is not Scope.NOBODY):
+        by_member = endpoint.scope in BY_MEMBERS
+        wrong = victim.secret.key if by_member else victim.owner.token
+        for request in requests_of(endpoint, victim.values, victim.reference):
+            assert (await ask(api, request, keyed(wrong))).status_code == 403, request
+
+
+async def test_publishable_keys_do_not_open_what_is_for_secret_ones(
+    api: Harness, victim: Tenant
+) -> None:
+    refused = {
+        name_of(endpoint)
+        for endpoint in ENDPOINTS
+        if endpoint.scope not in BY_MEMBERS
+        for request in requests_of(endpoint, victim.values, victim.reference)
+        if (await ask(api, request, keyed(victim.publishable.key))).status_code == 403
+    }
+
+    assert refused == {
+        f"GET {V2}/swaps",
+        f"POST {V2}/swaps/{{swapId}}/refund_address",
+        f"GET {V2}/swaps/{{swapId}}/ledger",
+    }
+
+
+async def test_keys_of_the_other_environment_see_no_network(api: Harness, victim: Tenant) -> None:
+    for path in ("networks", "sources", "destinations"):
+        answer = await ask(api, ("GET", f"{V2}/{path}", None), keyed(victim.live.key))
+        assert answer.json()["data"] == []
+    status = await ask(api, ("GET", f"{V2}/status", None), keyed(victim.live.key))
+    created = await ask(api, ("POST", f"{V2}/swaps", a_body()), keyed(victim.live.key))
+
+    assert status.json()["data"]["networks"] == []
+    assert created.json()["error"]["code"] == "ROUTE_NOT_FOUND_ERROR"
+
+
+async def test_a6_an_idempotency_key_of_one_tenant_is_news_to_another(
+    api: Harness, victim: Tenant, stranger: Tenant
+) -> None:
+    first, second = [
+        await api.create(tenant.secret, a_body(), key="the-same") for tenant in (victim, stranger)
+    ]
+
+    assert "idempotent-replayed" not in second.headers
+    ids = [answer.json()["data"]["swap"]["id"] for answer in (first, second)]
+    assert ids[0] != ids[1]
+
+
+async def a_closed_token(api: Harness, tenant: Tenant, how: str) -> str:
+    """Return an access token of the tenant's that opens nothing any more."""
+    if how == "removed":
+        invited = await tenant.owner.done(
+            f"/organizations/{tenant.owner.organization_id}/invitations",
+            {"name": "brief", "role": "owner"},
+        )
+        answer = await api.client.post(
+            f"{MANAGE}/invitations/accept", json={"token": invited["token"]}
+        )
+        joined = answer.json()["data"]
+        await tenant.owner.done(f"/members/{joined['member']['id']}/remove")
+        return str(joined["token"])
+    made = await tenant.owner.done("/me/tokens", {"label": how})
+    if how == "revoked":
+        await tenant.owner.done(f"/me/tokens/{made['id']}/revoke")
+    else:
+        ended = "UPDATE access_token SET expires_at = now() WHERE id = :id RETURNING id"
+        await api.rows(ended, id=made["id"])
+    return str(made["token"])
