@@ -22,7 +22,7 @@ async def contract_that_refuses(outside: Outside, network: str) -> str:
 
 
 class TestRecipientThatRefuses:
-    async def test_is_refunded_while_other_swaps_go_on(
+    async def test_a9_is_refunded_while_other_swaps_go_on(
         self, stack: Stack, outside: Outside
     ) -> None:
         recipient = await contract_that_refuses(outside, "BASE_DEVNET")

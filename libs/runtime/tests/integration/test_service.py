@@ -127,7 +127,7 @@ class TestWithoutKafka:
         assert status == 200, said
         assert '"away"' in said
 
-    async def test_waits_for_postgres_at_the_start(self) -> None:
+    async def test_a20_waits_for_postgres_at_the_start_alive_and_not_ready(self) -> None:
         service = a_service("settler", "postgresql+psycopg://nobody@127.0.0.1:1/none")
 
         async with running(service) as one:

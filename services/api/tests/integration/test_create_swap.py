@@ -360,7 +360,7 @@ class TestTheQuoter:
 
 
 class TestPendingSwaps:
-    async def test_are_capped_per_app(self, api: Harness) -> None:
+    async def test_a11_are_capped_per_app(self, api: Harness) -> None:
         app = await api.an_app(is_lifted=False, pending_swaps=3)
 
         answers = [await api.create(app, a_body()) for _ in range(4)]
@@ -376,7 +376,7 @@ class TestPendingSwaps:
 
         assert (await api.create(free, a_body())).status_code == 200
 
-    async def test_are_counted_apart_for_each_client_of_a_publishable_key(
+    async def test_a11_are_counted_apart_for_each_client_of_a_publishable_key(
         self, api: Harness
     ) -> None:
         app = await api.an_app(kind=KeyKind.PUBLISHABLE)

@@ -37,7 +37,7 @@ class TestIdempotencyKey:
 
         assert again.content == first.content
 
-    async def test_refuses_another_body(self, api: Harness) -> None:
+    async def test_a4_refuses_another_body(self, api: Harness) -> None:
         app = await api.an_app()
         await api.create(app, a_body(), key="k-1")
 
@@ -48,7 +48,7 @@ class TestIdempotencyKey:
             "IDEMPOTENCY_KEY_REUSED",
         )
 
-    async def test_makes_one_swap_of_fifty_at_the_same_time(self, api: Harness) -> None:
+    async def test_a4_makes_one_swap_of_fifty_at_the_same_time(self, api: Harness) -> None:
         app = await api.an_app()
 
         answers = await asyncio.gather(*(api.create(app, a_body(), key="k") for _ in range(50)))
@@ -60,7 +60,7 @@ class TestIdempotencyKey:
         assert len(await api.rows("SELECT id FROM swap")) == 1
         assert len(await api.rows("SELECT id FROM outbox")) == 1
 
-    async def test_is_each_apps_own(self, api: Harness) -> None:
+    async def test_a4_is_each_apps_own(self, api: Harness) -> None:
         mine, yours = await api.an_app(), await api.an_app()
 
         answers = [await api.create(app, a_body(), key="k-1") for app in (mine, yours)]
@@ -119,7 +119,7 @@ class TestIdempotencyKey:
 
 
 class TestAfterACrash:
-    async def test_a_claim_that_ran_out_is_taken_over(self, api: Harness) -> None:
+    async def test_a5_a_claim_that_ran_out_is_taken_over(self, api: Harness) -> None:
         app = await api.an_app()
         await _claim_and_die(api, app.id)
 
@@ -134,7 +134,7 @@ class TestAfterACrash:
         assert late.status_code == 200
         assert timedelta(seconds=1) < CLAIM_TERM < timedelta(minutes=1)
 
-    async def test_who_lost_its_claim_creates_nothing(
+    async def test_a5_who_lost_its_claim_creates_nothing(
         self, api: Harness, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """A request that slept past its claim must not commit behind the one that took over."""

@@ -41,7 +41,7 @@ class TestLimits:
         assert crowded.status_code == 429
         assert (await api.get(app, "/health")).status_code == 200
 
-    async def test_keep_the_whole_app_under_its_ceiling(self, api: Harness) -> None:
+    async def test_a15_keep_the_whole_app_under_its_ceiling(self, api: Harness) -> None:
         app = await api.an_app(kind=KeyKind.PUBLISHABLE, is_lifted=False, reads=1, ceiling_factor=2)
 
         statuses = []
@@ -51,7 +51,7 @@ class TestLimits:
 
         assert statuses == [200] * 4 + [429]
 
-    async def test_do_not_believe_a_header_of_whoever_comes(self, api: Harness) -> None:
+    async def test_a15_do_not_believe_a_header_of_whoever_comes(self, api: Harness) -> None:
         app = await api.an_app(kind=KeyKind.PUBLISHABLE, is_lifted=False, reads=1)
 
         statuses = [
@@ -65,7 +65,7 @@ class TestLimits:
 
         assert statuses == [200, 200, 429]
 
-    async def test_are_shared_by_the_keys_of_an_app(self, api: Harness) -> None:
+    async def test_a15_are_shared_by_the_keys_of_an_app(self, api: Harness) -> None:
         app = await api.an_app(is_lifted=False, reads=1, ceiling_factor=1)
         other = await api.another_key(app, KeyKind.SECRET)
 
@@ -101,7 +101,7 @@ async def api_without_redis(
 
 
 class TestWithoutRedis:
-    async def test_answers_stay_quick(self, api_without_redis: Harness) -> None:
+    async def test_r1r_answers_stay_quick(self, api_without_redis: Harness) -> None:
         api = api_without_redis
         app = await api.an_app(is_lifted=False)
 
@@ -110,7 +110,7 @@ class TestWithoutRedis:
 
         assert {answer.status_code for answer in answers} == {200}
 
-    async def test_this_process_counts_by_itself(self, api_without_redis: Harness) -> None:
+    async def test_r1r_this_process_counts_by_itself(self, api_without_redis: Harness) -> None:
         api = api_without_redis
         app = await api.an_app(kind=KeyKind.PUBLISHABLE, is_lifted=False, reads=1)
 

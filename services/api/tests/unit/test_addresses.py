@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from api_factories import ALICE, DEPOSITORY, FUNDER, SIGNER, TREASURY, USDC, a_catalogue
+from api_factories import (
+    ALICE,
+    DEPOSITORY,
+    FACTORY,
+    FUNDER,
+    PAYMASTER,
+    SIGNER,
+    TREASURY,
+    USDC,
+    a_catalogue,
+)
 
 from swap_api.domain.addresses import AddressRefused, AddressRules
 
@@ -31,6 +41,8 @@ class TestAddressRules:
             (TREASURY.lower(), "belongs to this service"),
             (DEPOSITORY, "belongs to this service"),
             (SIGNER, "belongs to this service"),
+            (PAYMASTER, "belongs to this service"),
+            (FACTORY, "belongs to this service"),
             (USDC, "token contract"),
             (USDC.lower(), "token contract"),
             ("T9yD14Nj9j7xAB4dbGeiX9h8unkKHxuWwb", "not an address"),
@@ -44,7 +56,7 @@ class TestAddressRules:
             ("", "not an address"),
         ],
     )
-    def test_refuses_what_would_swallow_money(self, address: str, why: str) -> None:
+    def test_a8_refuses_what_would_swallow_money(self, address: str, why: str) -> None:
         catalogue = a_catalogue()
         network = catalogue.network("BASE_DEVNET")
 

@@ -47,11 +47,11 @@ class TestParseAmount:
         "text",
         [
             "1e37", "1e400", "1e9999", "1e99999", "9" * 38, "9" * 101, str(2**256), "NaN", "nan",
-            "Infinity", "-Infinity", "inf", "-1", "-0.1", "0x1", "1_000", "1,5", "1 ", "", ".",
-            "e5", "1e", "--1", "+-1", "\u0661", "\uff11", "1\n", "1\x00", "true",
+            "-0", "Infinity", "-Infinity", "inf", "-1", "-0.1", "0x1", "1_000", "1,5", "1 ", "",
+            ".", "e5", "1e", "--1", "+-1", "\u0661", "\uff11", "1\n", "1\x00", "true",
         ],
     )  # fmt: skip
-    def test_refuses_what_is_no_amount(self, text: str) -> None:
+    def test_a7_refuses_what_is_no_amount(self, text: str) -> None:
         with pytest.raises(Invalid):
             parse_amount(text, precision=8, decimals=18)
 
@@ -61,7 +61,9 @@ class TestParseAmount:
         ),
         precision=st.integers(min_value=0, max_value=8),
     )
-    def test_is_the_decimal_cut_off_at_the_precision(self, number: Decimal, precision: int) -> None:
+    def test_a7_is_the_decimal_cut_off_at_the_precision(
+        self, number: Decimal, precision: int
+    ) -> None:
         with localcontext(prec=100):
             units = int(number * 10**precision)
 
@@ -70,7 +72,7 @@ class TestParseAmount:
         assert found == units * 10 ** (18 - precision)
 
     @given(st.text(max_size=120))
-    def test_never_fails_in_another_way(self, text: str) -> None:
+    def test_a7_never_fails_in_another_way(self, text: str) -> None:
         with suppress(Invalid):
             assert parse_amount(text, precision=8, decimals=18) >= 0
 

@@ -199,7 +199,7 @@ class TestRatesOf:
             rates_of(a_route(), market, refuel_usd_e18=None, now=NOW)
 
     @pytest.mark.parametrize("part", ["prices", "gas"])
-    def test_takes_what_is_too_old_for_missing(self, part: str) -> None:
+    def test_a19_takes_what_is_too_old_for_missing(self, part: str) -> None:
         market: Market = a_market()
         bound = market.prices_max_age if part == "prices" else market.gas_max_age
         assert bound is not None

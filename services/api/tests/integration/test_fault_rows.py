@@ -1,0 +1,181 @@
+"""Faults of the api that no other file here is about, each named after its row."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from api_factories import a_body
+from api_harness import Harness, start
+from people import an_owner
+from pydantic import SecretStr
+from redis.asyncio import Redis
+
+from swap_api.adapters.counters import LocalCounters, RedisCounters
+from swap_api.domain.rate_limits import Quota
+from swap_runtime.clock import utc_now
+
+pytestmark = pytest.mark.connected
+
+SOURCES = Path(__file__).parents[4]
+CANARY = "canary-7f3b9d"
+A_MILLION = 1_000_000
+
+
+async def everything(api: Harness) -> str:
+    """Return every row of every table of the service's own."""
+    tables = await api.rows(
+        "SELECT table_name FROM information_schema.tables"
+        " WHERE table_schema = 'api' AND table_type = 'BASE TABLE'"
+    )
+    return repr([await api.rows(f"SELECT * FROM {row.table_name}") for row in tables])
+
+
+async def test_a3_a_key_is_in_no_log_and_in_no_table(
+    api: Harness, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owner, app = await an_owner(api), await api.an_app()
+
+    async def fail(*_: Any) -> None:
+        raise RuntimeError("the quoter is broken")
+
+    await api.create(app, a_body(), key="order-1")
+    await owner.done(f"/organizations/{owner.organization_id}", {"name": "Other"})
+    monkeypatch.setattr(api.quoter, "quote", fail)
+    failed = await api.create(app, a_body())
+    for headers in ({"X-SVC-APIKEY": f"svc_test_{CANARY}"}, {"Authorization": f"Bearer {CANARY}"}):
+        await api.client.get("/api/v2/networks", headers=headers)
+        await api.client.get("/management/v1/me", headers=headers)
+
+    said = capfd.readouterr()
+    kept = f"{said.out}{said.err}{await everything(api)}"
+    assert failed.status_code == 500
+    assert "the quoter is broken" in kept
+    for secret in (app.key.rpartition("_")[2], owner.token.rpartition("_")[2], CANARY):
+        assert secret not in kept
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/swaps?page=1000001",
+        "/swaps?page=0",
+        "/swaps?page_size=101",
+        "/swaps?page_size=99999999999999999999",
+        "/swaps?" + "&".join(f"address=0x{n}" for n in range(51)),
+        "/swaps?" + "&".join(f"x{n}=" for n in range(201)),
+        "/networks?network_types=" + ",".join("evm" for _ in range(51)),
+        "/swaps?reference_id=" + "x" * 257,
+    ],
+)
+async def test_a12_a_list_has_bounds(api: Harness, path: str) -> None:
+    app = await api.an_app()
+
+    answer = await api.get(app, path)
+
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "VALIDATION_ERROR")
+
+
+async def test_a12_a_body_of_a_million_elements_is_not_read(api: Harness) -> None:
+    app = await api.an_app()
+    content = b'{"amount": [' + b"1," * A_MILLION + b"1]}"
+
+    answer = await api.client.post(
+        "/api/v2/swaps",
+        content=content,
+        headers={**app.headers, "content-type": "application/json"},
+    )
+
+    assert answer.json()["error"]["code"] == "PAYLOAD_TOO_LARGE"
+
+
+async def test_a13_private_nodes_are_in_no_answer(
+    database_url: str,
+    valkey: Any,
+    catalogue_file: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SWAP_NODES", f'{{"ETHEREUM_DEVNET": ["http://127.0.0.1:1/{CANARY}"]}}')
+    api = start(database_url, f"redis://127.0.0.1:{valkey.port}/0", catalogue_file)
+    app = await api.an_app()
+
+    answers = [
+        await api.get(app, "/networks"),
+        await api.get(app, "/sources"),
+        await api.create(app, a_body()),
+        await api.create(app, a_body(use_depository=False, use_gasless=True)),
+        await api.client.get("/openapi.json"),
+    ]
+
+    assert api.service.settings.node_urls()["ETHEREUM_DEVNET"] != []
+    assert answers[0].json()["data"][0]["node_url"]
+    assert not [answer.request.url for answer in answers if CANARY in answer.text]
+    await api.stop()
+
+
+async def test_r2r_a_flush_costs_no_swap_and_no_key(api: Harness, valkey: Any) -> None:
+    app = await api.an_app(is_lifted=False, creates=1, ceiling_factor=1)
+    first = await api.create(app, a_body(), key="order-1")
+    await api.create(app, a_body())
+    refused = await api.create(app, a_body())
+
+    redis = Redis(host="127.0.0.1", port=valkey.port)
+    await redis.flushall()
+    await redis.aclose()
+    again = await api.create(app, a_body(), key="order-1")
+
+    assert refused.status_code == 429
+    assert (again.status_code, again.headers["idempotent-replayed"]) == (200, "true")
+    assert again.content == first.content
+    assert len(await api.rows("SELECT id FROM swap")) == 2
+
+
+@pytest.fixture
+async def forgetful() -> AsyncIterator[tuple[str, list[bytes]]]:
+    """A Redis that does what it is asked and hangs up before it answers."""
+    asked: list[bytes] = []
+
+    async def take(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked.append(await reader.read(65_536))
+        writer.close()
+
+    server = await asyncio.start_server(take, "127.0.0.1", 0)
+    yield f"redis://127.0.0.1:{server.sockets[0].getsockname()[1]}/0", asked
+    server.close()
+
+
+async def test_r3r_what_redis_may_have_counted_is_not_counted_there_again(
+    forgetful: tuple[str, list[bytes]],
+) -> None:
+    url, asked = forgetful
+    counters = RedisCounters(SecretStr(url), fallback=LocalCounters(clock=utc_now))
+
+    (count,) = await counters.add([Quota("app/read", 5, timedelta(minutes=1))])
+
+    assert (count.is_over, count.remaining) == (False, 4)
+    assert len(asked) == 1
+    await counters.close()
+
+
+def test_r4r_redis_counts_requests_and_holds_no_lock() -> None:
+    """A lock that is lost while its holder works decides nothing: there is none."""
+    importers = {
+        path.relative_to(SOURCES).as_posix()
+        for folder in ("libs", "services", "cli")
+        for path in (SOURCES / folder).glob("**/src/**/*.py")
+        if "redis" in _imported(path)
+    }
+
+    assert importers == {"services/api/src/swap_api/adapters/counters.py"}
+
+
+def _imported(path: Path) -> set[str]:
+    nodes = list(ast.walk(ast.parse(path.read_text())))
+    modules = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    modules += [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)]
+    return {module.partition(".")[0] for module in modules}
