@@ -122,6 +122,7 @@ async def requested(body: Mapping[str, Any]) -> SwapRequested | None:
             signing=unread,
             allowances=FakeChains(),
         ),
+        own_addresses=kept,
     )
     swaps = SwapEndpoints(
         catalogue,

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache
 from importlib.metadata import version
-from itertools import count
 from typing import Final
 from uuid import uuid4
 
@@ -19,6 +17,7 @@ from swap_api.adapters.chains import EvmGaslessChains
 from swap_api.adapters.counters import LocalCounters, RedisCounters
 from swap_api.adapters.creations import PostgresCreations
 from swap_api.adapters.deposit_addresses import CheckedDepositAddresses
+from swap_api.adapters.drawn import new_sequence_number, request_ids
 from swap_api.adapters.gasless_rendering import JsonGaslessRendering
 from swap_api.adapters.heads import WatchedHeads
 from swap_api.adapters.hints import PostgresHints
@@ -26,6 +25,7 @@ from swap_api.adapters.history import PostgresHistory
 from swap_api.adapters.idempotency import PostgresIdempotency
 from swap_api.adapters.lone_transfers import PostgresLoneTransfers
 from swap_api.adapters.network_states import PostgresNetworkStates
+from swap_api.adapters.own_addresses import PostgresOwnAddresses
 from swap_api.adapters.quoter import HttpPricing
 from swap_api.adapters.refund_addresses import PostgresRefundAddresses
 from swap_api.adapters.rendering import JsonRendering
@@ -51,6 +51,7 @@ from swap_api.http.exchange import Answer
 from swap_api.http.gateway import Gateway
 from swap_api.http.history import HistoryEndpoints
 from swap_api.http.management_table import management
+from swap_api.http.once import AnswerOnce
 from swap_api.http.openapi import openapi_document
 from swap_api.http.operator_door import OperatorDoor
 from swap_api.http.pricing import PricingEndpoints
@@ -92,7 +93,6 @@ from swap_runtime.catalogue import load_catalogue
 from swap_runtime.public_catalogue import DEPOSIT_ADDRESS, public_catalogue
 from swap_runtime.service import Service, run
 
-SEQUENCE_NUMBER_MAX: Final = 2**53 - 1
 USES_INTERVAL: Final = timedelta(seconds=10)
 FORGET_INTERVAL: Final = timedelta(minutes=1)
 
@@ -250,7 +250,7 @@ class Building:
             **rooms,
         )
         return Parts(
-            gateway=self._gateway(table, callers, counters, errors),
+            gateway=self._gateway(table, callers, counters, idempotency),
             store_swaps=StoreSwaps(PostgresReadModel(engine, consumer="api"), self._rendering),
             know_prices=self._know_prices,
             management=self._management,
@@ -288,6 +288,7 @@ class Building:
         )
 
     def _swap_endpoints(self, idempotency: PostgresIdempotency) -> SwapEndpoints:
+        own_addresses = PostgresOwnAddresses(self._service.engine)
         create_swap = CreateSwap(
             self._catalogue,
             ask_price=self._ask_price,
@@ -302,6 +303,7 @@ class Building:
             new_sequence_number=new_sequence_number,
             deposit_addresses=self._deposit_addresses,
             deposit=self._resolve_deposit,
+            own_addresses=own_addresses,
         )
         return SwapEndpoints(
             self._catalogue,
@@ -311,6 +313,7 @@ class Building:
             set_refund_address=SetRefundAddress(
                 self._catalogue,
                 refund_addresses=PostgresRefundAddresses(self._service.engine),
+                own_addresses=own_addresses,
                 clock=self._service.clock,
             ),
             speed_up_deposit=SpeedUpDeposit(
@@ -347,7 +350,11 @@ class Building:
         )
 
     def _gateway(
-        self, table: Endpoints, callers: PostgresCallers, counters: Counters, errors: Errors
+        self,
+        table: Endpoints,
+        callers: PostgresCallers,
+        counters: Counters,
+        idempotency: PostgresIdempotency,
     ) -> Gateway:
         group = self._group
         gateway = Gateway(
@@ -357,9 +364,10 @@ class Building:
             limit_requests=LimitRequests(
                 counters, Rates(**group.rates.model_dump()), is_lifted=group.limits_lifted
             ),
+            answer_once=AnswerOnce(idempotency, new_id=uuid4),
             clients=Clients(group.trusted_proxies),
             cors=Cors(group.cors_origins, group.key_headers),
-            errors=errors,
+            errors=Errors(group.docs_url),
             key_headers=group.key_headers,
             anybody=self._anybody,
             new_request_id=request_ids(),
@@ -378,13 +386,3 @@ def _document(table: Endpoints, group: ApiGroup) -> Callable[[], Answer]:
         return Answer(openapi_document(table, key_headers=group.key_headers, version=release))
 
     return document
-
-
-def request_ids() -> Callable[[], str]:
-    """Return what names requests: this process, drawn once, and a number."""
-    process, numbers = secrets.token_hex(8), count(1)
-    return lambda: f"{process}{next(numbers):016x}"
-
-
-def new_sequence_number() -> int:
-    return 1 + secrets.randbelow(SEQUENCE_NUMBER_MAX)

@@ -90,6 +90,7 @@ class SwapRow:
     is_unpaid: bool
     client: str | None = None
     gasless: GaslessSwap | None = None
+    deposit_address: str | None = None  # that is this swap's own
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +155,10 @@ class Idempotency(Protocol):
         """
         ...
 
+    async def save(self, claim: Claim, swap_id: UUID, answer: bytes) -> None:
+        """Keep what was answered about a swap, if the claim was not lost meanwhile."""
+        ...
+
     async def release(self, claim: Claim) -> None:
         """Give the right back: nothing was created."""
         ...
@@ -175,6 +180,15 @@ class DepositAddresses(Protocol):
         """Make sure that the network's factory computes deposit addresses as we do, once.
 
         :raises ApiRefusal: while no node tells, or when it does not.
+        """
+        ...
+
+
+class OwnAddresses(Protocol):
+    async def among(self, addresses: Sequence[str]) -> frozenset[str]:
+        """Return which of the addresses, in lower case, are deposit addresses of swaps.
+
+        :raises Unavailable: when Postgres is away.
         """
         ...
 

@@ -13,15 +13,11 @@ import pytest
 from api_factories import BOB, DEPOSITORY, FACTORY, INIT_CODE_HASH, TREASURY, USDC, a_body
 from api_harness import Harness
 
-from swap_api.adapters import statements
-from swap_api.adapters.swaps import PostgresSwaps
-from swap_api.domain.keys import KeyKind
 from swap_api.domain.members import OPERATOR
 from swap_chains.evm.deposit_addresses import deposit_address
 from swap_contracts.envelope import Envelope
 from swap_contracts.public.models import PreparedSwapModel
 from swap_contracts.swaps import SwapRequested
-from swap_runtime.sql import Statement, sql
 
 pytestmark = pytest.mark.connected
 
@@ -222,28 +218,28 @@ REFUSED: list[tuple[dict[str, Any], int, str, str]] = [
     ({"amount": True}, 400, "VALIDATION_ERROR", "amount"),
     ({"amount": [1]}, 400, "VALIDATION_ERROR", "amount"),
     ({"amount": "1e400"}, 400, "VALIDATION_ERROR", "amount"),
-    ({"amount": 0}, 400, "LESS_THAN_MIN_ERROR", ""),
-    ({"amount": "0.000000001"}, 400, "LESS_THAN_MIN_ERROR", ""),
-    ({"amount": "1000000000"}, 400, "GREATER_THAN_MAX_ERROR", ""),
+    ({"amount": 0}, 400, "LESS_THAN_MIN_ERROR", "amount"),
+    ({"amount": "0.000000001"}, 400, "LESS_THAN_MIN_ERROR", "amount"),
+    ({"amount": "1000000000"}, 400, "GREATER_THAN_MAX_ERROR", "amount"),
     ({"slippage": "0.9"}, 400, "VALIDATION_ERROR", "slippage"),
-    ({"source_network": "NOWHERE"}, 404, "ROUTE_NOT_FOUND_ERROR", ""),
-    ({"source_token": "DOGE"}, 404, "ROUTE_NOT_FOUND_ERROR", ""),
+    ({"source_network": "NOWHERE"}, 404, "ROUTE_NOT_FOUND_ERROR", "source_network"),
+    ({"source_token": "DOGE"}, 404, "ROUTE_NOT_FOUND_ERROR", "source_token"),
     ({"destination_network": "ETHEREUM_DEVNET", "destination_token": "ETH"}, 404,
-     "ROUTE_NOT_FOUND_ERROR", ""),
+     "ROUTE_NOT_FOUND_ERROR", "destination_token"),
     ({"source_network": None}, 400, "VALIDATION_ERROR", "source_network"),
     ({"use_depository": "maybe"}, 400, "VALIDATION_ERROR", "use_depository"),
-    ({"use_depository": None, "use_gasless": True}, 400, "UNSUPPORTED_GASLESS", ""),
+    ({"use_depository": None, "use_gasless": True}, 400, "UNSUPPORTED_GASLESS", "use_gasless"),
     ({"use_depository": None, "amount": None}, 400, "VALIDATION_ERROR", "amount"),
     ({"use_depository": None, "use_deposit_address": True, "amount": "0"}, 400,
-     "LESS_THAN_MIN_ERROR", ""),
+     "LESS_THAN_MIN_ERROR", "amount"),
     ({"use_depository": None, "use_deposit_address": True, "source_network": "BARE_DEVNET"}, 400,
-     "QUOTE_REQUIRES_NO_DEPOSIT_ADDRESS", ""),
+     "QUOTE_REQUIRES_NO_DEPOSIT_ADDRESS", "use_deposit_address"),
     ({"use_depository": True, "amount": None}, 400, "VALIDATION_ERROR", "amount"),
-    ({"use_gasless": True}, 400, "UNSUPPORTED_GASLESS", ""),
-    ({"use_deposit_address": True}, 400, "CONFLICTING_FUNDING_METHODS", ""),
+    ({"use_gasless": True}, 400, "UNSUPPORTED_GASLESS", "use_gasless"),
+    ({"use_deposit_address": True}, 400, "CONFLICTING_FUNDING_METHODS", "use_depository"),
     ({"use_depository": None, "use_gasless": True, "use_deposit_address": True}, 400,
-     "CONFLICTING_FUNDING_METHODS", ""),
-    ({"source_network": "BARE_DEVNET"}, 400, "UNSUPPORTED_DEPOSITORY", ""),
+     "CONFLICTING_FUNDING_METHODS", "use_gasless"),
+    ({"source_network": "BARE_DEVNET"}, 400, "UNSUPPORTED_DEPOSITORY", "use_depository"),
     ({"destination_address": ""}, 400, "VALIDATION_ERROR", "destination_address"),
     ({"destination_address": "0x12"}, 400, "INVALID_ADDRESS_ERROR", "destination_address"),
     ({"refund_address": TREASURY}, 400, "INVALID_ADDRESS_ERROR", "refund_address"),
@@ -256,7 +252,7 @@ REFUSED: list[tuple[dict[str, Any], int, str, str]] = [
 
 
 @pytest.mark.parametrize(("changes", "status", "code", "field"), REFUSED)
-async def test_refuses_with_the_field_at_fault_and_saves_nothing(
+async def test_a7_a8_refuses_with_the_field_at_fault_and_saves_nothing(
     api: Harness, changes: dict[str, Any], status: int, code: str, field: str
 ) -> None:
     app = await api.an_app()
@@ -271,8 +267,7 @@ async def test_refuses_with_the_field_at_fault_and_saves_nothing(
     assert (answer.status_code, error["code"]) == (status, code), answer.text
     assert answer.json()["data"] is None
     assert error["message"]
-    if field:
-        assert field in error["metadata"]["field_errors"]
+    assert field in error["metadata"]["field_errors"]
     if code in ("LESS_THAN_MIN_ERROR", "GREATER_THAN_MAX_ERROR"):
         assert error["metadata"]["AmountLimit"] > 0
     assert await api.rows("SELECT id FROM swap") == []
@@ -357,65 +352,3 @@ class TestTheQuoter:
 
         assert refused.json()["error"]["code"] == "REFUND_ADDRESS_REQUIRED"
         assert created.json()["data"]["quote"]["path"][0]["provider"] == "UNISWAP_V3"
-
-
-class TestPendingSwaps:
-    async def test_a11_are_capped_per_app(self, api: Harness) -> None:
-        app = await api.an_app(is_lifted=False, pending_swaps=3)
-
-        answers = [await api.create(app, a_body()) for _ in range(4)]
-
-        assert [answer.status_code for answer in answers] == [200, 200, 200, 429]
-        assert answers[-1].json()["error"]["code"] == "TOO_MANY_PENDING_SWAPS"
-        assert "retry-after" in answers[-1].headers
-
-    async def test_do_not_hold_another_app_back(self, api: Harness) -> None:
-        full = await api.an_app(is_lifted=False, pending_swaps=1)
-        free = await api.an_app(is_lifted=False, pending_swaps=1)
-        await api.create(full, a_body())
-
-        assert (await api.create(free, a_body())).status_code == 200
-
-    async def test_a11_are_counted_apart_for_each_client_of_a_publishable_key(
-        self, api: Harness
-    ) -> None:
-        app = await api.an_app(kind=KeyKind.PUBLISHABLE)
-        secret = await api.another_key(app, KeyKind.SECRET)
-        for key in (app, app, secret):
-            await api.create(key, a_body())
-
-        swaps = PostgresSwaps(api.service.engine)
-        counts = [
-            await swaps.count(app.id, client, up_to=10)
-            for client in ("203.0.113.7", None, "203.0.113.8")
-        ]
-
-        assert counts == [2, 1, 0]
-        assert await swaps.count(app.id, "203.0.113.7", up_to=1) == 1
-
-    @pytest.mark.parametrize(
-        "statement", [statements.COUNT_UNPAID_OF_CLIENT, statements.COUNT_UNPAID_OF_APP]
-    )
-    async def test_of_other_clients_are_not_looked_at(
-        self, api: Harness, statement: Statement
-    ) -> None:
-        app = await api.an_app()
-        async with api.service.engine.begin() as connection:
-            await connection.execute(sql(MANY_CLIENTS), {"app_id": app.id})
-            await connection.execute("ANALYZE swap")
-
-        plan = [line.strip() for line in await api.plan(statement.text)]
-
-        (condition,) = [line for line in plan if line.startswith("Index Cond")]
-        assert any("swap_unpaid" in line for line in plan)
-        assert "client" in condition
-        assert not any(line.startswith("Filter") for line in plan)
-
-
-MANY_CLIENTS = """
-INSERT INTO swap (id, app_id, sequence_number, sequence, status, client, is_unpaid, source_network,
-  destination_network, destination_address, created_at, expires_at, document, step_status)
-SELECT uuidv7(), :app_id, n, 1, 'user_transfer_pending', 'client ' || n, true, 'A', 'B', 'address',
-  now(), now(), 'x', 'action_required'
-FROM generate_series(1, 5000) AS n
-"""

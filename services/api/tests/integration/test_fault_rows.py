@@ -60,6 +60,28 @@ async def test_a3_a_key_is_in_no_log_and_in_no_table(
         assert secret not in kept
 
 
+async def test_a8_a_deposit_address_of_any_swap_is_ours(api: Harness) -> None:
+    app, other = await api.an_app(), await api.an_app()
+    made = await api.create(app, a_body(use_depository=False, use_deposit_address=True))
+    own = made.json()["data"]["deposit_actions"][0]["to_address"]
+
+    for field in ("destination_address", "refund_address", "source_address"):
+        for spelled in (own, own.lower()):
+            answer = await api.create(other, a_body(**{field: spelled}))
+            assert answer.json()["error"]["code"] == "INVALID_ADDRESS_ERROR"
+            assert set(answer.json()["error"]["metadata"]["field_errors"]) == {field}
+    swap_id = (await api.create(other, a_body())).json()["data"]["swap"]["id"]
+    later = await api.post(other, f"/swaps/{swap_id}/refund_address", {"refund_address": own})
+
+    assert later.json()["error"]["code"] == "INVALID_ADDRESS_ERROR"
+
+
+async def test_a8_deposit_addresses_are_found_by_their_index(api: Harness) -> None:
+    asked = "SELECT deposit_address FROM swap WHERE deposit_address = ANY($1)"
+
+    assert any("swap_deposit_address" in line for line in await api.plan(asked))
+
+
 @pytest.mark.parametrize(
     "path",
     [

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from datetime import timedelta
 
+import httpx
 import pytest
-from api_factories import a_body
-from api_harness import Harness
+from api_factories import ALICE, BOB, a_body
+from api_harness import App, Harness
 
 from swap_api.adapters.creations import PostgresCreations
 from swap_api.adapters.idempotency import CLAIM_TERM
@@ -116,6 +117,54 @@ class TestIdempotencyKey:
         )
 
         assert answer.json()["error"]["code"] == "VALIDATION_ERROR"
+
+
+class TestAboutASwap:
+    """What is asked of a swap that is there, such as where its money may go back to."""
+
+    async def test_gives_the_first_answer_again(self, api: Harness) -> None:
+        app = await api.an_app()
+        path = await self.path(api, app)
+
+        first = await self.asked(api, app, path, {"refund_address": ALICE})
+        again = await self.asked(api, app, path, {"refund_address": ALICE})
+
+        assert (first.status_code, again.status_code) == (200, 200)
+        assert "idempotent-replayed" not in first.headers
+        assert again.headers["idempotent-replayed"] == "true"
+        assert again.content == first.content
+
+    async def test_refuses_another_body_and_another_swap(self, api: Harness) -> None:
+        app = await api.an_app()
+        path, other = await self.path(api, app), await self.path(api, app)
+        await self.asked(api, app, path, {"refund_address": ALICE})
+
+        answers = [
+            await self.asked(api, app, path, {"refund_address": BOB}),
+            await self.asked(api, app, other, {"refund_address": ALICE}),
+        ]
+
+        codes = [answer.json()["error"]["code"] for answer in answers]
+        assert codes == ["IDEMPOTENCY_KEY_REUSED"] * 2
+
+    async def test_is_free_again_after_a_refusal(self, api: Harness) -> None:
+        app = await api.an_app()
+        path = await self.path(api, app)
+
+        refused = await self.asked(api, app, path, {"refund_address": "0x12"})
+        taken = await self.asked(api, app, path, {"refund_address": ALICE})
+
+        assert (refused.status_code, taken.status_code) == (400, 200)
+
+    async def path(self, api: Harness, app: App) -> str:
+        swap_id = (await api.create(app, a_body())).json()["data"]["swap"]["id"]
+        return f"/api/v2/swaps/{swap_id}/refund_address"
+
+    async def asked(
+        self, api: Harness, app: App, path: str, body: dict[str, str]
+    ) -> httpx.Response:
+        headers = {**app.headers, "Idempotency-Key": "k-1"}
+        return await api.client.post(path, json=body, headers=headers)
 
 
 class TestAfterACrash:

@@ -44,3 +44,17 @@ def test_progress_is_read_by_who_needs_it(
         if role != "auditor":
             with pytest.raises(psycopg.errors.InsufficientPrivilege):
                 connection.execute("SELECT * FROM chain_watcher.movement")
+
+
+@pytest.mark.parametrize("role", ["settler", "api", "quoter", "notifier"])
+def test_a18_nobody_else_writes_what_happened_on_chain(
+    migrated: Callable[[str], str], database: object, role: str
+) -> None:
+    """A stolen settler cannot credit what nobody paid."""
+    url = migrated("chain_watcher").replace("chain_watcher:", f"{role}:").replace("+psycopg", "")
+
+    with (
+        psycopg.connect(url) as connection,
+        pytest.raises(psycopg.errors.InsufficientPrivilege),
+    ):
+        connection.execute("INSERT INTO chain_watcher.movement DEFAULT VALUES")

@@ -33,6 +33,17 @@ class PostgresIdempotency:
     async def claim(self, claim: Claim) -> Replay | None:
         return await self._claiming(claim)
 
+    async def save(self, claim: Claim, swap_id: UUID, answer: bytes) -> None:
+        row: dict[str, object] = {
+            "claim": claim.token,
+            "app_id": claim.app_id,
+            "key": claim.key,
+            "swap_id": swap_id,
+            "answer": answer,
+        }
+        async with transaction(self._engine) as connection:
+            await connection.execute(statements.ANSWER_CLAIMS, columns([row]))
+
     async def release(self, claim: Claim) -> None:
         values = {"app_id": claim.app_id, "key": claim.key, "claim": claim.token}
         async with transaction(self._engine) as connection:

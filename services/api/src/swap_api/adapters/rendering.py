@@ -24,6 +24,7 @@ from swap_api.domain.deposit_actions import (
     FUNDING_ACTIONS,
     StepStatus,
     deposit_step_status,
+    own_address,
 )
 from swap_api.domain.reach import Reached
 from swap_api.lookup_ports import NetworkState, Posting, SwapEvent
@@ -85,7 +86,18 @@ class JsonRendering:
             orjson.dumps(fragment), tuple(gaps), self._action(swap, step_status), step_status.value
         )
         is_unpaid = step_status is StepStatus.ACTION_REQUIRED
-        return SwapRow(swap, rendered, is_unpaid=is_unpaid, gasless=gasless_of(swap))
+        return SwapRow(
+            swap,
+            rendered,
+            is_unpaid=is_unpaid,
+            gasless=gasless_of(swap),
+            deposit_address=self._deposit_address(swap),
+        )
+
+    def _deposit_address(self, swap: SwapChanged) -> str | None:
+        if swap.method != "deposit_address":
+            return None
+        return own_address(self._catalogue.network(swap.source.network), swap.sequence_number)
 
     def prepared(
         self,

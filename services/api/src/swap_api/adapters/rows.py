@@ -36,6 +36,7 @@ def swap_row(row: SwapRow) -> dict[str, object]:
         "action": rendered.action,
         "step_status": rendered.step_status,
         "gasless": row.gasless and _gasless_text(row.gasless),
+        "deposit_address": _lower(row.deposit_address),
     }
 
 

@@ -129,7 +129,8 @@ LOCK_GASLESS: Final = sql("SELECT gasless FROM swap WHERE id = :swap_id FOR UPDA
 _NEW_ROWS: Final = """
 INSERT INTO swap (id, app_id, sequence_number, sequence, status, client, is_unpaid,
   source_network, destination_network, source_address, destination_address, refund_address,
-  reference_id, created_at, expires_at, document, gaps, action, step_status, gasless)
+  reference_id, created_at, expires_at, document, gaps, action, step_status, gasless,
+  deposit_address)
 SELECT * FROM unnest(
   CAST(:id AS uuid[]), CAST(:app_id AS uuid[]), CAST(:sequence_number AS bigint[]),
   CAST(:sequence AS int[]), CAST(:status AS text[]), CAST(:client AS text[]),
@@ -139,7 +140,7 @@ SELECT * FROM unnest(
   CAST(:reference_id AS text[]), CAST(:created_at AS timestamptz[]),
   CAST(:expires_at AS timestamptz[]), CAST(:document AS bytea[]), CAST(:gaps AS text[]),
   CAST(:action AS bytea[]), CAST(:step_status AS text[]),
-  CAST(:gasless AS text[]))
+  CAST(:gasless AS text[]), CAST(:deposit_address AS text[]))
 """
 INSERT_SWAPS: Final = sql(_NEW_ROWS + "ON CONFLICT DO NOTHING RETURNING id")
 UPSERT_SWAPS: Final = sql(
@@ -151,7 +152,7 @@ ON CONFLICT (id) DO UPDATE SET
   expires_at = excluded.expires_at,
   document = excluded.document,
   gaps = excluded.gaps, action = excluded.action, step_status = excluded.step_status,
-  gasless = excluded.gasless
+  gasless = excluded.gasless, deposit_address = excluded.deposit_address
 WHERE excluded.sequence > swap.sequence
 """
 )
@@ -161,6 +162,9 @@ SELECT DISTINCT * FROM unnest(
   CAST(:app_id AS uuid[]), CAST(:hash AS text[]), CAST(:swap_id AS uuid[])) AS new
 ORDER BY 1, 2, 3
 ON CONFLICT DO NOTHING
+""")
+OWN_ADDRESSES: Final = sql("""
+SELECT deposit_address FROM swap WHERE deposit_address = ANY(CAST(:addresses AS text[]))
 """)
 WHICH_EXIST: Final = sql("SELECT id FROM swap WHERE id = ANY(CAST(:ids AS uuid[]))")
 

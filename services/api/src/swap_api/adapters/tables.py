@@ -169,6 +169,7 @@ class SwapTable(Table, table=True):
     action: bytes | None = Field(sa_column=_column(LargeBinary(), null=True))
     step_status: str = Field(sa_column=_column(Text()))
     gasless: str | None = Field(sa_column=_column(Text(), null=True))
+    deposit_address: str | None = Field(sa_column=_column(Text(), null=True))
 
 
 class TransactionHashTable(Table, table=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Final
 
 from swap_api.domain.refusals import ApiRefusal
@@ -23,6 +24,17 @@ class AddressRefused(ApiRefusal):
             f"{field} {why}",
             metadata={"field_errors": {field: why}},
         )
+
+
+def refuse_own(fields: Mapping[str, str | None], own: frozenset[str]) -> None:
+    """Refuse what is a deposit address of a swap's: it gives to nobody but us.
+
+    :param own: in lower case.
+    :raises AddressRefused: with the first field at fault.
+    """
+    for field, address in fields.items():
+        if address is not None and address.lower() in own:
+            raise AddressRefused(field, "belongs to this service")
 
 
 class AddressRules:

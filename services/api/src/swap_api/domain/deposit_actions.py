@@ -112,6 +112,17 @@ def direct_action(
     )
 
 
+def own_address(source: Network, sequence_number: int) -> str:
+    """Return the deposit address of a swap.
+
+    :raises ValueError: when the network has no deposit addresses.
+    """
+    addresses = source.contracts.deposit_addresses
+    if addresses is None:
+        raise ValueError(f"{source.name} has no deposit addresses")
+    return deposit_address(addresses.factory, addresses.init_code_hash, sequence_number)
+
+
 def address_action(
     source: Network, token: Token, *, sequence_number: int, base_units: int
 ) -> TransferAction:
@@ -119,11 +130,8 @@ def address_action(
 
     :raises ValueError: when the network has no deposit addresses.
     """
-    addresses = source.contracts.deposit_addresses
-    if addresses is None:
-        raise ValueError(f"{source.name} has no deposit addresses")
     return TransferAction(
-        to_address=deposit_address(addresses.factory, addresses.init_code_hash, sequence_number),
+        to_address=own_address(source, sequence_number),
         base_units=base_units,
         token=token,
         call_data=None,

@@ -8,12 +8,13 @@ from typing import Final
 from swap_api.domain.addresses import AddressRules
 from swap_api.domain.amounts import parse_amount, parse_slippage
 from swap_api.domain.keys import Environment
-from swap_api.domain.refusals import ApiRefusal, Invalid
+from swap_api.domain.refusals import ApiRefusal, Invalid, at_fault
 from swap_contracts.public.errors import ErrorCode
 from swap_domain.catalogue import Catalogue, Network, Token
 from swap_domain.funding import FundingMethod
 
 OWN_INVENTORY: Final = "SOLVER"
+UNKNOWN: Final = "is not served"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +60,22 @@ class Funding:
             raise ApiRefusal(
                 ErrorCode.CONFLICTING_FUNDING_METHODS,
                 f"{other} and use_deposit_address exclude each other; choose one",
+                metadata=at_fault(
+                    **{other: "excludes use_deposit_address"},
+                    use_deposit_address=f"excludes {other}",
+                ),
             )
         if self.use_depository and source.contracts.depository is None:
             raise ApiRefusal(
                 ErrorCode.UNSUPPORTED_DEPOSITORY,
                 f"{source.display_name} has no Depository; choose another funding method",
+                metadata=at_fault(use_depository="is not offered here"),
             )
         if self.use_deposit_address and source.contracts.deposit_addresses is None:
             raise ApiRefusal(
                 ErrorCode.QUOTE_REQUIRES_NO_DEPOSIT_ADDRESS,
                 f"{source.display_name} has no deposit addresses; choose another funding method",
+                metadata=at_fault(use_deposit_address="is not offered here"),
             )
 
 
@@ -156,15 +163,22 @@ def find_route(catalogue: Catalogue, environment: Environment, asked: RouteAsked
     source_network = catalogue.find_network(asked.source_network)
     destination_network = catalogue.find_network(asked.destination_network)
     is_seen = environment == catalogue.environment
-    if not is_seen or source_network is None or destination_network is None:
-        raise no_route()
+    if not is_seen or source_network is None:
+        raise no_route(source_network=UNKNOWN)
+    if destination_network is None:
+        raise no_route(destination_network=UNKNOWN)
     source = source_network.find_token(asked.source_token)
+    if source is None:
+        raise no_route(source_token=UNKNOWN)
     destination = destination_network.find_token(asked.destination_token)
-    if source is None or destination is None or catalogue.route(source, destination) is None:
-        raise no_route()
+    if destination is None:
+        raise no_route(destination_token=UNKNOWN)
+    if catalogue.route(source, destination) is None:
+        raise no_route(destination_token="cannot be reached from the source")
     return Route(source_network, source, destination_network, destination)
 
 
-def no_route() -> ApiRefusal:
+def no_route(**fields: str) -> ApiRefusal:
     """Return the refusal of a network, a token or a pair that is not served."""
-    return ApiRefusal(ErrorCode.ROUTE_NOT_FOUND_ERROR, "Route not found")
+    metadata = at_fault(**fields) if fields else {}
+    return ApiRefusal(ErrorCode.ROUTE_NOT_FOUND_ERROR, "Route not found", metadata=metadata)

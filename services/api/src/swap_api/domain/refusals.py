@@ -32,6 +32,11 @@ class ApiRefusal(Refused):
         self.headers = dict(headers or {})
 
 
+def at_fault(**fields: str) -> dict[str, Any]:
+    """Return the metadata that names the fields, each with why."""
+    return {"field_errors": fields}
+
+
 class Invalid(ApiRefusal):
     """A parameter is missing, malformed or out of range."""
 

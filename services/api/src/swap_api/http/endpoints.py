@@ -44,6 +44,7 @@ class Endpoint:
     query: type[Parameters] | None = None
     body: type[Parameters] | None = None
     refuses: Sequence[ErrorCode] = ()
+    answers_once: bool = False  # with an idempotency key: the first answer again
     is_conditional: bool = False  # answered with 304 where the caller has it already
     headers: Mapping[str, str] = field(default_factory=dict)  # of the answer, for the document
 

@@ -54,6 +54,7 @@ class Request:
         self._receive = receive
         self._headers: dict[bytes, bytes] = dict(scope["headers"])
         self._query: list[tuple[str, str]] | None = None
+        self._body: bytes | None = None
         self.path = _SLASHES.sub("/", scope["path"]) if "//" in scope["path"] else scope["path"]
         self.path_values: Mapping[str, str] = {}
 
@@ -98,6 +99,11 @@ class Request:
 
         :raises ApiRefusal: when it is too large, or says that it is no JSON.
         """
+        if self._body is None:
+            self._body = await self._read_body()
+        return self._body
+
+    async def _read_body(self) -> bytes:
         content_type = self.header("content-type")
         if content_type and not _JSON.fullmatch(content_type):
             raise ApiRefusal(

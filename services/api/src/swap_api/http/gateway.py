@@ -22,6 +22,7 @@ from swap_api.http.cors import Cors
 from swap_api.http.endpoints import Context, Endpoint, Endpoints
 from swap_api.http.errors import Errors
 from swap_api.http.exchange import Answer, Receive, Request, Scope, Send
+from swap_api.http.once import AnswerOnce
 from swap_api.usecases.identify_caller import IdentifyCaller
 from swap_api.usecases.identify_member import IdentifyMember
 from swap_api.usecases.limit_requests import LimitRequests, RateLimited, Standing
@@ -53,6 +54,7 @@ class Gateway:
         identify_caller: IdentifyCaller,
         identify_member: IdentifyMember,
         limit_requests: LimitRequests,
+        answer_once: AnswerOnce,
         clients: Clients,
         cors: Cors,
         errors: Errors,
@@ -64,6 +66,7 @@ class Gateway:
         self._identify_caller = identify_caller
         self._identify_member = identify_member
         self._limit_requests = limit_requests
+        self._answer_once = answer_once
         self._clients = clients
         self._cors = cors
         self._errors = errors
@@ -117,7 +120,7 @@ class Gateway:
         endpoint, request.path_values = self._endpoints.find(request.method, request.path)
         exchange.route = endpoint.path
         context = await self._admit(exchange, endpoint)
-        return await endpoint.handler(request, context)
+        return await self._answer_once(endpoint, request, context)
 
     async def _admit(self, exchange: _Exchange, endpoint: Endpoint) -> Context:
         """

@@ -26,6 +26,7 @@ from swap_api.http.descriptions import (
 from swap_api.http.endpoints import API, Endpoint, Endpoints
 from swap_api.http.errors import Errors
 from swap_api.http.examples import example_of, refusal_example
+from swap_api.http.once import REPLAYED
 from swap_api.http.parameters import Parameters
 from swap_contracts.public.errors import ERRORS, ErrorCode
 from swap_contracts.public.models import (
@@ -92,7 +93,6 @@ IDEMPOTENCY_KEY: Final = {
     "schema": {"type": "string", "minLength": 1, "maxLength": 255},
     "description": "The same key and body give the first answer again for 24 hours",
 }
-REPLAYED: Final = "Idempotent-Replayed"
 EVENTS: Final = tuple(f"swap.{status}" for status in (*get_args(SwapStatus), "updated"))
 NOTICE: Final = "endpoint.disabled"
 WEBHOOK_HEADERS: Final = {

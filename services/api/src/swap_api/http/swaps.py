@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Mapping
-from hashlib import sha256
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 from swap_api.domain.keys import forbidden
@@ -16,6 +13,7 @@ from swap_api.domain.refusals import Invalid, NothingThere
 from swap_api.http.conditional import conditional
 from swap_api.http.endpoints import Context
 from swap_api.http.exchange import Answer, Request
+from swap_api.http.once import body_hash, idempotency_key
 from swap_api.http.paging import paged
 from swap_api.http.parameters import (
     ListParameters,
@@ -36,7 +34,6 @@ from swap_api.usecases.set_refund_address import SetRefundAddress
 from swap_api.usecases.speed_up_deposit import SpeedUpDeposit
 from swap_domain.catalogue import Catalogue
 
-IDEMPOTENCY_KEY: Final = re.compile(r"[\x21-\x7e]{1,255}")
 EMPTY: Final = b"[]"
 
 # Hashes of every family that may come; anything else cannot be one.
@@ -63,14 +60,14 @@ class SwapEndpoints:
         self._speed_up_deposit = speed_up_deposit
 
     async def create(self, request: Request, context: Context) -> Answer:
-        key = _idempotency_key(request)
+        key = idempotency_key(request)
         body, content = parse_body(SwapBody, await request.json_body())
         creation = Creation(
             caller=context.caller,
             client=context.client or None,
             order=_order(body),
             idempotency_key=key,
-            body_hash=_body_hash(request.path, content),
+            body_hash=body_hash(request.path, content),
             request_id=context.request_id,
         )
         created = await self._create_swap(creation)
@@ -197,21 +194,6 @@ def swap_id_of(request: Request) -> UUID:
     :raises Invalid: when the address names no UUID.
     """
     return id_of(request, "swapId")
-
-
-def _idempotency_key(request: Request) -> str | None:
-    key = request.header("idempotency-key")
-    if not key:
-        return None
-    if not IDEMPOTENCY_KEY.fullmatch(key):
-        raise Invalid.field("Idempotency-Key", "must be 1 to 255 visible ASCII characters")
-    return key
-
-
-def _body_hash(path: str, content: Mapping[str, Any]) -> bytes:
-    """Hash what was asked: the order of members and the space between them do not matter."""
-    canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
-    return sha256(f"{path}\n{canonical}".encode()).digest()
 
 
 def _listed(listed: Listed, wanted: SwapFilter, request: Request) -> Answer:

@@ -14,6 +14,7 @@ from swap_api.http.history import HistoryEndpoints
 from swap_api.http.management import ManagementEndpoints
 from swap_api.http.management_table import management
 from swap_api.http.members import MemberEndpoints
+from swap_api.http.once import REPLAYED_HEADERS, once
 from swap_api.http.parameters import (
     DestinationsParameters,
     ListParameters,
@@ -99,9 +100,9 @@ def endpoints(
     )
     return Endpoints(
         [
-            *_swaps(swaps),
-            *of_authorizations(authorizations),
-            *of_attachments(attachments),
+            *map(once, _swaps(swaps)),
+            *map(once, of_authorizations(authorizations)),
+            *map(once, of_attachments(attachments)),
             *_history(history),
             *_pricing(pricing),
             *_catalogue(catalogue),
@@ -121,7 +122,7 @@ def _swaps(swaps: SwapEndpoints) -> list[Endpoint]:
             kind=Kind.CREATE,
             body=SwapBody,
             refuses=CREATE_REFUSALS,
-            headers={"Idempotent-Replayed": "true when this is the first answer again"},
+            headers=REPLAYED_HEADERS,
         ),
         Endpoint(
             "GET",

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from typing import TypeVar
+from typing import Any, Final, TypeVar
 
 from swap_api import observe
 from swap_api.domain.orders import PriceAsked, Route
-from swap_api.domain.refusals import ApiRefusal
+from swap_api.domain.refusals import ApiRefusal, at_fault
 from swap_api.ports import PriceRefused, Pricing, Rendering
 from swap_api.usecases.offer_gasless import OfferGasless
 from swap_contracts.public.errors import ErrorCode
@@ -19,6 +19,11 @@ from swap_contracts.quoting import (
 from swap_runtime.errors import Unavailable
 
 Answer = TypeVar("Answer")
+AMOUNTS: Final = {
+    ErrorCode.LESS_THAN_MIN_ERROR: "is below the minimum",
+    ErrorCode.GREATER_THAN_MAX_ERROR: "is above the maximum",
+    ErrorCode.INSUFFICIENT_LIQUIDITY: "is more than can be paid now",
+}
 
 
 class AskPrice:
@@ -60,31 +65,31 @@ class AskPrice:
             slippage_ppm=asked.slippage_ppm(),
             explain=explain,
         )
-        return await self._told(route, self._pricing.quote(question))
+        return await self._told(route, asked, self._pricing.quote(question))
 
     async def limits(self, route: Route, asked: PriceAsked, *, fee: int) -> LimitsAnswer:
         """
         :raises ApiRefusal: when the route has no limits, or the quoter is away.
         """
         self._check_method(route, asked)
-        return await self._told(route, self._pricing.limits(_question(route, asked, fee)))
+        return await self._told(route, asked, self._pricing.limits(_question(route, asked, fee)))
 
     async def ranges(self, route: Route, asked: PriceAsked, *, fee: int) -> RangesAnswer:
         """
         :raises ApiRefusal: when the route has no price, or the quoter is away.
         """
         self._check_method(route, asked)
-        return await self._told(route, self._pricing.ranges(_question(route, asked, fee)))
+        return await self._told(route, asked, self._pricing.ranges(_question(route, asked, fee)))
 
     def _check_method(self, route: Route, asked: PriceAsked) -> None:
         if asked.funding.use_gasless:
             self._gasless.require(route.source_network, route.source)
 
-    async def _told(self, route: Route, answer: Awaitable[Answer]) -> Answer:
+    async def _told(self, route: Route, asked: PriceAsked, answer: Awaitable[Answer]) -> Answer:
         try:
             return await answer
         except PriceRefused as refused:
-            raise self._refusal(route, refused) from refused
+            raise self._refusal(route, asked, refused) from refused
         except Unavailable as error:
             observe.quoter_away(error)
             raise ApiRefusal(
@@ -93,11 +98,14 @@ class AskPrice:
                 headers={"retry-after": "1"},
             ) from error
 
-    def _refusal(self, route: Route, refused: PriceRefused) -> ApiRefusal:
+    def _refusal(self, route: Route, asked: PriceAsked, refused: PriceRefused) -> ApiRefusal:
         if refused.code not in ErrorCode.__members__:
             raise ValueError(f"the quoter refuses with {refused.code!r}") from refused
         code = ErrorCode[refused.code]
-        metadata = {}
+        metadata: dict[str, Any] = {}
+        if code in AMOUNTS:
+            named = "amount" if asked.receive_amount is None else "receive_amount"
+            metadata |= at_fault(**{named: AMOUNTS[code]})
         if refused.limit_base_units is not None:
             is_minimum = code is ErrorCode.LESS_THAN_MIN_ERROR
             metadata["AmountLimit"] = self._rendering.amount(

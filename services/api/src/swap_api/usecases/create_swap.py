@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 from typing import Final
 
 from swap_api import observe
-from swap_api.domain.addresses import AddressRules
+from swap_api.domain.addresses import AddressRules, refuse_own
 from swap_api.domain.keys import Caller
 from swap_api.domain.orders import OWN_INVENTORY, Parties, Route, SwapOrder, find_route
 from swap_api.domain.refusals import ApiRefusal
@@ -19,6 +19,7 @@ from swap_api.ports import (
     NewId,
     NewSequenceNumber,
     NewSwap,
+    OwnAddresses,
     Rendering,
     SequenceNumberTaken,
     StoredSwap,
@@ -76,12 +77,14 @@ class CreateSwap:
         new_sequence_number: NewSequenceNumber,
         deposit_addresses: DepositAddresses,
         deposit: ResolveDeposit,
+        own_addresses: OwnAddresses,
     ) -> None:
         self._deposit = deposit
         self._catalogue = catalogue
         self._addresses = AddressRules(catalogue)
         self._ask_price = ask_price
         self._deposit_addresses = deposit_addresses
+        self._own_addresses = own_addresses
         self._cap_unpaid_swaps = cap_unpaid_swaps
         self._creations = creations
         self._idempotency = idempotency
@@ -97,6 +100,7 @@ class CreateSwap:
         :raises ApiRefusal: when the swap is not offered like that, or may not be created now.
         """
         route, parties = self._checked(creation)
+        await self._refuse_own(parties)
         if creation.idempotency_key is None:
             return Created(await self._create(creation, route, parties, None), is_replayed=False)
         claim = Claim(
@@ -121,6 +125,11 @@ class CreateSwap:
             asked.amounts(route)
         asked.slippage_ppm()
         return route, creation.order.parties.checked(route, self._addresses)
+
+    async def _refuse_own(self, parties: Parties) -> None:
+        fields = asdict(parties)
+        given = [address.lower() for address in fields.values() if address is not None]
+        refuse_own(fields, await self._own_addresses.among(given))
 
     async def _create(
         self, creation: Creation, route: Route, parties: Parties, claim: Claim | None

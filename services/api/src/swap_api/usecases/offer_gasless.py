@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping
 
 from swap_api import observe
-from swap_api.domain.refusals import ApiRefusal
+from swap_api.domain.refusals import ApiRefusal, at_fault
 from swap_api.gasless_ports import GaslessChains
 from swap_contracts.public.catalogue import PublicCatalogue
 from swap_contracts.public.errors import ErrorCode
@@ -61,6 +61,7 @@ class OfferGasless:
                 ErrorCode.UNSUPPORTED_GASLESS,
                 f"{token.symbol} on {network.display_name} cannot be deposited by a signature; "
                 "choose another funding method",
+                metadata=at_fault(use_gasless="is not offered here"),
             )
         return gasless
 

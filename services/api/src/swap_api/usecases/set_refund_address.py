@@ -2,10 +2,10 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from swap_api.domain.addresses import AddressRules
+from swap_api.domain.addresses import AddressRules, refuse_own
 from swap_api.domain.keys import Caller
 from swap_api.domain.refusals import Invalid, NothingThere
-from swap_api.ports import Clock, RefundAddresses
+from swap_api.ports import Clock, OwnAddresses, RefundAddresses
 from swap_contracts.swaps import RefundAddressSet
 from swap_contracts.topics import SWAP_REQUESTS
 from swap_domain.catalogue import Catalogue
@@ -22,10 +22,12 @@ class SetRefundAddress:
         catalogue: Catalogue,
         *,
         refund_addresses: RefundAddresses,
+        own_addresses: OwnAddresses,
         clock: Clock,
     ) -> None:
         self._catalogue = catalogue
         self._refund_addresses = refund_addresses
+        self._own_addresses = own_addresses
         self._addresses = AddressRules(catalogue)
         self._clock = clock
 
@@ -42,6 +44,7 @@ class SetRefundAddress:
             raise NothingThere
         network = self._catalogue.network(network_name)
         checked = self._addresses.check(address, network, field=FIELD)
+        refuse_own({FIELD: checked}, await self._own_addresses.among([checked.lower()]))
         body = RefundAddressSet(swap_id=swap_id, refund_address=checked)
         envelope = SWAP_REQUESTS.seal(
             body, version=f"refund/{checked}", occurred_at=self._clock(), trace_id=request_id
