@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Mapping, MutableMapping, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import count, product
 from typing import Any
@@ -86,6 +86,12 @@ class Kept:
 
     async def release(self, claim: Claim) -> None:
         return None
+
+    async def save(self, claim: Claim, swap_id: UUID, answer: bytes) -> None:
+        return None
+
+    async def among(self, addresses: Sequence[str]) -> frozenset[str]:
+        return frozenset()
 
     async def verify(self, network: Network) -> None:
         return None
