@@ -41,7 +41,7 @@ class TestAnotherPartner:
 
     async def test_gets_no_webhooks_of_it(self, done: Finished, stack: Stack) -> None:
         endpoints = (await stack.admin("notifier", "/endpoints"))["endpoints"]
-        [demo, other] = stack.description["partners"]
-        apps = {endpoint["app_id"] for endpoint in endpoints}
-        assert demo["app_id"] in apps
-        assert other["app_id"] not in apps
+        apps = {told["name"]: told["app_id"] for told in stack.description["partners"]}
+        hear = {endpoint["app_id"] for endpoint in endpoints}
+        assert apps["demo"] in hear
+        assert apps["other"] not in hear
