@@ -48,11 +48,12 @@ FOLDER = ROOT / "var/e2e"
 KEPT = 5  # folders of earlier runs that failed
 LAUNCHER = Path(__file__).with_name("launcher.py")
 
+KEY_HEADER = "X-SVC-APIKEY"
 # What clients of other services of this kind send their keys in.
 KEY_ALIAS = "X-PARTNER-APIKEY"
 # Beside it only what costs time: a service of these tests does what any other does, sooner.
 SETTINGS = {
-    "SWAP_API__KEY_HEADERS": json.dumps(["X-SVC-APIKEY", KEY_ALIAS]),
+    "SWAP_API__KEY_HEADERS": json.dumps([KEY_HEADER, KEY_ALIAS]),
     "SWAP_NOTIFIER__ATTEMPT_TIMEOUT": "PT3S",
     "SWAP_CHAIN_WATCHER__LEASE_TERM": "PT5S",
     "SWAP_SETTLER__LANE_UPKEEP_INTERVAL": "PT0.2S",
