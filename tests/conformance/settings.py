@@ -54,7 +54,7 @@ def read_settings() -> Settings | None:
 
 
 def _stack(path: str | None) -> tuple[Mapping[str, Any], Path]:
-    if path is None:
+    if path is None or not Path(path).is_file():
         return {}, Path()
     file = Path(path).resolve()
     # It stands in var/ of a checkout, or deeper; its paths begin with var/.
