@@ -15,7 +15,6 @@ from tests.conformance.development import Operator
 from tests.conformance.paid import Paid
 from tests.conformance.receiver import Receiver
 from tests.conformance.settings import Settings, read_settings
-from tests.conformance.signing import Lacking
 from tests.conformance.tables import rules
 from tests.conformance.target import Target
 from tests.conformance.world import World
@@ -104,14 +103,8 @@ def target(settings: Settings) -> Iterator[Target]:
 
 
 @pytest.fixture(scope="session")
-def found(target: Target) -> World:
+def world(target: Target) -> World:
     return World(target)
-
-
-@pytest.fixture
-def world(found: World) -> Iterator[World]:
-    """Return what the deployment offers; a rule about what it does not offer is skipped."""
-    return found
 
 
 @pytest.fixture(scope="session")
@@ -123,14 +116,6 @@ def receiver(settings: Settings, target: Target) -> Iterator[Receiver]:
 
 
 @pytest.fixture(scope="session")
-def paid(found: World, receiver: Receiver) -> Paid:
+def paid(world: World, receiver: Receiver) -> Paid:
     """Return the swaps that were paid, all at once, if a wallet was given."""
-    return Paid(found)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, Any, Any]:
-    try:
-        return (yield)
-    except Lacking as lacking:
-        pytest.skip(str(lacking))
+    return Paid(world)

@@ -81,6 +81,10 @@ class Paid:
             raise Lacking(f"nothing is refunded within {WITHIN_SECONDS} s here")
         return journey
 
+    @property
+    def ids(self) -> set[str]:
+        return {one.id for one in self._all.values() if isinstance(one, Journey)}
+
     @cached_property
     def _all(self) -> Mapping[str, Journey | Lacking]:
         """Send everything, then follow it until it has ended."""

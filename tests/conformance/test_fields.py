@@ -20,10 +20,10 @@ def marked(row: Field | Model | object, section: str, name: str) -> object:
 
 
 @pytest.fixture(scope="session")
-def shown(found: World, paid: Paid, receiver: Receiver) -> Observed:
+def shown(world: World, paid: Paid, receiver: Receiver) -> Observed:
     """Return what the deployment shows, once it has been asked for everything."""
-    see_everything(found, paid, receiver)
-    return found.target.observed
+    see_everything(world, paid, receiver)
+    return world.target.observed
 
 
 @pytest.mark.parametrize(
