@@ -53,3 +53,7 @@ class FakeWebhooks:
 
     async def messages(self, endpoint_id: UUID, asked: Row) -> Sequence[Row]:
         return []
+
+    async def replay(self, endpoint_id: UUID, message_id: str) -> Row:
+        self.done.append((str(endpoint_id), "replay"))
+        return {"id": message_id, "is_due": True}

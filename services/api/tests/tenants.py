@@ -77,6 +77,7 @@ async def a_tenant(api: Harness, webhooks: FakeWebhooks) -> Tenant:
         "invitationId": invited["id"],
         "tokenId": token["id"],
         "webhookId": webhook["id"],
+        "messageId": f"msg_{uuid4().hex}",
         "swapId": str(swap_id),
         "transactionHash": transaction_hash,
     }

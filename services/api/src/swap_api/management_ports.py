@@ -292,6 +292,13 @@ class WebhookEndpoints(Protocol):
         """
         ...
 
+    async def replay(self, endpoint_id: UUID, message_id: str) -> Row:
+        """Have one message of an endpoint sent again.
+
+        :raises NothingThere: when it has no such message, or is disabled.
+        """
+        ...
+
     async def messages(self, endpoint_id: UUID, asked: Row) -> Sequence[Row]:
         """
         :raises ApiRefusal: when it cannot be told.

@@ -100,6 +100,7 @@ KINDS: dict[str, Kind] = {
     f"POST {MANAGE}/webhooks/{{webhookId}}/test": Kind.OWN,
     f"POST {MANAGE}/webhooks/{{webhookId}}/replay": Kind.OWN,
     f"GET {MANAGE}/webhooks/{{webhookId}}/messages": Kind.OWN,
+    f"POST {MANAGE}/webhooks/{{webhookId}}/messages/{{messageId}}/replay": Kind.OWN,
 }
 SOON = "2999-01-01T00:00:00Z"
 # What makes the request a good one, so that nothing but whose it is can be wrong with it.

@@ -180,6 +180,13 @@ class WebhookReplayedModel(PublicModel):
     replayed: int
 
 
+class WebhookResentModel(PublicModel):
+    """A message that is sent again."""
+
+    id: str
+    is_due: bool
+
+
 class DeliveryAttemptModel(PublicModel):
     """One try to deliver a message."""
 

@@ -52,6 +52,13 @@ class NotifierEndpoints:
         messages: Sequence[Row] = told["messages"]
         return messages
 
+    async def replay(self, endpoint_id: UUID, message_id: str) -> Row:
+        message = await self._ask("GET", f"/messages/{message_id}")
+        if UUID(message["endpoint_id"]) != endpoint_id:
+            raise NothingThere
+        replayed: Row = await self._ask("POST", f"/messages/{message_id}/replay")
+        return replayed
+
     async def close(self) -> None:
         if self._session is not None:
             await self._session.close()

@@ -114,6 +114,7 @@ PARAMETERS: Final[Mapping[str, str]] = {
     "invitationId": "The id of the invitation, which is not its token.",
     "tokenId": "The id of the access token, which is not the token.",
     "webhookId": "The id of the webhook endpoint.",
+    "messageId": "The id of the message: the header `webhook-id` of every attempt.",
     "source_address": "The wallet that will pay, where that is known.",
     "destination_address": "Who is paid.",
     "exclude_deposit_actions": "Leave `deposit_actions` empty.",

@@ -47,6 +47,7 @@ from swap_contracts.public.management import (
     WebhookMessageModel,
     WebhookModel,
     WebhookReplayedModel,
+    WebhookResentModel,
     WebhookSecretModel,
     WebhookSwitchedModel,
     WebhookTestedModel,
@@ -373,6 +374,13 @@ def _webhooks(webhooks: WebhookEndpoints) -> list[Endpoint]:
             "Send everything since a moment again",
             WebhookReplayedModel,
             ReplayBody,
+            refuses=away,
+        ),
+        _post(
+            f"{WEBHOOK}/messages/{{messageId}}/replay",
+            webhooks.replay_message,
+            "Send one message again: the same id, the same bytes",
+            WebhookResentModel,
             refuses=away,
         ),
         _get(

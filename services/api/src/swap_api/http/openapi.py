@@ -70,6 +70,7 @@ PATH_VALUES: Final = {
     "invitationId": {"type": "string", "format": "uuid"},
     "tokenId": {"type": "string", "format": "uuid"},
     "webhookId": {"type": "string", "format": "uuid"},
+    "messageId": {"type": "string"},
 }
 CONTACT: Final = {
     "name": "Whoever runs this deployment",

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
+from swap_api.domain.refusals import NothingThere
 from swap_api.http.endpoints import Context
 from swap_api.http.exchange import Answer, Request
 from swap_api.http.management import actor_of, read, told
@@ -9,6 +13,8 @@ from swap_api.http.management_parameters import MessagesParameters, ReplayBody, 
 from swap_api.http.parameters import Parameters, id_of, parse_query
 from swap_api.management_ports import Row
 from swap_api.usecases.keep_webhooks import KeepWebhooks
+
+MESSAGE_ID: Final = re.compile(r"[A-Za-z0-9_-]{1,128}")
 
 
 class WebhookEndpoints:
@@ -40,6 +46,13 @@ class WebhookEndpoints:
     async def replay(self, request: Request, context: Context) -> Answer:
         body = await read(ReplayBody, request)
         return told(await self._order("replay", request, context, body))
+
+    async def replay_message(self, request: Request, context: Context) -> Answer:
+        webhook_id = id_of(request, "webhookId")
+        message_id = request.path_values["messageId"]
+        if not MESSAGE_ID.fullmatch(message_id):
+            raise NothingThere
+        return told(await self._keep.replay(webhook_id, message_id, actor=actor_of(context)))
 
     async def messages(self, request: Request, context: Context) -> Answer:
         webhook_id = id_of(request, "webhookId")

@@ -73,6 +73,15 @@ class KeepWebhooks:
         await self._partners.find_app(await self._app_of(endpoint_id), actor)
         return list(await self._endpoints.messages(endpoint_id, asked))
 
+    async def replay(self, endpoint_id: UUID, message_id: str, *, actor: Actor) -> Row:
+        """Have one message sent again as it was.
+
+        :raises ApiRefusal: when the endpoint has no such message, is disabled, or the role is too
+            low.
+        """
+        await self._permitted(await self._app_of(endpoint_id), actor)
+        return await self._endpoints.replay(endpoint_id, message_id)
+
     async def _permitted(self, app_id: UUID, actor: Actor) -> UUID:
         app = await self._partners.find_app(app_id, actor)
         actor.require_to_work_on(Environment(app["environment"]))

@@ -1,0 +1,69 @@
+"""The notifier's endpoints over HTTP: nothing of one endpoint is done by the name of another."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from uuid import UUID, uuid4
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+from pydantic import SecretStr
+
+from swap_api.adapters.webhook_endpoints import NotifierEndpoints
+from swap_api.domain.refusals import NothingThere
+
+pytestmark = pytest.mark.connected
+OWNER = UUID("6f0e7a52-5a07-4d5a-9f0e-0f5b7b2a9c11")
+MESSAGE = "msg_1"
+
+
+class Notifier:
+    """The internal port of a notifier with one message."""
+
+    def __init__(self) -> None:
+        self.replayed: list[str] = []
+
+    async def find(self, request: web.Request) -> web.Response:
+        if request.match_info["id"] != MESSAGE:
+            return web.json_response({"error": "no such message"}, status=404)
+        return web.json_response({"id": MESSAGE, "endpoint_id": str(OWNER)})
+
+    async def replay(self, request: web.Request) -> web.Response:
+        self.replayed.append(request.match_info["id"])
+        return web.json_response({"id": MESSAGE, "is_due": True}, status=202)
+
+
+@pytest.fixture
+def notifier() -> Notifier:
+    return Notifier()
+
+
+@pytest.fixture
+async def endpoints(notifier: Notifier) -> AsyncIterator[NotifierEndpoints]:
+    app = web.Application()
+    app.router.add_get("/admin/messages/{id}", notifier.find)
+    app.router.add_post("/admin/messages/{id}/replay", notifier.replay)
+    async with TestServer(app) as server:
+        endpoints = NotifierEndpoints(str(server.make_url("/")), SecretStr("token"))
+        yield endpoints
+        await endpoints.close()
+
+
+async def test_a_message_of_the_endpoint_is_sent_again(
+    endpoints: NotifierEndpoints, notifier: Notifier
+) -> None:
+    told = await endpoints.replay(OWNER, MESSAGE)
+
+    assert told == {"id": MESSAGE, "is_due": True}
+    assert notifier.replayed == [MESSAGE]
+
+
+async def test_a_message_of_another_endpoint_is_not_there(
+    endpoints: NotifierEndpoints, notifier: Notifier
+) -> None:
+    for endpoint_id, message_id in ((uuid4(), MESSAGE), (OWNER, "msg_2")):
+        with pytest.raises(NothingThere):
+            await endpoints.replay(endpoint_id, message_id)
+
+    assert notifier.replayed == []
