@@ -23,10 +23,12 @@ from swap_api.ports import Claim, NewSwap, Replay
 from swap_api.usecases.ask_price import AskPrice
 from swap_api.usecases.cap_unpaid_swaps import CapUnpaidSwaps
 from swap_api.usecases.create_swap import CreateSwap
+from swap_api.usecases.heed_stops import HeedStops
 from swap_api.usecases.list_swaps import ListSwaps
 from swap_api.usecases.offer_gasless import OfferGasless
 from swap_api.usecases.read_swap import ReadSwap
 from swap_api.usecases.resolve_deposit import ResolveDeposit
+from swap_api.usecases.screen_parties import ScreenParties
 from swap_contracts.quoting import (
     LimitsAnswer,
     PricesAnswer,
@@ -39,6 +41,7 @@ from swap_contracts.swaps import SwapRequested
 from swap_contracts.topics import SWAP_REQUESTS
 from swap_domain.catalogue import Network
 from swap_runtime.public_catalogue import public_catalogue
+from swap_runtime.screening import Screenings
 from swap_settler.usecases.facts import to_swap
 
 AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -93,6 +96,9 @@ class Kept:
     async def among(self, addresses: Sequence[str]) -> frozenset[str]:
         return frozenset()
 
+    async def current(self) -> frozenset[str]:
+        return frozenset()
+
     async def verify(self, network: Network) -> None:
         return None
 
@@ -129,6 +135,8 @@ async def requested(body: Mapping[str, Any]) -> SwapRequested | None:
             allowances=FakeChains(),
         ),
         own_addresses=kept,
+        heed_stops=HeedStops(kept),
+        screen_parties=ScreenParties(Screenings()),
     )
     swaps = SwapEndpoints(
         catalogue,

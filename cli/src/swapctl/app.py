@@ -19,6 +19,7 @@ from swapctl.commands import (
     parked,
     partners,
     payouts,
+    policy,
     signers,
     stuck,
     trail,
@@ -49,6 +50,7 @@ app.add_typer(networks.network, name="network")
 app.add_typer(signers.signer, name="signer")
 app.add_typer(payouts.payouts, name="payouts")
 app.add_typer(caps.caps, name="caps")
+app.add_typer(policy.policy, name="policy")
 app.add_typer(parked.parked, name="parked")
 app.add_typer(claimable.claimable, name="claimable")
 app.add_typer(fees.fees, name="fees")

@@ -24,6 +24,7 @@ from swap_contracts.topics import DEPOSIT_CHANGED, PAYOUT_CHANGED, SWAP_REQUESTS
 from swap_domain.catalogue import NATIVE, Catalogue
 from swap_domain.catalogue_document import catalogue_from
 from swap_runtime.database import Engine
+from swap_runtime.screening import BlockList, FreshList, Screening
 from swap_runtime.sql import sql
 from swap_settler.adapters.due_refunds import PostgresDueRefunds
 from swap_settler.adapters.due_sweeps import PostgresDueSweeps
@@ -44,6 +45,7 @@ from swap_settler.usecases.order_sweeps import OrderSweeps
 from swap_settler.usecases.rebroadcast import Rebroadcast
 from swap_settler.usecases.replace_stuck import ReplaceStuck
 from swap_settler.usecases.request_swaps import RequestSwaps
+from swap_settler.usecases.screen_payments import ScreenPayments
 from swap_settler.usecases.send_payouts import SendPayouts
 from swap_settler.usecases.send_sweeps import SendSweeps
 from swap_settler.usecases.settle_deposits import SettleDeposits
@@ -112,6 +114,7 @@ class World:
     clock: Callable[[], datetime] = lambda: NOW
     network: str = DESTINATION
     dwell: timedelta = timedelta(days=9999)
+    screens: Screening | None = None  # the list, by default
 
     def __post_init__(self) -> None:
         self.catalogue = a_catalogue()
@@ -143,7 +146,15 @@ class World:
             give_up=self.give_up,
             end_relays=self.end_relays,
             calls=self.calls,
+            screen=self.screening,
             fee_cap=FEE_CAP,
+        )
+
+    @property
+    def screening(self) -> ScreenPayments:
+        fresh = FreshList(BlockList(self.engine))
+        return ScreenPayments(
+            self.screens or fresh, network=self.network, store=self.store, give_up=self.give_up
         )
 
     @property

@@ -38,6 +38,7 @@ from swap_api.domain.keys import Environment, anybody
 from swap_api.domain.rate_limits import Rates
 from swap_api.domain.reach import Reach
 from swap_api.gasless_ports import GaslessChains
+from swap_api.guards import Guards
 from swap_api.handlers import swaps
 from swap_api.http.attachments import AttachmentEndpoints
 from swap_api.http.authorizations import AuthorizationEndpoints
@@ -115,6 +116,7 @@ class Parts:
     idempotency: PostgresIdempotency
     counters: RedisCounters
     offer_gasless: OfferGasless
+    guards: Guards
 
 
 async def build(service: Service) -> None:
@@ -127,7 +129,7 @@ async def build(service: Service) -> None:
     allowances = EvmAllowances(catalogue, service.settings.node_urls(), session)
     addresses = CheckedDepositAddresses(catalogue, service.settings.node_urls(), session)
     service.on_start(addresses.verify_all)
-    building = Building(
+    parts = Building(
         service,
         group,
         catalogue,
@@ -136,8 +138,8 @@ async def build(service: Service) -> None:
         allowances=allowances,
         wallets=EvmWallets(catalogue, service.settings.node_urls(), session),
         deposit_addresses=addresses,
-    )
-    parts = building.parts()
+        guards=Guards.of(service.engine, service.settings.screening, session),
+    ).parts()
     swaps.subscribe(
         service.subscriptions, store_swaps=parts.store_swaps, parking=service.parking("api")
     )
@@ -147,12 +149,12 @@ async def build(service: Service) -> None:
     for method, path, handler in parts.door.routes():
         service.admin(method, path, handler)
     service.every("refresh-prices", group.prices_poll_interval, parts.know_prices.refresh)
+    parts.guards.watch(service, group.stops_poll_interval)
     service.every("save-key-uses", USES_INTERVAL, parts.callers.save_uses)
     service.every("forget-idempotency-keys", FORGET_INTERVAL, parts.idempotency.forget_old)
-    service.on_stop(parts.counters.close)
-    service.on_stop(parts.management.notifier.close)
     service.every("offer-gasless", group.gasless_check_interval, parts.offer_gasless.refresh)
-    service.on_stop(pricing.close)
+    for close in (parts.counters.close, parts.management.notifier.close, pricing.close):
+        service.on_stop(close)
     service.on_stop(session.close)
 
 
@@ -170,6 +172,7 @@ class Building:
         allowances: TokenAllowances,
         wallets: Wallets,
         deposit_addresses: DepositAddresses,
+        guards: Guards | None = None,
     ) -> None:
         self._wallets = wallets
         self._chains = chains
@@ -182,6 +185,7 @@ class Building:
         self._anybody = anybody(Environment(catalogue.environment))
         self._rendering = JsonRendering(catalogue, self._public)
         self._know_prices = KnowPrices(pricing)
+        self._guards = guards or Guards.of(service.engine)
         self._offer_gasless = OfferGasless(catalogue, chains, self._public)
         self._ask_price = AskPrice(pricing, self._rendering, gasless=self._offer_gasless)
         self._swaps = PostgresSwaps(service.engine)
@@ -223,6 +227,7 @@ class Building:
         )
         errors = Errors(group.docs_url)
         rooms = self._management.rooms()
+        asking = self._catalogue, self._ask_price, self._rendering
         table = endpoints(
             self._swap_endpoints(idempotency),
             HistoryEndpoints(
@@ -231,9 +236,9 @@ class Building:
                 read_swap=self._read_swap,
             ),
             PricingEndpoints(
-                give_quote=GiveQuote(self._catalogue, self._ask_price, self._rendering),
-                give_ranges=GiveRanges(self._catalogue, self._ask_price, self._rendering),
-                give_limits=GiveLimits(self._catalogue, self._ask_price, self._rendering),
+                give_quote=GiveQuote(*asking, self._guards.screen_parties),
+                give_ranges=GiveRanges(*asking),
+                give_limits=GiveLimits(*asking),
                 errors=errors,
             ),
             self._catalogue_endpoints(),
@@ -264,6 +269,7 @@ class Building:
             idempotency=idempotency,
             counters=counters,
             offer_gasless=self._offer_gasless,
+            guards=self._guards,
         )
 
     def _authorization_endpoints(self) -> AuthorizationEndpoints:
@@ -304,6 +310,8 @@ class Building:
             deposit_addresses=self._deposit_addresses,
             deposit=self._resolve_deposit,
             own_addresses=own_addresses,
+            heed_stops=self._guards.heed_stops,
+            screen_parties=self._guards.screen_parties,
         )
         return SwapEndpoints(
             self._catalogue,
@@ -315,6 +323,7 @@ class Building:
                 refund_addresses=PostgresRefundAddresses(self._service.engine),
                 own_addresses=own_addresses,
                 clock=self._service.clock,
+                screen_parties=self._guards.screen_parties,
             ),
             speed_up_deposit=SpeedUpDeposit(
                 PostgresHints(self._service.engine), clock=self._service.clock

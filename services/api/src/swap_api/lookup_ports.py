@@ -62,6 +62,15 @@ class NetworkState:
     is_stopped: bool = False
 
 
+class PayoutStops(Protocol):
+    async def current(self) -> frozenset[str]:
+        """Return the networks on which nothing is paid for now; `*` is all of them.
+
+        :raises Unavailable: when nobody says so.
+        """
+        ...
+
+
 class NetworkStates(Protocol):
     async def current(self) -> Mapping[str, NetworkState]:
         """

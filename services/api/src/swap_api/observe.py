@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cache
 from typing import Final
 from uuid import UUID
@@ -117,6 +117,12 @@ def deposit_hinted(network: str, *, is_told: bool) -> None:
 
 def attachment_taken(network: str) -> None:
     log.info("signature over a transfer taken", network=network)
+
+
+def stops_changed(networks: Collection[str]) -> None:
+    log.warning(
+        "payouts are stopped elsewhere" if networks else "payouts go on", networks=sorted(networks)
+    )
 
 
 def deposit_addresses_unverified(network: str, error: Exception) -> None:

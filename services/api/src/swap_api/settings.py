@@ -57,6 +57,10 @@ class ApiGroup(ServiceGroup):
         description="How often chains are asked whether deposits by signature are possible",
     )
     prices_poll_interval: timedelta = timedelta(seconds=2)
+    stops_poll_interval: timedelta = Field(
+        default=timedelta(milliseconds=500),
+        description="How late swaps are refused whose payouts an operator has stopped",
+    )
     quoter_timeout: timedelta = timedelta(milliseconds=800)
 
 

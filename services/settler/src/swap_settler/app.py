@@ -5,12 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import timedelta
 
+import aiohttp
+
 from swap_chains.evm.codec import checksum_address
 from swap_chains.evm.reader import EvmReader
 from swap_chains.evm.rpc import open_session
 from swap_domain.catalogue import Catalogue
 from swap_runtime.catalogue import load_catalogue
+from swap_runtime.screening import (
+    BlockList,
+    FreshList,
+    Screening,
+    Screenings,
+    ScreeningService,
+)
 from swap_runtime.service import Service, run
+from swap_settler.adapters.blocked import PostgresBlocked
 from swap_settler.adapters.caps import PostgresCaps
 from swap_settler.adapters.claims import PostgresClaimUnitOfWork
 from swap_settler.adapters.due_refunds import PostgresDueRefunds
@@ -28,6 +38,7 @@ from swap_settler.adapters.withdrawal_work import PostgresWithdrawals
 from swap_settler.domain.dwelling import Dwell
 from swap_settler.handlers import deposits, payouts, requests
 from swap_settler.http.admin import Admin
+from swap_settler.http.blocked import BlockedAdmin
 from swap_settler.http.caps import CapAdmin
 from swap_settler.http.claims import ClaimAdmin
 from swap_settler.http.partner_fees import FeeAdmin
@@ -45,6 +56,7 @@ from swap_settler.usecases.expire_swaps import ExpireSwaps
 from swap_settler.usecases.facts import Facts
 from swap_settler.usecases.give_up_waiting import GiveUpWaiting
 from swap_settler.usecases.inspect_swaps import InspectSwaps
+from swap_settler.usecases.keep_blocked import KeepBlocked
 from swap_settler.usecases.keep_caps import KeepCaps
 from swap_settler.usecases.list_claimable import ListClaimable
 from swap_settler.usecases.list_signers import ListSigners
@@ -85,6 +97,7 @@ async def build(service: Service) -> None:
         nodes=service.settings.node_urls(),
         session=session,
         announcer=announcer,
+        screening=_screening(service, session),
     )
     nodes = service.settings.node_urls()
     chains = {
@@ -98,6 +111,14 @@ async def build(service: Service) -> None:
     _serve_claims(service, catalogue, announcer)
     _serve_stops(service, catalogue, group.signer_report_interval)
     _serve_caps(service, catalogue, group.signer_report_interval)
+    _serve_blocked(service, catalogue)
+
+
+def _screening(service: Service, session: aiohttp.ClientSession) -> Screening:
+    fresh, settings = FreshList(BlockList(service.engine)), service.settings.screening
+    if not settings.url:
+        return fresh
+    return Screenings(fresh, ScreeningService(settings, session))
 
 
 def _settle(
@@ -292,3 +313,11 @@ def _serve_caps(service: Service, catalogue: Catalogue, report_interval: timedel
     service.admin("POST", "/caps/lift", admin.lift)
     service.admin("GET", "/payouts/queue", admin.list_waiting)
     service.admin("POST", "/payouts/queue/{id}/pass", admin.let_through)
+
+
+def _serve_blocked(service: Service, catalogue: Catalogue) -> None:
+    keep_blocked = KeepBlocked(PostgresBlocked(service.engine), catalogue=catalogue)
+    admin = BlockedAdmin(keep_blocked)
+    service.admin("GET", "/blocked", admin.list_all)
+    service.admin("POST", "/blocked", admin.block)
+    service.admin("POST", "/blocked/lift", admin.lift)

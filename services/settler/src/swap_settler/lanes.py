@@ -17,6 +17,7 @@ from swap_chains.evm.sender import EvmSender
 from swap_domain.catalogue import NATIVE, Network
 from swap_runtime.database import forbid_open_transaction
 from swap_runtime.leases import Lease
+from swap_runtime.screening import Screening
 from swap_runtime.service import Service
 from swap_runtime.supervision import Beat
 from swap_settler import observe
@@ -35,6 +36,7 @@ from swap_settler.usecases.mark_sent import MarkSent
 from swap_settler.usecases.rebroadcast import Rebroadcast
 from swap_settler.usecases.replace_stuck import ReplaceStuck
 from swap_settler.usecases.run_lane import RunLane
+from swap_settler.usecases.screen_payments import ScreenPayments
 from swap_settler.usecases.send_payouts import SendPayouts
 from swap_settler.usecases.send_sweeps import SendSweeps
 from swap_settler.usecases.snapshot_treasury import SnapshotTreasury
@@ -112,6 +114,7 @@ def add_lanes(
     nodes: Mapping[str, tuple[str, ...]],
     session: aiohttp.ClientSession,
     announcer: Announcer,
+    screening: Screening,
 ) -> None:
     """Add a lane for every signer of the catalogue whose key this process was given."""
     keys = open_keys(group, session, clock=service.clock)
@@ -121,17 +124,24 @@ def add_lanes(
                 observe.signer_without_key(network.name, signer)
             else:
                 chain = Chain.of(network, nodes.get(network.name, ()), keys[signer], session)
-                _add_lane(service, group, chain, announcer=announcer)
+                _add_lane(service, group, chain, announcer=announcer, screening=screening)
 
 
-def _add_lane(service: Service, group: SettlerGroup, chain: Chain, *, announcer: Announcer) -> None:
+def _add_lane(
+    service: Service,
+    group: SettlerGroup,
+    chain: Chain,
+    *,
+    announcer: Announcer,
+    screening: Screening,
+) -> None:
     lane = LaneName(chain.network.name, chain.sender.address)
     wake = service.wakes.on(f"intent_{lane.network}")
 
     async def run(beat: Beat, lease: Lease) -> None:
         assert lease.epoch is not None
         # Built anew for every term: what one holder remembers is nothing to the next.
-        work = _lane(service, group, chain, lane, announcer=announcer)
+        work = _lane(service, group, chain, lane, announcer=announcer, screening=screening)
         await _until_one_ends(
             work.send(wake, epoch=lease.epoch, beat=beat),
             work.look_after(epoch=lease.epoch, beat=beat),
@@ -141,7 +151,13 @@ def _add_lane(service: Service, group: SettlerGroup, chain: Chain, *, announcer:
 
 
 def _lane(
-    service: Service, group: SettlerGroup, chain: Chain, lane: LaneName, *, announcer: Announcer
+    service: Service,
+    group: SettlerGroup,
+    chain: Chain,
+    lane: LaneName,
+    *,
+    announcer: Announcer,
+    screening: Screening,
 ) -> RunLane:
     network, treasury = chain.network, chain.network.contracts.treasury
     store = PostgresLaneStore(service.engine, lane)
@@ -163,6 +179,7 @@ def _lane(
         give_up=give_up,
         end_relays=end_relays,
         calls=calls,
+        screen=ScreenPayments(screening, network=network.name, store=store, give_up=give_up),
         fee_cap=network.max_fee_per_gas,
         slots_max=group.payout_slots_max,
         payments_max=group.payout_batch_max,

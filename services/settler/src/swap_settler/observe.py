@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import timedelta
 from uuid import UUID
 
@@ -182,6 +182,20 @@ def payment_queued(swap_id: UUID | None, network: str, reason: str) -> None:
     PAYMENTS.labels(network, "queued").inc()
 
 
+def payment_rejected(swap_id: UUID | None, network: str, to_address: str) -> None:
+    """A person decides what becomes of the money."""
+    log.error("recipient is blocked", swap_id=swap_id, network=network, to_address=to_address)
+    PAYMENTS.labels(network, "rejected").inc()
+
+
+def addresses_blocked(count: int, network: str | None, *, by: str, reason: str) -> None:
+    log.warning("addresses blocked", count=count, network=network, by=by, reason=reason)
+
+
+def addresses_let_go(count: int, network: str | None, *, by: str, reason: str) -> None:
+    log.warning("addresses let go", count=count, network=network, by=by, reason=reason)
+
+
 def payments_kept(network: str, count: int) -> None:
     """Caps had no room for them: they stand in line."""
     if count:
@@ -196,32 +210,12 @@ def line(network: str, count: int, oldest: timedelta) -> None:
         log.error("payments wait long for a cap", network=network, count=count, oldest=str(oldest))
 
 
-def cap_set(
-    network: str,
-    token: str | None,
-    app_id: UUID | None,
-    units: int,
-    span: timedelta,
-    *,
-    by: str,
-    reason: str,
-) -> None:
-    log.warning(
-        "cap set",
-        network=network,
-        token=token,
-        app_id=app_id,
-        units=units,
-        span=str(span),
-        by=by,
-        reason=reason,
-    )
+def cap_set(cap: Mapping[str, object], *, by: str, reason: str) -> None:
+    log.warning("cap set", **cap, by=by, reason=reason)
 
 
-def cap_lifted(
-    network: str, token: str | None, app_id: UUID | None, *, by: str, reason: str
-) -> None:
-    log.warning("cap lifted", network=network, token=token, app_id=app_id, by=by, reason=reason)
+def cap_lifted(cap: Mapping[str, object], *, by: str, reason: str) -> None:
+    log.warning("cap lifted", **cap, by=by, reason=reason)
 
 
 def payment_let_through(intent_id: UUID, *, by: str, reason: str) -> None:

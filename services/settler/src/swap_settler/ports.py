@@ -19,7 +19,7 @@ from swap_settler.domain.dwelling import Stuck
 from swap_settler.domain.inventory import AssetKey, Inventory
 from swap_settler.domain.partner_fees import PartnerFee
 from swap_settler.domain.requotes import Refused
-from swap_settler.domain.signer import Signer, Stop
+from swap_settler.domain.signer import Blocked, Signer, Stop
 from swap_settler.domain.swap import Deposit, Intent, Leg, Swap
 from swap_settler.domain.sweeps import DueSweep, SweptFact, Unbooked
 from swap_settler.domain.withdrawals import Withdrawal
@@ -341,6 +341,24 @@ class Stops(Protocol):
 
     async def lift(self, network: str, *, by: str, reason: str) -> bool:
         """Switch off. False if it was not on."""
+        ...
+
+
+class BlockedAddresses(Protocol):
+    """Who must not be paid, by an operator's word."""
+
+    async def list_blocked(self, *, limit: int) -> Sequence[Blocked]: ...
+
+    async def block(
+        self, addresses: Sequence[str], network: str | None, *, by: str, reason: str
+    ) -> int:
+        """Return how many were not on the list."""
+        ...
+
+    async def lift(
+        self, addresses: Sequence[str], network: str | None, *, by: str, reason: str
+    ) -> int:
+        """Return how many were on it."""
         ...
 
 

@@ -368,6 +368,7 @@ async def another_lane(world: World) -> SendPayouts:
         give_up=world.give_up,
         end_relays=world.end_relays,
         calls=replace(world.calls, signer=OTHER_SIGNER),
+        screen=world.screening,
         fee_cap=10**12,
     )
 

@@ -210,3 +210,4 @@ SELECT network, progress.block_number, progress.block_time, state.tokens, state.
 FROM chain_watcher.progress AS progress
 FULL JOIN settler.network_state AS state USING (network)
 """)
+STOPPED_NETWORKS: Final = sql("SELECT network FROM settler.stopped_network")

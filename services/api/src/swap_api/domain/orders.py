@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -80,12 +81,35 @@ class Funding:
 
 
 @dataclass(frozen=True, slots=True)
+class Named:
+    """The addresses of a question, as they were written."""
+
+    destination_address: str | None = None
+    source_address: str | None = None
+    refund_address: str | None = None
+
+    def on(self, route: Route) -> Mapping[str, tuple[str, str] | None]:
+        """Return network and address of each, by its field."""
+        there, here = route.destination_network.name, route.source_network.name
+        told = {
+            "destination_address": (there, self.destination_address),
+            "source_address": (here, self.source_address),
+            "refund_address": (here, self.refund_address),
+        }
+        return {field: (network, a) if a else None for field, (network, a) in told.items()}
+
+
+@dataclass(frozen=True, slots=True)
 class Parties:
     """The addresses of a swap."""
 
     destination_address: str
     source_address: str | None
     refund_address: str | None
+
+    @property
+    def named(self) -> Named:
+        return Named(self.destination_address, self.source_address, self.refund_address)
 
     def checked(self, route: Route, rules: AddressRules) -> Parties:
         """Return the addresses in their checksummed form.

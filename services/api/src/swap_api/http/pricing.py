@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from swap_api.domain.orders import Funding, PriceAsked, RouteAsked
+from swap_api.domain.orders import Funding, Named, PriceAsked, RouteAsked
 from swap_api.http.endpoints import Context
 from swap_api.http.errors import Errors
 from swap_api.http.exchange import Answer, Request
@@ -38,9 +38,10 @@ class PricingEndpoints:
         self._errors = errors.catalogue()
 
     async def quote(self, request: Request, context: Context) -> Answer:
-        asked = parse_query(QuoteParameters, request.query)
-        data = await self._give_quote(context.caller, price_asked(asked), explain=asked.explain)
-        return Answer.of(data)
+        told = parse_query(QuoteParameters, request.query)
+        named = Named(told.destination_address, told.source_address)
+        asked, caller = price_asked(told), context.caller
+        return Answer.of(await self._give_quote(caller, asked, named, explain=told.explain))
 
     async def limits(self, request: Request, context: Context) -> Answer:
         asked = price_asked(parse_query(PriceParameters, request.query))

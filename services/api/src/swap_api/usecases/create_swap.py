@@ -27,7 +27,9 @@ from swap_api.ports import (
 from swap_api.usecases.ask_price import AskPrice
 from swap_api.usecases.ask_signature import AskSignature
 from swap_api.usecases.cap_unpaid_swaps import CapUnpaidSwaps
+from swap_api.usecases.heed_stops import HeedStops
 from swap_api.usecases.resolve_deposit import ResolveDeposit
+from swap_api.usecases.screen_parties import ScreenParties
 from swap_contracts.public.errors import ErrorCode
 from swap_contracts.quoting import QuoteAnswer
 from swap_contracts.swaps import SwapRequested
@@ -78,6 +80,8 @@ class CreateSwap:
         deposit_addresses: DepositAddresses,
         deposit: ResolveDeposit,
         own_addresses: OwnAddresses,
+        heed_stops: HeedStops,
+        screen_parties: ScreenParties,
     ) -> None:
         self._deposit = deposit
         self._catalogue = catalogue
@@ -85,6 +89,8 @@ class CreateSwap:
         self._ask_price = ask_price
         self._deposit_addresses = deposit_addresses
         self._own_addresses = own_addresses
+        self._heed_stops = heed_stops
+        self._screen_parties = screen_parties
         self._cap_unpaid_swaps = cap_unpaid_swaps
         self._creations = creations
         self._idempotency = idempotency
@@ -134,6 +140,8 @@ class CreateSwap:
     async def _create(
         self, creation: Creation, route: Route, parties: Parties, claim: Claim | None
     ) -> bytes:
+        self._heed_stops.check(route.destination_network)
+        await self._screen_parties(parties.named.on(route))
         await self._cap_unpaid_swaps(creation.caller, creation.client)
         if creation.order.price.funding.use_deposit_address:
             await self._deposit_addresses.verify(route.source_network)

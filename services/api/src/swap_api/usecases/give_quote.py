@@ -1,27 +1,44 @@
 from __future__ import annotations
 
 from swap_api.domain.keys import Caller
-from swap_api.domain.orders import PriceAsked, find_route
+from swap_api.domain.orders import Named, PriceAsked, find_route
 from swap_api.ports import Rendering
 from swap_api.usecases.ask_price import AskPrice
+from swap_api.usecases.screen_parties import ScreenParties
 from swap_domain.catalogue import Catalogue
 
 
 class GiveQuote:
     """Price a swap before it is created."""
 
-    def __init__(self, catalogue: Catalogue, ask_price: AskPrice, rendering: Rendering) -> None:
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        ask_price: AskPrice,
+        rendering: Rendering,
+        screen_parties: ScreenParties,
+    ) -> None:
+        self._screen_parties = screen_parties
         self._catalogue = catalogue
         self._ask_price = ask_price
         self._rendering = rendering
 
-    async def __call__(self, caller: Caller, asked: PriceAsked, *, explain: bool = False) -> bytes:
+    async def __call__(
+        self,
+        caller: Caller,
+        asked: PriceAsked,
+        named: Named | None = None,
+        *,
+        explain: bool = False,
+    ) -> bytes:
         """
         :param explain: whether to say why it is what it is.
         :raises ApiRefusal: when the route, the amount or the method is not served.
         """
         route = find_route(self._catalogue, caller.environment, asked.route)
         asked.funding.check(route.source_network)
+        if named is not None:
+            await self._screen_parties(named.on(route))
         answer = await self._ask_price.quote(
             route, asked, fee=caller.allowances.fee_basis_points, explain=explain
         )

@@ -6,6 +6,7 @@ from swap_api.domain.addresses import AddressRules, refuse_own
 from swap_api.domain.keys import Caller
 from swap_api.domain.refusals import Invalid, NothingThere
 from swap_api.ports import Clock, OwnAddresses, RefundAddresses
+from swap_api.usecases.screen_parties import ScreenParties
 from swap_contracts.swaps import RefundAddressSet
 from swap_contracts.topics import SWAP_REQUESTS
 from swap_domain.catalogue import Catalogue
@@ -24,7 +25,9 @@ class SetRefundAddress:
         refund_addresses: RefundAddresses,
         own_addresses: OwnAddresses,
         clock: Clock,
+        screen_parties: ScreenParties,
     ) -> None:
+        self._screen_parties = screen_parties
         self._catalogue = catalogue
         self._refund_addresses = refund_addresses
         self._own_addresses = own_addresses
@@ -45,6 +48,7 @@ class SetRefundAddress:
         network = self._catalogue.network(network_name)
         checked = self._addresses.check(address, network, field=FIELD)
         refuse_own({FIELD: checked}, await self._own_addresses.among([checked.lower()]))
+        await self._screen_parties({FIELD: (network.name, checked)})
         body = RefundAddressSet(swap_id=swap_id, refund_address=checked)
         envelope = SWAP_REQUESTS.seal(
             body, version=f"refund/{checked}", occurred_at=self._clock(), trace_id=request_id

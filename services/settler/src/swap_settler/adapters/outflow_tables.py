@@ -1,4 +1,4 @@
-"""The tables of what may leave in a while, as the migrations make them."""
+"""The tables of what may leave, and to whom it may not, as the migrations make them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from uuid import UUID
 from sqlalchemy import Column, DateTime, Interval
 from sqlmodel import Field
 
-from swap_settler.adapters.tables import Table, _at, _bigint, _bool, _text, _units, _uuid
+from swap_settler.adapters.tables import Table, _at, _bigint, _bool, _int, _text, _units, _uuid
 
 
 class OutflowCapRow(Table, table=True):
@@ -56,3 +56,24 @@ class OutflowPassRow(Table, table=True):
     passed_by: str = _text()
     passed_because: str = _text()
     is_used: bool = _bool()
+
+
+class BlockedAddressRow(Table, table=True):
+    __tablename__ = "blocked_address"
+
+    id: int = _bigint(key=True)
+    address: str = _text()
+    network: str | None = _text(null=True)
+    blocked_at: datetime = _at()
+    blocked_by: str = _text()
+    blocked_because: str = _text()
+    lifted_at: datetime | None = _at(null=True)
+    lifted_by: str | None = _text(null=True)
+    lifted_because: str | None = _text(null=True)
+
+
+class BlockedListRow(Table, table=True):
+    __tablename__ = "blocked_list"
+
+    id: int = _int(key=True)
+    version: int = _bigint()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime
+from typing import Final
 from uuid import UUID
 
 from swap_domain.lifecycle import Status, Trigger
@@ -23,6 +24,8 @@ from swap_settler.domain.settling import (
     waits_again,
 )
 from swap_settler.domain.swap import FailReason, Intent, IntentKind, IntentState, Swap
+
+REJECTED_WITH_THE_SWAP: Final = (IntentKind.OUTPUT, IntentKind.REFUND)
 
 
 def decide(
@@ -111,8 +114,19 @@ def _sent(swap: Swap | None, intent: Intent | None, at: datetime) -> Changes:
     return changes_of(swap, complete(done, at=at))
 
 
-def gave_up(swap: Swap, intent_id: UUID, *, at: datetime, because: str, failures: int) -> Changes:
-    """Return what it changes that the payment is proven dead and is not tried again."""
+def gave_up(
+    swap: Swap,
+    intent_id: UUID,
+    *,
+    at: datetime,
+    because: str,
+    failures: int,
+    is_rejected: bool = False,
+) -> Changes:
+    """Return what it changes that the payment is proven dead and is not tried again.
+
+    :param is_rejected: its recipient must not be paid; an operator says what becomes of the money.
+    """
     intent = swap.intents.get(intent_id)
     if intent is None or intent.state in (IntentState.MINED, IntentState.CONFIRMED):
         return NOTHING
@@ -120,7 +134,12 @@ def gave_up(swap: Swap, intent_id: UUID, *, at: datetime, because: str, failures
     undone = released(swap.on(at).with_intent(dead), dead)
     freed = undone.swap
     is_taken = freed.is_paid_for(dead) and bool(freed.taken_from(dead.deposit_id))
-    done = _without(freed, dead, at) if is_taken else _ended(freed, dead, at)
+    if is_taken:
+        done = _without(freed, dead, at)
+    elif is_rejected and dead.deposit_id is None and dead.kind in REJECTED_WITH_THE_SWAP:
+        done = fail(freed, FailReason.REJECTED_BY_POLICY, at)
+    else:
+        done = _ended(freed, dead, at)
     return changes_of(swap, done.after(*undone.entries, intents=(dead, *undone.intents)))
 
 

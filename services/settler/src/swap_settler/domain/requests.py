@@ -8,7 +8,7 @@ from datetime import datetime
 from swap_domain.lifecycle import Status, Trigger
 from swap_settler.domain import ledger
 from swap_settler.domain.changes import NOTHING, Changes
-from swap_settler.domain.swap import Leg, Swap
+from swap_settler.domain.swap import FailReason, Leg, Swap
 from swap_settler.domain.targets import DepositTarget
 
 
@@ -27,7 +27,9 @@ def set_refund_address(swap: Swap, address: str, *, at: datetime) -> Changes:
     told = replace(swap.on(at), terms=replace(swap.terms, refund_address=address))
     due: list[Leg] = [d.id for d in told.deposits.values() if d.is_booked and d.returned_base_units]
     held = told.refundable_base_units
-    if swap.status is not Status.FAILED or not held or swap.claim(None):
+    # What nobody may be paid is let go by an operator, not by an address.
+    is_kept = swap.fail_reason is FailReason.REJECTED_BY_POLICY
+    if swap.status is not Status.FAILED or is_kept or not held or swap.claim(None):
         return Changes(swap=told, previous_status=swap.status, refunds_due=tuple(due))
     pending = replace(told.after(Trigger.REFUND_ADDRESS_SET), closed_at=None)
     return Changes(

@@ -34,6 +34,17 @@ class Stop:
 
 
 @dataclass(frozen=True, slots=True)
+class Blocked:
+    """An address that an operator lets nobody pay."""
+
+    address: str  # lower case
+    network: str | None  # None: on all
+    at: datetime
+    by: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Signer:
     """What its lane has handed out and not closed, and whether it may hand out more."""
 

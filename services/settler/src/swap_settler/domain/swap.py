@@ -60,6 +60,7 @@ class FailReason(StrEnum):
     INSUFFICIENT_LIQUIDITY = "insufficient_liquidity"
     DESTINATION_UNAVAILABLE = "destination_unavailable"
     REFUND_BELOW_COST = "refund_below_cost"
+    REJECTED_BY_POLICY = "rejected_by_policy"
 
 
 SWEPT_FOR_NOBODY: Final = "swept_for_nobody"  # why what came from nobody's address is kept
@@ -168,7 +169,6 @@ class Intent:
 
     @property
     def has_left(self) -> bool:
-        """Whether the nodes have it."""
         return self.state in (IntentState.BROADCAST, IntentState.MINED, IntentState.CONFIRMED)
 
     @property

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
+from typing import Final
 from uuid import UUID
 
 from swap_runtime.clock import Clock
+from swap_settler import observe
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.lane import Retries
 from swap_settler.domain.payouts import gave_up, lone_gave_up
@@ -14,6 +16,8 @@ from swap_settler.domain.swap import Intent, Swap
 from swap_settler.lane_ports import LaneUnitOfWork, LaneWork, Owners
 from swap_settler.usecases.announcing import Announcer
 from swap_settler.usecases.folding import Folding
+
+REJECTED: Final = "its recipient must not be paid"
 
 
 class GiveUpPayouts:
@@ -49,6 +53,22 @@ class GiveUpPayouts:
             changes = await self._count(work, owners, failures, because)
             await work.flush(changes, self._announcer.outgoing(changes, at=self._clock()))
 
+    async def reject(self, intents: Owners, *, epoch: int) -> None:
+        """End unsent intents whose recipients must not be paid.
+
+        :raises LeaseLost: when another lane has taken over.
+        """
+        async with self._unit_of_work() as work:
+            await work.require_epoch(epoch)
+            owners = await lock_owners(work, intents)
+            unsent = await work.failures_of_unsent(list(intents))
+            folding = Folding({o.id: o for o in owners.values() if isinstance(o, Swap)}, {})
+            for i, failures in unsent.items():
+                self._end(folding, owners[i], i, REJECTED, failures, is_rejected=True)
+            changes = folding.changes
+            await work.flush(changes, self._announcer.outgoing(changes, at=self._clock()))
+        observe.changed(changes)
+
     async def of_dead_slots(
         self, work: LaneWork, intents: Owners, owners: Mapping[UUID, Swap | Intent]
     ) -> Sequence[Changes]:
@@ -79,17 +99,34 @@ class GiveUpPayouts:
             await work.postpone(again, pauses)
         folding = Folding({o.id: o for o in owners.values() if isinstance(o, Swap)}, {})
         for i, n in failures.items():
-            owner = owners[i]
-            if i in again:
-                continue
-            if isinstance(owner, Intent):
-                change = lone_gave_up(owner, because=because[i], failures=n)
-                folding.add(change, trace_id=str(owner.id))
-            else:
-                swap = folding.swaps[owner.id]
-                change = gave_up(swap, i, at=self._clock(), because=because[i], failures=n)
-                folding.add(change, trace_id=swap.terms.trace_id)
+            if i not in again:
+                self._end(folding, owners[i], i, because[i], n)
         return folding.changes
+
+    def _end(
+        self,
+        folding: Folding,
+        owner: Swap | Intent,
+        intent_id: UUID,
+        because: str,
+        failures: int,
+        *,
+        is_rejected: bool = False,
+    ) -> None:
+        if isinstance(owner, Intent):
+            change = lone_gave_up(owner, because=because, failures=failures)
+            folding.add(change, trace_id=str(owner.id))
+            return
+        swap = folding.swaps[owner.id]
+        change = gave_up(
+            swap,
+            intent_id,
+            at=self._clock(),
+            because=because,
+            failures=failures,
+            is_rejected=is_rejected,
+        )
+        folding.add(change, trace_id=swap.terms.trace_id)
 
     def _is_over(self, owner: Swap | Intent, intent_id: UUID, failures: int) -> bool:
         intent = owner if isinstance(owner, Intent) else owner.intents.get(intent_id)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import timedelta
 from typing import Final
 from uuid import UUID
@@ -45,7 +45,8 @@ class KeepCaps:
         await self._caps.set_cap(
             name.network, token, name.app_id, units=units, span=span, by=by, reason=reason
         )
-        observe.cap_set(name.network, token, name.app_id, units, span, by=by, reason=reason)
+        told = {**asdict(name), "token": token, "units": units, "span": str(span)}
+        observe.cap_set(told, by=by, reason=reason)
         return await self.list_all()
 
     async def lift(self, name: CapName, *, by: str, reason: str) -> Sequence[CapState]:
@@ -55,7 +56,7 @@ class KeepCaps:
         token = self._token(name)
         if not await self._caps.lift_cap(name.network, token, name.app_id, by=by, reason=reason):
             raise Refused("there is no such cap")
-        observe.cap_lifted(name.network, token, name.app_id, by=by, reason=reason)
+        observe.cap_lifted({**asdict(name), "token": token}, by=by, reason=reason)
         return await self.list_all()
 
     async def list_waiting(self) -> Sequence[Waiting]:

@@ -24,6 +24,7 @@ from swap_settler.usecases.give_up_payouts import GiveUpPayouts
 from swap_settler.usecases.heed_limits import HeedLimits
 from swap_settler.usecases.lane_calls import LaneCalls
 from swap_settler.usecases.mark_sent import MarkSent
+from swap_settler.usecases.screen_payments import ScreenPayments
 
 ALREADY_PAID: Final = selector("AlreadyPaid(uint256)")
 OUTFLOW_EXCEEDED: Final = selector("OutflowLimitExceeded(address,uint256,uint256)")
@@ -59,6 +60,7 @@ class SendPayouts:
         give_up: GiveUpPayouts,
         end_relays: EndRelays,
         calls: LaneCalls,
+        screen: ScreenPayments,
         fee_cap: int,
         slots_max: int = 16,
         payments_max: int = 50,
@@ -70,6 +72,7 @@ class SendPayouts:
         self._give_up = give_up
         self._end_relays = end_relays
         self._calls = calls
+        self._screen = screen
         self._limits = HeedLimits(chain=chain, sender=sender.address, store=store, calls=calls)
         self._native = calls.native
         self._fee_cap = fee_cap
@@ -108,7 +111,7 @@ class SendPayouts:
         free = await self._free_slots() if waiting else 0
         if free <= 0:
             return ()
-        careful = await self._with_careful_natives(waiting)
+        careful = await self._with_careful_natives(await self._screen(waiting, epoch=epoch))
         groups = group_payments(careful, slots_max=free, payments_max=self._payments_max)
         payable = await self._payable(groups, epoch)
         if not payable:

@@ -1,0 +1,66 @@
+"""Who must not be paid."""
+
+from __future__ import annotations
+
+import getpass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from swapctl.context import internal
+from swapctl.output import Json, show, show_all
+from swapctl.places import ServiceName
+
+policy = typer.Typer(no_args_is_help=True, help="Block addresses, and let them go.")
+COLUMNS = ("address", "network", "at", "by", "reason")
+Addresses = Annotated[list[str] | None, typer.Argument(help="As many as you like.")]
+Network = Annotated[str | None, typer.Option(help="Only there; without one, everywhere.")]
+Who = Annotated[
+    str, typer.Option(default_factory=getpass.getuser, help="Who says so.", show_default=False)
+]
+Why = Annotated[str, typer.Option(prompt="Why", help="Kept for ever.")]
+
+
+@policy.command("list")
+def list_blocked(context: typer.Context, *, as_json: Json = False) -> None:
+    """List the addresses that are not paid, and why."""
+    told = internal(context, ServiceName.SETTLER).get("/blocked")["blocked"]
+    show_all(told, as_json=as_json, columns=COLUMNS)
+
+
+@policy.command("block")
+def block(
+    context: typer.Context,
+    addresses: Addresses = None,
+    *,
+    file: Annotated[Path | None, typer.Option(help="With one address a line, too.")] = None,
+    network: Network = None,
+    reason: Why,
+    by: Who,
+    as_json: Json = False,
+) -> None:
+    """Offer these addresses nothing and pay them nothing; their money waits for an operator."""
+    lines = [] if file is None else file.read_text().split()
+    body = {
+        "addresses": [*(addresses or ()), *lines],
+        "network": network,
+        "by": by,
+        "reason": reason,
+    }
+    show(internal(context, ServiceName.SETTLER).post("/blocked", body), as_json=as_json)
+
+
+@policy.command("lift")
+def lift(
+    context: typer.Context,
+    addresses: Addresses = None,
+    *,
+    network: Network = None,
+    reason: Why,
+    by: Who,
+    as_json: Json = False,
+) -> None:
+    """Take addresses from the list, where they were put on it."""
+    body = {"addresses": list(addresses or ()), "network": network, "by": by, "reason": reason}
+    show(internal(context, ServiceName.SETTLER).post("/blocked/lift", body), as_json=as_json)

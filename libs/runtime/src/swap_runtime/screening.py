@@ -1,0 +1,197 @@
+"""Who must not be paid: one question, a list of our own and a service of somebody else's.
+
+The question is asked where a swap is priced and created, and again before anything is paid, so that
+who is blocked in between is not paid either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from time import monotonic
+from typing import Final, Protocol
+
+import aiohttp
+import psycopg
+import structlog
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from swap_runtime.database import Engine, forbid_open_transaction, reading
+from swap_runtime.errors import Unavailable
+from swap_runtime.metrics import counter
+from swap_runtime.settings import ScreeningSettings
+from swap_runtime.sql import sql
+
+REMEMBERED_MAX: Final = 50_000
+ASKED_AT_ONCE_MAX: Final = 500
+SCREENING: Final = counter("screening", "Answers of the screening service", ["answer"])
+log = structlog.get_logger()
+
+VERSION: Final = sql("SELECT version FROM settler.blocked_version")
+BLOCKED: Final = sql("SELECT address, network FROM settler.blocked")
+
+
+class Verdict(Enum):
+    CLEAR = "clear"
+    BLOCKED = "blocked"
+    UNKNOWN = "unknown"  # nobody could say: what is asked for waits, or is refused for the moment
+
+
+@dataclass(frozen=True, slots=True)
+class Party:
+    """Somebody on a network, whichever way the address is written."""
+
+    network: str
+    address: str
+
+    @property
+    def normalised(self) -> Party:
+        return Party(self.network, self.address.lower())
+
+
+Verdicts = Mapping[Party, Verdict]
+
+
+class Screening(Protocol):
+    async def screen(self, parties: Collection[Party]) -> Verdicts:
+        """Return what is known of each; it never raises for want of an answer."""
+        ...
+
+
+class BlockList:
+    """The operators' list, held in memory and read anew when it has changed."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._version = 0
+        self._known: frozenset[tuple[str, str | None]] = frozenset()
+
+    async def refresh(self) -> None:
+        """
+        :raises Unavailable: when Postgres is away, or has no list yet; what was known stands.
+        """
+        try:
+            async with reading(self._engine) as connection:
+                version = await connection.scalar(VERSION)
+                if version == self._version:
+                    return
+                rows = await connection.execute(BLOCKED)
+        except (psycopg.errors.UndefinedTable, psycopg.errors.InsufficientPrivilege) as error:
+            raise Unavailable("there is no list of blocked addresses yet") from error
+        self._known = frozenset((row.address, row.network) for row in rows)
+        self._version = version
+
+    async def screen(self, parties: Collection[Party]) -> Verdicts:
+        return {party: self._verdict(party.normalised) for party in parties}
+
+    def _verdict(self, party: Party) -> Verdict:
+        entries = {(party.address, None), (party.address, party.network)}
+        return Verdict.BLOCKED if self._known & entries else Verdict.CLEAR
+
+
+class FreshList:
+    """The same list, looked at anew for every question: for what cannot be taken back."""
+
+    def __init__(self, blocked: BlockList) -> None:
+        self._blocked = blocked
+
+    async def screen(self, parties: Collection[Party]) -> Verdicts:
+        try:
+            await self._blocked.refresh()
+        except Unavailable as error:
+            log.warning("the list of blocked addresses is away", reason=str(error))
+            return dict.fromkeys(parties, Verdict.UNKNOWN)
+        return await self._blocked.screen(parties)
+
+
+class _Said(BaseModel):
+    model_config = ConfigDict(extra="ignore", strict=True)
+
+    network: str
+    address: str
+    blocked: bool
+
+
+class _Answer(BaseModel):
+    model_config = ConfigDict(extra="ignore", strict=True)
+
+    results: list[_Said]
+
+
+class ScreeningService:
+    """`POST {"addresses": [{"network", "address"}]}` answers `{"results": [{…, "blocked"}]}`."""
+
+    def __init__(self, settings: ScreeningSettings, session: aiohttp.ClientSession) -> None:
+        self._settings = settings
+        self._session = session
+        self._known: dict[Party, tuple[Verdict, float]] = {}
+
+    async def screen(self, parties: Collection[Party]) -> Verdicts:
+        asked = {party: party.normalised for party in parties}
+        now = monotonic()
+        unknown = [p for p in dict.fromkeys(asked.values()) if not self._is_fresh(p, now)]
+        told: dict[Party, Verdict] = {}
+        for start in range(0, len(unknown), ASKED_AT_ONCE_MAX):
+            told |= await self._ask(unknown[start : start + ASKED_AT_ONCE_MAX])
+        self._remember({p: v for p, v in told.items() if v is not Verdict.UNKNOWN}, now)
+        absent = Verdict.CLEAR if self._settings.is_open_when_away else Verdict.UNKNOWN
+        return {
+            party: self._known[known][0] if known in self._known else absent
+            for party, known in asked.items()
+        }
+
+    def _is_fresh(self, party: Party, now: float) -> bool:
+        known = self._known.get(party)
+        if known is not None and known[1] <= now:
+            del self._known[party]
+        return party in self._known
+
+    def _remember(self, told: Verdicts, now: float) -> None:
+        if len(self._known) + len(told) > REMEMBERED_MAX:
+            self._known.clear()
+        until = now + self._settings.remembered_for.total_seconds()
+        self._known |= {party: (verdict, until) for party, verdict in told.items()}
+
+    async def _ask(self, parties: Sequence[Party]) -> dict[Party, Verdict]:
+        forbid_open_transaction("screening")
+        body = {"addresses": [{"network": p.network, "address": p.address} for p in parties]}
+        token = self._settings.token.get_secret_value()
+        try:
+            async with self._session.post(
+                self._settings.url,
+                json=body,
+                headers={"authorization": f"Bearer {token}"} if token else {},
+                timeout=aiohttp.ClientTimeout(total=self._settings.timeout.total_seconds()),
+                allow_redirects=False,
+            ) as answer:
+                answer.raise_for_status()
+                said = _Answer.model_validate_json(await answer.read())
+        except (aiohttp.ClientError, TimeoutError, ValidationError) as error:
+            SCREENING.labels("none").inc()
+            log.error("screening service gave no answer", reason=f"{type(error).__name__}: {error}")
+            return {}
+        SCREENING.labels("some").inc()
+        asked = set(parties)
+        found = {Party(s.network, s.address).normalised: s.blocked for s in said.results}
+        return {
+            party: Verdict.BLOCKED if is_blocked else Verdict.CLEAR
+            for party, is_blocked in found.items()
+            if party in asked
+        }
+
+
+class Screenings:
+    """Several, one after the other: blocked by any is blocked, unknown to any is unknown."""
+
+    def __init__(self, *screenings: Screening) -> None:
+        self._screenings = screenings
+
+    async def screen(self, parties: Collection[Party]) -> Verdicts:
+        told = dict.fromkeys(parties, Verdict.CLEAR)
+        for screening in self._screenings:
+            left = [party for party, verdict in told.items() if verdict is not Verdict.BLOCKED]
+            for party, verdict in (await screening.screen(left)).items():
+                if verdict is not Verdict.CLEAR:
+                    told[party] = verdict
+        return told

@@ -1,0 +1,45 @@
+"""Builds what keeps a swap from being offered: payouts that are stopped, addresses not to pay."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+import aiohttp
+
+from swap_api.adapters.payout_stops import PostgresPayoutStops
+from swap_api.usecases.heed_stops import HeedStops
+from swap_api.usecases.screen_parties import ScreenParties
+from swap_runtime.database import Engine
+from swap_runtime.screening import BlockList, Screening, Screenings, ScreeningService
+from swap_runtime.service import Service
+from swap_runtime.settings import ScreeningSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Guards:
+    heed_stops: HeedStops
+    screen_parties: ScreenParties
+    blocked: BlockList
+
+    @classmethod
+    def of(
+        cls,
+        engine: Engine,
+        settings: ScreeningSettings | None = None,
+        session: aiohttp.ClientSession | None = None,
+    ) -> Guards:
+        """
+        :param settings: of what is asked about addresses beside the operators' list.
+        """
+        blocked = BlockList(engine)
+        screenings: list[Screening] = [blocked]
+        if settings is not None and settings.url and session is not None:
+            screenings.append(ScreeningService(settings, session))
+        screen_parties = ScreenParties(Screenings(*screenings))
+        return cls(HeedStops(PostgresPayoutStops(engine)), screen_parties, blocked)
+
+    def watch(self, service: Service, interval: timedelta) -> None:
+        """Look at what operators say, again and again."""
+        service.every("heed-stops", interval, self.heed_stops.refresh)
+        service.every("heed-blocked", interval, self.blocked.refresh)

@@ -1,0 +1,90 @@
+"""Nothing is offered to an address that must not be paid."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import psycopg
+import pytest
+from api_factories import ALICE, BOB, a_body
+from api_harness import Harness
+
+from tests.plugins.postgres import Database
+
+pytestmark = pytest.mark.connected
+BLOCK = """
+INSERT INTO settler.blocked_address (address, network, blocked_by, blocked_because)
+VALUES (lower(%s), %s, 'a', 'b')
+"""
+
+
+@pytest.fixture
+def settlers(migrated: Callable[[str], str], database: Database) -> psycopg.Connection:
+    migrated("settler")  # whose views show the list
+    connection = psycopg.connect(database.superuser_url, autocommit=True)
+    connection.execute("TRUNCATE settler.blocked_address")
+    return connection
+
+
+async def blocked(
+    api: Harness, settlers: psycopg.Connection, address: str, network: str | None = None
+) -> None:
+    settlers.execute(BLOCK, (address, network))
+    settlers.execute("UPDATE settler.blocked_list SET version = version + 1")
+    await api.parts.guards.blocked.refresh()
+
+
+class TestABlockedAddress:
+    @pytest.mark.parametrize("field", ["destination_address", "source_address", "refund_address"])
+    async def test_is_refused_at_creation(
+        self, api: Harness, settlers: psycopg.Connection, field: str
+    ) -> None:
+        app = await api.an_app()
+        await blocked(api, settlers, BOB)
+
+        answer = await api.create(app, a_body(**{field: BOB}))
+
+        assert answer.status_code == 400, answer.text
+        error = answer.json()["error"]
+        assert error["code"] == "BLACKLISTED_ADDRESS"
+        assert list(error["metadata"]["field_errors"]) == [field]
+        assert await api.rows("SELECT 1 FROM swap") == []
+        settlers.execute("TRUNCATE settler.blocked_address")
+        await blocked(api, settlers, "0x00000000000000000000000000000000000a11ce")
+        assert (await api.create(app, a_body(**{field: BOB}))).status_code == 200
+
+    @pytest.mark.parametrize("spelled", [str, str.lower])
+    async def test_is_refused_at_the_quote(
+        self, api: Harness, settlers: psycopg.Connection, spelled: Callable[[str], str]
+    ) -> None:
+        app, body = await api.an_app(), a_body()
+        asked = {k: v for k, v in body.items() if k.startswith(("source", "destination", "amount"))}
+        await blocked(api, settlers, ALICE)
+
+        answer = await api.get(
+            app, "/quote", params={**asked, "destination_address": spelled(ALICE)}
+        )
+        del asked["destination_address"]
+
+        assert answer.json()["error"]["code"] == "BLACKLISTED_ADDRESS"
+        assert (await api.get(app, "/quote", params=asked)).status_code == 200
+
+    async def test_is_no_refund_address_later(
+        self, api: Harness, settlers: psycopg.Connection
+    ) -> None:
+        app = await api.an_app()
+        swap_id = (await api.create(app, a_body())).json()["data"]["swap"]["id"]
+        await blocked(api, settlers, BOB)
+
+        answer = await api.post(app, f"/swaps/{swap_id}/refund_address", {"refund_address": BOB})
+
+        assert answer.json()["error"]["code"] == "BLACKLISTED_ADDRESS"
+
+    async def test_of_one_network_may_be_paid_on_another(
+        self, api: Harness, settlers: psycopg.Connection
+    ) -> None:
+        app = await api.an_app()
+        await blocked(api, settlers, ALICE, "ETHEREUM_DEVNET")
+
+        assert (await api.create(app, a_body(refund_address=BOB))).status_code == 200
+        assert (await api.create(app, a_body(refund_address=ALICE))).status_code == 400

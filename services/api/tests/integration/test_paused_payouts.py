@@ -1,0 +1,79 @@
+"""While an operator has stopped payouts, no swap is taken that would wait for one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import psycopg
+import pytest
+from api_factories import a_body
+from api_harness import Harness
+
+from tests.plugins.postgres import Database
+
+pytestmark = pytest.mark.connected
+STOP = (
+    "INSERT INTO settler.payout_stop (network, stopped_by, stopped_because) VALUES (%s, 'a', 'b')"
+)
+QUOTE = {
+    "source_network": "ETHEREUM_DEVNET",
+    "source_token": "ETH",
+    "destination_network": "BASE_DEVNET",
+    "destination_token": "ETH",
+    "amount": "1",
+}
+
+
+@pytest.fixture
+def settlers(migrated: Callable[[str], str], database: Database) -> psycopg.Connection:
+    migrated("settler")  # whose view shows the stops
+    connection = psycopg.connect(database.superuser_url, autocommit=True)
+    connection.execute("TRUNCATE settler.payout_stop")
+    return connection
+
+
+class TestAStop:
+    @pytest.mark.parametrize("where", ["destination", "*"])
+    async def test_refuses_new_swaps_to_there_until_it_is_lifted(
+        self, api: Harness, settlers: psycopg.Connection, where: str
+    ) -> None:
+        app, body = await api.an_app(), a_body()
+        network = body["destination_network"] if where == "destination" else where
+        settlers.execute(STOP, (network,))
+        await api.parts.guards.heed_stops.refresh()
+
+        refused = await api.create(app, body, key="one")
+        quoted = await api.get(app, "/quote", params={k: body[k] for k in QUOTE if k in body})
+
+        assert refused.status_code == 503, refused.text
+        assert refused.json()["error"]["code"] == "PAYOUTS_PAUSED"
+        assert refused.headers["retry-after"] == "60"
+        assert quoted.status_code == 200, quoted.text
+        settlers.execute(
+            "UPDATE settler.payout_stop SET lifted_at = now(), lifted_by = 'a',"
+            " lifted_because = 'b'"
+        )
+        await api.parts.guards.heed_stops.refresh()
+        assert (await api.create(app, body, key="one")).status_code == 200
+
+    async def test_of_another_network_refuses_nothing(
+        self, api: Harness, settlers: psycopg.Connection
+    ) -> None:
+        app, body = await api.an_app(), a_body()
+        settlers.execute(STOP, (body["source_network"],))
+        await api.parts.guards.heed_stops.refresh()
+
+        assert (await api.create(app, body)).status_code == 200
+
+    async def test_answers_again_what_was_created_before_it(
+        self, api: Harness, settlers: psycopg.Connection
+    ) -> None:
+        app, body = await api.an_app(), a_body()
+        first = await api.create(app, body, key="two")
+        settlers.execute(STOP, ("*",))
+        await api.parts.guards.heed_stops.refresh()
+
+        again = await api.create(app, body, key="two")
+
+        assert again.status_code == 200
+        assert again.content == first.content

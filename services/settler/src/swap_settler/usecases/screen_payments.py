@@ -1,0 +1,52 @@
+"""Nobody is paid who must not be: every payment is asked about again before it gets a nonce."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Final
+
+from swap_runtime.screening import Party, Screening, Verdict
+from swap_settler import observe
+from swap_settler.domain.lane import Payment
+from swap_settler.lane_ports import LaneStore
+from swap_settler.usecases.give_up_payouts import GiveUpPayouts
+
+ASKED_AGAIN_AFTER: Final = timedelta(seconds=5)
+
+
+class ScreenPayments:
+    def __init__(
+        self, screening: Screening, *, network: str, store: LaneStore, give_up: GiveUpPayouts
+    ) -> None:
+        self._screening = screening
+        self._network = network
+        self._store = store
+        self._give_up = give_up
+
+    async def __call__(self, payments: Sequence[Payment], *, epoch: int) -> Sequence[Payment]:
+        """Return what may be sent. What must not is given up, what nobody knows of waits.
+
+        :raises LeaseLost: when another lane has taken over.
+        """
+        parties = {p.intent_id: Party(self._network, p.to_address) for p in _outgoing(payments)}
+        told = await self._screening.screen(set(parties.values()))
+        verdicts = {id: told.get(party, Verdict.UNKNOWN) for id, party in parties.items()}
+        kept = [p for p in payments if verdicts.get(p.intent_id) not in (None, Verdict.CLEAR)]
+        if not kept:
+            return payments
+        blocked = [p for p in kept if verdicts[p.intent_id] is Verdict.BLOCKED]
+        for payment in blocked:
+            observe.payment_rejected(payment.swap_id, self._network, payment.to_address)
+        if blocked:
+            await self._give_up.reject({p.intent_id: p.swap_id for p in blocked}, epoch=epoch)
+        unknown = [p for p in kept if p not in blocked]
+        for payment in unknown:
+            observe.payment_queued(payment.swap_id, self._network, "nobody screens its recipient")
+        if unknown:
+            await self._store.queue([p.intent_id for p in unknown], pause=ASKED_AGAIN_AFTER)
+        return [p for p in payments if p not in kept]
+
+
+def _outgoing(payments: Sequence[Payment]) -> Sequence[Payment]:
+    return [p for p in payments if not p.is_relay]

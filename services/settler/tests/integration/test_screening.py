@@ -1,0 +1,246 @@
+"""Who must not be paid: two ways to know it, and what becomes of their money."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from typing import Any
+
+import aiohttp
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestClient, TestServer
+
+from services.settler.tests.integration.lane_worlds import opened_world
+from services.settler.tests.lane_world import DESTINATION, PAYOUT, REQUESTED, World, a_recipient
+from swap_runtime.errors import Refused
+from swap_runtime.screening import (
+    BlockList,
+    FreshList,
+    Party,
+    Screening,
+    Screenings,
+    ScreeningService,
+    Verdict,
+)
+from swap_runtime.settings import ScreeningSettings
+from swap_settler.adapters.blocked import PostgresBlocked
+from swap_settler.http.blocked import BlockedAdmin
+from swap_settler.usecases.keep_blocked import BlockOrder, KeepBlocked
+
+pytestmark = pytest.mark.connected
+BAD, GOOD = a_recipient(1), a_recipient(2)
+
+
+@pytest.fixture
+async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
+    migrated("chain_watcher")
+    async with opened_world(migrated("settler"), DESTINATION) as world:
+        yield world
+
+
+def keeping(world: World) -> KeepBlocked:
+    return KeepBlocked(PostgresBlocked(world.engine), catalogue=world.catalogue)
+
+
+def order(*addresses: str, network: str | None = None) -> BlockOrder:
+    return BlockOrder(addresses, network, "ann", "a court says so")
+
+
+class Service:
+    """A screening service that answers what a test says."""
+
+    def __init__(self) -> None:
+        self.blocked: set[tuple[str, str]] = set()
+        self.asked: list[Mapping[str, str]] = []
+        self.status = 200
+        self.forgets = False
+
+    async def answer(self, request: web.Request) -> web.Response:
+        addresses: list[dict[str, str]] = (await request.json())["addresses"]
+        self.asked += addresses
+        if self.status != 200:
+            return web.Response(status=self.status)
+        told: list[dict[str, Any]] = [
+            {**one, "blocked": (one["network"], one["address"]) in self.blocked}
+            for one in addresses
+        ]
+        return web.json_response({"results": [] if self.forgets else told})
+
+    @asynccontextmanager
+    async def open(self, **settings: Any) -> AsyncIterator[ScreeningService]:
+        app = web.Application()
+        app.add_routes([web.post("/screen", self.answer)])
+        async with TestServer(app) as server, aiohttp.ClientSession() as session:
+            url = str(server.make_url("/screen"))
+            yield ScreeningService(ScreeningSettings(url=url, **settings), session)
+
+
+@asynccontextmanager
+async def a_list(world: World) -> AsyncIterator[Screening]:
+    await keeping(world).block(order(BAD, network=DESTINATION))
+    yield FreshList(BlockList(world.engine))
+
+
+@asynccontextmanager
+async def a_service(_: World) -> AsyncIterator[Screening]:
+    service = Service()
+    service.blocked.add((DESTINATION, BAD.lower()))
+    async with service.open() as screening:
+        yield screening
+
+
+@pytest.mark.parametrize("kind", [a_list, a_service])
+class TestEveryScreening:
+    async def test_tells_the_blocked_from_the_others(self, world: World, kind: Any) -> None:
+        async with kind(world) as screening:
+            told = await screening.screen({Party(DESTINATION, BAD), Party(DESTINATION, GOOD)})
+        assert told == {
+            Party(DESTINATION, BAD): Verdict.BLOCKED,
+            Party(DESTINATION, GOOD): Verdict.CLEAR,
+        }
+
+    async def test_knows_an_address_however_it_is_written(self, world: World, kind: Any) -> None:
+        async with kind(world) as screening:
+            party = Party(DESTINATION, BAD.lower())
+            assert await screening.screen({party}) == {party: Verdict.BLOCKED}
+
+    async def test_says_nothing_of_another_network(self, world: World, kind: Any) -> None:
+        async with kind(world) as screening:
+            party = Party("ETHEREUM_DEVNET", BAD)
+            assert await screening.screen({party}) == {party: Verdict.CLEAR}
+
+    async def test_answers_a_question_about_nobody(self, world: World, kind: Any) -> None:
+        async with kind(world) as screening:
+            assert await screening.screen(()) == {}
+
+    async def test_lets_no_blocked_address_be_paid(self, world: World, kind: Any) -> None:
+        async with kind(world) as screening:
+            world.screens = screening
+            await world.confirmed_swaps(2)
+            await world.send_everything()
+            world.chain.mine()
+        assert [world.paid(n) for n in (1, 2)] == [0, PAYOUT]
+
+
+class TestTheService:
+    async def test_is_asked_once_about_an_address_for_a_while(self) -> None:
+        service, party = Service(), Party(DESTINATION, GOOD)
+        async with service.open() as screening:
+            await screening.screen({party})
+            await screening.screen({party, Party(DESTINATION, GOOD.lower())})
+        assert len(service.asked) == 1
+
+        async with service.open(remembered_for=timedelta(0)) as screening:
+            await screening.screen({party})
+            await screening.screen({party})
+        assert len(service.asked) == 3
+
+    @pytest.mark.parametrize("fault", [{"status": 500}, {"status": 302}, {"forgets": True}])
+    @pytest.mark.parametrize("is_open", [True, False])
+    async def test_that_gives_no_answer_closes_or_opens_as_is_set(
+        self, fault: dict[str, Any], is_open: bool
+    ) -> None:
+        service, party = Service(), Party(DESTINATION, BAD)
+        for name, value in fault.items():
+            setattr(service, name, value)
+        async with service.open(is_open_when_away=is_open) as screening:
+            told = await screening.screen({party})
+        assert told[party] is (Verdict.CLEAR if is_open else Verdict.UNKNOWN)
+
+    async def test_that_is_away_lets_payments_wait_until_it_is_back(self, world: World) -> None:
+        service = Service()
+        service.status = 503
+        await world.confirmed_swaps(1)
+        async with service.open() as screening:
+            world.screens = Screenings(FreshList(BlockList(world.engine)), screening)
+            await world.send_everything()
+            assert await world.intent_states() == ["reserved"]
+            service.status = 200
+            await world.rows("UPDATE intent SET due_at = now()")
+            await world.send_everything()
+        world.chain.mine()
+        assert world.paid(1) == PAYOUT
+
+
+class TestWhoIsBlocked:
+    async def test_after_creation_gets_nothing_and_the_swap_says_why(self, world: World) -> None:
+        await world.confirmed_swaps(2)
+        await keeping(world).block(order(BAD))
+
+        await world.send_everything()
+        world.chain.mine()
+
+        assert [world.paid(n) for n in (1, 2)] == [0, PAYOUT]
+        failed = await world.rows("SELECT status, fail_reason FROM swap WHERE sequence_number = 1")
+        assert failed == [("failed", "rejected_by_policy")]
+        claimable = "SELECT balance FROM account WHERE kind = 'claimable'"
+        assert await world.rows(claimable) == [(-REQUESTED,)]
+
+    async def test_is_not_refunded_by_an_address_that_comes_later(self, world: World) -> None:
+        await world.confirmed_swaps(1)
+        await keeping(world).block(order(BAD))
+        await world.send_everything()
+
+        await world.refund_address(1, GOOD)
+
+        assert await world.rows("SELECT status FROM swap") == [("failed",)]
+        assert await world.rows("SELECT 1 FROM refund_due") == []
+
+    async def test_is_paid_again_when_an_operator_lifts_it(self, world: World) -> None:
+        await keeping(world).block(order(BAD))
+        assert await keeping(world).lift(order(BAD)) == 1
+        assert await keeping(world).lift(order(BAD)) == 0
+        await world.confirmed_swaps(1)
+
+        await world.send_everything()
+        world.chain.mine()
+
+        assert world.paid(1) == PAYOUT
+
+
+async def test_a_refund_to_a_blocked_address_is_claimable(
+    migrated: Callable[[str], str],
+) -> None:
+    migrated("chain_watcher")
+    async with opened_world(migrated("settler"), "ETHEREUM_DEVNET") as world:
+        await world.due_refunds(1)
+        await world.starting_refunds()()
+        await keeping(world).block(order(BAD))
+
+        await world.send_everything()
+
+        failed = await world.rows("SELECT status, fail_reason FROM swap")
+        assert failed == [("failed", "rejected_by_policy")]
+        claimable = "SELECT balance FROM account WHERE kind = 'claimable'"
+        assert await world.rows(claimable) == [(-REQUESTED,)]
+
+
+class TestTheList:
+    async def test_is_kept_by_operators(self, world: World) -> None:
+        admin = BlockedAdmin(keeping(world))
+        app = web.Application()
+        app.add_routes(
+            [
+                web.get("/admin/blocked", admin.list_all),
+                web.post("/admin/blocked", admin.block),
+                web.post("/admin/blocked/lift", admin.lift),
+            ]
+        )
+        said = {"addresses": [BAD, GOOD, BAD], "by": "ann", "reason": "a court says so"}
+        async with TestClient(TestServer(app)) as http:
+            assert await (await http.post("/admin/blocked", json=said)).json() == {"blocked": 2}
+            assert (await http.post("/admin/blocked", json={})).status == 400
+            listed = (await (await http.get("/admin/blocked")).json())["blocked"]
+            lifted = await (await http.post("/admin/blocked/lift", json=said)).json()
+        assert [one["address"] for one in listed] == sorted([BAD.lower(), GOOD.lower()])
+        assert listed[0]["reason"] == "a court says so"
+        assert lifted == {"lifted": 2}
+
+    @pytest.mark.parametrize("address", ["nobody", "0x" + "aB" * 20])
+    async def test_takes_only_addresses(self, world: World, address: str) -> None:
+        with pytest.raises(Refused):
+            await keeping(world).block(order(address))
+        with pytest.raises(Refused):
+            await keeping(world).block(order(BAD, network="NOWHERE"))

@@ -1,0 +1,74 @@
+"""The kill switch over the running processes: what is signed after it is at most one batch."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import httpx
+import psycopg
+
+from tests.e2e.outside import Outside, Route, new_address
+from tests.e2e.waiting import until
+from tests.plugins.stack import Stack
+
+ROUTE = Route("ETHEREUM_DEVNET", "ETH", "BASE_DEVNET", "ETH", "0.1")
+ORDER: dict[str, Any] = {
+    "source_network": ROUTE.source_network,
+    "source_token": ROUTE.source_token,
+    "destination_network": ROUTE.destination_network,
+    "destination_token": ROUTE.destination_token,
+    "destination_address": new_address(),
+    "amount": ROUTE.amount,
+    "use_depository": True,
+}
+SWAPS = 6
+# A round that had read the switch before it was thrown keeps what it signed.
+SIGNED_AFTER = """
+SELECT count(DISTINCT attempt.nonce) FROM settler.attempt, settler.payout_stop
+WHERE attempt.network = payout_stop.network AND lifted_at IS NULL AND signed_at > stopped_at
+"""
+WAITING = """
+SELECT count(*) FROM settler.intent WHERE network = %s AND kind = 'output' AND state = 'reserved'
+"""
+
+
+async def number(stack: Stack, query: str, *values: str) -> int:
+    connection = await psycopg.AsyncConnection.connect(stack.auditor_url)
+    async with connection:
+        row = await (await connection.execute(query, values)).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+class TestTheKillSwitch:
+    async def test_a17_stops_every_process_and_what_waits_goes_when_it_is_lifted(
+        self, stack: Stack, outside: Outside
+    ) -> None:
+        said = {"network": ROUTE.destination_network, "by": "a test", "reason": "to see it"}
+        made = [await outside.partner().create(ROUTE, new_address()) for _ in range(SWAPS)]
+        half = SWAPS // 2
+        await asyncio.gather(
+            *(outside.fund(one, ROUTE, user=n) for n, one in enumerate(made[:half]))
+        )
+        await stack.order("settler", "/payouts/stop", said)
+        try:
+            await asyncio.gather(
+                *(outside.fund(one, ROUTE, user=n) for n, one in enumerate(made[half:]))
+            )
+
+            async def refused() -> httpx.Response | None:
+                answer = await outside.partner().ask("POST", "/swaps", json=ORDER)
+                return answer if answer.status_code == 503 else None
+
+            async def waits() -> bool:
+                return await number(stack, WAITING, ROUTE.destination_network) >= half
+
+            answer = await until(refused, what="a swap refused", within=5)
+            assert answer.json()["error"]["code"] == "PAYOUTS_PAUSED"
+            await until(waits, what="payments that nobody signs", within=30)
+            assert await number(stack, SIGNED_AFTER) <= 1
+        finally:
+            await stack.order("settler", "/payouts/go", said)
+        seen = await asyncio.gather(*(outside.follow(one["swap"]["id"]) for one in made))
+        assert [one[-1]["swap"]["status"] for one in seen] == ["completed"] * SWAPS
