@@ -162,6 +162,24 @@ class TestAnAddress:
         swap = (await outside.partner().read(prepared["swap"]["id"]))["swap"]
         assert (swap["status"], swap["transactions"]) == ("user_transfer_pending", [])
 
+        # Nobody else pays for its sweep; then it is paid as anything that waits for its owner.
+        network, owner = TOKEN.source_network, new_address()
+        said = {"by": "ann", "reason": "its owner asks for it"}
+        there = {"network": network, "address": action["to_address"], "token": "ETH"}
+        await stack.order("settler", "/sweeps", {**there, **said})
+
+        async def is_empty() -> bool:
+            return await outside.balance(network, "ETH", action["to_address"]) == 0
+
+        await until(is_empty, what="another token swept")
+        paid = {"to_address": owner, "base_units": "777", **said}
+        await stack.order("settler", f"/claimable/{kept['id']}/pay", paid)
+
+        async def is_paid() -> bool:
+            return await outside.balance(network, "ETH", owner) == 777
+
+        await until(is_paid, what="its owner paid")
+
 
 class TestRefunds:
     @ROUTES

@@ -27,6 +27,24 @@ def list_claimable(context: typer.Context, *, as_json: Json = False) -> None:
     show_all(told, as_json=as_json, columns=COLUMNS)
 
 
+@claimable.command("sweep")
+def sweep(
+    context: typer.Context,
+    network: Annotated[str, typer.Argument(help="Where it stands.")],
+    address: Annotated[str, typer.Argument(help="The deposit address.")],
+    token: Annotated[str, typer.Argument(help="A symbol, or an address.")],
+    *,
+    reason: Annotated[str, typer.Option(prompt="Why is it worth its gas")],
+    by: Annotated[
+        str, typer.Option(default_factory=getpass.getuser, help="Who says so.", show_default=False)
+    ],
+    as_json: Json = False,
+) -> None:
+    """Have a token swept that no swap asked for, so that its owner can be paid."""
+    body = {"network": network, "address": address, "token": token, "by": by, "reason": reason}
+    show(internal(context, ServiceName.SETTLER).post("/sweeps", body), as_json=as_json)
+
+
 @claimable.command("pay")
 def pay_claimable(
     context: typer.Context,

@@ -33,6 +33,7 @@ from swap_settler.adapters.records import PostgresRecords
 from swap_settler.adapters.signers import PostgresSigners
 from swap_settler.adapters.statements import REQUOTE_DUE
 from swap_settler.adapters.stops import PostgresStops
+from swap_settler.adapters.sweep_orders import PostgresSweepOrders
 from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
 from swap_settler.adapters.withdrawal_work import PostgresWithdrawals
 from swap_settler.domain.dwelling import Dwell
@@ -44,6 +45,7 @@ from swap_settler.http.claims import ClaimAdmin
 from swap_settler.http.partner_fees import FeeAdmin
 from swap_settler.http.signers import SignerAdmin
 from swap_settler.http.stops import StopAdmin
+from swap_settler.http.sweeps import SweepAdmin
 from swap_settler.lanes import add_lanes, open_reader, open_rpc
 from swap_settler.settings import SettlerGroup, SettlerSettings
 from swap_settler.usecases.announcing import Announcer
@@ -71,6 +73,7 @@ from swap_settler.usecases.settle_deposits import SettleDeposits
 from swap_settler.usecases.settle_payouts import SettlePayouts
 from swap_settler.usecases.start_refunds import StartRefunds
 from swap_settler.usecases.stop_payouts import StopPayouts
+from swap_settler.usecases.sweep_strangers import SweepStrangers
 
 CONSUMER = "settler"
 STUCK_INTERVAL = timedelta(seconds=10)
@@ -112,6 +115,7 @@ async def build(service: Service) -> None:
     _serve_stops(service, catalogue, group.signer_report_interval)
     _serve_caps(service, catalogue, group.signer_report_interval)
     _serve_blocked(service, catalogue)
+    _serve_sweeps(service, catalogue)
 
 
 def _screening(service: Service, session: aiohttp.ClientSession) -> Screening:
@@ -288,6 +292,12 @@ def _serve_claims(service: Service, catalogue: Catalogue, announcer: Announcer) 
     admin = ClaimAdmin(pay_claimable=pay_claimable, attach_claimable=attach_claimable)
     service.admin("POST", "/claimable/{id}/pay", admin.pay)
     service.admin("POST", "/claimable/{id}/attach", admin.attach)
+
+
+def _serve_sweeps(service: Service, catalogue: Catalogue) -> None:
+    orders = PostgresSweepOrders(service.engine)
+    admin = SweepAdmin(SweepStrangers(orders, catalogue=catalogue))
+    service.admin("POST", "/sweeps", admin.order)
 
 
 def _serve_stops(service: Service, catalogue: Catalogue, report_interval: timedelta) -> None:

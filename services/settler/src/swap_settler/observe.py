@@ -126,7 +126,6 @@ def refunds_wait(network: str, count: int, reason: str) -> None:
 
 
 def requoted(changes: Sequence[Changes]) -> None:
-    """Tell what became of swaps that the quoter was asked about."""
     for swap in (change.swap for change in changes if change.swap is not None):
         is_new = swap.quote.last_requoted_at == swap.changed_at
         REQUOTES.labels("executed" if is_new else "declined").inc()
@@ -136,6 +135,13 @@ def stuck(status: Status, count: int) -> None:
     STUCK.labels(status.value).set(count)
     if count:
         log.error("swaps are stuck", status=status.value, count=count)
+
+
+def silences(begun: Iterable[str], ended: Iterable[str]) -> None:
+    for network in begun:
+        log.error("a network makes no blocks", network=network)
+    for network in ended:
+        log.warning("a network makes blocks again", network=network)
 
 
 def quoter_away(reason: str) -> None:
@@ -154,7 +160,6 @@ def withdrawn(network: str, token: str, to_address: str, base_units: int) -> Non
 
 
 def inventory_indebted(network: str, token: str) -> None:
-    """More was taken than was ours: what is owed is not there."""
     log.error("the inventory owes more than it holds", network=network, token=token)
 
 
@@ -183,7 +188,6 @@ def payment_queued(swap_id: UUID | None, network: str, reason: str) -> None:
 
 
 def payment_rejected(swap_id: UUID | None, network: str, to_address: str) -> None:
-    """A person decides what becomes of the money."""
     log.error("recipient is blocked", swap_id=swap_id, network=network, to_address=to_address)
     PAYMENTS.labels(network, "rejected").inc()
 
@@ -197,7 +201,6 @@ def addresses_let_go(count: int, network: str | None, *, by: str, reason: str) -
 
 
 def payments_kept(network: str, count: int) -> None:
-    """Caps had no room for them: they stand in line."""
     if count:
         log.info("payments wait for a cap", network=network, count=count)
         PAYMENTS.labels(network, "kept").inc(count)
@@ -386,6 +389,10 @@ def sweeps_unpriced(network: str, due: Sequence[DueSweep]) -> None:
             base_units=one.base_units,
             sequence_number=one.sequence_number,
         )
+
+
+def sweep_ordered(told: Mapping[str, object]) -> None:
+    log.warning("sweep ordered", **told)
 
 
 def sweep_refused(network: str, sweeps: int, text: str) -> None:

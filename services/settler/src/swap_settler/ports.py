@@ -12,14 +12,13 @@ from uuid import UUID
 from swap_contracts.quoting import QuoteAnswer, QuoteQuestion
 from swap_domain.lifecycle import Status
 from swap_runtime.outbox import Outgoing
-from swap_settler.domain.caps import CapState, Waiting
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.claims import Claimable
-from swap_settler.domain.dwelling import Stuck
+from swap_settler.domain.dwelling import Silences, Stuck
 from swap_settler.domain.inventory import AssetKey, Inventory
 from swap_settler.domain.partner_fees import PartnerFee
 from swap_settler.domain.requotes import Refused
-from swap_settler.domain.signer import Blocked, Signer, Stop
+from swap_settler.domain.signer import Signer, Stop
 from swap_settler.domain.swap import Deposit, Intent, Leg, Swap
 from swap_settler.domain.sweeps import DueSweep, SweptFact, Unbooked
 from swap_settler.domain.withdrawals import Withdrawal
@@ -288,6 +287,10 @@ class Dwelling(Protocol):
         """Return the swaps beyond the bounds of their status, the longest first."""
         ...
 
+    async def mark_silences(self, silent_after: timedelta) -> Silences:
+        """Keep since when a network makes no blocks, and until when it made none."""
+        ...
+
     async def report(self, stuck: Mapping[str, int]) -> None:
         """Let others see how many there are, by source network; of one not named there is none."""
         ...
@@ -341,60 +344,6 @@ class Stops(Protocol):
 
     async def lift(self, network: str, *, by: str, reason: str) -> bool:
         """Switch off. False if it was not on."""
-        ...
-
-
-class BlockedAddresses(Protocol):
-    """Who must not be paid, by an operator's word."""
-
-    async def list_blocked(self, *, limit: int) -> Sequence[Blocked]: ...
-
-    async def block(
-        self, addresses: Sequence[str], network: str | None, *, by: str, reason: str
-    ) -> int:
-        """Return how many were not on the list."""
-        ...
-
-    async def lift(
-        self, addresses: Sequence[str], network: str | None, *, by: str, reason: str
-    ) -> int:
-        """Return how many were on it."""
-        ...
-
-
-class Caps(Protocol):
-    """How much may leave in a while, and what waits for it."""
-
-    async def list_caps(self) -> Sequence[CapState]: ...
-
-    async def set_cap(
-        self,
-        network: str,
-        token: str | None,
-        app_id: UUID | None,
-        *,
-        units: int,
-        span: timedelta,
-        by: str,
-        reason: str,
-    ) -> None: ...
-
-    async def lift_cap(
-        self, network: str, token: str | None, app_id: UUID | None, *, by: str, reason: str
-    ) -> bool:
-        """False if there is none."""
-        ...
-
-    async def list_waiting(self, *, limit: int) -> Sequence[Waiting]:
-        """Return the payments that wait for their turn, the longest waiting first."""
-        ...
-
-    async def lines(self) -> Mapping[str, tuple[int, timedelta]]:
-        """Return how many wait on each network, and how long the first one does."""
-        ...
-
-    async def let_through(self, intent_id: UUID, *, by: str, reason: str) -> bool:
-        """False if it waits for no cap."""
         ...
 
 

@@ -13,7 +13,8 @@ from tests.plugins.postgres import Database
 TABLES = """
 swap, deposit, intent, account, ledger_transaction, inventory, ledger_cursor, balance_snapshot,
 signer, nonce_slot, attempt, receipt, signer_transaction, inbox, outbox, watermark, parked, lease,
-payout_stop, swept, sweep_due, withdrawal, outflow_cap, blocked_address
+payout_stop, swept, sweep_due, withdrawal, outflow_cap, blocked_address,
+network_silence
 """
 
 

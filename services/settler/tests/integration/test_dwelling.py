@@ -8,10 +8,12 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 import pytest
+from pydantic import SecretStr
 
 from services.settler.tests.integration.lane_worlds import opened_world
-from services.settler.tests.lane_world import DESTINATION, SOURCE, World, a_request
+from services.settler.tests.lane_world import DESTINATION, PAYOUT, SOURCE, World, a_request
 from swap_domain.lifecycle import Status
+from swap_runtime.database import create_engine
 from swap_runtime.sql import sql
 from swap_settler.adapters.dwelling import PostgresDwelling
 from swap_settler.domain.dwelling import Dwell
@@ -231,3 +233,71 @@ def test_bounds_are_those_that_are_published() -> None:
         Status.PAYOUT_PENDING: 5 * HOUR,
         Status.REFUND_PENDING: 5 * HOUR,
     }
+
+
+async def watched(migrated: Callable[[str], str], age: timedelta) -> None:
+    """Let the watcher have seen its last block of the destination so long ago."""
+    engine = create_engine(SecretStr(migrated("chain-watcher")), application_name="test")
+    async with engine.begin() as connection:
+        await connection.execute(
+            sql(
+                "INSERT INTO watch_cursor (network, number, hash, parent_hash, time,"
+                " finalized_number, start_number, checked_number, last_outbox_id)"
+                " VALUES (:network, 9, '0x1', '0x2', now() - CAST(:age AS interval), 9, 0, 0, 0)"
+                " ON CONFLICT (network) DO UPDATE SET time = excluded.time"
+            ),
+            {"network": DESTINATION, "age": age},
+        )
+    await engine.dispose()
+
+
+class TestAChainWithoutBlocks:
+    async def test_stops_the_clocks_of_what_is_out_there_and_gives_that_time_back(
+        self, world: World, migrated: Callable[[str], str]
+    ) -> None:
+        await world.confirmed_swaps(1)
+        await world.send_everything()
+        entered = "UPDATE nonce_slot SET assigned_at = now() - interval '5 hours'"
+        await change(world, entered)
+        await change(world, "ALTER TABLE swap_transition DISABLE TRIGGER append_only")
+        await change(world, "UPDATE swap_transition SET at = now() - interval '5 hours'")
+        await change(world, "ALTER TABLE swap_transition ENABLE TRIGGER append_only")
+        await watched(migrated, timedelta(seconds=1))
+        assert len(await stuck(world)) == 1
+
+        await watched(migrated, 3 * HOUR)
+        assert await stuck(world) == []
+        [slot] = await world.store.open_slots(lowest=0)
+        assert 2 * HOUR <= slot.assigned_for < 3 * HOUR
+
+        await watched(migrated, timedelta(seconds=1))
+        assert await stuck(world) == []
+        assert await world.rows(
+            "SELECT count(*) FROM network_silence WHERE ended_at > began_at"
+        ) == [(1,)]
+        [slot] = await world.store.open_slots(lowest=0)
+        assert 2 * HOUR <= slot.assigned_for < 3 * HOUR
+        await change(world, "TRUNCATE network_silence")
+
+
+class TestAParkedMessage:
+    async def test_c8_about_a_deposit_stops_whatever_is_to_be_paid_for_it(
+        self, world: World
+    ) -> None:
+        await world.confirmed_swaps(2)
+        await change(
+            world,
+            'INSERT INTO parked (consumer, topic, key, value, partition, "offset", message_id,'
+            " reason, is_behind) SELECT 'settler', 'deposit.changed.v1',"
+            " convert_to(deposit.id::text, 'UTF8'), '', 0, 0, gen_random_uuid(), 'two legs', false"
+            " FROM deposit JOIN swap ON swap.id = swap_id WHERE sequence_number = 1",
+        )
+
+        await world.send_everything()
+        world.chain.mine()
+        assert [world.paid(n) for n in (1, 2)] == [0, PAYOUT]
+
+        await change(world, "UPDATE parked SET state = 'dropped', ended_at = now()")
+        await world.send_everything()
+        world.chain.mine()
+        assert world.paid(1) == PAYOUT

@@ -11,7 +11,7 @@ from swap_domain.lifecycle import Status
 from swap_runtime.database import Engine, reading, transaction
 from swap_runtime.sql import sql
 from swap_settler.adapters.statements import MAY_BE_OUT
-from swap_settler.domain.dwelling import Stuck
+from swap_settler.domain.dwelling import Silences, Stuck
 
 # The clock stands still while nothing may be signed, on the network named or everywhere.
 PAUSED: Final = """
@@ -19,6 +19,16 @@ coalesce((SELECT sum(coalesce(lifted_at, now()) - greatest(stopped_at, {since}))
     FROM payout_stop WHERE payout_stop.network IN ({networks}, '*')
         AND coalesce(lifted_at, now()) > {since}), '0')
 """
+# So it does while a chain makes no blocks: nobody can tell what became of what is out there. What
+# is in no slot goes on ageing, for it can go back.
+SILENT: Final = """
+coalesce((SELECT sum(coalesce(ended_at, now()) - greatest(began_at, {since}))
+    FROM network_silence WHERE network_silence.network IN ({networks})
+        AND coalesce(ended_at, now()) > {since}), '0')
+"""
+_SWAPS_SILENT: Final = SILENT.format(
+    since="entered.at", networks="swap.source_network, swap.destination_network"
+)
 _SWAPS_PAUSED: Final = PAUSED.format(
     since="entered.at", networks="swap.source_network, swap.destination_network"
 )
@@ -29,7 +39,7 @@ CROSS JOIN LATERAL (
     SELECT max(at) AS at FROM swap_transition
     WHERE swap_id = swap.id AND from_status IS DISTINCT FROM to_status) AS entered
 WHERE status IN ('ls_transfer_pending', 'pending_refund') AND created_at < now() - :payment
-    AND now() - entered.at - {_SWAPS_PAUSED} > :payment
+    AND now() - entered.at - {_SWAPS_PAUSED} - {_SWAPS_SILENT} > :payment
 UNION ALL
 SELECT id, source_network, status, expires_at FROM swap
 WHERE status = 'user_transfer_pending' AND source_network = ANY(CAST(:networks AS text[]))
@@ -49,6 +59,20 @@ WHERE status IN ('ls_transfer_pending', 'pending_refund') AND swap.created_at < 
     AND NOT EXISTS (SELECT FROM signer WHERE signer.network = intent.network
         AND (signer.halted_reason IS NOT NULL OR signer.resumed_at > now() - :dwell))
 ORDER BY swap.id LIMIT :limit
+""")
+# A watcher's own blocks are the only clock of a chain that everybody here can see.
+BEGIN_SILENCE: Final = sql("""
+INSERT INTO network_silence (network, began_at)
+SELECT network, block_time FROM chain_watcher.progress
+WHERE network = ANY(CAST(:networks AS text[])) AND block_time < now() - :silent_after
+ON CONFLICT (network) WHERE ended_at IS NULL DO NOTHING
+RETURNING network
+""")
+END_SILENCE: Final = sql("""
+UPDATE network_silence SET ended_at = greatest(now(), began_at) FROM chain_watcher.progress
+WHERE progress.network = network_silence.network AND ended_at IS NULL
+    AND progress.block_time >= now() - :silent_after
+RETURNING network_silence.network
 """)
 REPORT: Final = sql("""
 INSERT INTO stuck_report (network, stuck, at)
@@ -74,6 +98,13 @@ class PostgresDwelling:
         async with reading(self._engine) as connection:
             rows = await connection.execute(STUCK, values)
         return [Stuck(row.id, row.source_network, Status(row.status), row.since) for row in rows]
+
+    async def mark_silences(self, silent_after: timedelta) -> Silences:
+        values = {"networks": self._networks, "silent_after": silent_after}
+        async with transaction(self._engine) as connection:
+            ended = await connection.scalars(END_SILENCE, {"silent_after": silent_after})
+            begun = await connection.scalars(BEGIN_SILENCE, values)
+        return Silences(frozenset(begun), frozenset(ended))
 
     async def report(self, stuck: Mapping[str, int]) -> None:
         values = {

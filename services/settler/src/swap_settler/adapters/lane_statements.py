@@ -35,7 +35,13 @@ WHERE (network, signer) = (:network, :signer) AND closed_at IS NULL AND nonce >=
 # Intents by id, then the signer, then its slots: the order of all locks.
 LOCK_INTENTS: Final = sql("""
 SELECT id FROM intent
-WHERE id = ANY(CAST(:ids AS uuid[])) AND state = 'reserved' ORDER BY id FOR UPDATE
+WHERE id = ANY(CAST(:ids AS uuid[])) AND state = 'reserved'
+    -- What a parked message says of the swap's deposit, a person has to decide: perhaps it is gone.
+    AND NOT EXISTS (SELECT FROM deposit JOIN parked ON parked.consumer = 'settler'
+            AND parked.topic = 'deposit.changed.v1'
+            AND parked.key = convert_to(CAST(deposit.id AS text), 'UTF8')
+        WHERE deposit.swap_id = intent.swap_id AND parked.state IN ('parked', 'releasing'))
+ORDER BY id FOR UPDATE
 """)
 ADD_SIGNER: Final = sql("""
 INSERT INTO signer (network, address, next_nonce) VALUES (:network, :signer, :nonce)
@@ -126,11 +132,15 @@ WHERE attempt.transaction_hash = ANY(CAST(:hashes AS text[])) AND NOT attempt.is
 OPEN_SIGNED: Final = sql("""
 SELECT slot.nonce, newest.max_fee_per_gas, newest.max_priority_fee_per_gas, newest.is_cancel,
        now() - newest.signed_at AS signed_for,
-       -- The clock of a payment stands still while nothing may be signed for it.
+       -- The clock of a payment stands still while nothing may be signed for it, and while its
+       -- chain makes no blocks.
        now() - slot.assigned_at - coalesce((
            SELECT sum(coalesce(lifted_at, now()) - greatest(stopped_at, slot.assigned_at))
            FROM payout_stop WHERE payout_stop.network IN (:network, '*')
-               AND coalesce(lifted_at, now()) > slot.assigned_at), '0') AS assigned_for,
+               AND coalesce(lifted_at, now()) > slot.assigned_at), '0') - coalesce((
+           SELECT sum(coalesce(ended_at, now()) - greatest(began_at, slot.assigned_at))
+           FROM network_silence WHERE network_silence.network = :network
+               AND coalesce(ended_at, now()) > slot.assigned_at), '0') AS assigned_for,
        unfounded.is_unfounded
 FROM nonce_slot AS slot
 CROSS JOIN LATERAL (

@@ -77,3 +77,12 @@ class BlockedListRow(Table, table=True):
 
     id: int = _int(key=True)
     version: int = _bigint()
+
+
+class NetworkSilenceRow(Table, table=True):
+    __tablename__ = "network_silence"
+
+    id: int = _bigint(key=True)
+    network: str = _text()
+    began_at: datetime = _at()
+    ended_at: datetime | None = _at(null=True)

@@ -109,7 +109,7 @@ HAS_DUE: Final = sql("""
 SELECT EXISTS (SELECT FROM sweep_due WHERE network = :network AND due_at <= now())
 """)
 LOCK_DUE: Final = sql("""
-SELECT due.network, due.address, due.token, here.sequence_number,
+SELECT due.network, due.address, due.token, here.sequence_number, due.is_ordered,
     coalesce((SELECT balance FROM account WHERE kind = 'custody'
         AND (account.network, account.token, account.address)
             = (due.network, due.token, due.address)

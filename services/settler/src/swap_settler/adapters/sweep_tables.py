@@ -44,6 +44,7 @@ class SweepDueRow(Table, table=True):
     address: str = _text(key=True)
     token: str = _text(key=True)
     due_at: datetime = _at()
+    is_ordered: bool = _bool()
 
 
 class SweepRow(Table, table=True):

@@ -190,6 +190,7 @@ def _to_due(row: Row) -> DueSweep:
         decimals=row.decimals,
         token_usd_e18=int(row.token_usd_e18),
         native_usd_e18=int(row.native_usd_e18),
+        is_ordered=row.is_ordered,
     )
 
 

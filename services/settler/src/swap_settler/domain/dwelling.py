@@ -54,6 +54,14 @@ class Stuck:
     since: datetime  # of a swap without its deposit, its deadline
 
 
+@dataclass(frozen=True, slots=True)
+class Silences:
+    """The networks that fell silent, and those that make blocks again."""
+
+    begun: frozenset[str]
+    ended: frozenset[str]
+
+
 def give_up_waiting(swap: Swap, intent_id: UUID, *, at: datetime) -> Changes:
     """Return what it changes that a payment waited too long; nothing for one that was signed.
 

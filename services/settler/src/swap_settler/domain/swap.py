@@ -113,7 +113,9 @@ class Deposit:
     @property
     def may_find_a_swap(self) -> bool:
         """Whether a swap may still come for it: one of its number, or one that has its address."""
-        return self.match_key is not None or self.quarantine_reason == SWEPT_FOR_NOBODY
+        is_free = self.method is not Method.DEPOSIT_ADDRESS  # else its address has its swap
+        is_named = self.match_key is not None and is_free
+        return is_named or self.quarantine_reason == SWEPT_FOR_NOBODY
 
     @property
     def is_live(self) -> bool:
@@ -280,7 +282,6 @@ class Swap:
 
     @property
     def output(self) -> Intent | None:
-        """The live payout of the main leg."""
         return next((i for i in self.intents.values() if i.kind is IntentKind.OUTPUT), None)
 
     @property
@@ -295,7 +296,6 @@ class Swap:
 
     @property
     def refuel(self) -> Intent | None:
-        """The live payment of the refuel."""
         return next((i for i in self.intents.values() if i.kind is IntentKind.REFUEL), None)
 
     def refund(self, leg: Leg) -> Intent | None:

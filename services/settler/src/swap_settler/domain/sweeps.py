@@ -47,11 +47,12 @@ class DueSweep:
     decimals: int | None  # of the swap's source token; None for another, which nobody has priced
     token_usd_e18: int
     native_usd_e18: int
+    is_ordered: bool = False  # by an operator, whatever it is worth
 
     def is_worth(self, *, gas: int, max_fee_per_gas: int, native_decimals: int) -> bool:
         """Whether it is worth more than the gas of its sweep, at the prices of its swap's quote."""
-        if self.decimals is None:
-            return False
+        if self.is_ordered or self.decimals is None:
+            return self.is_ordered
         cost = convert(
             gas * max_fee_per_gas,
             numerator=self.native_usd_e18 * 10**self.decimals,

@@ -11,7 +11,7 @@ from swap_domain.catalogue import Catalogue
 from swap_runtime.errors import Refused
 from swap_settler import observe
 from swap_settler.domain.signer import Blocked
-from swap_settler.ports import BlockedAddresses
+from swap_settler.operator_ports import BlockedAddresses
 
 LISTED_MAX: Final = 10_000
 

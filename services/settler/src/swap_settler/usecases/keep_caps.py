@@ -12,7 +12,7 @@ from swap_domain.catalogue import Catalogue, UnknownNetwork
 from swap_runtime.errors import Refused
 from swap_settler import observe
 from swap_settler.domain.caps import CapState, Waiting
-from swap_settler.ports import Caps
+from swap_settler.operator_ports import Caps
 
 LISTED_MAX: Final = 1000
 

@@ -1,0 +1,28 @@
+"""What an operator has swept that no swap asked for, on Postgres."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from swap_runtime.database import Engine, transaction
+from swap_runtime.sql import sql
+
+ORDER: Final = sql("""
+INSERT INTO sweep_due (network, address, token, is_ordered)
+SELECT here.network, here.address, :token, true FROM deposit_address AS here
+WHERE (here.network, here.address) = (:network, :address) AND EXISTS (SELECT FROM account
+    WHERE kind = 'custody' AND (account.network, account.token, account.address)
+            = (here.network, CAST(:token AS text), here.address)
+        AND account.swap_id IS NULL AND account.deposit_id IS NULL AND account.balance > 0)
+ON CONFLICT (network, address, token) DO UPDATE SET due_at = now(), is_ordered = true
+""")
+
+
+class PostgresSweepOrders:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def order(self, network: str, address: str, token: str) -> bool:
+        values = {"network": network, "address": address, "token": token}
+        async with transaction(self._engine) as connection:
+            return (await connection.execute(ORDER, values)).changed > 0

@@ -1,0 +1,71 @@
+"""What operators' orders need of the outside: caps, who must not be paid, sweeps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Protocol
+from uuid import UUID
+
+from swap_settler.domain.caps import CapState, Waiting
+from swap_settler.domain.signer import Blocked
+
+
+class Caps(Protocol):
+    """How much may leave in a while, and what waits for it."""
+
+    async def list_caps(self) -> Sequence[CapState]: ...
+
+    async def set_cap(
+        self,
+        network: str,
+        token: str | None,
+        app_id: UUID | None,
+        *,
+        units: int,
+        span: timedelta,
+        by: str,
+        reason: str,
+    ) -> None: ...
+
+    async def lift_cap(
+        self, network: str, token: str | None, app_id: UUID | None, *, by: str, reason: str
+    ) -> bool:
+        """False if there is none."""
+        ...
+
+    async def list_waiting(self, *, limit: int) -> Sequence[Waiting]:
+        """Return the payments that wait for their turn, the longest waiting first."""
+        ...
+
+    async def lines(self) -> Mapping[str, tuple[int, timedelta]]:
+        """Return how many wait on each network, and how long the first one does."""
+        ...
+
+    async def let_through(self, intent_id: UUID, *, by: str, reason: str) -> bool:
+        """False if it waits for no cap."""
+        ...
+
+
+class BlockedAddresses(Protocol):
+    """Who must not be paid, by an operator's word."""
+
+    async def list_blocked(self, *, limit: int) -> Sequence[Blocked]: ...
+
+    async def block(
+        self, addresses: Sequence[str], network: str | None, *, by: str, reason: str
+    ) -> int:
+        """Return how many were not on the list."""
+        ...
+
+    async def lift(
+        self, addresses: Sequence[str], network: str | None, *, by: str, reason: str
+    ) -> int:
+        """Return how many were on it."""
+        ...
+
+
+class SweepOrders(Protocol):
+    async def order(self, network: str, address: str, token: str) -> bool:
+        """Have what stands at a deposit address swept. False if nothing of it does."""
+        ...
