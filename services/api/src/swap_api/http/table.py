@@ -70,7 +70,9 @@ PRICE_REFUSALS: Final = (
 )
 CREATE_REFUSALS: Final = (
     *PRICE_REFUSALS,
+    ErrorCode.PAYOUTS_PAUSED,
     ErrorCode.INVALID_ADDRESS_ERROR,
+    ErrorCode.BLACKLISTED_ADDRESS,
     ErrorCode.REFUND_ADDRESS_REQUIRED,
     ErrorCode.IDEMPOTENCY_KEY_REUSED,
     ErrorCode.IDEMPOTENCY_KEY_IN_PROGRESS,
@@ -184,6 +186,8 @@ def _swaps(swaps: SwapEndpoints) -> list[Endpoint]:
             refuses=(
                 ErrorCode.NOT_FOUND,
                 ErrorCode.INVALID_ADDRESS_ERROR,
+                ErrorCode.BLACKLISTED_ADDRESS,
+                ErrorCode.SERVICE_UNAVAILABLE,
                 ErrorCode.PAYLOAD_TOO_LARGE,
                 ErrorCode.UNSUPPORTED_MEDIA_TYPE,
             ),
@@ -260,7 +264,7 @@ def _pricing(pricing: PricingEndpoints) -> list[Endpoint]:
             QuotedModel | ExplainedQuoteModel,
             kind=Kind.PRICE,
             query=QuoteParameters,
-            refuses=PRICE_REFUSALS,
+            refuses=(*PRICE_REFUSALS, ErrorCode.BLACKLISTED_ADDRESS),
         ),
         Endpoint(
             "GET",
