@@ -33,6 +33,7 @@ from swap_settler.adapters.lane_unit_of_work import PostgresLaneUnitOfWork
 from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
 from swap_settler.domain.lane import GasAlarm, GasUnits, Retries
 from swap_settler.domain.replacing import Patience
+from swap_settler.ports import DataFee
 from swap_settler.usecases.announcing import Announcer
 from swap_settler.usecases.book_sweeps import BookSweeps
 from swap_settler.usecases.close_slots import CloseSlots
@@ -304,7 +305,7 @@ class World:
         await request([a_request(n, refund_address=a_recipient(n)) for n in numbers])
         await self.settle(*(a_deposit(n) for n in numbers))
 
-    def starting_refunds(self) -> StartRefunds:
+    def starting_refunds(self, data_fee: DataFee | None = None) -> StartRefunds:
         return StartRefunds(
             self._settling,
             refunds=PostgresDueRefunds(self.engine),
@@ -312,6 +313,7 @@ class World:
             network=self.catalogue.network(SOURCE),
             clock=self.clock,
             announcer=self.announcer,
+            data_fee=data_fee,
         )
 
     async def settle(self, *messages: Envelope[DepositChanged]) -> None:

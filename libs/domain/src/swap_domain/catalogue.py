@@ -100,9 +100,25 @@ class GasUnits:
     sweep_native: int = 0
     sweep_erc20: int = 0
 
+    @property
+    def least(self) -> int:
+        """Return what the smallest transaction of ours takes."""
+        units = (self.pay_native, self.pay_erc20, self.relay_eip3009, self.relay_eip2612)
+        return min(filter(None, (*units, self.sweep_native, self.sweep_erc20)), default=1)
+
     def relay(self, standard: GaslessStandard) -> int:
         is_permit = standard is GaslessStandard.EIP2612
         return self.relay_eip2612 if is_permit else self.relay_eip3009
+
+
+@dataclass(frozen=True, slots=True)
+class L1DataFee:
+    """What a rollup charges for bytes: asked of its gas price oracle, and bounded."""
+
+    kind: str  # op_stack
+    oracle: str
+    transaction_bytes: int  # at least what one payment of ours has
+    max_wei: int  # an oracle that asks for more is not believed
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +144,7 @@ class Network:
     gas: GasUnits
     max_fee_per_gas: int  # wei; nothing is signed above it
     tokens: tuple[Token, ...]
+    l1_data_fee: L1DataFee | None = None
 
     @property
     def native(self) -> Token:

@@ -15,6 +15,7 @@ from swap_domain.catalogue import (
     Contracts,
     DepositAddresses,
     GasUnits,
+    L1DataFee,
     Network,
     RouteRule,
     Token,
@@ -25,6 +26,7 @@ USD_DECIMALS: Final = 18
 PRECISION_MAX: Final = 8
 REQUIRED: Final = object()
 WORD: Final = re.compile("0x[0-9a-fA-F]{64}")
+OP_STACK: Final = "op_stack"
 ToAddress = Callable[[str], str]
 
 
@@ -214,6 +216,7 @@ def _network(members: _Members) -> Network:
             sweep_erc20=gas.integer("sweep_erc20", 0),
         ),
         max_fee_per_gas=members.integer("max_fee_per_gas"),
+        l1_data_fee=_l1_data_fee(members.members_or_none("l1_data_fee")),
         tokens=tuple(_token(name, token) for token in members.list_of_members("tokens")),
     )
     for part in (members, contracts, gas):
@@ -232,6 +235,21 @@ def _network(members: _Members) -> Network:
             name = f"relay_{offered.standard}"
             raise CatalogueInvalid(f"{path}.gas.{name}", "must say what a gasless deposit takes")
     return network
+
+
+def _l1_data_fee(members: _Members | None) -> L1DataFee | None:
+    if members is None:
+        return None
+    fee = L1DataFee(
+        kind=members.text("kind"),
+        oracle=members.address("oracle"),
+        transaction_bytes=members.integer("transaction_bytes"),
+        max_wei=members.integer("max_wei"),
+    )
+    if fee.kind != OP_STACK:
+        raise CatalogueInvalid(f"{members.path}.kind", f"must be {OP_STACK}")
+    members.done()
+    return fee
 
 
 def _deposit_addresses(members: _Members | None) -> DepositAddresses | None:

@@ -123,7 +123,11 @@ def _gas_followers(
     return {
         network.name: FollowGas(
             ChainGas.of_nodes(
-                network.name, private.get(network.name, network.public_nodes), session
+                network.name,
+                private.get(network.name, network.public_nodes),
+                session,
+                l1=network.l1_data_fee,
+                units_min=network.gas.least,
             ),
             market,
             clock=service.clock,

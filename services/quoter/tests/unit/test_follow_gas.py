@@ -20,6 +20,16 @@ class Node:
         return self.suggestion
 
 
+class DataFee:
+    def __init__(self, fee: int | None) -> None:
+        self.fee = fee
+
+    async def upper_bound(self) -> int:
+        if self.fee is None:
+            raise ChainUnavailable(ETHEREUM)
+        return self.fee
+
+
 class TestFollowGas:
     async def test_takes_the_suggestion_as_of_when_it_was_asked(self) -> None:
         market = a_market(gas={})
@@ -43,3 +53,19 @@ class TestFollowGas:
         await follow()
 
         assert follow.has_asked
+
+    async def test_s26_shares_a_rollups_fee_for_bytes_out_over_the_gas_rounded_up(self) -> None:
+        market = a_market(gas={})
+        gas = ChainGas(Node(Fees(7, 1)), DataFee(1000), units_min=300)
+
+        await FollowGas(gas, market, clock=lambda: NOW)()
+
+        assert market.gas == {ETHEREUM: Timed(7 + 4, NOW)}
+
+    async def test_s26_knows_no_cost_while_nobody_tells_the_fee_for_bytes(self) -> None:
+        market = a_market(gas={})
+        gas = ChainGas(Node(Fees(7, 1)), DataFee(None), units_min=300)
+
+        await FollowGas(gas, market, clock=lambda: NOW)()
+
+        assert market.gas == {}

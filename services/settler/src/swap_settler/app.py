@@ -8,8 +8,9 @@ from datetime import timedelta
 import aiohttp
 
 from swap_chains.evm.codec import checksum_address
+from swap_chains.evm.l1_data_fees import l1_data_fees
 from swap_chains.evm.reader import EvmReader
-from swap_chains.evm.rpc import open_session
+from swap_chains.evm.rpc import Rpc, open_session
 from swap_domain.catalogue import Catalogue
 from swap_runtime.catalogue import load_catalogue
 from swap_runtime.screening import (
@@ -103,11 +104,12 @@ async def build(service: Service) -> None:
         screening=_screening(service, session),
     )
     nodes = service.settings.node_urls()
-    chains = {
-        network.name: open_reader(network, open_rpc(network, nodes.get(network.name, ()), session))
+    rpcs = {
+        network.name: open_rpc(network, nodes.get(network.name, ()), session)
         for network in catalogue.networks.values()
     }
-    _refund(service, group, catalogue, announcer, chains)
+    chains = {n: open_reader(catalogue.networks[n], rpc) for n, rpc in rpcs.items()}
+    _refund(service, group, catalogue, announcer, chains, rpcs=rpcs)
     _sweep(service, group, catalogue, chains)
     list_stuck = _watch_dwelling(service, group, catalogue, announcer)
     _serve_operators(service, chains, group.signer_report_interval, list_stuck)
@@ -175,10 +177,13 @@ def _refund(
     catalogue: Catalogue,
     announcer: Announcer,
     chains: Mapping[str, EvmReader],
+    *,
+    rpcs: Mapping[str, Rpc],
 ) -> None:
     work = PostgresUnitOfWork(service.engine, consumer=CONSUMER)
     refunds = PostgresDueRefunds(service.engine)
     for network in catalogue.networks.values():
+        told = network.l1_data_fee
         start_refunds = StartRefunds(
             work,
             refunds=refunds,
@@ -187,6 +192,7 @@ def _refund(
             clock=service.clock,
             announcer=announcer,
             patience=group.payout_dwell,
+            data_fee=l1_data_fees(rpcs[network.name], told) if told else None,
         )
         service.every(f"start-refunds-{network.name}", group.refund_interval, start_refunds)
 

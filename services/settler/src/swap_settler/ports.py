@@ -256,6 +256,15 @@ class DueSweeps(Protocol):
         ...
 
 
+class DataFee(Protocol):
+    async def upper_bound(self) -> int:
+        """Return the most that a rollup charges now for the bytes of one transaction.
+
+        :raises ChainError: when no node tells it.
+        """
+        ...
+
+
 class DueRefunds(Protocol):
     """The refunds that wait to be worked out. Locks nothing."""
 

@@ -290,7 +290,7 @@ class TestAParkedMessage:
             'INSERT INTO parked (consumer, topic, key, value, partition, "offset", message_id,'
             " reason, is_behind) SELECT 'settler', 'deposit.changed.v1',"
             " convert_to(deposit.id::text, 'UTF8'), '', 0, 0, gen_random_uuid(), 'two legs', false"
-            " FROM deposit JOIN swap ON swap.id = swap_id WHERE sequence_number = 1",
+            " FROM deposit JOIN swap ON swap.id = swap_id WHERE swap.sequence_number = 1",
         )
 
         await world.send_everything()

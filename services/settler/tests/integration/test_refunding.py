@@ -17,6 +17,7 @@ from services.settler.tests.lane_world import (
     a_funding,
     a_recipient,
 )
+from swap_chains.errors import ChainUnavailable
 from swap_runtime.sql import sql
 from swap_settler.usecases import send_payouts, start_refunds
 
@@ -200,3 +201,36 @@ class TestARefund:
         assert [leg.deposit_id is None for leg in legs] == [False, True]
         assert {leg.to_address for leg in legs} == {a_recipient(1)}
         assert world.paid(1) > REQUESTED
+
+
+class DataFeeOf:
+    """A rollup's fee for bytes."""
+
+    def __init__(self, fee: int | None) -> None:
+        self.fee = fee
+
+    async def upper_bound(self) -> int:
+        if self.fee is None:
+            raise ChainUnavailable(SOURCE)
+        return self.fee
+
+
+class TestARollup:
+    async def test_s26_takes_its_fee_for_bytes_off_the_refund(self, world: World) -> None:
+        await world.due_refunds(2)
+        first = world.starting_refunds(DataFeeOf(10**15))
+        first._limit = 1
+        await first()
+        await world.starting_refunds(DataFeeOf(0))()
+
+        dear, cheap = await world.rows("SELECT base_units FROM intent ORDER BY base_units")
+
+        assert int(cheap.base_units) - int(dear.base_units) == 10**15
+
+    async def test_s26_lets_refunds_wait_while_nobody_tells_its_fee(self, world: World) -> None:
+        await world.due_refunds(1)
+
+        assert not await world.starting_refunds(DataFeeOf(None))()
+
+        assert await world.rows("SELECT 1 FROM intent") == []
+        assert len(await world.rows("SELECT 1 FROM refund_due")) == 1

@@ -8,9 +8,11 @@ from typing import Protocol
 import aiohttp
 
 from swap_chains.errors import ChainError
+from swap_chains.evm.l1_data_fees import l1_data_fees
 from swap_chains.evm.rpc import Rpc
 from swap_chains.evm.state import EvmState
 from swap_chains.ports import Fees
+from swap_domain.catalogue import L1DataFee
 from swap_runtime.database import forbid_open_transaction
 
 
@@ -23,13 +25,32 @@ class FeeReader(Protocol):
     async def fees(self) -> Fees: ...
 
 
+class DataFeeReader(Protocol):
+    async def upper_bound(self) -> int: ...
+
+
 class ChainGas:
-    def __init__(self, reader: FeeReader) -> None:
+    """A rollup's fee for bytes is shared out over the gas of the smallest transaction.
+
+    So every transaction of ours pays for its bytes at the least, by the price of its gas alone.
+    """
+
+    def __init__(
+        self, reader: FeeReader, data_fee: DataFeeReader | None = None, *, units_min: int = 1
+    ) -> None:
         self._reader = reader
+        self._data_fee = data_fee
+        self._units_min = units_min
 
     @classmethod
     def of_nodes(
-        cls, network: str, urls: Sequence[str], session: aiohttp.ClientSession
+        cls,
+        network: str,
+        urls: Sequence[str],
+        session: aiohttp.ClientSession,
+        *,
+        l1: L1DataFee | None = None,
+        units_min: int = 1,
     ) -> ChainGas:
         """Ask these nodes, once each: the next poll is the next try."""
         rpc = Rpc.to_urls(
@@ -40,7 +61,8 @@ class ChainGas:
             rounds=1,
             before_call=lambda: forbid_open_transaction("rpc"),
         )
-        return cls(EvmState(rpc))
+        data_fee = None if l1 is None else l1_data_fees(rpc, l1)
+        return cls(EvmState(rpc), data_fee, units_min=units_min)
 
     @property
     def network(self) -> str:
@@ -49,6 +71,9 @@ class ChainGas:
     async def find_max_fee_per_gas(self) -> int | None:
         """Return the suggestion; None when no node gives a usable answer."""
         try:
-            return (await self._reader.fees()).max_fee_per_gas
+            fee = (await self._reader.fees()).max_fee_per_gas
+            if self._data_fee is None:
+                return fee
+            return fee + -(-await self._data_fee.upper_bound() // self._units_min)
         except ChainError:
             return None

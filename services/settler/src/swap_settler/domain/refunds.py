@@ -27,14 +27,18 @@ from swap_settler.domain.swap import (
 )
 
 
-def cost_of(swap: Swap, *, gas: int, max_fee_per_gas: int, native_decimals: int) -> int:
-    """Return what the refund's gas may cost, in base units of the source token.
+def cost_of(
+    swap: Swap, *, gas: int, max_fee_per_gas: int, native_decimals: int, data_fee: int = 0
+) -> int:
+    """Return what the refund may cost, in base units of the source token.
 
     The fee is the chain's of now; the prices are the ones that the swap was quoted with.
+
+    :param data_fee: what the chain charges for its bytes, in the chain's own coin.
     """
     source, quote = swap.terms.source, swap.quote
     return convert(
-        gas * max_fee_per_gas,
+        gas * max_fee_per_gas + data_fee,
         numerator=quote.source_native_usd_e18 * 10**source.decimals,
         denominator=quote.source_usd_e18 * 10**native_decimals,
         rounding=Rounding.UP,

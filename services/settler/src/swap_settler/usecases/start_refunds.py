@@ -15,7 +15,7 @@ from swap_settler import observe
 from swap_settler.domain.inventory import AssetKey
 from swap_settler.domain.refunds import cost_of, give_up, has_address, is_covered, is_worth, start
 from swap_settler.domain.swap import Swap
-from swap_settler.ports import DueRefund, DueRefunds, UnitOfWork
+from swap_settler.ports import DataFee, DueRefund, DueRefunds, UnitOfWork
 from swap_settler.usecases.announcing import Announcer
 from swap_settler.usecases.facts import refund_id_of
 from swap_settler.usecases.folding import Folding
@@ -42,6 +42,7 @@ class StartRefunds:
         clock: Clock,
         announcer: Announcer,
         patience: timedelta = timedelta(hours=2),
+        data_fee: DataFee | None = None,
         limit: int = 200,
     ) -> None:
         self._unit_of_work = unit_of_work
@@ -51,6 +52,7 @@ class StartRefunds:
         self._clock = clock
         self._announcer = announcer
         self._patience = patience
+        self._data_fee = data_fee
         self._limit = limit
 
     async def __call__(self) -> bool:
@@ -60,12 +62,14 @@ class StartRefunds:
             return False
         try:
             asked = (await self._chain.fees()).max_fee_per_gas
+            data_fee = 0 if self._data_fee is None else await self._data_fee.upper_bound()
         except ChainError as error:
             observe.refunds_wait(self._network.name, len(due), str(error))
             await self._give_up([one for one in due if one.waited >= self._patience])
             return False
         crashpoint("settler.before_refund")
-        await self._start(due, fee=min(asked, self._network.max_fee_per_gas))
+        fee = min(asked, self._network.max_fee_per_gas)
+        await self._start(due, fee=fee, data_fee=data_fee)
         return len(due) == self._limit
 
     async def _give_up(self, overdue: Sequence[DueRefund]) -> None:
@@ -82,7 +86,7 @@ class StartRefunds:
             await work.flush(folding.changes, self._announcer.outgoing(folding.changes, at=now))
         observe.changed(folding.changes)
 
-    async def _start(self, due: Sequence[DueRefund], *, fee: int) -> None:
+    async def _start(self, due: Sequence[DueRefund], *, fee: int, data_fee: int) -> None:
         now = self._clock()
         async with self._unit_of_work() as work:
             swaps = await work.lock_swaps_by_id({one.swap_id for one in due})
@@ -92,7 +96,7 @@ class StartRefunds:
             waiting: list[int] = []
             for one in due:
                 swap = folding.swaps[one.swap_id]
-                cost = self._cost(swap, fee)
+                cost = self._cost(swap, fee, data_fee)
                 if self._waits_for_a_sweep(folding, one, cost=cost):
                     if one.leg is not None or one.waited < self._patience:
                         waiting.append(one.id)
@@ -114,17 +118,19 @@ class StartRefunds:
         is_here = not has_address(swap) or is_covered(swap, one.leg, available=available)
         return not is_here and is_worth(swap, one.leg, cost=cost)
 
-    def _cost(self, swap: Swap, fee: int) -> int:
+    def _cost(self, swap: Swap, fee: int, data_fee: int) -> int:
         native, gas = self._network.native, self._network.gas
         is_native = swap.terms.source.token == native.address
         units = gas.pay_native if is_native else gas.pay_erc20
         if has_address(swap):
             units += gas.sweep_native if is_native else gas.sweep_erc20
+            data_fee *= 2  # the sweep is a transaction of its own
         return cost_of(
             swap,
             gas=units,
             max_fee_per_gas=fee,
             native_decimals=native.decimals,
+            data_fee=data_fee,
         )
 
 
