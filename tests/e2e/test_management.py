@@ -101,7 +101,7 @@ class TestManagement:
         made = await owner.post(f"/apps/{app}/webhooks", {"url": url})
         webhook = f"/webhooks/{made['id']}"
 
-        answers = [
+        answers: list[tuple[Any, Any]] = [
             (NewWebhookModel, made),
             (list[WebhookModel], await owner.get(f"/apps/{app}/webhooks")),
             (WebhookSecretModel, await owner.post(f"{webhook}/rotate")),

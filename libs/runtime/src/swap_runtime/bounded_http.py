@@ -7,9 +7,12 @@ nobody asks how slowly they come, or how slowly an answer is taken.
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Final
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from swap_contracts.public.errors import ErrorCode
 
 HEAD_BYTES_MAX: Final = 64 * 1024
 # From the first byte of a request, or the opening of a connection, to the last byte of the answer.
@@ -18,6 +21,21 @@ EMPTY: Final = b"content-length: 0\r\nconnection: close\r\n\r\n"
 TOO_LARGE: Final = b"HTTP/1.1 431 Request Header Fields Too Large\r\n" + EMPTY
 TOO_SLOW: Final = b"HTTP/1.1 408 Request Timeout\r\n" + EMPTY
 TOO_BUSY: Final = b"HTTP/1.1 503 Service Unavailable\r\n" + EMPTY
+# Said before anybody is asked, in the envelope that clients read everywhere else.
+NO_HTTP: Final = json.dumps(
+    {
+        "data": None,
+        "error": {
+            "code": ErrorCode.VALIDATION_ERROR,
+            "message": "The request is not valid HTTP",
+            "metadata": {},
+        },
+    }
+).encode()
+NOT_UNDERSTOOD: Final = (
+    b"HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\nconnection: close\r\n"
+    b"content-length: %d\r\n\r\n%b" % (len(NO_HTTP), NO_HTTP)
+)
 
 
 class _HeadTooLarge(Exception):
@@ -85,11 +103,8 @@ class BoundedHttp(HttpToolsProtocol):
         self._is_idle = self._is_answered and not self._is_receiving
 
     def send_400_response(self, msg: str) -> None:
-        """Say what is wrong when the parser was stopped by us."""
-        if self._is_too_large:
-            self._end(TOO_LARGE)
-        else:
-            super().send_400_response(msg)
+        """Say what is wrong: the parser understands nothing, or was stopped by us."""
+        self._end(TOO_LARGE if self._is_too_large else NOT_UNDERSTOOD)
 
     @property
     def _is_answered(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager, suppress
 from typing import Any
@@ -218,8 +219,12 @@ class TestLetsPass:
 
         assert answer.startswith(b"HTTP/1.1 200 ")
 
-    async def test_what_cannot_be_read_is_told_as_before(self, port: int) -> None:
-        assert (await ask(port, b"nonsense\r\n\r\n")).startswith(b"HTTP/1.1 400 ")
+    async def test_what_cannot_be_read_is_told_in_the_envelope(self, port: int) -> None:
+        head, _, body = (await ask(port, b"nonsense\r\n\r\n")).partition(b"\r\n\r\n")
+
+        assert head.startswith(b"HTTP/1.1 400 ")
+        assert b"content-type: application/json" in head
+        assert json.loads(body)["error"]["code"] == "VALIDATION_ERROR"
 
 
 class Transport(asyncio.Transport):
