@@ -14,7 +14,8 @@ MONEY := libs/domain/src libs/contracts/src $(wildcard services/*/src/*/domain)
 PACKAGES := swap_contracts swap_domain swap_chains swap_runtime swap_api swap_quoter \
 	swap_chain_watcher swap_settler swap_notifier swapctl swap_stack swap_compose swap_sdk tests.e2e tests.plugins
 GENERATORS := tools/generate_states.py tools/generate_messages.py tools/generate_env_example.py \
-	tools/generate_sdk.py tools/generate_errors.py tools/generate_sandbox.py
+	tools/generate_sdk.py tools/generate_errors.py tools/generate_sandbox.py \
+	tools/generate_collection.py
 
 PYTEST := $(BIN)/python -m pytest --quiet
 
@@ -61,7 +62,7 @@ test-unit: install-python  ## No server, no network
 test-integration: install  ## PostgreSQL, Valkey, a broker, chains
 	$(call tested,-m "connected and not e2e")
 
-test-e2e: install  ## The whole system: journeys (BROKER=kafka|embedded)
+test-e2e: install install-sdk  ## The whole system: journeys (BROKER=kafka|embedded)
 	$(call tested,$(JOURNEYS))
 
 # Which deployment is asked: this machine's stack, unless one is named.

@@ -1,0 +1,161 @@
+"""Write the Postman collection from the OpenAPI document: every request, and what must be true of
+its answer.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from generate_openapi import document
+from generating import generated
+
+from swap_stack.sandbox.outcomes import MEANINGS, Outcome
+
+TARGET: Final = "sdk/collection/swap.postman_collection.json"
+SCHEMA: Final = "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"
+CREATE: Final = "POST /api/v2/swaps"
+# A member's, not a partner's: those need a token.
+APART: Final = "/management/"
+ABOUT: Final = """Every request that a partner makes, against any deployment: set `baseUrl` and
+`apiKey`. Run in order, the first request makes a swap that the others are about; on a development
+stack, with the key of its sandbox's partner, that swap is paid by itself. Generated from the
+service's OpenAPI document."""
+VARIABLES: Final = {
+    "baseUrl": "http://127.0.0.1:28000",
+    "apiKey": "svc_test_",
+    "source_network": "ETHEREUM_DEVNET",
+    "source_token": "ETH",
+    "destination_network": "BASE_DEVNET",
+    "destination_token": "USDC",
+    "destination_address": MEANINGS[Outcome.COMPLETED].address,
+    "amount": "0.1",
+    "swapId": "",
+    "transaction_id": "0x" + "5f" * 32,
+}
+# What a request says besides what it has to.
+MEMBERS: Final = {
+    **{name: f"{{{{{name}}}}}" for name in VARIABLES},
+    "network": "{{source_network}}",
+    "transactionHash": "{{transaction_id}}",
+    "address": "{{destination_address}}",
+    "addresses": "{{destination_address}}",
+    "refund_address": "{{destination_address}}",
+    "signer_address": "{{destination_address}}",
+    "signature": "0x" + "00" * 65,
+    "source": "{{source_network}}",
+    "destination": "{{destination_network}}",
+    "source_asset": "{{source_token}}",
+    "destination_asset": "{{destination_token}}",
+    "refuel": False,
+}
+BESIDES: Final = {"amount", "address", "addresses", "destination_asset"}
+# What says no to a swap that is over, or that nobody signed for: how it says so is what is asked.
+MAY_REFUSE: Final = {
+    "swap_refund_address",
+    "swap_deposit_speedup",
+    "swap_read_by_hash",
+    "authorization_authorize",
+    "authorization_read",
+    "attachment_show",
+    "attachment_attach",
+    "history_transaction_status",
+}
+ENVELOPE: Final = """\
+const told = pm.response.json();
+pm.test("the status is one that the documentation has", () =>
+  pm.expect(DOCUMENTED).to.include(pm.response.code));
+pm.test("the answer is what is asked for, or an error with a code", () => {
+  if (pm.response.code === 200) pm.expect(told.error).to.equal(null);
+  else pm.expect(told.error.code).to.match(/^[A-Z_]+$/);
+});
+pm.test("the request has an id", () =>
+  pm.expect(pm.response.headers.has("x-request-id")).to.equal(true));"""
+SUCCEEDS: Final = 'pm.test("it succeeds", () => pm.response.to.have.status(200));'
+KEEPS_ID: Final = """\
+pm.test("there is a swap", () =>
+  pm.expect(told.data.swap.status).to.equal("user_transfer_pending"));
+pm.collectionVariables.set("swapId", told.data.swap.id);"""
+
+
+def items() -> list[dict[str, Any]]:
+    """Return one folder per tag; the request that makes the swap comes before all of them."""
+    folders: dict[str, list[dict[str, Any]]] = {}
+    first: list[dict[str, Any]] = []
+    for path, operations in json.loads(document())["paths"].items():
+        for method, operation in operations.items():
+            if path.startswith(APART):
+                continue
+            name = f"{method.upper()} {path}"
+            made = item(name, method, path, operation)
+            (first if name == CREATE else folders.setdefault(operation["tags"][0], [])).append(made)
+    return [*first, *({"name": tag, "item": rows} for tag, rows in sorted(folders.items()))]
+
+
+def item(name: str, method: str, path: str, operation: Mapping[str, Any]) -> dict[str, Any]:
+    request: dict[str, Any] = {
+        "method": method.upper(),
+        "header": headers(operation),
+        "url": url(path, operation),
+        "description": operation["description"],
+    }
+    content = operation.get("requestBody", {}).get("content", {}).get("application/json")
+    if content is not None:
+        request["body"] = {"mode": "raw", "raw": json.dumps(body(content["schema"]), indent=2)}
+    lines = tests(name, operation)
+    event = {"listen": "test", "script": {"type": "text/javascript", "exec": lines}}
+    return {"name": operation["summary"], "event": [event], "request": request}
+
+
+def headers(operation: Mapping[str, Any]) -> list[dict[str, str]]:
+    is_public = operation.get("security") == []
+    key = [] if is_public else [{"key": "X-SVC-APIKEY", "value": "{{apiKey}}"}]
+    has_body = "requestBody" in operation
+    return [*key, *([{"key": "content-type", "value": "application/json"}] if has_body else [])]
+
+
+def url(path: str, operation: Mapping[str, Any]) -> dict[str, Any]:
+    parts = [
+        MEMBERS[part.strip("{}")] if part.startswith("{") else part
+        for part in path.strip("/").split("/")
+    ]
+    query = [
+        {
+            "key": one["name"],
+            "value": MEMBERS.get(one["name"], ""),
+            "description": one["description"],
+            "disabled": not (one.get("required") or one["name"] in BESIDES),
+        }
+        for one in operation.get("parameters", ())
+        if one["in"] == "query"
+    ]
+    asked = "&".join(f"{one['key']}={one['value']}" for one in query if not one["disabled"])
+    raw = "{{baseUrl}}/" + "/".join(parts) + (f"?{asked}" if asked else "")
+    return {"raw": raw, "host": ["{{baseUrl}}"], "path": parts, "query": query}
+
+
+def body(schema: Mapping[str, Any]) -> dict[str, Any]:
+    required = set(schema.get("required", ()))
+    return {
+        name: MEMBERS[name] for name in schema["properties"] if name in required or name in BESIDES
+    }
+
+
+def tests(name: str, operation: Mapping[str, Any]) -> list[str]:
+    documented = sorted(int(status) for status in operation["responses"] if status != "500")
+    lines = [f"const DOCUMENTED = {documented};", *ENVELOPE.splitlines()]
+    if operation["operationId"] not in MAY_REFUSE:
+        lines.append(SUCCEEDS)
+    return lines + (KEEPS_ID.splitlines() if name == CREATE else [])
+
+
+def collection() -> str:
+    made = {
+        "info": {"name": "Swaps", "description": ABOUT, "schema": SCHEMA},
+        "variable": [{"key": name, "value": value} for name, value in VARIABLES.items()],
+        "item": items(),
+    }
+    return json.dumps(made, indent=2, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    generated({TARGET: collection()})
