@@ -23,8 +23,9 @@ def rows() -> Iterator[tuple[list[str], str]]:
 def spread(told: str) -> list[str]:
     """Return every row of a range of them."""
     first, _, last = told.partition("\N{EN DASH}")
-    numbers = range(int(first[1:]), int((last or first)[1:]) + 1)
-    return [f"{first[0]}{number}" for number in numbers]
+    kind, suffix = first[0], "r" if first.endswith("r") else ""
+    numbers = [int(end[1:].removesuffix("r")) for end in (first, last or first)]
+    return [f"{kind}{number}{suffix}" for number in range(numbers[0], numbers[1] + 1)]
 
 
 def sources(pattern: str, *folders: str) -> str:

@@ -36,7 +36,7 @@ async def blocked(
 
 class TestABlockedAddress:
     @pytest.mark.parametrize("field", ["destination_address", "source_address", "refund_address"])
-    async def test_is_refused_at_creation(
+    async def test_a10_is_refused_at_creation(
         self, api: Harness, settlers: psycopg.Connection, field: str
     ) -> None:
         app = await api.an_app()

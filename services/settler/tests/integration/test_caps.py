@@ -102,7 +102,9 @@ async def worth(world: World, number: int, payouts: int) -> None:
 
 
 class TestACap:
-    async def test_lets_wait_what_is_beyond_it_until_the_span_is_over(self, world: World) -> None:
+    async def test_a16_lets_wait_what_is_beyond_it_until_the_span_is_over(
+        self, world: World
+    ) -> None:
         await cap(world, 2)
         await world.confirmed_swaps(5)
         await made_one_after_the_other(world, 3, 1, 5, 2, 4)

@@ -165,7 +165,9 @@ class TestTheService:
 
 
 class TestWhoIsBlocked:
-    async def test_after_creation_gets_nothing_and_the_swap_says_why(self, world: World) -> None:
+    async def test_a10_after_creation_gets_nothing_and_the_swap_says_why(
+        self, world: World
+    ) -> None:
         await world.confirmed_swaps(2)
         await keeping(world).block(order(BAD))
 
