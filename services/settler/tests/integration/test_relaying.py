@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Callable
 from datetime import timedelta
-from typing import Any
+from typing import Any, Literal
 from uuid import uuid5
 
 import pytest
@@ -465,6 +465,49 @@ class TestOneOfASwap:
 
         assert await authorizations(world) == [(1, "Rejected")]
         assert await world.intent_states() == []
+
+
+class TestASwapThatIsFundedInAnotherWay:
+    """Its signature waits for the lane: it would take the money a second time."""
+
+    @pytest.mark.parametrize("state", ["seen", "confirmed"])
+    async def test_is_not_deposited_for_again(
+        self, world: World, state: Literal["seen", "confirmed"]
+    ) -> None:
+        await fund_the_other_side(world)
+        await submit(world, a_signature())
+
+        await world.settle(a_deposit(1, state=state, token=USDC, base_units=str(AMOUNT)))
+        await world.send_everything()
+        world.chain.mine()
+
+        assert await world.rows("SELECT 1 FROM attempt") == []
+        assert await authorizations(world) == [(1, "Rejected")]
+        [relay] = await world.rows("SELECT state FROM intent WHERE kind = 'gasless'")
+        assert relay.state == "dead"
+        assert world.chain.world.balances[USER, USDC] == PLENTY
+
+    async def test_by_a_part_alone_is_deposited_for_all_the_same(self, world: World) -> None:
+        await submit(world, a_signature())
+
+        await world.settle(a_deposit(1, token=USDC, base_units="1"))
+        await world.send_everything()
+        world.chain.mine()
+
+        assert await authorizations(world) == [(1, "Published")]
+        assert world.chain.world.balances[TREASURY, USDC] == AMOUNT
+
+    async def test_after_it_was_sent_has_two_and_gives_one_back(self, world: World) -> None:
+        await fund_the_other_side(world)
+        await submit(world, a_signature())
+        await world.send_everything()
+        world.chain.mine()
+
+        await world.settle(a_deposit(1, token=USDC, base_units=str(AMOUNT)))
+
+        assert await authorizations(world) == [(1, "Published")]
+        assert len(await world.rows("SELECT 1 FROM attempt")) == 1
+        assert len(await world.rows("SELECT 1 FROM intent WHERE kind = 'output'")) == 1
 
 
 class TestAReorg:

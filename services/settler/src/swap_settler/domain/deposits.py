@@ -14,7 +14,7 @@ from swap_settler.domain.accounts import LedgerTransaction
 from swap_settler.domain.changes import NOTHING, Changes
 from swap_settler.domain.facts import DepositFact, Said
 from swap_settler.domain.refunds import released
-from swap_settler.domain.relaying import told_of
+from swap_settler.domain.relaying import told_of, without_idle_relay
 from swap_settler.domain.settling import (
     Means,
     Settled,
@@ -58,7 +58,7 @@ def decide(swap: Swap, fact: DepositFact, *, at: datetime, **means: Unpack[Means
             done = _confirmed(told, deposit, at, **means)
         case Said.REVERTED:
             done = _reverted(told, deposit, known, at)
-    return changes_of(swap, done)
+    return changes_of(swap, without_idle_relay(done))
 
 
 def attach(
@@ -88,7 +88,7 @@ def take(
         done = _credit(told, mine, at, ledger.matched(swap, mine), **means)
     else:
         done = _seen(told, mine, None, at)
-    return changes_of(swap, done)
+    return changes_of(swap, without_idle_relay(done))
 
 
 def decide_unmatched(

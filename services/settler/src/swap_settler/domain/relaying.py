@@ -15,7 +15,7 @@ from swap_domain.lifecycle import Status
 from swap_settler.domain.authorization import Authorization, Submitted
 from swap_settler.domain.changes import NOTHING, Changes
 from swap_settler.domain.facts import Said
-from swap_settler.domain.settling import worth
+from swap_settler.domain.settling import Settled, worth
 from swap_settler.domain.swap import Deposit, Intent, IntentKind, IntentState, Swap
 
 # So many deposits of one signer that failed on chain within a day are all we pay gas for.
@@ -113,6 +113,25 @@ def told_of(swap: Swap, deposit: Deposit, said: Said) -> Swap:
         authorization=done,
         terms=replace(terms, refund_address=terms.refund_address or known.signer),
     )
+
+
+def without_idle_relay(done: Settled) -> Settled:
+    """Return it without a signature that nothing was signed for, once the swap has its money.
+
+    It would take the money a second time. A part of it does not do: anybody can send that.
+    """
+    swap, relay = done.swap, done.swap.relay
+    if relay is None or not relay.can_be_taken_back:
+        return done
+    there = sum(d.base_units for d in swap.deposits.values() if d.is_live)
+    if swap.status is Status.DEPOSIT_PENDING and there < swap.quote.requested_base_units:
+        return done
+    because, known = "the swap was funded in another way", swap.authorization
+    dead = relay.died(because)
+    if known is not None and known.intent_id == relay.id and known.is_in_progress:
+        refused = known.after(AuthorizationTrigger.SIGNATURE_REFUSED, detail=because)
+        swap = replace(swap, authorization=refused)
+    return replace(done, swap=swap.with_intent(dead), intents=(*done.intents, dead))
 
 
 def _refusal(
