@@ -206,6 +206,28 @@ class TestARecipientThatRefuses:
             1,
         ]
 
+    async def test_r4_whose_failure_a_reorg_makes_a_success_is_paid_once(
+        self, world: World
+    ) -> None:
+        await world.confirmed_swaps(1)
+        await world.send_everything()
+        [sent] = world.chain.pool.values()
+        world.chain.refuse(a_recipient(1))
+        world.chain.mine()
+        await world.close_slots()
+        assert (world.paid(1), await world.intent_states()) == (0, ["broadcast"])
+
+        world.chain.refuse(a_recipient(1), refuses=False)
+        world.chain.reorg(1)
+        world.chain.pool[sent.transaction_hash] = sent
+        world.chain.mine(4)
+        await world.close_slots()
+        await world.send_everything()
+        world.chain.mine()
+
+        assert world.paid(1) == PAYOUT
+        assert [r.nonce for r in await world.rows("SELECT nonce FROM nonce_slot")] == [0]
+
 
 class TestADeathProof:
     async def test_says_what_consumed_each_nonce_and_which_nodes_saw_it(self, world: World) -> None:

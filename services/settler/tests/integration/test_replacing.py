@@ -193,6 +193,29 @@ class TestADwellTime:
         assert world.paid(1) == PAYOUT
         assert await world.rows("SELECT status FROM swap") == [("completed",)]
 
+    async def test_r3_that_a_reorg_puts_in_the_payments_place_ends_in_one_payment(
+        self, world: World
+    ) -> None:
+        await stuck(world)
+        payment = next(iter(world.chain.pool.values()))
+        await replaced(world, dwell=timedelta(0))
+        cancel = next(iter(world.chain.pool.values()))
+        world.chain.pool = {payment.transaction_hash: payment}
+        world.chain.base_fee //= 10
+        world.chain.mine()
+        await world.close_slots()
+        assert (world.paid(1), await world.intent_states()) == (PAYOUT, ["broadcast"])
+
+        world.chain.reorg(1)
+        world.chain.pool = {cancel.transaction_hash: cancel}
+        world.chain.mine(4)
+        await world.close_slots()
+        assert (world.paid(1), await world.intent_states()) == (0, ["reserved"])
+        await world.send_everything()
+        world.chain.mine()
+
+        assert world.paid(1) == PAYOUT
+
     async def test_s18_is_not_believed_over_while_a_node_saw_the_payment(
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
