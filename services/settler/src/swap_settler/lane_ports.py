@@ -106,6 +106,10 @@ class LaneStore(Protocol):
         """Return the slots nothing was signed for, with the payments on them that still live."""
         ...
 
+    async def has_unsigned_slots(self) -> bool:
+        """Whether there are any, of payments or sweeps, signed for now or not."""
+        ...
+
     async def keep(self, attempts: Sequence[Attempt], *, epoch: int) -> Sequence[Attempt]:
         """Store the attempts whose slot still carries exactly what they were signed for.
 
@@ -205,6 +209,10 @@ class LaneWork(Work, Protocol):
 
     async def failures_of_unsent(self, intent_ids: Collection[UUID]) -> Mapping[UUID, int]:
         """Return how often each failed, of those that wait and that nothing signed can pay."""
+        ...
+
+    async def failures_of_unsigned(self, intent_ids: Collection[UUID]) -> Mapping[UUID, int]:
+        """Return the same also of those that have a nonce and no bytes yet."""
         ...
 
     async def failures_of_dead(self, intent_ids: Collection[UUID]) -> Mapping[UUID, int]:

@@ -307,6 +307,40 @@ class TestTheTreasurysOwnLimit:
 
         assert await left(world) == [2, 3]
 
+    async def test_of_one_token_holds_up_no_other(self, world: World) -> None:
+        alone = range(1, 18)
+        await world.confirmed_swaps(18)
+        await made_one_after_the_other(world, *alone, 18)
+        await in_token(world, 18)
+        for number in alone:
+            await worth(world, number, 2)
+        await change(world, "UPDATE intent SET goes_alone = true WHERE token = :coin", coin=NATIVE)
+        world.chain.limit(NATIVE, capacity=10 * PAYOUT, available=PAYOUT)
+
+        for _ in range(3):
+            await world.send_everything()
+
+        assert await left(world) == [18]
+
+
+async def change(world: World, statement: str, **values: Any) -> None:
+    async with world.engine.begin() as connection:
+        await connection.execute(sql(statement), values)
+
+
+async def in_token(world: World, number: int) -> None:
+    """Let a swap be paid in a token of the network instead of its coin."""
+    network = world.catalogue.network(DESTINATION)
+    [token] = [t.asset.token for t in network.tokens if t.asset.token != NATIVE][:1]
+    world.chain.give(network.contracts.treasury, token, PAYOUT)
+    await change(
+        world,
+        "UPDATE intent SET token = :token FROM swap"
+        " WHERE swap.id = swap_id AND sequence_number = :number",
+        token=token,
+        number=number,
+    )
+
 
 async def settled(world: World) -> None:
     """Hear of everything that is in a block."""

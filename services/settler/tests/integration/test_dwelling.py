@@ -297,7 +297,10 @@ class TestAParkedMessage:
         world.chain.mine()
         assert [world.paid(n) for n in (1, 2)] == [0, PAYOUT]
 
+        assert await world.store.waiting(limit=10) == []  # nor does it stand before the others
+
         await change(world, "UPDATE parked SET state = 'dropped', ended_at = now()")
+        await change(world, "UPDATE intent SET due_at = now() WHERE state = 'reserved'")
         await world.send_everything()
         world.chain.mine()
         assert world.paid(1) == PAYOUT

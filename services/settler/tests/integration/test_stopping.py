@@ -11,11 +11,15 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
 from services.settler.tests.integration.lane_worlds import opened_world
-from services.settler.tests.lane_world import DESTINATION, PAYOUT, SOURCE, World
+from services.settler.tests.lane_world import DESTINATION, PAYOUT, SOURCE, World, a_recipient
 from swap_runtime.errors import Refused
+from swap_runtime.screening import BlockList, FreshList
+from swap_settler.adapters.blocked import PostgresBlocked
 from swap_settler.adapters.stops import PostgresStops
 from swap_settler.domain.signer import EVERYWHERE
 from swap_settler.http.stops import StopAdmin
+from swap_settler.usecases.keep_blocked import BlockOrder, KeepBlocked
+from swap_settler.usecases.send_payouts import SendPayouts
 from swap_settler.usecases.stop_payouts import StopPayouts
 
 pytestmark = pytest.mark.connected
@@ -32,6 +36,21 @@ async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
 
 def switch(world: World) -> StopPayouts:
     return StopPayouts(PostgresStops(world.engine), networks=[SOURCE, DESTINATION])
+
+
+async def stopped_before_its_bytes(world: World) -> SendPayouts:
+    """Return a lane that was stopped when its payments had nonces, and looked again meanwhile."""
+    send, keep = world.new_process(), world.store.keep
+
+    async def stopped_meanwhile(*arguments: Any, **more: Any) -> Any:
+        await switch(world).stop(EVERYWHERE, **SAID)
+        return await keep(*arguments, **more)
+
+    world.store.keep = stopped_meanwhile  # type: ignore[method-assign]
+    assert await send(epoch=world.epoch) == 0
+    world.store.keep = keep  # type: ignore[method-assign]
+    assert await send(epoch=world.epoch) == 0
+    return send
 
 
 class TestTheKillSwitch:
@@ -92,6 +111,40 @@ class TestTheKillSwitch:
         world.chain.mine()
 
         assert world.paid(1) == PAYOUT
+
+    async def test_a17_leaves_no_gap_where_it_came_between_a_nonce_and_its_bytes(
+        self, world: World
+    ) -> None:
+        await world.confirmed_swaps(1)
+        send = await stopped_before_its_bytes(world)
+        await switch(world).lift(EVERYWHERE, **SAID)
+
+        for _ in range(2):
+            await send(epoch=world.epoch)
+        world.chain.mine()
+
+        assert world.paid(1) == PAYOUT
+
+    async def test_pays_nobody_who_is_blocked_while_it_is_on(self, world: World) -> None:
+        world.screens = FreshList(BlockList(world.engine))
+        await world.confirmed_swaps(2)
+        send = await stopped_before_its_bytes(world)
+        keep = KeepBlocked(PostgresBlocked(world.engine), catalogue=world.catalogue)
+        await keep.block(BlockOrder((a_recipient(1),), None, **SAID))
+        await switch(world).lift(EVERYWHERE, **SAID)
+
+        for _ in range(4):
+            await send(epoch=world.epoch)
+        world.chain.mine()
+
+        assert [world.paid(n) for n in (1, 2)] == [0, PAYOUT]
+        assert (
+            await world.rows(
+                "SELECT 1 FROM nonce_slot AS slot WHERE NOT EXISTS (SELECT FROM"
+                " attempt WHERE attempt.nonce = slot.nonce)"
+            )
+            == []
+        )
 
     async def test_sends_what_was_signed_before(self, world: World) -> None:
         await world.confirmed_swaps(1)

@@ -96,6 +96,13 @@ WHERE (slot.network, slot.signer) = (:network, :signer) AND slot.closed_at IS NU
             = (slot.network, slot.signer, slot.nonce))
 ORDER BY slot.nonce, intent.token, intent.id
 """)
+# Those also that nothing may be signed for now: while there is one, every later nonce waits for it.
+HAS_UNSIGNED: Final = sql("""
+SELECT EXISTS (SELECT FROM nonce_slot AS slot
+WHERE (slot.network, slot.signer) = (:network, :signer) AND slot.closed_at IS NULL
+    AND NOT EXISTS (SELECT 1 FROM attempt WHERE (attempt.network, attempt.signer, attempt.nonce)
+        = (slot.network, slot.signer, slot.nonce)))
+""")
 # Signed bytes are kept only while the slot's live intents are exactly the ones signed for.
 LOCK_SIGNED: Final = sql("""
 SELECT slot_intent.nonce, intent.id FROM intent
@@ -246,6 +253,15 @@ SELECT id, failures FROM intent
 WHERE id = ANY(CAST(:ids AS uuid[])) AND state = 'reserved' AND NOT EXISTS (
     SELECT 1 FROM slot_intent JOIN nonce_slot AS slot USING (network, signer, nonce)
     WHERE slot_intent.intent_id = intent.id AND slot.closed_at IS NULL)
+ORDER BY id FOR UPDATE
+""")
+# Those also that have a nonce and no bytes: whoever ends them leaves a slot for a no-op.
+UNSIGNED_FAILURES: Final = sql("""
+SELECT id, failures FROM intent
+WHERE id = ANY(CAST(:ids AS uuid[])) AND state IN ('reserved', 'assigned') AND NOT EXISTS (
+    SELECT 1 FROM slot_intent AS carried JOIN nonce_slot AS slot USING (network, signer, nonce)
+    JOIN attempt USING (network, signer, nonce)
+    WHERE carried.intent_id = intent.id AND slot.closed_at IS NULL)
 ORDER BY id FOR UPDATE
 """)
 DEAD_FAILURES: Final = sql("""

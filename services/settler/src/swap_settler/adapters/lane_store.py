@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import groupby
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from swap_chains.evm.gasless import DEPOSIT_WITH_PERMIT
@@ -23,6 +23,8 @@ from swap_settler.adapters.outflow import admit_payments, keep_lines, stand_in_t
 from swap_settler.domain.lane import Group, Payment, Slot, SweepSlot, WaitingSweep
 from swap_settler.domain.replacing import OpenSlot
 from swap_settler.lane_ports import Attempt, SignedFor
+
+LEFT_OUT_PAUSE: Final = timedelta(seconds=30)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +101,9 @@ class PostgresLaneStore:
                 carried = {slot.nonce: [p.intent_id for p in slot.payments] for slot in slots}
                 await self._hand_out(connection, carried, at=told.at)
         observe.payments_kept(self._lane.network, len(told.admitted.kept_by))
+        if left_out := [id for id in ids if id not in free]:
+            # Otherwise they would be the first again, and have the places of what may leave.
+            await self.queue(left_out, pause=LEFT_OUT_PAUSE)
         return slots
 
     async def _hand_out(
@@ -161,6 +166,10 @@ class PostgresLaneStore:
             Slot(nonce, tuple(_payment(row) for row in of_slot if row.id is not None))
             for nonce, of_slot in groupby(rows, key=lambda row: int(row.nonce))
         ]
+
+    async def has_unsigned_slots(self) -> bool:
+        async with reading(self._engine) as connection:
+            return bool(await connection.scalar(statements.HAS_UNSIGNED, self._values()))
 
     async def keep(self, attempts: Sequence[Attempt], *, epoch: int) -> Sequence[Attempt]:
         async with transaction(self._engine) as connection:

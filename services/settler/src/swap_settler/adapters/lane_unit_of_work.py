@@ -49,6 +49,11 @@ class PostgresLaneWork(PostgresWork):
         rows = await self._connection.execute(statements.UNSENT_FAILURES, values)
         return {row.id: row.failures for row in rows}
 
+    async def failures_of_unsigned(self, intent_ids: Collection[UUID]) -> Mapping[UUID, int]:
+        values = {"ids": list(intent_ids)}
+        rows = await self._connection.execute(statements.UNSIGNED_FAILURES, values)
+        return {row.id: row.failures for row in rows}
+
     async def failures_of_dead(self, intent_ids: Collection[UUID]) -> Mapping[UUID, int]:
         values = {"ids": list(intent_ids)}
         rows = await self._connection.execute(statements.DEAD_FAILURES, values)

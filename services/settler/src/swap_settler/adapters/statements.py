@@ -307,6 +307,15 @@ WHERE kind = 'gasless' AND state = 'dead' AND payer = ANY(CAST(:signers AS text[
     AND slot_at > now() - interval '1 day'
 GROUP BY payer
 """)
+# Nothing was signed for its nonce, which others may share: what is signed there now is not for it.
+LEAVE_UNSIGNED: Final = sql("""
+DELETE FROM slot_intent USING nonce_slot AS slot
+WHERE slot_intent.intent_id = ANY(CAST(:ids AS uuid[])) AND slot.closed_at IS NULL
+    AND (slot.network, slot.signer, slot.nonce)
+        = (slot_intent.network, slot_intent.signer, slot_intent.nonce)
+    AND NOT EXISTS (SELECT FROM attempt WHERE (attempt.network, attempt.signer, attempt.nonce)
+        = (slot.network, slot.signer, slot.nonce))
+""")
 # What an intent died of is looked up by whoever asks where money went: it is kept whole.
 PROVE_DEAD: Final = sql("""
 UPDATE intent SET dead_proof = dead_proof || jsonb_build_object('slots', coalesce((

@@ -182,6 +182,7 @@ class PostgresWork(SweepWork, WithdrawalWork):
             await self._save(statements.UPSERT_AUTHORIZATIONS, signed)
             if dead:
                 await self._connection.execute(statements.PROVE_DEAD, {"ids": dead})
+                await self._connection.execute(statements.LEAVE_UNSIGNED, {"ids": dead})
             await self._save(statements.ADD_REFUNDS_DUE, refund_due_rows(changes))
             await self._save(statements.ADD_REQUOTES_DUE, requote_due_rows(changes))
             await self._save(statements.ADD_COMPLETIONS_DUE, completion_due_rows(changes))

@@ -61,7 +61,7 @@ class GiveUpPayouts:
         async with self._unit_of_work() as work:
             await work.require_epoch(epoch)
             owners = await lock_owners(work, intents)
-            unsent = await work.failures_of_unsent(list(intents))
+            unsent = await work.failures_of_unsigned(list(intents))
             folding = Folding({o.id: o for o in owners.values() if isinstance(o, Swap)}, {})
             for i, failures in unsent.items():
                 self._end(folding, owners[i], i, REJECTED, failures, is_rejected=True)

@@ -89,12 +89,12 @@ class SendPayouts:
         slots = await self._slots(epoch)
         if not slots:
             return 0
-        self._has_unsigned_slots = True
+        are_left_over, self._has_unsigned_slots = self._has_unsigned_slots, True
         attempts = await self._sign(slots)
         crashpoint("settler.after_sign")
         kept = await self._store.keep(attempts, epoch=epoch)
         # A slot whose payments were taken back meanwhile is looked at again: it needs a no-op.
-        self._has_unsigned_slots = len(kept) < len(attempts)
+        self._has_unsigned_slots = are_left_over or len(kept) < len(attempts)
         crashpoint("settler.before_send")
         if kept:
             await self._broadcast(kept)
@@ -104,14 +104,16 @@ class SendPayouts:
         if self._has_unsigned_slots:
             left_over = await self._store.unsigned_slots()
             if left_over:
-                return left_over
-            self._has_unsigned_slots = False
+                return await self._still_clear(left_over, epoch)
+            # While payments are stopped there may be some that nothing is signed for.
+            self._has_unsigned_slots = await self._store.has_unsigned_slots()
         due = await self._store.waiting(limit=self._slots_max * self._payments_max)
         waiting = one_permit_each(due, permit=DEPOSIT_WITH_PERMIT)
         free = await self._free_slots() if waiting else 0
         if free <= 0:
             return ()
-        careful = await self._with_careful_natives(await self._screen(waiting, epoch=epoch))
+        clear = await self._within_limits(await self._screen(waiting, epoch=epoch))
+        careful = await self._with_careful_natives(clear)
         groups = group_payments(careful, slots_max=free, payments_max=self._payments_max)
         payable = await self._payable(groups, epoch)
         if not payable:
@@ -119,6 +121,26 @@ class SendPayouts:
         slots = await self._store.assign(payable[:free], epoch=epoch)
         crashpoint("settler.after_slot")
         return slots
+
+    async def _still_clear(self, slots: Sequence[Slot], epoch: int) -> Sequence[Slot]:
+        """Ask again about whom slots without bytes pay: it may be long since they were handed out.
+
+        A slot of somebody who must not be paid comes back without him, for a no-op.
+        """
+        payments = [payment for slot in slots for payment in slot.payments]
+        clear = {p.intent_id for p in await self._screen(payments, epoch=epoch)}
+        return [slot for slot in slots if all(p.intent_id in clear for p in slot.payments)]
+
+    async def _within_limits(self, payments: Sequence[Payment]) -> Sequence[Payment]:
+        """Leave out what waits for the Treasury: it would take the slots of what may leave."""
+        tokens = sorted({p.token for p in payments if p.stands_in_line})
+        if not tokens:
+            return payments
+        calls = [self._calls.available(token) for token in tokens]
+        answers = await self._chain.simulate(calls, sender=self._sender.address)
+        rooms = dict(zip(tokens, answers, strict=True))
+        beyond = set(await self._limits.beyond([tuple(payments)], rooms))
+        return [payment for payment in payments if payment not in beyond]
 
     async def _free_slots(self) -> int:
         free = self._slots_max - await self._store.in_flight()

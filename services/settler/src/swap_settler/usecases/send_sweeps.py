@@ -84,7 +84,7 @@ class SendSweeps:
             left_over = await self._store.unsigned_sweeps()
             if left_over:
                 return left_over
-            self._has_unsigned_slots = False
+            self._has_unsigned_slots = await self._store.has_unsigned_slots()
         waiting = await self._store.waiting_sweeps(limit=self._sweeps_max)
         if not waiting or await self._store.in_flight() >= self._in_flight_max:
             return ()
