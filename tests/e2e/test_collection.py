@@ -21,7 +21,7 @@ async def test_every_request_is_answered_as_the_documentation_says(stack: Stack)
     told = (word for name, value in variables.items() for word in ("--env-var", f"{name}={value}"))
 
     newman = await asyncio.create_subprocess_exec(
-        *(NEWMAN, "run", COLLECTION, "--color", "off", *told), stdout=asyncio.subprocess.PIPE
+        NEWMAN, "run", COLLECTION, "--color", "off", *told, stdout=asyncio.subprocess.PIPE
     )
     said, _ = await newman.communicate()
 
