@@ -273,6 +273,16 @@ class TestPricing:
         assert told.explanation.steps
         assert explained.json()["data"]["quote"] == plain.json()["data"]["quote"]
 
+    async def test_a_quote_is_explained_to_secret_keys_only(self, api: Harness) -> None:
+        app = await api.an_app(kind=KeyKind.PUBLISHABLE)
+        params = {**ROUTE, "amount": "1"}
+
+        plain = await api.get(app, "/quote", params=params)
+        explained = await api.get(app, "/quote", params={**params, "explain": "true"})
+
+        assert plain.status_code == 200
+        assert (explained.status_code, refusal(explained).code) == (403, "API_KEY_FORBIDDEN")
+
     async def test_limits_do_not_mind_what_is_to_arrive(self, api: Harness) -> None:
         app = await api.an_app()
 

@@ -10,12 +10,20 @@ from uuid import UUID
 import orjson
 
 from swap_api.domain.members import Actor
-from swap_api.domain.refusals import NothingThere
+from swap_api.domain.refusals import ApiRefusal, NothingThere
 from swap_api.management_ports import Part, Window
+from swap_contracts.public.errors import ErrorCode
 from swap_runtime.database import Connection, Engine, reading
 from swap_runtime.sql import Statement, sql
 
 COUNTED_MAX: Final = 10_000
+# Whoever changes an organization or its members waits here for who does the same, before any
+# member's row is held. Rows that refer to the organization need not wait.
+LOCK_ORGANIZATION: Final = sql("SELECT id FROM partner WHERE id = :id FOR NO KEY UPDATE")
+# Who is removed or gets another role meanwhile waits until the change is made, or is seen here.
+STILL_MAY: Final = sql("""
+SELECT id FROM member WHERE id = :id AND removed_at IS NULL AND role = :role FOR SHARE
+""")
 
 
 def audited(change: str) -> Statement:
@@ -51,7 +59,40 @@ async def change(
     details: Mapping[str, Any],
     **said: Unpack[Said],
 ) -> dict[str, Any]:
-    """Run an audited statement and return what it changed, by column.
+    """Run an audited statement for who may still do so, and return what it changed, by column.
+
+    :raises NothingThere: when it changed nothing.
+    :raises ApiRefusal: when the actor was removed, or got another role, since the request came.
+    """
+    await still_may(connection, said["actor"])
+    return await record(connection, statement, values, action=action, details=details, **said)
+
+
+async def still_may(connection: Connection, actor: Actor) -> None:
+    """Hold the actor's row as it was when the request came.
+
+    :raises ApiRefusal: when it is another one by now.
+    """
+    if actor.is_operator:
+        return
+    known = {"id": actor.member_id, "role": actor.role.value}
+    if not await connection.execute(STILL_MAY, known):
+        raise ApiRefusal(
+            ErrorCode.ACCESS_TOKEN_FORBIDDEN,
+            "The access token's member is gone, or has another role since this was asked",
+        )
+
+
+async def record(
+    connection: Connection,
+    statement: Statement,
+    values: Mapping[str, Any],
+    *,
+    action: str,
+    details: Mapping[str, Any],
+    **said: Unpack[Said],
+) -> dict[str, Any]:
+    """Run an audited statement whoever the actor is by now.
 
     :raises NothingThere: when it changed nothing.
     """

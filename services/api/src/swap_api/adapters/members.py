@@ -7,7 +7,16 @@ from datetime import datetime, timedelta
 from typing import Any, Final, Unpack
 from uuid import UUID
 
-from swap_api.adapters.auditing import Listing, Said, audited, change, scope_of
+from swap_api.adapters.auditing import (
+    LOCK_ORGANIZATION,
+    Listing,
+    Said,
+    audited,
+    change,
+    record,
+    scope_of,
+    still_may,
+)
 from swap_api.domain.members import Actor, Role
 from swap_api.domain.refusals import ApiRefusal, NothingThere
 from swap_api.management_ports import KnownMember, NewSecret, Part, Row, Window
@@ -36,8 +45,6 @@ SELECT id, partner_id, name, role FROM member WHERE id = :id AND removed_at IS N
 MEMBERS: Final = Listing.of(
     MEMBER, "member WHERE partner_id = :partner_id AND removed_at IS NULL", "created_at, id"
 )
-# Whoever changes the members of an organization waits here for who does the same.
-LOCK_ORGANIZATION: Final = sql("SELECT id FROM partner WHERE id = :id FOR UPDATE")
 OTHER_OWNERS: Final = sql("""
 SELECT count(*) FROM member
 WHERE partner_id = :partner_id AND removed_at IS NULL AND role = 'owner' AND id <> :id
@@ -136,28 +143,14 @@ class PostgresMembers:
         values = {"id": member.id, "before": member.role.value}
         async with transaction(self._engine) as connection:
             await connection.execute(LOCK_ORGANIZATION, {"id": member.organization_id})
+            await still_may(connection, actor)
             if member.role is Role.OWNER and role is not Role.OWNER:
                 await _keep_an_owner(connection, member)
+            said: Said = {"actor": actor, "at": at}
+            changed = await _to_role(connection, values, member, role, **said)
             if role is None or role.rank < member.role.rank:
                 await connection.execute(REVOKE_INVITATIONS_BY, {"id": member.id, "at": at})
-            said: Said = {"actor": actor, "at": at}
-            if role is None:
-                return await change(
-                    connection,
-                    REMOVE_MEMBER,
-                    values,
-                    action="member.removed",
-                    details={"name": member.name},
-                    **said,
-                )
-            return await change(
-                connection,
-                CHANGE_ROLE,
-                {**values, "role": role.value},
-                action="member.role_changed",
-                details={"from": member.role, "to": role},
-                **said,
-            )
+        return changed
 
     async def invite(
         self,
@@ -220,7 +213,7 @@ class PostgresMembers:
             actor = Actor(row.name, request_id, member_id, row.partner_id, Role(row.role))
             said: Said = {"actor": actor, "at": at}
             details = {"name": row.name, "role": row.role}
-            made = await change(
+            made = await record(
                 connection, ADD_MEMBER, member, action="member.joined", details=details, **said
             )
             added = await change(
@@ -261,6 +254,32 @@ class PostgresMembers:
             return await change(
                 connection, statement, values, action=action, details=details, **said
             )
+
+
+async def _to_role(
+    connection: Connection,
+    values: Mapping[str, Any],
+    member: KnownMember,
+    role: Role | None,
+    **said: Unpack[Said],
+) -> Row:
+    if role is None:
+        return await record(
+            connection,
+            REMOVE_MEMBER,
+            values,
+            action="member.removed",
+            details={"name": member.name},
+            **said,
+        )
+    return await record(
+        connection,
+        CHANGE_ROLE,
+        {**values, "role": role.value},
+        action="member.role_changed",
+        details={"from": member.role, "to": role},
+        **said,
+    )
 
 
 async def _keep_an_owner(connection: Connection, member: KnownMember) -> None:

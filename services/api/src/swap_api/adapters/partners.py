@@ -7,7 +7,16 @@ from datetime import datetime, timedelta
 from typing import Any, Final, Unpack
 from uuid import UUID
 
-from swap_api.adapters.auditing import Listing, Said, audited, change, scope_of, shown
+from swap_api.adapters.auditing import (
+    LOCK_ORGANIZATION,
+    Listing,
+    Said,
+    audited,
+    change,
+    record,
+    scope_of,
+    shown,
+)
 from swap_api.domain.keys import Allowances, Environment
 from swap_api.domain.members import Actor
 from swap_api.domain.refusals import NothingThere
@@ -94,16 +103,18 @@ class PostgresPartners:
         self, organization_id: UUID, name: str, actor: Actor, at: datetime
     ) -> Row:
         values = {"id": organization_id, "name": name, "scope": scope_of(actor)}
-        return _organization(
-            await self._change(
+        said: Said = {"actor": actor, "at": at}
+        async with transaction(self._engine) as connection:
+            await connection.execute(LOCK_ORGANIZATION, {"id": organization_id})
+            renamed = await change(
+                connection,
                 RENAME_ORGANIZATION,
                 values,
-                "organization.renamed",
-                {"name": name},
-                actor=actor,
-                at=at,
+                action="organization.renamed",
+                details={"name": name},
+                **said,
             )
-        )
+        return _organization(renamed)
 
     async def find_organization(self, organization_id: UUID, actor: Actor) -> Row:
         return await self._find(FIND_ORGANIZATION, organization_id, actor)
@@ -190,7 +201,10 @@ class PostgresPartners:
         at: datetime,
     ) -> None:
         values = {"subject_id": subject_id, "partner_id": organization_id}
-        await self._change(NOTE, values, action, details, actor=actor, at=at)
+        said: Said = {"actor": actor, "at": at}
+        # What was done elsewhere is written down, even of who is gone by now.
+        async with transaction(self._engine) as connection:
+            await record(connection, NOTE, values, action=action, details=details, **said)
 
     async def _find(self, statement: Statement, wanted: UUID, actor: Actor) -> Row:
         values = {"id": wanted, "scope": scope_of(actor)}

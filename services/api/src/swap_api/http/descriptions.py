@@ -92,7 +92,8 @@ ENDPOINTS: Final[Mapping[str, str]] = {
         "by `receive_amount`, it finds the smallest amount that brings so much. With "
         "`explain=true` the answer has an `explanation` beside the quote: prices with their "
         "sources and ages, gas, the row of the fee table, inventory, limits, every integer from "
-        "these to the quote, and the ways to fund the swap that are not offered, with the reason."
+        "these to the quote, and the ways to fund the swap that are not offered, with the reason. "
+        "This needs a secret key: it tells what the service holds and earns."
     ),
     "GET /api/v2/limits": "Says between which amounts a swap of this route can be created now.",
     "GET /api/v2/networks": (

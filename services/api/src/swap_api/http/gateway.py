@@ -139,7 +139,11 @@ class Gateway:
         """
         :raises ApiRefusal: without a member's access token, and when it is asked too often.
         """
-        actor = await self._identify_member(_bearer(exchange.request))
+        request = exchange.request
+        token = _bearer(request)
+        if token and endpoint.body is not None:
+            await request.json_body()  # first: who is removed while it comes is nobody after it
+        actor = await self._identify_member(token)
         caller, client = member_caller(actor, self._anybody.environment)
         exchange.standing = await self._limit_requests(caller, client, endpoint.kind)
         return Context(caller, client, exchange.request_id, actor.asking(exchange.request_id))

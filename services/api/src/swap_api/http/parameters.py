@@ -108,7 +108,7 @@ class QuoteParameters(PriceParameters):
     explain: bool = Field(
         default=False,
         description="Also say why: the inputs with their sources and ages, every integer on the "
-        "way to the quote, and what is not offered",
+        "way to the quote, and what is not offered. Needs a secret key",
     )
 
 

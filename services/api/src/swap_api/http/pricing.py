@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from swap_api.domain.keys import Scope
 from swap_api.domain.orders import Funding, Named, PriceAsked, RouteAsked
 from swap_api.http.endpoints import Context
 from swap_api.http.errors import Errors
@@ -39,6 +40,8 @@ class PricingEndpoints:
 
     async def quote(self, request: Request, context: Context) -> Answer:
         told = parse_query(QuoteParameters, request.query)
+        if told.explain:  # it tells what we hold and earn, which is not for every browser
+            context.caller.require(Scope.SECRET)
         named = Named(told.destination_address, told.source_address)
         asked, caller = price_asked(told), context.caller
         return Answer.of(await self._give_quote(caller, asked, named, explain=told.explain))
