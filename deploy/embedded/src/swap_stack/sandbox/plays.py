@@ -20,7 +20,7 @@ from swap_stack.sandbox.purse import Purse
 POLL_SECONDS = 0.2
 # The API takes no signature that has less left.
 TOO_LATE_SECONDS = 25
-SHOWN_SECONDS = 15.0
+SHOWN_SECONDS = 60.0
 ENDED = ("completed", "failed", "expired", "refunded")
 
 Read = Mapping[str, Any]
