@@ -216,6 +216,10 @@ class FeeWork(Work, Protocol):
 
     async def fees(self, *, limit: int) -> Sequence[PartnerFee]: ...
 
+    async def asset_of_fee(self, id: int) -> AssetKey | None:
+        """Return what a partner's fee is in. Locks nothing."""
+        ...
+
     async def lock_fee(self, id: int) -> PartnerFee | None: ...
 
     async def keep_order(self, intent_id: UUID, *, by: str, reason: str) -> None:

@@ -51,14 +51,14 @@ class Worlds:
 
     async def earned(self, number: int) -> None:
         """Bring a swap to its final output."""
-        there = self.there
+        there, before = self.there, await self.owed()
         await there.requesting()([a_request(number, quote=SHARED)])
         await there.settle(a_funding(10**24 + number), a_deposit(number))
         await there.send_everything()
         there.chain.mine()
         told = await self.last_hash("output")
         await there.payout("seen", version=1, transaction_hash=told, is_first=False)
-        assert await self.owed() == []
+        assert await self.owed() == before
         await there.payout("confirmed", version=2, transaction_hash=told, is_first=False)
 
     async def paid(self) -> None:
@@ -155,11 +155,34 @@ async def test_is_paid_once_when_it_is_ordered_many_times(worlds: Worlds) -> Non
     assert worlds.here.chain.world.balances[PARTNER, NATIVE] == FEE
 
 
-async def test_another_sum_than_was_listed_is_not_paid(worlds: Worlds) -> None:
+@pytest.mark.parametrize("units", [0, FEE + 1])
+async def test_more_than_is_owed_is_not_paid_nor_nothing(worlds: Worlds, units: int) -> None:
     await worlds.earned(1)
 
     with pytest.raises(Refused, match="list it again"):
-        await worlds.ordered(units=FEE - 1)
+        await worlds.ordered(units=units)
+
+
+async def test_what_was_listed_is_paid_when_more_is_owed_since_and_the_rest_after_it(
+    worlds: Worlds,
+) -> None:
+    await worlds.earned(1)
+    pay = worlds.paying()
+    [listed] = await pay.list_owed()
+    await worlds.earned(2)
+
+    first = await pay(Order(listed.id, FEE, PARTNER, by="ann", reason="their contract"))
+
+    assert (first.base_units, first.charged_base_units) == (FEE, FEE)
+    assert await worlds.owed() == [("in_flight", FEE), ("partner_fee", FEE)]
+    with pytest.raises(Refused, match="on its way"):
+        await worlds.ordered(later=timedelta(seconds=1))
+    await worlds.paid()
+    second = await worlds.ordered(later=timedelta(seconds=2))
+    assert second.paid_id != first.paid_id
+    await worlds.paid()
+    assert worlds.here.chain.world.balances[PARTNER, NATIVE] == 2 * FEE
+    assert await worlds.owed() == []
 
 
 async def test_is_owed_again_when_its_recipient_refuses_and_keeps_its_id(worlds: Worlds) -> None:

@@ -59,7 +59,8 @@ class FeeBody(Parameters):
     fee_basis_points: int = Field(
         ge=0,
         le=PARTNER_FEE_MAX,
-        description="What the app takes of its swaps for itself, within the service fee",
+        description="What the app takes of its swaps for itself, on top of our own fee; "
+        "`service_fee` shows both together",
         examples=[25],
     )
 

@@ -9,12 +9,14 @@ from typing import Final
 from swap_runtime.database import Engine, transaction
 from swap_runtime.sql import sql
 from swap_settler.adapters.claims import PostgresClaimWork
+from swap_settler.domain.inventory import AssetKey
 from swap_settler.domain.partner_fees import PartnerFee
 
 FEE: Final = "SELECT id, app_id, network, token, -balance AS base_units FROM account"
 FEES: Final = sql(f"""
 {FEE} WHERE kind = 'partner_fee' AND balance <> 0 ORDER BY app_id, network, token LIMIT :limit
 """)
+ASSET: Final = sql("SELECT network, token FROM account WHERE id = :id AND kind = 'partner_fee'")
 LOCK_FEE: Final = sql(f"""
 {FEE} WHERE id = :id AND kind = 'partner_fee' AND balance <> 0 FOR UPDATE
 """)
@@ -33,6 +35,10 @@ class PostgresFeeWork(PostgresClaimWork):
             PartnerFee(row.id, row.app_id, row.network, row.token, int(row.base_units))
             for row in rows
         ]
+
+    async def asset_of_fee(self, id: int) -> AssetKey | None:
+        row = (await self._connection.execute(ASSET, {"id": id})).one_or_none()
+        return None if row is None else (row.network, row.token)
 
     async def lock_fee(self, id: int) -> PartnerFee | None:
         row = (await self._connection.execute(LOCK_FEE, {"id": id})).one_or_none()

@@ -25,7 +25,7 @@ class PartnerFee:
 
 
 def pay(fee: PartnerFee, *, to_address: str, at: datetime, paid_id: int) -> Changes:
-    """Return what it changes that all of it is to be paid.
+    """Return what it changes that it is to be paid.
 
     :param paid_id: what the Treasury accepts once; the next payment of the asset has another.
     """

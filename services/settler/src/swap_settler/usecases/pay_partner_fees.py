@@ -1,8 +1,9 @@
-"""Pays what an app's fees added up to, once, to the address an operator was given."""
+"""Pays what an operator orders of what is owed to an app, once, to the address they were given."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from swap_chains.evm.codec import intent_id
 from swap_domain.catalogue import Catalogue
@@ -43,7 +44,7 @@ class PayPartnerFees:
     async def __call__(self, order: Order) -> Intent:
         """Return the payment that waits for the sender lane.
 
-        :raises Refused: when the balance is another than was listed, or cannot be paid now.
+        :raises Refused: when less than that is owed, or it cannot be paid now.
         """
         change = await self._pay(order)
         [intent] = change.intents
@@ -62,13 +63,17 @@ class PayPartnerFees:
         return change
 
     async def _locked(self, work: FeeWork, order: Order) -> PartnerFee:
+        """Return what is to be paid. What else is owed, as of swaps since, stays so."""
+        asset = await work.asset_of_fee(order.claimable_id)
+        if asset is not None:
+            await work.lock_inventory({asset})  # before the account, as everywhere
         fee = await work.lock_fee(order.claimable_id)
-        if fee is None or fee.base_units != order.base_units:
-            owed = 0 if fee is None else fee.base_units
+        owed = 0 if fee is None else fee.base_units
+        if fee is None or not 0 < order.base_units <= owed:
             raise Refused(f"it holds {owed} now, not {order.base_units}: list it again")
         if fee.is_on_its_way:
             raise Refused("an earlier payment of it is on its way: wait until it is final")
-        return fee
+        return replace(fee, base_units=order.base_units)
 
 
 def _paid_id(fee: PartnerFee) -> int:
