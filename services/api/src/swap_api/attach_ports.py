@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
-from swap_api.domain.attaching import LoneTransfer
+from swap_api.domain.attaching import Destined, LoneTransfer
 from swap_domain.catalogue import Network
 from swap_runtime.outbox import Outgoing
 
@@ -15,7 +15,7 @@ from swap_runtime.outbox import Outgoing
 class LoneTransfers(Protocol):
     """What came without the name of a swap, as the settler publishes it."""
 
-    async def source_network(self, swap_id: UUID) -> str | None: ...
+    async def destined(self, swap_id: UUID) -> Destined | None: ...
 
     async def of_transaction(
         self, swap_id: UUID, network: str, transaction_hash: str

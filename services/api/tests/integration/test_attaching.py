@@ -216,6 +216,36 @@ class TestASignature:
 
         assert answer.json()["error"]["code"] == "SIGNATURE_INVALID"
 
+    async def test_gives_the_money_to_whom_the_text_names(
+        self, api: Harness, app: App, came: Came
+    ) -> None:
+        swap_id = await a_swap(api, app)
+        came.add()
+
+        [one] = await shown(api, app, swap_id)
+
+        *_, paid, empty, last = one["text"].split("\n")
+        assert (paid, empty) == (f"Paid out to: {ALICE} on BASE_DEVNET", "")
+        assert last.startswith("Signing this gives the transfer to that recipient.")
+
+    async def test_over_the_text_before_a_refund_address_was_set_is_asked_for_again(
+        self, api: Harness, app: App, came: Came
+    ) -> None:
+        swap_id = await a_swap(api, app)
+        came.add()
+        [before] = await shown(api, app, swap_id)
+        path = f"/swaps/{swap_id}/refund_address"
+        assert (await api.post(app, path, {"refund_address": BOB})).status_code == 200
+        [after] = await shown(api, app, swap_id)
+        assert f"Sent back to, if not paid out: {BOB} on ETHEREUM_DEVNET\n" in after["text"]
+
+        stale = await attach(api, app, swap_id, signed(before["text"]))
+        fresh = await attach(api, app, swap_id, signed(after["text"]))
+
+        assert (stale.status_code, stale.json()["error"]["code"]) == (400, "SIGNATURE_INVALID")
+        assert "read it again" in stale.json()["error"]["message"]
+        assert fresh.status_code == 200, fresh.text
+
     async def test_of_a_wallet_with_code_is_asked_of_the_wallet(
         self, api: Harness, app: App, came: Came
     ) -> None:

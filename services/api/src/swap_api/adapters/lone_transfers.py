@@ -7,7 +7,8 @@ from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
-from swap_api.domain.attaching import LoneTransfer
+from swap_api.domain.attaching import Destined, LoneTransfer
+from swap_chains.evm.codec import checksum_address
 from swap_runtime.database import Engine, reading, transaction
 from swap_runtime.outbox import Outgoing, add_to_outbox
 from swap_runtime.sql import sql
@@ -16,7 +17,10 @@ PER_SWAP_MAX: Final = 10
 AGAIN_AFTER: Final = timedelta(minutes=1)
 # Several may come in one transaction; nobody pays for a swap with more than these.
 PER_TRANSACTION_MAX: Final = 100
-SOURCE_NETWORK: Final = sql("SELECT source_network FROM swap WHERE id = :id")
+DESTINED: Final = sql("""
+SELECT source_network, destination_network, destination_address, refund_address
+FROM swap WHERE id = :id
+""")
 OF_TRANSACTION: Final = sql("""
 SELECT transfer.deposit_id, transfer.network, transaction_hash, transfer.token, base_units,
        from_address, to_address, transfer.swap_id, is_free,
@@ -48,10 +52,19 @@ class PostgresLoneTransfers:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    async def source_network(self, swap_id: UUID) -> str | None:
+    async def destined(self, swap_id: UUID) -> Destined | None:
         async with reading(self._engine) as connection:
-            network: str | None = await connection.scalar(SOURCE_NETWORK, {"id": swap_id})
-        return network
+            row = (await connection.execute(DESTINED, {"id": swap_id})).one_or_none()
+        if row is None:
+            return None
+        refund = row.refund_address
+        return Destined(
+            swap_id,
+            source_network=row.source_network,
+            destination_network=row.destination_network,
+            destination_address=checksum_address(row.destination_address),
+            refund_address=None if refund is None else checksum_address(refund),
+        )
 
     async def of_transaction(
         self, swap_id: UUID, network: str, transaction_hash: str

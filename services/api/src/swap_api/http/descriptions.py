@@ -74,7 +74,8 @@ ENDPOINTS: Final[Mapping[str, str]] = {
     ),
     "GET /api/v2/swaps/{swapId}/attach_deposit": (
         "Shows what came in a transaction by transfers that named no swap, each with the `text` "
-        "that its sender signs (`personal_sign`) to give it to this swap. A transfer that was "
+        "that its sender signs (`personal_sign`) to give it to this swap: show it whole, "
+        "it names who is paid. It changes once, when a refund address is set. A transfer that was "
         "`submitted` is `attached` in a moment."
     ),
     "POST /api/v2/swaps/{swapId}/attach_deposit": (

@@ -48,8 +48,9 @@ BY_MODEL: Final[Mapping[str, Any]] = {
         f"Network: ETHEREUM_DEVNET (chain id 31337)\nTransaction: {HASH}\n"
         "Transfer: 7d2f1c9a-4b6e-5f80-9c3d-2e1f0a9b8c7d\n"
         f"Amount: 25500000 base units of {TOKEN}\n"
-        f"Received by the service at: {TREASURY}\n\n"
-        "Signing this sends nothing and allows nothing else."
+        f"Received by the service at: {TREASURY}\n"
+        f"Paid out to: {ADDRESS} on BASE_DEVNET\n\n"
+        "Signing this gives the transfer to that recipient. Sign only if you know the address."
     ),
     "LoneTransferModel.to_address": TREASURY,
     "LoneTransferModel.token": TOKEN,

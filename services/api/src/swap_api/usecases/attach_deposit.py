@@ -5,7 +5,7 @@ from uuid import UUID
 
 from swap_api import observe
 from swap_api.attach_ports import LoneTransfers, Wallets
-from swap_api.domain.attaching import LoneTransfer, TransferStatus, text_of
+from swap_api.domain.attaching import Destined, LoneTransfer, TransferStatus, text_of
 from swap_api.domain.keys import Caller
 from swap_api.domain.refusals import ApiRefusal, Invalid, NothingThere
 from swap_api.ports import Clock, Swaps
@@ -50,8 +50,8 @@ class AttachDeposit:
 
         :raises NothingThere: for somebody else's swap, or when there is no such transfer.
         """
-        network, found = await self._found(caller, swap_id, transaction_hash)
-        return [_model(network, one, swap_id) for one in found]
+        swap, network, found = await self._found(caller, swap_id, transaction_hash)
+        return [_model(network, one, swap) for one in found]
 
     async def attach(
         self,
@@ -68,10 +68,15 @@ class AttachDeposit:
         :raises ApiRefusal: when it cannot be attached, or somebody else signed.
         :raises Unavailable: when no node answers and one has to be asked.
         """
-        network, found = await self._found(caller, swap_id, transaction_hash)
+        swap, network, found = await self._found(caller, swap_id, transaction_hash)
         transfer = _chosen(found, transfer_id)
         signed = read_signature(signature)
-        text = text_of(transfer, swap_id, chain_id=network.chain_id)
+        text = text_of(transfer, swap, chain_id=network.chain_id)
+        if _is_over_an_earlier_text(network, transfer, swap, signed):
+            raise _invalid(
+                "The text has changed since it was signed, as the swap has a refund address now: "
+                "read it again and sign that"
+            )
         await self._check_signature(network, transfer, text, signed)
         status = transfer.status(swap_id)
         if status is TransferStatus.TAKEN:
@@ -84,22 +89,23 @@ class AttachDeposit:
         now_known = await self._transfers.of_transaction(
             swap_id, network.name, transfer.transaction_hash
         )
-        return _model(network, _chosen(now_known, transfer.deposit_id), swap_id)
+        return _model(network, _chosen(now_known, transfer.deposit_id), swap)
 
     async def _found(
         self, caller: Caller, swap_id: UUID, transaction_hash: str
-    ) -> tuple[Network, Sequence[LoneTransfer]]:
+    ) -> tuple[Destined, Network, Sequence[LoneTransfer]]:
         await own_swap(self._swaps, caller, swap_id)
-        name = await self._transfers.source_network(swap_id)
-        if name is None:
+        swap = await self._transfers.destined(swap_id)
+        if swap is None:
             raise NothingThere
+        name = swap.source_network
         found = await self._transfers.of_transaction(swap_id, name, transaction_hash.lower())
         if not found:
             raise NothingThere(
                 "No transfer of this transaction waits without a swap; one that was just sent is "
                 "known after a moment, and one that named its swap needs nothing"
             )
-        return self._catalogue.network(name), found
+        return swap, self._catalogue.network(name), found
 
     async def _check_signature(
         self, network: Network, transfer: LoneTransfer, text: str, signature: bytes
@@ -112,7 +118,7 @@ class AttachDeposit:
         if not await self._wallets.takes(network, sender, digest, signature):
             raise _invalid(
                 "The sender is a contract that does not take this signature for its own; sign with "
-                "its owner's wallet, or ask the service's operator to attach the transfer"
+                "its owner's wallet the text as it is, or ask the service's operator to attach it"
             )
 
     async def _submit(
@@ -164,17 +170,27 @@ def _chosen(found: Sequence[LoneTransfer], transfer_id: UUID | None) -> LoneTran
     return chosen
 
 
-def _model(network: Network, transfer: LoneTransfer, swap_id: UUID) -> LoneTransferModel:
+def _is_over_an_earlier_text(
+    network: Network, transfer: LoneTransfer, swap: Destined, signature: bytes
+) -> bool:
+    """Tell whether the sender signed before the swap had its refund address."""
+    if swap.refund_address is None:
+        return False
+    earlier = text_of(transfer, swap.before_its_refund_address(), chain_id=network.chain_id)
+    return recover(personal_digest(earlier), signature) == transfer.from_address
+
+
+def _model(network: Network, transfer: LoneTransfer, swap: Destined) -> LoneTransferModel:
     return LoneTransferModel(
         transfer_id=str(transfer.deposit_id),
-        status=transfer.status(swap_id).value,
+        status=transfer.status(swap.swap_id).value,
         network=transfer.network,
         transaction_hash=transfer.transaction_hash,
         token=transfer.token,
         amount_in_base_units=str(transfer.base_units),
         from_address=transfer.from_address,
         to_address=transfer.to_address,
-        text=text_of(transfer, swap_id, chain_id=network.chain_id),
+        text=text_of(transfer, swap, chain_id=network.chain_id),
     )
 
 
