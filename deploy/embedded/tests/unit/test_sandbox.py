@@ -18,7 +18,7 @@ from swap_stack.sandbox.outcomes import MEANINGS, PREFIX, Outcome, meant_by
 from swap_stack.sandbox.plays import PARTS
 from swap_stack.sandbox.purse import with_amount
 from swap_stack.sandbox.settings import NotASandbox, Settings, require_development_chain
-from swap_stack.sandbox.watching import Journal
+from swap_stack.sandbox.watching import Journal, played
 from swap_stack.wallet import call_data
 
 TO = "0x" + "11" * 20
@@ -131,3 +131,19 @@ def test_what_was_paid_is_known_after_a_restart(settings: Settings) -> None:
     again.open()
 
     assert again.paid == {"one", "two"}
+
+
+async def test_what_goes_wrong_in_a_play_is_logged_whatever_it_is(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Broken:
+        swap_id, outcome = "one", Outcome("completed")
+
+        async def run(self) -> None:
+            next(iter(()))  # in a coroutine it comes out as a RuntimeError
+
+    await played(Broken())  # type: ignore[arg-type]
+
+    [said] = caplog.records
+    assert said.exc_info is not None
+    assert said.exc_info[0] is RuntimeError

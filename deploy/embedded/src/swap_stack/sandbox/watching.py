@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 
 import aiohttp
 
-from swap_stack.demo.partner import Partner, Refused
-from swap_stack.node import NodeError
+from swap_stack.demo.partner import Partner
 from swap_stack.sandbox.outcomes import meant_by
 from swap_stack.sandbox.plays import Play
 from swap_stack.sandbox.purse import Purse
@@ -18,7 +17,6 @@ from swap_stack.sandbox.settings import Settings
 
 LOOK_SECONDS = 0.5
 PAGE_SIZE = 100
-GOES_WRONG = (Refused, NodeError, aiohttp.ClientError, OSError, TimeoutError, StopIteration)
 
 logger = logging.getLogger("sandbox")
 
@@ -66,8 +64,8 @@ class Sandbox:
                 partner = Partner(self._session, self._settings.gateway, key)
                 try:
                     await self._look(partner)
-                except GOES_WRONG as error:
-                    logger.warning("the service does not answer: %s", error)
+                except Exception:
+                    logger.exception("the service does not answer as it should")
             await asyncio.sleep(LOOK_SECONDS)
 
     async def _look(self, partner: Partner) -> None:
@@ -87,11 +85,12 @@ class Sandbox:
                 before_paying=self._journal.note,
             )
             logger.info("%s: %s", swap["id"], outcome)
-            self._plays[swap["id"]] = asyncio.create_task(_played(play))
+            self._plays[swap["id"]] = asyncio.create_task(played(play))
 
 
-async def _played(play: Play) -> None:
+async def played(play: Play) -> None:
+    """Play, and say what went wrong whatever it is: nobody waits for the task."""
     try:
         await play.run()
-    except GOES_WRONG as error:
-        logger.warning("%s: %s: %s %s", play.swap_id, play.outcome, type(error).__name__, error)
+    except Exception:
+        logger.exception("%s: %s", play.swap_id, play.outcome)
