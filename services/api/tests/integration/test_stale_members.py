@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 from uuid import UUID
@@ -144,3 +145,19 @@ async def test_a_body_that_is_held_open_is_judged_by_who_its_sender_is_at_its_en
     assert answer.json()["error"]["code"] == "ACCESS_TOKEN_FORBIDDEN"
     listed = await shop.owner.get(f"/organizations/{shop.organization_id}/invitations")
     assert listed.json()["data"] == []
+
+
+async def test_unknown_tokens_are_looked_up_together_on_one_connection(shop: Shop) -> None:
+    path = f"{BASE}/me"
+
+    with shop.api.statements() as seen:
+        answers = await asyncio.gather(
+            *(
+                shop.api.client.get(path, headers={"Authorization": f"Bearer svc_user_{nth}"})
+                for nth in range(40)
+            ),
+            shop.owner.get("/me"),
+        )
+
+    assert [answer.status_code for answer in answers] == [403] * 40 + [200]
+    assert sum("FROM access_token JOIN member" in text for text in seen.texts) <= 3

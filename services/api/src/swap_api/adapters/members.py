@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final, Unpack
 from uuid import UUID
@@ -17,13 +17,16 @@ from swap_api.adapters.auditing import (
     scope_of,
     still_may,
 )
+from swap_api.adapters.gathering import Gathering
 from swap_api.domain.members import Actor, Role
 from swap_api.domain.refusals import ApiRefusal, NothingThere
 from swap_api.management_ports import KnownMember, NewSecret, Part, Row, Window
 from swap_contracts.public.errors import ErrorCode
 from swap_runtime.database import Connection, Engine, reading, transaction
+from swap_runtime.sql import Row as TokenRow
 from swap_runtime.sql import Statement, sql
 
+IDENTIFIED_MAX: Final = 64  # in one look
 USE_NOTED_AFTER: Final = timedelta(minutes=1)  # so that not every request is a write
 
 MEMBER: Final = "id, partner_id, name, role, created_at"
@@ -32,10 +35,10 @@ TOKEN: Final = "id, label, last_four, created_at, expires_at, last_used_at"
 MINE: Final = "(CAST(:scope AS uuid) IS NULL OR partner_id = CAST(:scope AS uuid))"
 
 IDENTIFY: Final = sql("""
-SELECT member.id, member.partner_id, member.name, member.role, access_token.id AS token_id,
-       access_token.last_used_at
+SELECT access_token.hash, member.id, member.partner_id, member.name, member.role,
+       access_token.id AS token_id, access_token.last_used_at
 FROM access_token JOIN member ON member.id = access_token.member_id
-WHERE access_token.hash = :hash AND access_token.revoked_at IS NULL
+WHERE access_token.hash = ANY(CAST(:hashes AS bytea[])) AND access_token.revoked_at IS NULL
   AND access_token.expires_at > :now AND member.removed_at IS NULL
 """)
 NOTE_USE: Final = sql("UPDATE access_token SET last_used_at = :now WHERE id = :id")
@@ -112,11 +115,14 @@ RETURNING access_token.id, access_token.label, access_token.last_four, access_to
 class PostgresMembers:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        # Tokens are looked up before anybody is known who could be asked to come later. One
+        # connection is what this takes, however many unknown tokens come at once.
+        self._identifying: Gathering[tuple[bytes, datetime], TokenRow | None] = Gathering(
+            self._look_up, batch_max=IDENTIFIED_MAX
+        )
 
     async def identify(self, token_hash: bytes, at: datetime) -> Actor | None:
-        async with reading(self._engine) as connection:
-            found = await connection.execute(IDENTIFY, {"hash": token_hash, "now": at})
-        row = found.one_or_none()
+        row = await self._identifying((token_hash, at))
         if row is None:
             return None
         if row.last_used_at is None or row.last_used_at < at - USE_NOTED_AFTER:
@@ -125,6 +131,17 @@ class PostgresMembers:
         return Actor(
             row.name, member_id=row.id, organization_id=row.partner_id, role=Role(row.role)
         )
+
+    async def _look_up(
+        self, asked: Sequence[tuple[bytes, datetime]]
+    ) -> Sequence[TokenRow | Exception | None]:
+        values = {
+            "hashes": list({token_hash for token_hash, _ in asked}),
+            "now": max(at for _, at in asked),
+        }
+        async with reading(self._engine) as connection:
+            found = {bytes(row.hash): row for row in await connection.execute(IDENTIFY, values)}
+        return [found.get(token_hash) for token_hash, _ in asked]
 
     async def find(self, member_id: UUID, actor: Actor) -> KnownMember:
         values = {"id": member_id, "scope": scope_of(actor)}
