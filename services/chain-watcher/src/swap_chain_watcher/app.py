@@ -16,6 +16,7 @@ from swap_chain_watcher.adapters.unit_of_work import (
     lease_name,
 )
 from swap_chain_watcher.adapters.watches import PostgresWatches
+from swap_chain_watcher.domain.hints import HintPatience
 from swap_chain_watcher.domain.policy import Policy
 from swap_chain_watcher.handlers import deposit_hints, deposit_targets
 from swap_chain_watcher.http import networks as network_routes
@@ -27,6 +28,7 @@ from swap_chain_watcher.usecases.count_coins import CountCoins, Diligence
 from swap_chain_watcher.usecases.follow_network import FollowNetwork
 from swap_chain_watcher.usecases.look_again import LookAgain
 from swap_chain_watcher.usecases.open_watch import OpenWatch
+from swap_chain_watcher.usecases.repeat_hints import RepeatHints
 from swap_chain_watcher.usecases.report_networks import ReportNetworks
 from swap_chain_watcher.usecases.resume_network import ResumeNetwork
 from swap_chain_watcher.usecases.take_hints import TakeHints
@@ -42,6 +44,7 @@ from swap_runtime.supervision import Beat
 
 NAME = "chain_watcher"
 HEAD_PATIENCE = timedelta(seconds=2)
+HINTS_INTERVAL = timedelta(seconds=1)
 
 
 def main() -> None:
@@ -193,15 +196,17 @@ def _look_again(
 
 
 def _consume(service: Service, work: PostgresUnitOfWork, catalogue: Catalogue) -> None:
-    parking = service.parking(NAME)
+    parking, patience = service.parking(NAME), HintPatience()
     deposit_targets.subscribe(
         service.subscriptions, assign_targets=AssignTargets(work), parking=parking
     )
     deposit_hints.subscribe(
         service.subscriptions,
-        take_hints=TakeHints(work, networks=catalogue.networks),
+        take_hints=TakeHints(work, networks=catalogue.networks, patience=patience),
         parking=parking,
     )
+    repeat_hints = RepeatHints(work, patience=patience)
+    service.every("repeat-hints", HINTS_INTERVAL, repeat_hints)
 
 
 def _without_result(work: Callable[[], Awaitable[object]]) -> Callable[[], Awaitable[None]]:

@@ -10,6 +10,7 @@ from typing import Protocol
 from uuid import UUID
 
 from swap_chain_watcher.domain.addresses import Received
+from swap_chain_watcher.domain.hints import Hinted, HintPatience
 from swap_chain_watcher.domain.movements import Known, Subject
 from swap_chain_watcher.domain.second_look import Missed, Stored
 from swap_chain_watcher.domain.watch import Step, Watch
@@ -135,6 +136,14 @@ class Work(Protocol):
 
     async def add_targets(self, targets: Sequence[Target]) -> None:
         """Keep the addresses; those that are known stay as they are."""
+        ...
+
+    async def add_hints(self, hints: Collection[Hinted], *, patience: HintPatience) -> None:
+        """Remember what is to be looked for again; what is remembered stays as it is."""
+        ...
+
+    async def repeat_hints(self, *, patience: HintPatience, limit: int) -> frozenset[str]:
+        """Return the networks to look at again; forget what was seen and what took too long."""
         ...
 
     async def hurry(self, networks: Collection[str]) -> None:

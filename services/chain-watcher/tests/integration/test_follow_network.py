@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from random import Random
 from typing import Any
@@ -18,8 +20,10 @@ from watch_world import NOW, World, until
 
 from swap_chain_watcher import observe
 from swap_chain_watcher.adapters.unit_of_work import hint_channel
+from swap_chain_watcher.domain.hints import HintPatience
 from swap_chain_watcher.ports import Halt
 from swap_chain_watcher.usecases.assign_targets import AssignTargets
+from swap_chain_watcher.usecases.repeat_hints import RepeatHints
 from swap_chain_watcher.usecases.report_networks import ReportNetworks
 from swap_chain_watcher.usecases.resume_network import ResumeNetwork
 from swap_chain_watcher.usecases.take_hints import TakeHints
@@ -27,11 +31,27 @@ from swap_chains.errors import ChainMismatch
 from swap_chains.fake import FakeReader
 from swap_contracts.deposits import DepositHinted, DepositTargetAssigned
 from swap_contracts.topics import DEPOSIT_HINTED, DEPOSIT_TARGET_ASSIGNED
-from swap_runtime.database import Engine
+from swap_runtime.database import Engine, reading, transaction
 from swap_runtime.errors import Refused
 from swap_runtime.sql import sql
 
 pytestmark = pytest.mark.connected
+PATIENCE = HintPatience(pause_max=timedelta(seconds=3))
+
+
+@asynccontextmanager
+async def listening(database_url: str) -> AsyncIterator[Callable[[], Awaitable[int]]]:
+    """Yield what counts how often the network's follower was woken since it was asked last."""
+    url = database_url.replace("+psycopg", "")
+    async with await AsyncConnection.connect(url, autocommit=True) as connection:
+        await connection.execute(f'LISTEN "{hint_channel(NETWORK)}"')
+
+        async def heard() -> int:
+            channels = [told.channel async for told in connection.notifies(timeout=0.3)]
+            assert set(channels) <= {hint_channel(NETWORK)}
+            return len(channels)
+
+        yield heard
 
 
 class TestFollowNetwork:
@@ -252,17 +272,70 @@ class TestHints:
             occurred_at=NOW,
             trace_id="t",
         )
-        take_hints = TakeHints(world.work, networks=[NETWORK])
-        heard: list[str] = []
-        url = database_url.replace("+psycopg", "")
-        async with await AsyncConnection.connect(url, autocommit=True) as connection:
-            await connection.execute(f'LISTEN "{hint_channel(NETWORK)}"')
+        take_hints = TakeHints(world.work, networks=[NETWORK], patience=PATIENCE)
+        async with listening(database_url) as heard:
             await take_hints([envelope])
             await take_hints([envelope])
-            async for notification in connection.notifies(timeout=0.5):
-                heard.append(notification.channel)
+            assert await heard() == 1
 
-        assert heard == [hint_channel(NETWORK)]
+    async def test_are_repeated_ever_more_rarely_until_the_transaction_is_seen(
+        self, world: World, database_url: str
+    ) -> None:
+        sent = await world.deposits(7)
+        await self._hinted(world, sent.transaction_hash)
+        repeat_hints = RepeatHints(world.work, patience=PATIENCE)
+
+        async with listening(database_url) as heard:
+            await repeat_hints()
+            assert await heard() == 0  # not due yet
+            pauses = []
+            for _ in range(4):
+                await self._change(world, "UPDATE hint SET due_at = now()")
+                await repeat_hints()
+                assert await heard() == 1
+                pauses += await self._pauses(world)
+            assert pauses == [1, 2, 3, 3]
+
+            world.chain.mine()
+            async with world.followed():
+                await world.says(("seen", 1))
+            await self._change(world, "UPDATE hint SET due_at = now()")
+            await repeat_hints()
+            assert await heard() == 0
+        assert await self._pauses(world) == []
+
+    async def test_are_forgotten_when_nobody_has_seen_the_transaction_for_long(
+        self, world: World, database_url: str
+    ) -> None:
+        await self._hinted(world, "0xabc")
+        await self._change(world, "UPDATE hint SET due_at = now(), ends_at = now()")
+
+        async with listening(database_url) as heard:
+            await RepeatHints(world.work, patience=PATIENCE)()
+            assert await heard() == 0
+        assert await self._pauses(world) == []
+
+    @staticmethod
+    async def _hinted(world: World, transaction_hash: str) -> None:
+        envelope = DEPOSIT_HINTED.seal(
+            DepositHinted(network=NETWORK, transaction_hash=transaction_hash),
+            version=transaction_hash,
+            occurred_at=NOW,
+            trace_id="t",
+        )
+        await TakeHints(world.work, networks=[NETWORK], patience=PATIENCE)([envelope])
+
+    @staticmethod
+    async def _pauses(world: World) -> list[int]:
+        """Return for each hint in how many seconds it is due."""
+        left = "SELECT round(extract(epoch FROM due_at - now()))::int FROM hint"
+        async with reading(world.engine) as connection:
+            return await connection.scalars(sql(left))
+
+    @staticmethod
+    async def _change(world: World, statement: str) -> None:
+        async with transaction(world.engine) as connection:
+            await connection.execute(sql(statement))
 
     @staticmethod
     async def _has_cursor(world: World, number: int) -> bool:

@@ -65,6 +65,7 @@ async def test_follows_each_network_under_a_lease_of_its_own(service: Service) -
         *(f"watch:{network}" for network in (NETWORK, OTHER)),
         *(f"check:{network}" for network in (NETWORK, OTHER)),
         "report",
+        "repeat-hints",
     }
     assert set(service.checks) == {f"network {NETWORK}", f"network {OTHER}"}
 

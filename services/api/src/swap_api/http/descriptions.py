@@ -61,7 +61,7 @@ ENDPOINTS: Final[Mapping[str, str]] = {
     "POST /api/v2/swaps/{swapId}/deposit_speedup": (
         "A hint: the blocks of the swap's source network are looked at now. One transaction is "
         "told once and at most ten for a swap; more are ignored. A transaction that is unknown "
-        "yet is no error: it is found when it comes."
+        "yet is no error: it is looked for again for ten minutes, and found when it comes."
     ),
     "GET /api/v2/experimental/swaps/{swapId}": (
         "Reads one swap with `next_action`, the single thing that the user has to do now, in place "

@@ -170,6 +170,29 @@ NOTIFY: Final = sql("""
 SELECT pg_notify(channel, '') FROM unnest(CAST(:channels AS text[])) AS channel
 """)
 
+ADD_HINTS: Final = sql("""
+INSERT INTO hint (network, transaction_hash, due_at, pause, ends_at)
+SELECT network, transaction_hash, now() + CAST(:pause AS interval), :pause,
+       now() + CAST(:patience AS interval)
+FROM unnest(CAST(:network AS text[]), CAST(:transaction_hash AS text[]))
+     AS new(network, transaction_hash)
+ON CONFLICT (network, transaction_hash) DO NOTHING
+""")
+# Over with what was seen, as with what nobody has seen for long.
+END_HINTS: Final = sql("""
+DELETE FROM hint WHERE due_at <= now() AND (ends_at <= now() OR EXISTS (SELECT FROM movement
+    WHERE (movement.network, movement.transaction_hash) = (hint.network, hint.transaction_hash)
+        AND movement.state IS NOT NULL))
+""")
+REPEAT_HINTS: Final = sql("""
+UPDATE hint SET due_at = now() + hint.pause,
+    pause = least(hint.pause * 2, CAST(:pause_max AS interval))
+FROM (SELECT network, transaction_hash FROM hint WHERE due_at <= now()
+    ORDER BY due_at LIMIT :limit FOR UPDATE SKIP LOCKED) AS due
+WHERE (hint.network, hint.transaction_hash) = (due.network, due.transaction_hash)
+RETURNING hint.network
+""")
+
 HALT: Final = sql("""
 UPDATE watch_cursor SET halted_at = :at, halt_reason = :reason
 WHERE network = :network AND halted_at IS NULL

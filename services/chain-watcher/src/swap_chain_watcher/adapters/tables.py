@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 from uuid import UUID
 
-from sqlalchemy import BigInteger, Boolean, Column, DateTime, Integer, MetaData, Numeric, Text, Uuid
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    DateTime,
+    Integer,
+    MetaData,
+    Numeric,
+    Text,
+    Uuid,
+)
+from sqlalchemy.dialects.postgresql import INTERVAL
 from sqlmodel import Field, SQLModel
 
 METADATA = MetaData()
@@ -86,3 +97,15 @@ class DepositTargetRow(Table, table=True):
     since: datetime = Field(sa_column=Column(DateTime(timezone=True), nullable=False))
     position: int | None = Field(sa_column=Column(BigInteger, nullable=True, unique=True))
     looked_at: datetime = Field(sa_column=Column(DateTime(timezone=True), nullable=False))
+
+
+class HintRow(Table, table=True):
+    """A transaction that somebody says pays us, and when it is looked for again."""
+
+    __tablename__ = "hint"
+
+    network: str = Field(sa_column=Column(Text, primary_key=True))
+    transaction_hash: str = Field(sa_column=Column(Text, primary_key=True))
+    due_at: datetime = Field(sa_column=Column(DateTime(timezone=True), nullable=False))
+    pause: timedelta = Field(sa_column=Column(INTERVAL, nullable=False))
+    ends_at: datetime = Field(sa_column=Column(DateTime(timezone=True), nullable=False))

@@ -19,6 +19,7 @@ from swap_chain_watcher.adapters.rows import (
     to_tracked,
 )
 from swap_chain_watcher.domain.addresses import Received, Rise
+from swap_chain_watcher.domain.hints import Hinted, HintPatience
 from swap_chain_watcher.domain.movements import Known, Subject
 from swap_chain_watcher.domain.second_look import Missed, Stored
 from swap_chain_watcher.domain.watch import Step, Watch
@@ -187,6 +188,23 @@ class PostgresWork:
         if targets:
             rows = columns([target_row(target) for target in targets])
             await self._connection.execute(statements.ADD_TARGETS, rows)
+
+    async def add_hints(self, hints: Collection[Hinted], *, patience: HintPatience) -> None:
+        if hints:
+            places = sorted(hints)
+            values = {
+                "network": [network for network, _ in places],
+                "transaction_hash": [known_as for _, known_as in places],
+                "pause": patience.first_pause,
+                "patience": patience.ends_after,
+            }
+            await self._connection.execute(statements.ADD_HINTS, values)
+
+    async def repeat_hints(self, *, patience: HintPatience, limit: int) -> frozenset[str]:
+        await self._connection.execute(statements.END_HINTS)
+        values = {"pause_max": patience.pause_max, "limit": limit}
+        again = await self._connection.scalars(statements.REPEAT_HINTS, values)
+        return frozenset(again)
 
     async def hurry(self, networks: Collection[str]) -> None:
         if networks:

@@ -1,0 +1,22 @@
+from __future__ import annotations
+
+from swap_chain_watcher.domain.hints import HintPatience
+from swap_chain_watcher.ports import UnitOfWork
+
+AT_ONCE_MAX = 500
+
+
+class RepeatHints:
+    """Hurry the followers again where a hinted transaction has not been seen yet.
+
+    Any replica may: each hint is due at one of them, and the follower hears through Postgres.
+    """
+
+    def __init__(self, unit_of_work: UnitOfWork, *, patience: HintPatience) -> None:
+        self._unit_of_work = unit_of_work
+        self._patience = patience
+
+    async def __call__(self) -> None:
+        async with self._unit_of_work() as work:
+            networks = await work.repeat_hints(patience=self._patience, limit=AT_ONCE_MAX)
+            await work.hurry(networks)
