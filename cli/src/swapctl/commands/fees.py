@@ -28,7 +28,7 @@ def pay_fees(
     id: Annotated[int, typer.Argument(help="As it is listed.")],
     *,
     to: Annotated[str, typer.Option(help="The partner's address, on the balance's network.")],
-    base_units: Annotated[str, typer.Option(help="All of it, as it is listed: a second look.")],
+    base_units: Annotated[str, typer.Option(help="What was listed; what came since stays owed.")],
     reason: Annotated[
         str, typer.Option(prompt="How is the address known", help="Kept with the payment.")
     ],
@@ -37,6 +37,6 @@ def pay_fees(
     ],
     as_json: Json = False,
 ) -> None:
-    """Pay all that is owed to an app in one asset. Asked twice, it is paid once."""
+    """Pay what is owed to an app in one asset. Asked twice, it is paid once."""
     body = {"to_address": to, "base_units": base_units, "by": by, "reason": reason}
     show(internal(context, ServiceName.SETTLER).post(f"/fees/{id}/pay", body), as_json=as_json)

@@ -7,13 +7,12 @@ from typing import TypeVar
 
 import aiohttp
 
+from swap_api.adapters.nodes import Nodes, open_nodes
 from swap_chains.errors import ChainError
 from swap_chains.evm.gasless import Relayed
 from swap_chains.evm.gasless_reading import GaslessReader, Setting, Standing
-from swap_chains.evm.rpc import Rpc
 from swap_chains.ports import Simulated
 from swap_domain.catalogue import Catalogue, Network
-from swap_runtime.database import forbid_open_transaction
 from swap_runtime.errors import Unavailable
 
 Answer = TypeVar("Answer")
@@ -21,25 +20,9 @@ TIMEOUT_SECONDS = 3.0
 
 
 class EvmGaslessChains:
-    def __init__(
-        self,
-        catalogue: Catalogue,
-        nodes: Mapping[str, tuple[str, ...]],
-        session: aiohttp.ClientSession,
-    ) -> None:
-        self._readers = {
-            network.name: GaslessReader(
-                Rpc.to_urls(
-                    network.name,
-                    nodes.get(network.name) or network.public_nodes,
-                    session,
-                    timeout_seconds=TIMEOUT_SECONDS,
-                    rounds=1,
-                    before_call=lambda: forbid_open_transaction("rpc"),
-                )
-            )
-            for network in catalogue.networks.values()
-        }
+    def __init__(self, catalogue: Catalogue, nodes: Nodes, session: aiohttp.ClientSession) -> None:
+        opened = open_nodes(catalogue, nodes, session, timeout_seconds=TIMEOUT_SECONDS)
+        self._readers = {name: GaslessReader(rpc) for name, rpc in opened.items()}
 
     async def findings(self, network: Network) -> Mapping[str, Sequence[str]]:
         contracts = network.contracts

@@ -1,0 +1,30 @@
+"""The nodes that the api asks: one look and no second round, for somebody waits for the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import aiohttp
+
+from swap_chains.evm.rpc import Rpc
+from swap_domain.catalogue import Catalogue
+from swap_runtime.database import forbid_open_transaction
+
+Nodes = Mapping[str, tuple[str, ...]]  # by network; the network's public ones where there are none
+
+
+def open_nodes(
+    catalogue: Catalogue, nodes: Nodes, session: aiohttp.ClientSession, *, timeout_seconds: float
+) -> Mapping[str, Rpc]:
+    """Return what asks each network of the catalogue."""
+    return {
+        network.name: Rpc.to_urls(
+            network.name,
+            nodes.get(network.name) or network.public_nodes,
+            session,
+            timeout_seconds=timeout_seconds,
+            rounds=1,
+            before_call=lambda: forbid_open_transaction("rpc"),
+        )
+        for network in catalogue.networks.values()
+    }
