@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from datetime import timedelta
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 import pytest
@@ -386,3 +386,17 @@ class TestTwoAtOnce:
         assert kept == ({"claimable": REQUESTED} if is_expired else {})
         if first == "expire":
             assert is_expired
+
+
+@pytest.mark.parametrize("state", ["seen", "confirmed"])
+async def test_a_transfer_goes_to_the_swap_it_names_when_both_come_together(
+    run: Settler, engine: Engine, state: Literal["seen", "confirmed"]
+) -> None:
+    early = a_deposit_message(state, number=99, kind="token_transfer")
+    await run.deposits(early)
+
+    await run.requests(a_request(99), an_attachment(early.body.deposit_id, number=7))
+
+    locked = "SELECT sequence_number FROM swap WHERE quote_locked_at IS NOT NULL"
+    assert await rows(engine, locked) == [(99,)]
+    assert len(await payouts(engine)) == (1 if state == "confirmed" else 0)

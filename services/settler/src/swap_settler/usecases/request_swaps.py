@@ -93,10 +93,10 @@ class RequestSwaps:
         assets.update(*(assets_of(known[id]) for id in funded & known.keys()))
         reverts = await self._reverts(work, messages)
         folding = Folding(known, await work.lock_inventory(assets))
-        attaching = Attaching(folding, there.named, there.paid)
+        by_key = _by_key(there.waiting)
+        attaching = Attaching(folding, _without(there.named, keys), there.paid)
         if there.taken_over:
             folding.add(_taken_over(there.taken_over, self._facts, at=now), trace_id="")
-        by_key = _by_key(there.waiting)
         for message in messages:
             if isinstance(message.body, AuthorizationSubmitted):
                 self._submit(folding, message.body, message.trace_id, reverts, now)
@@ -159,6 +159,11 @@ class RequestSwaps:
         means = folding.means(swap, paid_id=paid_id_of(swap))
         change = attach(swap, deposits, at=now, **means)
         folding.add(change, trace_id=message.trace_id)
+
+
+def _without(named: Mapping[UUID, Deposit], keys: Collection[str]) -> Mapping[UUID, Deposit]:
+    """Leave out what carries the number of a swap that begins here: whoever signs, it is its."""
+    return {id: deposit for id, deposit in named.items() if deposit.match_key not in keys}
 
 
 def _by_key(waiting: Iterable[Deposit]) -> Mapping[str, Sequence[Deposit]]:
