@@ -22,7 +22,8 @@ from tests.plugins.stack import Stack
 COIN: Final = Route("ETHEREUM_DEVNET", "ETH", "BASE_DEVNET", "ETH", "0.1")
 TOKEN: Final = Route("ETHEREUM_DEVNET", "USDC", "BASE_DEVNET", "USDC", "40")
 THOUSANDS: Final = Route("ETHEREUM_DEVNET", "USDC", "BASE_DEVNET", "USDC", "4000")
-MUCH: Final = Route("ETHEREUM_DEVNET", "DAI", "POLYGON_DEVNET", "USDC", "12000")
+# From a chain of its own: a reorg gives every swap time whose deposit was in the block.
+MUCH: Final = Route("POLYGON_DEVNET", "DAI", "BASE_DEVNET", "USDC", "12000")
 SIGNED: Final = {"use_depository": False, "use_gasless": True}
 DIRECT: Final = {"use_depository": False}
 ADDRESS: Final = {"use_depository": False, "use_deposit_address": True}
