@@ -7,12 +7,18 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid5
 
+from coincurve import PrivateKey
+
+from swap_chains.evm.codec import checksum_address, keccak
+from swap_chains.evm.personal import personal_digest
+from swap_chains.evm.signatures import normalised
 from swap_contracts.deposits import DepositChanged
 from swap_contracts.envelope import Envelope
 from swap_contracts.payouts import PayoutChanged
 from swap_contracts.quoting import AssetRef, FundingMethod, Quote
 from swap_contracts.swaps import DepositAttached, RefundAddressSet, SwapRequest, SwapRequested
 from swap_contracts.topics import DEPOSIT_CHANGED, PAYOUT_CHANGED, SWAP_REQUESTS
+from swap_domain.attaching import Destined, Given, text_of
 from swap_domain.catalogue import Catalogue
 from swap_domain.catalogue_document import catalogue_from
 from swap_settler.domain.facts import DepositFact, Payout
@@ -29,7 +35,11 @@ ETHEREUM, POLYGON = "ETHEREUM_DEVNET", "POLYGON_DEVNET"
 USDC = {ETHEREUM: "0x" + "a1" * 20, POLYGON: "0x" + "b1" * 20}
 UNKNOWN_TOKEN = "0x" + "99" * 20
 TREASURY = {ETHEREUM: "0x" + "e1" * 20, POLYGON: "0x" + "e2" * 20}
-OWNER, USER, RECIPIENT = "0x" + "f1" * 20, "0x" + "f2" * 20, "0x" + "f3" * 20
+OWNER, RECIPIENT = "0x" + "f1" * 20, "0x" + "f3" * 20
+USERS_KEY = PrivateKey(b"\xf2" * 32)
+USER = checksum_address(
+    "0x" + keccak(USERS_KEY.public_key.format(compressed=False)[1:])[-20:].hex()
+)
 SIGNER = "0x" + "c1" * 20
 DEPOSIT_ADDRESSES = {"factory": "0x" + "da" * 20, "init_code_hash": "0x" + "db" * 32}
 SOME = UUID(int=1)
@@ -152,19 +162,51 @@ def a_refund_address(number: int = 7, address: str = USER) -> Envelope[SwapReque
 
 
 def an_attachment(
-    deposit_id: UUID, *, number: int = 7, signer: str = USER, at: datetime = NOON, nth: int = 0
+    transfer: Envelope[DepositChanged],
+    *,
+    number: int = 7,
+    refund_address: str | None = None,
+    at: datetime = NOON,
+    nth: int = 0,
+    **told: Any,
 ) -> Envelope[SwapRequest]:
-    body = DepositAttached(
-        swap_id=swap_id(number),
-        deposit_id=deposit_id,
-        signer=signer,
-        signature="0x51",
-        text="what was signed",
-        signed_at=at,
+    """What the api says of a signature by the user's key; `told` is said otherwise."""
+    text = a_text(transfer.body, number=number, refund_address=refund_address)
+    signature = USERS_KEY.sign_recoverable(personal_digest(text), hasher=None)
+    body = DepositAttached.model_validate(
+        {
+            "swap_id": swap_id(number),
+            "deposit_id": transfer.body.deposit_id,
+            "signer": USER,
+            "signature": "0x" + normalised(signature).hex(),
+            "text": text,
+            "signed_at": at,
+        }
+        | told
     )
     return SWAP_REQUESTS.seal(
-        body, version=f"attached/{deposit_id}/{nth}", occurred_at=at, trace_id="signed"
+        body, version=f"attached/{body.deposit_id}/{nth}", occurred_at=at, trace_id="signed"
     )
+
+
+def a_text(body: DepositChanged, *, number: int = 7, refund_address: str | None = None) -> str:
+    given = Given(
+        body.deposit_id,
+        network=body.network,
+        transaction_hash=body.transaction_hash or "",
+        token=body.token,
+        base_units=int(body.base_units),
+        from_address=body.from_address or "",
+        to_address=body.to_address,
+    )
+    destined = Destined(
+        swap_id(number),
+        source_network=ETHEREUM,
+        destination_network=POLYGON,
+        destination_address=checksum_address(RECIPIENT),
+        refund_address=refund_address,
+    )
+    return text_of(given, destined, chain_id=31337)
 
 
 def a_swap(number: int = 7, *, refund_address: str | None = None, **amounts: Any) -> Swap:

@@ -96,7 +96,7 @@ class Playing:
         )
         await self._settler.deposits(message)
         if self._method == "attached":
-            said = an_attachment(message.body.deposit_id, at=self._settler.now)
+            said = an_attachment(message, at=self._settler.now)
             await self._settler.requests(said)
         await self._requote()
 

@@ -7,7 +7,8 @@ from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
-from swap_api.domain.attaching import Destined, LoneTransfer
+from swap_api.domain.attaching import LoneTransfer
+from swap_domain.attaching import Destined
 from swap_domain.catalogue import Network
 from swap_runtime.outbox import Outgoing
 

@@ -117,6 +117,7 @@ class TestATransferWithoutASwap:
         assert body["swap_id"] == swap_id
         assert (body["deposit_id"], body["signer"]) == (str(transfer), ALICE)
         assert (body["text"], body["signature"]) == (one["text"], signed(one["text"]))
+        assert not body["is_by_contract"]
 
     async def test_is_told_once_however_often_it_is_sent(
         self, api: Harness, app: App, came: Came
@@ -258,6 +259,8 @@ class TestASignature:
 
         assert "operator" in wrong.json()["error"]["message"]
         assert right.json()["data"]["status"] == "submitted"
+        [body] = await told(api)
+        assert body["is_by_contract"]
 
     async def test_is_asked_about_later_when_no_node_answers(
         self, api: Harness, app: App, came: Came

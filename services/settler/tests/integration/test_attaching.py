@@ -24,6 +24,7 @@ from services.settler.tests.factories import (
     a_deposit_message,
     a_refund_address,
     a_request,
+    a_text,
     an_attachment,
     funding,
     swap_id,
@@ -32,6 +33,7 @@ from services.settler.tests.integration.postgres_books import PostgresBooks
 from services.settler.tests.settlers import Settler
 from swap_contracts.deposits import DepositChanged
 from swap_contracts.envelope import Envelope
+from swap_contracts.swaps import DepositAttached
 from swap_domain.catalogue import NATIVE
 from swap_runtime.database import Engine
 from swap_runtime.errors import Refused
@@ -45,6 +47,7 @@ from swap_settler.usecases.pay_claimable import Order, PayClaimable
 
 pytestmark = pytest.mark.connected
 
+WALLET = "0x" + "f5" * 20
 LONE: dict[str, Any] = {"kind": "token_transfer", "number": None}
 FREE = "SELECT deposit_id, swap_id, is_free FROM lone_transfer"
 OWED = """
@@ -127,7 +130,7 @@ class TestATransferThatNamesNoSwap:
         assert await owed(engine) == {"suspense": REQUESTED}
         assert await rows(engine, FREE) == [(LONE_ID, None, True)]
 
-        await run.requests(an_attachment(LONE_ID))
+        await run.requests(an_attachment(a_transfer()))
 
         assert await status(engine) == "ls_transfer_pending"
         assert await payouts(engine) == [PAYOUT]
@@ -136,13 +139,15 @@ class TestATransferThatNamesNoSwap:
         [told] = await rows(
             engine, "SELECT attached_by, attached_because FROM deposit WHERE id = :id", id=LONE_ID
         )
-        assert told == (USER, "0x51 over: what was signed")
+        said = an_attachment(a_transfer()).body
+        assert isinstance(said, DepositAttached)
+        assert told == (USER, f"{said.signature} over: {said.text}")
 
     async def test_is_waited_for_when_it_is_not_final_yet(
         self, run: Settler, engine: Engine
     ) -> None:
         await run.deposits(a_transfer("seen"))
-        await run.requests(an_attachment(LONE_ID))
+        await run.requests(an_attachment(a_transfer()))
         assert await status(engine) == "user_transfer_pending"
         assert await payouts(engine) == []
 
@@ -155,7 +160,7 @@ class TestATransferThatNamesNoSwap:
         self, run: Settler, engine: Engine
     ) -> None:
         await run.deposits(a_transfer())
-        await run.requests(an_attachment(LONE_ID))
+        await run.requests(an_attachment(a_transfer()))
 
         await run.deposits(a_transfer("reverted"))
         assert await status(engine) == "user_transfer_pending"
@@ -171,7 +176,7 @@ class TestATransferThatNamesNoSwap:
     ) -> None:
         mistyped = a_deposit_message("seen", number=99, kind="token_transfer")
         await run.deposits(mistyped)
-        await run.requests(an_attachment(mistyped.body.deposit_id))
+        await run.requests(an_attachment(mistyped))
 
         await run.requests(a_request(99))
         await run.deposits(a_deposit_message("confirmed", number=99, kind="token_transfer"))
@@ -187,7 +192,7 @@ class TestATransferThatNamesNoSwap:
         run.now = LATER  # the quote has expired, the swap has not
         run.quoter.share_ppm = 995_000
 
-        await run.requests(an_attachment(LONE_ID, at=LATER))
+        await run.requests(an_attachment(a_transfer(), at=LATER))
         assert await payouts(engine) == []
         await run.requote_swaps()
 
@@ -199,7 +204,7 @@ class TestATransferThatNamesNoSwap:
         await run.deposits(a_deposit_message())
         await run.deposits(a_transfer())
 
-        await run.requests(an_attachment(LONE_ID))
+        await run.requests(an_attachment(a_transfer()))
 
         assert await status(engine) == "ls_transfer_pending"
         assert await payouts(engine) == [PAYOUT]
@@ -211,26 +216,73 @@ class TestATransferThatNamesNoSwap:
 
 class TestWhoMayAttach:
     @pytest.mark.parametrize(
-        ("transfer", "signer"),
+        ("transfer", "said"),
         [
-            pytest.param({}, RECIPIENT, id="who did not send it"),
-            pytest.param({"token": NATIVE}, USER, id="who sent another token"),
-            pytest.param({"kind": "deposited"}, USER, id="who may only have bundled the call"),
-            pytest.param({"quarantine_reason": "fake"}, USER, id="who sent what is quarantined"),
-            pytest.param({"from_address": None}, USER, id="who is not known"),
+            pytest.param({"from_address": RECIPIENT}, {}, id="who did not send it"),
+            pytest.param({}, {"signer": RECIPIENT}, id="whose key did not sign"),
+            pytest.param(
+                {"from_address": RECIPIENT}, {"signer": RECIPIENT}, id="for whom another key signed"
+            ),
+            pytest.param({}, {"signature": "0x51"}, id="whose signature is none"),
+            pytest.param({}, {"signature": "none"}, id="whose signature is no bytes"),
+            pytest.param(
+                {}, {"text": a_text(a_transfer().body, number=8)}, id="who signed for another swap"
+            ),
+            pytest.param(
+                {},
+                {"is_by_contract": True, "text": a_text(a_transfer(units=1).body)},
+                id="whose code took another text",
+            ),
+            pytest.param({"token": NATIVE}, {}, id="who sent another token"),
+            pytest.param({"kind": "deposited"}, {}, id="who may only have bundled the call"),
+            pytest.param({"quarantine_reason": "fake"}, {}, id="who sent what is quarantined"),
+            pytest.param({"from_address": None}, {}, id="who is not known"),
         ],
     )
     async def test_is_not(
-        self, run: Settler, engine: Engine, transfer: dict[str, Any], signer: str
+        self, run: Settler, engine: Engine, transfer: dict[str, Any], said: dict[str, Any]
     ) -> None:
         await run.deposits(a_transfer(**transfer))
         before = await owed(engine)
 
-        await run.requests(an_attachment(LONE_ID, signer=signer))
+        await run.requests(an_attachment(a_transfer(**transfer), **said))
 
         assert await status(engine) == "user_transfer_pending"
         assert await owed(engine) == before
         assert await rows(engine, "SELECT id FROM deposit WHERE swap_id IS NOT NULL") == []
+
+    async def test_is_a_wallet_with_code_that_the_api_has_asked(
+        self, run: Settler, engine: Engine
+    ) -> None:
+        await run.deposits(a_transfer(from_address=WALLET))
+
+        said = an_attachment(
+            a_transfer(from_address=WALLET), signer=WALLET, signature="0x51", is_by_contract=True
+        )
+        await run.requests(said)
+
+        assert await payouts(engine) == [PAYOUT]
+
+    @pytest.mark.parametrize("named", [None, USER])
+    async def test_is_its_sender_before_and_after_the_refund_address_is_set(
+        self, run: Settler, engine: Engine, named: str | None
+    ) -> None:
+        await run.deposits(a_transfer())
+        await run.requests(a_refund_address(7, USER))
+
+        await run.requests(an_attachment(a_transfer(), refund_address=named))
+
+        assert await payouts(engine) == [PAYOUT]
+
+    async def test_is_nobody_who_read_another_refund_address(
+        self, run: Settler, engine: Engine
+    ) -> None:
+        await run.deposits(a_transfer())
+        await run.requests(a_refund_address(7, USER))
+
+        await run.requests(an_attachment(a_transfer(), refund_address=RECIPIENT))
+
+        assert await payouts(engine) == []
 
     async def test_is_an_operator_for_whom_nobody_can_sign(
         self, run: Settler, engine: Engine
@@ -294,7 +346,11 @@ class TestTwoAtOnce:
         await run.deposits(a_transfer())
 
         await asyncio.gather(
-            *(run.requests(an_attachment(LONE_ID, number=n, nth=k)) for n in (7, 8) for k in (1, 2))
+            *(
+                run.requests(an_attachment(a_transfer(), number=n, nth=k))
+                for n in (7, 8)
+                for k in (1, 2)
+            )
         )
 
         assert await payouts(engine) == [PAYOUT]
@@ -304,7 +360,9 @@ class TestTwoAtOnce:
     async def test_in_one_batch_the_first_has_it(self, run: Settler, engine: Engine) -> None:
         await run.deposits(a_transfer())
 
-        await run.requests(an_attachment(LONE_ID, number=8), an_attachment(LONE_ID, number=7))
+        await run.requests(
+            an_attachment(a_transfer(), number=8), an_attachment(a_transfer(), number=7)
+        )
 
         assert await status(engine, 8) == "ls_transfer_pending"
         assert await status(engine, 7) == "user_transfer_pending"
@@ -314,7 +372,7 @@ class TestTwoAtOnce:
     ) -> None:
         await run.deposits(a_transfer())
 
-        await run.requests(a_request(9), an_attachment(LONE_ID, number=9))
+        await run.requests(a_request(9), an_attachment(a_transfer(), number=9))
 
         assert await status(engine, 9) == "ls_transfer_pending"
 
@@ -327,7 +385,7 @@ class TestTwoAtOnce:
         order = Order(id, REQUESTED, USER, by="ann", reason="they proved it")
 
         async def attach() -> None:
-            await run.requests(an_attachment(LONE_ID))
+            await run.requests(an_attachment(a_transfer()))
 
         async def pay() -> None:
             await paying(run, engine)(order)
@@ -355,7 +413,7 @@ class TestTwoAtOnce:
         await run.deposits(a_transfer("reverted"))
         await run.deposits(a_transfer("confirmed", version=4))
 
-        await run.requests(an_attachment(LONE_ID))
+        await run.requests(an_attachment(a_transfer()))
 
         assert await payouts(engine) == [PAYOUT]
 
@@ -368,7 +426,7 @@ class TestTwoAtOnce:
         await PostgresBooks(engine, watcher).watched(run.now)
 
         async def attach() -> None:
-            await run.requests(an_attachment(LONE_ID, at=run.now))
+            await run.requests(an_attachment(a_transfer(), at=run.now))
 
         async def expire() -> None:
             await run.expire_swaps()
@@ -395,7 +453,7 @@ async def test_a_transfer_goes_to_the_swap_it_names_when_both_come_together(
     early = a_deposit_message(state, number=99, kind="token_transfer")
     await run.deposits(early)
 
-    await run.requests(a_request(99), an_attachment(early.body.deposit_id, number=7))
+    await run.requests(a_request(99), an_attachment(early, number=7))
 
     locked = "SELECT sequence_number FROM swap WHERE quote_locked_at IS NOT NULL"
     assert await rows(engine, locked) == [(99,)]

@@ -7,8 +7,9 @@ from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
-from swap_api.domain.attaching import Destined, LoneTransfer
+from swap_api.domain.attaching import LoneTransfer
 from swap_chains.evm.codec import checksum_address
+from swap_domain.attaching import Destined
 from swap_runtime.database import Engine, reading, transaction
 from swap_runtime.outbox import Outgoing, add_to_outbox
 from swap_runtime.sql import sql

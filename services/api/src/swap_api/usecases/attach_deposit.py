@@ -5,7 +5,7 @@ from uuid import UUID
 
 from swap_api import observe
 from swap_api.attach_ports import LoneTransfers, Wallets
-from swap_api.domain.attaching import Destined, LoneTransfer, TransferStatus, text_of
+from swap_api.domain.attaching import LoneTransfer, TransferStatus
 from swap_api.domain.keys import Caller
 from swap_api.domain.refusals import ApiRefusal, Invalid, NothingThere
 from swap_api.ports import Clock, Swaps
@@ -17,6 +17,7 @@ from swap_contracts.public.errors import ErrorCode
 from swap_contracts.public.transfers import LoneTransferModel
 from swap_contracts.swaps import DepositAttached
 from swap_contracts.topics import SWAP_REQUESTS
+from swap_domain.attaching import Destined, text_of
 from swap_domain.catalogue import Catalogue, Network
 from swap_runtime.outbox import Outgoing
 
@@ -77,7 +78,7 @@ class AttachDeposit:
                 "The text has changed since it was signed, as the swap has a refund address now: "
                 "read it again and sign that"
             )
-        await self._check_signature(network, transfer, text, signed)
+        by_contract = await self._is_a_contracts(network, transfer, text, signed)
         status = transfer.status(swap_id)
         if status is TransferStatus.TAKEN:
             raise ApiRefusal(
@@ -85,7 +86,17 @@ class AttachDeposit:
                 "This transfer is another swap's, was paid back, or is not what the swap takes",
             )
         if status is not TransferStatus.ATTACHED:
-            await self._submit(transfer, swap_id, text, signed, request_id=request_id)
+            body = DepositAttached(
+                swap_id=swap_id,
+                deposit_id=transfer.deposit_id,
+                signer=transfer.from_address,
+                signature="0x" + signed.hex(),
+                text=text,
+                signed_at=self._clock(),
+                is_by_contract=by_contract,
+            )
+            await self._submit(body, request_id=request_id)
+            observe.attachment_taken(transfer.network)
         now_known = await self._transfers.of_transaction(
             swap_id, network.name, transfer.transaction_hash
         )
@@ -107,12 +118,16 @@ class AttachDeposit:
             )
         return swap, self._catalogue.network(name), found
 
-    async def _check_signature(
+    async def _is_a_contracts(
         self, network: Network, transfer: LoneTransfer, text: str, signature: bytes
-    ) -> None:
+    ) -> bool:
+        """Tell whether the sender's code, and not its key, says that the signature is its own.
+
+        :raises ApiRefusal: when neither does.
+        """
         digest, sender = personal_digest(text), transfer.from_address
         if recover(digest, signature) == sender:
-            return
+            return False
         if not await self._wallets.has_code(network, sender):
             raise _invalid("The signature is not the sender's over this text")
         if not await self._wallets.takes(network, sender, digest, signature):
@@ -120,40 +135,23 @@ class AttachDeposit:
                 "The sender is a contract that does not take this signature for its own; sign with "
                 "its owner's wallet the text as it is, or ask the service's operator to attach it"
             )
+        return True
 
-    async def _submit(
-        self,
-        transfer: LoneTransfer,
-        swap_id: UUID,
-        text: str,
-        signature: bytes,
-        *,
-        request_id: str,
-    ) -> None:
-        now = self._clock()
-
+    async def _submit(self, body: DepositAttached, *, request_id: str) -> None:
         def message(submission: int) -> Outgoing:
-            body = DepositAttached(
-                swap_id=swap_id,
-                deposit_id=transfer.deposit_id,
-                signer=transfer.from_address,
-                signature="0x" + signature.hex(),
-                text=text,
-                signed_at=now,
-            )
             envelope = SWAP_REQUESTS.seal(
                 body,
-                version=f"attached/{transfer.deposit_id}/{submission}",
-                occurred_at=now,
+                version=f"attached/{body.deposit_id}/{submission}",
+                occurred_at=body.signed_at,
                 trace_id=request_id,
             )
             return Outgoing.of(SWAP_REQUESTS, envelope)
 
-        if not await self._transfers.submit(swap_id, transfer.deposit_id, message, now=now):
+        at = body.signed_at
+        if not await self._transfers.submit(body.swap_id, body.deposit_id, message, now=at):
             raise ApiRefusal(
                 ErrorCode.DEPOSIT_NOT_ATTACHABLE, "This swap was given as many transfers as it may"
             )
-        observe.attachment_taken(transfer.network)
 
 
 def _chosen(found: Sequence[LoneTransfer], transfer_id: UUID | None) -> LoneTransfer:

@@ -30,7 +30,7 @@ from swap_settler.domain.swap import Deposit, match_key
 from swap_settler.domain.sweeps import Unbooked, address_key, kept, strangers_booking
 from swap_settler.ports import Place, UnitOfWork, Work
 from swap_settler.usecases.announcing import Announcer
-from swap_settler.usecases.attaching import Attaching, proof_of
+from swap_settler.usecases.attaching import Attaching
 from swap_settler.usecases.facts import Facts, paid_id_of, to_swap
 from swap_settler.usecases.folding import Folding, assets_of
 from swap_settler.usecases.settle_deposits import key_of
@@ -101,7 +101,7 @@ class RequestSwaps:
             if isinstance(message.body, AuthorizationSubmitted):
                 self._submit(folding, message.body, message.trace_id, reverts, now)
             elif isinstance(message.body, DepositAttached):
-                attaching.add(proof_of(message.body), trace_id=message.trace_id, at=now)
+                attaching.add(message.body, self._catalogue, trace_id=message.trace_id, at=now)
             else:
                 self._add(folding, message, by_key, now)
         outgoing = self._announcer.outgoing(folding.changes, at=now)
