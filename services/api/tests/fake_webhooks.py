@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID, uuid4
 
+from swap_api.domain.bounds import Bound
 from swap_api.domain.refusals import NothingThere
 
 Row = Mapping[str, Any]
@@ -16,6 +17,7 @@ class FakeWebhooks:
     def __init__(self) -> None:
         self.endpoints: dict[str, Row] = {}
         self.done: list[tuple[str, str]] = []
+        self.said: list[Row] = []
 
     async def list_all(self, app_id: UUID) -> Sequence[Row]:
         return [row for row in self.endpoints.values() if row["app_id"] == str(app_id)]
@@ -25,7 +27,7 @@ class FakeWebhooks:
             raise NothingThere
         return self.endpoints[str(endpoint_id)]
 
-    async def add(self, app_id: UUID, asked: Row) -> Row:
+    async def add(self, app_id: UUID, asked: Row, *, bound: Bound | None) -> Row:
         row = {
             "id": str(uuid4()),
             "app_id": str(app_id),
@@ -42,6 +44,7 @@ class FakeWebhooks:
 
     async def order(self, endpoint_id: UUID, what: str, asked: Row) -> Row:
         self.done.append((str(endpoint_id), what))
+        self.said.append(asked)
         match what:
             case "rotate":
                 return {"id": str(endpoint_id), "secret": "whsec_new"}

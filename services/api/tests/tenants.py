@@ -58,7 +58,9 @@ async def a_tenant(api: Harness, webhooks: FakeWebhooks) -> Tenant:
     )
     token = await owner.done("/me/tokens", {"label": f"laptop {owner.organization_id}"})
     webhook = await management.keep_webhooks._endpoints.add(
-        secret.id, {"url": "https://shop.example", "wants_updates": False, "wants_notices": False}
+        secret.id,
+        {"url": "https://shop.example", "wants_updates": False, "wants_notices": False},
+        bound=None,
     )
     swap_id, transaction_hash = uuid4(), "0x" + uuid4().hex * 2
     swap = a_swap(

@@ -23,6 +23,9 @@ BODY_BYTES_MAX: Final = 64 * 1024
 # From the opening of a connection, or an answer, to the next request's last byte. Longer than
 # clients keep a connection that they do not use.
 SILENCE_SECONDS_MAX: Final = 75.0
+CONNECTIONS_MAX: Final = 1024
+# Answered before anybody else is heard: clients of ours ask one thing at a time.
+PIPELINED_MAX: Final = 32
 
 # Method, path and body (None: longer than anybody's question) to status and JSON.
 Answering = Callable[[str, str, bytes | None], tuple[int, bytes]]
@@ -72,13 +75,16 @@ class _Connection(asyncio.Protocol):
         self._pending = 0  # bytes since headers, a piece of body or a request last ended
         self._url = b""
         self._body = bytearray()
+        self._answered = 0  # of what came in one piece
 
     # Of the connection
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
-        self._connections.add(self)
         self._clock = self._loop.call_later(SILENCE_SECONDS_MAX, self._look_at_clock)
+        self._connections.add(self)
+        if len(self._connections) > CONNECTIONS_MAX:
+            self._end(HTTPStatus.SERVICE_UNAVAILABLE)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._connections.discard(self)
@@ -86,6 +92,7 @@ class _Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self._pending += len(data)
+        self._answered = 0
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade):
@@ -121,6 +128,10 @@ class _Connection(asyncio.Protocol):
         if self._transport.is_closing():  # what was asked after the end is not answered
             return
         self._heard_at = self._loop.time()
+        self._answered += 1
+        if self._answered > PIPELINED_MAX:
+            self._end(HTTPStatus.TOO_MANY_REQUESTS)
+            return
         path = self._url.partition(b"?")[0].decode("latin-1")
         body = bytes(self._body) if len(self._body) <= BODY_BYTES_MAX else None
         try:

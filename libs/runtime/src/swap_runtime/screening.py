@@ -17,12 +17,14 @@ import psycopg
 import structlog
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from swap_domain.rehearsals import is_rehearsed
 from swap_runtime.database import Engine, forbid_open_transaction, reading
 from swap_runtime.errors import Unavailable
 from swap_runtime.metrics import counter
 from swap_runtime.settings import ScreeningSettings
 from swap_runtime.sql import sql
 
+LIVE: Final = "live"
 REMEMBERED_MAX: Final = 50_000
 ASKED_AT_ONCE_MAX: Final = 500
 SCREENING: Final = counter("screening", "Answers of the screening service", ["answer"])
@@ -179,6 +181,20 @@ class ScreeningService:
             for party, is_blocked in found.items()
             if party in asked
         }
+
+
+class NobodysAddresses:
+    """In live, nobody is paid where only a rehearsal has somebody: nobody has the keys."""
+
+    def __init__(self, *, environment: str) -> None:
+        self._is_live = environment == LIVE
+
+    async def screen(self, parties: Collection[Party]) -> Verdicts:
+        return {party: self._verdict(party) for party in parties}
+
+    def _verdict(self, party: Party) -> Verdict:
+        is_lost = self._is_live and is_rehearsed(party.address)
+        return Verdict.BLOCKED if is_lost else Verdict.CLEAR
 
 
 class Screenings:

@@ -9,7 +9,7 @@ from contextlib import suppress
 import pytest
 
 from swap_runtime import answering
-from swap_runtime.answering import BODY_BYTES_MAX, HEAD_BYTES_MAX, AnswerServer
+from swap_runtime.answering import BODY_BYTES_MAX, HEAD_BYTES_MAX, PIPELINED_MAX, AnswerServer
 
 pytestmark = pytest.mark.connected
 
@@ -62,6 +62,44 @@ async def test_answers_pipelined_questions_in_their_order(port: int) -> None:
 
     places = [told.index(b"POST /quote %d" % n) for n in (1, 2, 3)]
     assert places == sorted(places)
+
+
+async def test_answers_no_more_at_once_than_one_may_ask(port: int) -> None:
+    told = await say(port, b"".join(post(b"1", last=False) for _ in range(PIPELINED_MAX + 5)))
+
+    assert told.count(b" 200 OK") == PIPELINED_MAX
+    assert told.count(b" 429 ") == 1
+    assert told.endswith(b"connection: close\r\n\r\n")
+
+
+async def test_who_waits_for_answers_asks_as_often_as_they_like(port: int) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    for _ in range(2 * PIPELINED_MAX):
+        writer.write(post(b"1", last=False))
+        async with asyncio.timeout(10):
+            await reader.readuntil(b"POST /quote 1")
+    writer.close()
+
+
+async def test_has_room_for_so_many_and_again_when_one_leaves(
+    port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(answering, "CONNECTIONS_MAX", 2)
+    kept = [await asyncio.open_connection("127.0.0.1", port) for _ in range(2)]
+    for reader, writer in kept:
+        writer.write(post(b"1", last=False))
+        await reader.readuntil(b"POST /quote 1")
+
+    refused = await say(port)
+    for _, writer in kept:
+        writer.close()
+        await writer.wait_closed()
+    async with asyncio.timeout(10):
+        while b" 503 " in (told := await say(port, post(b"2"))):
+            pass
+
+    assert b" 503 " in refused
+    assert b" 200 OK" in told
 
 
 async def test_takes_a_question_in_pieces(port: int) -> None:

@@ -146,7 +146,7 @@ class DisabledEndpoint(TypedDict):
     id: str
     url: str
     disabled_at: str
-    disabled_reason: Literal["operator", "gone", "failing"]
+    disabled_reason: Literal["operator", "owner", "gone", "failing"]
     failing_since: str | None
 
 

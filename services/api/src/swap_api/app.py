@@ -138,7 +138,7 @@ async def build(service: Service) -> None:
         allowances=allowances,
         wallets=EvmWallets(catalogue, service.settings.node_urls(), session),
         deposit_addresses=addresses,
-        guards=Guards.of(service.engine, service.settings.screening, session),
+        guards=Guards.of(service.engine, catalogue, service.settings.screening, session),
     ).parts()
     swaps.subscribe(
         service.subscriptions, store_swaps=parts.store_swaps, parking=service.parking("api")
@@ -185,7 +185,7 @@ class Building:
         self._anybody = anybody(Environment(catalogue.environment))
         self._rendering = JsonRendering(catalogue, self._public)
         self._know_prices = KnowPrices(pricing)
-        self._guards = guards or Guards.of(service.engine)
+        self._guards = guards or Guards.of(service.engine, catalogue)
         self._offer_gasless = OfferGasless(catalogue, chains, self._public)
         self._ask_price = AskPrice(pricing, self._rendering, gasless=self._offer_gasless)
         self._swaps = PostgresSwaps(service.engine)

@@ -10,8 +10,15 @@ import aiohttp
 from swap_api.adapters.payout_stops import PostgresPayoutStops
 from swap_api.usecases.heed_stops import HeedStops
 from swap_api.usecases.screen_parties import ScreenParties
+from swap_domain.catalogue import Catalogue
 from swap_runtime.database import Engine
-from swap_runtime.screening import BlockList, Screening, Screenings, ScreeningService
+from swap_runtime.screening import (
+    BlockList,
+    NobodysAddresses,
+    Screening,
+    Screenings,
+    ScreeningService,
+)
 from swap_runtime.service import Service
 from swap_runtime.settings import ScreeningSettings
 
@@ -26,6 +33,7 @@ class Guards:
     def of(
         cls,
         engine: Engine,
+        catalogue: Catalogue,
         settings: ScreeningSettings | None = None,
         session: aiohttp.ClientSession | None = None,
     ) -> Guards:
@@ -33,7 +41,8 @@ class Guards:
         :param settings: of what is asked about addresses beside the operators' list.
         """
         blocked = BlockList(engine)
-        screenings: list[Screening] = [blocked]
+        nobodys = NobodysAddresses(environment=catalogue.environment)
+        screenings: list[Screening] = [nobodys, blocked]
         if settings is not None and settings.url and session is not None:
             screenings.append(ScreeningService(settings, session))
         screen_parties = ScreenParties(Screenings(*screenings))

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any, Protocol
 from uuid import UUID
 
+from swap_api.domain.bounds import Bound
 from swap_api.domain.keys import Allowances, Environment, KeyKind
 from swap_api.domain.members import Actor, Role
 
@@ -88,11 +89,13 @@ class Partners(Protocol):
         name: str,
         environment: Environment,
         allowances: Allowances,
+        bound: Bound | None,
         actor: Actor,
         at: datetime,
     ) -> Row:
         """
         :raises NothingThere: when there is no such organization.
+        :raises ApiRefusal: when it has as many as it may.
         """
         ...
 
@@ -141,7 +144,11 @@ class Partners(Protocol):
 class Keys(Protocol):
     """API keys; as with partners, what is another organization's is not found."""
 
-    async def add(self, key: NewKey, actor: Actor, at: datetime) -> Row: ...
+    async def add(self, key: NewKey, *, bound: Bound | None, actor: Actor, at: datetime) -> Row:
+        """
+        :raises ApiRefusal: when the app has as many open ones as it may.
+        """
+        ...
 
     async def find(self, key_id: UUID, actor: Actor, now: datetime) -> KnownKey:
         """
@@ -156,9 +163,19 @@ class Keys(Protocol):
     ) -> Row: ...
 
     async def rotate(
-        self, key_id: UUID, key: NewKey, *, old_until: datetime, actor: Actor, at: datetime
+        self,
+        key_id: UUID,
+        key: NewKey,
+        *,
+        old_until: datetime,
+        bound: Bound | None,
+        actor: Actor,
+        at: datetime,
     ) -> Row:
-        """Add the new key and let the old one end, both or neither; return the new one."""
+        """Add the new key and let the old one end, both or neither; return the new one.
+
+        :raises ApiRefusal: when more would be open than may be.
+        """
         ...
 
     async def list_all(self, app_id: UUID | None, window: Window) -> Part: ...
@@ -219,9 +236,14 @@ class Members(Protocol):
         *,
         name: str,
         role: Role,
+        bound: Bound | None,
         actor: Actor,
         at: datetime,
-    ) -> Row: ...
+    ) -> Row:
+        """
+        :raises ApiRefusal: when members and those invited are as many as may be.
+        """
+        ...
 
     async def list_invitations(
         self, organization_id: UUID, window: Window, at: datetime
@@ -253,8 +275,12 @@ class Members(Protocol):
         ...
 
     async def add_token(
-        self, secret: NewSecret, *, label: str, actor: Actor, at: datetime
-    ) -> Row: ...
+        self, secret: NewSecret, *, label: str, bound: Bound | None, actor: Actor, at: datetime
+    ) -> Row:
+        """
+        :raises ApiRefusal: when the member has as many open ones as may be.
+        """
+        ...
 
     async def list_tokens(self, member_id: UUID, window: Window, at: datetime) -> Part: ...
 
@@ -279,9 +305,10 @@ class WebhookEndpoints(Protocol):
         """
         ...
 
-    async def add(self, app_id: UUID, asked: Row) -> Row:
+    async def add(self, app_id: UUID, asked: Row, *, bound: Bound | None) -> Row:
         """
-        :raises ApiRefusal: when the notifier does not send to such an address.
+        :raises ApiRefusal: when the notifier does not send to such an address, or the app has as
+            many endpoints as it may.
         """
         ...
 

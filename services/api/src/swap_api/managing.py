@@ -11,6 +11,7 @@ from swap_api.adapters.keys import PostgresKeys
 from swap_api.adapters.members import PostgresMembers
 from swap_api.adapters.partners import PostgresPartners
 from swap_api.adapters.webhook_endpoints import NotifierEndpoints
+from swap_api.domain.bounds import Bounds
 from swap_api.http.management import ManagementEndpoints
 from swap_api.http.members import MemberEndpoints
 from swap_api.http.webhooks import WebhookEndpoints
@@ -53,12 +54,14 @@ def build_management(
 ) -> Management:
     clock = service.clock
     partners, members = PostgresPartners(service.engine), PostgresMembers(service.engine)
+    bounds = Bounds(group.bounds.model_dump())
     notifier = NotifierEndpoints(group.notifier_url, service.settings.operator.token)
     return Management(
-        keep_partners=KeepPartners(partners, clock=clock, new_id=new_id),
+        keep_partners=KeepPartners(partners, bounds, clock=clock, new_id=new_id),
         keep_keys=KeepKeys(
             PostgresKeys(service.engine),
             partners,
+            bounds,
             clock=clock,
             new_id=new_id,
             new_secret=secrets.token_bytes,
@@ -67,12 +70,13 @@ def build_management(
         keep_members=KeepMembers(
             members,
             partners,
+            bounds,
             clock=clock,
             new_id=new_id,
             new_secret=secrets.token_bytes,
             hash_token=hashes,
         ),
-        keep_webhooks=KeepWebhooks(notifier, partners, partners, clock=clock),
+        keep_webhooks=KeepWebhooks(notifier, partners, partners, bounds, clock=clock),
         identify_member=IdentifyMember(members, hash_token=hashes, clock=clock),
         notifier=notifier,
     )

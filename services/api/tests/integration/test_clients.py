@@ -63,6 +63,7 @@ class TestPythonClient:
             networks = await swaps.networks("evm")
             limits = await swaps.limits(**route)
             quoted = await swaps.quote(amount="1.5", options={"use_depository": True}, **route)
+            explained = await swaps.explained_quote(amount="1.5", **route)
             created = await swaps.create_swap(
                 destination_address=to,
                 amount="1.5",
@@ -87,6 +88,7 @@ class TestPythonClient:
         assert route["source_network"] in {network["name"] for network in networks}
         assert limits["min_amount"] < 1.5 < limits["max_amount"]
         assert quoted["quote"]["requested_amount"] == 1.5
+        assert explained["explanation"]["steps"]
         assert again["swap"]["id"] == swap_id
         assert (read["swap"]["id"], read["deposit_actions"]) == (swap_id, [])
         assert steps[0]["status"] == "action_required"

@@ -11,7 +11,9 @@ from aiohttp.test_utils import TestServer
 from pydantic import SecretStr
 
 from swap_api.adapters.webhook_endpoints import NotifierEndpoints
-from swap_api.domain.refusals import NothingThere
+from swap_api.domain.bounds import Bound, Bounded
+from swap_api.domain.refusals import ApiRefusal, NothingThere
+from swap_contracts.public.errors import ErrorCode
 
 pytestmark = pytest.mark.connected
 OWNER = UUID("6f0e7a52-5a07-4d5a-9f0e-0f5b7b2a9c11")
@@ -33,6 +35,9 @@ class Notifier:
         self.replayed.append(request.match_info["id"])
         return web.json_response({"id": MESSAGE, "is_due": True}, status=202)
 
+    async def refuse(self, request: web.Request) -> web.Response:
+        return web.json_response({"error": "not now"}, status=409)
+
 
 @pytest.fixture
 def notifier() -> Notifier:
@@ -44,6 +49,8 @@ async def endpoints(notifier: Notifier) -> AsyncIterator[NotifierEndpoints]:
     app = web.Application()
     app.router.add_get("/admin/messages/{id}", notifier.find)
     app.router.add_post("/admin/messages/{id}/replay", notifier.replay)
+    app.router.add_post("/admin/endpoints", notifier.refuse)
+    app.router.add_post("/admin/endpoints/{id}/enable", notifier.refuse)
     async with TestServer(app) as server:
         endpoints = NotifierEndpoints(str(server.make_url("/")), SecretStr("token"))
         yield endpoints
@@ -67,3 +74,16 @@ async def test_a_message_of_another_endpoint_is_not_there(
             await endpoints.replay(endpoint_id, message_id)
 
     assert notifier.replayed == []
+
+
+async def test_what_the_notifier_does_not_do_is_told_by_its_own_code(
+    endpoints: NotifierEndpoints,
+) -> None:
+    with pytest.raises(ApiRefusal) as kept:
+        await endpoints.order(OWNER, "enable", {"by": "owner"})
+    with pytest.raises(ApiRefusal) as full:
+        await endpoints.add(OWNER, {}, bound=Bound(Bounded.WEBHOOKS, 10))
+
+    assert kept.value.code is ErrorCode.DISABLED_BY_OPERATOR
+    assert full.value.code is ErrorCode.LIMIT_REACHED
+    assert full.value.metadata == {"limit": "webhooks_per_app", "most": 10}

@@ -90,8 +90,20 @@ class Names(Protocol):
         ...
 
 
+class TooMany(Exception):
+    """The app has as many endpoints as it may."""
+
+
+class KeptDisabled(Exception):
+    """An operator disabled the endpoint, and only an operator enables it again."""
+
+
 class Endpoints(Protocol):
-    async def add(self, endpoint: Endpoint, *, secret: str) -> None: ...
+    async def add(self, endpoint: Endpoint, *, secret: str, most: int | None = None) -> None:
+        """
+        :raises TooMany: when its app has `most` already.
+        """
+        ...
 
     async def list_endpoints(self, app_id: UUID | None) -> Sequence[Endpoint]: ...
 
@@ -104,12 +116,18 @@ class Endpoints(Protocol):
     async def disable(self, endpoint_id: UUID, *, reason: DisabledReason, at: datetime) -> bool:
         """Stop sending to it; what waits for it is discarded, what is under way ends.
 
+        Of one that is disabled already the reason stays, unless an operator's takes its place.
         Endpoints of its app that want notices are told.
         """
         ...
 
-    async def enable(self, endpoint_id: UUID, *, at: datetime) -> bool:
-        """Send to it what happens from now on; what waited for it meanwhile is discarded."""
+    async def enable(
+        self, endpoint_id: UUID, *, at: datetime, undoes_operator: bool = True
+    ) -> bool:
+        """Send to it what happens from now on; what waited for it meanwhile is discarded.
+
+        :raises KeptDisabled: when an operator disabled it, and this undoes no operator's doing.
+        """
         ...
 
     async def seal_anew(self, *, limit: int) -> int:

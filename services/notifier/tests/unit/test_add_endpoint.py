@@ -19,7 +19,7 @@ class NoEndpoints:
     def __init__(self) -> None:
         self.added: list[Endpoint] = []
 
-    async def add(self, endpoint: Endpoint, *, secret: str) -> None:
+    async def add(self, endpoint: Endpoint, *, secret: str, most: int | None = None) -> None:
         self.added.append(endpoint)
 
     async def list_endpoints(self, app_id: UUID | None) -> Sequence[Endpoint]:
@@ -31,7 +31,9 @@ class NoEndpoints:
     async def disable(self, endpoint_id: UUID, *, reason: DisabledReason, at: datetime) -> bool:
         return False
 
-    async def enable(self, endpoint_id: UUID, *, at: datetime) -> bool:
+    async def enable(
+        self, endpoint_id: UUID, *, at: datetime, undoes_operator: bool = True
+    ) -> bool:
         return False
 
 

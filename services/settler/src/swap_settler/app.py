@@ -16,6 +16,7 @@ from swap_runtime.catalogue import load_catalogue
 from swap_runtime.screening import (
     BlockList,
     FreshList,
+    NobodysAddresses,
     Screening,
     Screenings,
     ScreeningService,
@@ -101,7 +102,7 @@ async def build(service: Service) -> None:
         nodes=service.settings.node_urls(),
         session=session,
         announcer=announcer,
-        screening=_screening(service, session),
+        screening=_screening(service, session, environment=catalogue.environment),
     )
     nodes = service.settings.node_urls()
     rpcs = {
@@ -120,11 +121,15 @@ async def build(service: Service) -> None:
     _serve_sweeps(service, catalogue)
 
 
-def _screening(service: Service, session: aiohttp.ClientSession) -> Screening:
-    fresh, settings = FreshList(BlockList(service.engine)), service.settings.screening
-    if not settings.url:
-        return fresh
-    return Screenings(fresh, ScreeningService(settings, session))
+def _screening(service: Service, session: aiohttp.ClientSession, *, environment: str) -> Screening:
+    settings = service.settings.screening
+    screenings: list[Screening] = [
+        NobodysAddresses(environment=environment),
+        FreshList(BlockList(service.engine)),
+    ]
+    if settings.url:
+        screenings.append(ScreeningService(settings, session))
+    return Screenings(*screenings)
 
 
 def _settle(

@@ -48,6 +48,8 @@ class ErrorCode(StrEnum):
     INVITATION_INVALID = "INVITATION_INVALID"
     LAST_OWNER = "LAST_OWNER"
     KEY_CLOSED = "KEY_CLOSED"
+    LIMIT_REACHED = "LIMIT_REACHED"
+    DISABLED_BY_OPERATOR = "DISABLED_BY_OPERATOR"
 
 
 class FailReason(StrEnum):
@@ -175,4 +177,10 @@ ERRORS: Final[dict[ErrorCode, ErrorFacts]] = {
     ),
     ErrorCode.LAST_OWNER: _final(409, USER, "The organization would be left without an owner."),
     ErrorCode.KEY_CLOSED: _final(409, USER, "The API key is already revoked or expired."),
+    ErrorCode.LIMIT_REACHED: _final(
+        409, USER, "There are as many of these as may be; `limit` names the bound, `most` says it."
+    ),
+    ErrorCode.DISABLED_BY_OPERATOR: _final(
+        409, OPERATOR, "An operator disabled the webhook endpoint; only an operator enables it."
+    ),
 }

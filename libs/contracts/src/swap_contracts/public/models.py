@@ -266,7 +266,7 @@ class DisabledEndpointModel(PublicModel):
     id: str
     url: str
     disabled_at: datetime
-    disabled_reason: Literal["operator", "gone", "failing"]
+    disabled_reason: Literal["operator", "owner", "gone", "failing"]
     failing_since: datetime | None
 
 

@@ -9,12 +9,13 @@ from uuid import UUID
 
 import orjson
 
+from swap_api.domain.bounds import Bound
 from swap_api.domain.members import Actor
 from swap_api.domain.refusals import ApiRefusal, NothingThere
 from swap_api.management_ports import Part, Window
 from swap_contracts.public.errors import ErrorCode
 from swap_runtime.database import Connection, Engine, reading
-from swap_runtime.sql import Statement, sql
+from swap_runtime.sql import Rows, Statement, sql
 
 COUNTED_MAX: Final = 10_000
 # Whoever changes an organization or its members waits here for who does the same, before any
@@ -68,6 +69,25 @@ async def change(
     return await record(connection, statement, values, action=action, details=details, **said)
 
 
+async def keep_within(
+    connection: Connection,
+    bound: Bound | None,
+    count: Statement,
+    values: Mapping[str, Any],
+    *,
+    lock: Statement,
+) -> None:
+    """Have whoever adds one too wait until this one is there, or is not, and count what is there.
+
+    :param lock: holds the row below which they are counted, and is given the same values.
+    :raises ApiRefusal: when there is no room for one more.
+    """
+    if bound is None:
+        return
+    await connection.execute(lock, values)
+    bound.require(await connection.scalar(count, values))
+
+
 async def still_may(connection: Connection, actor: Actor) -> None:
     """Hold the actor's row as it was when the request came.
 
@@ -96,6 +116,25 @@ async def record(
 
     :raises NothingThere: when it changed nothing.
     """
+    changed = await record_all(
+        connection, statement, values, action=action, details=details, **said
+    )
+    row = changed.one_or_none()
+    if row is None:
+        raise NothingThere
+    return shown(row)
+
+
+async def record_all(
+    connection: Connection,
+    statement: Statement,
+    values: Mapping[str, Any],
+    *,
+    action: str,
+    details: Mapping[str, Any],
+    **said: Unpack[Said],
+) -> Rows:
+    """Run an audited statement that may change several rows, or none: a line for each of them."""
     actor = said["actor"]
     written = {
         "at": said["at"],
@@ -105,11 +144,7 @@ async def record(
         "action": action,
         "details": orjson.dumps(dict(details)).decode(),
     }
-    rows = await connection.execute(statement, {**values, **written})
-    row = rows.one_or_none()
-    if row is None:
-        raise NothingThere
-    return shown(row)
+    return await connection.execute(statement, {**values, **written})
 
 
 def shown(row: Any) -> dict[str, Any]:

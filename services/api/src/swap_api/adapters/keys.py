@@ -7,12 +7,13 @@ from datetime import datetime
 from typing import Any, Final, Unpack
 from uuid import UUID
 
-from swap_api.adapters.auditing import Listing, Said, audited, change, scope_of
+from swap_api.adapters.auditing import Listing, Said, audited, change, keep_within, scope_of
+from swap_api.domain.bounds import Bound
 from swap_api.domain.keys import Environment, KeyKind
 from swap_api.domain.members import Actor
 from swap_api.domain.refusals import NothingThere
 from swap_api.management_ports import KnownKey, NewKey, Part, Row, Window
-from swap_runtime.database import Engine, reading, transaction
+from swap_runtime.database import Connection, Engine, reading, transaction
 from swap_runtime.sql import Statement, sql
 
 KEY: Final = """
@@ -28,6 +29,14 @@ SELECT :id, app.id, :kind, :hash, :last_four, CAST(:label AS text), :at,
        CAST(:expires_at AS timestamptz)
 FROM app WHERE app.id = :app_id AND {MINE}
 RETURNING {KEY}, (SELECT partner_id FROM app WHERE app.id = api_key.app_id)
+""")
+LOCK_ORGANIZATION: Final = sql("""
+SELECT partner.id FROM app JOIN partner ON partner.id = app.partner_id
+WHERE app.id = :app_id FOR NO KEY UPDATE OF partner
+""")
+COUNT_OPEN_KEYS: Final = sql("""
+SELECT count(*) FROM api_key
+WHERE app_id = :app_id AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > :now)
 """)
 FIND_KEY: Final = sql(f"""
 SELECT api_key.id, api_key.app_id, api_key.kind, api_key.label, app.environment,
@@ -63,10 +72,21 @@ class PostgresKeys:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    async def add(self, key: NewKey, actor: Actor, at: datetime) -> Row:
-        return await self._change(
-            ADD_KEY, "key.added", _values(key), _told(key), actor=actor, at=at
-        )
+    async def add(self, key: NewKey, *, bound: Bound | None, actor: Actor, at: datetime) -> Row:
+        values = {**_values(key), "scope": scope_of(actor)}
+        said: Said = {"actor": actor, "at": at}
+        async with transaction(self._engine) as connection:
+            await _keep_within(connection, bound, key, at)
+            return _without_owner(
+                await change(
+                    connection,
+                    ADD_KEY,
+                    values,
+                    action="key.added",
+                    details=_told(key),
+                    **said,
+                )
+            )
 
     async def find(self, key_id: UUID, actor: Actor, now: datetime) -> KnownKey:
         values = {"id": key_id, "scope": scope_of(actor), "now": now}
@@ -92,16 +112,28 @@ class PostgresKeys:
         return await self._change(EXPIRE_KEY, "key.expiry_set", values, details, actor=actor, at=at)
 
     async def rotate(
-        self, key_id: UUID, key: NewKey, *, old_until: datetime, actor: Actor, at: datetime
+        self,
+        key_id: UUID,
+        key: NewKey,
+        *,
+        old_until: datetime,
+        bound: Bound | None,
+        actor: Actor,
+        at: datetime,
     ) -> Row:
         scope = {"scope": scope_of(actor)}
         said: Said = {"actor": actor, "at": at}
         old = {"id": key_id, "old_until": old_until, **scope}
         replaced = {"old_until": old_until, "by": key.id}
         async with transaction(self._engine) as connection:
+            # The organization's row before the key's, as when one is added.
+            if bound is not None:
+                await connection.execute(LOCK_ORGANIZATION, {"app_id": key.app_id})
             await change(
                 connection, ROTATE_KEY, old, action="key.rotated", details=replaced, **said
             )
+            # The old one is counted for as long as it opens anything.
+            await _keep_within(connection, bound, key, at)
             return _without_owner(
                 await change(
                     connection,
@@ -138,6 +170,13 @@ class PostgresKeys:
                     **said,
                 )
             )
+
+
+async def _keep_within(
+    connection: Connection, bound: Bound | None, key: NewKey, at: datetime
+) -> None:
+    values = {"app_id": key.app_id, "now": at}
+    await keep_within(connection, bound, COUNT_OPEN_KEYS, values, lock=LOCK_ORGANIZATION)
 
 
 def _values(key: NewKey) -> dict[str, Any]:

@@ -13,11 +13,14 @@ from swap_api.adapters.auditing import (
     Said,
     audited,
     change,
+    keep_within,
     record,
+    record_all,
     scope_of,
     still_may,
 )
 from swap_api.adapters.gathering import Gathering
+from swap_api.domain.bounds import Bound
 from swap_api.domain.members import Actor, Role
 from swap_api.domain.refusals import ApiRefusal, NothingThere
 from swap_api.management_ports import KnownMember, NewSecret, Part, Row, Window
@@ -60,9 +63,16 @@ REMOVE_MEMBER: Final = audited(f"""
 UPDATE member SET removed_at = :at WHERE id = :id AND removed_at IS NULL AND role = :before
 RETURNING {MEMBER}
 """)
-REVOKE_INVITATIONS_BY: Final = sql("""
+REVOKE_INVITATIONS_BY: Final = audited("""
 UPDATE invitation SET revoked_at = :at
 WHERE invited_by = :id AND accepted_at IS NULL AND revoked_at IS NULL
+RETURNING id, partner_id
+""")
+COUNT_PEOPLE: Final = sql("""
+SELECT (SELECT count(*) FROM member WHERE partner_id = :id AND removed_at IS NULL)
+     + (SELECT count(*) FROM invitation
+        WHERE partner_id = :id AND accepted_at IS NULL AND revoked_at IS NULL
+          AND expires_at > :now)
 """)
 INVITE: Final = audited(f"""
 INSERT INTO invitation (id, partner_id, name, role, hash, invited_by, created_at, expires_at)
@@ -97,6 +107,10 @@ INSERT INTO access_token (id, member_id, label, hash, last_four, created_at, exp
 SELECT :id, member.id, :label, :hash, :last_four, :at, :expires_at
 FROM member WHERE member.id = :member_id AND member.removed_at IS NULL
 RETURNING {TOKEN}, (SELECT partner_id FROM member WHERE member.id = member_id)
+""")
+COUNT_TOKENS: Final = sql("""
+SELECT count(*) FROM access_token
+WHERE member_id = :member_id AND revoked_at IS NULL AND expires_at > :now
 """)
 TOKENS: Final = Listing.of(
     TOKEN,
@@ -166,7 +180,14 @@ class PostgresMembers:
             said: Said = {"actor": actor, "at": at}
             changed = await _to_role(connection, values, member, role, **said)
             if role is None or role.rank < member.role.rank:
-                await connection.execute(REVOKE_INVITATIONS_BY, {"id": member.id, "at": at})
+                await record_all(
+                    connection,
+                    REVOKE_INVITATIONS_BY,
+                    {"id": member.id},
+                    action="invitation.revoked",
+                    details={"invited_by": member.id},
+                    **said,
+                )
         return changed
 
     async def invite(
@@ -176,6 +197,7 @@ class PostgresMembers:
         *,
         name: str,
         role: Role,
+        bound: Bound | None,
         actor: Actor,
         at: datetime,
     ) -> Row:
@@ -188,7 +210,13 @@ class PostgresMembers:
             "role": role.value,
         }
         details = {"name": name, "role": role}
-        return await self._change(INVITE, values, "invitation.sent", details, actor=actor, at=at)
+        said: Said = {"actor": actor, "at": at}
+        counted = {"id": organization_id, "now": at}
+        async with transaction(self._engine) as connection:
+            await keep_within(connection, bound, COUNT_PEOPLE, counted, lock=LOCK_ORGANIZATION)
+            return await change(
+                connection, INVITE, values, action="invitation.sent", details=details, **said
+            )
 
     async def list_invitations(self, organization_id: UUID, window: Window, at: datetime) -> Part:
         values = {"partner_id": organization_id, "now": at}
@@ -243,12 +271,24 @@ class PostgresMembers:
             )
         return {"member": made, **_without_owner(added)}
 
-    async def add_token(self, secret: NewSecret, *, label: str, actor: Actor, at: datetime) -> Row:
+    async def add_token(
+        self, secret: NewSecret, *, label: str, bound: Bound | None, actor: Actor, at: datetime
+    ) -> Row:
         values = _token_values(secret, label, actor.member_id)
-        details = {"label": label}
-        return _without_owner(
-            await self._change(ADD_TOKEN, values, "token.added", details, actor=actor, at=at)
-        )
+        said: Said = {"actor": actor, "at": at}
+        counted = {"id": actor.organization_id, "member_id": actor.member_id, "now": at}
+        async with transaction(self._engine) as connection:
+            await keep_within(connection, bound, COUNT_TOKENS, counted, lock=LOCK_ORGANIZATION)
+            return _without_owner(
+                await change(
+                    connection,
+                    ADD_TOKEN,
+                    values,
+                    action="token.added",
+                    details={"label": label},
+                    **said,
+                )
+            )
 
     async def list_tokens(self, member_id: UUID, window: Window, at: datetime) -> Part:
         return await TOKENS.part(self._engine, {"member_id": member_id, "now": at}, window)

@@ -13,10 +13,12 @@ from swap_api.adapters.auditing import (
     Said,
     audited,
     change,
+    keep_within,
     record,
     scope_of,
     shown,
 )
+from swap_api.domain.bounds import Bound
 from swap_api.domain.keys import Allowances, Environment
 from swap_api.domain.members import Actor
 from swap_api.domain.refusals import NothingThere
@@ -59,6 +61,7 @@ SELECT :id, partner.id, :name, :environment, CAST(:reads AS int), CAST(:prices A
 FROM partner WHERE partner.id = :partner_id
 RETURNING {APP}
 """)
+COUNT_APPS: Final = sql("SELECT count(*) FROM app WHERE partner_id = :id")
 FIND_APP: Final = sql(f"SELECT {APP} FROM app WHERE id = :id AND {MINE}")
 APPS: Final = Listing.of(APP, "app WHERE partner_id = :partner_id", "app.created_at, app.id")
 ALL_APPS: Final = Listing.of(APP, "app", "app.created_at, app.id")
@@ -132,6 +135,7 @@ class PostgresPartners:
         name: str,
         environment: Environment,
         allowances: Allowances,
+        bound: Bound | None,
         actor: Actor,
         at: datetime,
     ) -> Row:
@@ -144,7 +148,13 @@ class PostgresPartners:
             **_limits(allowances),
         }
         details = {"name": name, "environment": environment}
-        return await self._change(ADD_APP, values, "app.added", details, actor=actor, at=at)
+        said: Said = {"actor": actor, "at": at}
+        counted = {"id": organization_id}
+        async with transaction(self._engine) as connection:
+            await keep_within(connection, bound, COUNT_APPS, counted, lock=LOCK_ORGANIZATION)
+            return await change(
+                connection, ADD_APP, values, action="app.added", details=details, **said
+            )
 
     async def find_app(self, app_id: UUID, actor: Actor) -> Row:
         return await self._find(FIND_APP, app_id, actor)

@@ -12,12 +12,18 @@ import aiohttp
 import orjson
 from pydantic import SecretStr
 
-from swap_api.domain.refusals import Invalid, NothingThere
+from swap_api.domain.bounds import Bound
+from swap_api.domain.refusals import ApiRefusal, Invalid, NothingThere
 from swap_api.management_ports import Row
+from swap_contracts.public.errors import ErrorCode
 from swap_runtime.database import forbid_open_transaction
 from swap_runtime.errors import Unavailable
 
 ANSWER_SECONDS: Final = 5.0
+
+
+class Conflict(Unavailable):
+    """The notifier does not do this now; whoever asked knows what that means."""
 
 
 class NotifierEndpoints:
@@ -38,12 +44,24 @@ class NotifierEndpoints:
         found: Row = await self._ask("GET", f"/endpoints/{endpoint_id}")
         return found
 
-    async def add(self, app_id: UUID, asked: Row) -> Row:
-        added: Row = await self._ask("POST", "/endpoints", body={**asked, "app_id": app_id})
+    async def add(self, app_id: UUID, asked: Row, *, bound: Bound | None) -> Row:
+        most = {} if bound is None else {"most": bound.most}
+        try:
+            added: Row = await self._ask(
+                "POST", "/endpoints", body={**asked, **most, "app_id": app_id}
+            )
+        except Conflict as error:
+            raise error if bound is None else bound.refusal() from error
         return added
 
     async def order(self, endpoint_id: UUID, what: str, asked: Row) -> Row:
-        done: Row = await self._ask("POST", f"/endpoints/{endpoint_id}/{what}", body=asked)
+        try:
+            done: Row = await self._ask("POST", f"/endpoints/{endpoint_id}/{what}", body=asked)
+        except Conflict as error:
+            raise ApiRefusal(
+                ErrorCode.DISABLED_BY_OPERATOR,
+                "Whoever runs this service disabled this endpoint; ask them to enable it",
+            ) from error
         return done
 
     async def messages(self, endpoint_id: UUID, asked: Row) -> Sequence[Row]:
@@ -90,6 +108,8 @@ class NotifierEndpoints:
             return content
         if status == HTTPStatus.NOT_FOUND:
             raise NothingThere
+        if status == HTTPStatus.CONFLICT:
+            raise Conflict("notifier: as things are, it does not do this")
         if status == HTTPStatus.BAD_REQUEST:
             raise Invalid(str(content["error"]))
         raise Unavailable(f"notifier: {status}")

@@ -59,6 +59,7 @@ APP: Final = f"{BASE}/apps/{{appId}}"
 KEY: Final = f"{BASE}/keys/{{keyId}}"
 MEMBER: Final = f"{BASE}/members/{{memberId}}"
 WEBHOOK: Final = f"{BASE}/webhooks/{{webhookId}}"
+FULL: Final = (ErrorCode.LIMIT_REACHED,)
 PAGED: Final = {
     "X-Total-Count": "How many there are, counted up to 10,000",
     "Link": "The pages around this one (RFC 8288)",
@@ -177,7 +178,9 @@ def _apps(managed: ManagementEndpoints) -> list[Endpoint]:
             list[AppModel],
             is_paged=True,
         ),
-        _post(f"{ORGANIZATION}/apps", managed.add_app, "Add an app", AppModel, AppBody),
+        _post(
+            f"{ORGANIZATION}/apps", managed.add_app, "Add an app", AppModel, AppBody, refuses=FULL
+        ),
         _get(APP, managed.app, "Read an app", AppModel),
         _post(APP, managed.change_app, "Set an app's settings", AppModel, SettingsBody),
         _post(
@@ -215,6 +218,7 @@ def _keys(managed: ManagementEndpoints) -> list[Endpoint]:
             "Make an API key and show it, this once",
             NewKeyModel,
             KeyBody,
+            refuses=FULL,
         ),
         _post(
             f"{KEY}/rotate",
@@ -222,7 +226,7 @@ def _keys(managed: ManagementEndpoints) -> list[Endpoint]:
             "Replace an API key; the old one goes on for a while",
             NewKeyModel,
             RotationBody,
-            refuses=closed,
+            refuses=(*closed, *FULL),
         ),
         _post(
             f"{KEY}/expire",
@@ -274,6 +278,7 @@ def _members(members: MemberEndpoints) -> list[Endpoint]:
             "Invite somebody and show the invitation's token, this once",
             NewInvitationModel,
             InvitationBody,
+            refuses=FULL,
         ),
         _post(
             f"{BASE}/invitations/{{invitationId}}/revoke",
@@ -311,6 +316,7 @@ def _tokens(members: MemberEndpoints) -> list[Endpoint]:
             NewAccessTokenModel,
             TokenBody,
             scope=Scope.PERSON,
+            refuses=FULL,
         ),
         _post(
             f"{BASE}/me/tokens/{{tokenId}}/revoke",
@@ -338,7 +344,7 @@ def _webhooks(webhooks: WebhookEndpoints) -> list[Endpoint]:
             "Add a webhook endpoint and show its secret, this once",
             NewWebhookModel,
             WebhookBody,
-            refuses=away,
+            refuses=(*away, *FULL),
         ),
         _post(
             f"{WEBHOOK}/rotate",
@@ -352,7 +358,7 @@ def _webhooks(webhooks: WebhookEndpoints) -> list[Endpoint]:
             webhooks.enable,
             "Send to an endpoint again, from now on",
             WebhookSwitchedModel,
-            refuses=away,
+            refuses=(*away, ErrorCode.DISABLED_BY_OPERATOR),
         ),
         _post(
             f"{WEBHOOK}/disable",

@@ -7,6 +7,7 @@ from typing import Final
 from uuid import UUID
 
 from swap_api import observe
+from swap_api.domain.bounds import Bounded, Bounds
 from swap_api.domain.keys import LAST_SHOWN, SECRET_BYTES, Environment, KeyKind, key_text
 from swap_api.domain.members import OPERATOR, Actor
 from swap_api.domain.refusals import ApiRefusal, Invalid
@@ -37,6 +38,7 @@ class KeepKeys:
         self,
         keys: Keys,
         partners: Partners,
+        bounds: Bounds,
         *,
         clock: Clock,
         new_id: NewId,
@@ -45,6 +47,7 @@ class KeepKeys:
     ) -> None:
         self._keys = keys
         self._partners = partners
+        self._bounds = bounds
         self._clock = clock
         self._new_id = new_id
         self._new_secret = new_secret
@@ -61,14 +64,16 @@ class KeepKeys:
     ) -> IssuedKey:
         """Make a key. Only its keyed hash and its end are kept.
 
-        :raises ApiRefusal: when there is no such app, or the role is too low.
+        :raises ApiRefusal: when there is no such app, the role is too low, or as many keys are
+            open as may be.
         """
         app = await self._partners.find_app(app_id, actor)
         environment = Environment(app["environment"])
         actor.require_to_work_on(environment)
         self._check_in_future(expires_at)
         text, new = self._new(app_id, kind, environment, label=label, expires_at=expires_at)
-        row = await self._keys.add(new, actor, self._clock())
+        bound = self._bounds.of(Bounded.KEYS, actor)
+        row = await self._keys.add(new, bound=bound, actor=actor, at=self._clock())
         observe.key_issued(new.id, app_id, kind)
         return IssuedKey(text, row)
 
@@ -77,7 +82,8 @@ class KeepKeys:
     ) -> IssuedKey:
         """Make a key of the same kind and label; the old one goes on for the overlap.
 
-        :raises ApiRefusal: when there is no such open key, or the role is too low.
+        :raises ApiRefusal: when there is no such open key, the role is too low, or both together
+            are more than may be open.
         """
         old = await self._open(key_id, actor)
         text, new = self._new(
@@ -85,7 +91,10 @@ class KeepKeys:
         )
         now = self._clock()
         until = now + (OVERLAP if overlap is None else overlap)
-        row = await self._keys.rotate(key_id, new, old_until=until, actor=actor, at=now)
+        bound = self._bounds.of(Bounded.KEYS, actor)
+        row = await self._keys.rotate(
+            key_id, new, old_until=until, bound=bound, actor=actor, at=now
+        )
         observe.key_issued(new.id, old.app_id, old.kind)
         return IssuedKey(text, row)
 

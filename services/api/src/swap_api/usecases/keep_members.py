@@ -6,6 +6,7 @@ from datetime import datetime
 from uuid import UUID
 
 from swap_api import observe
+from swap_api.domain.bounds import Bounded, Bounds
 from swap_api.domain.keys import LAST_SHOWN, SECRET_BYTES
 from swap_api.domain.members import (
     INVITATION_PREFIX,
@@ -38,6 +39,7 @@ class KeepMembers:
         self,
         members: Members,
         partners: Partners,
+        bounds: Bounds,
         *,
         clock: Clock,
         new_id: NewId,
@@ -46,6 +48,7 @@ class KeepMembers:
     ) -> None:
         self._members = members
         self._partners = partners
+        self._bounds = bounds
         self._clock = clock
         self._new_id = new_id
         self._new_secret = new_secret
@@ -60,14 +63,21 @@ class KeepMembers:
 
     async def invite(self, organization_id: UUID, *, name: str, role: Role, actor: Actor) -> Issued:
         """
-        :raises ApiRefusal: when there is no such organization, or the role is too low.
+        :raises ApiRefusal: when there is no such organization, the role is too low, or members and
+            those invited are as many as may be.
         """
         await self._partners.find_organization(organization_id, actor)
         actor.require_over(role)
         now = self._clock()
         text, secret = self._secret(INVITATION_PREFIX, now + INVITATION_TERM)
         row = await self._members.invite(
-            secret, organization_id, name=name, role=role, actor=actor, at=now
+            secret,
+            organization_id,
+            name=name,
+            role=role,
+            bound=self._bounds.of(Bounded.MEMBERS, actor),
+            actor=actor,
+            at=now,
         )
         return Issued(text, row)
 
@@ -147,14 +157,16 @@ class KeepMembers:
 
     async def issue_token(self, *, label: str, expires_at: datetime | None, actor: Actor) -> Issued:
         """
-        :raises Invalid: when it would end in the past, or too far in the future.
+        :raises ApiRefusal: when it would end in the past, or too far in the future, or as many are
+            open as may be.
         """
         now = self._clock()
         until = now + TOKEN_TERM if expires_at is None else expires_at
         if not now < until <= now + TOKEN_TERM_MAX:
             raise Invalid.field("expires_at", f"must lie in the next {TOKEN_TERM_MAX.days} days")
         text, secret = self._secret(TOKEN_PREFIX, until)
-        row = await self._members.add_token(secret, label=label, actor=actor, at=now)
+        bound = self._bounds.of(Bounded.TOKENS, actor)
+        row = await self._members.add_token(secret, label=label, bound=bound, actor=actor, at=now)
         return Issued(text, row)
 
     async def revoke_token(self, token_id: UUID, *, actor: Actor) -> Row:

@@ -3,6 +3,7 @@ from __future__ import annotations
 from datetime import timedelta
 from uuid import UUID
 
+from swap_api.domain.bounds import Bounded, Bounds
 from swap_api.domain.keys import Allowances, Environment
 from swap_api.domain.members import OPERATOR, Actor, Role
 from swap_api.domain.refusals import Invalid
@@ -13,8 +14,9 @@ from swap_api.ports import Clock, NewId
 class KeepPartners:
     """Keep the register of organizations and their apps."""
 
-    def __init__(self, partners: Partners, *, clock: Clock, new_id: NewId) -> None:
+    def __init__(self, partners: Partners, bounds: Bounds, *, clock: Clock, new_id: NewId) -> None:
         self._partners = partners
+        self._bounds = bounds
         self._clock = clock
         self._new_id = new_id
 
@@ -48,7 +50,8 @@ class KeepPartners:
         actor: Actor = OPERATOR,
     ) -> Row:
         """
-        :raises ApiRefusal: when there is no such organization, or the role is too low.
+        :raises ApiRefusal: when there is no such organization, the role is too low, or there are
+            as many apps as may be.
         """
         await self._partners.find_organization(organization_id, actor)
         actor.require_to_work_on(environment)
@@ -59,6 +62,7 @@ class KeepPartners:
             name=name,
             environment=environment,
             allowances=allowances,
+            bound=self._bounds.of(Bounded.APPS, actor),
             actor=actor,
             at=self._clock(),
         )

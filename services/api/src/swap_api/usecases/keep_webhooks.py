@@ -3,23 +3,35 @@ from __future__ import annotations
 from typing import Final
 from uuid import UUID
 
+from swap_api.domain.bounds import Bounded, Bounds
 from swap_api.domain.keys import Environment
 from swap_api.domain.members import Actor
+from swap_api.domain.refusals import NothingThere
 from swap_api.management_ports import Audit, Partners, Row, WebhookEndpoints
 from swap_api.ports import Clock
 
-QUIET: Final = frozenset({"test", "replay"})  # what changes nothing
+NOBODY: Final = UUID(int=0)
+SWITCHES: Final = frozenset({"enable", "disable"})
+OWNER: Final = "owner"
+OPERATOR: Final = "operator"
 
 
 class KeepWebhooks:
     """Manage the webhook endpoints of an app, which the notifier keeps."""
 
     def __init__(
-        self, endpoints: WebhookEndpoints, partners: Partners, audit: Audit, *, clock: Clock
+        self,
+        endpoints: WebhookEndpoints,
+        partners: Partners,
+        audit: Audit,
+        bounds: Bounds,
+        *,
+        clock: Clock,
     ) -> None:
         self._endpoints = endpoints
         self._partners = partners
         self._audit = audit
+        self._bounds = bounds
         self._clock = clock
 
     async def list_all(self, app_id: UUID, *, actor: Actor) -> list[Row]:
@@ -32,38 +44,28 @@ class KeepWebhooks:
     async def add(self, app_id: UUID, asked: Row, *, actor: Actor) -> Row:
         """Add an endpoint; its secret is in the answer, this once.
 
-        :raises ApiRefusal: when there is no such app, the role is too low, or nothing is sent to
-            such an address.
+        :raises ApiRefusal: when there is no such app, the role is too low, the app has as many
+            endpoints as it may, or nothing is sent to such an address.
         """
         organization_id = await self._permitted(app_id, actor)
-        added = await self._endpoints.add(app_id, asked)
-        await self._audit.note(
-            organization_id,
-            "webhook.added",
-            UUID(added["id"]),
-            {"app_id": app_id, **asked},
-            actor=actor,
-            at=self._clock(),
+        bound = self._bounds.of(Bounded.WEBHOOKS, actor)
+        added = await self._endpoints.add(app_id, asked, bound=bound)
+        await self._note(
+            organization_id, "added", UUID(added["id"]), {"app_id": app_id, **asked}, actor
         )
         return added
 
     async def order(self, endpoint_id: UUID, what: str, asked: Row, *, actor: Actor) -> Row:
         """Have something done with an endpoint.
 
-        :raises ApiRefusal: when there is no such endpoint, or the role is too low.
+        :raises ApiRefusal: when there is no such endpoint, the role is too low, or an operator
+            disabled what somebody else would enable.
         """
         app_id = await self._app_of(endpoint_id)
         organization_id = await self._permitted(app_id, actor)
-        done = await self._endpoints.order(endpoint_id, what, asked)
-        if what not in QUIET:
-            await self._audit.note(
-                organization_id,
-                f"webhook.{what}",
-                endpoint_id,
-                {"app_id": app_id},
-                actor=actor,
-                at=self._clock(),
-            )
+        who = {"by": OPERATOR if actor.is_operator else OWNER} if what in SWITCHES else {}
+        done = await self._endpoints.order(endpoint_id, what, {**asked, **who})
+        await self._note(organization_id, what, endpoint_id, {"app_id": app_id, **asked}, actor)
         return done
 
     async def messages(self, endpoint_id: UUID, asked: Row, *, actor: Actor) -> list[Row]:
@@ -79,8 +81,12 @@ class KeepWebhooks:
         :raises ApiRefusal: when the endpoint has no such message, is disabled, or the role is too
             low.
         """
-        await self._permitted(await self._app_of(endpoint_id), actor)
-        return await self._endpoints.replay(endpoint_id, message_id)
+        app_id = await self._app_of(endpoint_id)
+        organization_id = await self._permitted(app_id, actor)
+        replayed = await self._endpoints.replay(endpoint_id, message_id)
+        details = {"app_id": app_id, "message_id": message_id}
+        await self._note(organization_id, "replay", endpoint_id, details, actor)
+        return replayed
 
     async def _permitted(self, app_id: UUID, actor: Actor) -> UUID:
         app = await self._partners.find_app(app_id, actor)
@@ -89,4 +95,20 @@ class KeepWebhooks:
         return organization_id
 
     async def _app_of(self, endpoint_id: UUID) -> UUID:
-        return UUID((await self._endpoints.find(endpoint_id))["app_id"])
+        """Return whose it is. What nobody has is looked up like what somebody else has."""
+        try:
+            return UUID((await self._endpoints.find(endpoint_id))["app_id"])
+        except NothingThere:
+            return NOBODY
+
+    async def _note(
+        self, organization_id: UUID, what: str, endpoint_id: UUID, details: Row, actor: Actor
+    ) -> None:
+        await self._audit.note(
+            organization_id,
+            f"webhook.{what}",
+            endpoint_id,
+            details,
+            actor=actor,
+            at=self._clock(),
+        )

@@ -14,8 +14,9 @@ from swap_notifier.adapters.rows import to_endpoint
 from swap_notifier.adapters.sealing import Sealing, Unreadable
 from swap_notifier.domain.endpoints import Endpoint, Kept
 from swap_notifier.domain.outcomes import DisabledReason
+from swap_notifier.ports import KeptDisabled, TooMany
 from swap_runtime.columns import columns
-from swap_runtime.database import Engine, reading, transaction
+from swap_runtime.database import Connection, Engine, reading, transaction
 
 
 class PostgresEndpoints:
@@ -23,8 +24,10 @@ class PostgresEndpoints:
         self._engine = engine
         self._sealing = sealing
 
-    async def add(self, endpoint: Endpoint, *, secret: str) -> None:
+    async def add(self, endpoint: Endpoint, *, secret: str, most: int | None = None) -> None:
         async with transaction(self._engine) as connection:
+            if most is not None:
+                await _keep_within(connection, endpoint.app_id, most)
             sealed = self._sealing.seal(secret, endpoint_id=endpoint.id)
             values = {**asdict(endpoint), "secret": sealed}
             await connection.execute(statements.ADD_ENDPOINT, values)
@@ -50,11 +53,18 @@ class PostgresEndpoints:
         async with transaction(self._engine) as connection:
             return bool(await disable(connection, [endpoint_id], reason=reason, at=at))
 
-    async def enable(self, endpoint_id: UUID, *, at: datetime) -> bool:
+    async def enable(
+        self, endpoint_id: UUID, *, at: datetime, undoes_operator: bool = True
+    ) -> bool:
         async with transaction(self._engine) as connection:
             await connection.execute(statements.DISCARD, {"at": at})
-            values = {"id": endpoint_id, "at": at}
-            return await connection.scalar(statements.ENABLE, values) is not None
+            row = (await connection.execute(statements.LOCK, {"id": endpoint_id})).one_or_none()
+            if row is None:
+                return False
+            if row.disabled_reason == DisabledReason.OPERATOR and not undoes_operator:
+                raise KeptDisabled
+            await connection.execute(statements.ENABLE, {"id": endpoint_id, "at": at})
+        return True
 
     async def seal_anew(self, *, limit: int) -> int:
         keys = {"first": self._sealing.first_key_id, "known": list(self._sealing.key_ids)}
@@ -91,3 +101,14 @@ class PostgresEndpoints:
         if key_id == self._sealing.first_key_id:
             return Kept.FIRST_KEY
         return Kept.OTHERWISE if key_id in self._sealing.key_ids else Kept.UNREADABLE
+
+
+async def _keep_within(connection: Connection, app_id: UUID, most: int) -> None:
+    """Have whoever adds one to the app too wait until this one is there, and count.
+
+    :raises TooMany: when there is no room for one more.
+    """
+    values = {"app_id": app_id}
+    await connection.execute(statements.LOCK_APP, values)
+    if await connection.scalar(statements.COUNT_ENDPOINTS, values) >= most:
+        raise TooMany

@@ -118,6 +118,8 @@ INSERT INTO endpoint (id, app_id, url, environment, wants_updates, wants_notices
 VALUES (:id, :app_id, :url, :environment, :wants_updates, :wants_notices, :secret,
         :created_at, :enabled_from)
 """)
+LOCK_APP: Final = sql("SELECT pg_advisory_xact_lock(hashtextextended(CAST(:app_id AS text), 0))")
+COUNT_ENDPOINTS: Final = sql("SELECT count(*) FROM endpoint WHERE app_id = :app_id")
 ENDPOINTS: Final = sql("""
 SELECT id, app_id, url, environment, wants_updates, wants_notices, created_at, enabled_from,
        disabled_at, disabled_reason, failing_since
@@ -154,7 +156,8 @@ WHERE stored.secret IS NOT NULL GROUP BY key_id
 """)
 DISABLE: Final = sql("""
 UPDATE endpoint SET disabled_at = coalesce(disabled_at, :at),
-                    disabled_reason = coalesce(disabled_reason, :reason)
+                    disabled_reason = CASE WHEN :reason = 'operator' THEN :reason
+                                           ELSE coalesce(disabled_reason, :reason) END
 WHERE id = ANY(:ids)
 RETURNING id, app_id, url, disabled_at, disabled_reason, failing_since,
           old.disabled_at IS NULL AS was_enabled
@@ -181,6 +184,7 @@ WHERE id IN (
   FOR UPDATE OF m SKIP LOCKED
 ) RETURNING id
 """)
+LOCK: Final = sql("SELECT disabled_reason FROM endpoint WHERE id = :id FOR NO KEY UPDATE")
 ENABLE: Final = sql("""
 UPDATE endpoint SET enabled_from = :at, disabled_at = NULL, disabled_reason = NULL,
                     failing_since = NULL

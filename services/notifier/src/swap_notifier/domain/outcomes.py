@@ -23,7 +23,8 @@ class State(StrEnum):
 
 
 class DisabledReason(StrEnum):
-    OPERATOR = "operator"
+    OPERATOR = "operator"  # whoever runs the service; nobody else enables it again
+    OWNER = "owner"  # a member of the organization whose it is
     GONE = "gone"  # it answered 410
     FAILING = "failing"  # nothing but failures for too long
 

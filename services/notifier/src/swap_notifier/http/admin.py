@@ -10,15 +10,17 @@ from uuid import UUID
 
 import orjson
 from aiohttp import web
-from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
+from swap_notifier.domain.outcomes import DisabledReason
 from swap_notifier.domain.urls import UrlRefused
+from swap_notifier.ports import KeptDisabled, TooMany
 from swap_notifier.usecases.add_endpoint import AddEndpoint
 from swap_notifier.usecases.list_sent import ListSent
 from swap_notifier.usecases.replay_messages import ReplayMessages
 from swap_notifier.usecases.rotate_secret import RotateSecret
 from swap_notifier.usecases.send_test import SendTest
-from swap_notifier.usecases.switch_endpoints import SwitchEndpoints
+from swap_notifier.usecases.switch_endpoints import By, SwitchEndpoints
 from swap_runtime.service import Service
 
 ALWAYS: Final = datetime(2000, 1, 1, tzinfo=UTC)
@@ -31,6 +33,15 @@ class NewEndpoint(BaseModel):
     url: str
     wants_updates: bool = False
     wants_notices: bool = False
+    most: int | None = Field(default=None, ge=1)  # how many the app may have
+
+
+class Switch(BaseModel):
+    """Who says so."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    by: By = DisabledReason.OPERATOR
 
 
 class Since(BaseModel):
@@ -82,11 +93,14 @@ class EndpointRoutes:
                 url=wanted.url,
                 wants_updates=wanted.wants_updates,
                 wants_notices=wanted.wants_notices,
+                most=wanted.most,
             )
         except ValidationError as error:
             return _invalid(error)
         except UrlRefused as error:
             return _error(400, str(error))
+        except TooMany:
+            return _error(409, "the app has as many endpoints as it may")
         return _json({**asdict(endpoint), "secret": secret}, status=201)
 
     async def _list(self, request: web.Request) -> web.Response:
@@ -111,13 +125,26 @@ class EndpointRoutes:
 
     async def _disable(self, request: web.Request) -> web.Response:
         endpoint_id = _uuid(request.match_info["id"])
-        if endpoint_id is None or not await self._switch_endpoints.disable(endpoint_id):
+        try:
+            by = await _by(request)
+        except ValidationError as error:
+            return _invalid(error)
+        if endpoint_id is None or not await self._switch_endpoints.disable(endpoint_id, by=by):
             return _error(404, "no such endpoint")
         return _json({"id": endpoint_id, "is_enabled": False})
 
     async def _enable(self, request: web.Request) -> web.Response:
         endpoint_id = _uuid(request.match_info["id"])
-        if endpoint_id is None or not await self._switch_endpoints.enable(endpoint_id):
+        try:
+            by = await _by(request)
+            is_done = endpoint_id is not None and await self._switch_endpoints.enable(
+                endpoint_id, by=by
+            )
+        except ValidationError as error:
+            return _invalid(error)
+        except KeptDisabled:
+            return _error(409, "an operator disabled it, and only an operator enables it")
+        if not is_done:
             return _error(404, "no such endpoint")
         return _json({"id": endpoint_id, "is_enabled": True})
 
@@ -177,6 +204,14 @@ class EndpointRoutes:
         if not await self._replay_messages.one(message_id):
             return _error(404, "no such message, or its endpoint is disabled")
         return _json({"id": message_id, "is_due": True}, status=202)
+
+
+async def _by(request: web.Request) -> By:
+    """Return who switches; an operator, where nothing is said.
+
+    :raises ValidationError: when somebody else is said to.
+    """
+    return Switch.model_validate_json(await request.read() or b"{}").by
 
 
 def _uuid(text: str) -> UUID | None:

@@ -34,11 +34,19 @@ class AddEndpoint:
         self._random_bytes = random_bytes
 
     async def __call__(
-        self, *, app_id: UUID, url: str, wants_updates: bool, wants_notices: bool = False
+        self,
+        *,
+        app_id: UUID,
+        url: str,
+        wants_updates: bool,
+        wants_notices: bool = False,
+        most: int | None = None,
     ) -> tuple[Endpoint, str]:
         """Return the endpoint and its secret, which is never shown again.
 
+        :param most: how many the app may have; None: as many as it likes.
         :raises UrlRefused: when nothing may be sent there.
+        :raises TooMany: when the app has so many already.
         """
         await self._check(url)
         now = self._clock()
@@ -56,7 +64,7 @@ class AddEndpoint:
             failing_since=None,
         )
         secret = to_secret(self._random_bytes(SECRET_BYTES))
-        await self._endpoints.add(endpoint, secret=secret)
+        await self._endpoints.add(endpoint, secret=secret, most=most)
         observe.endpoint_changed(endpoint.id, "added")
         return endpoint, secret
 

@@ -1,7 +1,8 @@
-"""Disables and enables endpoints, as an operator says."""
+"""Disables and enables endpoints, as their owner or an operator says."""
 
 from __future__ import annotations
 
+from typing import Literal
 from uuid import UUID
 
 from swap_notifier import observe
@@ -9,23 +10,31 @@ from swap_notifier.domain.outcomes import DisabledReason
 from swap_notifier.ports import Endpoints
 from swap_runtime.clock import Clock
 
+By = Literal[DisabledReason.OPERATOR, DisabledReason.OWNER]
+
 
 class SwitchEndpoints:
     def __init__(self, endpoints: Endpoints, *, clock: Clock) -> None:
         self._endpoints = endpoints
         self._clock = clock
 
-    async def disable(self, endpoint_id: UUID) -> bool:
+    async def disable(self, endpoint_id: UUID, *, by: By = DisabledReason.OPERATOR) -> bool:
         """Send nothing more there; False for an unknown endpoint."""
-        reason = DisabledReason.OPERATOR
+        reason = DisabledReason(by)
         is_done = await self._endpoints.disable(endpoint_id, reason=reason, at=self._clock())
         if is_done:
             observe.endpoint_disabled(endpoint_id, reason)
         return is_done
 
-    async def enable(self, endpoint_id: UUID) -> bool:
-        """Send there what happens from now on; False for an unknown endpoint."""
-        is_done = await self._endpoints.enable(endpoint_id, at=self._clock())
+    async def enable(self, endpoint_id: UUID, *, by: By = DisabledReason.OPERATOR) -> bool:
+        """Send there what happens from now on; False for an unknown endpoint.
+
+        :raises KeptDisabled: when an operator disabled it and its owner asks.
+        """
+        undoes = by is DisabledReason.OPERATOR
+        is_done = await self._endpoints.enable(
+            endpoint_id, at=self._clock(), undoes_operator=undoes
+        )
         if is_done:
             observe.endpoint_changed(endpoint_id, "enabled")
         return is_done

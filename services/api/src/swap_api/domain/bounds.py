@@ -1,0 +1,63 @@
+"""How much of everything members may make, so that nobody multiplies what an app may."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from swap_api.domain.members import Actor
+from swap_api.domain.refusals import ApiRefusal
+from swap_contracts.public.errors import ErrorCode
+
+
+class Bounded(StrEnum):
+    """What is counted, by the name of the setting."""
+
+    APPS = "apps_per_organization"
+    MEMBERS = "members_per_organization"
+    KEYS = "keys_per_app"
+    WEBHOOKS = "webhooks_per_app"
+    TOKENS = "tokens_per_member"
+
+
+SAID: Final = {
+    Bounded.APPS: "An organization may have {most} apps",
+    Bounded.MEMBERS: "An organization may have {most} members, open invitations included",
+    Bounded.KEYS: "An app may have {most} open keys; revoke one first",
+    Bounded.WEBHOOKS: "An app may have {most} webhook endpoints",
+    Bounded.TOKENS: "A member may have {most} open access tokens; revoke one first",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """How many of something there may be."""
+
+    what: Bounded
+    most: int
+
+    def refusal(self) -> ApiRefusal:
+        return ApiRefusal(
+            ErrorCode.LIMIT_REACHED,
+            SAID[self.what].format(most=self.most),
+            metadata={"limit": self.what, "most": self.most},
+        )
+
+    def require(self, already: int) -> None:
+        """
+        :raises ApiRefusal: when there is no room for one more.
+        """
+        if already >= self.most:
+            raise self.refusal()
+
+
+class Bounds:
+    """The deployment's bounds. Whoever runs it may go beyond them."""
+
+    def __init__(self, most: Mapping[str, int]) -> None:
+        self._bounds = {what: Bound(what, most[what]) for what in Bounded}
+
+    def of(self, what: Bounded, actor: Actor) -> Bound | None:
+        return None if actor.is_operator else self._bounds[what]

@@ -1,0 +1,99 @@
+"""What members do with webhook endpoints: whose they are, and what is written down."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from api_harness import Harness
+from fake_webhooks import FakeWebhooks
+from people import Person, a_colleague, an_owner
+
+from swap_api.domain.members import OPERATOR, Role
+
+pytestmark = pytest.mark.connected
+
+
+@pytest.fixture
+def webhooks(api: Harness) -> FakeWebhooks:
+    fake = FakeWebhooks()
+    api.parts.management.keep_webhooks._endpoints = fake
+    return fake
+
+
+@pytest.fixture
+async def owner(api: Harness, webhooks: FakeWebhooks) -> Person:
+    return await an_owner(api)
+
+
+async def a_webhook(owner: Person) -> str:
+    app = await owner.an_app()
+    made = await owner.done(f"/apps/{app}/webhooks", {"url": "https://shop.example"})
+    return str(made["id"])
+
+
+async def changes(owner: Person) -> list[dict[str, Any]]:
+    answer = await owner.get(f"/organizations/{owner.organization_id}/changes")
+    return list(answer.json()["data"])
+
+
+async def test_everything_that_is_done_with_an_endpoint_is_written_down(owner: Person) -> None:
+    webhook = await a_webhook(owner)
+
+    await owner.done(f"/webhooks/{webhook}/test")
+    await owner.done(f"/webhooks/{webhook}/replay", {"since": "2026-01-01T00:00:00Z"})
+    await owner.done(f"/webhooks/{webhook}/messages/msg_1/replay")
+
+    one, since, test = (await changes(owner))[:3]
+    assert [entry["action"] for entry in (one, since, test)] == [
+        "webhook.replay",
+        "webhook.replay",
+        "webhook.test",
+    ]
+    assert {entry["subject_id"] for entry in (one, since, test)} == {webhook}
+    assert one["details"]["message_id"] == "msg_1"
+    assert since["details"]["since"] == "2026-01-01T00:00:00+00:00"
+
+
+async def test_invitations_that_go_with_who_gave_them_are_written_down(owner: Person) -> None:
+    admin = await a_colleague(owner, Role.ADMIN)
+    path = f"/organizations/{owner.organization_id}/invitations"
+    given = {(await admin.done(path, {"name": name, "role": "viewer"}))["id"] for name in "ab"}
+
+    await owner.done(f"/members/{admin.id}/role", {"role": "viewer"})
+
+    first, second, lowered = (await changes(owner))[:3]
+    assert [e["action"] for e in (first, second)] == ["invitation.revoked"] * 2
+    assert {first["subject_id"], second["subject_id"]} == given
+    assert lowered["action"] == "member.role_changed"
+    assert {e["actor"] for e in (first, second, lowered)} == {"owner"}
+
+
+async def test_the_notifier_is_told_whether_an_operator_switches(
+    api: Harness, owner: Person, webhooks: FakeWebhooks
+) -> None:
+    webhook = await a_webhook(owner)
+
+    await owner.done(f"/webhooks/{webhook}/disable")
+    await api.parts.management.keep_webhooks.order(UUID(webhook), "enable", {}, actor=OPERATOR)
+
+    assert webhooks.said[-2:] == [{"by": "owner"}, {"by": "operator"}]
+
+
+async def test_an_endpoint_of_somebody_else_is_looked_up_like_one_that_nobody_has(
+    api: Harness, owner: Person
+) -> None:
+    stranger = await an_owner(api, "Another")
+    others, unknown = await a_webhook(owner), str(uuid4())
+    await stranger.get(f"/webhooks/{unknown}/messages")  # notes the token's use
+
+    told = []
+    for webhook in (others, unknown):
+        with api.statements() as seen:
+            answer = await stranger.get(f"/webhooks/{webhook}/messages")
+        error = answer.json()["error"]
+        told.append((answer.status_code, error["code"], error["message"], seen.texts))
+
+    assert told[0] == told[1]
+    assert told[0][0] == 404
