@@ -5,6 +5,7 @@ from generating import generated
 from swap_stack.catalogue import SLOW, SLOW_BLOCKS, SLOW_USD
 from swap_stack.partners import SANDBOX_SECONDS
 from swap_stack.sandbox.outcomes import MEANINGS, PREFIX, Meaning, Outcome
+from swap_stack.sandbox.plays import SOME_MINIMUMS
 
 TARGET = "docs/sandbox.md"
 CLIENT = "sdk/python/src/swap_sdk/sandbox.py"
@@ -39,6 +40,15 @@ A swap of the sandbox's app waits {SANDBOX_SECONDS} seconds for its deposit, not
 a deadline is soon over. {SLOW} deposits of {SLOW_USD:,} dollars or more count after {SLOW_BLOCKS}
 blocks, a second each; below that, and for every other token, one block is enough.
 
+A signature is for the whole amount. With `use_gasless`, what is to be paid in part, in excess or
+below its cost (003, 004, 008) is signed for in full and ends as 001 does; what is to be paid late
+(005) is not paid, for nobody can sign after the deadline. A swap at a deposit address may be
+created without an amount: then {SOME_MINIMUMS} times the route's minimum counts as what is asked.
+Any sum above the minimum is right then, so 003 and 004 end as 001 does. A deposit for 006 or 010
+that is too small to count later counts at once, and ends as 001 does.
+
+What goes wrong before a deposit is made is tried again for as long as the swap waits. Deposits that
+are taken back (006) are one at a time on a chain; one whose turn does not come in time is not paid.
 Where a deposit is neither made nor refused, the reason is in `var/log/sandbox.log` (`docker compose
 logs sandbox`).
 
@@ -60,11 +70,13 @@ create --swap-lifetime`.
 ## What it can never do
 
 The sandbox is a program beside the services, with a wallet of its own and no right that a partner
-and a user have not got. No service knows of it: a magic address is an address, and in live nothing
-else. It plays on a catalogue that says `test`, with keys that say `test`, on nodes that are
-development chains by their chain id and by what they say they are; otherwise it ends with what is
-wrong, and so does not play. [Decision 0032](decisions/0032-the-sandbox-is-a-user.md) says why so,
-and each line above is a test: [`tests/e2e/test_sandbox.py`](../tests/e2e/test_sandbox.py),
+and a user have not got. No service knows of it: where the catalogue says `test` a magic address is
+an address like any other; where it says `live` it is refused as a blocked one is
+(`BLACKLISTED_ADDRESS`) and never paid, for nobody has its key. The sandbox plays on a catalogue
+that says `test`, with keys that say `test`, on nodes that are development chains by their chain id
+and by what they say they are; otherwise it ends with what is wrong, and so does not play.
+[Decision 0032](decisions/0032-the-sandbox-is-a-user.md) says why so, and each line above is a test:
+[`tests/e2e/test_sandbox.py`](../tests/e2e/test_sandbox.py),
 [`test_sandbox.py`](../deploy/embedded/tests/unit/test_sandbox.py).
 """
 

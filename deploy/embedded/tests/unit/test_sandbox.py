@@ -11,14 +11,15 @@ from typing import Any
 import pytest
 
 from swap_stack.files import write_json
+from swap_stack.keys import sandbox_keys
 from swap_stack.node import Node
 from swap_stack.places import ROOT
 from swap_stack.sandbox.__main__ import Refusals, run
 from swap_stack.sandbox.outcomes import MEANINGS, PREFIX, Outcome, meant_by
-from swap_stack.sandbox.plays import PARTS
-from swap_stack.sandbox.purse import with_amount
+from swap_stack.sandbox.plays import PARTS, Play
+from swap_stack.sandbox.purse import Purse, with_amount
 from swap_stack.sandbox.settings import NotASandbox, Settings, require_development_chain
-from swap_stack.sandbox.watching import Journal, played
+from swap_stack.sandbox.watching import Journal, played, swaps_waiting
 from swap_stack.wallet import call_data
 
 TO = "0x" + "11" * 20
@@ -54,7 +55,7 @@ class Says(Node):
 def test_no_service_no_library_and_no_contract_knows_of_it() -> None:
     for file in (f for source in REAL for f in source.rglob("*.*") if f.suffix in (".py", ".sol")):
         text = file.read_text().lower()
-        assert PREFIX not in text, file
+        assert PREFIX not in text or file.name == "rehearsals.py", file  # what live refuses
         assert "sandbox" not in text, file
         assert "swap_stack" not in text, file
 
@@ -142,8 +143,103 @@ async def test_what_goes_wrong_in_a_play_is_logged_whatever_it_is(
         async def run(self) -> None:
             next(iter(()))  # in a coroutine it comes out as a RuntimeError
 
-    await played(Broken())  # type: ignore[arg-type]
+    await played(Broken(), {"one"}, pause=0)  # type: ignore[arg-type]
 
     [said] = caplog.records
     assert said.exc_info is not None
     assert said.exc_info[0] is RuntimeError
+
+
+class Fails:
+    """A play whose first attempts come to nothing."""
+
+    swap_id, outcome = "one", Outcome.COMPLETED
+
+    def __init__(self, *, times: int, ends_after: int = 99) -> None:
+        self.times = times
+        self.ends_after = ends_after
+        self.attempts = 0
+
+    async def run(self) -> None:
+        self.attempts += 1
+        if self.attempts <= self.times:
+            raise ConnectionError("the node is away")
+
+    async def is_waiting(self) -> bool:
+        return self.attempts < self.ends_after
+
+
+async def test_what_was_not_paid_is_tried_again_while_the_swap_waits() -> None:
+    mended, ended = Fails(times=2), Fails(times=99, ends_after=3)
+
+    await played(mended, set(), pause=0)  # type: ignore[arg-type]
+    await played(ended, set(), pause=0)  # type: ignore[arg-type]
+
+    assert (mended.attempts, ended.attempts) == (3, 3)
+
+
+async def test_what_was_perhaps_paid_is_not_tried_again() -> None:
+    play = Fails(times=99)
+
+    await played(play, {"one"}, pause=0)  # type: ignore[arg-type]
+
+    assert play.attempts == 1
+
+
+async def test_every_swap_that_waits_is_seen() -> None:
+    class Lists:
+        async def list_swaps(self, *, page: int, page_size: int, **_: str) -> list[Any]:
+            ids = range(230)[(page - 1) * page_size : page * page_size]
+            return [{"swap": {"id": str(one)}} for one in ids]
+
+    assert len(await swaps_waiting(Lists())) == 230  # type: ignore[arg-type]
+
+
+async def test_blocks_are_held_back_by_one_at_a_time() -> None:
+    intervals: list[Any] = []
+
+    class Holds(Node):
+        async def call(self, method: str, *given: object) -> Any:
+            intervals.append(given[0])
+
+    async def hold(purse: Purse) -> None:
+        async with purse.stopped():
+            intervals.append("held")
+            await asyncio.sleep(0)
+
+    purse = Purse(Holds("http://127.0.0.1:1"), sandbox_keys()[1])
+    await asyncio.gather(hold(purse), hold(purse))
+
+    assert intervals == [0, "held", 1, 0, "held", 1]
+
+
+async def test_a_swap_without_an_amount_is_paid_what_fits_its_route() -> None:
+    token = {"contract": None, "decimals": 6, "symbol": "USDC"}
+    network = {"name": "ETHEREUM_DEVNET"}
+    swap = {
+        "source_network": network,
+        "source_token": token,
+        "destination_network": network,
+        "destination_token": token,
+    }
+    action = {"amount_in_base_units": "0", "encoded_args": None, "token": token}
+
+    class Says:
+        async def get_swap(self, _: str) -> Any:
+            return {"swap": swap}
+
+        async def limits(self, **asked: str) -> Any:
+            assert asked["use_deposit_address"] == "true"
+            return {"min_amount": 0.25}
+
+    play = Play(
+        swap_id="one",
+        outcome=Outcome.COMPLETED,
+        partner=Says(),  # type: ignore[arg-type]
+        purse=None,  # type: ignore[arg-type]
+        other=None,  # type: ignore[arg-type]
+        before_paying=lambda _: None,
+    )
+
+    assert await play.asked(action) == 1_000_000
+    assert await play.asked({**action, "amount_in_base_units": "7"}) == 7

@@ -53,6 +53,13 @@ class Partner:
         told: list[dict[str, Any]] = await self._ask("GET", "/api/v2/swaps", params=query)
         return told
 
+    async def limits(self, **query: str) -> dict[str, Any]:
+        """
+        :raises Refused: with the code and the sentence of the answer.
+        """
+        told: dict[str, Any] = await self._ask("GET", "/api/v2/limits", params=query)
+        return told
+
     async def list_networks(self) -> list[dict[str, Any]]:
         """
         :raises Refused: with the code and the sentence of the answer.

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-# Digits alone: such an address has no upper and lower case to get wrong.
-PREFIX = "0x7357000000000000000000000000000000000"
+from swap_domain.rehearsals import REHEARSED
+
+# Digits alone: such an address has no upper and lower case to get wrong. In live it is refused.
+PREFIX = REHEARSED
 
 
 class Outcome(StrEnum):
@@ -56,16 +58,20 @@ MEANINGS: dict[Outcome, Meaning] = {
         3,
         f"pays {PARTIAL_PERCENT} % of what is asked",
         "`completed` for what that is worth, `quote_revision` 1",
-        "that part is above the minimum, and fixed fees hardly weigh: 0.1 ETH, 1,000 USDC",
+        "not gasless; that part is above the minimum, and fixed fees hardly weigh: 0.1 ETH, "
+        "1,000 USDC",
     ),
     Outcome.OVER: Meaning(
         4,
         f"pays {OVER_PERCENT} % of what is asked",
         "`completed` for what that is worth, `quote_revision` 1",
-        "that much is below the route's maximum",
+        "not gasless; that much is below the route's maximum",
     ),
     Outcome.LATE: Meaning(
-        5, "pays once the swap has expired", "`expired`, with a `refund`", "`refund_address`"
+        5,
+        "pays once the swap has expired",
+        "`expired`, with a `refund`",
+        "`refund_address`, not gasless",
     ),
     Outcome.REORGED: Meaning(
         6,
@@ -83,7 +89,7 @@ MEANINGS: dict[Outcome, Meaning] = {
         8,
         f"pays {BELOW_COST_BASE_UNITS} base unit",
         "`failed` (`refund_below_cost`) at the deadline, claimable",
-        "`refund_address`",
+        "`refund_address`, not gasless",
     ),
     Outcome.GASLESS_EXPIRED: Meaning(
         9,

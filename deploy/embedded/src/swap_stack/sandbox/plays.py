@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
 from swap_stack.demo.partner import Partner, Refused
@@ -18,12 +20,17 @@ from swap_stack.sandbox.outcomes import (
 from swap_stack.sandbox.purse import Purse
 
 POLL_SECONDS = 0.2
+WHOLE = 100
+SOME_MINIMUMS = 4  # of the route, where a swap names no amount
+WAITING = "user_transfer_pending"
 # The API takes no signature that has less left.
 TOO_LATE_SECONDS = 25
 SHOWN_SECONDS = 60.0
 ENDED = ("completed", "failed", "expired", "refunded")
 
 Read = Mapping[str, Any]
+
+logger = logging.getLogger("sandbox")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,18 +51,40 @@ class Play:
         """
         await PARTS[self.outcome](self)
 
-    async def pay(self, percent: int = 100, *, base_units: int | None = None) -> None:
+    async def pay(self, percent: int = WHOLE, *, base_units: int | None = None) -> None:
         action = await self.action()
         if action is None:
+            if percent != WHOLE or base_units is not None:
+                logger.info("%s: a signature is for the whole amount: paid in full", self.swap_id)
             return await self._authorize()
-        asked = int(action["amount_in_base_units"]) or _argument(action)
+        asked = await self.asked(action)
         self.before_paying(self.swap_id)
-        await self.purse.pay(action, asked * percent // 100 if base_units is None else base_units)
+        await self.purse.pay(action, asked * percent // WHOLE if base_units is None else base_units)
 
     async def action(self) -> Read | None:
         """Return the deposit to make; None where a signature is asked for instead."""
         actions = (await self.partner.get_swap(self.swap_id))["deposit_actions"]
         return actions[0] if actions else None
+
+    async def asked(self, action: Read) -> int:
+        """Return what is to be deposited: where no amount was named, one that fits the route."""
+        named = int(action["amount_in_base_units"]) or _argument(action)
+        return named or await self._some(action)
+
+    async def _some(self, action: Read) -> int:
+        swap = (await self.partner.get_swap(self.swap_id))["swap"]
+        limits = await self.partner.limits(
+            source_network=swap["source_network"]["name"],
+            source_token=swap["source_token"]["symbol"],
+            destination_network=swap["destination_network"]["name"],
+            destination_token=swap["destination_token"]["symbol"],
+            use_deposit_address="true",
+        )
+        least = Decimal(str(limits["min_amount"])).scaleb(action["token"]["decimals"])
+        return SOME_MINIMUMS * int(least)
+
+    async def is_waiting(self) -> bool:
+        return bool((await self.partner.get_swap(self.swap_id))["swap"]["status"] == WAITING)
 
     async def sign_step(self) -> Read:
         steps = await self.partner.deposit_actions(self.swap_id, self.purse.address)
@@ -66,6 +95,11 @@ class Play:
         self.before_paying(self.swap_id)
         signature = self.purse.sign(step["typed_data"])
         await self.partner.authorize(self.swap_id, signature, self.purse.address)
+
+    async def counts_at_once(self) -> bool:
+        """Return whether the deposit that is seen needs no further block."""
+        swap = (await self.partner.get_swap(self.swap_id))["swap"]
+        return all(one["max_confirmations"] <= 1 for one in swap["transactions"])
 
     async def until(self, is_so: Callable[[Read], bool], *, within: float | None = None) -> None:
         async with asyncio.timeout(within):
@@ -104,7 +138,7 @@ async def too_late(play: Play) -> None:
     action = await play.action()
     if action is None:
         return  # nobody can sign after the deadline
-    asked = int(action["amount_in_base_units"]) or _argument(action)
+    asked = await play.asked(action)
     await play.until(lambda swap: swap["status"] in ENDED)
     play.before_paying(play.swap_id)
     await play.purse.pay(action, asked)
@@ -126,15 +160,20 @@ async def signed_too_late(play: Play) -> None:
 
 async def taken_back(play: Play) -> None:
     """Only a deposit that needs more than one block can be taken back before it counts."""
-    action = await play.action()
-    if action is None:
-        return await play.pay()
-    asked = int(action["amount_in_base_units"]) or _argument(action)
-    play.before_paying(play.swap_id)
     async with play.other.stopped():
+        if not await play.is_waiting():
+            return  # it was over before its turn came
+        action = await play.action()
+        if action is None:
+            return await play.pay()
+        asked = await play.asked(action)
+        play.before_paying(play.swap_id)
         sent = await play.other.pay(action, asked)
         await play.other.node.call("evm_mine")
         await play.until(_shows_input, within=SHOWN_SECONDS)
+        if await play.counts_at_once():
+            logger.info("%s: too small to be taken back: it counts at once", play.swap_id)
+            return
         raw = await play.other.take_back(sent)
         await play.until(lambda swap: not _shows_input(swap), within=SHOWN_SECONDS)
         await play.other.node.call("eth_sendRawTransaction", raw)

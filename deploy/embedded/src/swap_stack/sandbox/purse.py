@@ -29,6 +29,7 @@ class Purse:
         self.address = key.address
         self._key = key.private_key
         self._turn = asyncio.Lock()
+        self._stillness = asyncio.Lock()
 
     async def pay(self, action: Mapping[str, Any], base_units: int) -> str:
         """Return the hash of the deposit."""
@@ -65,12 +66,13 @@ class Purse:
 
     @asynccontextmanager
     async def stopped(self) -> AsyncIterator[None]:
-        """Let no block be made for the while but those that are asked for."""
-        await self.node.call("evm_setIntervalMining", 0)
-        try:
-            yield
-        finally:
-            await asyncio.shield(self.let_blocks_come())
+        """Let no block be made for the while but those that are asked for; one after the other."""
+        async with self._stillness:
+            await self.node.call("evm_setIntervalMining", 0)
+            try:
+                yield
+            finally:
+                await asyncio.shield(self.let_blocks_come())
 
     async def take_back(self, transaction_hash: str) -> str:
         """Replace the last block by one without the transaction; return what sends it again.

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import aiohttp
 
-from swap_stack.demo.partner import Partner
+from swap_stack.demo.partner import Partner, Refused
 from swap_stack.sandbox.outcomes import meant_by
-from swap_stack.sandbox.plays import Play
+from swap_stack.sandbox.plays import WAITING, Play
 from swap_stack.sandbox.purse import Purse
 from swap_stack.sandbox.settings import Settings
 
 LOOK_SECONDS = 0.5
+RETRY_SECONDS = 2.0
 PAGE_SIZE = 100
 
 logger = logging.getLogger("sandbox")
@@ -54,7 +58,7 @@ class Sandbox:
         self._purses = purses
         self._others = others
         self._journal = Journal(settings)
-        self._plays: dict[str, asyncio.Task[None]] = {}
+        self._plays: dict[str, dict[str, asyncio.Task[None]]] = defaultdict(dict)  # by key
 
     async def run(self) -> None:
         """Look and play for ever."""
@@ -63,34 +67,61 @@ class Sandbox:
             for key in self._settings.list_keys():
                 partner = Partner(self._session, self._settings.gateway, key)
                 try:
-                    await self._look(partner)
+                    await self._look(partner, self._plays[key])
                 except Exception:
                     logger.exception("the service does not answer as it should")
             await asyncio.sleep(LOOK_SECONDS)
 
-    async def _look(self, partner: Partner) -> None:
-        for row in await partner.list_swaps(statuses="user_transfer_pending", page_size=PAGE_SIZE):
-            swap = row["swap"]
+    async def _look(self, partner: Partner, plays: dict[str, asyncio.Task[None]]) -> None:
+        waiting = await swaps_waiting(partner)
+        for swap_id in [one for one, play in plays.items() if play.done() and one not in waiting]:
+            del plays[swap_id]
+        for swap_id, swap in waiting.items():
             outcome = meant_by(swap["destination_address"])
             network = swap["source_network"]["name"]
-            known = swap["id"] in self._plays or swap["id"] in self._journal.paid
+            known = swap_id in plays or swap_id in self._journal.paid
             if outcome is None or known or network not in self._purses:
                 continue
             play = Play(
-                swap_id=swap["id"],
+                swap_id=swap_id,
                 outcome=outcome,
                 partner=partner,
                 purse=self._purses[network],
                 other=self._others[network],
                 before_paying=self._journal.note,
             )
-            logger.info("%s: %s", swap["id"], outcome)
-            self._plays[swap["id"]] = asyncio.create_task(played(play))
+            logger.info("%s: %s", swap_id, outcome)
+            plays[swap_id] = asyncio.create_task(played(play, self._journal.paid))
 
 
-async def played(play: Play) -> None:
-    """Play, and say what went wrong whatever it is: nobody waits for the task."""
+async def swaps_waiting(partner: Partner) -> Mapping[str, Mapping[str, Any]]:
+    """Return every swap of an app that waits for its deposit, by id."""
+    waiting: dict[str, Mapping[str, Any]] = {}
+    for page in itertools.count(1):
+        rows = await partner.list_swaps(statuses=WAITING, page=page, page_size=PAGE_SIZE)
+        waiting |= {row["swap"]["id"]: row["swap"] for row in rows}
+        if len(rows) < PAGE_SIZE:
+            break
+    return waiting
+
+
+async def played(play: Play, paid: Collection[str], *, pause: float = RETRY_SECONDS) -> None:
+    """Play, and say what goes wrong whatever it is: nobody waits for the task.
+
+    What goes wrong before anything is paid is tried again for as long as the swap waits.
+    """
+    while True:
+        try:
+            return await play.run()
+        except Exception:
+            logger.exception("%s: %s", play.swap_id, play.outcome)
+        await asyncio.sleep(pause)
+        if play.swap_id in paid or await _is_over(play):
+            return
+
+
+async def _is_over(play: Play) -> bool:
     try:
-        await play.run()
-    except Exception:
-        logger.exception("%s: %s", play.swap_id, play.outcome)
+        return not await play.is_waiting()
+    except (Refused, aiohttp.ClientError, TimeoutError):
+        return False
