@@ -125,6 +125,23 @@ async def test_is_owed_to_the_app_once_the_output_is_final(worlds: Worlds) -> No
     assert entry.swap_id == a_request(1).body.swap_id
 
 
+async def test_is_shown_among_the_postings_of_its_swap(worlds: Worlds) -> None:
+    await worlds.earned(1)
+    await worlds.earned(2)
+
+    shown = await worlds.here.rows(
+        f"""
+        SELECT account, base_units FROM swap_posting
+        WHERE swap_id = '{a_request(1).body.swap_id}' AND reason = 'partner_fee_earned' ORDER BY n
+        """
+    )
+
+    assert [(row.account, int(row.base_units)) for row in shown] == [
+        ("fee_income", FEE),
+        ("partner_fee", -FEE),
+    ]
+
+
 async def test_is_paid_in_full_and_booked_and_the_next_one_has_another_id(worlds: Worlds) -> None:
     await worlds.earned(1)
     first = await worlds.ordered()
