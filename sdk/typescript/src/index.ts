@@ -12,6 +12,8 @@ export { NotGenuine, verifyWebhook } from "./webhooks.js";
 export type { WebhookEvent, WebhookHeaders } from "./webhooks.js";
 export type PreparedSwap = components["schemas"]["PreparedSwapModel"];
 export type WebhookPayload = components["schemas"]["WebhookPayloadModel"];
+export type ExplainedQuote = components["schemas"]["ExplainedQuoteModel"];
+export type QuoteQuery = paths["/api/v2/quote"]["get"]["parameters"]["query"];
 export type SwapClient = Client<paths>;
 
 export interface SwapClientOptions {
@@ -83,6 +85,18 @@ export async function unwrap<Data>(
   const { data, error, response } = await answer;
   if (data !== undefined) return data.data;
   throw new SwapApiError(response.status, toldBy(error, response));
+}
+
+/** Price a swap and say why: prices with their ages, every step, what is not offered. It needs
+ *  a secret key.
+ *  @throws SwapApiError when the service said no. */
+export async function explainQuote(
+  swaps: SwapClient,
+  query: Omit<QuoteQuery, "explain">,
+): Promise<ExplainedQuote> {
+  const asked = { ...query, explain: true };
+  const quoted = await unwrap(swaps.GET("/api/v2/quote", { params: { query: asked } }));
+  return quoted as ExplainedQuote;
 }
 
 // One key for all attempts of a call: whatever gets lost on the way, there is one swap.

@@ -3,7 +3,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { type SwapClientOptions, SwapApiError, createSwapClient, unwrap } from "../src/index.js";
+import {
+  type SwapClientOptions,
+  SwapApiError,
+  createSwapClient,
+  explainQuote,
+  unwrap,
+} from "../src/index.js";
 
 const url = process.env["SWAP_URL"];
 const key = process.env["SWAP_KEY"] ?? "";
@@ -50,6 +56,15 @@ test("goes from a price to a swap that it reads and lists", running, async () =>
   assert.equal(read.swap.status, "user_transfer_pending");
   assert.ok(listed.some((one) => one.swap.id === swapId));
   assert.equal(steps[0]?.status, "action_required");
+});
+
+test("explains a price", running, async () => {
+  const { destination_address, ...route } = body;
+
+  const explained = await explainQuote(client(), route);
+
+  assert.equal(explained.quote.requested_amount, Number(body.amount));
+  assert.ok(explained.explanation.steps.length > 0);
 });
 
 test("says what the service says", running, async () => {

@@ -1,4 +1,4 @@
-"""The client that is awaited. `swap_sdk.blocking` has the same one, without."""
+"""The client that is awaited. `swap_sdk.blocking` is made from it by `make generate`."""
 
 from __future__ import annotations
 
@@ -36,6 +36,7 @@ from swap_sdk.models import (
     DepositActionItem,
     DetailedQuote,
     ErrorFacts,
+    ExplainedQuote,
     LedgerTransaction,
     Limits,
     LoneTransfer,
@@ -100,6 +101,19 @@ class AsyncClient:
     ) -> Quoted:
         """Price a swap. Nothing is kept of it."""
         return await self._ask(calls.quote(route, amount, _told(options)))
+
+    async def explained_quote(
+        self,
+        *,
+        amount: Amount | None = None,
+        options: PriceOptions | None = None,
+        **route: Unpack[Route],
+    ) -> ExplainedQuote:
+        """Price a swap and say why: prices with their ages, every step, what is not offered.
+
+        It needs a secret key.
+        """
+        return await self._ask(calls.explained_quote(route, amount, _told(options)))
 
     async def limits(
         self,

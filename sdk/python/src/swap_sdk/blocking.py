@@ -1,4 +1,4 @@
-"""The client that blocks. `swap_sdk.awaited` has the same one, to be awaited."""
+"""The client that blocks. Generated from `swap_sdk.awaited` by `make generate`."""
 
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ from swap_sdk.models import (
     DepositActionItem,
     DetailedQuote,
     ErrorFacts,
+    ExplainedQuote,
     LedgerTransaction,
     Limits,
     LoneTransfer,
@@ -99,6 +100,19 @@ class Client:
     ) -> Quoted:
         """Price a swap. Nothing is kept of it."""
         return self._ask(calls.quote(route, amount, _told(options)))
+
+    def explained_quote(
+        self,
+        *,
+        amount: Amount | None = None,
+        options: PriceOptions | None = None,
+        **route: Unpack[Route],
+    ) -> ExplainedQuote:
+        """Price a swap and say why: prices with their ages, every step, what is not offered.
+
+        It needs a secret key.
+        """
+        return self._ask(calls.explained_quote(route, amount, _told(options)))
 
     def limits(
         self,

@@ -17,6 +17,7 @@ from swap_sdk.models import (
     Authorization,
     DepositActionItem,
     ErrorFacts,
+    ExplainedQuote,
     LedgerTransaction,
     Limits,
     LoneTransfer,
@@ -138,6 +139,12 @@ def price(
 
 def quote(route: Route, amount: Amount | None, options: Mapping[str, Value | None]) -> Call[Quoted]:
     return price("quote", route, amount, options)
+
+
+def explained_quote(
+    route: Route, amount: Amount | None, options: Mapping[str, Value | None]
+) -> Call[ExplainedQuote]:
+    return price("quote", route, amount, {**options, "explain": True})
 
 
 def limits(

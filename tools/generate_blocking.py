@@ -1,0 +1,45 @@
+"""Write the client that blocks from the one that is awaited: the same, without the waiting."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from generating import generated
+
+SOURCE = "sdk/python/src/swap_sdk/awaited.py"
+TARGET = "sdk/python/src/swap_sdk/blocking.py"
+HEAD = (
+    '"""The client that is awaited. `swap_sdk.blocking` is made from it by `make generate`."""',
+    '"""The client that blocks. Generated from `swap_sdk.awaited` by `make generate`."""',
+)
+WITHOUT = (
+    (r"\ban `async with`", "a `with`"),
+    (r"^import asyncio\n", ""),
+    (r"\basync (def|with|for)\b", r"\1"),
+    (r"\bawait ", ""),
+    (r"\basyncio\.sleep\b", "time.sleep"),
+    (r"\bAsync(?=[A-Z])", ""),
+    (r"\basync(?=contextmanager)", ""),
+    (r"\b__a(?=enter__|exit__)", "__"),
+    (r"\ba(?=close\(|read\(|iter_lines\()", ""),
+)
+
+
+def blocking(awaited: str) -> str:
+    text = awaited.replace(*HEAD)
+    for pattern, instead in WITHOUT:
+        text = re.sub(pattern, instead, text, flags=re.MULTILINE)
+    if left := re.search(r"\b(?:async|await)\w*", text.replace("swap_sdk.awaited", "")):
+        raise SystemExit(f"{SOURCE}: nothing blocks in place of {left[0]}")
+    return subprocess.run(
+        [sys.executable, "-m", "ruff", "format", "--stdin-filename", TARGET, "-"],
+        input=text,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+
+
+if __name__ == "__main__":
+    generated({TARGET: blocking(Path(SOURCE).read_text())})
