@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 from typing import Annotated
 
 import typer
@@ -10,6 +9,7 @@ import typer
 from swapctl.context import internal
 from swapctl.output import Json, show_all
 from swapctl.places import ServiceName
+from swapctl.saying import By
 
 caps = typer.Typer(
     no_args_is_help=True, help="Bound what may leave in a while; what is beyond waits."
@@ -31,9 +31,6 @@ Token = Annotated[
     str | None, typer.Option(help="A symbol or an address; without one, all, in dollars.")
 ]
 App = Annotated[str | None, typer.Option(help="The id of an app; without one, all.")]
-Who = Annotated[
-    str, typer.Option(default_factory=getpass.getuser, help="Who says so.", show_default=False)
-]
 Why = Annotated[str, typer.Option(prompt="Why", help="Kept with the cap.")]
 
 
@@ -56,7 +53,7 @@ def set_cap(
     token: Token = None,
     app_id: App = None,
     reason: Why,
-    by: Who,
+    by: By,
     as_json: Json = False,
 ) -> None:
     """Set a cap, or another limit for it. What waits goes as soon as there is room."""
@@ -81,7 +78,7 @@ def lift_cap(
     token: Token = None,
     app_id: App = None,
     reason: Why,
-    by: Who,
+    by: By,
     as_json: Json = False,
 ) -> None:
     """Take a cap away; what waits for it goes."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 from typing import Annotated
 
 import typer
@@ -10,6 +9,7 @@ import typer
 from swapctl.context import internal
 from swapctl.output import Json, show, show_all
 from swapctl.places import ServiceName
+from swapctl.saying import By
 
 claimable = typer.Typer(
     invoke_without_command=True,
@@ -35,9 +35,7 @@ def sweep(
     token: Annotated[str, typer.Argument(help="A symbol, or an address.")],
     *,
     reason: Annotated[str, typer.Option(prompt="Why is it worth its gas")],
-    by: Annotated[
-        str, typer.Option(default_factory=getpass.getuser, help="Who says so.", show_default=False)
-    ],
+    by: By,
     as_json: Json = False,
 ) -> None:
     """Have a token swept that no swap asked for, so that its owner can be paid."""
@@ -55,9 +53,7 @@ def pay_claimable(
     reason: Annotated[
         str, typer.Option(prompt="How is it known whose it is", help="Kept with the payment.")
     ],
-    by: Annotated[
-        str, typer.Option(default_factory=getpass.getuser, help="Who says so.", show_default=False)
-    ],
+    by: By,
     as_json: Json = False,
 ) -> None:
     """Pay a balance that waits for its owner. Asked twice, it is paid once."""
@@ -76,9 +72,7 @@ def attach_claimable(
     reason: Annotated[
         str, typer.Option(prompt="How is it known whose it is", help="Kept with the deposit.")
     ],
-    by: Annotated[
-        str, typer.Option(default_factory=getpass.getuser, help="Who says so.", show_default=False)
-    ],
+    by: By,
     as_json: Json = False,
 ) -> None:
     """Give a transfer that named no swap to one. From now on it is an ordinary deposit of it."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 from typing import Annotated
 
 import typer
@@ -10,6 +9,7 @@ import typer
 from swapctl.context import internal
 from swapctl.output import Json, show, show_all
 from swapctl.places import ServiceName
+from swapctl.saying import By
 
 fees = typer.Typer(no_args_is_help=True, help="Partners' fees: list what is owed, and pay it.")
 COLUMNS = ("id", "app_id", "network", "token", "base_units")
@@ -32,9 +32,7 @@ def pay_fees(
     reason: Annotated[
         str, typer.Option(prompt="How is the address known", help="Kept with the payment.")
     ],
-    by: Annotated[
-        str, typer.Option(default_factory=getpass.getuser, help="Who says so.", show_default=False)
-    ],
+    by: By,
     as_json: Json = False,
 ) -> None:
     """Pay what is owed to an app in one asset. Asked twice, it is paid once."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 from typing import Annotated
 
 import typer
@@ -10,6 +9,7 @@ import typer
 from swapctl.context import internal
 from swapctl.output import Json, show_all
 from swapctl.places import ServiceName
+from swapctl.saying import By
 
 payouts = typer.Typer(
     no_args_is_help=True, help="Stop signing, let it go on, and see what waits for its turn."
@@ -17,9 +17,6 @@ payouts = typer.Typer(
 COLUMNS = ("network", "at", "by", "reason", "means")
 QUEUE = ("since", "intent_id", "kind", "network", "token", "base_units", "reason")
 Where = Annotated[str | None, typer.Argument(help="A network; without one, all of them.")]
-Who = Annotated[
-    str, typer.Option(default_factory=getpass.getuser, help="Who says so.", show_default=False)
-]
 
 
 @payouts.command("stops")
@@ -35,7 +32,7 @@ def stop(
     network: Where = None,
     *,
     reason: Annotated[str, typer.Option(help="Kept for ever.")] = "not said",
-    by: Who,
+    by: By,
     as_json: Json = False,
 ) -> None:
     """Let no process sign anything from now on. Chains are watched and questions answered still."""
@@ -50,7 +47,7 @@ def go(
     network: Where = None,
     *,
     reason: Annotated[str, typer.Option(prompt="Why is it right to go on", help="Kept for ever.")],
-    by: Who,
+    by: By,
     as_json: Json = False,
 ) -> None:
     """Let signing go on where it was stopped; what waited is sent."""
@@ -72,7 +69,7 @@ def let_through(
     intent_id: Annotated[str, typer.Argument(help="As it is listed in the queue.")],
     *,
     reason: Annotated[str, typer.Option(prompt="Why may it go now", help="Kept for ever.")],
-    by: Who,
+    by: By,
     as_json: Json = False,
 ) -> None:
     """Let one payment leave although its caps are used up; it counts under them."""

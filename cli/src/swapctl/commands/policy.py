@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 from pathlib import Path
 from typing import Annotated
 
@@ -11,14 +10,12 @@ import typer
 from swapctl.context import internal
 from swapctl.output import Json, show, show_all
 from swapctl.places import ServiceName
+from swapctl.saying import By
 
 policy = typer.Typer(no_args_is_help=True, help="Block addresses, and let them go.")
 COLUMNS = ("address", "network", "at", "by", "reason")
 Addresses = Annotated[list[str] | None, typer.Argument(help="As many as you like.")]
 Network = Annotated[str | None, typer.Option(help="Only there; without one, everywhere.")]
-Who = Annotated[
-    str, typer.Option(default_factory=getpass.getuser, help="Who says so.", show_default=False)
-]
 Why = Annotated[str, typer.Option(prompt="Why", help="Kept for ever.")]
 
 
@@ -37,7 +34,7 @@ def block(
     file: Annotated[Path | None, typer.Option(help="With one address a line, too.")] = None,
     network: Network = None,
     reason: Why,
-    by: Who,
+    by: By,
     as_json: Json = False,
 ) -> None:
     """Offer these addresses nothing and pay them nothing; their money waits for an operator."""
@@ -58,7 +55,7 @@ def lift(
     *,
     network: Network = None,
     reason: Why,
-    by: Who,
+    by: By,
     as_json: Json = False,
 ) -> None:
     """Take addresses from the list, where they were put on it."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 from typing import Annotated
 
 import typer
@@ -10,6 +9,7 @@ import typer
 from swapctl.context import internal
 from swapctl.output import Json, show, show_all
 from swapctl.places import ServiceName
+from swapctl.saying import By
 
 signer = typer.Typer(no_args_is_help=True, help="The keys that sign payments.")
 COLUMNS = (
@@ -33,9 +33,7 @@ def resume_signers(
     reason: Annotated[
         str, typer.Option(prompt="Why is it right to go on", help="Kept with the signer.")
     ],
-    by: Annotated[
-        str, typer.Option(default_factory=getpass.getuser, help="Who says so.", show_default=False)
-    ],
+    by: By,
     address: Annotated[
         str | None, typer.Option("--signer", help="Only this one of the network's.")
     ] = None,
