@@ -23,6 +23,7 @@ from web3 import AsyncHTTPProvider, AsyncWeb3
 from web3.types import LogReceipt
 
 from tests.e2e.chains import Chain
+from tests.e2e.intents import Asset, claim_of, fee_payments, intent_of
 
 NATIVE = "0x0000000000000000000000000000000000000000"
 DEPOSITED = keccak(text="Deposited(bytes32,address,address,uint256)")
@@ -63,12 +64,20 @@ JOIN settler.account ON account.id = posting.account_id
 WHERE account.kind IN ('custody', 'suspense') AND entry.swap_id IS NOT NULL
 GROUP BY 1, 2, 3, 4
 """
+# What apps earned with final outputs by their own fees, and what of it is owed still.
+FEES: LiteralString = """
+SELECT account.app_id, account.network, account.token,
+       sum(-posting.base_units) FILTER (WHERE entry.kind = 'partner_fee_earned'),
+       sum(-posting.base_units)
+FROM settler.account JOIN settler.posting ON posting.account_id = account.id
+JOIN settler.ledger_transaction AS entry ON entry.id = posting.transaction_id
+WHERE account.kind = 'partner_fee' GROUP BY 1, 2, 3
+"""
 HELD: LiteralString = """
 SELECT network, token, sum(balance) FROM settler.account
 WHERE kind = 'custody' AND holder = 'treasury' GROUP BY 1, 2
 """
 
-Asset = tuple[str, str]
 Transfer = tuple[Asset, str, str, int]  # in which transaction, by whom, how much
 
 
@@ -109,11 +118,13 @@ async def differences(stack: Mapping[str, Any]) -> list[str]:
         _take_attached(seen, swaps, await (await connection.execute(ATTACHED)).fetchall())
         lone = await (await connection.execute(UNMATCHED)).fetchall()
         booked = await (await connection.execute(CUSTODY)).fetchall()
+        fees = await (await connection.execute(FEES)).fetchall()
         held = await (await connection.execute(HELD)).fetchall()
     gained, left = _booked(booked)
     return [
         *_of_swaps(seen, swaps, gained, left),
-        *_of_nobody(seen, swaps, lone),
+        *_of_fees(seen, fees),
+        *_of_nobody(seen, swaps, lone, fees),
         *_of_treasuries(seen, {(network, token): int(sum_) for network, token, sum_ in held}),
     ]
 
@@ -131,29 +142,20 @@ async def payments_of(stack: Mapping[str, Any], *swap_ids: str) -> list[int]:
     seen = Seen()
     for network in stack["networks"]:
         await _read(network, seen)
-    return [seen.payments[_intent_of(UUID(swap_id))] for swap_id in swap_ids]
-
-
-def _intent_of(swap_id: UUID, kind: bytes = b"output", leg: bytes = b"main") -> int:
-    return int.from_bytes(keccak(swap_id.bytes + kind + b"\0" + leg), "big")
-
-
-def _claim_of(owner: UUID, leg: UUID | str, asset: Asset) -> int:
-    """Return the intent by which an operator pays a balance that waited for its owner."""
-    return _intent_of(owner, b"claim", "/".join((str(leg), *asset)).encode())
+    return [seen.payments[intent_of(UUID(swap_id))] for swap_id in swap_ids]
 
 
 def _intents_of(swap: Swap) -> Iterator[tuple[int, ...]]:
     """Return the intents that may pay each leg of a swap: one of them at the most, and once."""
     for id in swap.deposit_ids:
-        returned = _intent_of(swap.id, b"refund", str(id).encode())
-        yield returned, _claim_of(swap.id, id, swap.source)
-    main = _intent_of(swap.id), _intent_of(swap.id, b"refund")
-    yield *main, _claim_of(swap.id, "main", swap.source)
-    yield (_intent_of(swap.id, b"refuel"),)
+        returned = intent_of(swap.id, b"refund", str(id).encode())
+        yield returned, claim_of(swap.id, id, swap.source)
+    main = intent_of(swap.id), intent_of(swap.id, b"refund")
+    yield *main, claim_of(swap.id, "main", swap.source)
+    yield (intent_of(swap.id, b"refuel"),)
     # What could not be paid on the other side: an output, or a refuel.
     for asset in {swap.destination, (swap.destination[0], NATIVE)}:
-        yield (_claim_of(swap.id, "main", asset),)
+        yield (claim_of(swap.id, "main", asset),)
 
 
 async def _read(network: Mapping[str, Any], seen: Seen, with_address: Sequence[int] = ()) -> None:
@@ -349,9 +351,24 @@ def _of_swaps(
             yield f"{swap.id}: a leg was paid more than once"
 
 
-def _of_nobody(seen: Seen, swaps: Iterable[Swap], lone: Iterable[tuple[Any, ...]]) -> Iterable[str]:
+def _of_fees(seen: Seen, fees: Iterable[tuple[Any, ...]]) -> Iterable[str]:
+    for app_id, network, token, earned, owed in fees:
+        paid = fee_payments(seen.paid, app_id, (network, token))
+        if sum(paid.values()) != int(earned) - int(owed):
+            yield f"{app_id} was paid {paid} of {earned} {token}, the ledger still owes {owed}"
+        yield from (f"fee {i} was paid more than once" for i in paid if seen.payments[i] > 1)
+
+
+def _of_nobody(
+    seen: Seen,
+    swaps: Iterable[Swap],
+    lone: Iterable[tuple[Any, ...]],
+    fees: Iterable[tuple[Any, ...]],
+) -> Iterable[str]:
     known = {intent for swap in swaps for leg in _intents_of(swap) for intent in leg}
-    claims = {_claim_of(id, id, (network, token)) for id, network, token in lone}
+    for app_id, network, token, *_ in fees:
+        known |= fee_payments(seen.paid, app_id, (network, token)).keys()
+    claims = {claim_of(id, id, (network, token)) for id, network, token in lone}
     for intent in seen.payments.keys() - known - claims:
         yield f"payment {intent} is no swap's"
     yield from (f"claim {i} was paid more than once" for i in claims if seen.payments[i] > 1)

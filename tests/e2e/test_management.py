@@ -121,12 +121,30 @@ class TestManagement:
         for model, content in answers:
             TypeAdapter(model).validate_python(content)
         assert refused.json()["error"]["code"] == "VALIDATION_ERROR"
-        assert [change["action"] for change in changes][:4] == [
+        assert [change["action"] for change in changes][:6] == [
             "webhook.enable",
             "webhook.disable",
+            "webhook.replay",
+            "webhook.test",
             "webhook.rotate",
             "webhook.added",
         ]
+
+    async def test_leaves_what_an_operator_disabled_to_operators(
+        self, owner: Member, stack: Stack
+    ) -> None:
+        app, url = await an_app(owner), stack.description["partners"][0]["webhook"]["url"]
+        webhook = f"/webhooks/{(await owner.post(f'/apps/{app}/webhooks', {'url': url}))['id']}"
+        await owner.post(f"{webhook}/disable")
+        await owner.post(f"{webhook}/enable")
+        await stack.order("api", f"{BASE}{webhook}/disable", {})
+
+        refused = await owner.ask("POST", f"{webhook}/enable", {})
+        await stack.order("api", f"{BASE}{webhook}/enable", {})
+
+        assert refused.status_code == 409
+        assert refused.json()["error"]["code"] == "DISABLED_BY_OPERATOR"
+        assert (await owner.get(f"/apps/{app}/webhooks"))[0]["disabled_reason"] is None
 
     async def test_of_webhooks_is_nobody_elses(self, owner: Member, stack: Stack) -> None:
         app, url = await an_app(owner), stack.description["partners"][0]["webhook"]["url"]
