@@ -41,5 +41,12 @@ class TestGuide:
         assert languages <= {"mermaid", "", *LANGUAGES}
 
 
+@pytest.mark.parametrize("guide", [*GUIDES, "quickstart"])
+def test_a_guide_waits_for_nothing_for_ever(guide: str) -> None:
+    for block in blocks_of(page_of(guide)):
+        if block.language in LANGUAGES:
+            assert not re.search(r"^\s*(?:until|while)\b", block.code, re.M), f"line {block.line}"
+
+
 def page_of(guide: str) -> Path:
     return ROOT / f"docs/{guide}.md"
