@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
@@ -16,8 +17,9 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 
 from services.notifier.tests.factories import INSIDE, NOW, SECRET, a_claim
 from services.notifier.tests.sink import Sink, answering, hang_up, never_answer
-from swap_notifier.adapters.guard import guarded_connector
+from swap_notifier.adapters.guard import SystemNames, give_names_room, guarded_connector
 from swap_notifier.adapters.http_sender import HttpSender, retry_after_of
+from swap_notifier.domain.addresses import NOWHERE_PUBLIC
 from swap_notifier.domain.outcomes import Answer
 
 
@@ -182,7 +184,7 @@ class TestGuard:
         answer = await attempt("http://hooks.example.com/", loopback=False, resolver=names)
 
         assert answer.http_status is None
-        assert "not a public address" in (answer.error or "")
+        assert answer.error == NOWHERE_PUBLIC
         assert sink.received == []
 
     @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "127.1", "2130706433", "[::1]"])
@@ -201,7 +203,18 @@ class TestGuard:
         answer = await attempt("http://hooks.example.com/", loopback=False, resolver=names)
 
         assert answer.http_status is None
-        assert "not a public address" in (answer.error or "")
+        assert answer.error == NOWHERE_PUBLIC
+
+    async def test_n5_says_the_same_of_a_name_that_nobody_knows(self) -> None:
+        class NoNames(FlippingNames):
+            async def resolve(self, *_: Any, **__: Any) -> list[ResolveResult]:
+                raise OSError(socket.EAI_NONAME, "Name or service not known")
+
+        answer = await attempt(
+            "http://hooks.example.com/", loopback=False, resolver=NoNames("127.0.0.1", 80)
+        )
+
+        assert answer.error == NOWHERE_PUBLIC
 
     async def test_n6_keeps_the_name_of_what_it_dials_by_its_address(self, sink: Sink) -> None:
         names = FlippingNames("127.0.0.1", int(sink.url.rpartition(":")[2]))
@@ -223,6 +236,30 @@ class TestGuard:
             await attempt(f"https://hooks.example.com:{port}/", resolver=names)
 
         assert b"hooks.example.com" in await greeting
+
+
+class TestNames:
+    async def test_nobody_answers_for_keep_no_other_name_waiting(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        answered = threading.Event()
+
+        def look_up(host: str, *_: Any, **__: Any) -> list[Any]:
+            if host.startswith("slow"):
+                answered.wait(10)
+            return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("93.184.215.14", 80))]
+
+        monkeypatch.setattr(socket, "getaddrinfo", look_up)
+        give_names_room(asyncio.get_running_loop())
+        names = SystemNames()
+        slow = [asyncio.create_task(names.addresses(f"slow{n}.example", 80)) for n in range(100)]
+        try:
+            async with asyncio.timeout(5):
+                assert await names.addresses("quick.example", 80) == ["93.184.215.14"]
+            assert not any(one.done() for one in slow)
+        finally:
+            answered.set()
+            await asyncio.gather(*slow)
 
 
 class TestRetryAfterOf:

@@ -89,7 +89,7 @@ class TestAddEndpoint:
     ) -> None:
         endpoints = NoEndpoints()
 
-        with pytest.raises(UrlRefused, match="not public"):
+        with pytest.raises(UrlRefused, match="no public address"):
             await adding(endpoints, "test", leads_to=("93.184.215.14", address))(
                 app_id=uuid4(), url="https://hooks.example.com/", wants_updates=False
             )

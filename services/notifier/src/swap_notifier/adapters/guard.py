@@ -10,11 +10,12 @@ import asyncio
 import errno
 import socket
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import aiohttp
 from aiohttp.abc import AbstractResolver
 
-from swap_notifier.domain.addresses import may_dial
+from swap_notifier.domain.addresses import NOWHERE_PUBLIC, may_dial
 from swap_notifier.ports import NameUnknown
 
 AddressInfo = tuple[int, int, int, str, tuple[object, ...]]
@@ -22,11 +23,22 @@ KEEPALIVE_SECONDS = 60
 NAMES_TTL_SECONDS = 10
 
 
-class AddressRefused(OSError):
-    """The address leads inside: nothing is sent there."""
+# A resolver waits for a name server that says nothing, and others' names wait for a thread.
+NAMES_AT_ONCE_MAX = 256
 
-    def __init__(self, address: str) -> None:
-        super().__init__(errno.EACCES, f"{address} is not a public address")
+
+class AddressRefused(OSError):
+    """The address leads inside: nothing is sent there, and nobody is told which it is."""
+
+    def __init__(self) -> None:
+        super().__init__(errno.EACCES, NOWHERE_PUBLIC)
+
+
+def give_names_room(loop: asyncio.AbstractEventLoop) -> None:
+    """Let names that nobody answers for keep no other name waiting."""
+    loop.set_default_executor(
+        ThreadPoolExecutor(NAMES_AT_ONCE_MAX, thread_name_prefix="resolve-names")
+    )
 
 
 def guarded_connector(
@@ -37,7 +49,7 @@ def guarded_connector(
     def make_socket(info: AddressInfo) -> socket.socket:
         family, kind, protocol, _, address = info
         if not may_dial(str(address[0]), loopback=allow_loopback):
-            raise AddressRefused(str(address[0]))
+            raise AddressRefused
         return socket.socket(family, kind, protocol)
 
     return aiohttp.TCPConnector(

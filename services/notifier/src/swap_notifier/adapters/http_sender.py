@@ -10,7 +10,9 @@ from typing import Final
 
 import aiohttp
 
+from swap_notifier.adapters.guard import AddressRefused
 from swap_notifier.adapters.signing import signed_headers
+from swap_notifier.domain.addresses import NOWHERE_PUBLIC
 from swap_notifier.domain.outcomes import ASKS_FOR_TIME, Answer, Claimed
 from swap_runtime.database import forbid_open_transaction
 
@@ -84,6 +86,9 @@ def retry_after_of(value: str | None, *, at: datetime) -> timedelta | None:
 
 def _words(error: Exception) -> str:
     """Return what went wrong; a receiver may have put anything into it."""
+    is_refused = isinstance(getattr(error, "os_error", None), AddressRefused)
+    if is_refused or isinstance(error, aiohttp.ClientConnectorDNSError):
+        return NOWHERE_PUBLIC
     return f"{type(error).__name__}: {error}".replace("\0", "")[:ERROR_LENGTH_MAX]
 
 

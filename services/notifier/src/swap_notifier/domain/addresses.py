@@ -5,6 +5,9 @@ from __future__ import annotations
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Final
 
+# The same of a name that nobody knows and of one that leads inside: who asks learns nothing of what
+# names there are inside.
+NOWHERE_PUBLIC: Final = "the host leads to no public address"
 # Beyond what the standard library calls not global: addresses that carry another one inside and
 # so lead wherever that leads, and what clouds serve metadata on outside of the private ranges.
 INDIRECT: Final = tuple(

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from uuid import UUID
 
 from swap_notifier import observe
-from swap_notifier.domain.addresses import may_dial
+from swap_notifier.domain.addresses import NOWHERE_PUBLIC, may_dial
 from swap_notifier.domain.endpoints import SECRET_BYTES, Endpoint, to_secret
 from swap_notifier.domain.urls import UrlRefused, destination_of
 from swap_notifier.ports import Endpoints, Names, NameUnknown
@@ -76,6 +76,6 @@ class AddEndpoint:
         try:
             addresses = await self._names.addresses(destination.host, destination.port)
         except NameUnknown as error:
-            raise UrlRefused("the host leads nowhere") from error
+            raise UrlRefused(NOWHERE_PUBLIC) from error
         if not all(may_dial(address, loopback=self._allow_loopback) for address in addresses):
-            raise UrlRefused("the host leads to an address that is not public")
+            raise UrlRefused(NOWHERE_PUBLIC)
