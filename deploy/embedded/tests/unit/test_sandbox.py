@@ -12,7 +12,7 @@ import pytest
 
 from swap_stack.files import write_json
 from swap_stack.keys import sandbox_keys
-from swap_stack.node import Node
+from swap_stack.node import Node, NodeError
 from swap_stack.places import ROOT
 from swap_stack.sandbox.__main__ import Refusals, run
 from swap_stack.sandbox.outcomes import MEANINGS, PREFIX, Outcome, meant_by
@@ -184,6 +184,23 @@ async def test_what_was_perhaps_paid_is_not_tried_again() -> None:
     await played(play, {"one"}, pause=0)  # type: ignore[arg-type]
 
     assert play.attempts == 1
+
+
+@pytest.mark.parametrize("kind", ["transfer", "manual_transfer"])
+async def test_a_swap_is_noted_only_when_nothing_is_left_to_do_but_to_pay(kind: str) -> None:
+    class Away(Node):
+        async def call(self, *_: object) -> Any:
+            raise NodeError("away")
+
+    noted: list[str] = []
+    action = {"type": kind, "token": {"contract": None}, "to_address": TO, "call_data": None}
+
+    with pytest.raises(NodeError):
+        await Purse(Away("http://127.0.0.1:1"), sandbox_keys()[0]).pay(
+            action, 1, before=lambda: noted.append("one")
+        )
+
+    assert noted == []
 
 
 async def test_every_swap_that_waits_is_seen() -> None:

@@ -58,8 +58,11 @@ class Play:
                 logger.info("%s: a signature is for the whole amount: paid in full", self.swap_id)
             return await self._authorize()
         asked = await self.asked(action)
+        units = asked * percent // WHOLE if base_units is None else base_units
+        await self.purse.pay(action, units, before=self.note)
+
+    def note(self) -> None:
         self.before_paying(self.swap_id)
-        await self.purse.pay(action, asked * percent // WHOLE if base_units is None else base_units)
 
     async def action(self) -> Read | None:
         """Return the deposit to make; None where a signature is asked for instead."""
@@ -92,9 +95,9 @@ class Play:
 
     async def _authorize(self) -> None:
         step = await self.sign_step()
-        self.before_paying(self.swap_id)
         signature = self.purse.sign(step["typed_data"])
         await self.partner.authorize(self.swap_id, signature, self.purse.address)
+        self.note()  # after it: nobody takes two signatures for a swap
 
     async def counts_at_once(self) -> bool:
         """Return whether the deposit that is seen needs no further block."""
@@ -140,8 +143,7 @@ async def too_late(play: Play) -> None:
         return  # nobody can sign after the deadline
     asked = await play.asked(action)
     await play.until(lambda swap: swap["status"] in ENDED)
-    play.before_paying(play.swap_id)
-    await play.purse.pay(action, asked)
+    await play.purse.pay(action, asked, before=play.note)
 
 
 async def signed_too_late(play: Play) -> None:
@@ -167,8 +169,7 @@ async def taken_back(play: Play) -> None:
         if action is None:
             return await play.pay()
         asked = await play.asked(action)
-        play.before_paying(play.swap_id)
-        sent = await play.other.pay(action, asked)
+        sent = await play.other.pay(action, asked, before=play.note)
         await play.other.node.call("evm_mine")
         await play.until(_shows_input, within=SHOWN_SECONDS)
         if await play.counts_at_once():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -31,11 +31,16 @@ class Purse:
         self._turn = asyncio.Lock()
         self._stillness = asyncio.Lock()
 
-    async def pay(self, action: Mapping[str, Any], base_units: int) -> str:
-        """Return the hash of the deposit."""
+    async def pay(
+        self, action: Mapping[str, Any], base_units: int, *, before: Callable[[], None]
+    ) -> str:
+        """Return the hash of the deposit.
+
+        :param before: called when all else is done: what fails earlier has paid nothing.
+        """
         token, to = action["token"]["contract"], action["to_address"]
         if action["type"] == "manual_transfer":
-            return await self._transfer(token, to, base_units)
+            return await self._transfer(token, to, base_units, before)
         async with self._turn:
             wallet = await Wallet.open(self.node, self._key)
             data, value = action["call_data"] or "0x", base_units
@@ -44,15 +49,19 @@ class Purse:
             if token not in (None, to):
                 approval = call_data("approve(address,uint256)", to, base_units)
                 await wallet.send(token, data=approval)
+            before()
             return await wallet.send(to, value=value, data=data)
 
     def sign(self, typed_data: Mapping[str, Any]) -> str:
         signed = Account.sign_typed_data(self._key, full_message=dict(typed_data))
         return str(signed.signature.to_0x_hex())
 
-    async def _transfer(self, token: str | None, to: str, base_units: int) -> str:
+    async def _transfer(
+        self, token: str | None, to: str, base_units: int, before: Callable[[], None]
+    ) -> str:
         async with self._turn:
             wallet = await Wallet.open(self.node, self._key)
+            before()
             if token is None:
                 return await wallet.pay(to, base_units)
             data = call_data("transfer(address,uint256)", to, base_units)
