@@ -21,44 +21,35 @@ from fastapi import FastAPI
 from psycopg_pool import AsyncConnectionPool
 from pydantic import BaseModel
 from sqlalchemy import LargeBinary, Uuid
-from sqlalchemy.ext.asyncio import async_sessionmaker, create_async_engine
-from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+from sqlalchemy.ext.asyncio import AsyncSession, async_sessionmaker, create_async_engine
+from sqlalchemy.orm import Mapped, mapped_column
 
 from swap_contracts.public.models import PreparedSwapModel
 from swap_contracts.quoting import QuoteAnswer, QuoteQuestion
+from tests.bench.api.plain_create import (
+    KEY_HEADER,
+    SCHEMA,
+    Base,
+    CommitPerRequest,
+    Envelope,
+    Pattern,
+    add_framework_create,
+)
 
 CONNECTIONS = 16
 SLOW_SECONDS = 10
 LISTED = 20
+SEARCH_PATH = f"-c search_path={SCHEMA},public"
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 
-class Table(DeclarativeBase):
-    pass
-
-
-class Document(Table):
+class Document(Base):
     __tablename__ = "bench_document"
 
     id: Mapped[Any] = mapped_column(Uuid, primary_key=True)
     document: Mapped[bytes] = mapped_column(LargeBinary)
-
-
-class NewSwap(BaseModel):
-    source_network: str
-    source_token: str
-    destination_network: str
-    destination_token: str
-    destination_address: str
-    amount: str
-    use_depository: bool
-
-
-class Envelope(BaseModel):
-    data: PreparedSwapModel
-    error: None = None
 
 
 class Envelopes(BaseModel):
@@ -66,25 +57,26 @@ class Envelopes(BaseModel):
     error: None = None
 
 
-def framework(database_url: str, swap: bytes, quote: bytes) -> FastAPI:
+def open_sessions(database_url: str) -> async_sessionmaker[AsyncSession]:
+    engine = create_async_engine(
+        database_url.replace("postgresql://", "postgresql+psycopg://"),
+        pool_size=CONNECTIONS,
+        connect_args={"options": SEARCH_PATH},
+    )
+    return async_sessionmaker(engine, expire_on_commit=False)
+
+
+def framework(
+    sessions: async_sessionmaker[AsyncSession], pattern: Pattern, swap: bytes, quote: bytes
+) -> FastAPI:
     """Return what the tutorials show: models in and out, a session for each request."""
     app = FastAPI()
-    engine = create_async_engine(
-        database_url.replace("postgresql://", "postgresql+psycopg://"), pool_size=CONNECTIONS
-    )
-    sessions = async_sessionmaker(engine, expire_on_commit=False)
     quoted = orjson.loads(quote)
+    add_framework_create(app, sessions, pattern, swap)
 
     @app.post("/framework/quote", response_model=QuoteAnswer)
     async def give_quote(question: QuoteQuestion) -> Any:
         return quoted
-
-    @app.post("/framework/swaps", response_model=Envelope)
-    async def create(body: NewSwap) -> Any:
-        async with sessions() as session:
-            session.add(Document(id=uuid4(), document=swap))
-            await session.commit()
-        return orjson.loads(swap)
 
     @app.get("/framework/swaps", response_model=Envelopes)
     async def list_all() -> Any:
@@ -107,8 +99,9 @@ class Bare:
         self._swap = (folder / "swap.json").read_bytes()
         self._quote = (folder / "quote.json").read_bytes()
         self._database_url = database_url
-        self._framework = framework(database_url, self._swap, self._quote)
-        self._pool: AsyncConnectionPool[Any] | None = None
+        self._framework: FastAPI
+        self._commit: CommitPerRequest
+        self._pool: AsyncConnectionPool[Any]
         self._heard = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -117,13 +110,16 @@ class Bare:
         path: str = scope["path"]
         if path.startswith("/framework"):
             return await self._framework(scope, receive, send)
+        if path == "/commit":
+            await self._commit(dict(scope["headers"])[KEY_HEADER], (await receive())["body"])
+            return await _answer(send, self._swap)
         return await _answer(send, await self._body(path, receive))
 
     async def _body(self, path: str, receive: Receive) -> bytes:
         if path.startswith("/hooks"):
             return await self._hook(path, receive)
-        if path == "/commit":
-            return await self._commit(receive)
+        if path == "/single-row":
+            return await self._add_row(receive)
         constant = {"/constant/quote": self._quote, "/constant/swap": self._swap}.get(path)
         if constant is not None:
             return constant
@@ -133,16 +129,15 @@ class Bare:
 
     async def _point(self, swap_id: str) -> bytes:
         query = "SELECT document FROM bench_document WHERE id = %s"
-        assert self._pool is not None
         async with self._pool.connection() as connection:
             row = await (await connection.execute(query, (swap_id,))).fetchone()
         assert row is not None
         return cast(bytes, row[0])
 
-    async def _commit(self, receive: Receive) -> bytes:
+    async def _add_row(self, receive: Receive) -> bytes:
+        """The floor: one row of two columns, and nothing looked up."""
         orjson.loads((await receive())["body"])
         query = "INSERT INTO bench_document (id, document) VALUES (%s, %s)"
-        assert self._pool is not None
         async with self._pool.connection() as connection:
             await connection.execute(query, (uuid4(), self._swap))
         return self._swap
@@ -157,18 +152,26 @@ class Bare:
             self._heard += 1
         return b""
 
+    async def _start(self) -> None:
+        self._pool = AsyncConnectionPool(
+            self._database_url,
+            min_size=CONNECTIONS,
+            max_size=CONNECTIONS,
+            open=False,
+            # One trip to the server for each statement outside of a transaction.
+            kwargs={"autocommit": True, "options": SEARCH_PATH},
+        )
+        await self._pool.open(wait=True)
+        pattern = await Pattern.read(self._database_url)
+        self._commit = CommitPerRequest(self._pool, pattern)
+        sessions = open_sessions(self._database_url)
+        self._framework = framework(sessions, pattern, self._swap, self._quote)
+
     async def _live(self, receive: Receive, send: Send) -> None:
         while True:
             message = await receive()
             if message["type"] == "lifespan.startup":
-                self._pool = AsyncConnectionPool(
-                    self._database_url,
-                    min_size=CONNECTIONS,
-                    max_size=CONNECTIONS,
-                    open=False,
-                    kwargs={"autocommit": True},  # one trip to the server for each statement
-                )
-                await self._pool.open(wait=True)
+                await self._start()
             await send({"type": f"{message['type']}.complete"})
             if message["type"] == "lifespan.shutdown":
                 return

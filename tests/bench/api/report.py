@@ -82,6 +82,10 @@ def show(outcome: Outcome, console: Console) -> list[Mark]:
                 f"{_times(measured, by_answerer['framework']):.2f}",
             )
     console.print(table)
+    console.print(
+        "create: framework and commit per request look up the key and the address, and write the "
+        "swap and its message, as the service does; single row is a floor without either"
+    )
     hooks = outcome.webhooks
     console.print(
         f"webhooks a second: notifier {hooks.notifier:,.0f}, beside a dead and a slow endpoint "

@@ -20,6 +20,7 @@ from swap_stack.partners import Operator
 from swap_stack.places import Places
 from swap_stack.services import ServicePorts
 from tests.bench.api.closed_loop import Ask, Measured, side_by_side
+from tests.bench.api.plain_create import OPEN_BY, TABLES
 from tests.bench.api.settings import Settings
 from tests.bench.api.webhooks import WebhookBench, Webhooks
 from tests.bench.clients import Client
@@ -62,13 +63,15 @@ class Run:
         self._folder = places.var / "bench"
         self._database_url = stack["postgres"]["url"].replace("+psycopg", "")
         self._bare_url = f"http://127.0.0.1:{free_port()}"
-        self._bare = Client(self._bare_url)
+        self._bare: Client
         self._gateway: Client
         self._key = ""
+        self._key_id = ""
 
     async def __call__(self) -> Outcome:
-        self._key = self._a_key()
+        self._key_id, self._key = self._a_key()
         self._gateway = Client(self._stack["gateway"]["url"], headers=(self._key_header,))
+        self._bare = Client(self._bare_url, headers=(self._key_header,))
         swap_id, swap, transaction_hash = await self._a_swap()
         quoter = Client(_quoter_url(self._stack))
         question = self._question()
@@ -149,6 +152,7 @@ class Run:
             "service": lambda: _expect(self._gateway.post("/api/v2/swaps", body)),
             "framework": lambda: _expect(self._bare.post("/framework/swaps", body)),
             "commit per request": lambda: _expect(self._bare.post("/commit", body)),
+            "single row": lambda: _expect(self._bare.post("/single-row", body)),
         }
         with self._without_settler():
             return await self._side_by_side("create", asks, MANY)
@@ -165,12 +169,13 @@ class Run:
             for pid in pids:
                 os.kill(pid, signal.SIGCONT)
 
-    def _a_key(self) -> str:
+    def _a_key(self) -> tuple[str, str]:
         ports = {s["name"]: int(s["internal_url"].rpartition(":")[2]) for s in self._services}
         run = Operator(ServicePorts(ports, {}), self._stack["operator"]["token"]).run
         partner = run("partner", "create", "bench")
         app = run("app", "create", "--partner", partner["id"], "--name", "b", "--limits-lifted")
-        return str(run("key", "create", "--app", app["id"])["key"])
+        made = run("key", "create", "--app", app["id"])
+        return str(made["id"]), str(made["key"])
 
     @property
     def _services(self) -> list[Mapping[str, Any]]:
@@ -213,8 +218,9 @@ class Run:
         (self._folder / "swap.json").write_bytes(swap)
         (self._folder / "quote.json").write_bytes(quote)
         async with await psycopg.AsyncConnection.connect(self._database_url) as connection:
-            for statement in TABLE.split(";"):
+            for statement in (*TABLE.split(";"), *TABLES.split(";")):
                 await connection.execute(statement)
+            await connection.execute(OPEN_BY, (self._key.encode(), self._key_id))
             await connection.execute(FILL, (swap,))
             await connection.execute(ADD, (swap_id, swap))
 

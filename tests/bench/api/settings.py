@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # slots would hide the defaults from the class
 class Settings:
     """`BENCH_SECONDS=5 BENCH_WEBHOOKS=5000 make bench-api`."""
 
