@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import Final
+from typing import Any, Final
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
@@ -17,6 +17,7 @@ from swap_contracts.public.errors import ErrorCode
 HEAD_BYTES_MAX: Final = 64 * 1024
 # From the first byte of a request, or the opening of a connection, to the last byte of the answer.
 EXCHANGE_SECONDS_MAX: Final = 60.0
+END_OF_HEAD: Final = b"\r\n\r\n"
 EMPTY: Final = b"content-length: 0\r\nconnection: close\r\n\r\n"
 TOO_LARGE: Final = b"HTTP/1.1 431 Request Header Fields Too Large\r\n" + EMPTY
 TOO_SLOW: Final = b"HTTP/1.1 408 Request Timeout\r\n" + EMPTY
@@ -42,6 +43,43 @@ class _HeadTooLarge(Exception):
     """Raised inside the parser, which then reads no further."""
 
 
+class _OneWrite:
+    """A transport on which the head of an answer leaves together with its body.
+
+    The server writes them one after the other, and each would be a call of the system, a packet,
+    and a client that is woken. What does not follow in the same step is not waited for.
+    """
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport = transport
+        self._loop = loop
+        self._head = b""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def write(self, data: bytes) -> None:
+        if self._head:
+            data, self._head = self._head + data, b""
+        elif data.endswith(END_OF_HEAD):
+            self._head = data
+            self._loop.call_soon(self._flush)
+            return
+        self._transport.write(data)
+
+    def close(self) -> None:
+        self._flush()
+        self._transport.close()
+
+    def get_write_buffer_size(self) -> int:
+        return len(self._head) + self._transport.get_write_buffer_size()
+
+    def _flush(self) -> None:
+        if self._head:
+            head, self._head = self._head, b""
+            self._transport.write(head)
+
+
 class BoundedHttp(HttpToolsProtocol):
     """Closes a connection whose next piece of body, or end of a request, is too far away.
 
@@ -59,6 +97,7 @@ class BoundedHttp(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        self.transport = _OneWrite(transport, self.loop)  # type: ignore[assignment]
         self._begin()
 
     def connection_lost(self, exc: Exception | None) -> None:

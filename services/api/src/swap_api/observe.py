@@ -52,8 +52,13 @@ def failed(route: str, request_id: str, error: BaseException) -> None:
 
 
 def swap_created(swap_id: UUID, source: str, destination: str, request_id: str) -> None:
-    CREATED.labels(source=source, destination=destination).inc()
+    _created(source, destination).inc()
     log.debug("swap created", swap_id=str(swap_id), request_id=request_id)
+
+
+@cache
+def _created(source: str, destination: str) -> Counter:
+    return CREATED.labels(source=source, destination=destination)
 
 
 def answer_replayed() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -28,6 +28,8 @@ class NetworkFacts:
 @dataclass(frozen=True, slots=True)
 class PublicCatalogue:
     networks: Mapping[str, NetworkFacts]
+    # What was made of these facts and is kept by who made it; forgotten when one of them changes.
+    made: dict[Any, Any] = field(default_factory=dict)
 
     def offer_gasless(self, network: str, token: str, standard: str | None) -> None:
         """Say how a token is deposited by a signature from now on; None when it is not."""
@@ -37,6 +39,7 @@ class PublicCatalogue:
         }
         facts = self.networks[network].tokens[token]
         facts.members.update(told)
+        self.made.clear()
 
     def token(self, network: str, token: str) -> TokenFacts:
         return self.networks[network].tokens[token]

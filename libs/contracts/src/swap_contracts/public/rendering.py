@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import lru_cache
 from typing import Any, Final
 
 from swap_contracts.public.catalogue import PublicCatalogue
@@ -26,12 +27,14 @@ def render_prepared_swap(
     heads: Mapping[str, int],
     deposit_actions: Sequence[Fragment] = (),
     next_action: Fragment | None = None,
+    prices: Prices | None = None,
 ) -> Fragment:
     """Return a PreparedSwapModel.
 
     :param heads: the newest watched block of each network, for confirmations that are not final.
+    :param prices: those of the swap's quote, where they are at hand.
     """
-    prices = Prices(swap.quote, catalogue)
+    prices = prices or Prices(swap.quote, catalogue)
     return {
         "quote": _quote(swap.quote, prices),
         "refuel": _refuel(swap.quote, prices),
@@ -42,9 +45,11 @@ def render_prepared_swap(
     }
 
 
-def render_quoted(quote: Quote, catalogue: PublicCatalogue) -> Fragment:
+def render_quoted(
+    quote: Quote, catalogue: PublicCatalogue, *, prices: Prices | None = None
+) -> Fragment:
     """Return a QuotedModel."""
-    prices = Prices(quote, catalogue)
+    prices = prices or Prices(quote, catalogue)
     return {"quote": _quote(quote, prices), "refuel": _refuel(quote, prices), "reward": None}
 
 
@@ -72,23 +77,24 @@ class Prices:
             (source.network, source.token): int(quote.source_usd_e18),
             (destination.network, destination.token): int(quote.destination_usd_e18),
         }
-        self._networks: dict[str, Fragment] = {}
-        self._tokens: dict[tuple[str, str], Fragment] = {}
+        self._networks: dict[str, Any] = {}
+        self._tokens: dict[tuple[str, str], Any] = {}
 
     def usd_e18(self, asset: AssetRef) -> int:
         return self._usd[asset.network, asset.token]
 
-    def network(self, name: str) -> Fragment:
+    def network(self, name: str) -> Any:
         if name not in self._networks:
             native = self.catalogue.networks[name].native
             usd = price(self._usd[name, native])
-            self._networks[name] = self.catalogue.priced_network(name, usd)
+            self._networks[name] = self._shown(self.catalogue.priced_network(name, usd))
         return self._networks[name]
 
-    def token(self, asset: AssetRef) -> Fragment:
+    def token(self, asset: AssetRef) -> Any:
         key = asset.network, asset.token
         if key not in self._tokens:
-            self._tokens[key] = self.catalogue.priced_token(*key, price(self._usd[key]))
+            priced = self.catalogue.priced_token(*key, price(self._usd[key]))
+            self._tokens[key] = self._shown(priced)
         return self._tokens[key]
 
     def native(self, asset: AssetRef) -> AssetRef:
@@ -104,6 +110,10 @@ class Prices:
     def up(self, asset: AssetRef, base_units: str) -> float:
         facts = self.catalogue.token(asset.network, asset.token)
         return amount_up(int(base_units), decimals=asset.decimals, precision=facts.precision)
+
+    def _shown(self, members: Fragment) -> Any:
+        """Return what stands for a network or a token in an answer."""
+        return members
 
     def _native(self, asset: AssetRef) -> str:
         return self.catalogue.networks[asset.network].native
@@ -221,6 +231,7 @@ def confirmations(item: SwapTransaction, head: int | None) -> int:
     return min(max(head - item.block_number + 1, 0), item.confirmations_required)
 
 
+@lru_cache(maxsize=1024)
 def clock_form(duration: timedelta) -> str:
     """Return `HH:MM:SS` with milliseconds where there are any; clients split it at the colons."""
     milliseconds = duration // timedelta(milliseconds=1)

@@ -20,6 +20,7 @@ from swap_api.adapters.history_rendering import (
 )
 from swap_api.adapters.network_states import render_status
 from swap_api.adapters.price_ranges import PriceRanges
+from swap_api.adapters.ready_prices import ReadyPrices
 from swap_api.domain.deposit_actions import (
     FUNDING_ACTIONS,
     StepStatus,
@@ -45,6 +46,21 @@ NEXT_ACTION: Final = b"\x02"
 # No quote is given below it: what a wallet calls dust would cost more than it brings.
 NATIVE_MINIMUM_DECIMALS: Final = 6
 
+TERMS: Final = tuple(SwapTerms.model_fields)
+# What a swap that was just created has beside its terms and its quote.
+FIRST: Final[Mapping[str, object]] = {
+    "sequence": 0,
+    "status": Status.DEPOSIT_PENDING.value,
+    "previous_status": None,
+    "closed_at": None,
+    "fail_reason": None,
+    "quote_revision": 0,
+    "last_requoted_at": None,
+    "quote_locked_at": None,
+    "transactions": (),
+    "authorization": None,
+}
+
 
 class JsonRendering:
     def __init__(self, catalogue: Catalogue, public: PublicCatalogue) -> None:
@@ -53,28 +69,18 @@ class JsonRendering:
 
     def new_swap(self, request: SwapRequested) -> SwapRow:
         """Return row 0: what the settler will say first, said at once."""
-        terms = {name: getattr(request, name) for name in SwapTerms.model_fields}
-        return self.swap(
-            SwapChanged.model_construct(
-                **terms,
-                sequence=0,
-                status=Status.DEPOSIT_PENDING.value,
-                previous_status=None,
-                changed_at=request.created_at,
-                closed_at=None,
-                fail_reason=None,
-                quote=request.quote,
-                quote_revision=0,
-                quote_expires_at=request.quote_expires_at,
-                last_requoted_at=None,
-                quote_locked_at=None,
-                transactions=(),
-            )
-        )
+        told = request.__dict__
+        values = {name: told[name] for name in TERMS}
+        values |= FIRST
+        values["changed_at"] = request.created_at
+        values["quote"] = request.quote
+        values["quote_expires_at"] = request.quote_expires_at
+        return self.swap(SwapChanged.trusted(values))
 
     def swap(self, swap: SwapChanged) -> SwapRow:
         step_status = deposit_step_status(swap.status, swap.transactions)
-        fragment = render_prepared_swap(swap, self._public, heads={})
+        prices = ReadyPrices.of(swap.quote, self._public)
+        fragment = render_prepared_swap(swap, self._public, heads={}, prices=prices)
         fragment["deposit_actions"] = orjson.Fragment(ACTIONS)
         fragment["next_action"] = orjson.Fragment(NEXT_ACTION)
         gaps = []
@@ -83,7 +89,10 @@ class JsonRendering:
                 shown["confirmations"] = orjson.Fragment(CONFIRMATIONS)
                 gaps.append(gap)
         rendered = Rendered(
-            orjson.dumps(fragment), tuple(gaps), self._action(swap, step_status), step_status.value
+            orjson.dumps(fragment),
+            tuple(gaps),
+            self._action(swap, prices, step_status),
+            step_status.value,
         )
         is_unpaid = step_status is StepStatus.ACTION_REQUIRED
         return SwapRow(
@@ -135,7 +144,8 @@ class JsonRendering:
         return render_status(networks, states, at=at)
 
     def quoted(self, quote: Quote, explanation: ExplanationModel | None) -> bytes:
-        fragment = render_quoted(quote, self._public)
+        prices = ReadyPrices.of(quote, self._public)
+        fragment = render_quoted(quote, self._public, prices=prices)
         if explanation is not None:
             fragment["explanation"] = orjson.Fragment(explanation.model_dump_json())
         return orjson.dumps(fragment)
@@ -203,10 +213,10 @@ class JsonRendering:
     ) -> dict[str, Any]:
         return self._public.priced_token(network, token, price(prices.get((network, token), 0)))
 
-    def _action(self, swap: SwapChanged, step_status: StepStatus) -> bytes | None:
+    def _action(self, swap: SwapChanged, prices: Prices, step_status: StepStatus) -> bytes | None:
         if step_status is not StepStatus.ACTION_REQUIRED:
             return None
-        source, prices = swap.source, Prices(swap.quote, self._public)
+        source = swap.source
         network = self._catalogue.network(source.network)
         if swap.method == "gasless":
             return sign_template(swap, prices, network)

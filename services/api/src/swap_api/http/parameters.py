@@ -294,9 +294,7 @@ def parse_body(model: type[Model], body: bytes) -> tuple[Model, Mapping[str, Any
     :raises Invalid: when it is no JSON object, or with every field at fault.
     """
     try:
-        content = json.loads(
-            body.decode(), parse_float=Number, parse_int=Number, parse_constant=_no_number
-        )
+        content = _BODIES.decode(body.decode())
     except (ValueError, RecursionError):
         raise Invalid("The body is not valid JSON") from None
     if not isinstance(content, dict):
@@ -307,6 +305,9 @@ def parse_body(model: type[Model], body: bytes) -> tuple[Model, Mapping[str, Any
 
 def _no_number(text: str) -> NoReturn:
     raise ValueError(f"{text} is no number")
+
+
+_BODIES: Final = json.JSONDecoder(parse_float=Number, parse_int=Number, parse_constant=_no_number)
 
 
 def _validated(model: type[Model], values: Mapping[str, Any]) -> Model:

@@ -67,7 +67,7 @@ class SwapEndpoints:
             client=context.client or None,
             order=_order(body),
             idempotency_key=key,
-            body_hash=body_hash(request.path, content),
+            body_hash=body_hash(request.path, content) if key else b"",
             request_id=context.request_id,
         )
         created = await self._create_swap(creation)

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import timedelta
 from typing import Final
 
@@ -39,6 +39,7 @@ from swap_runtime.errors import Unavailable
 from swap_runtime.outbox import Outgoing
 
 NUMBERS_TRIED_MAX: Final = 5
+PARTIES: Final = tuple(field.name for field in fields(Parties))
 REQUESTED: Final = "requested"  # what tells this message from the others about a swap
 
 
@@ -133,9 +134,9 @@ class CreateSwap:
         return route, creation.order.parties.checked(route, self._addresses)
 
     async def _refuse_own(self, parties: Parties) -> None:
-        fields = asdict(parties)
-        given = [address.lower() for address in fields.values() if address is not None]
-        refuse_own(fields, await self._own_addresses.among(given))
+        named = {name: getattr(parties, name) for name in PARTIES}
+        given = [address.lower() for address in named.values() if address is not None]
+        refuse_own(named, await self._own_addresses.among(given))
 
     async def _create(
         self, creation: Creation, route: Route, parties: Parties, claim: Claim | None
@@ -172,22 +173,25 @@ class CreateSwap:
         lifetime = creation.caller.allowances.swap_lifetime or self._catalogue.swap_lifetime
         method = creation.order.price.funding.method
         # Not validated: all of it was checked or made here, and tests read it back.
-        return SwapRequested.model_construct(
-            swap_id=self._new_id(),
-            app_id=creation.caller.app_id,
-            sequence_number=self._new_sequence_number(),
-            reference_id=creation.order.reference_id,
-            method=method,
-            source=quote.source,
-            destination=quote.destination,
-            # Who signs is known when somebody has: until then an address is a claim.
-            source_address=None if method == "gasless" else parties.source_address,
-            destination_address=parties.destination_address,
-            refund_address=parties.refund_address,
-            created_at=now,
-            expires_at=now + lifetime,
-            quote=quote,
-            quote_expires_at=now + timedelta(seconds=answer.lifetime_seconds),
+        return SwapRequested.trusted(
+            {
+                "swap_id": self._new_id(),
+                "app_id": creation.caller.app_id,
+                "sequence_number": self._new_sequence_number(),
+                "reference_id": creation.order.reference_id,
+                "method": method,
+                "source": quote.source,
+                "destination": quote.destination,
+                # Who signs is known when somebody has: until then an address is a claim.
+                "source_address": None if method == "gasless" else parties.source_address,
+                "destination_address": parties.destination_address,
+                "refund_address": parties.refund_address,
+                "created_at": now,
+                "expires_at": now + lifetime,
+                "type": "SwapRequested",
+                "quote": quote,
+                "quote_expires_at": now + timedelta(seconds=answer.lifetime_seconds),
+            }
         )
 
     async def _new_swap(
@@ -198,11 +202,12 @@ class CreateSwap:
         wallet: str | None,
     ) -> NewSwap:
         row = replace(self._rendering.new_swap(request), client=creation.client)
-        envelope = SWAP_REQUESTS.seal(
+        outgoing = Outgoing.sealed(
+            SWAP_REQUESTS,
             request,
             version=REQUESTED,
-            occurred_at=request.created_at,
             trace_id=creation.request_id,
+            at=request.created_at,
         )
         stored = StoredSwap.of(request.app_id, request.expires_at, row.rendered, row.gasless)
         asked = None
@@ -217,7 +222,7 @@ class CreateSwap:
             stored = replace(stored, rendered=replace(stored.rendered, action=action))
         return NewSwap(
             row=row,
-            outgoing=Outgoing.of(SWAP_REQUESTS, envelope),
+            outgoing=outgoing,
             claim=claim,
             answer=self._rendering.prepared(stored, {}),
             sign_request=None if asked is None else asked.request,

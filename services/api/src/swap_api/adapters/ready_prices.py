@@ -1,0 +1,42 @@
+"""Networks and tokens as bytes, made once for the prices they carry: they are most of an answer."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import orjson
+
+from swap_contracts.public.catalogue import PublicCatalogue
+from swap_contracts.public.rendering import Fragment, Prices
+from swap_contracts.quoting import Quote
+
+# Prices change every few seconds, and with them all of what is kept.
+KEPT_MAX: Final = 1024
+
+
+class ReadyPrices(Prices):
+    """Prices whose networks and tokens are ready to be put into an answer."""
+
+    @classmethod
+    def of(cls, quote: Quote, catalogue: PublicCatalogue) -> ReadyPrices:
+        """Return those of a quote, the same for all quotes of a route at the same prices."""
+        source, destination, kept = quote.source, quote.destination, catalogue.made
+        key = (
+            source.network,
+            source.token,
+            destination.network,
+            destination.token,
+            quote.source_usd_e18,
+            quote.destination_usd_e18,
+            quote.source_native_usd_e18,
+            quote.destination_native_usd_e18,
+        )
+        known: ReadyPrices | None = kept.get(key)
+        if known is None:
+            if len(kept) >= KEPT_MAX:
+                kept.clear()
+            known = kept[key] = cls(quote, catalogue)
+        return known
+
+    def _shown(self, members: Fragment) -> Any:
+        return orjson.Fragment(orjson.dumps(members))
