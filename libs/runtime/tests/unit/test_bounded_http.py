@@ -119,6 +119,40 @@ class TestRefuses:
         assert protocol.cycle is None
 
 
+class TestAnswers:
+    async def test_in_one_write(self) -> None:
+        transport = Transport()
+        protocol = BoundedHttp(uvicorn.Config(count_body, log_config=None), ServerState(), {})
+        protocol.connection_made(transport)
+
+        protocol.data_received(b"GET / HTTP/1.1\r\nhost: a\r\n\r\n")
+        async with asyncio.timeout(WITHIN_SECONDS):
+            while not transport.written:  # noqa: ASYNC110  nobody else tells
+                await asyncio.sleep(0)
+
+        assert transport.written.startswith(b"HTTP/1.1 200 ")
+        assert transport.written.endswith(b"\r\n\r\n0")
+        assert transport.writes == 1
+
+    async def test_with_a_head_that_does_not_wait_for_its_body(self) -> None:
+        may_go_on = asyncio.Event()
+
+        async def answer_later(scope: Any, receive: Any, send: Any) -> None:
+            if scope["type"] != "http":
+                return
+            headers = [(b"content-length", b"1")]
+            await send({"type": "http.response.start", "status": 200, "headers": headers})
+            await may_go_on.wait()
+            await send({"type": "http.response.body", "body": b"!"})
+
+        async with serving(answer_later) as port:
+            asked = b"GET / HTTP/1.1\r\nhost: a\r\n\r\n"
+            try:
+                assert (await ask(port, asked, until=b"\r\n\r\n")).startswith(b"HTTP/1.1 200 ")
+            finally:
+                may_go_on.set()
+
+
 class TestEndsInTime:
     @pytest.fixture(autouse=True)
     def soon(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -231,10 +265,12 @@ class Transport(asyncio.Transport):
     def __init__(self) -> None:
         super().__init__()
         self.written = b""
+        self.writes = 0
         self.is_closed = False
 
     def write(self, data: Any) -> None:
         self.written += data
+        self.writes += 1
 
     def close(self) -> None:
         self.is_closed = True

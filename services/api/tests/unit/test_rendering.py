@@ -22,6 +22,7 @@ from api_factories import (
 from pydantic import TypeAdapter
 
 from swap_api.adapters.approval_rendering import JsonApprovalRendering
+from swap_api.adapters.ready_prices import KEPT_MAX, ReadyPrices
 from swap_api.adapters.rendering import JsonRendering
 from swap_api.ports import StoredSwap, SwapRow
 from swap_contracts.public.models import (
@@ -223,6 +224,42 @@ class TestActions:
         data = orjson.loads(rendering().prepared(given, {}, next_action=next_action(given)))
 
         assert data["next_action"]["action"] == data["deposit_actions"][0]
+
+
+class TestWhatIsReady:
+    """Networks and tokens are bytes that are kept for the next swap at the same prices."""
+
+    def test_is_made_anew_when_a_token_changes(self) -> None:
+        public = public_catalogue(CATALOGUE)
+        render = JsonRendering(CATALOGUE, public)
+        swap = SWAPS["of a token"]
+
+        def told() -> object:
+            shown = orjson.loads(render.prepared(stored(render.swap(swap)), {}))
+            return shown["swap"]["source_token"]["gasless_standard"]
+
+        before = told()
+        public.offer_gasless(DOLLAR.network, DOLLAR.token, None)
+
+        assert (before, told()) == ("eip3009", "")
+
+    def test_is_told_apart_by_prices(self) -> None:
+        render = rendering()
+        dear = a_swap(quote=a_quote(source_usd_e18=str(9999 * E18)))
+
+        prices = [
+            orjson.loads(render.swap(swap).rendered.action or b"")["token"]["price_in_usd"]
+            for swap in (SWAPS["waiting"], dear, SWAPS["waiting"])
+        ]
+
+        assert prices[0] == prices[2] != prices[1] == 9999
+
+    def test_is_bounded(self) -> None:
+        public = public_catalogue(CATALOGUE)
+        for usd in range(KEPT_MAX + 10):
+            ReadyPrices.of(a_quote(source_usd_e18=str(usd)), public)
+
+        assert len(public.made) <= KEPT_MAX
 
 
 class TestRowZero:
