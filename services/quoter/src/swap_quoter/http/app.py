@@ -10,6 +10,7 @@ from typing import Final
 
 from pydantic import ValidationError
 
+from swap_contracts.envelope import rendered
 from swap_contracts.public.errors import ErrorCode
 from swap_contracts.quoting import (
     QuoteOutcome,
@@ -80,12 +81,18 @@ class QuoterHttp:
 
     def _quote(self, body: bytes) -> bytes:
         question = QuoteQuestion.model_validate_json(body)
-        return self._give_quotes(question).model_dump_json().encode()
+        answer = self._give_quotes(question)
+        if answer.explanation is not None:
+            return answer.model_dump_json().encode()
+        return rendered(answer)
 
     def _quotes(self, body: bytes) -> bytes:
         asked = QuoteQuestions.model_validate_json(body).questions
         outcomes = tuple(self._outcome(question) for question in asked)
-        return QuotesAnswer.model_construct(outcomes=outcomes).model_dump_json().encode()
+        answer = QuotesAnswer.trusted({"outcomes": outcomes})
+        if any(question.explain for question in asked):
+            return answer.model_dump_json().encode()
+        return rendered(answer)
 
     def _outcome(self, question: QuoteQuestion) -> QuoteOutcome:
         try:
@@ -94,7 +101,7 @@ class QuoterHttp:
             observe.answered("quote", code_of(refusal))
             return QuoteOutcome(refusal=told(refusal))
         observe.answered("quote", "ok")
-        return QuoteOutcome.model_construct(answer=answer, refusal=None)
+        return QuoteOutcome.trusted({"answer": answer, "refusal": None})
 
     def _limits(self, body: bytes) -> bytes:
         question = RouteQuestion.model_validate_json(body)

@@ -19,6 +19,7 @@ from swap_quoter.usecases.find_terms import FindTerms
 SLIPPAGE_PPM_MAX = 800_000  # at this much a caller would accept almost nothing
 OWN_INVENTORY = (PathStep(provider="SOLVER", order=0),)
 NO_DISCOUNT = "0"
+SECOND = timedelta(seconds=1)
 UNKNOWN = Priced(requested=0, receive=0, min_receive=0, blockchain_fee=0, service_fee=0)
 
 
@@ -41,10 +42,12 @@ class GiveQuotes:
         explanation = None
         if question.explain:
             explanation = self._explain_quotes(question, route, terms, priced, slippage_ppm)
-        return QuoteAnswer.model_construct(
-            quote=_quote(route, terms.rates, priced, slippage_ppm, milliseconds),
-            lifetime_seconds=route.rule.quote_lifetime // timedelta(seconds=1),
-            explanation=explanation,
+        return QuoteAnswer.trusted(
+            {
+                "quote": _quote(route, terms.rates, priced, slippage_ppm, milliseconds),
+                "lifetime_seconds": route.rule.quote_lifetime // SECOND,
+                "explanation": explanation,
+            }
         )
 
 
@@ -74,27 +77,29 @@ def _quote(
 ) -> Quote:
     refuel = rates.refuel
     # Not validated: a quote is asked for hundreds of times a second, and tests read it back.
-    return Quote.model_construct(
-        source=_asset(route.source),
-        destination=_asset(route.destination),
-        requested_base_units=str(priced.requested),
-        receive_base_units=str(priced.receive),
-        min_receive_base_units=str(priced.min_receive),
-        blockchain_fee_base_units=str(priced.blockchain_fee),
-        service_fee_base_units=str(priced.service_fee),
-        total_fee_base_units=str(priced.total_fee),
-        fee_discount_base_units=NO_DISCOUNT,
-        refuel_in_source_base_units=str(refuel.in_source) if refuel else None,
-        refuel_base_units=str(refuel.base_units) if refuel else None,
-        slippage_ppm=slippage_ppm,
-        source_usd_e18=str(rates.source_usd_e18),
-        destination_usd_e18=str(rates.destination_usd_e18),
-        source_native_usd_e18=str(rates.source_native_usd_e18),
-        destination_native_usd_e18=str(rates.destination_native_usd_e18),
-        completion_milliseconds=milliseconds,
-        path=OWN_INVENTORY,
-        partner_fee_basis_points=rates.partner_fee_basis_points,
-        partner_fee_base_units=str(priced.partner_fee),
+    return Quote.trusted(
+        {
+            "source": _asset(route.source),
+            "destination": _asset(route.destination),
+            "requested_base_units": str(priced.requested),
+            "receive_base_units": str(priced.receive),
+            "min_receive_base_units": str(priced.min_receive),
+            "blockchain_fee_base_units": str(priced.blockchain_fee),
+            "service_fee_base_units": str(priced.service_fee),
+            "total_fee_base_units": str(priced.total_fee),
+            "fee_discount_base_units": NO_DISCOUNT,
+            "refuel_in_source_base_units": str(refuel.in_source) if refuel else None,
+            "refuel_base_units": str(refuel.base_units) if refuel else None,
+            "slippage_ppm": slippage_ppm,
+            "source_usd_e18": str(rates.source_usd_e18),
+            "destination_usd_e18": str(rates.destination_usd_e18),
+            "source_native_usd_e18": str(rates.source_native_usd_e18),
+            "destination_native_usd_e18": str(rates.destination_native_usd_e18),
+            "completion_milliseconds": milliseconds,
+            "path": OWN_INVENTORY,
+            "partner_fee_basis_points": rates.partner_fee_basis_points,
+            "partner_fee_base_units": str(priced.partner_fee),
+        }
     )
 
 

@@ -1,0 +1,116 @@
+"""A quote asks nobody: everything it needs is in memory. Counted, not believed."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+import pytest
+
+from services.quoter.tests.factories import a_question
+from services.quoter.tests.unit.test_http import an_app
+from swap_contracts.quoting import QuoteAnswer, QuotesAnswer
+
+QUESTIONS = 200
+# What moves bytes or waits for them; connecting and resolving tell the audit hook.
+MOVES = ("send", "sendall", "sendto", "sendmsg", "recv", "recv_into", "recvfrom", "recvmsg")
+HEARD = ("socket.", "open", "subprocess.", "os.posix_spawn", "os.exec", "os.fork")
+
+
+@dataclass
+class Counted:
+    """What went to the outside, by name."""
+
+    calls: list[str] = field(default_factory=list)
+    is_counting: bool = False
+
+
+COUNTED = Counted()
+
+
+def _hear(event: str, _arguments: tuple[Any, ...]) -> None:
+    if COUNTED.is_counting and event.startswith(HEARD):
+        COUNTED.calls.append(event)
+
+
+sys.addaudithook(_hear)  # stays for as long as the process lives, and is deaf but for these tests
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counted]:
+    for name in MOVES:
+        monkeypatch.setattr(socket.socket, name, _counting(name))
+    COUNTED.calls.clear()
+    yield COUNTED
+    COUNTED.is_counting = False
+
+
+def _counting(name: str) -> Any:
+    moved = getattr(socket.socket, name)
+
+    def counting(self: socket.socket, *arguments: Any, **named: Any) -> Any:
+        if COUNTED.is_counting:
+            COUNTED.calls.append(name)
+        return moved(self, *arguments, **named)
+
+    return counting
+
+
+@contextmanager
+def counting(counted: Counted) -> Iterator[None]:
+    counted.is_counting = True
+    try:
+        yield
+    finally:
+        counted.is_counting = False
+
+
+def test_a_quote_touches_no_socket_and_no_file(counted: Counted) -> None:
+    app = an_app()
+    question = a_question().model_dump()
+    one = orjson.dumps(question)
+    many = orjson.dumps({"questions": [question] * 20})
+    explained = orjson.dumps({**question, "explain": True})
+    asked = [("/quote", one), ("/quotes", many), ("/quote", explained)]
+    for path, body in asked:
+        app.answer("POST", path, body)  # whatever is loaded or made on first use
+    open_files = len(os.listdir("/proc/self/fd"))
+
+    with counting(counted):
+        answers = [app.answer("POST", *asked[n % len(asked)]) for n in range(QUESTIONS)]
+
+    assert counted.calls == []
+    assert len(os.listdir("/proc/self/fd")) == open_files
+    assert {status for status, _ in answers} == {200}
+    assert QuoteAnswer.model_validate_json(answers[0][1]).quote
+    assert len(QuotesAnswer.model_validate_json(answers[1][1]).outcomes) == 20
+
+
+def test_nor_could_it_wait_for_anybody() -> None:
+    """Everything that this process asks others goes through an event loop, and none runs here."""
+    with pytest.raises(RuntimeError):
+        asyncio.get_running_loop()
+
+    status, _ = an_app().answer("POST", "/quote", orjson.dumps(a_question().model_dump()))
+
+    assert status == 200
+
+
+def test_a_socket_would_be_counted(counted: Counted) -> None:
+    with counting(counted):
+        here, there = socket.socketpair()
+        here.send(b"?")
+        there.recv(1)
+        here.close()
+        there.close()
+        with socket.socket() as other:
+            other.connect_ex(("127.0.0.1", 9))
+
+    assert {"send", "recv", "socket.connect"} <= set(counted.calls)
