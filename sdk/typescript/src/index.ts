@@ -9,9 +9,8 @@ import type { components, paths } from "./schema.js";
 
 export type { components, paths };
 export { NotGenuine, verifyWebhook } from "./webhooks.js";
-export type { WebhookEvent, WebhookHeaders } from "./webhooks.js";
+export type { WebhookEvent, WebhookHeaders, WebhookPayload } from "./webhooks.js";
 export type PreparedSwap = components["schemas"]["PreparedSwapModel"];
-export type WebhookPayload = components["schemas"]["WebhookPayloadModel"];
 export type ExplainedQuote = components["schemas"]["ExplainedQuoteModel"];
 export type QuoteQuery = paths["/api/v2/quote"]["get"]["parameters"]["query"];
 export type SwapClient = Client<paths>;

@@ -4,7 +4,9 @@
 //
 // `rawBody` must be the bytes as they came: they are parsed here, once they are known to be genuine.
 
-import type { WebhookPayload } from "./index.js";
+import type { components } from "./schema.js";
+
+export type WebhookPayload = components["schemas"]["WebhookPayloadModel"];
 
 const PREFIX = "whsec_";
 const SCHEME = "v1,";
