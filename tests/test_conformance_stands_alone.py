@@ -3,15 +3,48 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from tests.conformance import tables
 from tests.conformance.shapes import is_known
 
-SUITE = Path(__file__).parent / "conformance"
+ROOT = Path(__file__).parents[1]
+SUITE = ROOT / "tests/conformance"
+KINDS = ("rule", "refusal", "fields", "enum", "endpoint", "code")
+# Nobody can provoke them from outside, or this service never says them; coverage.txt says why.
+NEVER_MET = {"UNEXPECTED_ERROR", "SERVICE_UNAVAILABLE", "PRICE_IMPACT_TOO_HIGH"}
+# Part 4 of the specification, and part 2 of the decisions.
+ENDPOINTS = """\
+POST /api/v2/swaps
+GET /api/v2/swaps
+GET /api/v2/swaps/{}
+GET /api/v2/experimental/swaps/{}
+GET /api/v2/swaps/by_transaction_hash/{}
+GET /api/v2/swaps/{}/deposit_actions
+POST /api/v2/swaps/{}/authorize
+GET /api/v2/swaps/{}/authorize
+POST /api/v2/swaps/{}/deposit_speedup
+GET /api/v2/transaction_status
+GET /api/v2/networks
+GET /api/v2/quote
+GET /api/v2/detailed_quote
+GET /api/v2/limits
+POST /api/swap_rate
+GET /api/v2/health
+GET /api/v2/sources
+GET /api/v2/destinations
+GET /api/v2/source_exchanges
+GET /api/v2/exchange_withdrawal_networks
+GET /api/v2/swaps/internal
+GET /api/v2/swaps/{}/events
+GET /api/v2/swaps/{}/ledger
+GET /api/v2/errors
+GET /api/v2/status
+POST /api/v2/swaps/{}/refund_address"""
 OTHERS = {"pytest", "httpx", "eth_account", "eth_utils"}
 
 
@@ -65,3 +98,63 @@ def test_no_line_stands_twice_in_a_table() -> None:
 def test_every_refusal_has_the_status_of_its_code() -> None:
     for row in tables.refusals():
         assert tables.codes()[row.code] == row.status, row.situation
+
+
+def test_every_line_of_the_specification_is_walked() -> None:
+    walking = walkers()
+    for line in tables.coverage():
+        assert line.walked_by, line.sentence
+        for named in line.walked_by:
+            kind, _, name = named.partition(":")
+            assert matching(walking.get(kind, ()), name) or is_told(kind, name), named
+
+
+def test_nothing_of_the_tables_belongs_to_no_line() -> None:
+    told = {named for line in tables.coverage() for named in line.walked_by}
+    used = {kind: {n.partition(":")[2] for n in told if n.startswith(f"{kind}:")} for kind in KINDS}
+    walking = walkers()
+
+    assert {
+        kind: walking[kind] - {name for n in used[kind] for name in matching(walking[kind], n)}
+        for kind in KINDS
+    } == {kind: set() for kind in KINDS}
+
+
+def walkers() -> dict[str, set[str]]:
+    """Return everything that walks a line, by kind."""
+    return {
+        "rule": {f"{section}/{name}" for section, name in tables.rules()},
+        "refusal": {row.situation for row in tables.refusals()},
+        "fields": set(tables.models()),
+        "enum": set(tables.enums()),
+        "endpoint": {endpoint.name for endpoint in tables.endpoints()},
+        "code": set(tables.codes()),
+    }
+
+
+def matching(names: Iterable[str], wanted: str) -> set[str]:
+    if wanted.endswith("*"):
+        return {name for name in names if name.startswith(wanted[:-1])}
+    return {name for name in names if name == wanted}
+
+
+def is_told(kind: str, name: str) -> bool:
+    """Whether it is a test of the project's, or a reason why nothing is asked."""
+    return (kind == "elsewhere" and (ROOT / name).exists()) or (kind == "open" and len(name) > 20)
+
+
+def test_every_code_is_met_or_it_is_said_why_not() -> None:
+    met = {row.code for row in tables.refusals()}
+    source = "\n".join(path.read_text() for path in SUITE.glob("test_*.py"))
+    silent = set(tables.codes()) - met - {c for c in tables.codes() if f'"{c}"' in source}
+
+    assert silent == NEVER_MET
+
+
+def test_the_endpoints_are_those_of_the_specification() -> None:
+    told = {
+        f"{row.method} {re.sub('{.*?}', '{}', row.path.partition('?')[0])}"
+        for row in tables.endpoints()
+    }
+
+    assert told == set(ENDPOINTS.split("\n"))

@@ -11,7 +11,11 @@ PAGE = ROOT / "docs/faults.md"
 FOLDERS = ("services", "libs", "tests")
 ROW = re.compile(r"^\| ([A-Z]\d[^|]*) \|([^|]*)\|(.*)\|$", re.M)
 NAMED = re.compile(r"`([\w/.]+)`")
-KINDS = {"G": range(1, 21), "R": range(1, 9), "S": range(1, 31), "W": range(16, 26)}
+KINDS = {
+    **{"A": range(1, 21), "G": range(1, 21), "N": range(1, 18), "R": range(1, 9)},
+    **{"S": range(1, 31), "W": range(16, 26)},
+}
+REDIS = {f"R{number}r" for number in range(1, 5)}
 
 
 def rows() -> Iterator[tuple[list[str], str]]:
@@ -37,6 +41,7 @@ def test_every_row_is_there() -> None:
     there = {row for about, _ in rows() for row in about}
 
     assert {f"{kind}{number}" for kind in KINDS for number in KINDS[kind]} - there == set()
+    assert REDIS - there == set()
 
 
 def test_every_row_has_a_test_of_its_name_or_names_one() -> None:

@@ -11,10 +11,12 @@ import httpx
 import pytest
 
 from tests.conformance import report
+from tests.conformance.brief import Brief
 from tests.conformance.development import Operator
 from tests.conformance.paid import Paid
 from tests.conformance.receiver import Receiver
 from tests.conformance.settings import Settings, read_settings
+from tests.conformance.signing import Lacking
 from tests.conformance.tables import rules
 from tests.conformance.target import Target
 from tests.conformance.world import World
@@ -24,6 +26,7 @@ NOBODY_TOLD = (
     "no deployment is named: run `make up`, or give BASE_URL and API_KEY to make "
     "(CONFORMANCE_BASE_URL, CONFORMANCE_API_KEY or CONFORMANCE_STACK to pytest)"
 )
+LATEST_FIRST = ("whole_run", "late")
 REPORT = pytest.StashKey[list[report.Line]]()
 
 
@@ -38,8 +41,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Ask about the run as a whole once everything else has been asked."""
-    items.sort(key=lambda item: item.get_closest_marker("whole_run") is not None)
+    """Ask late what takes its time, and about the run as a whole once everything was asked."""
+    items.sort(key=lambda item: [item.get_closest_marker(m) is not None for m in LATEST_FIRST])
 
 
 @pytest.hookimpl(wrapper=True)
@@ -105,6 +108,25 @@ def target(settings: Settings) -> Iterator[Target]:
 @pytest.fixture(scope="session")
 def world(target: Target) -> World:
     return World(target)
+
+
+@pytest.fixture(scope="session")
+def operator(settings: Settings) -> Operator:
+    """
+    :raises Lacking: where nobody has given an operator's access.
+    """
+    found = Operator.of(settings)
+    if found is None:
+        raise Lacking("this is an operator's to do: give CONFORMANCE_OPERATOR_… or stack.json")
+    return found
+
+
+@pytest.fixture(scope="session", autouse=True)
+def brief(world: World) -> Brief:
+    """Begin what has to be over before it is asked about."""
+    brief = Brief(world)
+    brief.begin()
+    return brief
 
 
 @pytest.fixture(scope="session")

@@ -1,50 +1,142 @@
-"""The operator's side of a development stack: keys and webhook endpoints made for the suite.
+"""The operator's side of a deployment: keys, webhook endpoints, stops and blocked addresses.
 
-A deployment that is no such stack gives them by hand; see the README.
+A stack.json opens it; a deployment without one may be given its internal ports and the operator's
+token, or the keys alone. See the README.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
 
 import httpx
 
-from tests.conformance.settings import Settings
+from tests.conformance.settings import OperatorAccess, Settings
+from tests.conformance.signing import Lacking
+
+WHO: Final = {"by": "conformance", "reason": "the conformance suite tries it for a moment"}
+# How long swaps of the brief app wait: long enough to be read while they wait.
+BRIEF_SECONDS: Final = 6
+LAPSES_AFTER: Final = timedelta(seconds=1)
+SMALL: Final = {"reads_per_minute": 1, "ceiling_factor": 1, "pending_swaps_max": 1}
+NARROW: Final = {"reads_per_minute": 1}  # of one client; the app as a whole may more
 
 
 class Operator:
-    def __init__(self, stack: Mapping[str, Any]) -> None:
-        self._urls = {row["name"]: row["internal_url"] for row in stack["services"]}
-        self._headers = {"Authorization": f"Bearer {stack['operator']['token']}"}
-        self._app_id = stack["partners"][0]["app_id"]
+    def __init__(self, access: OperatorAccess) -> None:
+        self._urls = access.urls
+        self._headers = {"Authorization": f"Bearer {access.token}"}
+        self.app_id = access.app_id
 
     @classmethod
     def of(cls, settings: Settings) -> Operator | None:
-        return cls(settings.stack) if settings.stack.get("operator") else None
+        return None if settings.operator is None else cls(settings.operator)
+
+    # Keys and apps
 
     def with_keys(self, settings: Settings) -> Settings:
         """Return the settings with keys of the kinds that nobody has given."""
-        made: dict[str, str] = {}
-        if "publishable" not in settings.keys:
-            made["publishable"] = self._key(self._app_id, kind="publishable")
-        if "limited" not in settings.keys:
-            made["limited"] = self._key(self._limited_app(), kind="secret")
-        return replace(settings, keys={**settings.keys, **made})
+        if "api" not in self._urls:
+            return settings
+        owner = self._manage("/organizations", {"name": "conformance"})["id"]
+        made = {
+            "publishable": lambda: self._key(self.app_id, kind="publishable"),
+            "revoked": self._revoked_key,
+            "expired": self._expiring_key,
+            "closing": lambda: self._closing_key(settings),
+            "limited": lambda: self._key(self._app(owner, limits=SMALL)),
+            "narrow": lambda: self._key(self._app(owner, limits=NARROW), kind="publishable"),
+            "brief": lambda: self._key(self._app(owner, swap_lifetime_seconds=BRIEF_SECONDS)),
+            "foreign": lambda: self._key(self._app(owner, environment=_other(settings))),
+        }
+        usual = self._app(owner, limits={})
+        made["usual"] = lambda: self._key(usual)
+        made["usual_publishable"] = lambda: self._key(usual, kind="publishable")
+        keys = {kind: make() for kind, make in made.items() if kind not in settings.keys}
+        return replace(settings, keys={**keys, **settings.keys})
+
+    def listed_keys(self) -> Any:
+        """Return the keys of the app whose secret key is used, as its owner sees them."""
+        return self._told("api", f"/management/v1/apps/{self.app_id}/keys?page_size=100")["data"]
+
+    def _app(self, owner: str, *, limits: Mapping[str, int] | None = None, **more: Any) -> str:
+        told = {"name": "conformance", "environment": "test", **more}
+        app_id = str(self._manage(f"/organizations/{owner}/apps", told)["id"])
+        if limits is None:
+            self._manage(f"/apps/{app_id}/limits", {"limits_lifted": True})
+        elif limits:
+            self._manage(f"/apps/{app_id}/limits", limits)
+        return app_id
+
+    def _key(self, app_id: str, *, kind: str = "secret", **more: Any) -> str:
+        return str(self._issued(app_id, kind=kind, **more)["key"])
+
+    def _issued(self, app_id: str, **told: Any) -> Mapping[str, Any]:
+        return dict(self._manage(f"/apps/{app_id}/keys", told))
+
+    def _revoked_key(self) -> str:
+        issued = self._issued(self.app_id, kind="secret", label="conformance")
+        self._manage(f"/keys/{issued['id']}/revoke", {})
+        return str(issued["key"])
+
+    def _closing_key(self, settings: Settings) -> str:
+        """Return a key that was used, and is revoked by now."""
+        issued = self._issued(self.app_id, kind="secret", label="conformance")
+        headers = {settings.key_header: issued["key"]}
+        httpx.get(f"{settings.base_url}/api/v2/health", headers=headers).raise_for_status()
+        self._manage(f"/keys/{issued['id']}/revoke", {})
+        return str(issued["key"])
+
+    def _expiring_key(self) -> str:
+        ends = (datetime.now(UTC) + LAPSES_AFTER).isoformat()
+        return self._key(self.app_id, expires_at=ends)
+
+    # What is paid, and to whom
+
+    @contextmanager
+    def stopped(self, network: str) -> Iterator[None]:
+        """Stop what is paid on a network for a while."""
+        self._post("settler", "/payouts/stop", {"network": network, **WHO})
+        try:
+            yield
+        finally:
+            self._post("settler", "/payouts/go", {"network": network, **WHO})
+
+    @contextmanager
+    def blocked(self, address: str) -> Iterator[None]:
+        """Refuse an address for a while."""
+        self._post("settler", "/blocked", {"addresses": [address], **WHO})
+        try:
+            yield
+        finally:
+            self._post("settler", "/blocked/lift", {"addresses": [address], **WHO})
+
+    # Webhooks
 
     def add_endpoint(self, url: str) -> tuple[str, str]:
         """Return the id and the secret of a new webhook endpoint of the partner's."""
-        body = {"app_id": self._app_id, "url": url, "wants_updates": True}
+        body = {"app_id": self.app_id, "url": url, "wants_updates": True}
         made = self._post("notifier", "/endpoints", body)
         return str(made["id"]), str(made["secret"])
 
+    def refuses_endpoint(self, url: str) -> bool:
+        """Tell whether no webhook endpoint may lead there."""
+        body = {"app_id": self.app_id, "url": url}
+        answer = self._send("POST", "notifier", "/endpoints", json=body)
+        if answer.is_success:
+            self.disable_endpoint(answer.json()["id"])
+        return answer.status_code == httpx.codes.BAD_REQUEST
+
     def endpoint(self, url: str) -> str:
         """Return the id of the partner's endpoint that leads there."""
-        asked = f"{self._urls['notifier']}/admin/endpoints"
-        query = {"app_id": self._app_id}
-        told = _told(httpx.get(asked, params=query, headers=self._headers))["endpoints"]
+        told = self._told("notifier", f"/endpoints?app_id={self.app_id}")["endpoints"]
         return str(next(row["id"] for row in told if row["url"] == url))
+
+    def is_enabled(self, endpoint_id: str) -> bool:
+        return self._told("notifier", f"/endpoints/{endpoint_id}")["disabled_at"] is None
 
     def disable_endpoint(self, endpoint_id: str) -> None:
         self._post("notifier", f"/endpoints/{endpoint_id}/disable", {})
@@ -57,37 +149,27 @@ class Operator:
         self._post("notifier", f"/messages/{message_id}/replay", {})
 
     def log(self, message_id: str) -> Any:
-        url = f"{self._urls['notifier']}/admin/messages/{message_id}"
-        return _told(httpx.get(url, headers=self._headers))["log"]
-
-    def _limited_app(self) -> str:
-        organization = self._manage("/organizations", {"name": "conformance"})
-        app = {"name": "limited", "environment": "test"}
-        app_id = str(self._manage(f"/organizations/{organization['id']}/apps", app)["id"])
-        limits = {"reads_per_minute": 1, "ceiling_factor": 1, "pending_swaps_max": 1}
-        self._manage(f"/apps/{app_id}/limits", limits)
-        return app_id
-
-    def _limited_app(self) -> str:
-        """Return an app of another organization, which may do next to nothing."""
-        owner = self._manage("/organizations", {"name": "conformance"})["id"]
-        told = {"name": "limited", "environment": "test"}
-        app_id = str(self._manage(f"/organizations/{owner}/apps", told)["id"])
-        limits = {"reads_per_minute": 1, "ceiling_factor": 1, "pending_swaps_max": 1}
-        self._manage(f"/apps/{app_id}/limits", limits)
-        return app_id
-
-    def _key(self, app_id: str, *, kind: str) -> str:
-        return str(self._manage(f"/apps/{app_id}/keys", {"kind": kind})["key"])
+        return self._told("notifier", f"/messages/{message_id}")["log"]
 
     def _manage(self, path: str, body: Mapping[str, Any]) -> Any:
         return self._post("api", f"/management/v1{path}", body)["data"]
 
     def _post(self, service: str, path: str, body: Mapping[str, Any]) -> Any:
+        return self._send("POST", service, path, json=dict(body)).raise_for_status().json()
+
+    def _told(self, service: str, path: str) -> Any:
+        return self._send("GET", service, path).raise_for_status().json()
+
+    def _send(self, method: str, service: str, path: str, **options: Any) -> httpx.Response:
+        """
+        :raises Lacking: where nobody has said at which address the operator finds the service.
+        """
+        if service not in self._urls:
+            raise Lacking(f"no operator's access to the {service} was given")
         url = f"{self._urls[service]}/admin{path}"
-        return _told(httpx.post(url, json=dict(body), headers=self._headers))
+        return httpx.request(method, url, headers=self._headers, **options)
 
 
-def _told(response: httpx.Response) -> Any:
-    response.raise_for_status()
-    return response.json()
+def _other(settings: Settings) -> str:
+    """Return the environment that the secret key is not of."""
+    return "live" if "_test_" in settings.keys["secret"] else "test"

@@ -6,14 +6,20 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Final
 
-from tests.conformance.paid import Paid
+from tests.conformance.paid import JOURNEYS, Paid
 from tests.conformance.receiver import Receiver
 from tests.conformance.signing import Lacking
 from tests.conformance.tables import Endpoint, endpoints
 from tests.conformance.target import Answer, NotConforming
 from tests.conformance.world import World, new_address
 
+AUTHORIZE: Final = "/api/v2/swaps/{by_signature}/authorize"
 STRANGE_HASH: Final = "0x" + "5f" * 32
+
+WAYS: Final = (
+    *("swap", "token_swap", "direct_swap", "direct_token_swap"),
+    *("deposit_address_swap", "gasless_swap"),
+)
 
 
 def see_everything(world: World, paid: Paid, receiver: Receiver) -> None:
@@ -23,7 +29,7 @@ def see_everything(world: World, paid: Paid, receiver: Receiver) -> None:
             answer = ask(world, paid, endpoint)
             if endpoint.data != "-":
                 world.target.see(answer, endpoint.data)
-    for name in ("swap", "token_swap", "direct_swap", "deposit_address_swap", "gasless_swap"):
+    for name in WAYS:
         with suppress(Lacking, NotConforming):
             swap_id = getattr(world, name)["swap"]["id"]
             world.target.read(swap_id)
@@ -32,7 +38,7 @@ def see_everything(world: World, paid: Paid, receiver: Receiver) -> None:
             world.target.get(path, "PreparedSwapResponse", source_address=new_address())
     with suppress(Lacking, NotConforming):
         world.target.create(world.order(world.token_route, refuel=True))
-    for name in ("by_depository", "by_signature", "refunded"):
+    for name in JOURNEYS:
         with suppress(Lacking, NotConforming):
             _see_journey(world, getattr(paid, name).id)
     with suppress(Lacking, AssertionError):
@@ -59,7 +65,10 @@ def ask(world: World, paid: Paid, endpoint: Endpoint, *, key: str | None = "secr
     path = endpoint.path.format_map(values)
     options: dict[str, Any] = {}
     if endpoint.method == "POST":
-        options["json"] = body_of(world, endpoint)
+        options["json"] = body_of(world, paid, endpoint)
+    if endpoint.path == AUTHORIZE:
+        # A swap takes one signature: the first answer is given again.
+        options["headers"] = {"Idempotency-Key": paid.by_signature.signed_once}
     if "/refund_address" in path:
         fresh = world.target.create(world.order())["swap"]["id"]
         path = f"/api/v2/swaps/{fresh}/refund_address"
@@ -68,7 +77,7 @@ def ask(world: World, paid: Paid, endpoint: Endpoint, *, key: str | None = "secr
     )
 
 
-def body_of(world: World, endpoint: Endpoint) -> Mapping[str, Any]:
+def body_of(world: World, paid: Paid, endpoint: Endpoint) -> Mapping[str, Any]:
     route = world.native_route.query
     bodies: Mapping[str, Any] = {
         "/api/v2/swaps": world.order,
@@ -79,6 +88,7 @@ def body_of(world: World, endpoint: Endpoint) -> Mapping[str, Any]:
             "destination_asset": route["destination_token"],
             "refuel": False,
         },
+        AUTHORIZE: lambda: paid.by_signature.signed,
         "/api/v2/swaps/{swap}/deposit_speedup": lambda: {"transaction_id": STRANGE_HASH},
         "/api/v2/swaps/{swap}/refund_address": lambda: {"refund_address": new_address()},
     }
@@ -101,6 +111,7 @@ class _Values(dict[str, str]):
             "signer": lambda: world.signer.address,
             "recipient": lambda: world.recipient,
             "paid": lambda: self._paid.by_depository.id,
+            "by_signature": lambda: self._paid.by_signature.id,
             "hash": lambda: self._paid.by_depository.deposit,
             "network": lambda: world.native_route.source_network["name"],
             "route": lambda: "&".join(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import cached_property
 from time import monotonic, sleep
 from typing import Any, Final
@@ -12,6 +13,7 @@ from tests.conformance.signing import Lacking
 from tests.conformance.wallet import Wallets
 from tests.conformance.world import World
 
+JOURNEYS: Final = ("by_depository", "by_signature", "by_address", "refunded")
 FINAL: Final = ("completed", "refunded", "failed", "expired")
 WITHIN_SECONDS: Final = 30
 POLL_SECONDS: Final = 0.1
@@ -28,6 +30,8 @@ class Journey:
     deposit: str  # the hash of what paid it; "" where that is the service's to send
     seen: list[Mapping[str, Any]] = field(default_factory=list)
     signed: Mapping[str, Any] = field(default_factory=dict)  # what was submitted
+    sent_amount: float = 0  # where the creation named none
+    signed_once: str = ""  # with which idempotency key
 
     @property
     def id(self) -> str:
@@ -74,6 +78,11 @@ class Paid:
         return self._ended("by_signature")
 
     @property
+    def by_address(self) -> Journey:
+        """Return a swap without an amount, to whose address a coin was sent."""
+        return self._ended("by_address")
+
+    @property
     def refunded(self) -> Journey:
         """Return a swap whose recipient takes nothing."""
         journey = self._ended("refunded")
@@ -93,6 +102,7 @@ class Paid:
             ("refunded", self._begin_refunded),
             ("by_signature", self._begin_by_signature),
             ("by_depository", self._begin_by_depository),
+            ("by_address", self._begin_by_address),
         ):
             try:
                 begun[name] = begin()
@@ -138,9 +148,25 @@ class Paid:
         steps = world.target.steps(swap_id, source_address=wallet.address)
         [asked] = [step for step in steps if step["type"] == "sign"]
         body = {"signature": wallet.sign(asked["typed_data"]), "signer_address": wallet.address}
-        answer = world.target.ask("POST", f"/api/v2/swaps/{swap_id}/authorize", json=body)
-        world.target.see(answer, "Authorization")
-        return Journey(created, "", signed=body)
+        once = {"Idempotency-Key": f"signed-{swap_id}"}
+        path = f"/api/v2/swaps/{swap_id}/authorize"
+        world.target.see(world.target.ask("POST", path, json=body, headers=once), "Authorization")
+        return Journey(created, "", signed=body, signed_once=once["Idempotency-Key"])
+
+    def _begin_by_address(self) -> Journey:
+        """Pay a coin to the address of a swap that was created without an amount."""
+        world = self._world
+        route = world.deposit_address_route
+        if route.source["contract"] is not None:
+            raise Lacking("no coin here comes through a deposit address")
+        wallet = self._wallets.on(route.source_network["name"])
+        order = world.order(route, use_deposit_address=True, refund_address=wallet.address)
+        amount = Decimal(order.pop("amount"))
+        created = world.target.create(order)
+        [action] = created["deposit_actions"]
+        value = int(amount * 10 ** route.source["decimals"])
+        sent = wallet.send(to=action["to_address"], value=value, data="0x", gas=GAS_CREATE)
+        return Journey(created, sent, sent_amount=float(amount))
 
     def _begin_refunded(self) -> Journey:
         world = self._world

@@ -19,6 +19,10 @@ from tests.conformance.settings import Settings
 from tests.conformance.signing import Lacking
 
 POLL_SECONDS: Final = 0.1
+PATH: Final = "/hooks"
+GONE_PATH: Final = "/gone"
+GONE: Final = 410
+REDIRECT: Final = 307
 SECRET_PREFIX: Final = "whsec_"
 NOT_OPENED: Final = (
     "no webhook can come: give CONFORMANCE_WEBHOOK_LISTEN and _SECRET, or stack.json"
@@ -81,7 +85,7 @@ class Receiver:
         else:
             receiver = cls()
             port = receiver._listen("127.0.0.1", 0)
-            url = f"http://127.0.0.1:{port}/hooks"
+            url = f"http://127.0.0.1:{port}{PATH}"
             receiver.endpoint_id, receiver.secret = operator.add_endpoint(url)
             receiver._operator = operator
         return receiver
@@ -110,6 +114,16 @@ class Receiver:
         """Return what it is answered with."""
         self._kept.append(delivery)
         return self.refusals.pop(0) if self.refusals else 204
+
+    @property
+    def gone_url(self) -> str:
+        """Return where every webhook is told that nobody is there any more.
+
+        :raises Lacking: where the suite receives nothing itself.
+        """
+        self.needs_own()
+        assert self._server is not None
+        return f"http://127.0.0.1:{self._server.server_port}{GONE_PATH}"
 
     @property
     def operator(self) -> Operator:
@@ -166,7 +180,11 @@ class _Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers["content-length"]))
         receiver: Receiver = self.server.receiver  # type: ignore[attr-defined]
         headers = {name.lower(): value for name, value in self.headers.items()}
-        self.send_response(receiver.keep(Delivery(headers, body)))
+        is_gone = self.path == GONE_PATH
+        status = GONE if is_gone else receiver.keep(Delivery(headers, body))
+        self.send_response(status)
+        if status == REDIRECT:
+            self.send_header("Location", self.path)
         self.end_headers()
 
     def log_message(self, format: str, *args: Any) -> None:

@@ -10,6 +10,24 @@ from pathlib import Path
 from typing import Any
 
 KEY_HEADER = "X-SVC-APIKEY"
+GIVEN_KEYS = (
+    "publishable",  # of the same app
+    "other",  # a secret key of another app
+    "revoked",
+    "expired",
+    "foreign",  # of the other environment
+    "brief",  # of an app whose swaps wait some seconds for their deposit
+)
+OPERATED = ("api", "settler", "notifier")  # services that an operator does something at
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorAccess:
+    """The internal ports of services, and the token that opens them."""
+
+    token: str
+    urls: Mapping[str, str]
+    app_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +38,7 @@ class Settings:
     key_alias: str | None = None
     stack: Mapping[str, Any] = field(default_factory=dict)
     folder: Path = Path()  # what paths of the stack are relative to
+    operator: OperatorAccess | None = None
     webhook_listen: str | None = None  # host:port at which the suite is to receive
     webhook_secret: str | None = None
 
@@ -35,7 +54,7 @@ def read_settings() -> Settings | None:
     base_url = told.get("base_url") or stack.get("gateway", {}).get("url")
     if base_url is None:
         return None
-    keys = {kind: told[f"{kind}_key"] for kind in ("publishable", "other") if f"{kind}_key" in told}
+    keys = {kind: told[f"{kind}_key"] for kind in GIVEN_KEYS if f"{kind}_key" in told}
     if "api_key" in told:
         keys["secret"] = told["api_key"]
     partners = stack.get("partners", [])
@@ -48,9 +67,23 @@ def read_settings() -> Settings | None:
         key_alias=told.get("key_alias"),
         stack=stack,
         folder=folder,
+        operator=_operator(told, stack),
         webhook_listen=told.get("webhook_listen"),
         webhook_secret=told.get("webhook_secret"),
     )
+
+
+def _operator(told: Mapping[str, str], stack: Mapping[str, Any]) -> OperatorAccess | None:
+    """Return what was given, or what a stack.json says; None without a token or an app."""
+    urls = {row["name"]: row["internal_url"] for row in stack.get("services", ())}
+    for name in OPERATED:
+        urls[name] = told.get(f"operator_{name}", urls.get(name, ""))
+    partners = stack.get("partners") or [{}]
+    token = told.get("operator_token") or stack.get("operator", {}).get("token")
+    app_id = told.get("app_id") or partners[0].get("app_id")
+    if token is None or app_id is None:
+        return None
+    return OperatorAccess(token, {name: url for name, url in urls.items() if url}, app_id)
 
 
 def _stack(path: str | None) -> tuple[Mapping[str, Any], Path]:

@@ -26,7 +26,11 @@ class Answer:
 
     asked: str
     response: httpx.Response
-    is_keyed: bool
+    key: str | None  # which of the keys was sent
+
+    @property
+    def is_keyed(self) -> bool:
+        return self.key is not None
 
     @property
     def status(self) -> int:
@@ -122,7 +126,7 @@ class Target:
         """
         sent = {self.settings.key_header: self.keys[key]} if key is not None else {}
         response = self.http.request(method, path, headers={**sent, **(headers or {})}, **options)
-        answer = Answer(f"{method} {path}", response, is_keyed=key is not None)
+        answer = Answer(f"{method} {path}", response, key)
         self.answers.append(answer)
         self._observe_error(answer)
         return answer

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
@@ -141,6 +142,98 @@ def test_sources_may_be_those_with_deposit_addresses(world: World, name: str) ->
     told = world.target.get("/api/v2/sources", "[ReachableNetworkModel]", **{name: "true"})
 
     assert all("deposit_address" in network["deposit_methods"] for network in told)
+
+
+@rule("D2", "reaches-by-address")
+@pytest.mark.parametrize("name", ["has_deposit_address", "include_swaps_via_deposit_address"])
+def test_destinations_may_be_those_that_deposit_addresses_reach(world: World, name: str) -> None:
+    kind = "[ReachableNetworkModel]"
+    told = world.target.get("/api/v2/destinations", kind, **{name: "true"})
+    offering = [n for n in world.networks if "deposit_address" in n["deposit_methods"]]
+    starts = [
+        world.target.get("/api/v2/destinations", kind, source_network=network["name"])
+        for network in offering
+    ]
+
+    def ends(networks: Any) -> set[tuple[str, str]]:
+        return {(n["name"], t["symbol"]) for n in networks for t in n["tokens"]}
+
+    assert ends(told) == set().union(*map(ends, starts))
+
+
+@rule("D2", "unavailable")
+@pytest.mark.parametrize("path", ["sources", "destinations"])
+def test_what_is_out_of_service_may_be_asked_for(world: World, path: str) -> None:
+    kind = "[ReachableNetworkModel]"
+    usual = world.target.get(f"/api/v2/{path}", kind)
+    more = world.target.get(f"/api/v2/{path}", kind, include_unavailable="true")
+    states = {(n["name"], t["symbol"]): t["status"] for n in more for t in n["tokens"]}
+    active = {(n["name"], t["symbol"]) for n in usual for t in n["tokens"]}
+
+    assert active <= set(states)
+    assert {states[one] for one in active} == {"active"}
+    assert {states[one] for one in set(states) - active} <= {"inactive"}
+
+
+@rule("D2", "inactive")
+def test_a_closed_route_is_told_as_inactive(world: World) -> None:
+    kind = "[ReachableNetworkModel]"
+    for network in world.networks:
+        for token in network["tokens"]:
+            query = {"source_network": network["name"], "source_token": token["symbol"]}
+            more = world.target.get(
+                "/api/v2/destinations", kind, **query, include_unavailable="true"
+            )
+            usual = world.target.get("/api/v2/destinations", kind, **query)
+            shown = {(n["name"], t["symbol"]) for n in usual for t in n["tokens"]}
+            closed = [
+                (n["name"], t["symbol"])
+                for n in more
+                for t in n["tokens"]
+                if t["status"] == "inactive"
+            ]
+            if closed:
+                assert not shown & set(closed)
+                ends = {"destination_network": closed[0][0], "destination_token": closed[0][1]}
+                answer = world.target.ask("GET", "/api/v2/limits", params={**query, **ends})
+                answer.refuses("ROUTE_NOT_FOUND_ERROR")
+                return
+    raise Lacking("every route here is in service")
+
+
+@rule("D2", "other-filters")
+@pytest.mark.parametrize("path", ["sources", "destinations"])
+def test_providers_may_be_included_and_types_kept(world: World, path: str) -> None:
+    kind = "[ReachableNetworkModel]"
+    usual = world.target.get(f"/api/v2/{path}", kind)
+    wider = world.target.get(f"/api/v2/{path}", kind, include_swaps="true", network_types="evm")
+
+    assert {n["name"] for n in usual if n["type"] == "evm"} <= {n["name"] for n in wider}
+    assert {n["type"] for n in wider} <= {"evm"}
+
+
+@rule("D2", "reach-unknown")
+@pytest.mark.parametrize(
+    ("path", "query", "code"),
+    [
+        ("destinations", {"source_network": "NOWHERE_MAINNET"}, "ROUTE_NOT_FOUND_ERROR"),
+        ("sources", {"destination_network": "NOWHERE_MAINNET"}, "ROUTE_NOT_FOUND_ERROR"),
+        ("destinations", {"source_token": "USDC"}, "VALIDATION_ERROR"),
+        ("sources", {"destination_token": "USDC"}, "VALIDATION_ERROR"),
+        ("sources", {"network_types": "bicycle"}, "VALIDATION_ERROR"),
+    ],
+)
+def test_an_other_end_that_is_none_is_refused(
+    world: World, path: str, query: dict[str, str], code: str
+) -> None:
+    world.target.ask("GET", f"/api/v2/{path}", params=query).refuses(code)
+
+
+@rule("D2", "status-names")
+def test_the_status_names_every_network(world: World) -> None:
+    told = world.target.get("/api/v2/status", "Status")["networks"]
+
+    assert {one["name"] for one in told} == {network["name"] for network in world.networks}
 
 
 @rule("D2", "no-exchanges")

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
+import httpx
 import pytest
 
 from tests.conformance.everything import ask
 from tests.conformance.paid import Paid
-from tests.conformance.tables import Endpoint, endpoints
+from tests.conformance.signing import Lacking
+from tests.conformance.tables import Endpoint, beyond, endpoints
+from tests.conformance.target import Target
 from tests.conformance.world import World
 
 ROWS = endpoints()
@@ -48,6 +53,35 @@ def test_what_may_stand_in_a_browser_is_open_to_a_publishable_key(
     world.needs_key("publishable")
 
     assert ask(world, paid, endpoint, key="publishable").status == 200
+
+
+@pytest.mark.rule("4", "document")
+def test_the_document_names_these_endpoints_and_no_others(target: Target) -> None:
+    answer = target.http.get("/openapi.json")
+    if answer.status_code != httpx.codes.OK:
+        raise Lacking("this deployment publishes no OpenAPI document")
+    told = {
+        (method.upper(), unnamed(path))
+        for path, operations in answer.json()["paths"].items()
+        for method in operations
+        if path.startswith("/api/")
+    }
+    expected = {(row.method, unnamed(row.path.partition("?")[0])) for row in ROWS}
+    allowed = {(method, unnamed(path)) for method, path in beyond()}
+
+    assert expected - told == set()
+    assert told - expected - allowed == set()
+
+
+def unnamed(path: str) -> str:
+    """Return a path whose variable parts have no names."""
+    return re.sub(r"\{\w+\}", "{}", path)
+
+
+@pytest.mark.rule("9", "versions")
+def test_an_address_of_no_version_or_another_is_nothing(target: Target) -> None:
+    for path in ("/api/networks", "/api/v1/networks", "/api/v3/networks"):
+        target.ask("GET", path).refuses("NOT_FOUND")
 
 
 class _Anything(dict[str, str]):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
 from tests.conformance.paid import Paid
@@ -13,11 +15,12 @@ COMPLETED = ["user_transfer_pending", "ls_transfer_pending", "completed"]
 # keccak256 of Deposited(bytes32,address,address,uint256), and of NotWhitelisted()
 DEPOSITED = "0xcfccc5211684bc31ce945214025a7453ba30a1ffcc38fcb691ce742437f3f256"
 NOT_WHITELISTED = "0x584a7938"
+IS_WHITELISTED = "0x3af32abf"  # isWhitelisted(address)
 
 
 @rule("3.1", "order-of-states")
 def test_a_paid_swap_is_completed(paid: Paid) -> None:
-    for journey in (paid.by_depository, paid.by_signature):
+    for journey in (paid.by_depository, paid.by_signature, paid.by_address):
         assert journey.status == "completed"
         assert journey.statuses == [one for one in COMPLETED if one in journey.statuses]
         assert journey.last["swap"]["close_date"] is not None
@@ -95,6 +98,67 @@ def test_a_swap_takes_one_signature(world: World, paid: Paid) -> None:
     assert "already authorized" in error["message"]
 
 
+@rule("D2", "amount-deposited")
+def test_a_swap_without_an_amount_is_for_what_was_deposited(paid: Paid) -> None:
+    journey = paid.by_address
+
+    assert journey.created["swap"]["requested_amount"] == 0
+    assert journey.last["swap"]["requested_amount"] == journey.sent_amount
+    assert journey.transaction("input")["amount"] == journey.sent_amount
+    assert journey.transaction("output")["amount"] == journey.last["quote"]["receive_amount"] > 0
+
+
+@rule("D5", "locked")
+def test_a_deposit_in_time_locks_the_quote(paid: Paid) -> None:
+    for journey in (paid.by_depository, paid.by_signature):
+        swap, created = journey.last["swap"], journey.created["swap"]
+        assert created["quote_locked_at"] is None
+        assert created["quote_refreshable"] is True
+        assert swap["quote_locked_at"] <= swap["quote_expires_at"]
+        assert swap["quote_refreshable"] is False
+        assert (swap["quote_revision"], swap["last_requoted_at"]) == (
+            created["quote_revision"],
+            None,
+        )
+
+
+@rule("D2", "closed")
+def test_a_swap_that_is_paid_asks_for_nothing(world: World, paid: Paid) -> None:
+    for journey in (paid.by_depository, paid.by_address, paid.refunded):
+        assert journey.last["deposit_actions"] == []
+        required = [s for s in world.target.steps(journey.id) if s["status"] == "action_required"]
+        assert required == []
+
+
+@rule("2.7", "refund-in-source")
+def test_a_refund_is_found_by_its_hash_and_goes_to_the_refund_address(
+    world: World, paid: Paid
+) -> None:
+    refund = paid.refunded.transaction("refund")
+    path = f"/api/v2/swaps/by_transaction_hash/{refund['transaction_hash']}"
+
+    assert world.target.get(path, "PreparedSwapResponse")["swap"]["id"] == paid.refunded.id
+    network = paid.refunded.created["swap"]["source_network"]["name"]
+    assert refund["network"]["name"] == network
+    payer = Wallets(world.target.settings.stack).on(network).address
+    assert refund["to"].lower() == payer.lower()
+
+
+@rule("D4", "whitelist")
+def test_the_depository_tells_whom_it_may_pay(world: World, paid: Paid) -> None:
+    world.needs_depository()
+    swap = world.swap["swap"]
+    [action] = world.swap["deposit_actions"]
+    chain = Wallets(world.target.settings.stack).on(swap["source_network"]["name"]).chain
+
+    def may_receive(address: str) -> int:
+        data = IS_WHITELISTED + f"{address.removeprefix('0x').lower():0>64}"
+        return int(chain.call("eth_call", {"to": action["to_address"], "data": data}, "latest"), 16)
+
+    assert may_receive(action["encoded_args"][1]) == 1
+    assert may_receive(new_address()) == 0
+
+
 @rule("4.1", "by-hash")
 def test_a_swap_is_found_by_its_transactions(world: World, paid: Paid) -> None:
     journey = paid.by_depository
@@ -130,7 +194,13 @@ def test_what_was_booked_is_told(world: World, paid: Paid) -> None:
     told = world.target.get(path, "[LedgerTransaction]")
 
     assert told
-    assert all(len(one["postings"]) > 1 for one in told)
+    for one in told:
+        sums: Counter[tuple[str, str]] = Counter()
+        for posting in one["postings"]:
+            asset = (posting["network"], posting["token"])
+            sums[asset] += int(posting["amount_in_base_units"])
+        assert len(one["postings"]) > 1
+        assert set(sums.values()) == {0}
 
 
 @rule("D2", "events")

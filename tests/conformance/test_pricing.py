@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.conformance.signing import Lacking
 from tests.conformance.world import Route, World, cut_off
 
 rule = pytest.mark.rule
@@ -134,11 +135,104 @@ def test_a_refuel_is_paid_apart(world: World) -> None:
 
 
 @rule("D5", "provider")
-def test_who_provides_is_told_in_upper_case(world: World) -> None:
+def test_own_inventory_is_told_as_the_solver(world: World) -> None:
     path = quoted(world, world.native_route)["quote"]["path"]
 
-    assert path
+    assert [step["order"] for step in path] == sorted(step["order"] for step in path)
     assert all(step["provider"] == step["provider"].upper() for step in path)
+    if {step["provider"] for step in path} != {"SOLVER"}:
+        raise Lacking("this route goes through a swap provider")
+    # Nobody else could fail: no refund_address is asked for.
+    assert world.target.create(world.order())["quote"]["path"] == path
+
+
+@rule("D3", "refund-address-required")
+def test_a_route_through_a_provider_needs_a_refund_address(world: World) -> None:
+    for route in (world.native_route, world.token_route, world.other_asset_route):
+        path = quoted(world, route)["quote"]["path"]
+        if any(step["provider"] != "SOLVER" for step in path):
+            answer = world.target.ask("POST", "/api/v2/swaps", json=world.order(route))
+            answer.refuses("REFUND_ADDRESS_REQUIRED")
+            return
+    raise Lacking("no route here goes through a swap provider")
+
+
+@rule("D5", "default-slippage")
+def test_slippage_is_small_between_like_assets_and_larger_otherwise(world: World) -> None:
+    route = world.native_route
+    if route.source["asset"] != route.destination["asset"]:
+        raise Lacking("no coin here has a route to its like")
+
+    assert quoted(world, route)["quote"]["slippage"] == 0.001
+    assert quoted(world, world.other_asset_route)["quote"]["slippage"] == 0.005
+
+
+@rule("D2", "price-parameters")
+@pytest.mark.parametrize("endpoint", ["quote", "limits", "detailed_quote"])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("refuel", "true"),
+        ("slippage", "0.01"),
+        ("source_address", "0x00000000000000000000000000000000000a11ce"),
+        ("destination_address", "0x00000000000000000000000000000000000a11ce"),
+        ("use_depository", "true"),
+        ("use_deposit_address", "true"),
+        ("use_gasless", "true"),
+    ],
+)
+def test_every_price_takes_what_a_creation_does(
+    world: World, endpoint: str, name: str, value: str
+) -> None:
+    routes = {
+        "use_deposit_address": lambda: world.deposit_address_route,
+        "use_gasless": lambda: world.gasless_route,
+        "use_depository": lambda: world.native_route if world.usual_funding else None,
+        "refuel": lambda: world.token_route,
+    }
+    route = routes.get(name, lambda: world.native_route)()
+    if route is None:
+        raise Lacking("there is no Depository here")
+    query = {**route.query, name: value}
+    if endpoint == "quote":
+        limiting = {name: value} if name.startswith("use_") or name == "refuel" else {}
+        query["amount"] = world.amount(route, **limiting)
+
+    assert world.target.ask("GET", f"/api/v2/{endpoint}", params=query).status == 200
+
+
+@rule("D3", "too-little-held")
+def test_more_than_is_held_is_told_apart_from_more_than_is_allowed(world: World) -> None:
+    for route in world.routes:
+        limits = world.target.ask("GET", "/api/v2/limits", params=route.query)
+        if limits.status != 200:
+            continue
+        above = cut_off(Decimal(str(limits.data["max_amount"])) * 2, route.source)
+        query = {**route.query, "amount": above}
+        answer = world.target.ask("GET", "/api/v2/quote", params=query)
+        if answer.error["code"] == "INSUFFICIENT_LIQUIDITY":
+            error = answer.refuses("INSUFFICIENT_LIQUIDITY")
+            assert error["metadata"]["AmountLimit"] == limits.data["max_amount"]
+            return
+        answer.refuses("GREATER_THAN_MAX_ERROR")
+    raise Lacking("every route here holds more than it allows")
+
+
+@rule("D2", "limits-with-amount")
+def test_limits_do_not_depend_on_the_amount(world: World) -> None:
+    route = world.native_route
+    alone = world.limits(route)
+
+    assert world.limits(route, amount=world.amount(route)) == alone
+    assert 0 < alone["min_amount_in_usd"] < alone["max_amount_in_usd"]
+
+
+@rule("D1", "rated-by-address")
+def test_the_legacy_rate_is_counted_by_address(world: World) -> None:
+    answer = world.target.ask("POST", "/api/swap_rate", key=None, json={})
+
+    answer.refuses("VALIDATION_ERROR")
+    assert int(answer.headers["ratelimit-limit"]) > 0
 
 
 @rule("D1", "durations")

@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from tests.conformance.everything import STRANGE_HASH
-from tests.conformance.signing import Lacking
 from tests.conformance.tables import Refusal, codes, refusals
-from tests.conformance.world import Stranger, World, cut_off, new_address
+from tests.conformance.world import Route, Stranger, World, cut_off, new_address
 
 ROWS = [
     pytest.param(row, id=row.situation, marks=pytest.mark.rule(row.section, row.situation))
@@ -54,10 +53,11 @@ def _key(world: World, row: Refusal) -> Mapping[str, str]:
 def _order(world: World, row: Refusal, values: _Values) -> Mapping[str, Any]:
     if row.needs == "network without a Depository":
         return world.order(world.route_without_depository, use_depository=True)
+    if row.needs == "network without deposit addresses":
+        route = world.route_without_deposit_addresses
+        return {**world.order(route), "use_depository": False, "use_deposit_address": True}
     if row.needs == "coin without gasless deposits":
-        route = world.native_route
-        if route.source["supports_gasless_deposit"]:
-            raise Lacking("every token here takes gasless deposits")
+        route = world.route_without_gasless
         return {**world.order(route, use_depository=False), **_filled(row.body or {}, values)}
     told = {**world.order(), **_filled(row.body or {}, values)}
     return {name: value for name, value in told.items() if name not in row.without}
@@ -98,7 +98,10 @@ class _Values(dict[str, str]):
             "used_key": partial(_used_key, world),
             "below_minimum": lambda: self._amount("min_amount", "0.5"),
             "above_maximum": lambda: self._amount("max_amount", "2"),
-            "route": lambda: "&".join(f"{k}={v}" for k, v in world.native_route.query.items()),
+            "route": lambda: _query(world.native_route),
+            "coin_route": lambda: _query(world.route_without_gasless),
+            "bare_route": lambda: _query(world.route_without_deposit_addresses),
+            "depository": partial(_depository_of, world),
         }
         return str(made[name]())
 
@@ -117,6 +120,15 @@ class _Values(dict[str, str]):
         route = self._world.native_route
         limits = self._world.limits(route, **_depository(self._world))
         return cut_off(Decimal(str(limits[limit])) * Decimal(times), route.source)
+
+
+def _query(route: Route) -> str:
+    return "&".join(f"{name}={value}" for name, value in route.query.items())
+
+
+def _depository_of(world: World) -> str:
+    world.needs_depository()
+    return str(world.swap["deposit_actions"][0]["to_address"])
 
 
 def _depository(world: World) -> dict[str, str]:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 import pytest
 
-from tests.conformance.signing import Lacking
 from tests.conformance.world import World, new_address
 
 rule = pytest.mark.rule
 NATIVE_WORDS, TOKEN_WORDS = 2, 4
 SEQUENCE_MAX = 2**53 - 1
-ONE_DAY = timedelta(days=1)
 
 
 def id_of(prepared: Mapping[str, Any]) -> str:
@@ -25,10 +23,6 @@ def id_of(prepared: Mapping[str, Any]) -> str:
 def action_of(prepared: Mapping[str, Any]) -> Mapping[str, Any]:
     [action] = prepared["deposit_actions"]
     return dict(action)
-
-
-def listed(world: World, **query: Any) -> list[Mapping[str, Any]]:
-    return list(world.target.get("/api/v2/swaps", "[PreparedSwapResponse]", **query))
 
 
 @rule("3.1", "created-pending")
@@ -238,113 +232,7 @@ def test_the_quote_of_a_swap_expires(world: World) -> None:
     assert (swap["quote_locked_at"], swap["last_requoted_at"]) == (None, None)
 
 
-@rule("8", "expiry")
-def test_a_swap_without_a_deposit_expires(world: World) -> None:
-    expired = listed(world, statuses="expired", page_size=100)
-    aged = [one["swap"] for one in expired if one["swap"]["close_date"] is not None]
-    if not aged:
-        raise Lacking("no swap has been there for six hours without a deposit")
-    for swap in aged:
-        lived = [datetime.fromisoformat(swap[name]) for name in ("created_date", "close_date")]
-        assert lived[1] > lived[0]
-
-
-# How they are found
-
-
-@rule("D2", "list-filters")
-def test_lists_are_filtered(world: World) -> None:
-    swap_id, swap = id_of(world.swap), world.swap["swap"]
-    query: dict[str, Any] = {"address": world.recipient}
-    made = datetime.fromisoformat(swap["created_date"])
-
-    def found(**more: Any) -> list[str]:
-        return [id_of(one) for one in listed(world, **query, **more)]
-
-    assert found() == [swap_id]
-    assert found(statuses="user_transfer_pending") == [swap_id]
-    assert found(statuses=["PendingDeposit", "Completed"]) == [swap_id]
-    assert found(statuses="completed") == []
-    assert found(networks=swap["source_network"]["name"]) == [swap_id]
-    assert found(reference_id="conformance") == [swap_id]
-    assert found(reference_id="nothing") == []
-    assert found(created_after=(made - ONE_DAY).isoformat()) == [swap_id]
-    assert found(created_before=(made - ONE_DAY).isoformat()) == []
-    assert listed(world, address=[new_address(), world.recipient])
-
-
-@rule("D2", "list-filters")
-@pytest.mark.parametrize(
-    "word",
-    [
-        "PendingDeposit",
-        "PendingWithdrawal",
-        "PendingRefund",
-        "Completed",
-        "Failed",
-        "Expired",
-        "Refunded",
-        "user_transfer_pending",
-        "ls_transfer_pending",
-        "pending_refund",
-        "completed",
-        "failed",
-        "expired",
-        "refunded",
-    ],
-)
-def test_lists_know_both_vocabularies(world: World, word: str) -> None:
-    states = {
-        "pendingdeposit": "user_transfer_pending",
-        "pendingwithdrawal": "ls_transfer_pending",
-        "pendingrefund": "pending_refund",
-    }
-    expected = states.get(word.lower(), word.lower())
-
-    assert {one["swap"]["status"] for one in listed(world, statuses=word)} <= {expected}
-
-
-@rule("D2", "list-case")
-def test_an_address_is_found_in_whatever_case(world: World) -> None:
-    shouted = "0x" + world.recipient[2:].upper()
-
-    assert [id_of(one) for one in listed(world, address=shouted)] == [id_of(world.swap)]
-
-
-@rule("D2", "list-items")
-def test_items_of_a_list_have_no_actions(world: World) -> None:
-    assert id_of(world.swap)
-    for one in listed(world):
-        assert (one["deposit_actions"], one["next_action"]) == ([], None)
-
-
-@rule("D2", "internal")
-def test_the_alias_lists_by_addresses(world: World) -> None:
-    path, kind = "/api/v2/swaps/internal", "[PreparedSwapResponse]"
-    swap_id = id_of(world.swap)
-
-    told = world.target.get(path, kind, addresses=world.recipient)
-    assert [id_of(one) for one in told] == [swap_id]
-    assert world.target.get(path, kind) == []
-
-
-@rule("D1", "newest-first")
-@rule("D1", "paging")
-def test_pages_follow_one_another(world: World) -> None:
-    assert id_of(world.swap) != id_of(world.token_swap)
-    now = datetime.now(UTC).isoformat()
-    query = {"page_size": 1, "created_before": now}
-    first = world.target.ask("GET", "/api/v2/swaps", params=query)
-    second = world.target.ask("GET", "/api/v2/swaps", params={**query, "page": 2})
-    beyond = world.target.ask("GET", "/api/v2/swaps", params={"page": 1_000})
-
-    made = [one.data[0]["swap"]["created_date"] for one in (first, second)]
-    assert made == sorted(made, reverse=True)
-    assert id_of(first.data[0]) != id_of(second.data[0])
-    assert int(first.headers["x-total-count"]) >= 2
-    assert 'rel="next"' in first.headers["link"]
-    assert 'rel="prev"' in second.headers["link"]
-    assert beyond.data == []
+# What creations take
 
 
 @rule("D1", "numbers-in")

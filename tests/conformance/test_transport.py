@@ -10,10 +10,11 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.conformance.everything import STRANGE_HASH
 from tests.conformance.signing import Lacking
 from tests.conformance.tables import codes
 from tests.conformance.target import Target
-from tests.conformance.world import World
+from tests.conformance.world import World, new_address
 
 rule = pytest.mark.rule
 ORIGIN = "https://partner.example"
@@ -31,6 +32,7 @@ EXPOSED = (
     "x-request-id",
     "idempotent-replayed",
 )
+OTHER_HASH = "0x" + "6f" * 32
 AT_ONCE = 10
 REQUESTS_MAX = 50
 
@@ -208,6 +210,34 @@ def test_many_creations_at_once_make_one_swap(world: World) -> None:
         "GET", "/api/v2/swaps", params={"address": order["destination_address"]}
     )
     assert len(listed.data) == 1
+
+
+@rule("D1", "replayed-everywhere")
+def test_every_creation_about_a_swap_may_be_sent_again(world: World) -> None:
+    swap_id = world.target.create(world.order())["swap"]["id"]
+    for verb, body, other in (
+        ("refund_address", {"refund_address": new_address()}, {"refund_address": new_address()}),
+        ("deposit_speedup", {"transaction_id": STRANGE_HASH}, {"transaction_id": OTHER_HASH}),
+    ):
+        path = f"/api/v2/swaps/{swap_id}/{verb}"
+        headers = {"Idempotency-Key": secrets.token_hex()}
+        first, again = (world.target.ask("POST", path, json=body, headers=headers) for _ in "12")
+        assert first.status == 200
+        assert first.response.content == again.response.content
+        assert again.headers["idempotent-replayed"] == "true"
+        changed = world.target.ask("POST", path, json=other, headers=headers)
+        changed.refuses("IDEMPOTENCY_KEY_REUSED")
+
+
+@rule("D1", "refused-not-kept")
+def test_what_was_refused_may_be_sent_again_with_the_same_key(world: World) -> None:
+    order, headers = world.order(), {"Idempotency-Key": secrets.token_hex()}
+    wrong = {**order, "destination_address": "0x1234"}
+
+    refused = world.target.ask("POST", "/api/v2/swaps", json=wrong, headers=headers)
+    refused.refuses("INVALID_ADDRESS_ERROR")
+    made = world.target.ask("POST", "/api/v2/swaps", json=order, headers=headers)
+    assert made.data["swap"]["id"]
 
 
 @rule("D1", "same-as-unknown")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.conformance.paid import Journey, Paid
-from tests.conformance.receiver import Delivery, Receiver
+from tests.conformance.receiver import REDIRECT, Delivery, Receiver
 from tests.conformance.signing import Lacking
 from tests.conformance.tables import fields_of
 from tests.conformance.world import World
@@ -105,20 +105,33 @@ def test_a_test_event_can_be_asked_for(receiver: Receiver) -> None:
 
 
 @rule("D6", "retried")
+@rule("D6", "redirect-fails")
 @rule("D6", "attempts")
 def test_a_refused_message_comes_again(receiver: Receiver) -> None:
     receiver.needs_own()
-    operator = receiver.operator
-    receiver.refusals.append(500)
-    first = a_test_event(receiver)
+    refused: dict[int, Delivery] = {}
+    for status in (500, REDIRECT):
+        receiver.refusals.append(status)
+        refused[status] = a_test_event(receiver)
 
-    one, again = receiver.wait_for(lambda d: same(d, first), number=2, within=15)
+    for status, first in refused.items():
+        one, again = receiver.wait_for(lambda d, first=first: same(d, first), number=2, within=15)
+        assert one.body == again.body
+        moments = [int(d.headers["webhook-timestamp"]) for d in (one, again)]
+        assert moments[1] >= moments[0] + 4
+        told = receiver.operator.log(first.headers["webhook-id"])
+        assert len(told) == 2
+        assert str(status) in json.dumps(told)
 
-    assert one.body == again.body
-    assert int(again.headers["webhook-timestamp"]) >= int(one.headers["webhook-timestamp"]) + 4
-    told = operator.log(first.headers["webhook-id"])
-    assert len(told) == 2
-    assert "500" in json.dumps(told)
+
+@rule("D6", "gone-disables")
+def test_an_endpoint_that_is_gone_is_disabled(receiver: Receiver, world: World) -> None:
+    url = receiver.gone_url
+    endpoint_id, _ = receiver.operator.add_endpoint(url)
+
+    receiver.operator.at_endpoint(endpoint_id, "test", {})
+
+    assert world.wait_for(lambda: not receiver.operator.is_enabled(endpoint_id))
 
 
 @rule("D6", "replay-one")

@@ -37,6 +37,14 @@ class Route:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class Parties:
+    """A swap that names all of its addresses, each of them new."""
+
+    addresses: Mapping[str, str]
+    created: Mapping[str, Any]
+
+
 class Stranger:
     """A key that nobody has ever sent anything to.
 
@@ -145,6 +153,35 @@ class World:
             raise Lacking(f"no {kind} key was given")
 
     @cached_property
+    def routes(self) -> Sequence[Route]:
+        """Return every route that is in service."""
+        told = []
+        for network in self.target.get("/api/v2/sources", "[ReachableNetworkModel]"):
+            for token in network["tokens"]:
+                query = {"source_network": network["name"], "source_token": token["symbol"]}
+                reached = self.target.get(
+                    "/api/v2/destinations", "[ReachableNetworkModel]", **query
+                )
+                told += [Route(network, token, n, t) for n in reached for t in n["tokens"]]
+        return told
+
+    @cached_property
+    def other_asset_route(self) -> Route:
+        """
+        :raises Lacking: where no route ends at another asset than it starts from.
+        """
+        told = self.native_route
+        query = {
+            "source_network": told.source_network["name"],
+            "source_token": told.source["symbol"],
+        }
+        for network in self.target.get("/api/v2/destinations", "[ReachableNetworkModel]", **query):
+            for token in network["tokens"]:
+                if token["asset"] != told.source["asset"]:
+                    return Route(told.source_network, told.source, network, token)
+        raise Lacking("every route here ends at the asset that it starts from")
+
+    @cached_property
     def route_without_depository(self) -> Route:
         """
         :raises Lacking: where every network has one.
@@ -156,6 +193,25 @@ class World:
             if answer.status != OK and answer.error.get("code") == "UNSUPPORTED_DEPOSITORY":
                 return route
         raise Lacking("every network here has a Depository")
+
+    @cached_property
+    def route_without_deposit_addresses(self) -> Route:
+        """
+        :raises Lacking: where every network offers an address of its own for each swap.
+        """
+        lacking = {
+            n["name"] for n in self.networks if "deposit_address" not in n["deposit_methods"]
+        }
+        what = "every network here offers deposit addresses"
+        return self._route(lambda token: True, networks=lacking, what=what)
+
+    @cached_property
+    def route_without_gasless(self) -> Route:
+        """
+        :raises Lacking: where every token can be deposited by a signature.
+        """
+        what = "every token here takes gasless deposits"
+        return self._route(lambda token: not token["supports_gasless_deposit"], what=what)
 
     # Swaps of which nothing is expected but to be there
 
@@ -174,8 +230,19 @@ class World:
         return self.target.create(self.order(self.token_route))
 
     @cached_property
+    def swap_of_three(self) -> Parties:
+        """Return a swap of which the one who pays and the one who is refunded are named too."""
+        names = ("source_address", "destination_address", "refund_address")
+        addresses = {name: new_address() for name in names}
+        return Parties(addresses, self.target.create(self.order(**addresses)))
+
+    @cached_property
     def direct_swap(self) -> Mapping[str, Any]:
         return self.target.create({**self.order(), "use_depository": False})
+
+    @cached_property
+    def direct_token_swap(self) -> Mapping[str, Any]:
+        return self.target.create({**self.order(self.token_route), "use_depository": False})
 
     @cached_property
     def deposit_address_swap(self) -> Mapping[str, Any]:

@@ -70,6 +70,10 @@ SETTINGS = {
 }
 # Where a quote is too old as soon as it is made.
 OLD_AT_ONCE = ("POLYGON_DEVNET", "DAI", "ETHEREUM_DEVNET", "DAI")
+# A route that is out of service, and one that allows more than anybody holds.
+CLOSED = ("BASE_DEVNET/DAI", "POLYGON_DEVNET/POL")
+BOUNDLESS = ("ETHEREUM_DEVNET/DAI", "POLYGON_DEVNET/POL")
+MORE_THAN_IS_HELD = "1000000000000"
 # Where a payout is final two blocks after it is mined.
 LATE_PAYOUTS = ("POLYGON_DEVNET", 3)
 # What is credited only once the chain itself calls it final.
@@ -78,17 +82,22 @@ WAITS_FOR_FINALITY = ("BASE_DEVNET", "DAI")
 
 def with_corners(catalogue: Mapping[str, Any]) -> dict[str, Any]:
     """Return the catalogue of a development stack with what the tests need beside it."""
-    old = {
-        **catalogue["routes"][0],
-        "source": "/".join(OLD_AT_ONCE[:2]),
-        "destination": "/".join(OLD_AT_ONCE[2:]),
-        "quote_lifetime_seconds": 1,
-    }
+    usual = catalogue["routes"][0]
+    old = _ends("/".join(OLD_AT_ONCE[:2]), "/".join(OLD_AT_ONCE[2:]))
+    corners = [
+        {**usual, **old, "quote_lifetime_seconds": 1},
+        {**usual, **_ends(*CLOSED), "closed": True},
+        {**usual, **_ends(*BOUNDLESS), "max_usd": MORE_THAN_IS_HELD},
+    ]
     return {
         **catalogue,
         "networks": [_with_corners(network) for network in catalogue["networks"]],
-        "routes": [old, *catalogue["routes"]],
+        "routes": [*corners, *catalogue["routes"]],
     }
+
+
+def _ends(source: str, destination: str) -> dict[str, str]:
+    return {"source": source, "destination": destination}
 
 
 def _with_corners(network: Mapping[str, Any]) -> dict[str, Any]:

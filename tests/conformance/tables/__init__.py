@@ -70,6 +70,15 @@ class Rule:
     sentence: str
 
 
+@dataclass(frozen=True, slots=True)
+class Covered:
+    """One line of the specification."""
+
+    section: str
+    sentence: str
+    walked_by: Sequence[str]  # KIND:NAME
+
+
 @cache
 def models() -> Mapping[str, Model]:
     rows = (Model(s, name, closed == "closed", why) for s, name, closed, why in _rows("models", 4))
@@ -100,6 +109,12 @@ def endpoints() -> Sequence[Endpoint]:
 
 
 @cache
+def beyond() -> frozenset[tuple[str, str]]:
+    """Return method and path of what may be there beside the endpoints of the specification."""
+    return frozenset((method, path) for method, path, _ in _rows("beyond", 3))
+
+
+@cache
 def refusals() -> Sequence[Refusal]:
     told = tomllib.loads((FOLDER / "refusals.toml").read_text())
     return [Refusal(**row) for row in told["refusal"]]
@@ -108,6 +123,14 @@ def refusals() -> Sequence[Refusal]:
 @cache
 def rules() -> Mapping[tuple[str, str], Rule]:
     return {(row[0], row[1]): Rule(*row) for row in _rows("rules", 3)}
+
+
+@cache
+def coverage() -> Sequence[Covered]:
+    return [
+        Covered(section, sentence, [one.strip() for one in walked.split(";")])
+        for section, sentence, walked in _rows("coverage", 3)
+    ]
 
 
 @cache

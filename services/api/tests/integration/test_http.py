@@ -296,6 +296,16 @@ class TestPricing:
 
         assert (await api.get(app, "/quote", params=params)).status_code == 200
 
+    @pytest.mark.parametrize("path", ["/limits", "/detailed_quote"])
+    @pytest.mark.parametrize(("name", "value"), [("slippage", "0.8"), ("amount", "much")])
+    async def test_a_number_that_is_none_is_refused_where_it_changes_nothing(
+        self, api: Harness, path: str, name: str, value: str
+    ) -> None:
+        answer = await api.get(await api.an_app(), path, params={**ROUTE, name: value})
+
+        assert answer.status_code == 400
+        assert name in answer.json()["error"]["metadata"]["field_errors"]
+
     async def test_limits_need_no_amount(self, api: Harness) -> None:
         app = await api.an_app()
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 from api_factories import a_body
 from api_harness import Harness, start
@@ -72,6 +73,25 @@ class TestLimits:
         statuses = [(await api.get(key, "/health")).status_code for key in (app, other, app)]
 
         assert statuses == [200, 200, 429]
+
+    @pytest.mark.parametrize(
+        ("method", "path", "status"), [("GET", "/nothing", 404), ("PATCH", "/networks", 405)]
+    )
+    async def test_count_what_leads_nowhere(
+        self, api: Harness, method: str, path: str, status: int
+    ) -> None:
+        app = await api.an_app(is_lifted=False, reads=1, ceiling_factor=1)
+
+        def ask(**headers: str) -> Awaitable[httpx.Response]:
+            return api.client.request(method, f"/api/v2{path}", headers=headers)
+
+        told = [await ask(**app.headers) for _ in range(3)]
+        strange = [await ask(), await ask(**{"X-SVC-APIKEY": "svc_test_unknown"})]
+
+        assert [one.status_code for one in told] == [status, status, 429]
+        assert told[0].headers["ratelimit-remaining"] == "1"
+        assert [one.status_code for one in strange] == [status, status]
+        assert not any("ratelimit-limit" in one.headers for one in strange)
 
     async def test_lifted_still_say_where_the_caller_stands(self, api: Harness) -> None:
         app = await api.an_app(is_lifted=True, reads=1, ceiling_factor=1)

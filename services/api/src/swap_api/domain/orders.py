@@ -162,6 +162,15 @@ class PriceAsked:
             self.receive_amount, precision=token.precision, decimals=token.decimals, field=field
         )
 
+    def check_numbers(self, route: Route) -> None:
+        """Look at the numbers where they change nothing: each has to be one.
+
+        :raises Invalid: when one is none, or is out of range.
+        """
+        if self.has_amount:
+            self.amounts(route)
+        self.slippage_ppm()
+
     def _base_units(self, source: Token) -> int:
         if self.amount is None:
             raise Invalid.field("amount", "is missing")

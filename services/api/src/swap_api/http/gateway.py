@@ -16,6 +16,7 @@ from swap_api import observe
 from swap_api.domain.keys import Caller
 from swap_api.domain.keys import Scope as KeyScope
 from swap_api.domain.members import member_caller
+from swap_api.domain.rate_limits import Kind
 from swap_api.domain.refusals import ApiRefusal
 from swap_api.http.clients import Clients
 from swap_api.http.cors import Cors
@@ -26,6 +27,7 @@ from swap_api.http.once import AnswerOnce
 from swap_api.usecases.identify_caller import IdentifyCaller
 from swap_api.usecases.identify_member import IdentifyMember
 from swap_api.usecases.limit_requests import LimitRequests, RateLimited, Standing
+from swap_runtime.errors import Unavailable
 
 REQUEST_ID: Final = "x-request-id"
 NOWHERE: Final = "none"
@@ -117,7 +119,11 @@ class Gateway:
         public = self._public.get(request.path)
         if public is not None and request.method == "GET":
             return public()
-        endpoint, request.path_values = self._endpoints.find(request.method, request.path)
+        try:
+            endpoint, request.path_values = self._endpoints.find(request.method, request.path)
+        except ApiRefusal:
+            await self._count_stray(exchange)
+            raise
         exchange.route = endpoint.path
         context = await self._admit(exchange, endpoint)
         return await self._answer_once(endpoint, request, context)
@@ -135,6 +141,22 @@ class Gateway:
         caller.require(endpoint.scope)
         return Context(caller, client, exchange.request_id)
 
+    async def _count_stray(self, exchange: _Exchange) -> None:
+        """Count a keyed request that leads nowhere as a read; who has no key is not counted.
+
+        :raises RateLimited: when it is one too many.
+        """
+        request = exchange.request
+        key = self._key_of(request)
+        if key is None:
+            return
+        try:
+            caller = await self._identify_caller(key, from_memory=False)
+        except (ApiRefusal, Unavailable):
+            return  # that nothing is there is true whoever asks
+        client = self._clients.bucket(request) if caller.is_publishable else ""
+        exchange.standing = await self._limit_requests(caller, client, Kind.READ)
+
     async def _admit_member(self, exchange: _Exchange, endpoint: Endpoint) -> Context:
         """
         :raises ApiRefusal: without a member's access token, and when it is asked too often.
@@ -151,10 +173,12 @@ class Gateway:
     async def _caller(self, request: Request, endpoint: Endpoint) -> Caller:
         if endpoint.scope is KeyScope.NOBODY:
             return self._anybody
-        keys = (request.header(name) for name in self._key_headers)
         return await self._identify_caller(
-            next(filter(None, keys), None), from_memory=endpoint.needs_process_alone
+            self._key_of(request), from_memory=endpoint.needs_process_alone
         )
+
+    def _key_of(self, request: Request) -> str | None:
+        return next(filter(None, map(request.header, self._key_headers)), None)
 
     def _headers(self, exchange: _Exchange) -> dict[str, str]:
         headers = {REQUEST_ID: exchange.request_id, **self._cors.headers(exchange.request)}

@@ -59,7 +59,7 @@ class CapUnpaidSwaps:
         if known.number >= at_most:
             raise ApiRefusal(
                 ErrorCode.TOO_MANY_PENDING_SWAPS,
-                f"{at_most} swaps already wait for their deposit; let some be paid or expire first",
+                f"No more than {at_most} swaps may wait for their deposit; let some end first",
                 headers={"retry-after": "60"},
             )
         known.number += 1

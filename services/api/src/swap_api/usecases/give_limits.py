@@ -21,7 +21,6 @@ class GiveLimits:
         """
         route = find_route(self._catalogue, caller.environment, asked.route)
         asked.funding.check(route.source_network)
-        if asked.has_amount:
-            asked.amounts(route)  # it changes nothing here, but it has to be one
+        asked.check_numbers(route)
         answer = await self._ask_price.limits(route, asked, fee=caller.allowances.fee_basis_points)
         return self._rendering.limits(answer, route.source, native=route.source.is_native)

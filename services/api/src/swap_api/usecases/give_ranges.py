@@ -20,8 +20,7 @@ class GiveRanges:
         :raises ApiRefusal: when the route or the method is not served.
         """
         route = self._route(caller, asked)
-        if asked.has_amount:
-            asked.amounts(route)  # it changes nothing here, but it has to be one
+        asked.check_numbers(route)
         fee = caller.allowances.fee_basis_points
         answer = await self._ask_price.ranges(route, asked, fee=fee)
         return self._rendering.ranges(answer, route.source)

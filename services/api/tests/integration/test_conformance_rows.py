@@ -1,0 +1,47 @@
+"""What the development stack has none of: a network without a Depository and deposit addresses.
+
+The rows of the conformance suite about it, asked over a real port.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from api_harness import Harness
+
+from swap_runtime.asgi import AsgiServer
+
+pytestmark = pytest.mark.connected
+SUITE = Path(__file__).parents[4] / "tests/conformance"
+ROWS = "network and (Depository or none)"
+ASKED = "5 passed"
+
+
+@pytest.fixture
+async def url(api: Harness) -> AsyncIterator[str]:
+    server = AsgiServer(api.parts.gateway, "127.0.0.1", 0)
+    port = await server.start()
+    yield f"http://127.0.0.1:{port}"
+    await server.stop()
+
+
+async def test_a_network_without_contracts_refuses_what_the_suite_says(
+    api: Harness, url: str
+) -> None:
+    asked = {"CONFORMANCE_BASE_URL": url, "CONFORMANCE_API_KEY": (await api.an_app()).key}
+    told = {name: text for name, text in os.environ.items() if not name.startswith("CONFORMANCE_")}
+    suite = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "pytest", "--quiet", "-c", str(SUITE / "pytest.ini")),
+        *(str(SUITE / "test_refusals.py"), "-k", ROWS),
+        env={**told, **asked},
+        stdout=asyncio.subprocess.PIPE,
+    )
+    said, _ = await suite.communicate()
+
+    assert suite.returncode == 0, said.decode()
+    assert ASKED in said.decode(), said.decode()

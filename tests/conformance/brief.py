@@ -1,0 +1,106 @@
+"""Swaps of an app whose swaps wait some seconds for their deposit: begun first, looked at last."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+from tests.conformance.signing import Lacking
+from tests.conformance.target import Answer, Target
+from tests.conformance.world import World, new_address
+
+KEY: Final = "brief"
+WITHIN_SECONDS: Final = 30
+GASLESS: Final = {"use_gasless": True}
+
+
+@dataclass(frozen=True, slots=True)
+class Signed:
+    """A gasless swap whose signature comes when too little of its time is left."""
+
+    created: Mapping[str, Any]
+    step: Mapping[str, Any]  # what was asked for
+    body: Mapping[str, str]  # what was submitted
+    answer: Answer
+
+
+class Brief:
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._recipient = new_address()
+
+    def begin(self) -> None:
+        """Create them, so that their time is over when they are asked about."""
+        for make in (lambda: self.waiting, lambda: self.signed):
+            _suppressed(make)
+
+    @property
+    def target(self) -> Target:
+        return self._world.target
+
+    @cached_property
+    def waiting(self) -> Mapping[str, Any]:
+        """Return a swap that nobody pays, as it was created.
+
+        :raises Lacking: where no swap ends soon.
+        """
+        self._needs_key()
+        told = {"destination_address": self._recipient, "reference_id": "brief"}
+        return self.target.create(self._world.order(**told), key=KEY)
+
+    @cached_property
+    def signed(self) -> Signed:
+        """
+        :raises Lacking: where no swap ends soon, or none is deposited by a signature.
+        """
+        self._needs_key()
+        world, target = self._world, self.target
+        order = world.order(world.gasless_route, **GASLESS)
+        created = target.create(order, key=KEY)
+        path, signer = f"/api/v2/swaps/{created['swap']['id']}", world.signer
+        query = {"source_address": signer.address}
+        steps = target.get(f"{path}/deposit_actions", "[DepositActionsItem]", key=KEY, **query)
+        [step] = [one for one in steps if one["type"] == "sign"]
+        body = {"signature": signer.sign(step["typed_data"]), "signer_address": signer.address}
+        answer = target.ask("POST", f"{path}/authorize", key=KEY, json=body)
+        return Signed(created, step, body, answer)
+
+    @cached_property
+    def expired(self) -> Mapping[str, Any]:
+        """Return the swap that nobody paid, once its time is over."""
+        return self._ended(str(self.waiting["swap"]["id"]))
+
+    @cached_property
+    def signed_expired(self) -> Mapping[str, Any]:
+        return self._ended(str(self.signed.created["swap"]["id"]))
+
+    def listed(self, **query: Any) -> list[str]:
+        """Return the ids of the swaps to the recipient of the one that nobody paid."""
+        asked = {"address": self._recipient, **query}
+        told = self.target.get("/api/v2/swaps", "[PreparedSwapResponse]", key=KEY, **asked)
+        return [str(one["swap"]["id"]) for one in told]
+
+    def _ended(self, swap_id: str) -> Mapping[str, Any]:
+        def read() -> Mapping[str, Any] | None:
+            path = f"/api/v2/swaps/{swap_id}"
+            told = self.target.get(path, "PreparedSwapResponse", key=KEY)
+            return None if told["swap"]["status"] == "user_transfer_pending" else dict(told)
+
+        return dict(self._world.wait_for(read, within=WITHIN_SECONDS))
+
+    def _needs_key(self) -> None:
+        """
+        :raises Lacking: where there is no key of such an app.
+        """
+        if KEY not in self.target.keys:
+            raise Lacking("every swap here waits for six hours: give CONFORMANCE_BRIEF_KEY")
+
+
+def _suppressed(make: Callable[[], object]) -> None:
+    """Make it if that can be done; whoever asks for it is told why it cannot."""
+    try:
+        make()
+    except (Lacking, AssertionError):
+        return
