@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import re
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from pydantic import BaseModel
 from swap_compose.__main__ import JOBS
 from swap_compose.places import NODE_URLS, STACK, HostPorts
 from swap_compose.secrets import service_secrets
+from swap_compose.webhooks import play
 
 from swap_runtime.settings import SharedSettings
 from swap_stack.keys import Secrets, load_or_make
 from swap_stack.parts.anvil import CHAINS
+from swap_stack.sandbox.settings import Settings as SandboxSettings
 from swap_stack.services import SERVICES
 
 ROOT = Path(__file__).parents[4]
@@ -58,6 +62,85 @@ def test_a_service_is_told_all_it_needs(
 
     assert settings.catalogue == STACK.catalogue_file
     assert set(settings.node_urls()) == {chain.network for chain in CHAINS} == set(NODE_URLS)
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_a_service_is_told_nothing_that_it_does_not_know(service: str, secrets: Secrets) -> None:
+    """A setting of another name would be passed over in silence."""
+    stated = COMPOSE["services"][service.replace("_", "-")]["environment"]
+    of_the_image = {
+        name: value
+        for name, value in image_environment().items()
+        if name.startswith(f"SWAP_{service.upper()}__")
+    }
+    told = {**of_the_image, **stated, **service_secrets(service, secrets)}
+
+    unknown = {name for name in told if not is_setting(settings_of(service), name)}
+    assert unknown == set()
+
+
+def is_setting(model: type[BaseModel], name: str) -> bool:
+    """Whether a variable is a member of the settings, or of a group of them."""
+    group: Any = model
+    for part in name.removeprefix("SWAP_").lower().split("__"):
+        field = group.model_fields.get(part) if hasattr(group, "model_fields") else None
+        if field is None:
+            return False
+        group = field.annotation
+    return True
+
+
+def test_the_sandbox_is_told_what_it_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    became: list[tuple[str, dict[str, str]]] = []
+    monkeypatch.setattr(
+        "swap_compose.webhooks._become",
+        lambda module, *_, told: became.append((module, told)),
+    )
+
+    play()
+
+    [(module, told)] = became
+    settings = SandboxSettings.from_environment(told)
+    mounted = {volume.split(":")[1] for volume in COMPOSE["services"]["sandbox"]["volumes"]}
+    places = (settings.partners, settings.keys, settings.journal, settings.received)
+    assert find_spec(module) is not None
+    assert {str(place.parent) for place in places} == mounted
+    assert set(settings.nodes) == set(NODE_URLS)
+
+
+def test_everything_that_is_waited_for_is_there() -> None:
+    services = COMPOSE["services"]
+    for name, one in services.items():
+        awaited = one.get("depends_on", {})
+        conditions = awaited if isinstance(awaited, dict) else {other: {} for other in awaited}
+        for other, how in conditions.items():
+            assert other in services, f"{name} waits for {other}"
+            if how.get("condition") == "service_healthy":
+                check = services[other].get("healthcheck", {"disable": False})
+                assert not check.get("disable"), f"{name} waits for {other}, which says nothing"
+            if how.get("condition") == "service_completed_successfully":
+                assert services[other]["restart"] == "no", f"{other} never ends"
+        shared = one.get("network_mode", "").removeprefix("service:")
+        assert shared in ("", *services)
+        assert not (shared and {"ports", "networks"} & set(one))
+
+
+def test_every_volume_that_is_mounted_is_declared() -> None:
+    mounted = {
+        volume.split(":")[0]
+        for one in COMPOSE["services"].values()
+        for volume in one.get("volumes", ())
+    }
+
+    assert {name for name in mounted if not name.startswith(".")} == set(COMPOSE["volumes"])
+    assert all((ROOT / name).exists() for name in mounted if name.startswith("./deploy"))
+
+
+def test_the_image_copies_what_the_checkout_has() -> None:
+    copied = re.findall(r"^COPY ((?!--from)\S.*) \S+$", DOCKERFILE, re.M)
+
+    names = {name for line in copied for name in line.split() if name != "."}
+    assert {name for name in names if not (ROOT / name).exists()} == set()
 
 
 def test_every_job_that_is_started_exists() -> None:
