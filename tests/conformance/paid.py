@@ -1,4 +1,7 @@
-"""Swaps that are really paid, with the wallet of a stack.json: all sent first, then followed."""
+"""Swaps that are really paid: all sent first, then followed.
+
+With the wallets of a stack.json, or by a sandbox, which plays the user for some recipients.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from typing import Any, Final
 
 from tests.conformance.signing import Lacking
 from tests.conformance.wallet import Wallets
-from tests.conformance.world import World
+from tests.conformance.world import World, new_address
 
 JOURNEYS: Final = ("by_depository", "by_signature", "by_address", "refunded")
 FINAL: Final = ("completed", "refunded", "failed", "expired")
@@ -19,6 +22,9 @@ WITHIN_SECONDS: Final = 30
 POLL_SECONDS: Final = 0.1
 # Puts three bytes of code in place that refuse every coin: PUSH0 PUSH0 REVERT.
 REFUSES: Final = "0x625f5ffd5f526003601df3"
+# Recipients at which a sandbox plays the user: paid and delivered, paid and refused.
+SANDBOX_PAYS: Final = "0x7357000000000000000000000000000000000001"
+SANDBOX_REFUSES: Final = "0x7357000000000000000000000000000000000007"
 GAS_CREATE: Final = 200_000
 
 
@@ -27,15 +33,29 @@ class Journey:
     """A swap from its creation on, as reads show it."""
 
     created: Mapping[str, Any]
-    deposit: str  # the hash of what paid it; "" where that is the service's to send
+    sent: str = ""  # the hash of what the suite sent; none where that is somebody else's to do
     seen: list[Mapping[str, Any]] = field(default_factory=list)
-    signed: Mapping[str, Any] = field(default_factory=dict)  # what was submitted
-    sent_amount: float = 0  # where the creation named none
+    body: Mapping[str, Any] = field(default_factory=dict)  # what was signed and submitted
     signed_once: str = ""  # with which idempotency key
+    refund_address: str = ""
 
     @property
     def id(self) -> str:
         return str(self.created["swap"]["id"])
+
+    @property
+    def deposit(self) -> str:
+        """Return the hash of what paid it."""
+        return self.sent or str(self.transaction("input")["transaction_hash"])
+
+    @property
+    def signed(self) -> Mapping[str, Any]:
+        """
+        :raises Lacking: where it was not the suite that signed.
+        """
+        if not self.body:
+            raise Lacking("what a sandbox signs is not told: give a wallet (stack.json)")
+        return self.body
 
     @property
     def last(self) -> Mapping[str, Any]:
@@ -64,6 +84,7 @@ class Paid:
     def __init__(self, world: World) -> None:
         self._world = world
         self._wallets = Wallets(world.target.settings.stack)
+        self._is_played = world.target.settings.is_sandbox
 
     @property
     def by_depository(self) -> Journey:
@@ -133,15 +154,18 @@ class Paid:
         world = self._world
         world.needs_depository()
         route = world.token_route
+        told = {"refuel": True, "reference_id": "paid"}
+        if self._is_played:
+            return self._played(world.order(route, **told))
         wallet = self._wallets.on(route.source_network["name"])
-        created = world.target.create(
-            world.order(route, refuel=True, refund_address=wallet.address, reference_id="paid")
-        )
+        created = world.target.create(world.order(route, refund_address=wallet.address, **told))
         return Journey(created, wallet.deposit(created["deposit_actions"][0]))
 
     def _begin_by_signature(self) -> Journey:
         world = self._world
         route = world.gasless_route
+        if self._is_played:
+            return self._played(world.order(route, use_gasless=True))
         wallet = self._wallets.on(route.source_network["name"])
         created = world.target.create(world.order(route, use_gasless=True))
         swap_id = created["swap"]["id"]
@@ -151,7 +175,7 @@ class Paid:
         once = {"Idempotency-Key": f"signed-{swap_id}"}
         path = f"/api/v2/swaps/{swap_id}/authorize"
         world.target.see(world.target.ask("POST", path, json=body, headers=once), "Authorization")
-        return Journey(created, "", signed=body, signed_once=once["Idempotency-Key"])
+        return Journey(created, body=body, signed_once=once["Idempotency-Key"])
 
     def _begin_by_address(self) -> Journey:
         """Pay a coin to the address of a swap that was created without an amount."""
@@ -159,26 +183,35 @@ class Paid:
         route = world.deposit_address_route
         if route.source["contract"] is not None:
             raise Lacking("no coin here comes through a deposit address")
-        wallet = self._wallets.on(route.source_network["name"])
-        order = world.order(route, use_deposit_address=True, refund_address=wallet.address)
+        order = world.order(route, use_deposit_address=True, refund_address=new_address())
         amount = Decimal(order.pop("amount"))
+        if self._is_played:
+            return self._played(order)
+        wallet = self._wallets.on(route.source_network["name"])
         created = world.target.create(order)
         [action] = created["deposit_actions"]
         value = int(amount * 10 ** route.source["decimals"])
         sent = wallet.send(to=action["to_address"], value=value, data="0x", gas=GAS_CREATE)
-        return Journey(created, sent, sent_amount=float(amount))
+        return Journey(created, sent)
 
     def _begin_refunded(self) -> Journey:
         world = self._world
         world.needs_depository()
         route = world.native_route
-        payer = self._wallets.on(route.source_network["name"])
-        deployer = self._wallets.on(route.destination_network["name"])
         if route.destination["contract"] is not None:
             raise Lacking("no route here ends at a coin, which a recipient can refuse")
+        order = world.order(route, refund_address=new_address())
+        if self._is_played:
+            return self._played(order, recipient=SANDBOX_REFUSES)
+        payer = self._wallets.on(route.source_network["name"])
+        deployer = self._wallets.on(route.destination_network["name"])
         sent = deployer.send(to=None, value=0, data=REFUSES, gas=GAS_CREATE)
-        recipient = deployer.chain.receipt(sent)["contractAddress"]
-        created = world.target.create(
-            world.order(route, destination_address=recipient, refund_address=payer.address)
-        )
-        return Journey(created, payer.deposit(created["deposit_actions"][0]))
+        order["destination_address"] = deployer.chain.receipt(sent)["contractAddress"]
+        created = world.target.create(order)
+        sent = payer.deposit(created["deposit_actions"][0])
+        return Journey(created, sent, refund_address=order["refund_address"])
+
+    def _played(self, order: Mapping[str, Any], *, recipient: str = SANDBOX_PAYS) -> Journey:
+        """Create a swap that a sandbox pays."""
+        created = self._world.target.create({**order, "destination_address": recipient})
+        return Journey(created, refund_address=str(order.get("refund_address", "")))

@@ -39,6 +39,7 @@ class Settings:
     stack: Mapping[str, Any] = field(default_factory=dict)
     folder: Path = Path()  # what paths of the stack are relative to
     operator: OperatorAccess | None = None
+    is_sandbox: bool = False  # whether somebody plays the user for the key's app
     webhook_listen: str | None = None  # host:port at which the suite is to receive
     webhook_secret: str | None = None
 
@@ -68,6 +69,7 @@ def read_settings() -> Settings | None:
         stack=stack,
         folder=folder,
         operator=_operator(told, stack),
+        is_sandbox=told.get("sandbox", "") not in ("", "0", "false"),
         webhook_listen=told.get("webhook_listen"),
         webhook_secret=told.get("webhook_secret"),
     )

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from tests.conformance.paid import Paid
-from tests.conformance.wallet import Wallets
+from tests.conformance.wallet import Chain
 from tests.conformance.world import World, new_address
 
 rule = pytest.mark.rule
@@ -103,8 +103,7 @@ def test_a_swap_without_an_amount_is_for_what_was_deposited(paid: Paid) -> None:
     journey = paid.by_address
 
     assert journey.created["swap"]["requested_amount"] == 0
-    assert journey.last["swap"]["requested_amount"] == journey.sent_amount
-    assert journey.transaction("input")["amount"] == journey.sent_amount
+    assert journey.last["swap"]["requested_amount"] == journey.transaction("input")["amount"] > 0
     assert journey.transaction("output")["amount"] == journey.last["quote"]["receive_amount"] > 0
 
 
@@ -140,8 +139,7 @@ def test_a_refund_is_found_by_its_hash_and_goes_to_the_refund_address(
     assert world.target.get(path, "PreparedSwapResponse")["swap"]["id"] == paid.refunded.id
     network = paid.refunded.created["swap"]["source_network"]["name"]
     assert refund["network"]["name"] == network
-    payer = Wallets(world.target.settings.stack).on(network).address
-    assert refund["to"].lower() == payer.lower()
+    assert refund["to"].lower() == paid.refunded.refund_address.lower()
 
 
 @rule("D4", "whitelist")
@@ -149,7 +147,7 @@ def test_the_depository_tells_whom_it_may_pay(world: World, paid: Paid) -> None:
     world.needs_depository()
     swap = world.swap["swap"]
     [action] = world.swap["deposit_actions"]
-    chain = Wallets(world.target.settings.stack).on(swap["source_network"]["name"]).chain
+    chain = Chain.of(swap["source_network"])
 
     def may_receive(address: str) -> int:
         data = IS_WHITELISTED + f"{address.removeprefix('0x').lower():0>64}"
@@ -216,8 +214,7 @@ def test_what_happened_is_told_in_order(world: World, paid: Paid) -> None:
 def test_a_deposit_emits_its_event(world: World, paid: Paid) -> None:
     journey = paid.by_depository
     [action] = journey.created["deposit_actions"]
-    network = journey.created["swap"]["source_network"]["name"]
-    chain = Wallets(world.target.settings.stack).on(network).chain
+    chain = Chain.of(journey.created["swap"]["source_network"])
     logs = chain.receipt(journey.deposit)["logs"]
 
     swap_id, token, receiver, amount = action["encoded_args"]
@@ -236,16 +233,15 @@ def test_a_deposit_for_another_receiver_reverts(world: World, paid: Paid) -> Non
     world.needs_depository()
     swap = world.swap["swap"]
     [action] = world.swap["deposit_actions"]
-    wallet = Wallets(world.target.settings.stack).on(swap["source_network"]["name"])
     call = {
-        "from": wallet.address,
+        "from": paid.refunded.transaction("input")["from"],  # who has as much
         "to": action["to_address"],
         "value": hex(int(action["amount_in_base_units"])),
         "data": action["call_data"][:74] + f"{new_address()[2:]:0>64}",
     }
 
     with pytest.raises(RuntimeError, match=NOT_WHITELISTED):
-        wallet.chain.call("eth_call", call, "latest")
+        Chain.of(swap["source_network"]).call("eth_call", call, "latest")
 
 
 @rule("7", "no-approval")
@@ -253,7 +249,7 @@ def test_a_token_that_is_not_approved_cannot_be_deposited(world: World, paid: Pa
     world.needs_depository()
     swap = world.token_swap["swap"]
     [action] = world.token_swap["deposit_actions"]
-    chain = Wallets(world.target.settings.stack).on(swap["source_network"]["name"]).chain
+    chain = Chain.of(swap["source_network"])
     call = {"from": new_address(), "to": action["to_address"], "data": action["call_data"]}
 
     with pytest.raises(RuntimeError, match="revert"):

@@ -22,6 +22,16 @@ class Chain:
     def __init__(self, rpc_url: str) -> None:
         self._http = httpx.Client(base_url=rpc_url, timeout=15)
 
+    @classmethod
+    def of(cls, network: Mapping[str, Any]) -> Chain:
+        """Return a network's chain, at the node that everybody is told.
+
+        :raises Lacking: where nobody is told any.
+        """
+        if not network["node_url"]:
+            raise Lacking(f"nobody is told a node of {network['name']}")
+        return cls(network["node_url"])
+
     def call(self, method: str, *params: Any) -> Any:
         """
         :raises RuntimeError: with what the node says is wrong.
@@ -105,7 +115,9 @@ class Wallets:
         """
         told = self._networks.get(network)
         if told is None or not told.get("users"):
-            raise Lacking("no swap can be paid: give a wallet (stack.json)")
+            raise Lacking(
+                "no swap can be paid: give a wallet (stack.json), or the key of a sandbox"
+            )
         needs_signing()
         return Wallet(Chain(told["rpc_urls"][0]), told["users"][number]["private_key"])
 
