@@ -14,6 +14,7 @@ from swap_contracts.public.management import (
     NewWebhookModel,
     WebhookMessageModel,
     WebhookModel,
+    WebhookRemovedModel,
     WebhookReplayedModel,
     WebhookSecretModel,
     WebhookSwitchedModel,
@@ -114,6 +115,7 @@ class TestManagement:
             # What waits is discarded: nobody there knows the secret.
             (WebhookSwitchedModel, await owner.post(f"{webhook}/disable")),
             (WebhookSwitchedModel, await owner.post(f"{webhook}/enable")),
+            (WebhookRemovedModel, await owner.post(f"{webhook}/remove")),
         ]
         refused = await owner.ask("POST", f"/apps/{app}/webhooks", {"url": "ftp://a.example"})
         changes = await owner.get(f"/organizations/{owner.organization_id}/changes")
@@ -121,7 +123,8 @@ class TestManagement:
         for model, content in answers:
             TypeAdapter(model).validate_python(content)
         assert refused.json()["error"]["code"] == "VALIDATION_ERROR"
-        assert [change["action"] for change in changes][:6] == [
+        assert [change["action"] for change in changes][:7] == [
+            "webhook.remove",
             "webhook.enable",
             "webhook.disable",
             "webhook.replay",

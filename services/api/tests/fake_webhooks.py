@@ -52,6 +52,8 @@ class FakeWebhooks:
                 return {"message_id": "msg_1"}
             case "replay":
                 return {"id": str(endpoint_id), "replayed": 0}
+            case "remove":
+                return {"id": str(endpoint_id), "is_removed": True}
         return {"id": str(endpoint_id), "is_enabled": what == "enable"}
 
     async def messages(self, endpoint_id: UUID, asked: Row) -> Sequence[Row]:

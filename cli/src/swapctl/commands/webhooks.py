@@ -71,6 +71,12 @@ def enable_webhook(context: typer.Context, endpoint_id: UUID, *, as_json: Json =
     show(management(context).post(f"/webhooks/{endpoint_id}/enable"), as_json=as_json)
 
 
+@webhook.command("remove")
+def remove_webhook(context: typer.Context, endpoint_id: UUID, *, as_json: Json = False) -> None:
+    """Remove an endpoint: nothing is sent there or kept for it any more."""
+    show(management(context).post(f"/webhooks/{endpoint_id}/remove"), as_json=as_json)
+
+
 @webhook.command("messages")
 def list_messages(context: typer.Context, swap_id: UUID, *, as_json: Json = False) -> None:
     """List the messages of a swap and how far each got."""

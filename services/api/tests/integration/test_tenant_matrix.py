@@ -97,6 +97,7 @@ KINDS: dict[str, Kind] = {
     f"POST {MANAGE}/webhooks/{{webhookId}}/rotate": Kind.OWN,
     f"POST {MANAGE}/webhooks/{{webhookId}}/enable": Kind.OWN,
     f"POST {MANAGE}/webhooks/{{webhookId}}/disable": Kind.OWN,
+    f"POST {MANAGE}/webhooks/{{webhookId}}/remove": Kind.OWN,
     f"POST {MANAGE}/webhooks/{{webhookId}}/test": Kind.OWN,
     f"POST {MANAGE}/webhooks/{{webhookId}}/replay": Kind.OWN,
     f"GET {MANAGE}/webhooks/{{webhookId}}/messages": Kind.OWN,

@@ -25,6 +25,7 @@ class Notifier:
 
     def __init__(self) -> None:
         self.replayed: list[str] = []
+        self.reason = "disabled"
 
     async def find(self, request: web.Request) -> web.Response:
         if request.match_info["id"] != MESSAGE:
@@ -36,7 +37,7 @@ class Notifier:
         return web.json_response({"id": MESSAGE, "is_due": True}, status=202)
 
     async def refuse(self, request: web.Request) -> web.Response:
-        return web.json_response({"error": "not now"}, status=409)
+        return web.json_response({"error": "not now", "reason": self.reason}, status=409)
 
 
 @pytest.fixture
@@ -77,13 +78,17 @@ async def test_a_message_of_another_endpoint_is_not_there(
 
 
 async def test_what_the_notifier_does_not_do_is_told_by_its_own_code(
-    endpoints: NotifierEndpoints,
+    endpoints: NotifierEndpoints, notifier: Notifier
 ) -> None:
+    bound = Bound(Bounded.WEBHOOKS, 10)
     with pytest.raises(ApiRefusal) as kept:
         await endpoints.order(OWNER, "enable", {"by": "owner"})
+    with pytest.raises(ApiRefusal) as again:
+        await endpoints.add(OWNER, {}, bound=bound)
+    notifier.reason = "full"
     with pytest.raises(ApiRefusal) as full:
-        await endpoints.add(OWNER, {}, bound=Bound(Bounded.WEBHOOKS, 10))
+        await endpoints.add(OWNER, {}, bound=bound)
 
-    assert kept.value.code is ErrorCode.DISABLED_BY_OPERATOR
+    assert kept.value.code is again.value.code is ErrorCode.DISABLED_BY_OPERATOR
     assert full.value.code is ErrorCode.LIMIT_REACHED
     assert full.value.metadata == {"limit": "webhooks_per_app", "most": 10}

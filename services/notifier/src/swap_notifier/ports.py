@@ -101,7 +101,9 @@ class KeptDisabled(Exception):
 class Endpoints(Protocol):
     async def add(self, endpoint: Endpoint, *, secret: str, most: int | None = None) -> None:
         """
-        :raises TooMany: when its app has `most` already.
+        :param most: how many its app may have; None where an operator adds it.
+        :raises TooMany: when its app has so many already.
+        :raises KeptDisabled: when an operator disabled one of the app with the same URL.
         """
         ...
 
@@ -127,6 +129,16 @@ class Endpoints(Protocol):
         """Send to it what happens from now on; what waited for it meanwhile is discarded.
 
         :raises KeptDisabled: when an operator disabled it, and this undoes no operator's doing.
+        """
+        ...
+
+    async def remove(
+        self, endpoint_id: UUID, *, reason: DisabledReason, at: datetime, undoes_operator: bool
+    ) -> bool:
+        """Send nothing more to it, and show it to nobody.
+
+        :param reason: why it is disabled, unless it is already.
+        :raises KeptDisabled: as `enable` does.
         """
         ...
 

@@ -8,6 +8,7 @@ from uuid import uuid4
 
 import pytest
 
+from services.notifier.tests.factories import a_swap
 from services.notifier.tests.process_parts import Notifier
 from swap_notifier.domain.outcomes import DisabledReason
 from swap_notifier.ports import KeptDisabled, TooMany
@@ -53,6 +54,43 @@ class TestEnabling:
 
     async def test_of_an_unknown_one_is_refused_to_nobody(self, notifier: Notifier) -> None:
         assert not await notifier.switch.enable(uuid4(), by=OWNER)
+
+
+class TestRemoving:
+    async def test_ends_what_is_sent_and_shown(self, notifier: Notifier) -> None:
+        endpoint = await notifier.endpoint("http://a.example")
+        await notifier.tell(a_swap(app_id=endpoint.app_id))
+
+        assert await notifier.switch.remove(endpoint.id, by=OWNER)
+        await notifier.tell(a_swap(app_id=endpoint.app_id, changed_at=notifier.now))
+
+        assert [row.state for row in await notifier.rows()] == ["discarded"]
+        assert await notifier.endpoints.find(endpoint.id) is None
+        assert await notifier.endpoints.list_endpoints(endpoint.app_id) == []
+        for do in (notifier.switch.remove, notifier.switch.enable, notifier.switch.disable):
+            assert not await do(endpoint.id)
+        assert not await notifier.endpoints.rotate(endpoint.id, secret="x", until=notifier.now)
+
+    async def test_makes_room_for_another(self, notifier: Notifier) -> None:
+        endpoint = await notifier.endpoint("http://a.example")
+        another = replace(endpoint, id=uuid4())
+        with pytest.raises(TooMany):
+            await notifier.endpoints.add(another, secret="whsec_", most=1)
+
+        await notifier.switch.remove(endpoint.id, by=OWNER)
+
+        await notifier.endpoints.add(another, secret="whsec_", most=1)
+
+    async def test_is_for_operators_what_one_of_them_disabled(self, notifier: Notifier) -> None:
+        endpoint = await notifier.endpoint("http://a.example")
+        await notifier.switch.disable(endpoint.id, by=OPERATOR)
+
+        with pytest.raises(KeptDisabled):
+            await notifier.switch.remove(endpoint.id, by=OWNER)
+        with pytest.raises(KeptDisabled):
+            await notifier.endpoints.add(replace(endpoint, id=uuid4()), secret="x", most=9)
+
+        assert await notifier.switch.remove(endpoint.id, by=OPERATOR)
 
 
 async def test_an_app_has_so_many_endpoints_however_many_are_added_at_once(

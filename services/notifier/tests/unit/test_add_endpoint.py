@@ -36,6 +36,9 @@ class NoEndpoints:
     ) -> bool:
         return False
 
+    async def remove(self, endpoint_id: UUID, **_: object) -> bool:
+        return False
+
 
 class OneName:
     def __init__(self, *addresses: str) -> None:

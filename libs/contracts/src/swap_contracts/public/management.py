@@ -167,6 +167,13 @@ class WebhookSwitchedModel(PublicModel):
     is_enabled: bool
 
 
+class WebhookRemovedModel(PublicModel):
+    """An endpoint that is gone."""
+
+    id: UUID
+    is_removed: bool
+
+
 class WebhookTestedModel(PublicModel):
     """A message that tries an endpoint."""
 

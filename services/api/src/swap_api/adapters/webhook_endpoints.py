@@ -20,10 +20,15 @@ from swap_runtime.database import forbid_open_transaction
 from swap_runtime.errors import Unavailable
 
 ANSWER_SECONDS: Final = 5.0
+FULL: Final = "full"  # why the notifier adds no endpoint
 
 
 class Conflict(Unavailable):
-    """The notifier does not do this now; whoever asked knows what that means."""
+    """The notifier does not do this, as things are."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"notifier: {reason}")
+        self.reason = reason
 
 
 class NotifierEndpoints:
@@ -51,17 +56,16 @@ class NotifierEndpoints:
                 "POST", "/endpoints", body={**asked, **most, "app_id": app_id}
             )
         except Conflict as error:
-            raise error if bound is None else bound.refusal() from error
+            if bound is not None and error.reason == FULL:
+                raise bound.refusal() from error
+            raise _kept_disabled() from error
         return added
 
     async def order(self, endpoint_id: UUID, what: str, asked: Row) -> Row:
         try:
             done: Row = await self._ask("POST", f"/endpoints/{endpoint_id}/{what}", body=asked)
         except Conflict as error:
-            raise ApiRefusal(
-                ErrorCode.DISABLED_BY_OPERATOR,
-                "Whoever runs this service disabled this endpoint; ask them to enable it",
-            ) from error
+            raise _kept_disabled() from error
         return done
 
     async def messages(self, endpoint_id: UUID, asked: Row) -> Sequence[Row]:
@@ -109,7 +113,7 @@ class NotifierEndpoints:
         if status == HTTPStatus.NOT_FOUND:
             raise NothingThere
         if status == HTTPStatus.CONFLICT:
-            raise Conflict("notifier: as things are, it does not do this")
+            raise Conflict(str(content.get("reason")))
         if status == HTTPStatus.BAD_REQUEST:
             raise Invalid(str(content["error"]))
         raise Unavailable(f"notifier: {status}")
@@ -125,6 +129,13 @@ class NotifierEndpoints:
                 },
             )
         return self._session
+
+
+def _kept_disabled() -> ApiRefusal:
+    return ApiRefusal(
+        ErrorCode.DISABLED_BY_OPERATOR,
+        "Whoever runs this service disabled this endpoint; ask them to enable it",
+    )
 
 
 def _text(value: object) -> str:

@@ -40,6 +40,9 @@ class WebhookEndpoints:
     async def disable(self, request: Request, context: Context) -> Answer:
         return told(await self._order("disable", request, context))
 
+    async def remove(self, request: Request, context: Context) -> Answer:
+        return told(await self._order("remove", request, context))
+
     async def test(self, request: Request, context: Context) -> Answer:
         return told(await self._order("test", request, context))
 

@@ -11,7 +11,7 @@ from swap_api.management_ports import Audit, Partners, Row, WebhookEndpoints
 from swap_api.ports import Clock
 
 NOBODY: Final = UUID(int=0)
-SWITCHES: Final = frozenset({"enable", "disable"})
+SWITCHES: Final = frozenset({"enable", "disable", "remove"})
 OWNER: Final = "owner"
 OPERATOR: Final = "operator"
 

@@ -27,7 +27,7 @@ class PostgresEndpoints:
     async def add(self, endpoint: Endpoint, *, secret: str, most: int | None = None) -> None:
         async with transaction(self._engine) as connection:
             if most is not None:
-                await _keep_within(connection, endpoint.app_id, most)
+                await _keep_within(connection, endpoint, most)
             sealed = self._sealing.seal(secret, endpoint_id=endpoint.id)
             values = {**asdict(endpoint), "secret": sealed}
             await connection.execute(statements.ADD_ENDPOINT, values)
@@ -58,12 +58,20 @@ class PostgresEndpoints:
     ) -> bool:
         async with transaction(self._engine) as connection:
             await connection.execute(statements.DISCARD, {"at": at})
-            row = (await connection.execute(statements.LOCK, {"id": endpoint_id})).one_or_none()
-            if row is None:
+            if not await _is_there(connection, endpoint_id, undoes_operator=undoes_operator):
                 return False
-            if row.disabled_reason == DisabledReason.OPERATOR and not undoes_operator:
-                raise KeptDisabled
             await connection.execute(statements.ENABLE, {"id": endpoint_id, "at": at})
+        return True
+
+    async def remove(
+        self, endpoint_id: UUID, *, reason: DisabledReason, at: datetime, undoes_operator: bool
+    ) -> bool:
+        async with transaction(self._engine) as connection:
+            if not await _is_there(connection, endpoint_id, undoes_operator=undoes_operator):
+                return False
+            values = {"id": endpoint_id, "reason": reason.value, "at": at}
+            await connection.execute(statements.REMOVE, values)
+            await connection.execute(statements.DISCARD, {"at": at})
         return True
 
     async def seal_anew(self, *, limit: int) -> int:
@@ -103,12 +111,29 @@ class PostgresEndpoints:
         return Kept.OTHERWISE if key_id in self._sealing.key_ids else Kept.UNREADABLE
 
 
-async def _keep_within(connection: Connection, app_id: UUID, most: int) -> None:
+async def _keep_within(connection: Connection, endpoint: Endpoint, most: int) -> None:
     """Have whoever adds one to the app too wait until this one is there, and count.
 
     :raises TooMany: when there is no room for one more.
+    :raises KeptDisabled: when an operator disabled one that leads to the same place.
     """
-    values = {"app_id": app_id}
+    values = {"app_id": endpoint.app_id, "url": endpoint.url}
     await connection.execute(statements.LOCK_APP, values)
-    if await connection.scalar(statements.COUNT_ENDPOINTS, values) >= most:
+    found = (await connection.execute(statements.COUNT_ENDPOINTS, values)).one()
+    if found.is_kept_disabled:
+        raise KeptDisabled
+    if found.there >= most:
         raise TooMany
+
+
+async def _is_there(connection: Connection, endpoint_id: UUID, *, undoes_operator: bool) -> bool:
+    """Hold the endpoint, if there is such a one.
+
+    :raises KeptDisabled: when an operator disabled it, and this undoes no operator's doing.
+    """
+    row = (await connection.execute(statements.LOCK, {"id": endpoint_id})).one_or_none()
+    if row is None:
+        return False
+    if row.disabled_reason == DisabledReason.OPERATOR and not undoes_operator:
+        raise KeptDisabled
+    return True

@@ -9,7 +9,9 @@ MESSAGES_DUE: Final = "notifier_messages_due"
 AUDIENCE: Final = sql("""
 SELECT app_id, bool_or(wants_updates) AS wants_updates
 FROM endpoint
-WHERE app_id = ANY(:app_ids) AND (disabled_at IS NULL OR disabled_at > :kept_from) GROUP BY app_id
+WHERE app_id = ANY(:app_ids) AND removed_at IS NULL
+  AND (disabled_at IS NULL OR disabled_at > :kept_from)
+GROUP BY app_id
 """)
 # The id says which endpoint is told which change, so it is the same however often that is asked.
 # What happens while an endpoint is disabled is kept for it as discarded, for as long as messages
@@ -27,6 +29,7 @@ FROM unnest(CAST(:app_id AS uuid[]), CAST(:swap_id AS uuid[]), CAST(:sequence AS
             CAST(:body AS bytea[]))
      AS new(app_id, swap_id, sequence, event_type, changed_at, body)
 JOIN endpoint ON endpoint.app_id = new.app_id
+             AND endpoint.removed_at IS NULL
              AND (endpoint.disabled_at IS NULL OR endpoint.disabled_at > :kept_from)
              AND endpoint.created_at <= new.changed_at
              AND (endpoint.wants_updates OR new.event_type <> :updated)
@@ -119,20 +122,26 @@ VALUES (:id, :app_id, :url, :environment, :wants_updates, :wants_notices, :secre
         :created_at, :enabled_from)
 """)
 LOCK_APP: Final = sql("SELECT pg_advisory_xact_lock(hashtextextended(CAST(:app_id AS text), 0))")
-COUNT_ENDPOINTS: Final = sql("SELECT count(*) FROM endpoint WHERE app_id = :app_id")
+COUNT_ENDPOINTS: Final = sql("""
+SELECT count(*) AS there,
+       coalesce(bool_or(url = :url AND disabled_reason = 'operator'), false) AS is_kept_disabled
+FROM endpoint WHERE app_id = :app_id AND removed_at IS NULL
+""")
 ENDPOINTS: Final = sql("""
 SELECT id, app_id, url, environment, wants_updates, wants_notices, created_at, enabled_from,
        disabled_at, disabled_reason, failing_since
-FROM endpoint WHERE CAST(:app_id AS uuid) IS NULL OR app_id = :app_id ORDER BY created_at, id
+FROM endpoint
+WHERE (CAST(:app_id AS uuid) IS NULL OR app_id = :app_id) AND removed_at IS NULL
+ORDER BY created_at, id
 """)
 ENDPOINT: Final = sql("""
 SELECT id, app_id, url, environment, wants_updates, wants_notices, created_at, enabled_from,
        disabled_at, disabled_reason, failing_since
-FROM endpoint WHERE id = :id
+FROM endpoint WHERE id = :id AND removed_at IS NULL
 """)
 ROTATE: Final = sql("""
 UPDATE endpoint SET previous_secret = secret, previous_secret_until = :until, secret = :secret
-WHERE id = :id RETURNING id
+WHERE id = :id AND removed_at IS NULL RETURNING id
 """)
 # The second part of what is stored names the key that sealed it; without one it is in the clear.
 OLDER_SECRETS: Final = sql("""
@@ -158,7 +167,7 @@ DISABLE: Final = sql("""
 UPDATE endpoint SET disabled_at = coalesce(disabled_at, :at),
                     disabled_reason = CASE WHEN :reason = 'operator' THEN :reason
                                            ELSE coalesce(disabled_reason, :reason) END
-WHERE id = ANY(:ids)
+WHERE id = ANY(:ids) AND removed_at IS NULL
 RETURNING id, app_id, url, disabled_at, disabled_reason, failing_since,
           old.disabled_at IS NULL AS was_enabled
 """)
@@ -184,7 +193,14 @@ WHERE id IN (
   FOR UPDATE OF m SKIP LOCKED
 ) RETURNING id
 """)
-LOCK: Final = sql("SELECT disabled_reason FROM endpoint WHERE id = :id FOR NO KEY UPDATE")
+LOCK: Final = sql("""
+SELECT disabled_reason FROM endpoint WHERE id = :id AND removed_at IS NULL FOR NO KEY UPDATE
+""")
+REMOVE: Final = sql("""
+UPDATE endpoint SET removed_at = :at, disabled_at = coalesce(disabled_at, :at),
+                    disabled_reason = coalesce(disabled_reason, :reason)
+WHERE id = :id
+""")
 ENABLE: Final = sql("""
 UPDATE endpoint SET enabled_from = :at, disabled_at = NULL, disabled_reason = NULL,
                     failing_since = NULL

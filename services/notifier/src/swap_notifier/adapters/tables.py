@@ -42,6 +42,7 @@ class EndpointRow(Table, table=True):
     disabled_at: datetime | None = Field(sa_column=Column(DateTime(timezone=True)))
     disabled_reason: str | None = Field(sa_column=Column(Text))
     failing_since: datetime | None = Field(sa_column=Column(DateTime(timezone=True)))
+    removed_at: datetime | None = Field(sa_column=Column(DateTime(timezone=True)))
 
 
 class MessageRow(Table, table=True):

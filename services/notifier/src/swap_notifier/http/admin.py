@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, Protocol
 from uuid import UUID
 
 import orjson
@@ -53,6 +53,12 @@ class Since(BaseModel):
     undelivered_only: bool = False
 
 
+class Switching(Protocol):
+    """Does something with an endpoint, if there is one."""
+
+    async def __call__(self, endpoint_id: UUID, *, by: By) -> bool: ...
+
+
 class EndpointRoutes:
     def __init__(
         self,
@@ -78,6 +84,7 @@ class EndpointRoutes:
         service.admin("POST", "/endpoints/{id}/rotate", self._rotate)
         service.admin("POST", "/endpoints/{id}/disable", self._disable)
         service.admin("POST", "/endpoints/{id}/enable", self._enable)
+        service.admin("POST", "/endpoints/{id}/remove", self._remove)
         service.admin("POST", "/endpoints/{id}/test", self._test)
         service.admin("POST", "/endpoints/{id}/replay", self._replay_since)
         service.admin("GET", "/endpoints/{id}/messages", self._messages_of_endpoint)
@@ -100,7 +107,9 @@ class EndpointRoutes:
         except UrlRefused as error:
             return _error(400, str(error))
         except TooMany:
-            return _error(409, "the app has as many endpoints as it may")
+            return _error(409, "the app has as many endpoints as it may", reason="full")
+        except KeptDisabled:
+            return _kept_disabled()
         return _json({**asdict(endpoint), "secret": secret}, status=201)
 
     async def _list(self, request: web.Request) -> web.Response:
@@ -124,29 +133,26 @@ class EndpointRoutes:
         return _json({"id": endpoint_id, "secret": secret})
 
     async def _disable(self, request: web.Request) -> web.Response:
-        endpoint_id = _uuid(request.match_info["id"])
-        try:
-            by = await _by(request)
-        except ValidationError as error:
-            return _invalid(error)
-        if endpoint_id is None or not await self._switch_endpoints.disable(endpoint_id, by=by):
-            return _error(404, "no such endpoint")
-        return _json({"id": endpoint_id, "is_enabled": False})
+        return await self._switch(request, self._switch_endpoints.disable, {"is_enabled": False})
 
     async def _enable(self, request: web.Request) -> web.Response:
+        return await self._switch(request, self._switch_endpoints.enable, {"is_enabled": True})
+
+    async def _remove(self, request: web.Request) -> web.Response:
+        return await self._switch(request, self._switch_endpoints.remove, {"is_removed": True})
+
+    async def _switch(
+        self, request: web.Request, switch: Switching, told: Mapping[str, bool]
+    ) -> web.Response:
         endpoint_id = _uuid(request.match_info["id"])
         try:
             by = await _by(request)
-            is_done = endpoint_id is not None and await self._switch_endpoints.enable(
-                endpoint_id, by=by
-            )
+            is_done = endpoint_id is not None and await switch(endpoint_id, by=by)
         except ValidationError as error:
             return _invalid(error)
         except KeptDisabled:
-            return _error(409, "an operator disabled it, and only an operator enables it")
-        if not is_done:
-            return _error(404, "no such endpoint")
-        return _json({"id": endpoint_id, "is_enabled": True})
+            return _kept_disabled()
+        return _json({"id": endpoint_id, **told}) if is_done else _error(404, "no such endpoint")
 
     async def _test(self, request: web.Request) -> web.Response:
         endpoint_id = _uuid(request.match_info["id"])
@@ -231,5 +237,11 @@ def _invalid(error: ValidationError) -> web.Response:
     return _error(400, f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}")
 
 
-def _error(status: int, words: str) -> web.Response:
-    return _json({"error": words}, status=status)
+def _kept_disabled() -> web.Response:
+    return _error(
+        409, "an operator disabled it, and only an operator enables it", reason="disabled"
+    )
+
+
+def _error(status: int, words: str, *, reason: str | None = None) -> web.Response:
+    return _json({"error": words, **({} if reason is None else {"reason": reason})}, status=status)

@@ -1,4 +1,4 @@
-"""Disables and enables endpoints, as their owner or an operator says."""
+"""Disables, enables and removes endpoints, as their owner or an operator says."""
 
 from __future__ import annotations
 
@@ -37,4 +37,17 @@ class SwitchEndpoints:
         )
         if is_done:
             observe.endpoint_changed(endpoint_id, "enabled")
+        return is_done
+
+    async def remove(self, endpoint_id: UUID, *, by: By = DisabledReason.OPERATOR) -> bool:
+        """Let nobody see it any more; False for an unknown endpoint.
+
+        :raises KeptDisabled: when an operator disabled it and its owner asks.
+        """
+        undoes = by is DisabledReason.OPERATOR
+        is_done = await self._endpoints.remove(
+            endpoint_id, reason=DisabledReason(by), at=self._clock(), undoes_operator=undoes
+        )
+        if is_done:
+            observe.endpoint_changed(endpoint_id, "removed")
         return is_done

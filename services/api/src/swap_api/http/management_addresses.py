@@ -1,0 +1,77 @@
+"""What the addresses of the management API have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from swap_api.domain.keys import Scope
+from swap_api.domain.rate_limits import Kind
+from swap_api.http.endpoints import Endpoint, Handler
+from swap_api.http.parameters import PageParameters, Parameters
+from swap_contracts.public.errors import ErrorCode
+
+BASE: Final = "/management/v1"
+ORGANIZATION: Final = f"{BASE}/organizations/{{organizationId}}"
+APP: Final = f"{BASE}/apps/{{appId}}"
+KEY: Final = f"{BASE}/keys/{{keyId}}"
+MEMBER: Final = f"{BASE}/members/{{memberId}}"
+WEBHOOK: Final = f"{BASE}/webhooks/{{webhookId}}"
+FULL: Final = (ErrorCode.LIMIT_REACHED,)
+PAGED: Final = {
+    "X-Total-Count": "How many there are, counted up to 10,000",
+    "Link": "The pages around this one (RFC 8288)",
+}
+
+
+def reading(
+    path: str,
+    handler: Handler,
+    summary: str,
+    answers: Any,
+    *,
+    is_paged: bool = False,
+    query: type[Parameters] | None = None,
+    scope: Scope = Scope.MEMBER,
+    refuses: Sequence[ErrorCode] = (),
+) -> Endpoint:
+    return Endpoint(
+        "GET",
+        path,
+        handler,
+        summary,
+        answers,
+        scope=scope,
+        query=PageParameters if is_paged else query,
+        refuses=_found(path, refuses),
+        headers=PAGED if is_paged else {},
+    )
+
+
+def doing(
+    path: str,
+    handler: Handler,
+    summary: str,
+    answers: Any,
+    body: type[Parameters] | None = None,
+    *,
+    scope: Scope = Scope.MEMBER,
+    refuses: Sequence[ErrorCode] = (),
+) -> Endpoint:
+    asked = () if body is None else (ErrorCode.PAYLOAD_TOO_LARGE, ErrorCode.UNSUPPORTED_MEDIA_TYPE)
+    permitted = (ErrorCode.ROLE_TOO_LOW,) if scope is Scope.MEMBER else ()
+    return Endpoint(
+        "POST",
+        path,
+        handler,
+        summary,
+        answers,
+        kind=Kind.CREATE,
+        scope=scope,
+        body=body,
+        refuses=_found(path, (*permitted, *refuses, *asked)),
+    )
+
+
+def _found(path: str, refuses: Sequence[ErrorCode]) -> Sequence[ErrorCode]:
+    return (ErrorCode.NOT_FOUND, *refuses) if "{" in path else refuses
