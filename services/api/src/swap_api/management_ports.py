@@ -249,8 +249,9 @@ class Members(Protocol):
         self, organization_id: UUID, window: Window, at: datetime
     ) -> Part: ...
 
-    async def find_invitation(self, invitation_id: UUID, actor: Actor) -> None:
-        """
+    async def find_invitation(self, invitation_id: UUID, actor: Actor) -> Role:
+        """Return what it invites to.
+
         :raises NothingThere: when there is no such invitation, or it was taken.
         """
         ...
@@ -307,13 +308,14 @@ class WebhookEndpoints(Protocol):
 
     async def add(self, app_id: UUID, asked: Row, *, bound: Bound | None) -> Row:
         """
-        :raises ApiRefusal: when the notifier does not send to such an address, or the app has as
-            many endpoints as it may.
+        :raises ApiRefusal: when the notifier does not send to such an address, the app has as many
+            endpoints as it may, or an operator disabled one with the same URL.
         """
         ...
 
     async def order(self, endpoint_id: UUID, what: str, asked: Row) -> Row:
-        """Have something done with an endpoint: `rotate`, `disable`, `enable`, `test`, `replay`.
+        """Have something done with an endpoint: `rotate`, `disable`, `enable`, `remove`, `test` or
+        `replay`.
 
         :raises ApiRefusal: when it cannot be done.
         """

@@ -186,6 +186,16 @@ class TestRoles:
 
         assert [code(a) for a in (raised, lowered, removed)] == [(403, "ROLE_TOO_LOW")] * 3
 
+    async def test_take_no_invitation_back_that_is_above_the_own(self, owner: Person) -> None:
+        admin = await a_colleague(owner, Role.ADMIN)
+        path = f"/organizations/{owner.organization_id}/invitations"
+        invited = await owner.done(path, {"name": "o", "role": "owner"})
+
+        refused = await admin.post(f"/invitations/{invited['id']}/revoke")
+
+        assert code(refused) == (403, "ROLE_TOO_LOW")
+        await owner.done(f"/invitations/{invited['id']}/revoke")
+
     async def test_change_at_once(self, owner: Person) -> None:
         colleague = await a_colleague(owner, Role.ADMIN)
         valid(MemberModel, await owner.done(f"/members/{colleague.id}/role", {"role": "viewer"}))

@@ -86,7 +86,7 @@ INVITATIONS: Final = Listing.of(
     "created_at, id",
 )
 FIND_INVITATION: Final = sql(f"""
-SELECT id FROM invitation
+SELECT role FROM invitation
 WHERE id = :id AND accepted_at IS NULL AND revoked_at IS NULL AND {MINE}
 """)
 REVOKE_INVITATION: Final = audited(f"""
@@ -222,11 +222,13 @@ class PostgresMembers:
         values = {"partner_id": organization_id, "now": at}
         return await INVITATIONS.part(self._engine, values, window)
 
-    async def find_invitation(self, invitation_id: UUID, actor: Actor) -> None:
+    async def find_invitation(self, invitation_id: UUID, actor: Actor) -> Role:
         values = {"id": invitation_id, "scope": scope_of(actor)}
         async with reading(self._engine) as connection:
-            if not await connection.execute(FIND_INVITATION, values):
-                raise NothingThere
+            row = (await connection.execute(FIND_INVITATION, values)).one_or_none()
+        if row is None:
+            raise NothingThere
+        return Role(row.role)
 
     async def revoke_invitation(self, invitation_id: UUID, actor: Actor, at: datetime) -> Row:
         values = {"id": invitation_id, "scope": scope_of(actor)}

@@ -95,8 +95,7 @@ class KeepMembers:
         """
         :raises ApiRefusal: when there is no such invitation, or the role is too low.
         """
-        await self._members.find_invitation(invitation_id, actor)
-        actor.require(Role.ADMIN)
+        actor.require_over(await self._members.find_invitation(invitation_id, actor))
         return await self._members.revoke_invitation(invitation_id, actor, self._clock())
 
     async def accept(self, invitation: str, *, label: str, request_id: str) -> Issued:
