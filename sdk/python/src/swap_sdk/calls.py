@@ -51,9 +51,10 @@ class Route(TypedDict):
     destination_token: str
 
 
-class PriceOptions(TypedDict, total=False):
+class FundingOptions(TypedDict, total=False):
+    """What decides what a swap costs."""
+
     source_address: str
-    destination_address: str
     slippage: str
     receive_amount: str  # in place of the amount
     refuel: bool
@@ -62,17 +63,14 @@ class PriceOptions(TypedDict, total=False):
     use_gasless: bool
 
 
-class SwapOptions(TypedDict, total=False):
-    source_address: str
+class PriceOptions(FundingOptions, total=False):
+    destination_address: str
+
+
+class SwapOptions(FundingOptions, total=False):
     refund_address: str
     reference_id: str
-    slippage: str
-    receive_amount: str  # in place of the amount
-    refuel: bool
-    use_depository: bool
-    use_deposit_address: bool
     use_new_deposit_address: bool
-    use_gasless: bool
 
 
 class ReachOptions(TypedDict, total=False):
