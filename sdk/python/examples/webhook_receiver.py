@@ -130,10 +130,12 @@ def handler(orders: Orders, secrets: Sequence[str]) -> type[BaseHTTPRequestHandl
         protocol_version = "HTTP/1.1"
 
         def do_POST(self) -> None:
-            length = int(self.headers.get("content-length", 0))
-            if length > BODY_BYTES_MAX:
+            length = self.headers.get("content-length", "")
+            if not length.isdecimal():
+                return self._answer(411)
+            if int(length) > BODY_BYTES_MAX:
                 return self._answer(413)
-            body = self.rfile.read(length)  # the bytes as they came; parsed only once verified
+            body = self.rfile.read(int(length))  # the bytes as they came; parsed only once verified
             try:
                 event = verify(body, dict(self.headers), secrets)
             except NotGenuine:
@@ -142,6 +144,7 @@ def handler(orders: Orders, secrets: Sequence[str]) -> type[BaseHTTPRequestHandl
             return self._answer(204)
 
         def _answer(self, status: int) -> None:
+            self.close_connection = self.close_connection or status in (411, 413)
             self.send_response(status)
             self.send_header("content-length", "0")
             self.end_headers()

@@ -11,10 +11,12 @@ import threading
 from base64 import b64encode
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from queue import Empty, Queue
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -150,6 +152,21 @@ class TestReceiver:
     def test_refuses_what_is_not_genuine_and_keeps_nothing_of_it(self, receiver: Receiver) -> None:
         assert receiver.push("a", "completed", 3, **{"webhook-signature": "v1,AAAA"}) == 400
         assert receiver.rows("SELECT * FROM inbox WHERE id LIKE 'msg%'") == []
+
+    @pytest.mark.parametrize(
+        ("length", "status"), [("-1", 411), ("many", 411), (None, 411), ("1000001", 413)]
+    )
+    def test_waits_for_no_body_of_another_length_than_it_takes(
+        self, receiver: Receiver, length: str | None, status: int
+    ) -> None:
+        asked = HTTPConnection(urlsplit(receiver.url).netloc, timeout=10)
+        asked.putrequest("POST", "/hooks")
+        if length is not None:
+            asked.putheader("content-length", length)
+        asked.endheaders()
+
+        assert asked.getresponse().status == status
+        asked.close()
 
     def test_goes_on_after_a_crash_with_what_it_accepted(
         self, service: Service, tmp_path: Path
