@@ -24,6 +24,7 @@ TOKEN: Final = Route("ETHEREUM_DEVNET", "USDC", "BASE_DEVNET", "USDC", "40")
 THOUSANDS: Final = Route("ETHEREUM_DEVNET", "USDC", "BASE_DEVNET", "USDC", "4000")
 # From a chain of its own: a reorg gives every swap time whose deposit was in the block.
 MUCH: Final = Route("POLYGON_DEVNET", "DAI", "BASE_DEVNET", "USDC", "12000")
+LITTLE: Final = Route("POLYGON_DEVNET", "DAI", "BASE_DEVNET", "USDC", "25")
 SIGNED: Final = {"use_depository": False, "use_gasless": True}
 DIRECT: Final = {"use_depository": False}
 ADDRESS: Final = {"use_depository": False, "use_deposit_address": True}
@@ -76,6 +77,7 @@ CASES: Final = (
     Case("more of a token", Outcome.OVER, "completed", PAID, route=TOKEN, revision=1),
     Case("late", Outcome.LATE, "expired", ("input", "refund"), is_hasty=True),
     Case("a reorg", Outcome.REORGED, "completed", PAID, route=MUCH),
+    Case("a reorg of what counts at once", Outcome.REORGED, "completed", PAID, route=LITTLE),
     Case(
         "a payout that fails",
         Outcome.PAYOUT_FAILS,

@@ -102,7 +102,8 @@ class Play:
     async def counts_at_once(self) -> bool:
         """Return whether the deposit that is seen needs no further block."""
         swap = (await self.partner.get_swap(self.swap_id))["swap"]
-        return all(one["max_confirmations"] <= 1 for one in swap["transactions"])
+        inputs = [one for one in swap["transactions"] if one["type"] == "input"]
+        return all(one["max_confirmations"] <= 1 for one in inputs)
 
     async def until(self, is_so: Callable[[Read], bool], *, within: float | None = None) -> None:
         async with asyncio.timeout(within):
