@@ -23,10 +23,11 @@ class Bounded(StrEnum):
 
 
 SAID: Final = {
-    Bounded.APPS: "An organization may have {most} apps",
-    Bounded.MEMBERS: "An organization may have {most} members, open invitations included",
+    Bounded.APPS: "An organization may have {most} apps; ask whoever runs this service for more",
+    Bounded.MEMBERS: "An organization may have {most} members, open invitations included; "
+    "let one go, or take an invitation back",
     Bounded.KEYS: "An app may have {most} open keys; revoke one first",
-    Bounded.WEBHOOKS: "An app may have {most} webhook endpoints",
+    Bounded.WEBHOOKS: "An app may have {most} webhook endpoints; remove one first",
     Bounded.TOKENS: "A member may have {most} open access tokens; revoke one first",
 }
 
