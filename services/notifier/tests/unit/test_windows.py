@@ -41,6 +41,17 @@ class TestWindows:
         assert windows.rooms() == {endpoint: 0}  # five are under way
         assert windows.first == FIRST
 
+    def test_leave_a_slow_endpoint_one_socket_where_many_are_busy(self) -> None:
+        windows, slow, others = Windows(total_max=100, endpoint_max=32), uuid4(), uuid4()
+        for _ in range(60):
+            windows.begin(others)
+
+        for _ in range(5):
+            windows.begin(slow)
+            windows.end(slow, is_success=True, took=SLOW * 2)
+
+        assert windows.rooms()[slow] == FAILING
+
     def test_let_nothing_begin_while_an_endpoint_is_being_disabled(self) -> None:
         windows, endpoint = Windows(total_max=5, endpoint_max=8), uuid4()
         windows.begin(endpoint)

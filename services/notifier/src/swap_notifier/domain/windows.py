@@ -45,6 +45,11 @@ class Windows:
         """Return how many may begin of an endpoint that is not in `rooms`."""
         return min(FIRST, self._endpoint_max)
 
+    @property
+    def _least_of_slow(self) -> int:
+        """Return what a slow endpoint keeps: one, where slow ones might take everybody's room."""
+        return self.first if self.free > self._total_max // 2 else FAILING
+
     def rooms(self) -> Mapping[UUID, int]:
         """Return how many may begin of each endpoint that something is known about."""
         return {endpoint: window.room for endpoint, window in self._windows.items()}
@@ -71,7 +76,7 @@ class Windows:
         if not is_success:
             window.size = max(window.size // 2, FAILING)
         elif took > SLOW:
-            window.size = max(window.size // 2, self.first)
+            window.size = max(window.size // 2, self._least_of_slow)
         else:
             window.size = min(window.size + 1, self._endpoint_max)
         if window.under_way == 0 and window.size == self.first and not window.is_shut:
