@@ -40,9 +40,10 @@ A swap of the sandbox's app waits {SANDBOX_SECONDS} seconds for its deposit, not
 a deadline is soon over. {SLOW} deposits of {SLOW_USD:,} dollars or more count after {SLOW_BLOCKS}
 blocks, a second each; below that, and for every other token, one block is enough.
 
-A signature is for the whole amount. With `use_gasless`, what is to be paid in part, in excess or
-below its cost (003, 004, 008) is signed for in full and ends as 001 does; what is to be paid late
-(005) is not paid, for nobody can sign after the deadline. A swap at a deposit address may be
+A signature is for the whole amount, and its transaction is not the sandbox's. With `use_gasless`,
+what is to be paid in part, in excess or below its cost, or to be taken back (003, 004, 008, 006) is
+signed for in full and ends as 001 does; what is to be paid late (005) is not paid, for nobody can
+sign after the deadline. A swap at a deposit address may be
 created without an amount: then {SOME_MINIMUMS} times the route's minimum counts as what is asked.
 Any sum above the minimum is right then, so 003 and 004 end as 001 does. A deposit for 006 or 010
 that is too small to count later counts at once, and ends as 001 does.
