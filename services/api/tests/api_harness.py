@@ -16,11 +16,13 @@ from fake_pricing import FakePricing
 from swap_api.app import Building, Parts
 from swap_api.domain.keys import Allowances, Environment, KeyKind
 from swap_api.domain.refusals import ApiRefusal
+from swap_api.guards import Guards
 from swap_api.settings import ApiSettings
 from swap_contracts.public.errors import ErrorCode
 from swap_domain.catalogue import Network
 from swap_runtime.catalogue import load_catalogue
 from swap_runtime.database import reading
+from swap_runtime.screening import BlockList, Party, Verdict
 from swap_runtime.service import Service
 from swap_runtime.sql import sql
 
@@ -180,6 +182,15 @@ def start(database_url: str, redis_url: str, catalogue_file: Path, **api: Any) -
         allowances=chains,
         wallets=wallets,
         deposit_addresses=addresses,
+        guards=Guards.of(service.engine, catalogue, blocked=ReadList(service.engine)),
     )
     parts = building.parts()
     return Harness(service, parts, quoter, chains=chains, factories=addresses, wallets=wallets)
+
+
+class ReadList(BlockList):
+    """An operators' list that was read before, and had nobody on it."""
+
+    def _verdict(self, party: Party) -> Verdict:
+        told = super()._verdict(party)
+        return Verdict.CLEAR if told is Verdict.UNKNOWN else told

@@ -62,11 +62,14 @@ class Screening(Protocol):
 
 
 class BlockList:
-    """The operators' list, held in memory and read anew when it has changed."""
+    """The operators' list, held in memory and read anew when it has changed.
+
+    Until it was read once nothing is known of anybody.
+    """
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._version = 0
+        self._version: int | None = None
         self._known: frozenset[tuple[str, str | None]] = frozenset()
 
     async def refresh(self) -> None:
@@ -88,6 +91,8 @@ class BlockList:
         return {party: self._verdict(party.normalised) for party in parties}
 
     def _verdict(self, party: Party) -> Verdict:
+        if self._version is None:
+            return Verdict.UNKNOWN
         entries = {(party.address, None), (party.address, party.network)}
         return Verdict.BLOCKED if self._known & entries else Verdict.CLEAR
 
@@ -132,22 +137,22 @@ class ScreeningService:
     async def screen(self, parties: Collection[Party]) -> Verdicts:
         asked = {party: party.normalised for party in parties}
         now = monotonic()
-        unknown = [p for p in dict.fromkeys(asked.values()) if not self._is_fresh(p, now)]
+        # Looked up before anything is asked: others forget and remember meanwhile.
+        known = {p: self._known[p] for p in asked.values() if p in self._known}
+        unknown = [p for p in dict.fromkeys(asked.values()) if p not in known or known[p][1] <= now]
         told: dict[Party, Verdict] = {}
         for start in range(0, len(unknown), ASKED_AT_ONCE_MAX):
             told |= await self._ask(unknown[start : start + ASKED_AT_ONCE_MAX])
-        self._remember({p: v for p, v in told.items() if v is not Verdict.UNKNOWN}, now)
-        absent = Verdict.CLEAR if self._settings.is_open_when_away else Verdict.UNKNOWN
-        return {
-            party: self._known[known][0] if known in self._known else absent
-            for party, known in asked.items()
-        }
+        self._remember(told, now)
+        absent = {party: self._without_an_answer(known.get(party)) for party in unknown}
+        verdicts = {party: verdict for party, (verdict, _) in known.items()} | absent | told
+        return {party: verdicts[normalised] for party, normalised in asked.items()}
 
-    def _is_fresh(self, party: Party, now: float) -> bool:
-        known = self._known.get(party)
-        if known is not None and known[1] <= now:
-            del self._known[party]
-        return party in self._known
+    def _without_an_answer(self, known: tuple[Verdict, float] | None) -> Verdict:
+        """Return what holds while nobody answers: who was blocked is, until somebody says no."""
+        if known is not None and known[0] is Verdict.BLOCKED:
+            return Verdict.BLOCKED
+        return Verdict.CLEAR if self._settings.is_open_when_away else Verdict.UNKNOWN
 
     def _remember(self, told: Verdicts, now: float) -> None:
         if len(self._known) + len(told) > REMEMBERED_MAX:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -12,6 +13,7 @@ from swap_api.usecases.heed_stops import HeedStops
 from swap_api.usecases.screen_parties import ScreenParties
 from swap_domain.catalogue import Catalogue
 from swap_runtime.database import Engine
+from swap_runtime.errors import Unavailable
 from swap_runtime.screening import (
     BlockList,
     NobodysAddresses,
@@ -36,11 +38,13 @@ class Guards:
         catalogue: Catalogue,
         settings: ScreeningSettings | None = None,
         session: aiohttp.ClientSession | None = None,
+        *,
+        blocked: BlockList | None = None,
     ) -> Guards:
         """
         :param settings: of what is asked about addresses beside the operators' list.
         """
-        blocked = BlockList(engine)
+        blocked = blocked or BlockList(engine)
         nobodys = NobodysAddresses(environment=catalogue.environment)
         screenings: list[Screening] = [nobodys, blocked]
         if settings is not None and settings.url and session is not None:
@@ -49,6 +53,13 @@ class Guards:
         return cls(HeedStops(PostgresPayoutStops(engine)), screen_parties, blocked)
 
     def watch(self, service: Service, interval: timedelta) -> None:
-        """Look at what operators say, again and again."""
+        """Look at what operators say, before anybody asks and then again and again."""
+        service.on_start(self.look)
         service.every("heed-stops", interval, self.heed_stops.refresh)
         service.every("heed-blocked", interval, self.blocked.refresh)
+
+    async def look(self) -> None:
+        """Look once. Where nothing is to be seen yet, the api opens and cannot tell."""
+        for refresh in (self.heed_stops.refresh, self.blocked.refresh):
+            with suppress(Unavailable):
+                await refresh()

@@ -9,6 +9,10 @@ import pytest
 from api_factories import ALICE, BOB, a_body
 from api_harness import Harness
 
+from swap_api.domain.refusals import ApiRefusal
+from swap_api.guards import Guards
+from swap_contracts.public.errors import ErrorCode
+from swap_runtime.catalogue import load_catalogue
 from tests.plugins.postgres import Database
 
 pytestmark = pytest.mark.connected
@@ -32,6 +36,21 @@ async def blocked(
     settlers.execute(BLOCK, (address, network))
     settlers.execute("UPDATE settler.blocked_list SET version = version + 1")
     await api.parts.guards.blocked.refresh()
+
+
+async def test_nobody_is_served_before_the_list_was_read_once(
+    api: Harness, settlers: psycopg.Connection
+) -> None:
+    catalogue = load_catalogue(api.service.settings.catalogue, str)
+    guards = Guards.of(api.service.engine, catalogue)
+    party = {"address": ("ETHEREUM_DEVNET", BOB)}
+
+    with pytest.raises(ApiRefusal) as refused:
+        await guards.screen_parties(party)
+    assert refused.value.code is ErrorCode.SERVICE_UNAVAILABLE
+
+    await guards.look()
+    await guards.screen_parties(party)
 
 
 class TestABlockedAddress:

@@ -80,6 +80,14 @@ async def change(world: World, statement: str) -> None:
         await connection.execute(sql(statement))
 
 
+async def stopped(world: World, network: str, *, minutes: int) -> None:
+    await change(
+        world,
+        "INSERT INTO payout_stop (network, stopped_at, stopped_by, stopped_because)"
+        f" VALUES ('{network}', now() - interval '{minutes} minutes', 'me', 'a look')",
+    )
+
+
 class TestAPaymentThatWaits:
     async def test_for_too_long_goes_back(self, world: World) -> None:
         await world.confirmed_swaps(1)
@@ -103,16 +111,14 @@ class TestAPaymentThatWaits:
     async def test_while_signing_is_stopped_does_not_age(self, world: World) -> None:
         await world.confirmed_swaps(1)
         await change(world, "UPDATE intent SET created_at = now() - interval '3 hours'")
-        await change(
-            world,
-            "INSERT INTO payout_stop (network, stopped_at, stopped_by, stopped_because)"
-            f" VALUES ('{DESTINATION}', now() - interval '150 minutes', 'me', 'a look')",
-        )
+        await stopped(world, DESTINATION, minutes=150)
 
         await give_up_waiting(world)
         assert await world.rows(STATUSES) == [("ls_transfer_pending", None)]
 
-        await change(world, "UPDATE payout_stop SET stopped_at = now() - interval '1 hour'")
+        # Stopped twice at a time is stopped once.
+        await change(world, "UPDATE payout_stop SET stopped_at = now() - interval '70 minutes'")
+        await stopped(world, "*", minutes=70)
         await give_up_waiting(world)
         assert await world.rows(STATUSES) == [("failed", "destination_unavailable")]
         await change(world, "DELETE FROM payout_stop")
@@ -277,7 +283,13 @@ class TestAChainWithoutBlocks:
         ) == [(1,)]
         [slot] = await world.store.open_slots(lowest=0)
         assert 2 * HOUR <= slot.assigned_for < 3 * HOUR
-        await change(world, "TRUNCATE network_silence")
+
+        # What was stopped while it was silent anyway stood still once.
+        for network in (DESTINATION, "*"):
+            await stopped(world, network, minutes=120)
+        [slot] = await world.store.open_slots(lowest=0)
+        assert 2 * HOUR <= slot.assigned_for < 3 * HOUR
+        await change(world, "TRUNCATE network_silence, payout_stop")
 
 
 class TestAParkedMessage:

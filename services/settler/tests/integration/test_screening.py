@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -56,10 +57,14 @@ class Service:
         self.asked: list[Mapping[str, str]] = []
         self.status = 200
         self.forgets = False
+        self.is_asked, self.may_answer = asyncio.Event(), asyncio.Event()
+        self.may_answer.set()
 
     async def answer(self, request: web.Request) -> web.Response:
         addresses: list[dict[str, str]] = (await request.json())["addresses"]
         self.asked += addresses
+        self.is_asked.set()
+        await self.may_answer.wait()
         if self.status != 200:
             return web.Response(status=self.status)
         told: list[dict[str, Any]] = [
@@ -148,6 +153,38 @@ class TestTheService:
         async with service.open(is_open_when_away=is_open) as screening:
             told = await screening.screen({party})
         assert told[party] is (Verdict.CLEAR if is_open else Verdict.UNKNOWN)
+
+    async def test_that_is_away_lets_nobody_go_whom_it_has_blocked(self) -> None:
+        service, party = Service(), Party(DESTINATION, BAD)
+        service.blocked.add((DESTINATION, BAD.lower()))
+        settings: dict[str, Any] = {"remembered_for": timedelta(0), "is_open_when_away": True}
+        async with service.open(**settings) as screening:
+            assert await screening.screen({party}) == {party: Verdict.BLOCKED}
+            service.status = 503
+            assert await screening.screen({party}) == {party: Verdict.BLOCKED}
+            service.status = 200
+            service.blocked.clear()
+            assert await screening.screen({party}) == {party: Verdict.CLEAR}
+
+    async def test_forgets_nobody_while_it_is_asked_about_others(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("swap_runtime.screening.REMEMBERED_MAX", 2)
+        service, bad = Service(), Party(DESTINATION, BAD)
+        service.blocked.add((DESTINATION, BAD.lower()))
+        async with service.open(is_open_when_away=True) as screening:
+            await screening.screen({bad})
+            service.may_answer.clear()
+            question = asyncio.create_task(screening.screen({bad, Party(DESTINATION, GOOD)}))
+            others = {Party(DESTINATION, a_recipient(n)) for n in range(3, 9)}
+            answers = asyncio.create_task(screening.screen(others))
+            async with asyncio.timeout(5):
+                while len(service.asked) < 1 + 1 + len(others):
+                    await service.is_asked.wait()
+                    service.is_asked.clear()
+            service.may_answer.set()
+            await answers
+            assert (await question)[bad] is Verdict.BLOCKED
 
     async def test_that_is_away_lets_payments_wait_until_it_is_back(self, world: World) -> None:
         service = Service()

@@ -10,36 +10,21 @@ from uuid import UUID
 from swap_domain.lifecycle import Status
 from swap_runtime.database import Engine, reading, transaction
 from swap_runtime.sql import sql
+from swap_settler.adapters.clocks import stopped, stopped_or_silent
 from swap_settler.adapters.statements import MAY_BE_OUT
 from swap_settler.domain.dwelling import Silences, Stuck
 
-# The clock stands still while nothing may be signed, on the network named or everywhere.
-PAUSED: Final = """
-coalesce((SELECT sum(coalesce(lifted_at, now()) - greatest(stopped_at, {since}))
-    FROM payout_stop WHERE payout_stop.network IN ({networks}, '*')
-        AND coalesce(lifted_at, now()) > {since}), '0')
-"""
-# So it does while a chain makes no blocks: nobody can tell what became of what is out there. What
-# is in no slot goes on ageing, for it can go back.
-SILENT: Final = """
-coalesce((SELECT sum(coalesce(ended_at, now()) - greatest(began_at, {since}))
-    FROM network_silence WHERE network_silence.network IN ({networks})
-        AND coalesce(ended_at, now()) > {since}), '0')
-"""
-_SWAPS_SILENT: Final = SILENT.format(
+_SWAPS_PAUSED: Final = stopped_or_silent(
     since="entered.at", networks="swap.source_network, swap.destination_network"
 )
-_SWAPS_PAUSED: Final = PAUSED.format(
-    since="entered.at", networks="swap.source_network, swap.destination_network"
-)
-_INTENTS_PAUSED: Final = PAUSED.format(since="intent.created_at", networks="intent.network")
+_INTENTS_PAUSED: Final = stopped(since="intent.created_at", networks="intent.network")
 STUCK: Final = sql(f"""
 SELECT id, source_network, status, entered.at AS since FROM swap
 CROSS JOIN LATERAL (
     SELECT max(at) AS at FROM swap_transition
     WHERE swap_id = swap.id AND from_status IS DISTINCT FROM to_status) AS entered
 WHERE status IN ('ls_transfer_pending', 'pending_refund') AND created_at < now() - :payment
-    AND now() - entered.at - {_SWAPS_PAUSED} - {_SWAPS_SILENT} > :payment
+    AND now() - entered.at - {_SWAPS_PAUSED} > :payment
 UNION ALL
 SELECT id, source_network, status, expires_at FROM swap
 WHERE status = 'user_transfer_pending' AND source_network = ANY(CAST(:networks AS text[]))

@@ -3,6 +3,7 @@
 from typing import Final
 
 from swap_runtime.sql import sql
+from swap_settler.adapters.clocks import stopped_or_silent
 from swap_settler.adapters.statements import HALT_REASONS_MAX
 
 # Read where payments are taken and where signed bytes are kept: after it nothing new is signed.
@@ -136,18 +137,13 @@ WHERE attempt.transaction_hash = ANY(CAST(:hashes AS text[])) AND NOT attempt.is
     AND intent.state = 'assigned'
 """)
 # The newest of a slot's transactions counts, also where an older one may still be mined.
-OPEN_SIGNED: Final = sql("""
+OPEN_SIGNED: Final = sql(f"""
 SELECT slot.nonce, newest.max_fee_per_gas, newest.max_priority_fee_per_gas, newest.is_cancel,
        now() - newest.signed_at AS signed_for,
        -- The clock of a payment stands still while nothing may be signed for it, and while its
        -- chain makes no blocks.
-       now() - slot.assigned_at - coalesce((
-           SELECT sum(coalesce(lifted_at, now()) - greatest(stopped_at, slot.assigned_at))
-           FROM payout_stop WHERE payout_stop.network IN (:network, '*')
-               AND coalesce(lifted_at, now()) > slot.assigned_at), '0') - coalesce((
-           SELECT sum(coalesce(ended_at, now()) - greatest(began_at, slot.assigned_at))
-           FROM network_silence WHERE network_silence.network = :network
-               AND coalesce(ended_at, now()) > slot.assigned_at), '0') AS assigned_for,
+       now() - slot.assigned_at - {stopped_or_silent(since="slot.assigned_at", networks=":network")}
+           AS assigned_for,
        unfounded.is_unfounded
 FROM nonce_slot AS slot
 CROSS JOIN LATERAL (

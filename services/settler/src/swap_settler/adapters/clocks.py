@@ -1,0 +1,35 @@
+"""How long a clock of ours stood still: every moment counts once, however many reasons it had."""
+
+from __future__ import annotations
+
+from typing import Final
+
+_STOPS: Final = """
+SELECT stopped_at AS began_at, coalesce(lifted_at, now()) AS ended_at FROM payout_stop
+WHERE payout_stop.network IN ({networks}, '*') AND coalesce(lifted_at, now()) > {since}
+"""
+_SILENCES: Final = """
+SELECT began_at, coalesce(ended_at, now()) AS ended_at FROM network_silence
+WHERE network_silence.network IN ({networks}) AND coalesce(ended_at, now()) > {since}
+"""
+# What another transaction has just begun may be a little later than this one's now().
+_TOGETHER: Final = """
+coalesce((SELECT sum(upper(gap) - lower(gap)) FROM (
+    SELECT unnest(range_agg(tstzrange(greatest(began_at, {since}),
+        greatest(began_at, ended_at, {since})))) AS gap FROM ({periods}) AS period) AS apart), '0')
+"""
+
+
+def stopped(*, since: str, networks: str) -> str:
+    """Return SQL: how long nothing could be signed, on the networks named or everywhere."""
+    return _TOGETHER.format(since=since, periods=_STOPS.format(since=since, networks=networks))
+
+
+def stopped_or_silent(*, since: str, networks: str) -> str:
+    """Return SQL: the same, or how long one of the networks made no blocks.
+
+    Nobody can tell then what became of what is out there. What is in no slot goes on ageing, for
+    it can go back.
+    """
+    periods = f"{_STOPS} UNION ALL {_SILENCES}".format(since=since, networks=networks)
+    return _TOGETHER.format(since=since, periods=periods)
