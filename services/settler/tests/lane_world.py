@@ -259,7 +259,7 @@ class World:
         )()
 
     async def close_slots(self) -> None:
-        await self.closing()()
+        await self.closing()(epoch=self.epoch)
 
     def closing(self) -> CloseSlots:
         """Return what remembers the final blocks it has seen."""

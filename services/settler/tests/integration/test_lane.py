@@ -228,6 +228,33 @@ class TestARecipientThatRefuses:
         assert world.paid(1) == PAYOUT
         assert [r.nonce for r in await world.rows("SELECT nonce FROM nonce_slot")] == [0]
 
+    @pytest.mark.parametrize("heard", ["before", "after"])
+    async def test_r4_whose_success_a_reorg_makes_a_failure_is_tried_again_whenever_that_is_heard(
+        self, world: World, heard: str
+    ) -> None:
+        """The lane looks at the chain itself, and may be ahead of the watcher or behind it."""
+        await world.confirmed_swaps(1)
+        await world.send_everything()
+        [sent] = world.chain.pool.values()
+        world.chain.mine()
+        if heard == "before":
+            await world.payout("seen", version=1, transaction_hash=sent.transaction_hash)
+        world.chain.reorg(1)
+        world.chain.pool[sent.transaction_hash] = sent
+        world.chain.refuse(a_recipient(1))
+        world.chain.mine(4)
+        await world.close_slots()
+        if heard == "after":
+            await world.payout("seen", version=1, transaction_hash=sent.transaction_hash)
+        await world.payout("reverted", version=2, transaction_hash=sent.transaction_hash)
+
+        assert await world.intent_states() == ["reserved"]
+        world.chain.refuse(a_recipient(1), refuses=False)
+        await world.rows("UPDATE intent SET due_at = now()")
+        await world.send_everything()
+        world.chain.mine()
+        assert world.paid(1) == PAYOUT
+
 
 class TestADeathProof:
     async def test_says_what_consumed_each_nonce_and_which_nodes_saw_it(self, world: World) -> None:

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequen
 import pytest
 
 from services.settler.tests.integration.lane_worlds import opened_world
-from services.settler.tests.lane_world import DESTINATION, PAYOUT, World
+from services.settler.tests.lane_world import DESTINATION, PAYOUT, World, a_recipient
 from swap_chains.ports import (
     Broadcast,
     Call,
@@ -19,6 +19,8 @@ from swap_chains.ports import (
     SignedTransaction,
 )
 from swap_runtime.leases import LeaseLost
+from swap_settler.domain.lane import Payment
+from swap_settler.lane_ports import ClosedSlot
 from swap_settler.usecases.close_slots import ROUNDS_UNEXPLAINED_MAX
 
 pytestmark = pytest.mark.connected
@@ -142,7 +144,7 @@ class TestANonce:
         closing = world.closing()
         for _ in range(ROUNDS_UNEXPLAINED_MAX + 3):
             world.chain.mine()
-            await closing()
+            await closing(epoch=world.epoch)
 
         [signer] = await world.rows("SELECT halted_reason FROM signer")
         assert "used by no transaction of ours" in signer.halted_reason
@@ -160,12 +162,12 @@ class TestANonce:
 
         monkeypatch.setattr(world.reader, "receipts", nothing)
         closing = world.closing()
-        await closing()
+        await closing(epoch=world.epoch)
         assert await world.rows("SELECT 1 FROM nonce_slot WHERE closed_at IS NOT NULL") == []
 
         monkeypatch.undo()
         world.chain.mine()
-        await closing()
+        await closing(epoch=world.epoch)
         assert len(await world.rows("SELECT 1 FROM nonce_slot WHERE closed_at IS NOT NULL")) == 1
         assert await world.intent_states() == ["broadcast"]
 
@@ -184,6 +186,32 @@ class TestANonce:
 
         assert await slots_and_attempts(world) == (2, 2)
         assert world.paid(1) == PAYOUT
+
+
+async def test_s8_a_death_that_an_old_holder_has_proven_is_not_told_twice(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It slept while the next holder told of it, and had the payment on another nonce."""
+    await world.confirmed_swaps(1)
+    await world.send_everything()
+    world.chain.refuse(a_recipient(1))
+    world.chain.mine(3)
+    world.chain.refuse(a_recipient(1), refuses=False)
+    sleeper = world.closing()
+    looks = sleeper._relays
+
+    async def sleeps(closed: Sequence[ClosedSlot]) -> Mapping[Payment, bool]:
+        await world.close_slots()
+        await world.send_everything()
+        await world.rows("UPDATE lease SET epoch = epoch + 1")
+        return await looks(closed)
+
+    monkeypatch.setattr(sleeper, "_relays", sleeps)
+    with pytest.raises(LeaseLost):
+        await sleeper(epoch=world.epoch)
+
+    assert await world.intent_states() == ["broadcast"]
+    assert await slots_and_attempts(world) == (2, 2)
 
 
 async def test_s8_a_replacement_of_an_old_holder_is_not_kept(world: World) -> None:

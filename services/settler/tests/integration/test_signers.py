@@ -241,11 +241,11 @@ class TestResuming:
         close_slots = world.closing()
         for _ in range(ROUNDS_UNEXPLAINED_MAX + 2):
             world.chain.mine()
-            await close_slots()
+            await close_slots(epoch=world.epoch)
         assert (await port.signers())[0]["halted"] is not None
 
         assert (await port.post(RESUME, SAID))[0] == 200
         world.chain.mine()
-        await close_slots()
+        await close_slots(epoch=world.epoch)
 
         assert (await port.signers())[0]["halted"] is not None

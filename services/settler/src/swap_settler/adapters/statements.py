@@ -90,7 +90,9 @@ ORDER BY id FOR UPDATE
 """)
 # A statement of its own, after the lock: within the locking one it would see what was before it.
 ATTEMPTS: Final = sql("""
-SELECT slot_intent.intent_id, attempt.transaction_hash, slot.closed_at IS NULL AS is_open
+SELECT slot_intent.intent_id, attempt.transaction_hash, slot.closed_at IS NULL OR EXISTS (
+    SELECT FROM receipt WHERE (receipt.network, receipt.transaction_hash)
+        = (attempt.network, attempt.transaction_hash) AND receipt.status = 1) AS is_open
 FROM slot_intent
 JOIN nonce_slot AS slot USING (network, signer, nonce)
 JOIN attempt USING (network, signer, nonce)
@@ -265,7 +267,8 @@ ON CONFLICT (id) DO UPDATE SET
     transaction_hash = excluded.transaction_hash,
     block_number = excluded.block_number, block_hash = excluded.block_hash,
     block_time = excluded.block_time, version = excluded.version,
-    confirmed_at = excluded.confirmed_at, dead_proof = excluded.dead_proof
+    confirmed_at = excluded.confirmed_at, dead_proof = excluded.dead_proof,
+    slot_at = CASE WHEN excluded.state = 'reserved' THEN NULL ELSE intent.slot_at END
 """)
 # Signatures that deposit. The newest of a swap counts; the older ones are its history.
 AUTHORIZATIONS: Final = sql("""

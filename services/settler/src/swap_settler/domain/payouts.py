@@ -50,8 +50,8 @@ def decide(
         return NOTHING
     if intent.state is IntentState.CONFIRMED:
         return _after_the_end(swap, intent, payout, at)
-    if payout.said is Said.REVERTED:
-        return _changed(swap, _unmined(intent, payout), at)
+    if (in_none := _in_no_block(intent, payout)) is not None:
+        return _changed(swap, in_none, at)
     if swap is None:
         return _lone_in_a_block(intent, payout, at, treasury)
     done = _in_a_block(swap, intent, payout, at, treasury)
@@ -229,6 +229,16 @@ def _after_the_end(swap: Swap | None, intent: Intent, payout: Payout, at: dateti
     return replace(_changed(swap, unmined, at), halt=Halt(payout.network, reason))
 
 
+def _in_no_block(intent: Intent, payout: Payout) -> Intent | None:
+    """Return a payment that no block has, as far as we know now; None for one that a block has."""
+    if payout.said is Said.REVERTED:
+        return _unmined(intent, payout)
+    if payout.said is Said.SEEN and intent.state is IntentState.RESERVED:
+        # Late news: at a final block the lane has proven what was seen there to be dead.
+        return replace(intent, version=payout.version)
+    return None
+
+
 def _told(swap: Swap, intent: Intent, at: datetime) -> Settled:
     return Settled(swap.on(at).with_intent(intent), (intent,))
 
@@ -252,11 +262,15 @@ def _mined(intent: Intent, payout: Payout, state: IntentState) -> Intent:
 
 
 def _unmined(intent: Intent, payout: Payout) -> Intent:
-    """The same bytes are out still: they may be mined again."""
-    was_mined = intent.state is IntentState.MINED
+    """The same bytes are out still: they may be mined again.
+
+    Unless the lane has proven that they cannot: it looks at the chain itself, and may have been
+    ahead of what the watcher said.
+    """
+    unmined = IntentState.BROADCAST if intent.has_open_attempt else IntentState.RESERVED
     return replace(
         intent,
-        state=IntentState.BROADCAST if was_mined else intent.state,
+        state=unmined if intent.state is IntentState.MINED else intent.state,
         version=payout.version,
         transaction_hash=None,
         block_number=None,

@@ -163,7 +163,7 @@ class Intent:
     dead_proof: str | None = None  # JSON; what is stored adds every slot, and what consumed it
     app_id: UUID | None = None  # of a partner's fee: whose
     attempts: frozenset[str] = frozenset()  # hashes of what was signed to pay it; never saved here
-    has_open_attempt: bool = False  # one of them is on a nonce that the chain has not consumed
+    has_open_attempt: bool = False  # one of them may pay it, or has: its nonce is not dead
 
     @property
     def is_live(self) -> bool:

@@ -66,9 +66,10 @@ class CloseSlots:
         self._last_number = -1
         self._rounds_unexplained = 0
 
-    async def __call__(self) -> None:
+    async def __call__(self, *, epoch: int) -> None:
         """
         :raises ChainError: when no node gives a usable answer.
+        :raises LeaseLost: when another lane has taken over: what died here may be out again there.
         """
         final = await self._chain.finalized()
         if final.number == self._last_number:
@@ -82,7 +83,7 @@ class CloseSlots:
             await self._wonder(sorted(missing))
         else:
             self._rounds_unexplained = 0
-        await self._account(final, closed, is_complete=not missing)
+        await self._account(final, closed, is_complete=not missing, epoch=epoch)
         self._last_number = final.number
 
     async def _wonder(self, nonces: Sequence[int]) -> None:
@@ -136,7 +137,7 @@ class CloseSlots:
         return kept
 
     async def _account(
-        self, final: Block, closed: Sequence[ClosedSlot], *, is_complete: bool
+        self, final: Block, closed: Sequence[ClosedSlot], *, is_complete: bool, epoch: int
     ) -> None:
         held = Holding(self._signer, self._native)
         balance = (await self._chain.balances([held], at=final))[held]
@@ -152,6 +153,7 @@ class CloseSlots:
         relays = await self._relays(closed)
         short = await self._end_relays.short([relay for relay, done in relays.items() if not done])
         async with self._unit_of_work() as work:
+            await work.require_epoch(epoch)
             ends = await self._ends(work, closed, relays, short)
             changes = [*ends, *self._booked(final, closed, rise)]
             if closed:

@@ -78,7 +78,7 @@ class RunLane:
             beat()
             await self._tried(self._rebroadcast)
             await self._tried(lambda: self._replace(epoch=epoch))
-            await self._tried(self._close_slots)
+            await self._tried(partial(self._close_slots, epoch=epoch))
             await self._tried(self._snapshot)
             await self._tried(self._tell_age)
             await asyncio.sleep(self._upkeep_interval.total_seconds())
