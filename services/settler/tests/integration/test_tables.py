@@ -7,11 +7,11 @@ from collections.abc import Callable
 import pytest
 from sqlalchemy import create_engine, inspect, text
 
-from swap_settler.adapters import outflow_tables, sweep_tables, withdrawal_work
+from swap_settler.adapters import outflow_tables, sweep_tables, withdrawal_tables
 from swap_settler.adapters.tables import METADATA
 
 pytestmark = pytest.mark.connected
-assert withdrawal_work.WithdrawalRow.metadata is METADATA
+assert withdrawal_tables.WithdrawalRow.metadata is METADATA
 assert sweep_tables.SweepRow.metadata is METADATA  # it adds its tables to the others
 assert outflow_tables.OutflowCapRow.metadata is METADATA
 COLUMNS = """

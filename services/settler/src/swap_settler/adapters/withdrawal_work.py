@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from datetime import datetime
-from decimal import Decimal
 from typing import Final
 from uuid import UUID
 
 from swap_runtime.columns import columns
 from swap_runtime.database import Connection, Engine, reading
 from swap_runtime.sql import sql
-from swap_settler.adapters.tables import Table, _at, _bigint, _bool, _int, _text, _units, _uuid
 from swap_settler.domain.withdrawals import Withdrawal
 
 SAVE: Final = sql("""
@@ -41,24 +38,6 @@ SELECT EXISTS (SELECT 1 FROM withdrawal WHERE state = 'confirmed' AND NOT is_boo
 MARK_BOOKED: Final = sql("""
 UPDATE withdrawal SET is_booked = true WHERE id = ANY(CAST(:ids AS uuid[]))
 """)
-
-
-class WithdrawalRow(Table, table=True):
-    __tablename__ = "withdrawal"
-
-    id: UUID = _uuid(key=True)
-    version: int = _int()
-    state: str = _text()
-    is_booked: bool = _bool()
-    network: str = _text()
-    token: str = _text()
-    treasury: str = _text()
-    to_address: str = _text()
-    base_units: Decimal = _units()
-    transaction_hash: str = _text()
-    block_number: int = _bigint()
-    block_hash: str = _text()
-    block_time: datetime = _at()
 
 
 class WithdrawalWork:
