@@ -11,6 +11,7 @@ from uuid import UUID
 
 from swap_chains.events import Block
 from swap_chains.ports import Fees, Receipt, SignedTransaction
+from swap_settler.domain.caps import Kept
 from swap_settler.domain.lane import Group, Payment, Slot, SweepSlot, WaitingSweep
 from swap_settler.domain.replacing import OpenSlot
 from swap_settler.domain.witnesses import Witnesses
@@ -84,7 +85,7 @@ class LaneStore(Protocol):
         """Return what the Treasury is to pay still, by token: out, and in no block we heard of."""
         ...
 
-    async def stand_in_line(self, intent_ids: Sequence[UUID]) -> None:
+    async def stand_in_line(self, kept: Sequence[Kept]) -> None:
         """Let payments wait for the Treasury's own limit, in the order they were made."""
         ...
 

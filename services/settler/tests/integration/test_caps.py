@@ -15,7 +15,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
 from services.settler.tests.integration.lane_worlds import opened_world
-from services.settler.tests.lane_world import DESTINATION, IDS, PAYOUT, World
+from services.settler.tests.lane_world import DESTINATION, IDS, PAYOUT, World, a_recipient
 from swap_chains.fake import FakeSender
 from swap_domain.catalogue import NATIVE
 from swap_runtime.errors import Refused
@@ -216,6 +216,76 @@ class TestACap:
 
         assert await left(world) == [2]
 
+    async def test_counts_what_failed_on_the_chain_only_when_it_is_tried_again(
+        self, world: World
+    ) -> None:
+        await cap(world, 1)
+        await fails_on_the_chain(world)
+        assert await spent(world) == 0
+
+        await world.send_everything()
+
+        assert await left(world) == [1, 1]
+        assert await spent(world) == PAYOUT
+        world.chain.mine()
+        assert world.paid(1) == PAYOUT
+
+    async def test_has_room_for_the_next_when_a_payment_is_given_up(self, world: World) -> None:
+        await cap(world, 1)
+        await fails_on_the_chain(world)
+        world.chain.refuse(a_recipient(1))
+        await world.send_everything()
+        assert await world.intent_states() == ["dead"]
+
+        await world.confirmed_swaps(1, first=2)
+        await world.send_everything()
+
+        assert await left(world) == [1, 2]
+        assert await spent(world) == PAYOUT
+
+    async def test_that_refuses_with_another_keeps_a_payment_until_both_have_room(
+        self, world: World
+    ) -> None:
+        await cap(world, 1)
+        of_network = CapName(DESTINATION)
+        await keeping(world).set(of_network, units=MICROS, span=DAY, **SAID)
+        await world.confirmed_swaps(2)
+        await made_one_after_the_other(world, 1, 2)
+
+        await world.send_everything()
+        assert await left(world) == [1]
+        assert len(await world.rows("SELECT 1 FROM outflow_queue")) == 2
+        assert {one.intent_id for one in await keeping(world).list_waiting()} == {
+            one.id for one in await world.rows("SELECT id FROM intent WHERE state = 'reserved'")
+        }
+
+        await cap(world, 2)
+        await world.send_everything()
+        assert await left(world) == [1]
+
+        await keeping(world).set(of_network, units=2 * MICROS, span=DAY, **SAID)
+        await world.send_everything()
+        assert await left(world) == [1, 2]
+        assert await world.rows("SELECT 1 FROM outflow_queue") == []
+        assert await spent(world) == 2 * PAYOUT + 2 * MICROS
+
+
+async def fails_on_the_chain(world: World) -> None:
+    """Let a payment leave and revert in a block that is final."""
+    await world.confirmed_swaps(1)
+    await world.send_everything()
+    assert await spent(world) == PAYOUT
+    world.chain.refuse(a_recipient(1))
+    world.chain.mine(3)
+    await world.close_slots()
+    world.chain.refuse(a_recipient(1), refuses=False)
+    assert await world.intent_states() == ["reserved"]
+
+
+async def spent(world: World) -> int:
+    [(units,)] = await world.rows("SELECT coalesce(sum(spent), 0) FROM outflow_spent")
+    return int(units)
+
 
 class TestTheQueue:
     async def test_shows_what_waits_why_and_since_when(self, world: World) -> None:
@@ -306,6 +376,35 @@ class TestTheTreasurysOwnLimit:
         await world.send_everything()
 
         assert await left(world) == [2, 3]
+
+    async def test_that_is_lowered_lets_go_what_fits_however_much_is_too_large(
+        self, world: World
+    ) -> None:
+        await world.confirmed_swaps(53)
+        await made_one_after_the_other(world, *range(1, 54))
+        for number in range(1, 53):
+            await worth(world, number, 4)
+        world.chain.limit(NATIVE, capacity=3 * PAYOUT, available=3 * PAYOUT)
+
+        for _ in range(3):
+            await world.send_everything()
+        assert await left(world) == [53]
+        world.chain.mine()
+        await settled(world)
+        await world.confirmed_swaps(1, first=60)
+        world.chain.limit(NATIVE, capacity=3 * PAYOUT, available=3 * PAYOUT)
+        await world.send_everything()
+        assert await left(world) == [53, 60]
+        assert len(await world.rows("SELECT 1 FROM outflow_queue WHERE is_too_large")) == 52
+
+        # Raised again, it lets them go too, a few of the smallest at a time.
+        world.chain.mine()
+        await settled(world)
+        world.chain.limit(NATIVE, capacity=400 * PAYOUT, available=400 * PAYOUT)
+        for _ in range(12):
+            await world.send_everything()
+        assert len(await left(world)) == 54
+        assert await world.rows("SELECT 1 FROM outflow_queue WHERE is_too_large") != []
 
     async def test_of_one_token_holds_up_no_other(self, world: World) -> None:
         alone = range(1, 18)

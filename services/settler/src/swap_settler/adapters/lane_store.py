@@ -20,6 +20,7 @@ from swap_settler.adapters import lane_statements as statements
 from swap_settler.adapters import outflow_statements as outflow
 from swap_settler.adapters import sweep_statements
 from swap_settler.adapters.outflow import admit_payments, keep_lines, stand_in_treasurys_line
+from swap_settler.domain.caps import Kept
 from swap_settler.domain.lane import Group, Payment, Slot, SweepSlot, WaitingSweep
 from swap_settler.domain.replacing import OpenSlot
 from swap_settler.lane_ports import Attempt, SignedFor
@@ -73,9 +74,9 @@ class PostgresLaneStore:
             rows = await connection.execute(outflow.ON_ITS_WAY, values)
         return {row.token: int(row.base_units) for row in rows}
 
-    async def stand_in_line(self, intent_ids: Sequence[UUID]) -> None:
+    async def stand_in_line(self, kept: Sequence[Kept]) -> None:
         async with transaction(self._engine) as connection:
-            await stand_in_treasurys_line(connection, intent_ids)
+            await stand_in_treasurys_line(connection, kept)
 
     async def in_flight(self, *, first: int = 0) -> int:
         async with reading(self._engine) as connection:
@@ -285,7 +286,8 @@ def _due(row: Row) -> Payment:
 
 
 def _in_line(row: Row) -> Payment:
-    return replace(_due(row), stands_in_line=row.stands_in_line)
+    line = {"stands_in_line": row.stands_in_line, "is_too_large": row.is_too_large}
+    return replace(_due(row), **line)
 
 
 def _open_slot(row: Row, payments: Group) -> OpenSlot:

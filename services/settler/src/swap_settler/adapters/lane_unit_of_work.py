@@ -66,6 +66,7 @@ class PostgresLaneWork(PostgresWork):
             {"id": id, "failures": failed, "pause": pauses[id]} for id, failed in failures.items()
         ]
         await self._connection.execute(statements.POSTPONE, columns(rows))
+        self._freed += failures
 
     async def close_slots(self, closed: Sequence[ClosedSlot], final: Block) -> None:
         rows = [

@@ -12,7 +12,7 @@ from swap_runtime.columns import columns
 from swap_runtime.database import Connection
 from swap_runtime.sql import Row
 from swap_settler.adapters import outflow_statements as statements
-from swap_settler.domain.caps import Admitted, Asked, Cap, admit
+from swap_settler.domain.caps import Admitted, Asked, Cap, Kept, admit
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ async def keep_lines(connection: Connection, told: Told) -> None:
         connection,
         list(told.asked),
         [
-            {"intent_id": id, "cap_id": cap, "amount": str(told.asked[id].amounts[cap])}
+            _kept(id, cap, told.asked[id].amounts[cap])
             for id, refusing in told.admitted.kept_by.items()
             for cap in sorted(refusing)
         ],
@@ -57,17 +57,40 @@ async def keep_lines(connection: Connection, told: Told) -> None:
     spent = [{"cap_id": id, "spent": str(n)} for id, n in told.admitted.spent.items() if n]
     if spent:
         await execute(statements.ADD_SPENT, {"at": told.at, **columns(spent)})
-        ids = [one["cap_id"] for one in spent]
-        await execute(statements.DROP_SPENT, {"at": told.at, "ids": ids})
+        counted = [
+            {"intent_id": id, "cap_id": cap, "amount": str(amount)}
+            for id in sorted(told.admitted.leave)
+            for cap, amount in told.asked[id].amounts.items()
+            if amount
+        ]
+        await execute(statements.ADD_COUNTED, {"at": told.at, **columns(counted)})
+        over = {"at": told.at, "ids": [one["cap_id"] for one in spent]}
+        await execute(statements.DROP_SPENT, over)
+        await execute(statements.DROP_COUNTED, over)
     passes = [id for id in told.admitted.leave if told.asked[id].is_let_through]
     if passes:
         await execute(statements.USE_PASSES, {"ids": passes})
 
 
-async def stand_in_treasurys_line(connection: Connection, ids: Sequence[UUID]) -> None:
+async def give_back(connection: Connection, ids: Sequence[object]) -> None:
+    """Count payments no longer that are proven not to have left. After the accounts are locked."""
+    if await connection.scalars(statements.LOCK_COUNTED, {"ids": ids}):
+        await connection.execute(statements.GIVE_BACK, {"ids": ids})
+
+
+async def stand_in_treasurys_line(connection: Connection, kept: Sequence[Kept]) -> None:
     """Let payments wait for the Treasury's own limit."""
-    kept = [{"intent_id": id, "cap_id": None, "amount": "0"} for id in ids]
-    await _stand(connection, ids, kept)
+    rows = [
+        _kept(one.intent_id, None, one.base_units, is_too_large=one.is_too_large) for one in kept
+    ]
+    await _stand(connection, [one.intent_id for one in kept], rows)
+
+
+def _kept(
+    intent_id: UUID, cap_id: int | None, amount: int, *, is_too_large: bool = False
+) -> Mapping[str, object]:
+    told = {"intent_id": intent_id, "cap_id": cap_id, "amount": str(amount)}
+    return {**told, "is_too_large": is_too_large}
 
 
 async def _stand(

@@ -5,6 +5,7 @@ from typing import Final
 from swap_runtime.sql import sql
 
 LINE_LENGTH: Final = 50  # what is tried of a line at once
+TOO_LARGE_LENGTH: Final = 5  # of what the Treasury would never pay, in case that it would now
 # A payment that waits is found by its line; this is only how late one is that fell out of it.
 FALLEN_OUT: Final = "interval '10 minutes'"
 
@@ -43,6 +44,33 @@ JOIN outflow_cap AS cap ON cap.id = new.cap_id
 ORDER BY cap.id
 ON CONFLICT (cap_id, until) DO UPDATE SET spent = outflow_spent.spent + excluded.spent
 """)
+ADD_COUNTED: Final = sql("""
+INSERT INTO outflow_counted (intent_id, cap_id, until, amount)
+SELECT new.intent_id, cap.id,
+       date_bin(cap.span / 60, CAST(:at AS timestamptz), '2000-01-01Z') + cap.span / 60, new.amount
+FROM unnest(CAST(:intent_id AS uuid[]), CAST(:cap_id AS bigint[]), CAST(:amount AS numeric[]))
+    AS new(intent_id, cap_id, amount)
+JOIN outflow_cap AS cap ON cap.id = new.cap_id
+ON CONFLICT (intent_id, cap_id) DO NOTHING
+""")
+# Whoever counts and whoever gives back hold the caps in one order.
+LOCK_COUNTED: Final = sql("""
+SELECT cap.id AS counted_cap FROM outflow_cap AS cap WHERE cap.id = ANY(ARRAY(
+    SELECT cap_id FROM outflow_counted WHERE intent_id = ANY(CAST(:ids AS uuid[]))))
+ORDER BY cap.id FOR UPDATE
+""")
+GIVE_BACK: Final = sql("""
+WITH gone AS (DELETE FROM outflow_counted WHERE intent_id = ANY(CAST(:ids AS uuid[]))
+    RETURNING cap_id, until, amount)
+UPDATE outflow_spent SET spent = outflow_spent.spent - back.amount
+FROM (SELECT cap_id, until, sum(amount) AS amount FROM gone GROUP BY cap_id, until) AS back
+WHERE (outflow_spent.cap_id, outflow_spent.until) = (back.cap_id, back.until)
+""")
+DROP_COUNTED: Final = sql("""
+DELETE FROM outflow_counted USING outflow_cap AS cap
+WHERE cap.id = ANY(CAST(:ids AS bigint[])) AND outflow_counted.cap_id = cap.id
+    AND until <= CAST(:at AS timestamptz) - cap.span
+""")
 DROP_SPENT: Final = sql("""
 DELETE FROM outflow_spent USING outflow_cap AS cap
 WHERE cap.id = ANY(CAST(:ids AS bigint[])) AND outflow_spent.cap_id = cap.id
@@ -61,21 +89,40 @@ DELETE FROM outflow_queue WHERE intent_id = ANY(CAST(:ids AS uuid[])) AND NOT EX
         AND kept.cap_id IS NOT DISTINCT FROM outflow_queue.cap_id)
 """)
 JOIN_LINES: Final = sql("""
-INSERT INTO outflow_queue (intent_id, cap_id, network, token, created_at, amount)
-SELECT intent.id, kept.cap_id, intent.network, intent.token, intent.created_at, kept.amount
-FROM unnest(CAST(:intent_id AS uuid[]), CAST(:cap_id AS bigint[]), CAST(:amount AS numeric[]))
-     AS kept(intent_id, cap_id, amount)
+INSERT INTO outflow_queue AS known
+    (intent_id, cap_id, network, token, created_at, amount, is_too_large)
+SELECT intent.id, kept.cap_id, intent.network, intent.token, intent.created_at, kept.amount,
+       kept.is_too_large
+FROM unnest(CAST(:intent_id AS uuid[]), CAST(:cap_id AS bigint[]), CAST(:amount AS numeric[]),
+            CAST(:is_too_large AS boolean[])) AS kept(intent_id, cap_id, amount, is_too_large)
 JOIN intent ON intent.id = kept.intent_id
-ON CONFLICT DO NOTHING
+ON CONFLICT (intent_id, cap_id) DO UPDATE
+    SET amount = excluded.amount, is_too_large = excluded.is_too_large
+    WHERE known.is_too_large <> excluded.is_too_large
 """)
 PUT_OFF: Final = sql(f"""
 UPDATE intent SET due_at = now() + {FALLEN_OUT}
 WHERE id = ANY(CAST(:ids AS uuid[])) AND state = 'reserved'
 """)
 # The oldest of each line that its cap has room for, those that an operator let through, and the
-# oldest that the Treasury refused: what it would pay now only a chain knows.
+# oldest that the Treasury refused: what it would pay now only a chain knows. What it would never
+# pay has no place among those; the smallest of it is tried, for that would be the first to fit.
 HEADS: Final = sql(f"""
-WITH head AS (
+WITH RECURSIVE of_network AS (
+    (SELECT token FROM outflow_queue WHERE network = :network AND cap_id IS NULL
+        AND NOT is_too_large ORDER BY token LIMIT 1)
+    UNION ALL
+    SELECT (SELECT next.token FROM outflow_queue AS next WHERE next.network = :network
+        AND next.cap_id IS NULL AND NOT next.is_too_large AND next.token > of_network.token
+        ORDER BY next.token LIMIT 1) FROM of_network WHERE of_network.token IS NOT NULL
+), of_too_large AS (
+    (SELECT token FROM outflow_queue WHERE network = :network AND cap_id IS NULL
+        AND is_too_large ORDER BY token LIMIT 1)
+    UNION ALL
+    SELECT (SELECT next.token FROM outflow_queue AS next WHERE next.network = :network
+        AND next.cap_id IS NULL AND next.is_too_large AND next.token > of_too_large.token
+        ORDER BY next.token LIMIT 1) FROM of_too_large WHERE of_too_large.token IS NOT NULL
+), head AS (
     SELECT line.intent_id FROM outflow_cap AS cap
     CROSS JOIN LATERAL (SELECT coalesce(sum(spent), 0) AS spent FROM outflow_spent
         WHERE cap_id = cap.id AND until > clock_timestamp() - cap.span) AS used
@@ -89,20 +136,27 @@ WITH head AS (
     UNION
     SELECT intent_id FROM outflow_pass WHERE network = :network AND NOT is_used
     UNION
-    SELECT line.intent_id FROM (SELECT DISTINCT token FROM outflow_queue
-        WHERE network = :network AND cap_id IS NULL) AS of_network
-    CROSS JOIN LATERAL (
+    SELECT line.intent_id FROM of_network CROSS JOIN LATERAL (
         SELECT queued.intent_id FROM outflow_queue AS queued
         JOIN intent ON intent.id = queued.intent_id AND intent.state = 'reserved'
         WHERE queued.network = :network AND queued.token = of_network.token
-            AND queued.cap_id IS NULL
+            AND queued.cap_id IS NULL AND NOT queued.is_too_large
         ORDER BY queued.created_at, queued.intent_id LIMIT {LINE_LENGTH}) AS line
+    UNION
+    SELECT line.intent_id FROM of_too_large CROSS JOIN LATERAL (
+        SELECT queued.intent_id FROM outflow_queue AS queued
+        JOIN intent ON intent.id = queued.intent_id AND intent.state = 'reserved'
+        WHERE queued.network = :network AND queued.token = of_too_large.token
+            AND queued.cap_id IS NULL AND queued.is_too_large
+        ORDER BY queued.amount, queued.intent_id LIMIT {TOO_LARGE_LENGTH}) AS line
 )
 SELECT intent.id, swap_id, paid_id, intent.token, to_address, base_units, failures, goes_alone,
        payer, call_data, intent.created_at,
-       EXISTS (SELECT FROM outflow_queue AS queued
-           WHERE queued.intent_id = intent.id AND queued.cap_id IS NULL) AS stands_in_line
-FROM head JOIN intent ON intent.id = head.intent_id AND intent.state = 'reserved'
+       line.intent_id IS NOT NULL AS stands_in_line,
+       coalesce(line.is_too_large, false) AS is_too_large
+FROM head LEFT JOIN outflow_queue AS line
+    ON line.intent_id = head.intent_id AND line.cap_id IS NULL
+JOIN intent ON intent.id = head.intent_id AND intent.state = 'reserved'
 WHERE NOT EXISTS (
     SELECT 1 FROM payout_stop WHERE network IN (:network, '*') AND lifted_at IS NULL)
 ORDER BY intent.created_at, intent.id

@@ -34,6 +34,15 @@ class OutflowSpentRow(Table, table=True):
     spent: Decimal = _units()
 
 
+class OutflowCountedRow(Table, table=True):
+    __tablename__ = "outflow_counted"
+
+    intent_id: UUID = _uuid(key=True)
+    cap_id: int = _bigint(key=True)
+    until: datetime = _at()
+    amount: Decimal = _units()
+
+
 class OutflowQueueRow(Table, table=True):
     __tablename__ = "outflow_queue"
 
@@ -45,6 +54,7 @@ class OutflowQueueRow(Table, table=True):
     created_at: datetime = _at()
     amount: Decimal = _units()
     since: datetime = _at()
+    is_too_large: bool = _bool()
 
 
 class OutflowPassRow(Table, table=True):

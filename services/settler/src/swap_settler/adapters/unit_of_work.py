@@ -15,6 +15,7 @@ from swap_runtime.outbox import Outgoing, add_to_outbox
 from swap_runtime.sql import Row, Statement
 from swap_settler.adapters import bookings, statements
 from swap_settler.adapters.inventory_news import inventory_news
+from swap_settler.adapters.outflow import give_back
 from swap_settler.adapters.rows import (
     Values,
     authorization_row,
@@ -45,6 +46,7 @@ class PostgresWork(SweepWork, WithdrawalWork):
         self._connection = connection
         self._consumer = consumer
         self._inventory: dict[AssetKey, Inventory] = {}
+        self._freed: list[UUID] = []  # payments that did not leave, and wait for another nonce
 
     async def mark_seen(self, message_ids: Sequence[UUID]) -> frozenset[UUID]:
         return await mark_seen(self._connection, self._consumer, message_ids)
@@ -187,6 +189,8 @@ class PostgresWork(SweepWork, WithdrawalWork):
             await self._save(statements.ADD_REQUOTES_DUE, requote_due_rows(changes))
             await self._save(statements.ADD_COMPLETIONS_DUE, completion_due_rows(changes))
         news = await self._book(changes)
+        if freed := [*dead, *self._freed]:
+            await give_back(self._connection, freed)
         async with self._connection.together():
             await self._save(
                 statements.HALT_SIGNERS, [{"network": n, "reason": r} for n, r in halts.items()]

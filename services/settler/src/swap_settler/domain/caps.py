@@ -85,6 +85,16 @@ def _has_turn(cap: Cap, one: Asked, amount: int, spent_now: int) -> bool:
     return not is_behind and cap.fits(amount + spent_now)
 
 
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A payment that the Treasury would not pay now, or not at all as its limit is set."""
+
+    intent_id: UUID
+    base_units: int
+    is_too_large: bool
+    is_news: bool  # it stood elsewhere, or in no line
+
+
 def beyond_limit(
     payments: Sequence[Payment],
     *,
@@ -98,8 +108,7 @@ def beyond_limit(
     :param capacity: what it would ever pay at once.
     :param line_length_max: with so many from its line here, more may stand behind them.
     """
-    in_line = sum(payment.stands_in_line for payment in payments)
-    may_join = in_line < line_length_max
+    may_join = length_of_line(payments) < line_length_max
     refused: list[Payment] = []
     is_closed = False
     for payment in sorted(payments, key=lambda p: (p.created_at, p.intent_id)):
@@ -113,6 +122,17 @@ def beyond_limit(
         else:
             available -= payment.base_units
     return refused
+
+
+def length_of_line(payments: Sequence[Payment]) -> int:
+    """Count what waits for its turn, as far as it is looked at; the too large wait beside it."""
+    return sum(payment.stands_in_line and not payment.is_too_large for payment in payments)
+
+
+def kept(payment: Payment, *, capacity: int) -> Kept:
+    too_large = payment.base_units > capacity
+    is_news = not payment.stands_in_line or payment.is_too_large != too_large
+    return Kept(payment.intent_id, payment.base_units, too_large, is_news)
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,9 @@ def pay(what: Claimable, swap: Swap, *, to_address: str, at: datetime, paid_id: 
     is_source = (what.network, what.token) == (source.network, source.token)
     if is_source and swap.refund(what.deposit_id) is not None:
         raise NotClaimable("its refund is on its way")
-    usd_micros = worth(source, what.base_units, swap.quote.source_usd_e18) if is_source else 0
+    # In another asset it is a refuel that was bought and not sent.
+    bought_for = what.base_units if is_source else swap.quote.spent_on_refuel
+    usd_micros = worth(source, bought_for, swap.quote.source_usd_e18)
     claim = _claim(what, to_address, at, paid_id, usd_micros)
     told = swap.on(at).with_intent(claim)
     return Changes(

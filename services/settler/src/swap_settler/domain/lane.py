@@ -37,6 +37,7 @@ class Payment:
     sweep_of: int | None = None  # of a sweep: the number of the swap whose address is emptied
     created_at: datetime = LONG_AGO
     stands_in_line: bool = False  # it waits for the Treasury's own limit
+    is_too_large: bool = False  # there, when it was looked at last: for all that it would ever pay
 
     @property
     def is_relay(self) -> bool:

@@ -8,7 +8,7 @@ from typing import Final
 from swap_chains.evm.codec import WORD
 from swap_chains.ports import ChainReader, Simulated
 from swap_settler import observe
-from swap_settler.domain.caps import beyond_limit
+from swap_settler.domain.caps import beyond_limit, kept, length_of_line
 from swap_settler.domain.lane import Group, Payment
 from swap_settler.lane_ports import LaneStore
 from swap_settler.usecases.lane_calls import LaneCalls
@@ -46,15 +46,13 @@ class HeedLimits:
             available = room - sent.get(token, 0)
             if not _fits(payments, available):
                 tight[token] = (payments, available)
-        beyond = await self._told_apart(tight) if tight else ()
-        await self.wait(beyond)
-        return beyond
+        return await self._told_apart(tight) if tight else ()
 
     async def _told_apart(
         self, tight: Mapping[str, tuple[Sequence[Payment], int]]
     ) -> Sequence[Payment]:
         capacities = await self._capacities(list(tight))
-        return [
+        beyond = [
             payment
             for token, (payments, available) in tight.items()
             for payment in beyond_limit(
@@ -64,12 +62,21 @@ class HeedLimits:
                 line_length_max=LINE_LENGTH_MAX,
             )
         ]
+        await self._wait(beyond, capacities)
+        return beyond
 
     async def wait(self, payments: Sequence[Payment]) -> None:
-        fresh = [p for p in payments if not p.stands_in_line]
-        if fresh:
-            await self._store.stand_in_line([p.intent_id for p in fresh])
-            observe.payments_kept(self._chain.network, len(fresh))
+        """Let what the Treasury has refused for its limit stand in line."""
+        if payments:
+            tokens = sorted({payment.token for payment in payments})
+            await self._wait(payments, await self._capacities(tokens))
+
+    async def _wait(self, payments: Sequence[Payment], capacities: Mapping[str, int]) -> None:
+        told = [kept(p, capacity=capacities.get(p.token, UNLIMITED)) for p in payments]
+        news = [one for one in told if one.is_news]
+        if news:
+            await self._store.stand_in_line(news)
+            observe.payments_kept(self._chain.network, len(news))
 
     async def _capacities(self, tokens: Sequence[str]) -> Mapping[str, int]:
         calls = [self._calls.capacity(token) for token in tokens]
@@ -79,8 +86,8 @@ class HeedLimits:
 
 
 def _fits(payments: Sequence[Payment], available: int) -> bool:
-    in_line = sum(payment.stands_in_line for payment in payments)
-    return in_line < LINE_LENGTH_MAX and sum(p.base_units for p in payments) <= available
+    fits = sum(payment.base_units for payment in payments) <= available
+    return fits and length_of_line(payments) < LINE_LENGTH_MAX
 
 
 def _first_word(said: Simulated) -> int:
