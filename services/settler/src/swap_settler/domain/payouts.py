@@ -233,7 +233,8 @@ def _in_no_block(intent: Intent, payout: Payout) -> Intent | None:
     """Return a payment that no block has, as far as we know now; None for one that a block has."""
     if payout.said is Said.REVERTED:
         return _unmined(intent, payout)
-    if payout.said is Said.SEEN and intent.state is IntentState.RESERVED:
+    is_dead = intent.state is IntentState.RESERVED and not intent.has_open_attempt
+    if payout.said is Said.SEEN and is_dead:
         # Late news: at a final block the lane has proven what was seen there to be dead.
         return replace(intent, version=payout.version)
     return None
