@@ -99,8 +99,8 @@ class Client:
         return connection
 
     def close(self) -> None:
-        for connection in self._idle:
-            connection.close()
+        while self._idle:
+            self._idle.pop().close()
 
 
 class NodeRefused(RuntimeError):

@@ -21,6 +21,7 @@ PAYLOAD = os.urandom(2048).hex().encode()  # about what a message about a swap h
 SAMPLES = 200
 COMMITS = 300
 SENDERS = 4
+PART_PAUSE_SECONDS = 0.1
 BATCH = 100
 TRANSFER_GAS = 21_000
 IN_FLIGHT = 16  # as many as a public node keeps of one account
@@ -62,13 +63,18 @@ class Floors:
 
     @property
     def payout_seconds(self) -> float:
-        """Return what a payout takes at the least: two commits, a hop, a signature, a sending."""
-        return (
-            2 * self.database.commit_seconds
-            + self.broker.hop_seconds
-            + self.node.sign_seconds
-            + self.node.send_seconds
+        """Return what a payout takes at the least."""
+        return sum_of_parts(
+            self.database.commit_seconds,
+            self.broker.hop_seconds,
+            self.node.sign_seconds,
+            self.node.send_seconds,
         )
+
+
+def sum_of_parts(commit: float, hop: float, sign: float, send: float) -> float:
+    """Return what a payout is made of: two commits, a hop, a signature, a sending."""
+    return 2 * commit + hop + sign + send
 
 
 async def measure_broker(servers: str, messages: int) -> Broker:
@@ -97,6 +103,37 @@ async def measure_broker(servers: str, messages: int) -> Broker:
         await consumer.stop()
         await producer.stop()
     return Broker(messages / (produced - began), messages / (consumed - produced), hop)
+
+
+async def measure_parts(servers: str, url: str, chain: Chain) -> float:
+    """Return the sum of a payout's parts while everything else works, until cancelled."""
+    took: list[tuple[float, float, float, float]] = []
+    producer = AIOKafkaProducer(bootstrap_servers=servers, acks="all", linger_ms=0)
+    consumer = AIOKafkaConsumer(TOPIC, bootstrap_servers=servers, auto_offset_reset="latest")
+    await producer.start()
+    await consumer.start()
+    try:
+        await consumer.seek_to_end()
+        await consumer.position(next(iter(consumer.assignment())))
+        async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
+            await connection.execute("CREATE TABLE public.bench_parts (payload bytea NOT NULL)")
+            while True:
+                began = time.perf_counter()
+                await connection.execute("INSERT INTO public.bench_parts VALUES (%s)", (PAYLOAD,))
+                committed = time.perf_counter()
+                await _hopped(producer, consumer, len(took))
+                heard = time.perf_counter()
+                raw = _transfer(chain, len(took))
+                signed = time.perf_counter()
+                await chain.node.send([raw])
+                sent = time.perf_counter()
+                took.append((committed - began, heard - committed, signed - heard, sent - signed))
+                await asyncio.sleep(PART_PAUSE_SECONDS)
+    except asyncio.CancelledError:
+        return sum_of_parts(*(median(part) for part in zip(*took, strict=True)))
+    finally:
+        await consumer.stop()
+        await producer.stop()
 
 
 async def measure_database(url: str) -> Database:
@@ -170,11 +207,15 @@ async def _hop(producer: AIOKafkaProducer, consumer: AIOKafkaConsumer) -> float:
     took = []
     for number in range(SAMPLES):
         began = time.perf_counter()
-        await producer.send(TOPIC, PAYLOAD, key=b"%d" % number)
-        while not await consumer.getmany(timeout_ms=1000):
-            pass
+        await _hopped(producer, consumer, number)
         took.append(time.perf_counter() - began)
     return median(took)
+
+
+async def _hopped(producer: AIOKafkaProducer, consumer: AIOKafkaConsumer, number: int) -> None:
+    await producer.send(TOPIC, PAYLOAD, key=b"%d" % number)
+    while not await consumer.getmany(timeout_ms=1000):
+        pass
 
 
 async def _make_topic(servers: str) -> None:

@@ -23,6 +23,7 @@ BATCH_MAX = 200
 FLUSH_SECONDS = 0.02
 QUIET_SECONDS = 45.0  # without any news for so long, the rest is lost
 ALL = 2**255
+BLOCK_SECONDS = 1
 BUSY = 503
 BUSY_PAUSE_SECONDS = 0.2
 
@@ -89,6 +90,17 @@ class Chain:
             gas=min(int(action["gas_limit"] or GAS_MAX), GAS_MAX),
         )
         self._waiting.append(signed)
+
+    async def mine_every(self, seconds: float, *, after: float) -> None:
+        """Make blocks until cancelled, as chains do that make several a second."""
+        await self.node.ask_one("evm_setIntervalMining", 0)
+        try:
+            await asyncio.sleep(after)
+            while True:
+                await self.node.ask_one("evm_mine", {"timestamp": int(time.time())})
+                await asyncio.sleep(seconds)
+        finally:
+            await asyncio.shield(self.node.ask_one("evm_setIntervalMining", BLOCK_SECONDS))
 
     async def flush_forever(self) -> None:
         while True:

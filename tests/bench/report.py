@@ -15,7 +15,7 @@ from rich.table import Table
 from tests.bench import machine
 from tests.bench.floors import Floors
 from tests.bench.numbers import Spread
-from tests.bench.run import SERVICES, Outcome, Phase
+from tests.bench.run import ALONE, SERVICES, Outcome, Phase
 
 MIB = 2**20
 DISTURBED_MAX = 0.10
@@ -59,7 +59,9 @@ def targets(outcome: Outcome) -> list[Target]:
 
 def show(outcome: Outcome, console: Console) -> list[Target]:
     """Print everything, and return the targets that were missed."""
-    phases = {f"{outcome.settings.rate} swaps/s": outcome.paced}
+    phases = {} if outcome.alone is None else {ALONE: outcome.alone}
+    phases[f"{outcome.settings.rate} swaps/s in bursts"] = outcome.bursts
+    phases[f"{outcome.settings.rate} swaps/s"] = outcome.paced
     if outcome.full is not None:
         phases["full load"] = outcome.full
     console.print()
@@ -107,12 +109,17 @@ def _latencies(outcome: Outcome, phases: Mapping[str, Phase]) -> Table:
             _spread(table, f"  until {step}", seconds)
         _spread(table, f"status to webhook, {name}", phase.webhook)
         _spread(table, f"created to last webhook, {name}", phase.lifetime)
-    parts = outcome.floors.payout_seconds
-    payout = Spread.of(outcome.paced.steps.whole)
-    if payout is not None:
-        times = f"{payout.p50 / parts:.1f} x"
-        table.add_row("sum of a payout's parts", f"{1000 * parts:.1f}", times, "", "")
+    for name, phase in phases.items():
+        _parts(table, f"sum of a payout's parts, {name}", phase, outcome.floors.payout_seconds)
+    name = f"the same, measured during {outcome.settings.rate} swaps/s"
+    _parts(table, name, outcome.paced, outcome.loaded_parts)
     return table
+
+
+def _parts(table: Table, name: str, phase: Phase, parts: float) -> None:
+    payout = Spread.of(phase.steps.whole)
+    if payout is not None:
+        table.add_row(name, f"{1000 * parts:.1f}", f"{payout.p50 / parts:.1f} x", "", "")
 
 
 def _rates(phases: Mapping[str, Phase]) -> Table:
@@ -168,13 +175,19 @@ def _show_disturbance(phases: Mapping[str, Phase], console: Console) -> None:
 
 
 def _document(outcome: Outcome, moment: datetime) -> dict[str, Any]:
-    phases = {"paced": outcome.paced, "full": outcome.full}
+    phases = {
+        "alone": outcome.alone,
+        "bursts": outcome.bursts,
+        "paced": outcome.paced,
+        "full": outcome.full,
+    }
     return {
         "at": moment.isoformat(),
         "machine": machine.description(),
         "broker": outcome.broker,
         "settings": asdict(outcome.settings),
         "floors": {**asdict(outcome.floors), "payout_seconds": outcome.floors.payout_seconds},
+        "loaded_payout_seconds": outcome.loaded_parts,
         "quote": _three(outcome.quotes),
         "phases": {name: _phase_document(p) for name, p in phases.items() if p is not None},
         "memory": {"idle": asdict(outcome.idle), "loaded": asdict(outcome.loaded)},

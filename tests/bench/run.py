@@ -22,6 +22,9 @@ from tests.bench.receiver import Received, listen
 from tests.bench.settings import Settings
 
 SETTLE_SECONDS = 3.0  # what start-up left behind ends before anything is measured
+ALONE = "2 swaps/s"
+ALONE_RATE = 2
+QUICK_BLOCK_SECONDS = 0.25  # as quick rollups make them
 SERVICES = ("api", "quoter", "chain_watcher", "settler", "notifier")
 
 
@@ -53,7 +56,10 @@ class Outcome:
     loaded: machine.Memory
     idle_used: machine.Used
     quotes: list[float]
+    alone: Phase | None
+    bursts: Phase
     paced: Phase
+    loaded_parts: float  # the sum of a payout's parts, measured beside `paced`
     full: Phase | None
     swaps: int
     busy: int
@@ -90,7 +96,13 @@ class Run:
         try:
             idle_used, idle = await self._idle()
             floor = await self._floors()
-            paced = await self._paced()
+            await self._warm_up()
+            alone = (
+                await self._at_pace(ALONE, settings.alone, ALONE_RATE) if settings.alone else None
+            )
+            name = f"{settings.rate} swaps/s"
+            bursts = await self._at_pace(f"{name} in bursts", settings.swaps, settings.rate)
+            paced, loaded_parts = await self._evenly(name)
             full = await self._full() if settings.seconds else None
             loaded = machine.memory_of(self._service_pids())
             faults = await self._faults()
@@ -106,7 +118,10 @@ class Run:
             loaded=loaded,
             idle_used=idle_used,
             quotes=self._load.quotes,
+            alone=alone,
+            bursts=bursts,
             paced=paced,
+            loaded_parts=loaded_parts,
             full=full,
             swaps=len(self._load.made),
             busy=self._load.busy,
@@ -133,18 +148,40 @@ class Run:
             await asyncio.sleep(SETTLE_SECONDS)
         return floors.Floors(broker, database, node)
 
-    async def _paced(self) -> Phase:
-        settings, load = self._settings, self._load
+    async def _warm_up(self) -> None:
         for _ in range(2):  # connections, caches, prepared statements
-            await load.create()
-        await load.drained()
-        expected = settings.swaps
-        with self._progress.bar(f"{settings.rate} swaps/s", lambda: load.done - 2, expected):
+            await self._load.create()
+        await self._load.drained()
+
+    async def _at_pace(self, name: str, swaps: int, rate: int) -> Phase:
+        load = self._load
+        already = load.done
+        load.gateway.close()  # what was idle for long the server may close at any moment
+        with self._progress.bar(name, lambda: load.done - already, swaps):
             before = self._read()
-            ids = await load.at_pace(swaps=settings.swaps, rate=settings.rate)
+            ids = await load.at_pace(swaps=swaps, rate=rate)
             await load.drained()
             used = before.until(self._read())
         return self._phase(ids, len(ids), used)
+
+    async def _evenly(self, name: str) -> tuple[Phase, float]:
+        """Let deposits arrive as evenly as swaps are made: in small blocks, one after the other."""
+        settings, stack, chains = self._settings, self._stack, list(self._chains.values())
+        servers, url = stack["kafka"]["bootstrap_servers"], stack["postgres"]["url"]
+        parts = asyncio.create_task(floors.measure_parts(servers, url, chains[0]))
+        mining = [
+            asyncio.create_task(
+                chain.mine_every(QUICK_BLOCK_SECONDS, after=n * QUICK_BLOCK_SECONDS / len(chains))
+            )
+            for n, chain in enumerate(chains)
+        ]
+        try:
+            phase = await self._at_pace(name, settings.swaps, settings.rate)
+        finally:
+            for task in (*mining, parts):
+                task.cancel()
+            await asyncio.gather(*mining, return_exceptions=True)
+        return phase, await parts
 
     async def _full(self) -> Phase:
         settings, load = self._settings, self._load

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 NUMBERS = (
     "swaps",
     "rate",
+    "alone",
     "seconds",
     "warm_up",
     "concurrency",
@@ -24,6 +25,7 @@ class Settings:
 
     swaps: int = 1000  # at an even pace, for latencies
     rate: int = 50  # of them per second
+    alone: int = 20  # one every half second, for what a payout takes by itself
     seconds: int = 30  # under full load, for the rate; 0 leaves it out
     warm_up: int = 6  # seconds of full load before it counts
     concurrency: int = 800  # swaps under way during full load
