@@ -24,6 +24,7 @@ FLUSH_SECONDS = 0.02
 QUIET_SECONDS = 45.0  # without any news for so long, the rest is lost
 ALL = 2**255
 BLOCK_SECONDS = 1
+SIGNING_SECONDS = 2.0  # at a pace; under full load everybody pays at once
 BUSY = 503
 BUSY_PAUSE_SECONDS = 0.2
 
@@ -151,8 +152,11 @@ class Load:
         if made is not None:
             self._finish(swap_id, made)
 
-    async def create(self) -> str:
-        """Create one swap and pay for it; return its id."""
+    async def create(self, *, pays_after: float = 0.0) -> str:
+        """Create one swap and pay for it; return its id.
+
+        :param pays_after: how long its user takes to sign, in seconds.
+        """
         route: Route = next(self._routes)
         chain = self.chains[route.source_network]
         recipient = "0x" + keccak(b"%d" % next(self._numbers))[12:].hex()
@@ -177,6 +181,8 @@ class Load:
         prepared = orjson.loads(answer)["data"]
         swap_id = str(prepared["swap"]["id"])
         self.made[swap_id] = made = Made(began, ended - began)
+        if pays_after:
+            await asyncio.sleep(pays_after)
         chain.deposit(prepared["deposit_actions"][0])
         self._finish(swap_id, made)
         return swap_id
@@ -202,7 +208,7 @@ class Load:
             creating = []
             for number in range(swaps):
                 await asyncio.sleep(max(began + number / rate - loop.time(), 0))
-                creating.append(group.create_task(self.create()))
+                creating.append(group.create_task(self.create(pays_after=SIGNING_SECONDS)))
             await asyncio.wait(creating)
             quoting.cancel()
         return [task.result() for task in creating]
