@@ -15,7 +15,7 @@ PACKAGES := swap_contracts swap_domain swap_chains swap_runtime swap_api swap_qu
 	swap_chain_watcher swap_settler swap_notifier swapctl swap_stack swap_compose swap_sdk tests.e2e tests.plugins
 GENERATORS := tools/generate_states.py tools/generate_messages.py tools/generate_env_example.py \
 	tools/generate_sdk.py tools/generate_errors.py tools/generate_sandbox.py \
-	tools/generate_collection.py tools/generate_blocking.py
+	tools/generate_collection.py tools/generate_description.py tools/generate_blocking.py
 
 PYTEST := $(BIN)/python -m pytest --quiet
 

@@ -53,10 +53,10 @@ from swap_api.http.gateway import Gateway
 from swap_api.http.history import HistoryEndpoints
 from swap_api.http.management_table import management
 from swap_api.http.once import AnswerOnce
-from swap_api.http.openapi import openapi_document
 from swap_api.http.operator_door import OperatorDoor
 from swap_api.http.pricing import PricingEndpoints
 from swap_api.http.reference import reference_pages
+from swap_api.http.shipped_openapi import shipped_openapi
 from swap_api.http.swaps import SwapEndpoints
 from swap_api.http.table import endpoints
 from swap_api.managing import Management, build_management
@@ -381,17 +381,17 @@ class Building:
             anybody=self._anybody,
             new_request_id=request_ids(),
         )
-        gateway.add_public("/openapi.json", _document(table, group))
+        gateway.add_public("/openapi.json", _document(group))
         gateway.add_public(DEFAULT_DOCS, cache(error_page))
         for address, page in reference_pages().items():
             gateway.add_public(address, cache(page))
         return gateway
 
 
-def _document(table: Endpoints, group: ApiGroup) -> Callable[[], Answer]:
+def _document(group: ApiGroup) -> Callable[[], Answer]:
     @cache
     def document() -> Answer:
         release = version("swap-api")
-        return Answer(openapi_document(table, key_headers=group.key_headers, version=release))
+        return Answer(shipped_openapi(key_headers=group.key_headers, version=release))
 
     return document

@@ -13,6 +13,7 @@ from pydantic import TypeAdapter
 from swap_api.http.endpoints import Endpoint
 from swap_api.http.examples import example_of
 from swap_api.http.openapi import EVENTS, openapi_document
+from swap_api.http.shipped_openapi import shipped_openapi
 from swap_api.http.table import endpoints
 from swap_contracts.public.errors import ERRORS, ErrorCode
 from swap_contracts.public.models import EndpointDisabledModel, WebhookPayloadModel
@@ -27,6 +28,13 @@ TABLE = endpoints(**ROOMS)
 def document() -> Any:
     made = openapi_document(TABLE, key_headers=["X-SVC-APIKEY", "X-OTHER-APIKEY"], version="1")
     return orjson.loads(made)
+
+
+def test_what_is_shipped_is_what_the_endpoints_say(document: Any) -> None:
+    """`make generate` writes it."""
+    key_headers = ["X-SVC-APIKEY", "X-OTHER-APIKEY"]
+
+    assert orjson.loads(shipped_openapi(key_headers=key_headers, version="1")) == document
 
 
 class TestExamples:

@@ -1,7 +1,7 @@
 """The OpenAPI document, made by FastAPI from the table of endpoints and the public models.
 
 FastAPI describes and does not serve: it would cost more time per request than everything else
-together. It is loaded when the document is first asked for.
+together. It is loaded where the document is made, which is not where it is served.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from types import NoneType, UnionType
 from typing import Any, Final, Generic, TypeVar, get_args
 
-import orjson
 from pydantic import BaseModel
 
 from swap_api.domain.keys import Scope
@@ -28,6 +27,7 @@ from swap_api.http.errors import Errors
 from swap_api.http.examples import example_of, refusal_example
 from swap_api.http.once import REPLAYED
 from swap_api.http.parameters import Parameters
+from swap_api.http.shipped_openapi import TOKEN_SCHEME, finished
 from swap_contracts.public.errors import ERRORS, ErrorCode
 from swap_contracts.public.models import (
     ApiErrorModel,
@@ -52,7 +52,6 @@ BY_SCOPE: Final = {
     Scope.MEMBER: BY_TOKEN,
     Scope.PERSON: BY_TOKEN,
 }
-TOKEN_SCHEME: Final = "AccessToken"
 WHO_MAY: Final = {
     Scope.ANY: "Any key opens it.",
     Scope.SECRET: "Needs a secret key.",
@@ -125,7 +124,7 @@ class Envelope(BaseModel, Generic[Data]):
 
 
 def openapi_document(endpoints: Endpoints, *, key_headers: Sequence[str], version: str) -> bytes:
-    """Return the document of OpenAPI 3.1 as JSON."""
+    """Return the document of OpenAPI 3.1 as JSON, made from the endpoints."""
     from fastapi import FastAPI  # noqa: PLC0415  loaded when it is first needed
 
     app = FastAPI(
@@ -143,17 +142,8 @@ def openapi_document(endpoints: Endpoints, *, key_headers: Sequence[str], versio
     document["info"]["contact"] = CONTACT
     document["tags"] = _tags(document)
     _show_examples(document, endpoints)
-    schemes = {
-        f"ApiKey{n or ''}": {"type": "apiKey", "in": "header", "name": name}
-        for n, name in enumerate(key_headers)
-    }
-    document["components"]["securitySchemes"] = {
-        **schemes,
-        TOKEN_SCHEME: {"type": "http", "scheme": "bearer", "description": "A member's token"},
-    }
-    document["security"] = [{name: []} for name in schemes]
     document["servers"] = [{"url": "/"}]
-    return orjson.dumps(document)
+    return finished(document, key_headers=key_headers, version=version)
 
 
 def _describe(app: Any, endpoint: Endpoint) -> None:
