@@ -18,9 +18,16 @@ from swap_runtime.outbox import add_to_outbox
 
 
 class PostgresCreations:
-    def __init__(self, engine: Engine, *, batch_max: int = 128) -> None:
+    """Two commits at a time: what came while one is made durable does not wait for its disk.
+
+    No claim and no swap is in two batches, so neither waits for the other's rows.
+    """
+
+    def __init__(self, engine: Engine, *, batch_max: int = 128, flights_max: int = 2) -> None:
         self._engine = engine
-        self._adding: Gathering[NewSwap, None] = Gathering(self._add_batch, batch_max=batch_max)
+        self._adding: Gathering[NewSwap, None] = Gathering(
+            self._add_batch, batch_max=batch_max, flights_max=flights_max
+        )
 
     async def add(self, new: NewSwap) -> None:
         await self._adding(new)

@@ -14,7 +14,9 @@ Addresses = Sequence[str]
 class PostgresOwnAddresses:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._asking: Gathering[Addresses, frozenset[str]] = Gathering(self._ask, batch_max=128)
+        self._asking: Gathering[Addresses, frozenset[str]] = Gathering(
+            self._ask, batch_max=128, flights_max=2
+        )
 
     async def among(self, addresses: Sequence[str]) -> frozenset[str]:
         return await self._asking(addresses)
