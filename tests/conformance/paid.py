@@ -16,7 +16,10 @@ from tests.conformance.signing import Lacking
 from tests.conformance.wallet import Wallets
 from tests.conformance.world import World, new_address
 
-JOURNEYS: Final = ("by_depository", "by_signature", "by_address", "refunded")
+JOURNEYS: Final = (
+    *("by_depository", "by_signature", "by_address", "by_transfer"),
+    *("refunded", "failed"),
+)
 FINAL: Final = ("completed", "refunded", "failed", "expired")
 WITHIN_SECONDS: Final = 30
 POLL_SECONDS: Final = 0.1
@@ -104,6 +107,16 @@ class Paid:
         return self._ended("by_address")
 
     @property
+    def by_transfer(self) -> Journey:
+        """Return a swap of a token that was sent in the plainest way."""
+        return self._ended("by_transfer")
+
+    @property
+    def failed(self) -> Journey:
+        """Return a swap whose recipient takes nothing, and that names nobody to give it back to."""
+        return self._ended("failed")
+
+    @property
     def refunded(self) -> Journey:
         """Return a swap whose recipient takes nothing."""
         journey = self._ended("refunded")
@@ -124,6 +137,8 @@ class Paid:
             ("by_signature", self._begin_by_signature),
             ("by_depository", self._begin_by_depository),
             ("by_address", self._begin_by_address),
+            ("by_transfer", self._begin_by_transfer),
+            ("failed", self._begin_failed),
         ):
             try:
                 begun[name] = begin()
@@ -194,22 +209,45 @@ class Paid:
         sent = wallet.send(to=action["to_address"], value=value, data="0x", gas=GAS_CREATE)
         return Journey(created, sent)
 
+    def _begin_by_transfer(self) -> Journey:
+        world = self._world
+        route = world.token_route
+        order = {**world.order(route, refund_address=new_address()), "use_depository": False}
+        if self._is_played:
+            return self._played(order)
+        wallet = self._wallets.on(route.source_network["name"])
+        created = world.target.create(order)
+        return Journey(created, wallet.deposit(created["deposit_actions"][0]))
+
     def _begin_refunded(self) -> Journey:
+        return self._begin_refused(refund_address=new_address())
+
+    def _begin_failed(self) -> Journey:
+        return self._begin_refused()
+
+    def _begin_refused(self, **told: str) -> Journey:
+        """Pay a coin to somebody who takes none."""
         world = self._world
         world.needs_depository()
         route = world.native_route
         if route.destination["contract"] is not None:
             raise Lacking("no route here ends at a coin, which a recipient can refuse")
-        order = world.order(route, refund_address=new_address())
+        order = world.order(route, **told)
         if self._is_played:
             return self._played(order, recipient=SANDBOX_REFUSES)
         payer = self._wallets.on(route.source_network["name"])
-        deployer = self._wallets.on(route.destination_network["name"])
-        sent = deployer.send(to=None, value=0, data=REFUSES, gas=GAS_CREATE)
-        order["destination_address"] = deployer.chain.receipt(sent)["contractAddress"]
+        order["destination_address"] = self._who_refuses
         created = world.target.create(order)
         sent = payer.deposit(created["deposit_actions"][0])
-        return Journey(created, sent, refund_address=order["refund_address"])
+        return Journey(created, sent, refund_address=told.get("refund_address", ""))
+
+    @cached_property
+    def _who_refuses(self) -> str:
+        """Return a contract that takes no coins."""
+        network = self._world.native_route.destination_network["name"]
+        deployer = self._wallets.on(network)
+        sent = deployer.send(to=None, value=0, data=REFUSES, gas=GAS_CREATE)
+        return str(deployer.chain.receipt(sent)["contractAddress"])
 
     def _played(self, order: Mapping[str, Any], *, recipient: str = SANDBOX_PAYS) -> Journey:
         """Create a swap that a sandbox pays."""

@@ -7,10 +7,12 @@ from collections import Counter
 import pytest
 
 from tests.conformance.paid import Paid
+from tests.conformance.tables import enums
 from tests.conformance.wallet import Chain
 from tests.conformance.world import World, new_address
 
 rule = pytest.mark.rule
+REFUNDED = ["user_transfer_pending", "ls_transfer_pending", "pending_refund", "refunded"]
 COMPLETED = ["user_transfer_pending", "ls_transfer_pending", "completed"]
 # keccak256 of Deposited(bytes32,address,address,uint256), and of NotWhitelisted()
 DEPOSITED = "0xcfccc5211684bc31ce945214025a7453ba30a1ffcc38fcb691ce742437f3f256"
@@ -20,7 +22,8 @@ IS_WHITELISTED = "0x3af32abf"  # isWhitelisted(address)
 
 @rule("3.1", "order-of-states")
 def test_a_paid_swap_is_completed(paid: Paid) -> None:
-    for journey in (paid.by_depository, paid.by_signature, paid.by_address):
+    ways = (paid.by_depository, paid.by_signature, paid.by_address, paid.by_transfer)
+    for journey in ways:
         assert journey.status == "completed"
         assert journey.statuses == [one for one in COMPLETED if one in journey.statuses]
         assert journey.last["swap"]["close_date"] is not None
@@ -66,11 +69,22 @@ def test_what_cannot_be_delivered_is_refunded(paid: Paid) -> None:
     journey = paid.refunded
 
     assert journey.status == "refunded"
+    assert journey.statuses == [one for one in REFUNDED if one in journey.statuses]
     refund, deposit = journey.transaction("refund"), journey.transaction("input")
     assert refund["status"] == "completed"
     assert refund["token"]["symbol"] == deposit["token"]["symbol"]
     assert refund["amount"] < deposit["amount"]
     assert journey.last["swap"]["fail_reason"]
+
+
+@rule("3.1", "failed")
+def test_what_can_go_back_to_nobody_fails_with_its_reason(paid: Paid) -> None:
+    journey = paid.failed
+
+    assert journey.status == "failed"
+    assert journey.last["swap"]["fail_reason"] in enums()["FailReason"]
+    assert journey.last["swap"]["close_date"] is not None
+    assert {t["type"] for t in journey.last["swap"]["transactions"]} == {"input"}
 
 
 @rule("3.3", "completed")
