@@ -124,6 +124,17 @@ class TestCreating:
         assert len(service.asked) == 1
 
 
+class TestSaying:
+    def test_of_a_signature_is_done_once_whatever_gets_lost(self) -> None:
+        service = Service(httpx.ReadTimeout("slow"), data({"status": "submitted"}))
+
+        with blocking(service) as swaps:
+            swaps.authorize("1", signature="0x1", signer_address="0x2")
+
+        assert len(service.asked) == 2
+        assert len(service.keys()) == 1
+
+
 class TestReading:
     def test_gives_up_in_the_end(self) -> None:
         service = Service(httpx.ConnectError("refused"))

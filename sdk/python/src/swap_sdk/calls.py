@@ -172,8 +172,7 @@ def create_swap(
         "POST",
         f"{API}/swaps",
         body={name: value for name, value in body.items() if value is not None},
-        # One key for all attempts: whatever gets lost on the way, there is one swap.
-        headers={"Idempotency-Key": idempotency_key or token_hex(16)},
+        headers=_once(idempotency_key),
     )
 
 
@@ -226,7 +225,7 @@ def next_action(swap_id: str, *, source_address: str | None) -> Call[PreparedSwa
 
 def authorize(swap_id: str, signature: str, signer_address: str) -> Call[Authorization]:
     body = {"signature": signature, "signer_address": signer_address}
-    return Call("POST", _of(swap_id, "authorize"), body=body)
+    return _post(swap_id, "authorize", body)
 
 
 def authorization(swap_id: str) -> Call[Authorization]:
@@ -234,8 +233,7 @@ def authorization(swap_id: str) -> Call[Authorization]:
 
 
 def speed_up_deposit(swap_id: str, transaction_id: str) -> Call[None]:
-    path = _of(swap_id, "deposit_speedup")
-    return Call("POST", path, body={"transaction_id": transaction_id})
+    return _post(swap_id, "deposit_speedup", {"transaction_id": transaction_id})
 
 
 def lone_transfers(swap_id: str, transaction_id: str) -> Call[list[LoneTransfer]]:
@@ -248,7 +246,7 @@ def attach_transfer(
 ) -> Call[LoneTransfer]:
     body = {"transaction_id": transaction_id, "signature": signature}
     named = {} if transfer_id is None else {"transfer_id": transfer_id}
-    return Call("POST", _of(swap_id, "attach_deposit"), body={**body, **named})
+    return _post(swap_id, "attach_deposit", {**body, **named})
 
 
 def events(swap_id: str) -> Call[list[SwapEvent]]:
@@ -273,12 +271,20 @@ def errors() -> Call[list[ErrorFacts]]:
 
 
 def set_refund_address(swap_id: str, refund_address: str) -> Call[PreparedSwap]:
-    path = _of(swap_id, "refund_address")
-    return Call("POST", path, body={"refund_address": refund_address})
+    return _post(swap_id, "refund_address", {"refund_address": refund_address})
 
 
 def health() -> Call[Mapping[str, str]]:
     return Call("GET", f"{API}/health")
+
+
+def _post(swap_id: str, what: str, body: Mapping[str, Any]) -> Call[Any]:
+    return Call("POST", _of(swap_id, what), body=body, headers=_once())
+
+
+def _once(key: str | None = None) -> Mapping[str, str]:
+    """One key for all attempts: whatever gets lost on the way, it is done once."""
+    return {"Idempotency-Key": key or token_hex(16)}
 
 
 def _of(swap_id: str, what: str) -> str:

@@ -1,4 +1,4 @@
-"""When a call that failed is made again. Creates carry an idempotency key, so every call may be."""
+"""When a call that failed is made again. POSTs have idempotency keys, so every call may be."""
 
 from __future__ import annotations
 

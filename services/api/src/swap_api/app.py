@@ -339,7 +339,7 @@ class Building:
         reach = Reach(self._catalogue, deposit_address_networks=deposit_address_networks)
         prices, rendering = self._know_prices, self._rendering
         return CatalogueEndpoints(
-            list_networks=ListNetworks(self._catalogue, prices, rendering),
+            list_networks=ListNetworks(self._catalogue, self._public, prices, rendering),
             list_reachable=ListReachable(self._catalogue, reach, prices, rendering),
             tell_status=TellStatus(
                 self._catalogue,

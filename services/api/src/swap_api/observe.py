@@ -78,6 +78,10 @@ def counters_away(error: Exception) -> None:
     log.warning("counters away", reason=f"{type(error).__name__}: {error}")
 
 
+def claim_kept(error: Exception) -> None:
+    log.warning("claim ends by itself", reason=str(error))
+
+
 def quoter_away(error: Exception) -> None:
     QUOTER_AWAY.inc()
     log.warning("quoter away", reason=str(error))

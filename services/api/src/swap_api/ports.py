@@ -160,7 +160,10 @@ class Idempotency(Protocol):
         ...
 
     async def release(self, claim: Claim) -> None:
-        """Give the right back: nothing was created."""
+        """Give the right back where nothing was created; what was answered stays.
+
+        Where that is not possible now, the right ends by itself a little later.
+        """
         ...
 
 

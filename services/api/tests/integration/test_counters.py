@@ -11,7 +11,7 @@ from uuid import uuid4
 import pytest
 from pydantic import SecretStr
 
-from swap_api.adapters.counters import LocalCounters, RedisCounters
+from swap_api.adapters.counters import CONNECTIONS_MAX, LocalCounters, RedisCounters
 from swap_api.domain.rate_limits import Count, Quota
 from swap_api.ports import Counters
 from swap_runtime.clock import utc_now
@@ -97,3 +97,12 @@ class TestCounters:
         counts = await asyncio.gather(*(one(counters, quota) for _ in range(12)))
 
         assert sum(not count.is_over for count in counts) == 5
+
+    async def test_are_shared_by_more_than_there_are_connections_for(
+        self, counters: Counters
+    ) -> None:
+        quota = a_quota(100)
+
+        counts = await asyncio.gather(*(one(counters, quota) for _ in range(3 * CONNECTIONS_MAX)))
+
+        assert sum(not count.is_over for count in counts) == 100

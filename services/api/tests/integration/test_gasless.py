@@ -148,6 +148,14 @@ class TestCapabilities:
         assert told["ETHEREUM_DEVNET", "DAI"] == (True, "eip2612")
         assert told["BARE_DEVNET", "USDC"] == (False, "")
 
+    async def test_change_what_networks_say_at_once(self, api: Harness, app: App) -> None:
+        before = await api.get(app, "/networks")
+        api.chains.against[USDC] = ["its EIP-712 domain is another"]
+        await api.parts.offer_gasless.refresh()
+        after = await api.get(app, "/networks")
+
+        assert before.text.count('"eip3009"') > after.text.count('"eip3009"')
+
     async def test_nothing_is_offered_before_the_chain_was_asked(self, api: Harness) -> None:
         api.chains.is_away = True
         app = await api.an_app()

@@ -12,6 +12,7 @@ from api_harness import App, Harness
 
 from swap_api.adapters.creations import PostgresCreations
 from swap_api.adapters.idempotency import CLAIM_TERM
+from swap_runtime.errors import Unavailable
 
 pytestmark = pytest.mark.connected
 
@@ -75,6 +76,21 @@ class TestIdempotencyKey:
         refused = await api.create(app, a_body(), key="k-1")
         api.quoter.is_away = False
 
+        answer = await api.create(app, a_body(), key="k-1")
+
+        assert (refused.status_code, answer.status_code) == (503, 200)
+
+    async def test_is_free_again_when_nothing_could_be_written(
+        self, api: Harness, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        app = await api.an_app()
+
+        async def away(self: object, batch: object) -> object:
+            raise Unavailable("no connection")
+
+        with monkeypatch.context() as broken:
+            broken.setattr(PostgresCreations, "_commit", away)
+            refused = await api.create(app, a_body(), key="k-1")
         answer = await api.create(app, a_body(), key="k-1")
 
         assert (refused.status_code, answer.status_code) == (503, 200)

@@ -258,8 +258,17 @@ class TestKeys:
 
         assert code(past) == (400, "VALIDATION_ERROR")
         assert past.json()["error"]["metadata"]["field_errors"] == {
-            "expires_at": "must lie in the future"
+            "expires_at": "must lie in the future, within a hundred years"
         }
+
+    @pytest.mark.parametrize("end", ["9999-12-31T23:59:59-12:00", "9999-12-31T23:59:59Z"])
+    async def test_end_at_a_moment_that_can_be_kept(self, owner: Person, end: str) -> None:
+        app = await owner.an_app()
+
+        assert code(await owner.post(f"/apps/{app}/keys", {"expires_at": end})) == (
+            400,
+            "VALIDATION_ERROR",
+        )
 
 
 class TestApps:

@@ -220,9 +220,11 @@ class TestList:
 
         nothing = await api.get(app, "/swaps/internal")
         found = await api.get(app, f"/swaps/internal?addresses={ALICE}")
+        bracketed = await api.get(app, f"/swaps/internal?addresses[]={ALICE}")
 
         assert nothing.json()["data"] == []
         assert len(found.json()["data"]) == 1
+        assert bracketed.content == found.content
 
     async def test_never_scans_history(self, api: Harness) -> None:
         app = await api.an_app()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections import Counter
+
 import pytest
 from api_factories import a_body
 from api_harness import Harness
@@ -23,6 +26,13 @@ class TestPendingSwaps:
         assert [answer.status_code for answer in answers] == [200, 200, 200, 429]
         assert answers[-1].json()["error"]["code"] == "TOO_MANY_PENDING_SWAPS"
         assert "retry-after" in answers[-1].headers
+
+    async def test_a11_are_capped_when_they_come_together(self, api: Harness) -> None:
+        app = await api.an_app(is_lifted=False, pending_swaps=3)
+
+        answers = await asyncio.gather(*(api.create(app, a_body()) for _ in range(12)))
+
+        assert Counter(answer.status_code for answer in answers) == {200: 3, 429: 9}
 
     async def test_do_not_hold_another_app_back(self, api: Harness) -> None:
         full = await api.an_app(is_lifted=False, pending_swaps=1)

@@ -80,22 +80,30 @@ class RedisCounters:
             protocol=2,
         )
         self._add: Any = Redis(connection_pool=self._pool).register_script(ADD)
+        # A pool that is exhausted refuses instead of waiting, which looks as if Redis were away.
+        self._places = asyncio.Semaphore(CONNECTIONS_MAX)
         self._fallback = fallback
         self._away_until = float("-inf")
 
     async def add(self, quotas: Sequence[Quota]) -> Sequence[Count]:
+        async with self._places:
+            counts = await self._shared(quotas)
+        return await self._fallback.add(quotas) if counts is None else counts
+
+    async def close(self) -> None:
+        await self._pool.disconnect()
+
+    async def _shared(self, quotas: Sequence[Quota]) -> Sequence[Count] | None:
+        """Return what Redis counts; None while it is away."""
         if monotonic() < self._away_until:
-            return await self._fallback.add(quotas)
+            return None
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
                 return await self._add_all(quotas)
         except Exception as error:  # whatever it is, a request is not refused for it
             self._away_until = monotonic() + AWAY_SECONDS
             observe.counters_away(error)
-            return await self._fallback.add(quotas)
-
-    async def close(self) -> None:
-        await self._pool.disconnect()
+            return None
 
     async def _add_all(self, quotas: Sequence[Quota]) -> Sequence[Count]:
         numbers = [

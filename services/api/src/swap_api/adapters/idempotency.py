@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Final
 from uuid import UUID
 
+from swap_api import observe
 from swap_api.adapters import statements
 from swap_api.adapters.gathering import Gathering
 from swap_api.domain.refusals import ApiRefusal
@@ -14,6 +15,7 @@ from swap_api.ports import Claim, Clock, Replay
 from swap_contracts.public.errors import ErrorCode
 from swap_runtime.columns import columns
 from swap_runtime.database import Connection, Engine, transaction
+from swap_runtime.errors import Unavailable
 from swap_runtime.sql import Row
 
 # Longer than any request may take: when it is over, nothing was created and nothing will be.
@@ -46,8 +48,11 @@ class PostgresIdempotency:
 
     async def release(self, claim: Claim) -> None:
         values = {"app_id": claim.app_id, "key": claim.key, "claim": claim.token}
-        async with transaction(self._engine) as connection:
-            await connection.execute(statements.RELEASE_CLAIM, values)
+        try:
+            async with transaction(self._engine) as connection:
+                await connection.execute(statements.RELEASE_CLAIM, values)
+        except Unavailable as error:
+            observe.claim_kept(error)
 
     async def forget_old(self) -> bool:
         """Drop keys that are older than they are kept; True when there may be more."""

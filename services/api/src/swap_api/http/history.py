@@ -13,6 +13,7 @@ from swap_api.usecases.read_swap import ReadSwap
 from swap_domain.catalogue import Catalogue
 
 LIVE: Final = "text/event-stream"
+DIGITS_MAX: Final = 18  # of any number that an event has
 
 
 class HistoryEndpoints:
@@ -28,7 +29,8 @@ class HistoryEndpoints:
         if LIVE not in (request.header("accept") or ""):
             return Answer.of(await self._read_history.events(context.caller, swap_id))
         last = request.header("last-event-id") or ""
-        after = int(last) if last.isascii() and last.isdecimal() else 0
+        is_number = last.isascii() and last.isdecimal() and len(last) <= DIGITS_MAX
+        after = int(last) if is_number else 0
         return Answer.live(await self._read_history.follow(context.caller, swap_id, after=after))
 
     async def ledger(self, request: Request, context: Context) -> Answer:

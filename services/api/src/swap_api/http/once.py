@@ -21,6 +21,7 @@ from swap_api.http.exchange import Answer, Request
 from swap_api.http.parameters import id_of
 from swap_api.ports import Claim, Idempotency
 from swap_contracts.public.errors import ErrorCode
+from swap_runtime.errors import Unavailable
 
 IDEMPOTENCY_KEY: Final = re.compile(r"[\x21-\x7e]{1,255}")
 REPLAYED: Final = "Idempotent-Replayed"
@@ -62,7 +63,7 @@ class AnswerOnce:
             return Answer(replay.answer, headers={REPLAYED.lower(): "true"})
         try:
             answer = await endpoint.handler(request, context)
-        except ApiRefusal:
+        except (ApiRefusal, Unavailable):
             await self._idempotency.release(claim)
             raise
         await self._idempotency.save(claim, swap_id, answer.body)

@@ -137,7 +137,10 @@ class SwapEndpoints:
 
     async def list_by_addresses(self, request: Request, context: Context) -> Answer:
         """Answer the alias that takes `addresses`, and nothing without one."""
-        query = [("address" if n == "addresses" else n, value) for n, value in request.query]
+        query = [
+            ("address" if n.removesuffix("[]") == "addresses" else n, value)
+            for n, value in request.query
+        ]
         wanted = self._filter(query, context)
         if not wanted.addresses:
             return Answer.of(EMPTY)

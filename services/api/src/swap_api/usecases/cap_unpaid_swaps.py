@@ -1,7 +1,8 @@
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
@@ -19,8 +20,9 @@ Who = tuple[UUID, str | None]
 
 @dataclass(slots=True)
 class _Known:
-    number: int
-    counted_at: datetime
+    number: int = 0
+    counted_at: datetime | None = None
+    counting: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
 class CapUnpaidSwaps:
@@ -65,11 +67,16 @@ class CapUnpaidSwaps:
         known.number += 1
 
     async def _count(self, who: Who, at_most: int) -> _Known:
-        known = self._known.get(who)
-        if known is None or self._clock() - known.counted_at > COUNT_FRESH_FOR:
-            number = await self._unpaid.count(*who, up_to=at_most)
-            known = self._known[who] = _Known(number, self._clock())
-            self._known.move_to_end(who)
-            while len(self._known) > REMEMBERED_MAX:
-                self._known.popitem(last=False)
-        return known
+        known = self._known.setdefault(who, _Known())
+        self._known.move_to_end(who)
+        while len(self._known) > REMEMBERED_MAX:
+            self._known.popitem(last=False)
+        async with known.counting:  # by the first of those who come together, for all of them
+            if not self._is_fresh(known):
+                known.number = await self._unpaid.count(*who, up_to=at_most)
+                known.counted_at = self._clock()
+            return known
+
+    def _is_fresh(self, known: _Known) -> bool:
+        counted_at = known.counted_at
+        return counted_at is not None and self._clock() - counted_at <= COUNT_FRESH_FOR

@@ -119,7 +119,7 @@ class CreateSwap:
             return Created(replay.answer, is_replayed=True)
         try:
             return Created(await self._create(creation, route, parties, claim), is_replayed=False)
-        except ApiRefusal:
+        except (ApiRefusal, Unavailable):
             await self._idempotency.release(claim)
             raise
 

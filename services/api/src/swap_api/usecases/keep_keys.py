@@ -15,6 +15,7 @@ from swap_api.management_ports import Keys, KnownKey, NewKey, Part, Partners, Ro
 from swap_api.ports import Clock, NewId
 from swap_contracts.public.errors import ErrorCode
 
+LIFE_MAX: Final = timedelta(days=36_525)
 OVERLAP: Final = timedelta(hours=24)  # both keys of a rotation open this long, unless asked
 
 
@@ -137,8 +138,11 @@ class KeepKeys:
         return key
 
     def _check_in_future(self, moment: datetime | None) -> None:
-        if moment is not None and moment <= self._clock():
-            raise Invalid.field("expires_at", "must lie in the future")
+        if moment is None:
+            return
+        ahead = moment - self._clock()
+        if not timedelta(0) < ahead <= LIFE_MAX:
+            raise Invalid.field("expires_at", "must lie in the future, within a hundred years")
 
     def _new(
         self,

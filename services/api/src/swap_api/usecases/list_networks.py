@@ -3,6 +3,7 @@ from __future__ import annotations
 from swap_api.domain.keys import Caller
 from swap_api.ports import Rendering
 from swap_api.usecases.know_prices import KnowPrices
+from swap_contracts.public.catalogue import PublicCatalogue
 from swap_domain.catalogue import Catalogue
 
 EMPTY = b"[]"
@@ -11,12 +12,18 @@ EMPTY = b"[]"
 class ListNetworks:
     """List the networks with their tokens and prices, from bytes that are made beforehand."""
 
-    def __init__(self, catalogue: Catalogue, prices: KnowPrices, rendering: Rendering) -> None:
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        public: PublicCatalogue,
+        prices: KnowPrices,
+        rendering: Rendering,
+    ) -> None:
         self._environment = catalogue.environment
+        self._types = frozenset(facts.members["type"] for facts in public.networks.values())
+        self._made = public.made
         self._prices = prices
         self._rendering = rendering
-        self._revision = -1
-        self._ready: dict[frozenset[str], bytes] = {}
 
     def __call__(self, caller: Caller, types: frozenset[str]) -> bytes:
         """
@@ -24,9 +31,11 @@ class ListNetworks:
         """
         if caller.environment != self._environment:
             return EMPTY
-        if self._revision != self._prices.revision:
-            self._revision = self._prices.revision
-            self._ready.clear()
-        if types not in self._ready:
-            self._ready[types] = self._rendering.networks(self._prices.current, sorted(types))
-        return self._ready[types]
+        wanted = types & self._types  # what nobody has is not kept apart
+        if types and not wanted:
+            return EMPTY
+        kept: tuple[int, bytes] | None = self._made.get((ListNetworks, wanted))
+        if kept is None or kept[0] != self._prices.revision:
+            ready = self._rendering.networks(self._prices.current, sorted(wanted))
+            kept = self._made[ListNetworks, wanted] = (self._prices.revision, ready)
+        return kept[1]
