@@ -34,6 +34,9 @@ STABLE_PLANS: Final = (
     "enable_material",
     "jit",
 )
+# More than a service has, times the types that parameters of one come with. What is pushed out of
+# psycopg's hundred is counted anew, and in a loop over more than that no plan is ever kept.
+PREPARED_MAX: Final = 1000
 
 
 class TransactionOpen(Exception):
@@ -65,13 +68,17 @@ class Connection:
 
         :raises psycopg.Error: what Postgres says.
         """
-        text, parameters = statement, None
+        text, parameters, prepare = statement, None, False
         if isinstance(statement, Statement):
-            text, parameters = statement.text, statement.ordered(values or {})
+            text, parameters, prepare = statement.text, statement.ordered(values or {}), True
         if self._heard is not None:
             self._heard(str(text))
         cursor = self._raw.cursor()
-        await cursor.execute(text, parameters)  # type: ignore[arg-type]  # not a literal
+        await cursor.execute(
+            text,  # type: ignore[arg-type]  # not a literal
+            parameters,
+            prepare=prepare,
+        )
         rows = await cursor.fetchall() if cursor.description else []
         return Rows(rows, cursor.rowcount)
 
@@ -163,6 +170,7 @@ def create_engine(
             keepalives_count=3,
             tcp_user_timeout=20_000,
         )
+        raw.prepared_max = PREPARED_MAX
         # As text every byte of a document would be looked at twice, by us and by the server.
         # Of two dumpers that would do, the one registered last is taken.
         raw.adapters.register_dumper(list, ListBinaryDumper)

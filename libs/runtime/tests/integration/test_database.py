@@ -165,6 +165,25 @@ class TestWakes:
         listening.cancel()
 
 
+class TestPlans:
+    async def test_are_kept_for_more_statements_than_any_service_has(self, engine: Engine) -> None:
+        statements = [sql(f"SELECT :number + {number}") for number in range(300)]
+        kept = "SELECT count(*) FROM pg_prepared_statements"
+
+        async with reading(engine) as connection:
+            for statement in statements:
+                await connection.execute(statement, {"number": 1})
+            assert await connection.scalar(kept) == len(statements)
+
+    async def test_of_what_is_only_text_are_not_kept(self, engine: Engine) -> None:
+        async with reading(engine) as connection:
+            for _ in range(10):
+                await connection.execute("SELECT 1 + 1")
+            kept = await connection.scalar("SELECT count(*) FROM pg_prepared_statements")
+
+        assert kept == 0
+
+
 class TestArrays:
     async def test_arrive_as_they_were_whatever_is_in_them(self, engine: Engine) -> None:
         given = {
