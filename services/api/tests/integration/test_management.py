@@ -258,7 +258,7 @@ class TestKeys:
 
         assert code(past) == (400, "VALIDATION_ERROR")
         assert past.json()["error"]["metadata"]["field_errors"] == {
-            "expires_at": "must lie in the future, within a hundred years"
+            "expires_at": "must lie in the future, within a thousand years"
         }
 
     @pytest.mark.parametrize("end", ["9999-12-31T23:59:59-12:00", "9999-12-31T23:59:59Z"])

@@ -15,7 +15,7 @@ from swap_api.management_ports import Keys, KnownKey, NewKey, Part, Partners, Ro
 from swap_api.ports import Clock, NewId
 from swap_contracts.public.errors import ErrorCode
 
-LIFE_MAX: Final = timedelta(days=36_525)
+LIFE_MAX: Final = timedelta(days=365_250)
 OVERLAP: Final = timedelta(hours=24)  # both keys of a rotation open this long, unless asked
 
 
@@ -142,7 +142,7 @@ class KeepKeys:
             return
         ahead = moment - self._clock()
         if not timedelta(0) < ahead <= LIFE_MAX:
-            raise Invalid.field("expires_at", "must lie in the future, within a hundred years")
+            raise Invalid.field("expires_at", "must lie in the future, within a thousand years")
 
     def _new(
         self,
