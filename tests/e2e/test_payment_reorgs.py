@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime, timedelta
 from typing import Any
 
 import httpx
 
 from tests.e2e.chains import Chain
-from tests.e2e.hasty import hasty_key
+from tests.e2e.hasty import LIFETIME_SECONDS, hasty_key
 from tests.e2e.outside import Outside, Partner, Route, new_address
 from tests.e2e.waiting import until
 from tests.plugins.stack import LATE_PAYOUTS, Stack
@@ -100,15 +101,19 @@ class TestARefund:
         gateway = stack.description["gateway"]["url"]
         async with httpx.AsyncClient(base_url=gateway) as http:
             partner = Partner(http, await hasty_key(stack), patience=0)
-            prepared = await partner.create(BACK, new_address(), refund_address=owner)
-            swap_id = prepared["swap"]["id"]
-            await outside.fund(prepared, BACK, value=BELOW_MINIMUM)
-            sent = await payment(partner, swap_id, "refund", is_mined=True)
-            assert sent is not None
+            # The chain stands still before it is paid: what is mined early would be final here.
             async with chain.stopped():
-                mined_in = await chain.block_of(sent)
-                assert mined_in is not None
-                await chain.reorg(await chain.head() - mined_in + 1)
+                prepared = await partner.create(BACK, new_address(), refund_address=owner)
+                swap_id = prepared["swap"]["id"]
+                await outside.fund(prepared, BACK, value=BELOW_MINIMUM)
+                await chain.mine(CONFIRMATIONS)
+                await until(lambda: is_over(chain, prepared), what="its time is over", every=0.5)
+                await payment(partner, swap_id, "refund", is_mined=False)
+                await chain.mine()
+                sent = await payment(partner, swap_id, "refund", is_mined=True)
+                assert sent is not None
+
+                await chain.reorg(1)
                 await payment(partner, swap_id, "refund", is_mined=False)
                 assert (await partner.read(swap_id))["swap"]["status"] == "pending_refund"
 
@@ -123,6 +128,13 @@ class TestARefund:
             for i in (await stack.admin("settler", f"/swaps/{swap_id}"))["intents"]
         ]
         assert await outside.balance(NETWORK, "POL", owner) == returned
+
+
+async def is_over(chain: Chain, prepared: Mapping[str, Any]) -> bool:
+    """Mine a block; return whether it is the first one after the swap's deadline."""
+    await chain.mine()
+    lifetime = timedelta(seconds=LIFETIME_SECONDS)
+    return await chain.now() > datetime.fromisoformat(prepared["swap"]["created_date"]) + lifetime
 
 
 async def is_refunded(partner: Partner, swap_id: str, sent: str) -> bool:
