@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Table
 
@@ -12,48 +13,49 @@ from swap_stack.demo.books import AssetSum
 from swap_stack.demo.follow import Outcome
 from swap_stack.demo.trail import TrailMessage
 
-LABELS = (
-    "", "status", "why", "asked for", "sent", "received", "sent back", "fee", "took", "messages",
-    "webhooks",
-)  # fmt: skip
+# With the width below which a narrow terminal does not cut it.
+HEADINGS = {
+    "method": 10, "what happens": 9, "ending": 9, "quotes": 6, "sent": 6, "received": 8,
+    "sent back": 8, "took": 5, "webhooks": 8,
+}  # fmt: skip
+DIGITS = 5  # of an amount, after the point
 NATIVE = "0x0000000000000000000000000000000000000000"
 
 
-def show_outcomes(outcomes: tuple[Outcome, ...], console: Console, *, title: str) -> None:
-    """Print one column per swap."""
-    table = Table(title=title, title_justify="left")
-    table.add_column("")
+def show_outcomes(outcomes: tuple[Outcome, ...], console: Console) -> None:
+    """Print one row per swap: how it was funded, and how it ended."""
+    title = "Every method and every ending"
+    table = Table(title=title, title_justify="left", box=SIMPLE, padding=0, show_edge=False)
+    for heading, width in HEADINGS.items():
+        table.add_column(heading, min_width=width, overflow="fold")
     for outcome in outcomes:
-        journey = outcome.journey
-        table.add_column(
-            f"{journey.source_network}\n→ {journey.destination_network}", overflow="fold"
-        )
-    for label, *cells in zip(LABELS, *(_cells(outcome) for outcome in outcomes), strict=True):
-        table.add_row(label, *cells)
+        table.add_row(*_cells(outcome))
     console.print(table)
 
 
 def _cells(outcome: Outcome) -> tuple[str, ...]:
-    journey, swap, quote = outcome.journey, outcome.swap["swap"], outcome.swap["quote"]
+    journey, swap = outcome.journey, outcome.swap["swap"]
     decimals = int(swap["destination_token"]["decimals"])
+    sent, back = (sum(one["amount"] for one in outcome.sent(t)) for t in ("input", "refund"))
+    asked = "" if f"{sent:g}" == journey.amount else f" of {journey.amount}"
     verified = sum(delivery.verified for delivery in outcome.deliveries)
-    sums = {"input": 0.0, "refund": 0.0}
-    for sent in swap["transactions"]:
-        sums[sent["type"]] = sums.get(sent["type"], 0.0) + sent["amount"]
-    webhooks = f"{len(outcome.deliveries)}, {verified} verified"
     return (
+        journey.method,
         journey.what_happens,
-        outcome.status,
-        swap["fail_reason"] or "",
-        f"{journey.amount} {journey.source_token}",
-        f"{sums['input']:g} {journey.source_token}",
-        f"{whole(outcome.received_base_units, decimals)} {journey.destination_token}",
-        f"{sums['refund']:.8g} {journey.source_token}" if sums["refund"] else "",
-        f"{quote['total_fee']} {journey.source_token}" if outcome.status == "completed" else "",
+        f"{outcome.status} ({swap['fail_reason']})" if swap["fail_reason"] else outcome.status,
+        str(1 + outcome.requotes),
+        f"{sent:g}{asked} {journey.source_token}",
+        f"{_short(whole(outcome.received_base_units, decimals))} {journey.destination_token}",
+        f"{back:.{DIGITS}g} {journey.source_token}" if back else "",
         f"{outcome.duration.total_seconds():.1f} s",
-        str(len(outcome.trail)),
-        "" if journey.is_hasty else webhooks,
+        "" if journey.is_hasty else f"{verified} verified",
     )
+
+
+def _short(amount: str) -> str:
+    """Return an amount with the digits that a table has room for, cut off."""
+    coins, point, rest = amount.partition(".")
+    return f"{coins}{point}{rest[:DIGITS]}"
 
 
 def whole(base_units: int, decimals: int) -> str:
@@ -88,15 +90,3 @@ def show_trail(trail: tuple[TrailMessage, ...], console: Console) -> None:
             seconds = (message.created_at - first).total_seconds()
             line = f"  {seconds:6.2f}s  {message.source:<14} {message.says}"
             console.print(line, highlight=False)
-
-
-def list_faults(outcomes: tuple[Outcome, ...], sums: tuple[AssetSum, ...]) -> tuple[str, ...]:
-    """Return what should not be; nothing when all went well."""
-    faults = [f"{o.journey.title}: {o.status}" for o in outcomes if o.status != o.journey.ending]
-    faults += [
-        f"{o.journey.title}: a webhook's signature is wrong"
-        for o in outcomes
-        if not all(delivery.verified for delivery in o.deliveries)
-    ]
-    faults += [f"{s.token} on {s.network} sums to {s.total}" for s in sums if s.total != 0]
-    return tuple(faults)

@@ -12,9 +12,10 @@ from rich.console import Console
 
 from swap_stack.daemon import StackError
 from swap_stack.demo.books import read_sums
-from swap_stack.demo.closing import list_faults, show_books, show_outcomes, show_trail
+from swap_stack.demo.closing import show_books, show_outcomes, show_trail
+from swap_stack.demo.faults import list_faults
 from swap_stack.demo.follow import Follower, Outcome
-from swap_stack.demo.journeys import ENDINGS, JOURNEYS, NATIVE_TO_NATIVE, Journey
+from swap_stack.demo.journeys import JOURNEYS, NATIVE_TO_NATIVE, Journey
 from swap_stack.down import down
 from swap_stack.options import Options
 from swap_stack.places import Places
@@ -31,15 +32,13 @@ async def demo(places: Places, options: Options, report: Report) -> None:
     stack = await up(places, replace(options, fresh=True), report)
     try:
         outcomes = tuple([outcome async for outcome in _run(JOURNEYS, stack, places, console)])
-        endings = tuple([outcome async for outcome in _run(ENDINGS, stack, places, console)])
         sums = await read_sums(stack["postgres"]["auditor_url"])
         console.print()
-        show_outcomes(outcomes, console, title="Swaps")
-        show_outcomes(endings, console, title="Other endings")
+        show_outcomes(outcomes, console)
         show_books(sums, stack, console)
     finally:
         await asyncio.shield(down(places, report))
-    if faults := list_faults((*outcomes, *endings), sums):
+    if faults := list_faults(outcomes, sums):
         raise StackError("\n".join(faults))
 
 

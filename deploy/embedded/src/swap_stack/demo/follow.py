@@ -16,7 +16,7 @@ from rich.console import Console
 from swap_stack.daemon import StackError
 from swap_stack.demo.deliveries import Delivery, read_deliveries
 from swap_stack.demo.hasty import make_hasty_app
-from swap_stack.demo.journeys import Journey, Pays
+from swap_stack.demo.journeys import Journey, Method, Pays
 from swap_stack.demo.partner import Partner
 from swap_stack.demo.timeline import Timeline
 from swap_stack.demo.trail import TrailMessage, read_trail
@@ -43,6 +43,14 @@ class Outcome:
     @property
     def status(self) -> str:
         return str(self.swap["swap"]["status"])
+
+    @property
+    def requotes(self) -> int:
+        return int(self.swap["swap"]["quote_revision"])
+
+    def sent(self, kind: str) -> list[Mapping[str, Any]]:
+        """Return its transactions of one type."""
+        return [one for one in self.swap["swap"]["transactions"] if one["type"] == kind]
 
 
 class Follower:
@@ -84,7 +92,7 @@ class Follower:
     async def _pay(
         self, journey: Journey, prepared: dict[str, Any], partner: Partner, timeline: Timeline
     ) -> None:
-        if journey.use_gasless:
+        if journey.method is Method.GASLESS:
             await self._sign(journey, prepared, partner, timeline)
         elif journey.pays is not Pays.NEVER:
             await self._deposit(journey, prepared["deposit_actions"][0], timeline)
@@ -118,11 +126,11 @@ class Follower:
             "destination_address": recipient,
             "refund_address": user["address"],
             "amount": journey.amount,
-            "use_depository": journey.use_depository,
-            "use_gasless": journey.use_gasless,
-            "use_deposit_address": journey.use_deposit_address,
+            "use_depository": journey.method is Method.DEPOSITORY,
+            "use_gasless": journey.method is Method.GASLESS,
+            "use_deposit_address": journey.method is Method.DEPOSIT_ADDRESS,
             # Who signs is asked for with the swap; an approval this user gives unasked.
-            "source_address": user["address"] if journey.use_gasless else None,
+            "source_address": user["address"] if journey.method is Method.GASLESS else None,
             "refuel": journey.refuel,
         }
         timeline.tell("request", "POST /api/v2/swaps", at=datetime.now(UTC))

@@ -1,9 +1,18 @@
-"""The swaps of the demonstration."""
+"""The swaps of the demonstration: one of each method, and one of each ending."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+
+
+class Method(StrEnum):
+    """How a user funds a swap, by the name that its guide has."""
+
+    DIRECT_TRANSFER = "direct transfer"
+    DEPOSIT_ADDRESS = "deposit address"
+    DEPOSITORY = "Depository"
+    GASLESS = "gasless"
 
 
 class Pays(StrEnum):
@@ -16,32 +25,32 @@ class Pays(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Journey:
-    """One swap that a user wants. The amount is whole coins or tokens, as a person writes it."""
+    """One swap that a user wants, and what is to become of it.
+
+    The amount is whole coins or tokens, as a person writes it.
+    """
 
     source_network: str
     source_token: str
     destination_network: str
     destination_token: str
     amount: str
-    use_depository: bool = True
-    use_gasless: bool = False
-    use_deposit_address: bool = False
+    method: Method
     refuel: bool = False
-    ending: str = "completed"
-    what_happens: str = ""
+    what_happens: str = "all of it comes"
     pays: Pays = Pays.AT_ONCE
     paid_percent: int = 100  # of what was asked for
     recipient_refuses: bool = False
+    ending: str = "completed"
+    requotes: int = 0
+    goes_back: bool = False
 
     @property
     def title(self) -> str:
-        how = "through the Depository" if self.use_depository else "by a direct transfer"
-        how = "by a signature" if self.use_gasless else how
-        how = "to an address of its own" if self.use_deposit_address else how
-        what = f": {self.what_happens}" if self.what_happens else ""
         return (
             f"{self.amount} {self.source_token} on {self.source_network} "
-            f"→ {self.destination_token} on {self.destination_network}, {how}{what}"
+            f"→ {self.destination_token} on {self.destination_network}, "
+            f"{self.method}: {self.what_happens}"
         )
 
     @property
@@ -50,42 +59,60 @@ class Journey:
         return self.pays is not Pays.AT_ONCE
 
 
-NATIVE_TO_NATIVE = Journey("ETHEREUM_DEVNET", "ETH", "BASE_DEVNET", "ETH", "0.5")
+NATIVE_TO_NATIVE = Journey("ETHEREUM_DEVNET", "ETH", "BASE_DEVNET", "ETH", "0.5", Method.DEPOSITORY)
 TOKEN_TO_TOKEN = Journey(
     "BASE_DEVNET",
     "USDC",
     "ETHEREUM_DEVNET",
     "USDC",
     "250",
+    Method.DEPOSITORY,
     refuel=True,
     what_happens="with a refuel",
 )
 COIN_TO_OTHER_COIN = Journey(
-    "ETHEREUM_DEVNET", "ETH", "POLYGON_DEVNET", "POL", "0.1", use_depository=False
+    "ETHEREUM_DEVNET", "ETH", "POLYGON_DEVNET", "POL", "0.1", Method.DIRECT_TRANSFER
 )
-BY_A_SIGNATURE = Journey(
-    "BASE_DEVNET", "USDC", "POLYGON_DEVNET", "DAI", "120", use_depository=False, use_gasless=True
-)
+BY_A_SIGNATURE = Journey("BASE_DEVNET", "USDC", "POLYGON_DEVNET", "DAI", "120", Method.GASLESS)
 TO_AN_ADDRESS = Journey(
-    "BASE_DEVNET",
-    "ETH",
-    "ETHEREUM_DEVNET",
-    "USDC",
-    "0.3",
-    use_depository=False,
-    use_deposit_address=True,
+    "BASE_DEVNET", "ETH", "ETHEREUM_DEVNET", "USDC", "0.3", Method.DEPOSIT_ADDRESS
 )
-JOURNEYS = (NATIVE_TO_NATIVE, TOKEN_TO_TOKEN, COIN_TO_OTHER_COIN, BY_A_SIGNATURE, TO_AN_ADDRESS)
 
 _ENDS = ("ETHEREUM_DEVNET", "ETH", "BASE_DEVNET", "ETH", "0.4")
-PARTIAL = Journey(*_ENDS, use_depository=False, what_happens="half of it comes", paid_percent=50)
+PARTIAL = Journey(
+    *_ENDS, Method.DIRECT_TRANSFER, what_happens="half of it comes", paid_percent=50, requotes=1
+)
 REFUSED = Journey(
-    *_ENDS, ending="refunded", what_happens="its recipient refuses", recipient_refuses=True
+    *_ENDS,
+    Method.DEPOSITORY,
+    ending="refunded",
+    what_happens="its recipient refuses",
+    recipient_refuses=True,
+    goes_back=True,
 )
 LATE = Journey(
-    *_ENDS, use_depository=False, ending="expired", what_happens="it comes late", pays=Pays.LATE
+    *_ENDS,
+    Method.DIRECT_TRANSFER,
+    ending="expired",
+    what_happens="it comes late",
+    pays=Pays.LATE,
+    goes_back=True,
 )
 NEVER = Journey(
-    *_ENDS, use_depository=False, ending="expired", what_happens="nothing comes", pays=Pays.NEVER
+    *_ENDS,
+    Method.DIRECT_TRANSFER,
+    ending="expired",
+    what_happens="nothing comes",
+    pays=Pays.NEVER,
 )
-ENDINGS = (PARTIAL, REFUSED, LATE, NEVER)
+JOURNEYS = (
+    NATIVE_TO_NATIVE,
+    TOKEN_TO_TOKEN,
+    COIN_TO_OTHER_COIN,
+    BY_A_SIGNATURE,
+    TO_AN_ADDRESS,
+    PARTIAL,
+    REFUSED,
+    LATE,
+    NEVER,
+)

@@ -1,0 +1,78 @@
+"""What of a demonstration went differently than its journeys say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from swap_stack.demo.books import AssetSum
+from swap_stack.demo.follow import Outcome
+
+
+def list_faults(outcomes: Sequence[Outcome], sums: Sequence[AssetSum]) -> tuple[str, ...]:
+    """Return what should not be; nothing when all went as told."""
+    faults = [
+        f"{outcome.journey.title}: {fault}"
+        for outcome in outcomes
+        for check in CHECKS
+        for fault in check(outcome)
+    ]
+    faults += [f"{s.token} on {s.network} sums to {s.total}" for s in sums if s.total != 0]
+    return tuple(faults)
+
+
+def _ending(outcome: Outcome) -> Iterator[str]:
+    if outcome.status != outcome.journey.ending:
+        yield f"{outcome.status}, and not {outcome.journey.ending}"
+
+
+def _quote(outcome: Outcome) -> Iterator[str]:
+    if outcome.requotes != outcome.journey.requotes:
+        yield f"requoted {outcome.requotes} times, and not {outcome.journey.requotes}"
+    elif outcome.requotes and outcome.swap["swap"]["last_requoted_at"] is None:
+        yield "requoted, and it does not say when"
+
+
+def _payout(outcome: Outcome) -> Iterator[str]:
+    got = outcome.received_base_units
+    if outcome.journey.ending == "completed":
+        least, unit = _quoted_base_units(outcome)
+        if not 0 < least <= got < least + unit:
+            yield f"{got} base units are paid out, and {least} were quoted"
+    elif got:
+        yield f"{got} base units are paid out, and nothing should be"
+    if outcome.journey.refuel and not outcome.sent("refuel"):
+        yield "its refuel is not sent"
+
+
+def _refund(outcome: Outcome) -> Iterator[str]:
+    back, funded = (sum(one["amount"] for one in outcome.sent(t)) for t in ("refund", "input"))
+    if outcome.journey.goes_back and not 0 < back < funded:
+        yield f"{back:g} of {funded:g} went back"
+    if not outcome.journey.goes_back and back:
+        yield f"{back:g} went back, and nothing should"
+
+
+def _webhooks(outcome: Outcome) -> Iterator[str]:
+    if not all(delivery.verified for delivery in outcome.deliveries):
+        yield "a webhook's signature is wrong"
+    told = {delivery.status for delivery in outcome.deliveries}
+    if not outcome.journey.is_hasty and outcome.status not in told:
+        yield f"no webhook tells that it is {outcome.status}"
+
+
+def _quoted_base_units(outcome: Outcome) -> tuple[int, int]:
+    """Return what the last quote says, and how much may be cut off what it shows."""
+    token = outcome.swap["swap"]["destination_token"]
+    precision, decimals = int(token["precision"]), int(token["decimals"])
+    shown = round(outcome.swap["quote"]["receive_amount"] * 10**precision)
+    unit = int(10 ** (decimals - precision))
+    return shown * unit, unit
+
+
+CHECKS: tuple[Callable[[Outcome], Iterator[str]], ...] = (
+    _ending,
+    _quote,
+    _payout,
+    _refund,
+    _webhooks,
+)

@@ -1,0 +1,163 @@
+"""The demonstration: a swap of each method and of each ending, and what went differently."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from io import StringIO
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from swap_stack.demo.books import AssetSum
+from swap_stack.demo.closing import show_outcomes
+from swap_stack.demo.deliveries import Delivery
+from swap_stack.demo.faults import list_faults
+from swap_stack.demo.follow import Outcome
+from swap_stack.demo.journeys import (
+    JOURNEYS,
+    LATE,
+    NATIVE_TO_NATIVE,
+    NEVER,
+    PARTIAL,
+    REFUSED,
+    TOKEN_TO_TOKEN,
+    Journey,
+    Method,
+    Pays,
+)
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+QUOTED = 0.4
+RECEIVED = 4 * 10**17
+IN, OUT, BACK, REFUEL = (
+    {"type": kind, "amount": amount}
+    for kind, amount in (("input", 0.5), ("output", QUOTED), ("refund", 0.49), ("refuel", 0.01))
+)
+
+
+def an_outcome(journey: Journey, *, verified: bool = True, **more: Any) -> Outcome:
+    """Return the end of a swap that went as its journey says, but for what is given."""
+    is_completed = journey.ending == "completed"
+    swap = {
+        "status": journey.ending,
+        "fail_reason": None,
+        "quote_revision": journey.requotes,
+        "last_requoted_at": NOON.isoformat() if journey.requotes else None,
+        "destination_token": {"decimals": 18, "precision": 8},
+        "transactions": ends_of(journey),
+    }
+    received = more.pop("received", RECEIVED if is_completed else 0)
+    swap |= more
+    deliveries = () if journey.is_hasty else (a_delivery(str(swap["status"]), verified),)
+    return Outcome(
+        journey=journey,
+        swap={"swap": swap, "quote": {"receive_amount": QUOTED}},
+        duration=timedelta(seconds=2),
+        received_base_units=received,
+        trail=(),
+        deliveries=deliveries,
+    )
+
+
+def ends_of(journey: Journey) -> Sequence[Mapping[str, Any]]:
+    wanted = (
+        (IN, journey.pays is not Pays.NEVER),
+        (OUT, journey.ending == "completed"),
+        (BACK, journey.goes_back),
+        (REFUEL, journey.refuel),
+    )
+    return [sent for sent, is_there in wanted if is_there]
+
+
+def a_delivery(status: str, verified: bool) -> Delivery:
+    return Delivery(NOON, "1", f"swap.{status}", "a swap", status, verified)
+
+
+def test_one_swap_of_each_method_is_completed_as_it_was_quoted() -> None:
+    plain = [j for j in JOURNEYS if j.ending == "completed" and not j.requotes]
+
+    assert {journey.method for journey in plain} == set(Method)
+
+
+def test_there_is_one_swap_of_each_ending() -> None:
+    endings = [(j.ending, j.requotes, j.goes_back, j.pays) for j in JOURNEYS]
+
+    assert {
+        ("refunded", 0, True, Pays.AT_ONCE),  # after a payout that cannot work
+        ("completed", 1, False, Pays.AT_ONCE),  # a part, and another quote
+        ("expired", 0, True, Pays.LATE),
+        ("expired", 0, False, Pays.NEVER),
+    } <= set(endings)
+    assert (REFUSED.recipient_refuses, PARTIAL.paid_percent) == (True, 50)
+
+
+def test_no_fault_where_all_went_as_told() -> None:
+    balanced = AssetSum("BASE_DEVNET", "0x", postings=2, total=0)
+
+    assert list_faults([an_outcome(journey) for journey in JOURNEYS], [balanced]) == ()
+
+
+@pytest.mark.parametrize(
+    ("journey", "differently", "fault"),
+    [
+        (NATIVE_TO_NATIVE, {"status": "refunded"}, "refunded, and not completed"),
+        (REFUSED, {"status": "failed"}, "failed, and not refunded"),
+        (NEVER, {"status": "completed"}, "completed, and not expired"),
+        (PARTIAL, {"quote_revision": 0}, "requoted 0 times, and not 1"),
+        (PARTIAL, {"last_requoted_at": None}, "requoted, and it does not say when"),
+        (NATIVE_TO_NATIVE, {"quote_revision": 1}, "requoted 1 times, and not 0"),
+        (NATIVE_TO_NATIVE, {"received": 0}, f"0 base units are paid out, and {RECEIVED} were"),
+        (NATIVE_TO_NATIVE, {"received": RECEIVED - 1}, f"and {RECEIVED} were quoted"),
+        (NATIVE_TO_NATIVE, {"received": 2 * RECEIVED}, f"and {RECEIVED} were quoted"),
+        (REFUSED, {"received": 1}, "1 base units are paid out, and nothing should be"),
+        (LATE, {"received": 1}, "1 base units are paid out, and nothing should be"),
+        (TOKEN_TO_TOKEN, {"transactions": [IN, OUT]}, "its refuel is not sent"),
+        (REFUSED, {"transactions": [IN]}, "0 of 0.5 went back"),
+        (LATE, {"transactions": [IN]}, "0 of 0.5 went back"),
+        (REFUSED, {"transactions": [IN, BACK, BACK]}, "0.98 of 0.5 went back"),
+        (NATIVE_TO_NATIVE, {"transactions": [IN, OUT, BACK]}, "0.49 went back, and nothing should"),
+        (NATIVE_TO_NATIVE, {"verified": False}, "a webhook's signature is wrong"),
+    ],
+)
+def test_what_went_differently_is_a_fault(
+    journey: Journey, differently: Mapping[str, Any], fault: str
+) -> None:
+    others = [an_outcome(one) for one in JOURNEYS if one is not journey]
+
+    faults = list_faults([*others, an_outcome(journey, **differently)], [])
+
+    assert any(one.startswith(journey.title) and fault in one for one in faults), faults
+    assert all(one.startswith(journey.title) for one in faults)
+
+
+def test_an_end_that_no_webhook_tells_is_a_fault() -> None:
+    silent = replace(an_outcome(REFUSED), deliveries=(a_delivery("pending_refund", True),))
+
+    [fault] = list_faults([silent], [])
+
+    assert fault == f"{REFUSED.title}: no webhook tells that it is refunded"
+
+
+def test_an_asset_whose_postings_do_not_sum_to_zero_is_a_fault() -> None:
+    sums = [AssetSum("BASE_DEVNET", "0xA", 2, 0), AssetSum("BASE_DEVNET", "0xB", 3, -7)]
+
+    assert list_faults([], sums) == ("0xB on BASE_DEVNET sums to -7",)
+
+
+@pytest.mark.parametrize("width", [80, 200])
+def test_methods_and_endings_stand_side_by_side(width: int) -> None:
+    printed = StringIO()
+    outcomes = tuple(an_outcome(journey) for journey in JOURNEYS)
+
+    show_outcomes(outcomes, Console(file=printed, width=width))
+
+    rows = printed.getvalue().splitlines()
+    assert "…" not in printed.getvalue()
+    assert max(map(len, rows)) <= width
+    for journey in JOURNEYS:
+        method, *_ = journey.method.split()  # a narrow terminal has the rest below it
+        told = [method, journey.ending, f" {1 + journey.requotes} "]
+        assert any(all(text in row for text in told) for row in rows), journey.title
