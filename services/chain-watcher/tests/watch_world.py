@@ -108,7 +108,9 @@ class World:
         await until(interrupted)
 
     @asynccontextmanager
-    async def followed(self, reader: FakeReader | None = None) -> AsyncIterator[None]:
+    async def followed(
+        self, reader: FakeReader | None = None, *, patience: Patience = IMPATIENT
+    ) -> AsyncIterator[None]:
         """Follow in the background, as one process does, until the block is left."""
         watched: set[str] = set()
         reader = reader or FakeReader(self.chain, watched)
@@ -145,7 +147,7 @@ class World:
             hinted=self.hinted,
             clock=lambda: NOW,
             random=Random(1),
-            patience=IMPATIENT,
+            patience=patience,
         )
         task = asyncio.create_task(follow_network(lambda: None, epoch=self.epoch))
         try:

@@ -6,7 +6,6 @@ import pytest
 
 from swap_chains.errors import BlockUnknown, CallReverted, ReorgBeyondFinality
 from swap_chains.events import (
-    Block,
     BlockAdded,
     BlocksFinalized,
     BlocksReverted,
@@ -437,14 +436,3 @@ class TestMovements:
 
         assert [e.block.number for e in found] == [start.number + 1, start.number + 4]
         assert [m for e in found for m in e.movements] == await chain.movements_after(start)
-
-    async def test_one_transactions_movements_are_those_that_follow_tells(self, chain):
-        start = await chain.reader.head()
-        (sent,) = await chain.send(chain.user, chain.deposit_token(61, 5))
-        assert await chain.reader.movements_of(sent.transaction_hash) is None
-        await chain.mine(1)
-
-        found = await chain.reader.movements_of(sent.transaction_hash)
-
-        assert isinstance(found.block, Block)
-        assert list(found.movements) == await chain.movements_after(start)

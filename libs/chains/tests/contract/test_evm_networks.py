@@ -56,6 +56,27 @@ async def test_a_copy_of_the_depository_is_not_ours(anvil, copied_depository):
     assert transfer.claimed_by is None
 
 
+async def test_to_follow_anew_is_to_look_at_once_however_rare_the_polls_are(anvil, rpc):
+    reader = reader_of(anvil, rpc, pace=Pace(poll_seconds=3600))
+    before = await anvil.reader.head()
+    await anvil.mine(1)
+    async with aclosing(reader.follow_batches(after=before)) as batches:
+        await anext(batches)
+        start = await anvil.reader.head()
+        await anvil.send_and_mine(anvil.user, anvil.deposit_token(72, 5))
+        coming = asyncio.ensure_future(anext(batches))
+        done, _ = await asyncio.wait({coming}, timeout=0.3)
+        assert not done
+        coming.cancel()
+        await asyncio.wait({coming})
+
+    async with asyncio.timeout(10), aclosing(reader.follow(after=start)) as events:
+        added = await anext(events)
+
+    assert isinstance(added, BlockAdded)
+    assert isinstance(added.movements[-1], Deposited)
+
+
 async def test_many_blocks_are_read_by_ranges_and_say_the_same(anvil, rpc):
     start = await anvil.reader.head()
     for number in (1, 2, 3):

@@ -88,9 +88,7 @@ class FakeReader:
         tail += new
         return [self._added(block) for block in new]
 
-    def _added(
-        self, block: Block, *, only: str | None = None, followed: Followed | None = None
-    ) -> BlockAdded:
+    def _added(self, block: Block, *, followed: Followed | None = None) -> BlockAdded:
         followed = followed or self._followed
         mined = self._chain.mined_at(block)
         logs: list[Log] = []
@@ -103,11 +101,7 @@ class FakeReader:
                 place = (block.number, block.hash, transaction_hash, len(logs))
                 logs.append(Log(log.address, log.topics, log.data, *place))
         receivers = followed.receivers()
-        wanted = [
-            log
-            for log in logs
-            if followed.wants(log, receivers) and only in (None, log.transaction_hash)
-        ]
+        wanted = [log for log in logs if followed.wants(log, receivers)]
         movements = to_movements(NODE, followed, wanted, senders)
         return BlockAdded(block, with_memos(movements, followed.treasury, sent))
 
@@ -145,11 +139,6 @@ class FakeReader:
             if movements:
                 found.append(BlockAdded(block, movements))
         return found
-
-    async def movements_of(self, transaction_hash: str) -> BlockAdded | None:
-        self._chain.check_reachable()
-        found = self._chain.find(transaction_hash)
-        return found and self._added(found[0].block, only=transaction_hash)
 
     async def nonce(self, account: str, *, at: Block) -> int:
         return self._chain.mined_at(at).world.nonces.get(account, 0)

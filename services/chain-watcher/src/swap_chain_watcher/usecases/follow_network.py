@@ -125,10 +125,12 @@ class FollowNetwork:
         coming = asyncio.create_task(_next(batches))
         try:
             while True:
-                hurry = {hint} if loop.time() - opened > self._between_hints else set()
+                brake = opened + self._between_hints - loop.time()
+                hurry = {hint} if brake <= 0 else set()
+                beat_every = self._patience.beat_every.total_seconds()
                 await asyncio.wait(
                     {coming, *hurry},
-                    timeout=self._patience.beat_every.total_seconds(),
+                    timeout=beat_every if hurry else min(beat_every, brake),
                     return_when=asyncio.FIRST_COMPLETED,
                 )
                 beat()

@@ -1,0 +1,189 @@
+"""Somebody says that a transaction pays us: the watcher looks at once, again, and not often."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from psycopg import AsyncConnection
+from watch_factories import NETWORK
+from watch_world import IMPATIENT, NOW, World, until
+
+from swap_chain_watcher.adapters.unit_of_work import hint_channel
+from swap_chain_watcher.domain.hints import HintPatience
+from swap_chain_watcher.usecases.repeat_hints import RepeatHints
+from swap_chain_watcher.usecases.take_hints import TakeHints
+from swap_chains.fake import FakeReader
+from swap_contracts.deposits import DepositHinted
+from swap_contracts.topics import DEPOSIT_HINTED
+from swap_runtime.database import reading, transaction
+from swap_runtime.sql import sql
+
+pytestmark = pytest.mark.connected
+PATIENCE = HintPatience(pause_max=timedelta(seconds=3))
+
+
+class Sleepy(FakeReader):
+    """Looks once when it is opened, and then sleeps; it counts how often it was opened."""
+
+    opened = 0
+
+    async def follow_batches(self, **place: Any) -> Any:
+        self.opened += 1
+        async for batch in super().follow_batches(**place):
+            yield batch
+            await asyncio.Event().wait()
+
+
+@asynccontextmanager
+async def listening(database_url: str) -> AsyncIterator[Callable[[], Awaitable[int]]]:
+    """Yield what counts how often the network's follower was woken since it was asked last."""
+    url = database_url.replace("+psycopg", "")
+    async with await AsyncConnection.connect(url, autocommit=True) as connection:
+        await connection.execute(f'LISTEN "{hint_channel(NETWORK)}"')
+
+        async def heard() -> int:
+            channels = [told.channel async for told in connection.notifies(timeout=0.3)]
+            assert set(channels) <= {hint_channel(NETWORK)}
+            return len(channels)
+
+        yield heard
+
+
+class TestHints:
+    async def test_make_the_follower_see_at_once_what_it_had_not_seen(self, world: World) -> None:
+        async with world.followed(Sleepy(world.chain)):
+            world.chain.mine()
+            await until(lambda: self._has_cursor(world, 1))
+            await world.deposits(7)
+            world.chain.mine()
+            assert await world.said() == []  # and it never would be: the reader sleeps
+
+            world.hinted.set()
+
+            await world.says(("seen", 1))
+
+    async def test_that_come_in_a_flood_are_one_look_in_a_while(self, world: World) -> None:
+        brake = timedelta(milliseconds=200)
+        reader, loop = Sleepy(world.chain), asyncio.get_running_loop()
+        async with world.followed(reader, patience=replace(IMPATIENT, between_hints=brake)):
+            world.chain.mine()
+            await until(lambda: self._has_cursor(world, 1))
+            began, before = loop.time(), reader.opened
+
+            async def has_looked_thrice() -> bool:
+                world.hinted.set()
+                return reader.opened - before >= 3
+
+            await until(has_looked_thrice)
+            looks, elapsed = reader.opened - before, loop.time() - began
+
+        assert looks <= elapsed / brake.total_seconds() + 1
+
+    async def test_that_come_too_early_wait_for_their_turn(self, world: World) -> None:
+        """No hint is lost to the brake: what it told of is seen when the next look is due."""
+        patience = replace(IMPATIENT, between_hints=timedelta(milliseconds=200))
+        async with world.followed(Sleepy(world.chain), patience=patience):
+            world.chain.mine()
+            await until(lambda: self._has_cursor(world, 1))
+            await world.deposits(7)
+            world.chain.mine()
+            world.hinted.set()
+
+            await world.says(("seen", 1))
+
+    async def test_are_braked_for_one_network_and_leave_its_blocks_alone(
+        self, world: World
+    ) -> None:
+        """A follower that may heed no hint for an hour takes every block as it comes."""
+        patience = replace(IMPATIENT, between_hints=timedelta(hours=1))
+        async with world.followed(patience=patience):
+            world.hinted.set()
+            await world.deposits(7)
+            world.chain.mine()
+
+            await world.says(("seen", 1))
+
+    async def test_reach_the_follower_through_postgres_and_only_once(
+        self, world: World, database_url: str
+    ) -> None:
+        envelope = DEPOSIT_HINTED.seal(
+            DepositHinted(network=NETWORK, transaction_hash="0xabc"),
+            version="0xabc",
+            occurred_at=NOW,
+            trace_id="t",
+        )
+        take_hints = TakeHints(world.work, networks=[NETWORK], patience=PATIENCE)
+        async with listening(database_url) as heard:
+            await take_hints([envelope])
+            await take_hints([envelope])
+            assert await heard() == 1
+
+    async def test_are_repeated_ever_more_rarely_until_the_transaction_is_seen(
+        self, world: World, database_url: str
+    ) -> None:
+        sent = await world.deposits(7)
+        await self._hinted(world, sent.transaction_hash)
+        repeat_hints = RepeatHints(world.work, patience=PATIENCE)
+
+        async with listening(database_url) as heard:
+            await repeat_hints()
+            assert await heard() == 0  # not due yet
+            pauses = []
+            for _ in range(4):
+                await self._change(world, "UPDATE hint SET due_at = now()")
+                await repeat_hints()
+                assert await heard() == 1
+                pauses += await self._pauses(world)
+            assert pauses == [1, 2, 3, 3]
+
+            world.chain.mine()
+            async with world.followed():
+                await world.says(("seen", 1))
+            await self._change(world, "UPDATE hint SET due_at = now()")
+            await repeat_hints()
+            assert await heard() == 0
+        assert await self._pauses(world) == []
+
+    async def test_are_forgotten_when_nobody_has_seen_the_transaction_for_long(
+        self, world: World, database_url: str
+    ) -> None:
+        await self._hinted(world, "0xabc")
+        await self._change(world, "UPDATE hint SET due_at = now(), ends_at = now()")
+
+        async with listening(database_url) as heard:
+            await RepeatHints(world.work, patience=PATIENCE)()
+            assert await heard() == 0
+        assert await self._pauses(world) == []
+
+    @staticmethod
+    async def _hinted(world: World, transaction_hash: str) -> None:
+        envelope = DEPOSIT_HINTED.seal(
+            DepositHinted(network=NETWORK, transaction_hash=transaction_hash),
+            version=transaction_hash,
+            occurred_at=NOW,
+            trace_id="t",
+        )
+        await TakeHints(world.work, networks=[NETWORK], patience=PATIENCE)([envelope])
+
+    @staticmethod
+    async def _pauses(world: World) -> list[int]:
+        """Return for each hint in how many seconds it is due."""
+        left = "SELECT round(extract(epoch FROM due_at - now()))::int FROM hint"
+        async with reading(world.engine) as connection:
+            return await connection.scalars(sql(left))
+
+    @staticmethod
+    async def _change(world: World, statement: str) -> None:
+        async with transaction(world.engine) as connection:
+            await connection.execute(sql(statement))
+
+    @staticmethod
+    async def _has_cursor(world: World, number: int) -> bool:
+        watch = await world.watches.load(NETWORK)
+        return watch is not None and watch.cursor.number == number

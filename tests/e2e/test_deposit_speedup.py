@@ -1,0 +1,67 @@
+"""Somebody says that a transaction pays: from the request to the watcher that looks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+import psycopg
+
+from tests.e2e.outside import Outside, Route, new_address
+from tests.e2e.waiting import until
+from tests.plugins.stack import Stack
+
+ROUTE = Route("ETHEREUM_DEVNET", "ETH", "BASE_DEVNET", "ETH", "0.2")
+NEVER = "PT1H"  # a watcher that polls so rarely sees what it is told of
+UNKNOWN = "0x" + "ab" * 32
+
+
+async def speed_up(outside: Outside, swap_id: str, transaction_id: str) -> None:
+    answer = await outside.partner().ask(
+        "POST", f"/swaps/{swap_id}/deposit_speedup", json={"transaction_id": transaction_id}
+    )
+    assert (answer.status_code, answer.json()) == (HTTPStatus.OK, {"error": None})
+
+
+async def hinted(stack: Stack) -> set[str]:
+    """Return what the watcher was told to look for."""
+    async with await psycopg.AsyncConnection.connect(stack.auditor_url) as connection:
+        rows = await connection.execute("SELECT transaction_hash FROM chain_watcher.hint")
+        return {str(row[0]) for row in await rows.fetchall()}
+
+
+async def test_a_hint_reaches_a_watcher_that_sleeps(stack: Stack, outside: Outside) -> None:
+    prepared = await outside.partner().create(ROUTE, new_address())
+    swap_id = prepared["swap"]["id"]
+    await stack.restart("chain_watcher", SWAP_CHAIN_WATCHER__POLL_INTERVAL=NEVER)
+    try:
+        [paid] = await outside.fund(prepared, ROUTE)
+        await speed_up(outside, swap_id, paid)
+        await speed_up(outside, swap_id, paid.upper().replace("0X", "0x"))
+
+        async def seen() -> Mapping[str, Any] | None:
+            swap = (await outside.partner().read(swap_id))["swap"]
+            return next(iter(swap["transactions"]), None)
+
+        deposit = await until(seen, what="the deposit that was told of")
+    finally:
+        await stack.restart("chain_watcher")
+
+    assert (deposit["type"], deposit["transaction_hash"]) == ("input", paid)
+    assert (await outside.follow(swap_id))[-1]["swap"]["status"] == "completed"
+
+
+async def test_a_transaction_that_nobody_knows_is_looked_for_and_moves_nothing(
+    stack: Stack, outside: Outside
+) -> None:
+    prepared = await outside.partner().create(ROUTE, new_address())
+    swap_id = prepared["swap"]["id"]
+
+    await speed_up(outside, swap_id, UNKNOWN)
+
+    async def is_looked_for() -> bool:
+        return UNKNOWN in await hinted(stack)
+
+    await until(is_looked_for, what="the hint")
+    assert (await outside.partner().read(swap_id))["swap"]["status"] == "user_transfer_pending"
