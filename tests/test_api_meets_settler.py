@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Mapping, MutableMapping
 from datetime import UTC, datetime, timedelta
 from itertools import count, product
 from typing import Any
@@ -93,9 +93,6 @@ class Kept:
     async def save(self, claim: Claim, swap_id: UUID, answer: bytes) -> None:
         return None
 
-    async def among(self, addresses: Sequence[str]) -> frozenset[str]:
-        return frozenset()
-
     async def current(self) -> frozenset[str]:
         return frozenset()
 
@@ -134,7 +131,6 @@ async def requested(body: Mapping[str, Any]) -> SwapRequested | None:
             signing=unread,
             allowances=FakeChains(),
         ),
-        own_addresses=kept,
         heed_stops=HeedStops(kept),
         screen_parties=ScreenParties(Screenings()),
     )

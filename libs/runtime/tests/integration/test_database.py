@@ -12,6 +12,7 @@ from swap_runtime.database import (
     Engine,
     TransactionOpen,
     create_engine,
+    execute_alone,
     forbid_open_transaction,
     ping,
     reading,
@@ -32,6 +33,44 @@ WHERE usename = 'settler' AND pid <> pg_backend_pid()
 def end_connections(database: Database) -> None:
     with psycopg.connect(database.superuser_url) as connection:
         connection.execute(END_ALL_OTHERS)
+
+
+class TestAStatementAlone:
+    async def test_is_committed_in_one_round_trip(self, engine: Engine) -> None:
+        heard: list[str] = []
+        engine.heard = heard.append
+        try:
+            rows = await execute_alone(
+                engine, sql("INSERT INTO note (thing) VALUES ('x') RETURNING thing")
+            )
+        finally:
+            engine.heard = None
+
+        assert [row.thing for row in rows] == ["x"]
+        assert heard[1:] == ["COMMIT"]
+        async with reading(engine) as connection:
+            assert await connection.scalar(sql("SELECT count(*) FROM note")) == 1
+
+    async def test_is_all_or_nothing(self, engine: Engine) -> None:
+        fails = sql(
+            "INSERT INTO note (thing) SELECT 'x' FROM generate_series(0, 1) n WHERE 1 / n > 0"
+        )
+
+        with pytest.raises(psycopg.errors.DivisionByZero):
+            await execute_alone(engine, fails)
+
+        async with reading(engine) as connection:
+            assert await connection.scalar(sql("SELECT count(*) FROM note")) == 0
+
+    async def test_k9_a_connection_lost_meanwhile_is_unavailable(
+        self, engine: Engine, database: Database
+    ) -> None:
+        ends_itself = sql("SELECT pg_terminate_backend(pg_backend_pid())")
+
+        with pytest.raises(Unavailable):
+            await execute_alone(engine, ends_itself)
+
+        await ping(engine)
 
 
 class TestTransaction:

@@ -294,7 +294,6 @@ class Building:
         )
 
     def _swap_endpoints(self, idempotency: PostgresIdempotency) -> SwapEndpoints:
-        own_addresses = PostgresOwnAddresses(self._service.engine)
         create_swap = CreateSwap(
             self._catalogue,
             ask_price=self._ask_price,
@@ -309,7 +308,6 @@ class Building:
             new_sequence_number=new_sequence_number,
             deposit_addresses=self._deposit_addresses,
             deposit=self._resolve_deposit,
-            own_addresses=own_addresses,
             heed_stops=self._guards.heed_stops,
             screen_parties=self._guards.screen_parties,
         )
@@ -321,7 +319,7 @@ class Building:
             set_refund_address=SetRefundAddress(
                 self._catalogue,
                 refund_addresses=PostgresRefundAddresses(self._service.engine),
-                own_addresses=own_addresses,
+                own_addresses=PostgresOwnAddresses(self._service.engine),
                 clock=self._service.clock,
                 screen_parties=self._guards.screen_parties,
             ),

@@ -125,6 +125,14 @@ class SequenceNumberTaken(Exception):
     """Another swap has the number: take a new one."""
 
 
+class NamesOwnAddress(Exception):
+    """Somebody would be paid, or pay, at a deposit address of another swap's."""
+
+    def __init__(self, addresses: frozenset[str]) -> None:
+        super().__init__()
+        self.addresses = addresses  # in lower case
+
+
 class Callers(Protocol):
     async def find(self, key: str) -> Caller | None:
         """Return whose key it is; None when it is unknown or revoked.
@@ -172,6 +180,7 @@ class Creations(Protocol):
         """Save the swap, its message and its answer, all or nothing.
 
         :raises SequenceNumberTaken: when it has to be tried with another number.
+        :raises NamesOwnAddress: when one of its addresses belongs to another swap.
         :raises ApiRefusal: when the claim was lost meanwhile.
         :raises Unavailable: when Postgres is away.
         """

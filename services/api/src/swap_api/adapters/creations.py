@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Final
 from uuid import UUID
 
 from swap_api.adapters import statements
 from swap_api.adapters.gathering import Gathering
 from swap_api.adapters.idempotency import in_progress
 from swap_api.adapters.rows import sign_request_row, swap_row
-from swap_api.ports import NewSwap, SequenceNumberTaken
+from swap_api.ports import NamesOwnAddress, NewSwap, SequenceNumberTaken
 from swap_runtime.columns import columns
 from swap_runtime.crashpoint import crashpoint
-from swap_runtime.database import Connection, Engine, reading, transaction
+from swap_runtime.database import Engine, execute_alone, reading
 from swap_runtime.errors import Unavailable
-from swap_runtime.outbox import add_to_outbox
+
+SIGN_COLUMNS: Final = (
+    *("swap_id", "signer", "issue", "standard"),
+    *("nonce", "valid_after", "valid_before"),
+)
+CLAIM_COLUMNS: Final = ("claim_app_id", "claim_key", "claim", "answered_id", "answer")
 
 
 class PostgresCreations:
     """Two commits at a time: what came while one is made durable does not wait for its disk.
 
-    No claim and no swap is in two batches, so neither waits for the other's rows.
+    A commit is one statement, and so one round trip. No claim and no swap is in two batches, so
+    neither waits for the other's rows.
     """
 
     def __init__(self, engine: Engine, *, batch_max: int = 128, flights_max: int = 2) -> None:
@@ -34,7 +41,7 @@ class PostgresCreations:
 
     async def _add_batch(self, batch: Sequence[NewSwap]) -> Sequence[Exception | None]:
         try:
-            return await self._commit(batch)
+            added = await self._commit(batch)
         except Unavailable as error:
             return await self._after_lost_connection(batch, error)
         except Exception as error:
@@ -42,27 +49,43 @@ class PostgresCreations:
                 return [error]
             # One of them cannot be saved: alone it harms nobody else.
             return [outcome for new in batch for outcome in await self._add_batch([new])]
-
-    async def _commit(self, batch: Sequence[NewSwap]) -> Sequence[Exception | None]:
-        async with transaction(self._engine) as connection:
-            held = await _lock_claims(connection, batch)
-            able = [new for new in batch if new.claim is None or new.claim.token in held]
-            added = await _insert(connection, able)
-            saved = [new for new in able if new.row.swap.swap_id in added]
-            await _ask_signers(connection, saved)
-            await add_to_outbox(connection, [new.outgoing for new in saved])
-            await _answer_claims(connection, saved)
-            crashpoint("api.before_create_commit")
         crashpoint("api.after_create_commit")
-        ids = {id(new) for new in able}
-        return [
-            None
-            if new.row.swap.swap_id in added
-            else SequenceNumberTaken()
-            if id(new) in ids
-            else in_progress()
-            for new in batch
-        ]
+        left = [new for new in batch if new.row.swap.swap_id not in added]
+        why = await self._why_not(left) if left else {}
+        return [why.get(new.row.swap.swap_id) for new in batch]
+
+    async def _commit(self, batch: Sequence[NewSwap]) -> frozenset[UUID]:
+        """Return which were created."""
+        crashpoint("api.before_create_commit")
+        values = {
+            **columns([swap_row(new.row) for new in batch]),
+            "claim_of": [None if new.claim is None else new.claim.token for new in batch],
+            "message_id": [new.outgoing.message_id for new in batch],
+            "topic": [new.outgoing.topic for new in batch],
+            "key": [new.outgoing.key for new in batch],
+            "payload": [new.outgoing.payload for new in batch],
+            **_claims(batch),
+            **_sign_requests(batch),
+        }
+        rows = await execute_alone(self._engine, statements.CREATE_SWAPS, values)
+        return frozenset(row.id for row in rows)
+
+    async def _why_not(self, left: Sequence[NewSwap]) -> Mapping[UUID, Exception]:
+        """Say what kept swaps from being created, which is seldom asked."""
+        claims = [new.claim for new in left if new.claim is not None]
+        claimed = {
+            "app_id": [claim.app_id for claim in claims],
+            "key": [claim.key for claim in claims],
+            "claim": [claim.token for claim in claims],
+        }
+        named = {"addresses": sorted({address for new in left for address in _addresses(new)})}
+        try:
+            async with reading(self._engine) as connection:
+                held = set(await connection.scalars(statements.WHICH_HELD, claimed))
+                own = set(await connection.scalars(statements.OWN_ADDRESSES, named))
+        except Unavailable as error:
+            return {new.row.swap.swap_id: error for new in left}
+        return {new.row.swap.swap_id: _reason(new, held, own) for new in left}
 
     async def _after_lost_connection(
         self, batch: Sequence[NewSwap], error: Unavailable
@@ -77,42 +100,28 @@ class PostgresCreations:
         return [None if swap_id in there else error for swap_id in ids]
 
 
-async def _lock_claims(connection: Connection, batch: Sequence[NewSwap]) -> frozenset[UUID]:
-    claims = [new.claim for new in batch if new.claim is not None]
-    if not claims:
-        return frozenset()
-    values = {
-        "app_id": [claim.app_id for claim in claims],
-        "key": [claim.key for claim in claims],
-        "claim": [claim.token for claim in claims],
-    }
-    return frozenset(await connection.scalars(statements.LOCK_CLAIMS, values))
+def _reason(new: NewSwap, held: set[UUID], own: set[str]) -> Exception:
+    if new.claim is not None and new.claim.token not in held:
+        return in_progress()
+    named = own.intersection(_addresses(new))
+    return NamesOwnAddress(frozenset(named)) if named else SequenceNumberTaken()
 
 
-async def _insert(connection: Connection, batch: Sequence[NewSwap]) -> frozenset[UUID]:
-    if not batch:
-        return frozenset()
-    rows = columns([swap_row(new.row) for new in batch])
-    return frozenset(await connection.scalars(statements.INSERT_SWAPS, rows))
+def _addresses(new: NewSwap) -> list[str]:
+    swap = new.row.swap
+    named = swap.destination_address, swap.source_address, swap.refund_address
+    return [address.lower() for address in named if address is not None]
 
 
-async def _ask_signers(connection: Connection, batch: Sequence[NewSwap]) -> None:
-    rows = [sign_request_row(new.sign_request) for new in batch if new.sign_request is not None]
-    if rows:
-        await connection.execute(statements.ADD_SIGN_REQUESTS, columns(rows))
-
-
-async def _answer_claims(connection: Connection, batch: Sequence[NewSwap]) -> None:
-    rows: list[dict[str, object]] = [
-        {
-            "claim": new.claim.token,
-            "app_id": new.claim.app_id,
-            "key": new.claim.key,
-            "swap_id": new.row.swap.swap_id,
-            "answer": new.answer,
-        }
+def _claims(batch: Sequence[NewSwap]) -> dict[str, list[object]]:
+    rows = [
+        (new.claim.app_id, new.claim.key, new.claim.token, new.row.swap.swap_id, new.answer)
         for new in batch
         if new.claim is not None
     ]
-    if rows:
-        await connection.execute(statements.ANSWER_CLAIMS, columns(rows))
+    return {name: [row[n] for row in rows] for n, name in enumerate(CLAIM_COLUMNS)}
+
+
+def _sign_requests(batch: Sequence[NewSwap]) -> dict[str, list[object]]:
+    rows = [sign_request_row(new.sign_request) for new in batch if new.sign_request is not None]
+    return {name: [row[name] for row in rows] for name in SIGN_COLUMNS}

@@ -14,7 +14,7 @@ from swap_api.domain.refusals import ApiRefusal
 from swap_api.ports import Claim, Clock, Replay
 from swap_contracts.public.errors import ErrorCode
 from swap_runtime.columns import columns
-from swap_runtime.database import Connection, Engine, transaction
+from swap_runtime.database import Engine, execute_alone, reading
 from swap_runtime.errors import Unavailable
 from swap_runtime.sql import Row
 
@@ -36,58 +36,53 @@ class PostgresIdempotency:
         return await self._claiming(claim)
 
     async def save(self, claim: Claim, swap_id: UUID, answer: bytes) -> None:
-        row: dict[str, object] = {
+        values = {
             "claim": claim.token,
             "app_id": claim.app_id,
             "key": claim.key,
             "swap_id": swap_id,
             "answer": answer,
         }
-        async with transaction(self._engine) as connection:
-            await connection.execute(statements.ANSWER_CLAIMS, columns([row]))
+        await execute_alone(self._engine, statements.ANSWER_CLAIM, values)
 
     async def release(self, claim: Claim) -> None:
         values = {"app_id": claim.app_id, "key": claim.key, "claim": claim.token}
         try:
-            async with transaction(self._engine) as connection:
-                await connection.execute(statements.RELEASE_CLAIM, values)
+            await execute_alone(self._engine, statements.RELEASE_CLAIM, values)
         except Unavailable as error:
             observe.claim_kept(error)
 
     async def forget_old(self) -> bool:
         """Drop keys that are older than they are kept; True when there may be more."""
         values = {"before": self._clock() - KEPT_FOR, "limit": FORGOTTEN_AT_ONCE}
-        async with transaction(self._engine) as connection:
-            dropped = await connection.execute(statements.FORGET_KEYS, values)
+        dropped = await execute_alone(self._engine, statements.FORGET_KEYS, values)
         return dropped.changed == FORGOTTEN_AT_ONCE
 
     async def _claim_batch(self, claims: Sequence[Claim]) -> Sequence[Outcome | Exception]:
-        async with transaction(self._engine) as connection:
-            won = await self._take(connection, claims)
-            lost = [claim for claim in claims if claim.token not in won]
-            held = await _find_held(connection, lost) if lost else {}
+        won = await self._take(claims)
+        lost = [claim for claim in claims if claim.token not in won]
+        held = await self._find_held(lost) if lost else {}
         return [
             None if claim.token in won else _outcome(claim, held.get((claim.app_id, claim.key)))
             for claim in claims
         ]
 
-    async def _take(self, connection: Connection, claims: Sequence[Claim]) -> frozenset[UUID]:
+    async def _take(self, claims: Sequence[Claim]) -> frozenset[UUID]:
         now = self._clock()
         until = now + CLAIM_TERM
         rows = [{**_row(claim), "claimed_until": until} for claim in claims]
         values = {**columns(rows), "now": now, "forgotten_before": now - KEPT_FOR}
-        return frozenset(await connection.scalars(statements.CLAIM, values))
+        taken = await execute_alone(self._engine, statements.CLAIM, values)
+        return frozenset(row.claim for row in taken)
 
-
-async def _find_held(
-    connection: Connection, claims: Sequence[Claim]
-) -> dict[tuple[UUID, str], Row]:
-    wanted = {
-        "app_id": [claim.app_id for claim in claims],
-        "key": [claim.key for claim in claims],
-    }
-    rows = await connection.execute(statements.FIND_HELD, wanted)
-    return {(row.app_id, row.key): row for row in rows}
+    async def _find_held(self, claims: Sequence[Claim]) -> dict[tuple[UUID, str], Row]:
+        wanted = {
+            "app_id": [claim.app_id for claim in claims],
+            "key": [claim.key for claim in claims],
+        }
+        async with reading(self._engine) as connection:
+            rows = await connection.execute(statements.FIND_HELD, wanted)
+        return {(row.app_id, row.key): row for row in rows}
 
 
 def _row(claim: Claim) -> dict[str, object]:

@@ -61,20 +61,15 @@ UPDATE swap SET refund_address = :refund_address WHERE id = :id AND refund_addre
 """)
 REFUND_ADDRESS: Final = sql("SELECT refund_address FROM swap WHERE id = :id")
 
-# Locked in order: who lost the claim meanwhile creates nothing.
-LOCK_CLAIMS: Final = sql("""
+ANSWER_CLAIM: Final = sql("""
+UPDATE idempotency SET swap_id = :swap_id, answer = :answer
+WHERE app_id = :app_id AND key = :key AND claim = :claim
+""")
+WHICH_HELD: Final = sql("""
 SELECT held.claim FROM idempotency AS held
 JOIN unnest(CAST(:app_id AS uuid[]), CAST(:key AS text[]), CAST(:claim AS uuid[]))
      AS mine(app_id, key, claim) USING (app_id, key, claim)
-WHERE held.answer IS NULL ORDER BY held.app_id, held.key FOR UPDATE OF held
-""")
-ANSWER_CLAIMS: Final = sql("""
-UPDATE idempotency SET swap_id = mine.swap_id, answer = mine.answer
-FROM unnest(CAST(:claim AS uuid[]), CAST(:app_id AS uuid[]), CAST(:key AS text[]),
-            CAST(:swap_id AS uuid[]), CAST(:answer AS bytea[]))
-     AS mine(claim, app_id, key, swap_id, answer)
-WHERE idempotency.app_id = mine.app_id AND idempotency.key = mine.key
-  AND idempotency.claim = mine.claim
+WHERE held.answer IS NULL
 """)
 
 # Signatures
@@ -106,14 +101,6 @@ VALUES (:swap_id, :signer, :issue, :standard, CAST(:nonce AS numeric), :valid_af
 ON CONFLICT DO NOTHING
 """
 )
-ADD_SIGN_REQUESTS: Final = sql(
-    _NEW_SIGN_REQUEST
-    + """
-SELECT * FROM unnest(CAST(:swap_id AS uuid[]), CAST(:signer AS text[]), CAST(:issue AS int[]),
-  CAST(:standard AS text[]), CAST(:nonce AS numeric[]), CAST(:valid_after AS bigint[]),
-  CAST(:valid_before AS bigint[]))
-"""
-)
 REFUSE_SIGN_REQUEST: Final = sql("""
 UPDATE sign_request SET is_refused = true
 WHERE swap_id = :swap_id AND signer = :signer AND issue = :issue AND submission IS NULL
@@ -126,13 +113,12 @@ LOCK_GASLESS: Final = sql("SELECT gasless FROM swap WHERE id = :swap_id FOR UPDA
 
 # Swaps
 
-_NEW_ROWS: Final = """
-INSERT INTO swap (id, app_id, sequence_number, sequence, status, client, is_unpaid,
+_COLUMNS: Final = """id, app_id, sequence_number, sequence, status, client, is_unpaid,
   source_network, destination_network, source_address, destination_address, refund_address,
   reference_id, created_at, expires_at, document, gaps, action, step_status, gasless,
-  deposit_address)
-SELECT * FROM unnest(
-  CAST(:id AS uuid[]), CAST(:app_id AS uuid[]), CAST(:sequence_number AS bigint[]),
+  deposit_address"""
+_ARRAYS: Final = """CAST(:id AS uuid[]), CAST(:app_id AS uuid[]),
+  CAST(:sequence_number AS bigint[]),
   CAST(:sequence AS int[]), CAST(:status AS text[]), CAST(:client AS text[]),
   CAST(:is_unpaid AS bool[]), CAST(:source_network AS text[]),
   CAST(:destination_network AS text[]), CAST(:source_address AS text[]),
@@ -140,12 +126,11 @@ SELECT * FROM unnest(
   CAST(:reference_id AS text[]), CAST(:created_at AS timestamptz[]),
   CAST(:expires_at AS timestamptz[]), CAST(:document AS bytea[]), CAST(:gaps AS text[]),
   CAST(:action AS bytea[]), CAST(:step_status AS text[]),
-  CAST(:gasless AS text[]), CAST(:deposit_address AS text[]))
-"""
-INSERT_SWAPS: Final = sql(_NEW_ROWS + "ON CONFLICT DO NOTHING RETURNING id")
+  CAST(:gasless AS text[]), CAST(:deposit_address AS text[])"""
 UPSERT_SWAPS: Final = sql(
-    _NEW_ROWS
-    + """
+    f"""
+INSERT INTO swap ({_COLUMNS})
+SELECT * FROM unnest({_ARRAYS})
 ON CONFLICT (id) DO UPDATE SET
   sequence = excluded.sequence, status = excluded.status, is_unpaid = excluded.is_unpaid,
   refund_address = coalesce(excluded.refund_address, swap.refund_address),
@@ -156,6 +141,48 @@ ON CONFLICT (id) DO UPDATE SET
 WHERE excluded.sequence > swap.sequence
 """
 )
+# All that creations leave behind, in one statement that is their transaction. Nothing is created by
+# who lost its claim meanwhile (claims are locked in order), nor for an address that is a swap's
+# own; and what was not created is neither announced nor answered.
+CREATE_SWAPS: Final = sql(f"""
+WITH held AS (
+  SELECT theirs.claim FROM idempotency AS theirs
+  JOIN unnest(CAST(:claim_app_id AS uuid[]), CAST(:claim_key AS text[]), CAST(:claim AS uuid[]))
+       AS mine(app_id, key, claim) USING (app_id, key, claim)
+  WHERE theirs.answer IS NULL ORDER BY theirs.app_id, theirs.key FOR UPDATE OF theirs
+), added AS (
+  INSERT INTO swap ({_COLUMNS})
+  SELECT {_COLUMNS}
+  FROM unnest({_ARRAYS}, CAST(:claim_of AS uuid[])) AS new({_COLUMNS}, claim)
+  WHERE (new.claim IS NULL OR new.claim IN (SELECT held.claim FROM held))
+    AND NOT EXISTS (
+      SELECT FROM swap AS own WHERE own.deposit_address = ANY(
+        ARRAY[new.destination_address, new.source_address, new.refund_address]))
+  ON CONFLICT DO NOTHING RETURNING id
+), signing AS (
+  {_NEW_SIGN_REQUEST}
+  SELECT * FROM unnest(
+    CAST(:swap_id AS uuid[]), CAST(:signer AS text[]), CAST(:issue AS int[]),
+    CAST(:standard AS text[]), CAST(:nonce AS numeric[]), CAST(:valid_after AS bigint[]),
+    CAST(:valid_before AS bigint[])) AS new(swap_id)
+  WHERE new.swap_id = ANY(ARRAY(SELECT id FROM added))
+), answered AS (
+  UPDATE idempotency SET swap_id = mine.swap_id, answer = mine.answer
+  FROM unnest(CAST(:claim_app_id AS uuid[]), CAST(:claim_key AS text[]), CAST(:claim AS uuid[]),
+              CAST(:answered_id AS uuid[]), CAST(:answer AS bytea[]))
+       AS mine(app_id, key, claim, swap_id, answer)
+  WHERE idempotency.app_id = mine.app_id AND idempotency.key = mine.key
+    AND idempotency.claim = mine.claim AND mine.swap_id = ANY(ARRAY(SELECT id FROM added))
+), announced AS (
+  INSERT INTO outbox (message_id, topic, key, payload)
+  SELECT new.message_id, new.topic, new.key, new.payload
+  FROM unnest(CAST(:message_id AS uuid[]), CAST(:topic AS text[]), CAST(:key AS bytea[]),
+              CAST(:payload AS bytea[]), CAST(:id AS uuid[]))
+       WITH ORDINALITY AS new(message_id, topic, key, payload, swap_id, n)
+  WHERE new.swap_id = ANY(ARRAY(SELECT id FROM added)) ORDER BY new.n
+)
+SELECT id FROM added
+""")
 ADD_HASHES: Final = sql("""
 INSERT INTO transaction_hash (app_id, hash, swap_id)
 SELECT DISTINCT * FROM unnest(

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 from typing import Final
 
@@ -16,10 +16,10 @@ from swap_api.ports import (
     Creations,
     DepositAddresses,
     Idempotency,
+    NamesOwnAddress,
     NewId,
     NewSequenceNumber,
     NewSwap,
-    OwnAddresses,
     Rendering,
     SequenceNumberTaken,
     StoredSwap,
@@ -39,7 +39,6 @@ from swap_runtime.errors import Unavailable
 from swap_runtime.outbox import Outgoing
 
 NUMBERS_TRIED_MAX: Final = 5
-PARTIES: Final = tuple(field.name for field in fields(Parties))
 REQUESTED: Final = "requested"  # what tells this message from the others about a swap
 
 
@@ -80,7 +79,6 @@ class CreateSwap:
         new_sequence_number: NewSequenceNumber,
         deposit_addresses: DepositAddresses,
         deposit: ResolveDeposit,
-        own_addresses: OwnAddresses,
         heed_stops: HeedStops,
         screen_parties: ScreenParties,
     ) -> None:
@@ -89,7 +87,6 @@ class CreateSwap:
         self._addresses = AddressRules(catalogue)
         self._ask_price = ask_price
         self._deposit_addresses = deposit_addresses
-        self._own_addresses = own_addresses
         self._heed_stops = heed_stops
         self._screen_parties = screen_parties
         self._cap_unpaid_swaps = cap_unpaid_swaps
@@ -107,7 +104,6 @@ class CreateSwap:
         :raises ApiRefusal: when the swap is not offered like that, or may not be created now.
         """
         route, parties = self._checked(creation)
-        await self._refuse_own(parties)
         if creation.idempotency_key is None:
             return Created(await self._create(creation, route, parties, None), is_replayed=False)
         claim = Claim(
@@ -132,11 +128,6 @@ class CreateSwap:
             asked.amounts(route)
         asked.slippage_ppm()
         return route, creation.order.parties.checked(route, self._addresses)
-
-    async def _refuse_own(self, parties: Parties) -> None:
-        named = {name: getattr(parties, name) for name in PARTIES}
-        given = [address.lower() for address in named.values() if address is not None]
-        refuse_own(named, await self._own_addresses.among(given))
 
     async def _create(
         self, creation: Creation, route: Route, parties: Parties, claim: Claim | None
@@ -163,6 +154,9 @@ class CreateSwap:
                     update={"sequence_number": self._new_sequence_number()}
                 )
                 continue
+            except NamesOwnAddress as named:
+                refuse_own(asdict(parties), named.addresses)
+                raise
             source, destination = route.source_network.name, route.destination_network.name
             observe.swap_created(request.swap_id, source, destination, creation.request_id)
             return new.answer

@@ -1,0 +1,121 @@
+"""Swaps that come together are one statement, and each is told what became of it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from api_factories import ALICE, BOB, a_swap
+from api_harness import Harness
+
+from swap_api.adapters.creations import PostgresCreations
+from swap_api.adapters.statements import CREATE_SWAPS
+from swap_api.domain.gasless import SignRequest
+from swap_api.domain.refusals import ApiRefusal
+from swap_api.ports import (
+    Claim,
+    NamesOwnAddress,
+    NewSwap,
+    Rendered,
+    SequenceNumberTaken,
+    SwapRow,
+)
+from swap_contracts.public.errors import ErrorCode
+from swap_domain.gasless import GaslessStandard
+from swap_runtime.outbox import Outgoing
+
+pytestmark = pytest.mark.connected
+OWN = "0x" + "a1" * 20
+
+
+def a_new_swap(
+    *,
+    claim: Claim | None = None,
+    deposit_address: str | None = None,
+    is_signed: bool = False,
+    **changes: Any,
+) -> NewSwap:
+    swap = a_swap(sequence=0, **changes)
+    rendered = Rendered(b"{}", (), None, "action_required")
+    return NewSwap(
+        row=SwapRow(swap, rendered, is_unpaid=True, deposit_address=deposit_address),
+        outgoing=Outgoing(uuid4(), "swap.requests.v1", str(swap.swap_id).encode(), b"{}"),
+        claim=claim,
+        answer=b"the answer",
+        sign_request=SignRequest(swap.swap_id, BOB, 1, GaslessStandard.EIP3009, 7, 0, 9)
+        if is_signed
+        else None,
+    )
+
+
+async def a_claim(api: Harness, key: str, *, is_lost: bool = False) -> Claim:
+    claim = Claim(uuid4(), key, b"body", uuid4())
+    assert await api.parts.idempotency.claim(claim) is None
+    if is_lost:
+        async with api.service.engine.begin() as connection:
+            await connection.execute(f"UPDATE idempotency SET claim = uuidv7() WHERE key = '{key}'")
+    return claim
+
+
+async def add(api: Harness, *batch: NewSwap) -> list[BaseException | None]:
+    """Let them come together, and return what each is told."""
+    creations = PostgresCreations(api.service.engine)
+    return await asyncio.gather(*(creations.add(new) for new in batch), return_exceptions=True)
+
+
+async def test_each_is_told_its_own_and_leaves_all_or_nothing_behind(api: Harness) -> None:
+    first = a_new_swap(sequence_number=7, deposit_address=OWN)
+    assert await add(api, first) == [None]
+    lost, kept = await a_claim(api, "lost", is_lost=True), await a_claim(api, "kept")
+    other_kept = await a_claim(api, "own")
+    made, gasless = a_new_swap(claim=kept), a_new_swap(is_signed=True)
+    batch = [
+        a_new_swap(claim=lost),
+        made,
+        a_new_swap(sequence_number=7, is_signed=True),
+        gasless,
+        a_new_swap(claim=other_kept, destination_address=OWN),
+        a_new_swap(refund_address="0x" + OWN[2:].upper()),
+        a_new_swap(source_address=OWN, refund_address=ALICE),
+    ]
+
+    with api.statements() as seen:
+        told = await add(api, *batch)
+
+    assert (seen.texts.count(CREATE_SWAPS.text), seen.commits) == (1, 1)
+    in_progress, none, taken, also_none, *own = told
+    assert isinstance(in_progress, ApiRefusal)
+    assert in_progress.code is ErrorCode.IDEMPOTENCY_KEY_IN_PROGRESS
+    assert none is also_none is None
+    assert isinstance(taken, SequenceNumberTaken)
+    assert [getattr(error, "addresses", error) for error in own] == [frozenset({OWN})] * 3
+    assert {type(error) for error in own} == {NamesOwnAddress}
+    there = {first.row.swap.swap_id, made.row.swap.swap_id, gasless.row.swap.swap_id}
+    assert await ids(api, "SELECT id FROM swap") == there
+    assert await ids(api, "SELECT convert_from(key, 'UTF8')::uuid AS id FROM outbox") == there
+    assert await ids(api, "SELECT swap_id FROM sign_request") == {gasless.row.swap.swap_id}
+    answered = await api.rows("SELECT key, swap_id, answer FROM idempotency WHERE answer <> ''")
+    assert [tuple(row) for row in answered] == [("kept", made.row.swap.swap_id, b"the answer")]
+
+
+async def test_messages_leave_in_the_order_in_which_swaps_came(api: Harness) -> None:
+    batch = [a_new_swap() for _ in range(20)]
+
+    assert await add(api, *batch) == [None] * 20
+
+    rows = await api.rows("SELECT message_id FROM outbox ORDER BY id")
+    assert [row.message_id for row in rows] == [new.outgoing.message_id for new in batch]
+
+
+async def test_what_is_looked_up_is_found_by_indexes(api: Harness) -> None:
+    plan = "\n".join(await api.plan(CREATE_SWAPS.text))
+
+    assert "Seq Scan" not in plan
+    assert "swap_deposit_address" in plan
+    assert plan.count("idempotency_pkey") == 2
+
+
+async def ids(api: Harness, statement: str) -> set[UUID]:
+    return {row[0] for row in await api.rows(statement)}
