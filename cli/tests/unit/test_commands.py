@@ -228,6 +228,12 @@ class TestSignerCommands:
             {"by": "ann", "reason": "a test payment", "address": None},
         )
 
+    def test_name_what_used_a_nonce(self, port: Port, stack: Path) -> None:
+        said = ["--reason", "sent by hand", "--by", "ann"]
+        run(stack, "signer", "resume", "A_DEVNET", *said, "--used-by", "0x1", "--used-by", "0x2")
+
+        assert port.asked[-1][2]["used_by"] == ["0x1", "0x2"]
+
     def test_ask_for_the_reason_and_take_the_name_of_who_runs_them(
         self, port: Port, stack: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -44,8 +44,9 @@ SELECT chain_id, number FROM chain_block WHERE finalized AND state<>'canonical';
 -- name: I-13 nonce gap below the highest slot of a signer
 SELECT s.chain_id, s.signer, s.nonce+1 missing FROM nonce_slot s WHERE NOT EXISTS(SELECT 1 FROM nonce_slot n WHERE (n.chain_id,n.signer,n.nonce)=(s.chain_id,s.signer,s.nonce+1))
 AND s.nonce<(SELECT max(nonce) FROM nonce_slot m WHERE (m.chain_id,m.signer)=(s.chain_id,s.signer));
--- name: I-14 chain shows a transaction of our signer that we never signed, or a Paid log that no attempt of ours explains (intent, token, recipient, amount)
+-- name: I-14 chain shows a transaction of our signer that we never signed and nobody named, or a Paid log that no attempt of ours explains (intent, token, recipient, amount)
 SELECT x.chain_id, x.tx_hash FROM signer_tx x LEFT JOIN attempt t USING(chain_id,tx_hash) WHERE t.tx_hash IS NULL
+ AND NOT EXISTS(SELECT 1 FROM foreign_tx f WHERE (f.chain_id,f.tx_hash)=(x.chain_id,x.tx_hash))
 UNION ALL SELECT m.chain_id, m.tx_hash FROM movement m JOIN chain_block b ON b.chain_id=m.chain_id AND b.hash=m.block_hash AND b.state='canonical'
 WHERE m.kind='paid' AND NOT EXISTS(SELECT 1 FROM success s JOIN intent i ON i.id=s.intent_id
  WHERE (s.chain_id,s.movement_id)=(m.chain_id,m.id) AND (i.token,i.to_addr,i.amount)=(m.token,m.to_addr,m.amount));

@@ -92,6 +92,8 @@ FROM settler.receipt;
 CREATE VIEW signer_tx AS
 SELECT network AS chain_id, bytes(signer) AS signer, nonce, bytes(transaction_hash) AS tx_hash
 FROM settler.signer_transaction;
+CREATE VIEW foreign_tx AS -- used a nonce of ours, as an operator said and the chain has proven
+SELECT network AS chain_id, bytes(transaction_hash) AS tx_hash FROM settler.foreign_transaction;
 -- What left before a cap was set, or set anew, was held by another one.
 CREATE VIEW outflow_cap AS
 SELECT id, network AS chain_id, bytes(token) AS token, app_id, units, span AS win, set_at

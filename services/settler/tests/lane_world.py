@@ -28,14 +28,17 @@ from swap_runtime.screening import BlockList, FreshList, Screening
 from swap_runtime.sql import sql
 from swap_settler.adapters.due_refunds import PostgresDueRefunds
 from swap_settler.adapters.due_sweeps import PostgresDueSweeps
+from swap_settler.adapters.foreign import PostgresForeignNonces, PostgresForeignUnitOfWork
 from swap_settler.adapters.lane_store import LaneName, PostgresLaneStore
 from swap_settler.adapters.lane_unit_of_work import PostgresLaneUnitOfWork
+from swap_settler.adapters.signers import PostgresSigners
 from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
 from swap_settler.domain.lane import GasAlarm, GasUnits, Retries
 from swap_settler.domain.replacing import Patience
 from swap_settler.ports import DataFee
 from swap_settler.usecases.announcing import Announcer
 from swap_settler.usecases.book_sweeps import BookSweeps
+from swap_settler.usecases.close_foreign import CloseForeign
 from swap_settler.usecases.close_slots import CloseSlots
 from swap_settler.usecases.end_relays import EndRelays
 from swap_settler.usecases.facts import Facts
@@ -43,9 +46,11 @@ from swap_settler.usecases.give_up_payouts import GiveUpPayouts
 from swap_settler.usecases.lane_calls import LaneCalls
 from swap_settler.usecases.mark_sent import MarkSent
 from swap_settler.usecases.order_sweeps import OrderSweeps
+from swap_settler.usecases.prove_foreign import ProveForeign
 from swap_settler.usecases.rebroadcast import Rebroadcast
 from swap_settler.usecases.replace_stuck import ReplaceStuck
 from swap_settler.usecases.request_swaps import RequestSwaps
+from swap_settler.usecases.resume_signers import ResumeSigners
 from swap_settler.usecases.screen_payments import ScreenPayments
 from swap_settler.usecases.send_payouts import SendPayouts
 from swap_settler.usecases.send_sweeps import SendSweeps
@@ -116,15 +121,17 @@ class World:
     network: str = DESTINATION
     dwell: timedelta = timedelta(days=9999)
     screens: Screening | None = None  # the list, by default
+    signer: str = SIGNER
+    treasury: str = TREASURY  # of the lane's network
 
     def __post_init__(self) -> None:
         self.catalogue = a_catalogue()
         self.announcer = Announcer(self.catalogue)
-        self.lane = LaneName(self.network, SIGNER)
+        self.lane = LaneName(self.network, self.signer)
         self.work = PostgresLaneUnitOfWork(self.engine, consumer="settler", lane=self.lane)
         self.store = PostgresLaneStore(self.engine, self.lane)
         self.reader = FakeReader(self.chain)
-        self.sender = FakeSender(self.chain, SIGNER)
+        self.sender = FakeSender(self.chain, self.signer)
         self.mark_sent = MarkSent(self.work, clock=self.clock, announcer=self.announcer)
         self.give_up = GiveUpPayouts(
             self.work,
@@ -161,7 +168,7 @@ class World:
     @property
     def calls(self) -> LaneCalls:
         gas = GasUnits(75_000, 95_000, sweep_native=90_000, sweep_erc20=95_000)
-        return LaneCalls(TREASURY, SIGNER, NATIVE, gas, FACTORY)
+        return LaneCalls(self.treasury, self.signer, NATIVE, gas, FACTORY)
 
     def replacing(
         self,
@@ -265,7 +272,7 @@ class World:
         """Return what remembers the final blocks it has seen."""
         return CloseSlots(
             chain=self.reader,
-            signer=SIGNER,
+            signer=self.signer,
             native=NATIVE,
             store=self.store,
             unit_of_work=self.work,
@@ -275,6 +282,19 @@ class World:
             announcer=self.announcer,
             gas_alarm=GasAlarm(1, 1),
         )
+
+    def resuming(self) -> ResumeSigners:
+        nonces, chains = PostgresForeignNonces(self.engine), {self.network: self.reader}
+        close_foreign = CloseForeign(
+            nonces,
+            PostgresForeignUnitOfWork(self.engine, consumer="settler"),
+            prove=ProveForeign(nonces, treasuries={self.network: self.treasury}),
+            chains=chains,
+            clock=self.clock,
+            announcer=self.announcer,
+        )
+        signers = PostgresSigners(self.engine)
+        return ResumeSigners(signers, chains=chains, close_foreign=close_foreign)
 
     def requesting(self) -> RequestSwaps:
         return RequestSwaps(

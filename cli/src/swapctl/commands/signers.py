@@ -37,9 +37,18 @@ def resume_signers(
     address: Annotated[
         str | None, typer.Option("--signer", help="Only this one of the network's.")
     ] = None,
+    used_by: Annotated[
+        list[str] | None,
+        typer.Option(help="A final transaction, not ours, that used its nonce; once for each."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Let a network's halted signers sign again, once their reason is understood."""
-    body = {"by": by, "reason": reason, "address": address}
+    """Let a network's halted signers sign again, once their reason is understood.
+
+    With --used-by the settler asks the nodes for the proof, and frees what waited on the nonces.
+    """
+    body: dict[str, object] = {"by": by, "reason": reason, "address": address}
+    if used_by:
+        body["used_by"] = used_by
     told = internal(context, ServiceName.SETTLER).post(f"/signers/{network}/resume", body)
     show(told, as_json=as_json)

@@ -29,6 +29,7 @@ from swap_settler.adapters.due_refunds import PostgresDueRefunds
 from swap_settler.adapters.due_requotes import PostgresDueRequotes
 from swap_settler.adapters.due_sweeps import PostgresDueSweeps
 from swap_settler.adapters.dwelling import PostgresDwelling
+from swap_settler.adapters.foreign import PostgresForeignNonces, PostgresForeignUnitOfWork
 from swap_settler.adapters.partner_fees import PostgresFeeUnitOfWork
 from swap_settler.adapters.quoter import HttpPricing
 from swap_settler.adapters.records import PostgresRecords
@@ -54,6 +55,7 @@ from swap_settler.usecases.announcing import Announcer
 from swap_settler.usecases.attach_claimable import AttachClaimable
 from swap_settler.usecases.book_sweeps import BookSweeps
 from swap_settler.usecases.book_withdrawals import BookWithdrawals
+from swap_settler.usecases.close_foreign import CloseForeign
 from swap_settler.usecases.complete_swaps import CompleteSwaps
 from swap_settler.usecases.expire_authorizations import ExpireAuthorizations
 from swap_settler.usecases.expire_swaps import ExpireSwaps
@@ -68,6 +70,7 @@ from swap_settler.usecases.list_stuck import ListStuck
 from swap_settler.usecases.order_sweeps import OrderSweeps
 from swap_settler.usecases.pay_claimable import PayClaimable
 from swap_settler.usecases.pay_partner_fees import PayPartnerFees
+from swap_settler.usecases.prove_foreign import ProveForeign
 from swap_settler.usecases.request_swaps import RequestSwaps
 from swap_settler.usecases.requote_swaps import RequoteSwaps
 from swap_settler.usecases.resume_signers import ResumeSigners
@@ -113,7 +116,8 @@ async def build(service: Service) -> None:
     _refund(service, group, catalogue, announcer, chains, rpcs=rpcs)
     _sweep(service, group, catalogue, chains)
     list_stuck = _watch_dwelling(service, group, catalogue, announcer)
-    _serve_operators(service, chains, group.signer_report_interval, list_stuck)
+    _serve_operators(service, list_stuck)
+    _serve_signers(service, catalogue, announcer, chains, group.signer_report_interval)
     _serve_claims(service, catalogue, announcer)
     _serve_stops(service, catalogue, group.signer_report_interval)
     _serve_caps(service, catalogue, group.signer_report_interval)
@@ -245,22 +249,12 @@ def _watch_dwelling(
     return ListStuck(dwelling, Dwell(payment=group.payout_dwell, requote=group.requote_patience))
 
 
-def _serve_operators(
-    service: Service,
-    chains: Mapping[str, EvmReader],
-    report_interval: timedelta,
-    list_stuck: ListStuck,
-) -> None:
-    records, signers = PostgresRecords(service.engine), PostgresSigners(service.engine)
-    list_signers = ListSigners(signers)
-
-    async def report_signers() -> None:
-        await list_signers()
+def _serve_operators(service: Service, list_stuck: ListStuck) -> None:
+    records = PostgresRecords(service.engine)
 
     async def report_stuck() -> None:
         await list_stuck()
 
-    service.every("report-signers", report_interval, report_signers)
     service.every("report-stuck", STUCK_INTERVAL, report_stuck)
     admin = Admin(
         inspect_swaps=InspectSwaps(records),
@@ -270,9 +264,35 @@ def _serve_operators(
     service.admin("GET", "/swaps/{id}", admin.swap)
     service.admin("GET", "/claimable", admin.claimable)
     service.admin("GET", "/stuck", admin.stuck)
+
+
+def _serve_signers(
+    service: Service,
+    catalogue: Catalogue,
+    announcer: Announcer,
+    chains: Mapping[str, EvmReader],
+    report_interval: timedelta,
+) -> None:
+    signers, nonces = PostgresSigners(service.engine), PostgresForeignNonces(service.engine)
+    list_signers = ListSigners(signers)
+
+    async def report_signers() -> None:
+        await list_signers()
+
+    service.every("report-signers", report_interval, report_signers)
+    networks = catalogue.networks.values()
+    treasuries = {network.name: network.contracts.treasury for network in networks}
+    close_foreign = CloseForeign(
+        nonces,
+        PostgresForeignUnitOfWork(service.engine, consumer=CONSUMER),
+        prove=ProveForeign(nonces, treasuries=treasuries),
+        chains=chains,
+        clock=service.clock,
+        announcer=announcer,
+    )
     of_signers = SignerAdmin(
         list_signers=list_signers,
-        resume_signers=ResumeSigners(signers, chains=chains),
+        resume_signers=ResumeSigners(signers, chains=chains, close_foreign=close_foreign),
         clock=service.clock,
     )
     service.admin("GET", "/signers", of_signers.list_all)

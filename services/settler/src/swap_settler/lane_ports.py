@@ -12,8 +12,10 @@ from uuid import UUID
 from swap_chains.events import Block
 from swap_chains.ports import Fees, Receipt, SignedTransaction
 from swap_settler.domain.caps import Kept
+from swap_settler.domain.foreign import OpenNonce
 from swap_settler.domain.lane import Group, Payment, Slot, SweepSlot, WaitingSweep
 from swap_settler.domain.replacing import OpenSlot
+from swap_settler.domain.signer import Signer
 from swap_settler.domain.witnesses import Witnesses
 from swap_settler.ports import Work
 
@@ -45,17 +47,18 @@ class SignedFor:
 
 @dataclass(frozen=True, slots=True)
 class ClosedSlot:
-    """A nonce that a finalized block has consumed, by which of our attempts, and how."""
+    """A nonce that a finalized block has consumed, by which transaction, and how."""
 
     nonce: int
     transaction_hash: str
     is_cancel: bool
     receipt: Receipt
     witnesses: Witnesses | None = None  # of what paid nothing
+    is_foreign: bool = False  # no attempt of ours: somebody else's transaction
 
     @property
     def paid_nothing(self) -> bool:
-        return self.is_cancel or not self.receipt.succeeded
+        return self.is_foreign or self.is_cancel or not self.receipt.succeeded
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +241,48 @@ class LaneWork(Work, Protocol):
 
 class LaneUnitOfWork(Protocol):
     def __call__(self) -> AbstractAsyncContextManager[LaneWork]: ...
+
+
+class ForeignNonces(Protocol):
+    """What the ledger has of nonces that others may have used. Locks nothing."""
+
+    async def open_below(self, signer: Signer, nonce: int) -> Sequence[OpenNonce]: ...
+
+    async def consumed(self, signer: Signer, nonces: Collection[int]) -> Mapping[int, str]:
+        """Return by which transactions nonces were consumed, of those that are closed."""
+        ...
+
+    async def ours(self, transaction_hashes: Collection[str]) -> frozenset[str]:
+        """Return those that were signed here."""
+        ...
+
+    async def balance(self, signer: Signer, native: str) -> int:
+        """Return what the ledger says that a signer holds."""
+        ...
+
+
+class ForeignWork(LaneWork, Protocol):
+    """A transaction that closes nonces which somebody else used, of a signer that is halted."""
+
+    async def lock_open(self, signer: Signer, nonces: Collection[int]) -> bool:
+        """Hold the signer and these nonces. False if the signer is not halted as it was looked at,
+        or one of the nonces is closed. After the locks of swaps and intents.
+        """
+        ...
+
+    async def take_over(self, signer: Signer, nonces: Collection[int]) -> None:
+        """Have the next nonces handed out to nothing: the chain is past them."""
+        ...
+
+    async def keep_named(
+        self, named: Mapping[int, tuple[str, int]], *, by: str, reason: str
+    ) -> None:
+        """Keep who said which transaction used each nonce, and what it took."""
+        ...
+
+
+class ForeignUnitOfWork(Protocol):
+    def __call__(self, signer: Signer) -> AbstractAsyncContextManager[ForeignWork]: ...
 
 
 class Wake(Protocol):

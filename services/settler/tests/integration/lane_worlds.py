@@ -26,7 +26,12 @@ EMPTY = sql(
 
 @asynccontextmanager
 async def opened_world(
-    url: str, network: str, *, beside_another: bool = False
+    url: str,
+    network: str,
+    *,
+    beside_another: bool = False,
+    signer: str = SIGNER,
+    treasury: str = TREASURY,
 ) -> AsyncIterator[World]:
     engine = create_engine(SecretStr(url), application_name="test")
     if not beside_another:
@@ -40,9 +45,9 @@ async def opened_world(
         factory=FACTORY,
     )
     chain.give(TREASURY, NATIVE, 10**22)
-    chain.authorize(SIGNER)
-    epoch = await _leading(Lease(engine, LaneName(network, SIGNER).lease, holder="this"))
-    world = World(engine, chain, epoch, network=network)
+    chain.authorize(signer)
+    epoch = await _leading(Lease(engine, LaneName(network, signer).lease, holder="this"))
+    world = World(engine, chain, epoch, network=network, signer=signer, treasury=treasury)
     await world.store.open_signer(0)
     yield world
     await engine.dispose()

@@ -31,7 +31,6 @@ from swap_settler.adapters.signers import PostgresSigners
 from swap_settler.http.signers import SignerAdmin
 from swap_settler.usecases.close_slots import ROUNDS_UNEXPLAINED_MAX
 from swap_settler.usecases.list_signers import ListSigners
-from swap_settler.usecases.resume_signers import ResumeSigners
 
 pytestmark = pytest.mark.connected
 TOKEN = "operator"
@@ -84,7 +83,7 @@ async def port(world: World) -> AsyncIterator[Port]:
     signers = PostgresSigners(world.engine)
     admin = SignerAdmin(
         list_signers=ListSigners(signers),
-        resume_signers=ResumeSigners(signers, chains={DESTINATION: world.reader}),
+        resume_signers=world.resuming(),
         clock=lambda: datetime.now(UTC),
     )
 

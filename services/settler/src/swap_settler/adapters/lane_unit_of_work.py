@@ -93,7 +93,7 @@ class PostgresLaneWork(PostgresWork):
             **sent,
             "block_number": arrays["block_number"],
             "block_hash": arrays["block_hash"],
-            "succeeded": [slot.receipt.succeeded and not slot.is_cancel for slot in closed],
+            "succeeded": [not slot.paid_nothing for slot in closed],
         }
         await execute(sweep_statements.CLOSE_SWEEPS, {**lane, **ended})
 

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from aiohttp import web
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from swap_runtime.clock import Clock
 from swap_settler.domain.signer import Signer
 from swap_settler.usecases.list_signers import ListSigners
 from swap_settler.usecases.resume_signers import ResumeSigners
 
+Hash = Annotated[str, StringConstraints(pattern=r"^0x[0-9a-fA-F]{64}$", to_lower=True)]
 SENDS: Final = {"means": "it signs and sends what is due", "act": "nobody needs to act"}
 HALTED: Final = {
     "means": "it signs nothing new, and what waits for it waits; what it has signed is sent until "
     "it is mined, and every chain is watched as before",
     "act": "an operator finds out how the reason came about, and resumes it only when no payment "
-    "can be made that was not ordered: swapctl signer resume NETWORK",
+    "can be made that was not ordered: swapctl signer resume NETWORK, with --used-by TX for each "
+    "transaction that was not signed here and used a nonce",
 }
 
 
@@ -29,6 +31,8 @@ class Resume(BaseModel):
     by: str = Field(min_length=1, max_length=200)
     reason: str = Field(min_length=1, max_length=2000)
     address: str | None = None  # None: every halted signer of the network
+    # What was not signed here and used its nonces.
+    used_by: list[Hash] = Field(default=[], max_length=50)
 
 
 class SignerAdmin:
@@ -54,7 +58,11 @@ class SignerAdmin:
             return web.json_response({"error": f"{where}: {fault['msg']}"}, status=400)
         network = request.match_info["network"]
         resumed = await self._resume_signers(
-            network, address=asked.address, by=asked.by, reason=asked.reason
+            network,
+            address=asked.address,
+            used_by=asked.used_by,
+            by=asked.by,
+            reason=asked.reason,
         )
         return web.json_response(
             {"network": network, "resumed": [signer.address for signer in resumed]}

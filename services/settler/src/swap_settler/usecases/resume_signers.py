@@ -10,34 +10,47 @@ from swap_runtime.errors import Refused, Unavailable
 from swap_settler import observe
 from swap_settler.domain.signer import Signer
 from swap_settler.ports import Signers
+from swap_settler.usecases.close_foreign import CloseForeign
 
 
 class ResumeSigners:
     """Clear the marks of a network's halted signers, or of one of them.
 
-    A signer whose key the chain saw used without us stays halted: every nonce we would hand out
-    is consumed already, and payments on it could neither be made nor be proven dead.
+    A signer whose key the chain saw used without us stays halted until a person has named what
+    used it: the nonces we would hand out are consumed already, and payments on them could neither
+    be made nor be proven dead.
     """
 
-    def __init__(self, signers: Signers, *, chains: Mapping[str, ChainReader]) -> None:
+    def __init__(
+        self,
+        signers: Signers,
+        *,
+        chains: Mapping[str, ChainReader],
+        close_foreign: CloseForeign,
+    ) -> None:
         self._signers = signers
         self._chains = chains
+        self._close_foreign = close_foreign
 
     async def __call__(
-        self, network: str, *, address: str | None = None, by: str, reason: str
+        self,
+        network: str,
+        *,
+        address: str | None = None,
+        used_by: Sequence[str] = (),
+        by: str,
+        reason: str,
     ) -> Sequence[Signer]:
         """Return those that go on.
 
+        :param used_by: transactions that were not signed here and used nonces of theirs.
         :raises Refused: when none is halted, the chain contradicts the ledger, or a halt changed.
         :raises Unavailable: when no node tells where the chain is.
         """
-        halted = [
-            signer
-            for signer in await self._signers.list_signers()
-            if signer.halted and signer.network == network and address in (None, signer.address)
-        ]
-        if not halted:
-            raise Refused(f"no halted signer of {network}" + (f" is {address}" if address else ""))
+        halted = await self._halted(network, address)
+        if used_by:
+            await self._close_foreign(halted, used_by, by=by, reason=reason)
+            halted = await self._halted(network, address)
         for signer in halted:
             await self._compare(signer)
         resumed = await self._signers.resume(halted, by=by, reason=reason)
@@ -46,6 +59,16 @@ class ResumeSigners:
                 observe.signer_resumed(signer, by=by, reason=reason)
         if len(resumed) < len(halted):
             raise Refused("a halt changed meanwhile: list the signers again")
+        return halted
+
+    async def _halted(self, network: str, address: str | None) -> Sequence[Signer]:
+        halted = [
+            signer
+            for signer in await self._signers.list_signers()
+            if signer.halted and signer.network == network and address in (None, signer.address)
+        ]
+        if not halted:
+            raise Refused(f"no halted signer of {network}" + (f" is {address}" if address else ""))
         return halted
 
     async def _compare(self, signer: Signer) -> None:
@@ -59,5 +82,6 @@ class ResumeSigners:
         if nonce > signer.next_nonce:
             raise Refused(
                 f"the chain is at nonce {nonce} of {signer.address}, the ledger at "
-                f"{signer.next_nonce}: its key was used without us, name another signer instead"
+                f"{signer.next_nonce}: its key was used without us; name the transactions that "
+                "used it (--used-by), or another signer instead"
             )

@@ -1,0 +1,159 @@
+"""Closes nonces that somebody else used, and lets what waited on them have another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Final
+from uuid import UUID
+
+from swap_chains.errors import ChainError
+from swap_chains.ports import ChainReader
+from swap_domain.authorization_status import AuthorizationTrigger
+from swap_domain.catalogue import NATIVE
+from swap_runtime.clock import Clock
+from swap_runtime.crashpoint import crashpoint
+from swap_runtime.errors import Refused, Unavailable
+from swap_settler import observe, observe_losses
+from swap_settler.domain import ledger_foreign
+from swap_settler.domain.accounts import LedgerTransaction
+from swap_settler.domain.changes import Changes
+from swap_settler.domain.payouts import gave_up
+from swap_settler.domain.relaying import ended
+from swap_settler.domain.signer import Signer
+from swap_settler.domain.swap import Intent, IntentKind, Swap
+from swap_settler.lane_ports import ForeignNonces, ForeignUnitOfWork, ForeignWork
+from swap_settler.usecases.announcing import Announcer
+from swap_settler.usecases.folding import Folding
+from swap_settler.usecases.give_up_payouts import lock_owners
+from swap_settler.usecases.prove_foreign import Foreign, ProveForeign, Proven
+
+BECAUSE: Final = "its nonce was used by a transaction that was not signed here"
+
+
+class CloseForeign:
+    """An operator names the transactions; the chain has to prove each.
+
+    A payment is free then to be tried on another nonce, once: its id at the Treasury is the same.
+    Only for a signer that is halted, so that nothing is signed meanwhile, and in one transaction.
+    """
+
+    def __init__(
+        self,
+        nonces: ForeignNonces,
+        unit_of_work: ForeignUnitOfWork,
+        *,
+        prove: ProveForeign,
+        chains: Mapping[str, ChainReader],
+        clock: Clock,
+        announcer: Announcer,
+    ) -> None:
+        self._nonces = nonces
+        self._unit_of_work = unit_of_work
+        self._prove = prove
+        self._chains = chains
+        self._clock = clock
+        self._announcer = announcer
+
+    async def __call__(
+        self, halted: Sequence[Signer], hashes: Sequence[str], *, by: str, reason: str
+    ) -> None:
+        """
+        :param halted: signers of one network.
+        :raises Refused: when the chain does not prove it, or the signer changed meanwhile.
+        :raises Unavailable: when no node answers.
+        """
+        chain = self._chains.get(halted[0].network)
+        if chain is None:
+            raise Refused(f"{halted[0].network} is not a network of the catalogue")
+        try:
+            of = {h: t.from_address for h, t in (await chain.transactions(hashes)).items()}
+            addresses = {signer.address for signer in halted}
+            if strange := [h for h in hashes if of.get(h) not in addresses]:
+                raise Refused(f"of no halted signer of the network: {', '.join(strange)}")
+            for signer in halted:
+                if theirs := [h for h in hashes if of[h] == signer.address]:
+                    proven = await self._prove(chain, signer, theirs)
+                    await self._close(signer, proven, by=by, reason=reason)
+        except ChainError as error:
+            raise Unavailable(str(error)) from error
+
+    async def _close(self, signer: Signer, proven: Proven, *, by: str, reason: str) -> None:
+        foreign = [*proven.handed_out, *proven.beyond]
+        if not foreign:
+            return
+        lost = await self._lost(signer, foreign)
+        slots = [one.slot for one in proven.handed_out]
+        async with self._unit_of_work(signer) as work:
+            intents = await work.intents_on([slot.nonce for slot in slots])
+            owners = await lock_owners(work, intents)
+            if not await work.lock_open(signer, [slot.nonce for slot in slots]):
+                raise Refused("the signer changed meanwhile: look at it again")
+            await work.close_slots(slots, proven.final)
+            changes = await self._freed(work, owners)
+            changes += [Changes(ledger=tuple(lost))] if lost else []
+            if proven.beyond:
+                beyond = [one.slot for one in proven.beyond]
+                await work.take_over(signer, [slot.nonce for slot in beyond])
+                await work.close_slots(beyond, proven.final)
+            await work.flush(changes, self._announcer.outgoing(changes, at=self._clock()))
+            named = {
+                one.slot.nonce: (one.slot.transaction_hash, one.lost_base_units) for one in foreign
+            }
+            await work.keep_named(named, by=by, reason=reason)
+        crashpoint("settler.after_foreign")
+        observe.changed(changes)
+        for nonce, (transaction_hash, units) in named.items():
+            network, address = signer.network, signer.address
+            observe_losses.foreign_nonce(
+                network, address, nonce, transaction_hash, units, by=by, reason=reason
+            )
+
+    async def _lost(
+        self, signer: Signer, foreign: Sequence[Foreign]
+    ) -> Sequence[LedgerTransaction]:
+        booked, entries = await self._nonces.balance(signer, NATIVE), []
+        for one in foreign:
+            if one.lost_base_units:
+                entry = ledger_foreign.foreign_spent(
+                    network=signer.network,
+                    signer=signer.address,
+                    native=NATIVE,
+                    nonce=one.slot.nonce,
+                    base_units=one.lost_base_units,
+                    booked=booked,
+                    block_number=one.slot.receipt.block.number,
+                )
+                entries.append(entry)
+                booked -= min(one.lost_base_units, booked)
+        return entries
+
+    async def _freed(
+        self, work: ForeignWork, owners: Mapping[UUID, Swap | Intent]
+    ) -> list[Changes]:
+        """Let each wait for another nonce; end what a reorg took, and what must be signed anew."""
+        failures = await work.failures_of_dead(list(owners))
+        over = {i for i in failures if _is_over(owners[i], i)}
+        free = {i: failed for i, failed in failures.items() if i not in over}
+        if free:
+            await work.postpone(free, dict.fromkeys(free, timedelta(0)))
+        folding = Folding({o.id: o for o in owners.values() if isinstance(o, Swap)}, {})
+        for i in over:
+            swap = folding.swaps[owners[i].id]
+            folding.add(self._end(swap, i, failures[i]), trace_id=swap.terms.trace_id)
+        return folding.changes
+
+    def _end(self, swap: Swap, intent_id: UUID, failures: int) -> Changes:
+        now = self._clock()
+        if swap.intents[intent_id].kind is IntentKind.GASLESS:
+            # It was good when it came: who signed may sign anew.
+            trigger = AuthorizationTrigger.WINDOW_CLOSED
+            return ended(swap, intent_id, trigger, at=now, because=BECAUSE)
+        return gave_up(swap, intent_id, at=now, because=BECAUSE, failures=failures)
+
+
+def _is_over(owner: Swap | Intent, intent_id: UUID) -> bool:
+    if isinstance(owner, Intent):
+        return False
+    intent = owner.intents[intent_id]
+    return intent.kind is IntentKind.GASLESS or bool(owner.taken_from(intent.deposit_id))

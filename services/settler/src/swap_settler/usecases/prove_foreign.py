@@ -1,0 +1,174 @@
+"""Whether somebody else's transactions used nonces of ours: asked of the nodes, never assumed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from swap_chains.events import Block
+from swap_chains.evm.codec import encode_is_paid
+from swap_chains.ports import Call, ChainReader, FoundTransaction, NodeReceipt, Receipt
+from swap_runtime.errors import Refused, Unavailable
+from swap_settler.domain.foreign import OpenNonce
+from swap_settler.domain.signer import Signer
+from swap_settler.domain.witnesses import Word, weigh
+from swap_settler.lane_ports import ClosedSlot, ForeignNonces
+
+VIEW_GAS: Final = 100_000
+Told = Mapping[str, Sequence[NodeReceipt]]
+
+
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """A nonce that a final block has consumed by a transaction we did not sign."""
+
+    slot: ClosedSlot
+    lost_base_units: int
+
+
+@dataclass(frozen=True, slots=True)
+class Proven:
+    """What was proven of one signer at a final block."""
+
+    final: Block
+    handed_out: tuple[Foreign, ...]
+    beyond: tuple[Foreign, ...]  # the next nonces, which nothing here was on
+
+
+class ProveForeign:
+    """Prove it of transactions that an operator names.
+
+    Each is from the signer, in a final block, and of no attempt of ours. Two transactions of one
+    nonce are in no chain together: what we signed for it can pay nothing any more.
+    """
+
+    def __init__(self, nonces: ForeignNonces, *, treasuries: Mapping[str, str]) -> None:
+        """
+        :param treasuries: by network.
+        """
+        self._nonces = nonces
+        self._treasuries = treasuries
+
+    async def __call__(self, chain: ChainReader, signer: Signer, hashes: Sequence[str]) -> Proven:
+        """
+        :raises Refused: when something is not so, or a nonce stays unexplained.
+        :raises ChainError: when no node gives a usable answer.
+        """
+        final, head = await chain.finalized(), await chain.head()
+        used = await chain.nonce(signer.address, at=final)
+        there = await chain.nonce(signer.address, at=head)
+        named = _final_ones(signer, hashes, await chain.transactions(hashes), final)
+        if ours := await self._nonces.ours(hashes):
+            raise Refused(f"signed here, its nonce closes by itself: {', '.join(sorted(ours))}")
+        consumed = await self._nonces.consumed(signer, named)
+        fresh = {n: one for n, one in named.items() if consumed.get(n) != one.transaction_hash}
+        slots = {slot.nonce: slot for slot in await self._nonces.open_below(signer, used)}
+        _check_handed_out(signer, fresh, slots)
+        await self._check_explained(chain, signer, fresh, slots, there=there)
+        await self._check_unpaid(chain, signer, [slots[n] for n in fresh if n in slots])
+        rivals = [h for n in fresh if n in slots for h in slots[n].attempts]
+        asked = [*(one.transaction_hash for one in fresh.values()), *rivals]
+        told = await chain.receipts_of_each_node(asked) if asked else {}
+        foreign = [_proven(signer, one, slots.get(n), told) for n, one in sorted(fresh.items())]
+        return Proven(
+            final,
+            tuple(one for one in foreign if one.slot.nonce in slots),
+            tuple(one for one in foreign if one.slot.nonce not in slots),
+        )
+
+    async def _check_explained(
+        self,
+        chain: ChainReader,
+        signer: Signer,
+        named: Mapping[int, FoundTransaction],
+        slots: Mapping[int, OpenNonce],
+        *,
+        there: int,
+    ) -> None:
+        others = [slot for n, slot in slots.items() if n not in named]
+        hashes = [h for slot in others for h in slot.attempts]
+        known = await chain.receipts(hashes) if hashes else {}
+        left = [slot.nonce for slot in others if not any(h in known for h in slot.attempts)]
+        left += [n for n in range(signer.next_nonce, there) if n not in named]
+        if left:
+            raise Refused(f"no transaction is named that used {_nonces(left)}, once it is final")
+
+    async def _check_unpaid(
+        self, chain: ChainReader, signer: Signer, slots: Sequence[OpenNonce]
+    ) -> None:
+        """What somebody with our key has paid for us must not be paid, or sent back, once more."""
+        if any(slot.mined for slot in slots):
+            raise Refused("a block has a payment of these nonces, as the watcher told last: wait")
+        ids = [paid_id for slot in slots for paid_id in slot.paid_ids]
+        treasury = self._treasuries[signer.network]
+        calls = [Call(treasury, 0, encode_is_paid(paid_id), VIEW_GAS) for paid_id in ids]
+        answers = await chain.simulate(calls, sender=signer.address) if calls else []
+        for paid_id, answer in zip(ids, answers, strict=True):
+            if not answer.succeeded:
+                raise Unavailable(f"no node tells whether {paid_id} is paid: {answer.text}")
+            if int.from_bytes(answer.data, "big"):
+                raise Refused(
+                    f"the Treasury has paid {paid_id}, by a transaction that was not signed here"
+                )
+
+
+def _final_ones(
+    signer: Signer, hashes: Iterable[str], found: Mapping[str, FoundTransaction], final: Block
+) -> Mapping[int, FoundTransaction]:
+    named: dict[int, FoundTransaction] = {}
+    for h in dict.fromkeys(hashes):
+        one = found.get(h)
+        if one is None:
+            raise Refused(f"no node knows {h}")
+        if one.from_address != signer.address:
+            raise Refused(f"{h} is not from {signer.address}")
+        if one.block_number is None or one.block_number > final.number:
+            raise Refused(f"{h} is in no final block")
+        named[one.nonce] = one
+    return named
+
+
+def _check_handed_out(
+    signer: Signer, named: Mapping[int, FoundTransaction], slots: Mapping[int, OpenNonce]
+) -> None:
+    strange = [n for n in named if n not in slots and n < signer.next_nonce]
+    if strange:
+        raise Refused(f"{_nonces(strange)} used by nothing that this ledger waits for")
+
+
+def _proven(signer: Signer, one: FoundTransaction, slot: OpenNonce | None, told: Told) -> Foreign:
+    h, block_hash = one.transaction_hash, one.block_hash
+    receipts = (said.receipt for said in told[h])
+    receipt = next((r for r in receipts if r is not None and r.block.hash == block_hash), None)
+    attempts = () if slot is None else slot.attempts
+    rivals = [_word(said) for attempt in attempts for said in told[attempt]]
+    if receipt is None:
+        raise Refused(f"no node has a receipt of {h}")
+    witnesses = weigh(
+        [_word(said) for said in told[h]],
+        block_hash=receipt.block.hash,
+        succeeded=receipt.succeeded,
+        rivals=rivals,
+    )
+    if not witnesses.have_proven:
+        raise Refused(f"nodes tell {h} otherwise: {', '.join(witnesses.deny)}")
+    closed = ClosedSlot(
+        one.nonce, h, is_cancel=False, receipt=receipt, witnesses=witnesses, is_foreign=True
+    )
+    return Foreign(closed, _lost(signer, one, receipt))
+
+
+def _lost(signer: Signer, one: FoundTransaction, receipt: Receipt) -> int:
+    has_left = receipt.succeeded and one.to_address != signer.address
+    return receipt.fee_base_units + (one.value if has_left else 0)
+
+
+def _word(said: NodeReceipt) -> Word:
+    if said.receipt is None:
+        return Word(said.node, said.has_answered)
+    return Word(said.node, said.has_answered, said.receipt.block.hash, said.receipt.succeeded)
+
+
+def _nonces(nonces: Sequence[int]) -> str:
+    return f"nonce {nonces[0]}" if len(nonces) == 1 else f"nonces {sorted(nonces)}"

@@ -1,0 +1,321 @@
+"""S11: somebody else's transaction used a nonce of ours; an operator names it, the chain proves it.
+
+What waited on the nonce is paid then, once, or sent back: never both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+
+import pytest
+
+from services.settler.tests.integration.lane_worlds import opened_world
+from services.settler.tests.lane_world import (
+    DESTINATION,
+    PAYOUT,
+    SIGNER,
+    SOURCE,
+    TREASURY,
+    World,
+    a_deposit,
+    a_recipient,
+)
+from swap_chains.evm.codec import Payment, encode_pay
+from swap_chains.ports import Call, Fees
+from swap_domain.catalogue import NATIVE
+from swap_runtime.errors import Refused
+from swap_settler.usecases.close_slots import ROUNDS_UNEXPLAINED_MAX
+
+pytestmark = pytest.mark.connected
+SAID = {"by": "ann", "reason": "a transfer made by hand"}
+FEES = Fees(10**13, 10**13)
+FLOAT = 10**18
+TAKEN = 10**17
+THIEF = a_recipient(66)
+
+
+@pytest.fixture
+async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
+    migrated("chain_watcher")
+    async with opened_world(migrated("settler"), DESTINATION) as world:
+        world.chain.give(SIGNER, NATIVE, FLOAT)
+        await world.close_slots()  # the ledger has its gas money
+        yield world
+
+
+async def a_foreign(
+    world: World, nonce: int, *, call: Call | None = None, value: int = TAKEN
+) -> str:
+    """Send with our key, beside us."""
+    call = call or Call(to=THIEF, value=value, data=b"", gas_limit=21_000)
+    foreign = await world.sender.sign(call, nonce=nonce, fees=FEES)
+    await world.sender.broadcast([foreign])
+    world.chain.mine()
+    return foreign.transaction_hash
+
+
+async def halted(world: World) -> None:
+    """Let the lane find out."""
+    closing = world.closing()
+    for _ in range(ROUNDS_UNEXPLAINED_MAX + 3):
+        world.chain.mine()
+        await closing(epoch=world.epoch)
+    [signer] = await world.rows("SELECT halted_reason FROM signer")
+    assert "used by no transaction of ours" in signer.halted_reason
+
+
+async def overtaken(world: World, count: int = 1) -> str:
+    """Bring payments to where a transaction that is not ours has their nonce for good."""
+    await world.confirmed_swaps(count)
+    await world.send_everything()
+    world.chain.pool.clear()
+    foreign = await a_foreign(world, 0)
+    await halted(world)
+    return foreign
+
+
+async def is_halted(world: World) -> bool:
+    [signer] = await world.rows("SELECT halted_reason IS NOT NULL AS is_so FROM signer")
+    return bool(signer.is_so)
+
+
+async def balance_of_signer(world: World) -> int:
+    return await world.store.signer_balance(NATIVE)
+
+
+class TestAForeignNonce:
+    async def test_s11_is_closed_by_its_proof_and_its_payments_leave_once_on_another(
+        self, world: World
+    ) -> None:
+        foreign = await overtaken(world, count=2)
+
+        await world.resuming()(DESTINATION, used_by=[foreign], **SAID)
+
+        assert await world.intent_states() == ["reserved"] * 2
+        await world.send_everything()
+        world.chain.mine(4)
+        await world.close_slots()
+        assert [world.paid(1), world.paid(2)] == [PAYOUT] * 2
+        assert not await is_halted(world)
+        [slot] = await world.rows(
+            "SELECT transaction_hash, closed_at, witnesses FROM signer_transaction"
+            " JOIN nonce_slot USING (network, signer, nonce) WHERE nonce = 0"
+        )
+        assert (slot.transaction_hash, slot.closed_at is not None) == (foreign, True)
+        [kept] = await world.rows("SELECT * FROM foreign_transaction")
+        assert (kept.named_by, kept.named_because) == (SAID["by"], SAID["reason"])
+
+    async def test_s11_books_what_it_took(self, world: World) -> None:
+        foreign = await overtaken(world)
+
+        await world.resuming()(DESTINATION, used_by=[foreign], **SAID)
+
+        [lost] = await world.rows("SELECT balance FROM account WHERE kind = 'loss'")
+        assert lost.balance == fee_of(world, foreign) + TAKEN
+        assert await balance_of_signer(world) == FLOAT - lost.balance
+
+    async def test_s11_takes_no_more_than_the_ledger_has_of_the_signer(self, world: World) -> None:
+        """It was topped up while its nonce was unexplained, and robbed of that as well."""
+        await world.confirmed_swaps(1)
+        await world.send_everything()
+        world.chain.pool.clear()
+        world.chain.give(SIGNER, NATIVE, 5 * FLOAT)
+        foreign = await a_foreign(world, 0, value=3 * FLOAT)
+        world.chain.mine(2)
+        await halted(world)
+
+        await world.resuming()(DESTINATION, used_by=[foreign], **SAID)
+
+        assert await balance_of_signer(world) == 0
+        world.chain.mine(3)
+        await world.close_slots()
+        assert await balance_of_signer(world) == world.chain.world.balances[SIGNER, NATIVE]
+
+    async def test_s11_is_told_twice_without_harm(self, world: World) -> None:
+        foreign = await overtaken(world)
+        await world.resuming()(DESTINATION, used_by=[foreign], **SAID)
+        await world.send_everything()
+        await world.store.halt("something else")
+
+        await world.resuming()(DESTINATION, used_by=[foreign], **SAID)
+
+        assert await world.intent_states() == ["broadcast"]  # on its way, and left there
+        world.chain.mine()
+        assert world.paid(1) == PAYOUT
+
+    async def test_s11_explains_nonces_that_were_never_handed_out(self, world: World) -> None:
+        await world.confirmed_swaps(1)
+        await world.send_everything()
+        world.chain.pool.clear()
+        used_by = [await a_foreign(world, nonce) for nonce in range(3)]
+        await halted(world)
+        resume = world.resuming()
+        with pytest.raises(Refused, match="no transaction is named"):
+            await resume(DESTINATION, used_by=used_by[:2], **SAID)
+        with pytest.raises(Refused, match="--used-by"):
+            await resume(DESTINATION, **SAID)
+
+        await resume(DESTINATION, used_by=used_by, **SAID)
+
+        await world.send_everything()
+        world.chain.mine()
+        assert world.paid(1) == PAYOUT
+        nonces = await world.rows("SELECT nonce FROM nonce_slot ORDER BY nonce")
+        assert [row.nonce for row in nonces] == [0, 1, 2, 3]
+
+    async def test_s11_of_a_slot_that_nothing_was_signed_for_is_freed_too(
+        self, world: World
+    ) -> None:
+        await world.confirmed_swaps(1)
+        waiting = await world.store.waiting(limit=1)
+        await world.store.assign([tuple(waiting)], epoch=world.epoch)
+        foreign = await a_foreign(world, 0)
+        world.chain.mine(3)
+        await world.store.halt("a person must look")
+
+        await world.resuming()(DESTINATION, used_by=[foreign], **SAID)
+
+        await world.send_everything()
+        world.chain.mine()
+        assert world.paid(1) == PAYOUT
+
+    async def test_s11_ends_what_a_reorg_has_taken_meanwhile(self, world: World) -> None:
+        foreign = await overtaken(world)
+        await world.settle(a_deposit(1, version=3, state="reverted"))
+
+        await world.resuming()(DESTINATION, used_by=[foreign], **SAID)
+
+        assert await world.intent_states() == ["dead"]
+        [swap] = await world.rows("SELECT status FROM swap")
+        assert swap.status == "user_transfer_pending"
+        await world.send_everything()
+        world.chain.mine()
+        assert world.paid(1) == 0
+
+    async def test_s11_keeps_its_proof_with_a_payment_that_is_given_up_later(
+        self, world: World
+    ) -> None:
+        foreign = await overtaken(world)
+        await world.resuming()(DESTINATION, used_by=[foreign], **SAID)
+        world.chain.refuse(a_recipient(1))
+        for _ in range(2):
+            await world.send_everything()
+
+        [dead] = await world.rows("SELECT dead_proof -> 'slots' -> 0 AS slot FROM intent")
+        assert dead.slot["consumed_by"] == foreign
+
+
+class TestTheProof:
+    async def test_s11_is_refused_until_it_is_final(self, world: World) -> None:
+        await world.confirmed_swaps(1)
+        await world.send_everything()
+        world.chain.pool.clear()
+        foreign = await a_foreign(world, 0)
+        await world.store.halt("a person must look")
+
+        with pytest.raises(Refused, match="in no final block"):
+            await world.resuming()(DESTINATION, used_by=[foreign], **SAID)
+
+        assert await world.intent_states() == ["broadcast"]
+        assert await is_halted(world)
+
+    async def test_s11_is_refused_for_a_transaction_of_ours(self, world: World) -> None:
+        await world.confirmed_swaps(1)
+        await world.send_everything()
+        world.chain.mine(4)
+        await world.store.halt("a person must look")
+        [ours] = await world.rows("SELECT transaction_hash FROM attempt")
+
+        with pytest.raises(Refused, match="signed here"):
+            await world.resuming()(DESTINATION, used_by=[ours.transaction_hash], **SAID)
+
+        assert await world.intent_states() == ["broadcast"]
+
+    async def test_s11_is_refused_for_a_transaction_of_somebody_else(self, world: World) -> None:
+        await overtaken(world)
+
+        with pytest.raises(Refused, match="of no halted signer"):
+            await world.resuming()(DESTINATION, used_by=[f"0x{7:064x}"], **SAID)
+
+    async def test_s11_frees_nothing_that_the_foreign_transaction_has_paid(
+        self, world: World
+    ) -> None:
+        """Another settler has our key, and its own ledger: the user has the money."""
+        await world.confirmed_swaps(1)
+        await world.send_everything()
+        world.chain.pool.clear()
+        [intent] = await world.rows("SELECT paid_id FROM intent")
+        payment = Payment(int(intent.paid_id), NATIVE, a_recipient(1), PAYOUT)
+        call = Call(to=TREASURY, value=0, data=encode_pay(payment), gas_limit=10**6)
+        foreign = await a_foreign(world, 0, call=call)
+        await halted(world)
+
+        with pytest.raises(Refused, match="the Treasury has paid"):
+            await world.resuming()(DESTINATION, used_by=[foreign], **SAID)
+
+        assert world.paid(1) == PAYOUT
+        assert await world.intent_states() == ["broadcast"]
+        assert await is_halted(world)
+
+    async def test_s11_is_refused_while_the_watcher_has_the_payment_in_a_block(
+        self, world: World
+    ) -> None:
+        """R3: a reorg put the foreign transaction in its place, and the watcher is late."""
+        foreign = await overtaken(world)
+        [ours] = await world.rows("SELECT transaction_hash FROM attempt")
+        await world.payout("seen", version=1, transaction_hash=ours.transaction_hash)
+
+        with pytest.raises(Refused, match="wait"):
+            await world.resuming()(DESTINATION, used_by=[foreign], **SAID)
+        await world.payout("reverted", version=2, transaction_hash=ours.transaction_hash)
+        await world.resuming()(DESTINATION, used_by=[foreign], **SAID)
+
+        await world.send_everything()
+        world.chain.mine()
+        assert world.paid(1) == PAYOUT
+
+    async def test_s11_two_operators_at_once_free_it_once(
+        self, world: World, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The second one looked before the first was done, and the payment is out again by then."""
+        foreign = await overtaken(world)
+        late = world.resuming()
+        close = late._close_foreign._close
+
+        async def slept(*args: object, **more: object) -> None:
+            await world.resuming()(DESTINATION, used_by=[foreign], **SAID)
+            await world.send_everything()
+            await close(*args, **more)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(late._close_foreign, "_close", slept)
+        with pytest.raises(Refused, match="changed meanwhile"):
+            await late(DESTINATION, used_by=[foreign], **SAID)
+
+        assert await world.intent_states() == ["broadcast"]
+        world.chain.mine()
+        assert world.paid(1) == PAYOUT
+
+
+async def test_s11_a_sweep_on_a_foreign_nonce_is_tried_again(
+    migrated: Callable[[str], str],
+) -> None:
+    migrated("chain_watcher")
+    async with opened_world(migrated("settler"), SOURCE) as world:
+        world.chain.give(SIGNER, NATIVE, FLOAT)
+        await world.addressed(1)
+        await world.arrives(1)
+        await world.sweep()
+        world.chain.pool.clear()
+        foreign = await a_foreign(world, 0)
+        await halted(world)
+
+        await world.resuming()(SOURCE, used_by=[foreign], **SAID)
+
+        [sweep] = await world.rows("SELECT state FROM intent WHERE kind = 'sweep'")
+        assert sweep.state == "reserved"
+
+
+def fee_of(world: World, transaction_hash: str) -> int:
+    found = world.chain.find(transaction_hash)
+    assert found is not None
+    return found[2].gas_used * world.chain.base_fee
