@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[1]
 MESSAGE = re.compile(r"[a-z]+(?:[.-][a-z]+)+\.v\d+")
 # In a diagram a message has its version: a name like one without it is a misspelt one.
 ALIKE = re.compile(r"\b(?:deposit|payout|swap|inventory|deposit-target)\.[a-z]+(?!\.v\d|[a-z(])")
+SECTION = re.compile(r"^## ", re.M)
 TOPICS = {topic.name for topic in vars(topics).values() if isinstance(topic, topics.Topic)}
 
 
@@ -41,11 +42,28 @@ class TestGuide:
         assert languages <= {"mermaid", "", *LANGUAGES}
 
 
+@pytest.mark.parametrize("ending", ["A refund", "Another quote", "A refuel", "An expiry"])
+def test_each_ending_has_its_own_diagram_and_code_that_is_run(ending: str, tmp_path: Path) -> None:
+    [section] = [one for one in SECTION.split(page_of("endings").read_text()) if is_of(one, ending)]
+    page = tmp_path / "section.md"
+    page.write_text(section)
+
+    blocks = list(blocks_of(page))
+
+    [diagram] = [b.code for b in blocks if b.language == "mermaid"]
+    assert MESSAGE.search(diagram)
+    assert any("assert" in b.code for b in blocks if b.language == "python" and b.is_run)
+
+
 @pytest.mark.parametrize("guide", [*GUIDES, "quickstart"])
 def test_a_guide_waits_for_nothing_for_ever(guide: str) -> None:
     for block in blocks_of(page_of(guide)):
         if block.language in LANGUAGES:
             assert not re.search(r"^\s*(?:until|while)\b", block.code, re.M), f"line {block.line}"
+
+
+def is_of(section: str, title: str) -> bool:
+    return section.startswith(f"{title}\n")
 
 
 def page_of(guide: str) -> Path:

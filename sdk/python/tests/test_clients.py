@@ -268,3 +268,13 @@ class TestFollowing:
 
         with blocking(service) as swaps, pytest.raises(ApiError, match="NOT_FOUND"):
             next(swaps.follow("1"))
+
+
+def test_an_option_outside_of_the_options_is_not_lost_in_silence() -> None:
+    service = Service(data({}))
+    misplaced: Any = {**ROUTE, "refund_address": "0x" + "11" * 20}
+
+    with pytest.raises(TypeError, match="refund_address: give it in `options`"):
+        blocking(service).create_swap(destination_address="0x" + "22" * 20, amount="1", **misplaced)
+
+    assert service.asked == []

@@ -292,6 +292,11 @@ def _of(swap_id: str, what: str) -> str:
 
 
 def _ends(route: Route) -> dict[str, str]:
+    """
+    :raises TypeError: for what is no end: an option that stands here would be lost in silence.
+    """
+    if others := sorted(set(route) - Route.__required_keys__):
+        raise TypeError(f"{', '.join(others)}: give it in `options`")
     return {
         "source_network": route["source_network"],
         "source_token": route["source_token"],
