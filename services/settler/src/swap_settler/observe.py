@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from uuid import UUID
 
@@ -13,7 +13,7 @@ from swap_domain.lifecycle import Status
 from swap_runtime.metrics import counter, gauge
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.lane import GasAlarm
-from swap_settler.domain.signer import EVERYWHERE, Signer
+from swap_settler.domain.signer import Signer
 from swap_settler.domain.swap import Deposit, DepositState, Intent, IntentKind, Method, Swap
 from swap_settler.domain.sweeps import DueSweep
 
@@ -26,7 +26,6 @@ NOBODYS = counter("settler_deposits_without_swap", "Movements no swap asks for",
 LOSSES = counter("settler_losses", "Deposits that a reorg took after they were paid for")
 HALTS = counter("settler_halts", "Times that a network's signers had to stop", ["network"])
 HALTED = gauge("settler_signer_halted", "Signers that stand still until a person acts", ["network"])
-STOPPED = gauge("settler_stopped", "1 while an operator lets nothing be signed", ["network"])
 UNBOOKED = gauge(
     "settler_withdrawals_unbooked", "Final withdrawals of more than the ledger has yet"
 )
@@ -314,20 +313,6 @@ def signer_halted(network: str, signer: str, known: int, nonce: int) -> None:
 
 def signers_halted(network: str, count: int) -> None:
     HALTED.labels(network).set(count)
-
-
-def payouts_stopped(network: str, *, by: str, reason: str) -> None:
-    log.error("payouts stopped by an operator", network=network, by=by, reason=reason)
-
-
-def payouts_let_go(network: str, *, by: str, reason: str) -> None:
-    log.warning("payouts let go by an operator", network=network, by=by, reason=reason)
-
-
-def stops(networks: Iterable[str], stopped: Collection[str]) -> None:
-    for network in networks:
-        is_stopped = network in stopped or EVERYWHERE in stopped
-        STOPPED.labels(network).set(int(is_stopped))
 
 
 def signer_resumed(signer: Signer, *, by: str, reason: str) -> None:

@@ -352,7 +352,11 @@ class Stops(Protocol):
         ...
 
     async def stop(self, network: str, *, by: str, reason: str) -> bool:
-        """Switch on; committed means that no process signs any more. False if it was on."""
+        """Switch on: what reads it from now on signs no more. False if it was on."""
+        ...
+
+    async def rounds_have_ended(self, network: str) -> bool:
+        """Wait for those that had read it before it was on; False when one takes too long."""
         ...
 
     async def lift(self, network: str, *, by: str, reason: str) -> bool:

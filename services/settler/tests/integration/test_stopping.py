@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from datetime import timedelta
 from typing import Any
@@ -13,7 +14,9 @@ from aiohttp.test_utils import TestClient, TestServer
 from services.settler.tests.integration.lane_worlds import opened_world
 from services.settler.tests.lane_world import DESTINATION, PAYOUT, SOURCE, World, a_recipient
 from swap_runtime.errors import Refused
+from swap_runtime.leases import require_epoch
 from swap_runtime.screening import BlockList, FreshList
+from swap_runtime.sql import sql
 from swap_settler.adapters.blocked import PostgresBlocked
 from swap_settler.adapters.stops import PostgresStops
 from swap_settler.domain.signer import EVERYWHERE
@@ -53,6 +56,17 @@ async def stopped_before_its_bytes(world: World) -> SendPayouts:
     return send
 
 
+async def until_it_waits(world: World, statement: str) -> None:
+    """Wait until somebody stands before a lock with such a statement."""
+    waiting = (
+        "SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+        f" AND position('{statement}' IN query) > 0"
+    )
+    async with asyncio.timeout(10):
+        while not await world.rows(waiting):  # noqa: ASYNC110  only the server knows
+            await asyncio.sleep(0.01)
+
+
 class TestTheKillSwitch:
     @HERE
     async def test_a17_leaves_what_is_queued_unsigned_until_it_is_lifted(
@@ -87,6 +101,40 @@ class TestTheKillSwitch:
 
         assert await world.rows("SELECT 1 FROM attempt") == []
         assert world.chain.pool == {}
+
+    async def test_a17_answers_only_once_nothing_more_can_be_kept(self, world: World) -> None:
+        await world.confirmed_swaps(2)
+        async with world.engine.begin() as other:
+            # The round has read that it may sign, and cannot keep its bytes yet.
+            await other.execute(sql("LOCK TABLE attempt IN EXCLUSIVE MODE"))
+            sending = asyncio.create_task(world.new_process()(epoch=world.epoch))
+            await until_it_waits(world, "INSERT INTO attempt")
+            stopping = asyncio.create_task(switch(world).stop(EVERYWHERE, **SAID))
+            await until_it_waits(world, "FOR UPDATE OF lease")
+            assert not stopping.done()
+
+        await stopping
+        kept = await world.rows("SELECT transaction_hash FROM attempt ORDER BY nonce")
+        await sending
+        await world.confirmed_swaps(2, first=3)
+        await world.send_everything()
+
+        assert kept
+        again = await world.rows("SELECT transaction_hash FROM attempt ORDER BY nonce")
+        assert again == kept
+
+    async def test_does_not_wait_for_ever_for_a_round_that_hangs(self, world: World) -> None:
+        stops = PostgresStops(world.engine, patience=timedelta(milliseconds=50))
+        async with world.engine.begin() as hanging:
+            await require_epoch(hanging, world.lane.lease, world.epoch)
+            stop_payouts = StopPayouts(stops, networks=[SOURCE, DESTINATION])
+
+            [stop] = await stop_payouts.stop(DESTINATION, **SAID)
+
+            assert not await stops.rounds_have_ended(DESTINATION)
+            assert await stops.rounds_have_ended(SOURCE)
+        assert stop.network == DESTINATION
+        assert await stops.rounds_have_ended(EVERYWHERE)
 
     async def test_does_not_replace_either_and_the_clock_of_a_payment_stands(
         self, world: World

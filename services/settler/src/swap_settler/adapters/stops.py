@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Final
 
 from swap_runtime.database import Engine, reading, transaction
+from swap_runtime.errors import Unavailable
 from swap_runtime.sql import sql
-from swap_settler.domain.signer import Stop
+from swap_settler.domain.signer import EVERYWHERE, Stop
+
+PATIENCE: Final = timedelta(seconds=1)
 
 STOPS: Final = sql("""
 SELECT network, stopped_at, stopped_by, stopped_because FROM payout_stop
@@ -21,11 +25,20 @@ LIFT: Final = sql("""
 UPDATE payout_stop SET lifted_at = now(), lifted_by = :by, lifted_because = :reason
 WHERE network = :network AND lifted_at IS NULL
 """)
+WAIT_AT_MOST: Final = sql("SELECT set_config('statement_timeout', :milliseconds, true)")
+# What keeps signed bytes holds its lane's lease from before it reads the switch until it commits.
+ROUNDS: Final = sql(f"""
+SELECT lease.name FROM signer
+JOIN lease ON lease.name = 'lane:' || signer.network || ':' || signer.address
+WHERE signer.network = :network OR :network = '{EVERYWHERE}'
+ORDER BY lease.name FOR UPDATE OF lease
+""")
 
 
 class PostgresStops:
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, *, patience: timedelta = PATIENCE) -> None:
         self._engine = engine
+        self._patience = patience
 
     async def list_stops(self) -> Sequence[Stop]:
         async with reading(self._engine) as connection:
@@ -36,6 +49,16 @@ class PostgresStops:
         async with transaction(self._engine) as connection:
             values = {"network": network, "by": by, "reason": reason}
             return (await connection.execute(STOP, values)).changed > 0
+
+    async def rounds_have_ended(self, network: str) -> bool:
+        milliseconds = str(int(self._patience / timedelta(milliseconds=1)))
+        try:
+            async with transaction(self._engine) as connection:
+                await connection.execute(WAIT_AT_MOST, {"milliseconds": milliseconds})
+                await connection.execute(ROUNDS, {"network": network})
+        except Unavailable:
+            return False
+        return True
 
     async def lift(self, network: str, *, by: str, reason: str) -> bool:
         async with transaction(self._engine) as connection:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from swap_runtime.errors import Refused
-from swap_settler import observe
+from swap_settler import observe_stops as observe
 from swap_settler.domain.signer import EVERYWHERE, Stop
 from swap_settler.ports import Stops
 
@@ -23,13 +23,15 @@ class StopPayouts:
         return found
 
     async def stop(self, network: str, *, by: str, reason: str) -> Sequence[Stop]:
-        """Return what is on then. Asked twice, the first one counts.
+        """Return what is on then: nothing is signed after it. Asked twice, the first counts.
 
         :raises Refused: for a network that the catalogue does not name.
         """
         self._check(network)
         if await self._stops.stop(network, by=by, reason=reason):
             observe.payouts_stopped(network, by=by, reason=reason)
+        if not await self._stops.rounds_have_ended(network):
+            observe.round_outlasts_the_stop(network)
         return await self.list_all()
 
     async def lift(self, network: str, *, by: str, reason: str) -> Sequence[Stop]:
