@@ -98,7 +98,8 @@ class ScriptedChain:
             case "eth_getTransactionByHash":
                 log = next(log for log in self.logs if log["transactionHash"] == params[0])
                 place = {"hash": params[0], "blockHash": log["blockHash"]}
-                return {**place, "to": log["address"], "input": self.inputs.get(params[0], "0x")}
+                sent = {"to": log["address"], "input": self.inputs.get(params[0], "0x")}
+                return {**place, "from": USER.lower(), **sent}
             case "eth_getLogs":
                 return [log for log in self.logs if self._matches(log, params[0])]
         raise AssertionError(method)

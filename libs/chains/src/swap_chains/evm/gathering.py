@@ -160,7 +160,7 @@ def _to_sent(node: Node, answer: Any, transaction_hash: str, block_hash: str) ->
     ):
         raise InconsistentAnswer(node.label, f"no transaction {transaction_hash} in its block")
     try:
-        return Sent(answer["to"], from_hex(answer["input"]))
+        return Sent(str(answer["from"]), answer["to"], from_hex(answer["input"]))
     except (KeyError, ValueError) as error:
         raise InconsistentAnswer(node.label, f"a broken transaction: {error!r}") from error
 

@@ -2,7 +2,7 @@
 
 A coin brings it as its call data, and the Treasury logs it. A token's log says nothing of the call
 that caused it, so its memo stands behind the arguments of `transfer` and is looked for in what the
-transaction was sent with.
+transaction was sent with: only where the token's sender is told so, and nobody beside it.
 """
 
 from __future__ import annotations
@@ -14,14 +14,16 @@ from typing import Final, TypeGuard
 
 from swap_chains.events import Movement, TokenTransfer
 from swap_chains.evm import codec
+from swap_chains.evm.user_operations import ENTRY_POINTS, calls_of
 
 MEMO_TAG: Final = b"SWAP"  # no selector of the Treasury, which would take it for a call
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """What a transaction was sent with, and to whom; None where it made a contract."""
+    """What a transaction was sent with, by whom and to whom; None where it made a contract."""
 
+    from_address: str
     to_address: str | None
     data: bytes
 
@@ -57,13 +59,13 @@ def with_memos(
 ) -> tuple[Movement, ...]:
     """Give the tokens' transfers the memos that their transactions carry.
 
-    A memo counts for a transfer only if it can be meant for no other: two of one amount, whatever
-    their tokens, have none.
+    A memo counts for a transfer only if it can be meant for no other: two of one amount by one
+    sender, whatever their tokens, have none.
     """
-    rivals = Counter(_amount(m) for m in movements if _is_unexplained(m, treasury))
+    rivals = Counter(_likeness(m) for m in movements if _is_unexplained(m, treasury))
     return tuple(
         replace(m, memo=_find(transactions[m.id.transaction_hash], m))
-        if _is_unexplained(m, treasury) and rivals[_amount(m)] == 1
+        if _is_unexplained(m, treasury) and rivals[_likeness(m)] == 1
         else m
         for m in movements
     )
@@ -77,21 +79,37 @@ def _is_unexplained(movement: Movement, treasury: str) -> TypeGuard[TokenTransfe
     )
 
 
-def _amount(transfer: TokenTransfer) -> tuple[str, int]:
-    return transfer.id.transaction_hash, transfer.base_units
+def _likeness(transfer: TokenTransfer) -> tuple[str, str, int]:
+    return transfer.id.transaction_hash, transfer.from_address, transfer.base_units
 
 
 def _find(sent: Sent, transfer: TokenTransfer) -> bytes:
     """Return the memo behind the one call that can have caused the transfer, or nothing.
 
-    A second such call, with a memo or without, leaves open whose transfer it was. A call of the
-    token itself is that call: what stands behind another function's arguments caused nothing.
+    A second such call, with a memo or without, leaves open whose transfer it was.
     """
     call = codec.encode_transfer(transfer.to_address, transfer.base_units)
-    place = sent.data.find(call)
-    if place < 0 or sent.data.find(call, place + 1) >= 0:
+    orders = [order for order in _orders(sent, transfer, call) if call in order]
+    if len(orders) != 1:
         return b""
-    if place > 0 and (sent.to_address or "").lower() == transfer.token.lower():
+    place = orders[0].find(call)
+    if orders[0].find(call, place + 1) >= 0:
         return b""
-    memo = sent.data[place + len(call) :][: codec.WORD]
+    memo = orders[0][place + len(call) :][: codec.WORD]
     return b"" if memo_number(memo) is None else memo
+
+
+def _orders(sent: Sent, transfer: TokenTransfer, call: bytes) -> list[bytes]:
+    """Return what the one whose tokens were moved was told to do.
+
+    The sender of a call to the token itself, the wallet that was called, and of a bundle the wallet
+    that signed an operation. Whatever else stands in a transaction may be a stranger's words: one
+    who carries another's signed order, or an operation of his own that fails.
+    """
+    to_address, owner = (sent.to_address or "").lower(), transfer.from_address.lower()
+    if to_address == transfer.token.lower():
+        is_caller = sent.from_address.lower() == owner
+        return [sent.data] if is_caller and sent.data.startswith(call) else []
+    if to_address == owner:
+        return [sent.data]
+    return calls_of(sent.data, owner) if to_address in ENTRY_POINTS else []

@@ -96,7 +96,8 @@ class FakeReader:
         sent: dict[str, Sent] = {}
         for transaction_hash, (transaction, outcome) in mined.outcomes.items():
             senders[transaction_hash] = transaction.sender
-            sent[transaction_hash] = Sent(transaction.call.to, transaction.call.data)
+            call = transaction.call
+            sent[transaction_hash] = Sent(transaction.sender, call.to, call.data)
             for log in outcome.logs:
                 place = (block.number, block.hash, transaction_hash, len(logs))
                 logs.append(Log(log.address, log.topics, log.data, *place))
