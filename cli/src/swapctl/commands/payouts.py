@@ -48,10 +48,15 @@ def go(
     *,
     reason: Annotated[str, typer.Option(prompt="Why is it right to go on", help="Kept for ever.")],
     by: By,
+    losses: Annotated[
+        bool, typer.Option("--losses", help="What the network's loss budget stopped.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Let signing go on where it was stopped; what waited is sent."""
-    body = {"network": network, "by": by, "reason": reason}
+    body: dict[str, object] = {"network": network, "by": by, "reason": reason}
+    if losses:
+        body["is_of_losses"] = True
     told = internal(context, ServiceName.SETTLER).post("/payouts/go", body)["stops"]
     show_all(told, as_json=as_json, columns=COLUMNS)
 

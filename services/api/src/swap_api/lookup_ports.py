@@ -71,6 +71,19 @@ class PayoutStops(Protocol):
         ...
 
 
+class SourceStops(Protocol):
+    async def sources(self) -> frozenset[str]:
+        """Return the networks of which no deposit is paid for now.
+
+        :raises Unavailable: when nobody says so.
+        """
+        ...
+
+
+class StopsOfBoth(PayoutStops, SourceStops, Protocol):
+    """Where nothing is paid to, and for."""
+
+
 class NetworkStates(Protocol):
     async def current(self) -> Mapping[str, NetworkState]:
         """

@@ -134,5 +134,12 @@ def stops_changed(networks: Collection[str]) -> None:
     )
 
 
+def source_stops_changed(networks: Collection[str]) -> None:
+    if networks:
+        log.warning("payouts for what comes from networks are stopped", networks=sorted(networks))
+    else:
+        log.warning("payouts for what comes from anywhere go on")
+
+
 def deposit_addresses_unverified(network: str, error: Exception) -> None:
     log.warning("deposit addresses not verified", network=network, error=str(error))

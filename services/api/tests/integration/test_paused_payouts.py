@@ -28,7 +28,7 @@ QUOTE = {
 def settlers(migrated: Callable[[str], str], database: Database) -> psycopg.Connection:
     migrated("settler")  # whose view shows the stops
     connection = psycopg.connect(database.superuser_url, autocommit=True)
-    connection.execute("TRUNCATE settler.payout_stop")
+    connection.execute("TRUNCATE settler.payout_stop, settler.source_stop")
     return connection
 
 
@@ -77,3 +77,19 @@ class TestAStop:
 
         assert again.status_code == 200
         assert again.content == first.content
+
+
+async def test_a_network_over_its_loss_budget_brings_no_new_swaps(
+    api: Harness, settlers: psycopg.Connection
+) -> None:
+    app, body = await api.an_app(), a_body()
+    add = "INSERT INTO settler.source_stop (network, stopped_because) VALUES (%s, 'reorgs')"
+    settlers.execute(add, (body["destination_network"],))
+    await api.parts.guards.heed_stops.refresh()
+    assert (await api.create(app, body, key="there")).status_code == 200
+
+    settlers.execute(add, (body["source_network"],))
+    await api.parts.guards.heed_stops.refresh()
+    refused = await api.create(app, body, key="here")
+
+    assert (refused.status_code, refused.json()["error"]["code"]) == (503, "PAYOUTS_PAUSED")

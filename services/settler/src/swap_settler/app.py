@@ -30,6 +30,7 @@ from swap_settler.adapters.due_requotes import PostgresDueRequotes
 from swap_settler.adapters.due_sweeps import PostgresDueSweeps
 from swap_settler.adapters.dwelling import PostgresDwelling
 from swap_settler.adapters.foreign import PostgresForeignNonces, PostgresForeignUnitOfWork
+from swap_settler.adapters.losses import PostgresLosses
 from swap_settler.adapters.partner_fees import PostgresFeeUnitOfWork
 from swap_settler.adapters.quoter import HttpPricing
 from swap_settler.adapters.records import PostgresRecords
@@ -61,6 +62,7 @@ from swap_settler.usecases.expire_authorizations import ExpireAuthorizations
 from swap_settler.usecases.expire_swaps import ExpireSwaps
 from swap_settler.usecases.facts import Facts
 from swap_settler.usecases.give_up_waiting import GiveUpWaiting
+from swap_settler.usecases.guard_losses import GuardLosses
 from swap_settler.usecases.inspect_swaps import InspectSwaps
 from swap_settler.usecases.keep_blocked import KeepBlocked
 from swap_settler.usecases.keep_caps import KeepCaps
@@ -119,7 +121,7 @@ async def build(service: Service) -> None:
     _serve_operators(service, list_stuck)
     _serve_signers(service, catalogue, announcer, chains, group.signer_report_interval)
     _serve_claims(service, catalogue, announcer)
-    _serve_stops(service, catalogue, group.signer_report_interval)
+    _serve_stops(service, group, catalogue)
     _serve_caps(service, catalogue, group.signer_report_interval)
     _serve_blocked(service, catalogue)
     _serve_sweeps(service, catalogue)
@@ -331,14 +333,22 @@ def _serve_sweeps(service: Service, catalogue: Catalogue) -> None:
     service.admin("POST", "/sweeps", admin.order)
 
 
-def _serve_stops(service: Service, catalogue: Catalogue, report_interval: timedelta) -> None:
+def _serve_stops(service: Service, group: SettlerGroup, catalogue: Catalogue) -> None:
     stop_payouts = StopPayouts(PostgresStops(service.engine), networks=list(catalogue.networks))
+    budgets = {
+        network: 10**6 * group.loss_budgets_usd.get(network, group.loss_budget_usd)
+        for network in catalogue.networks
+    }
+    guard_losses = GuardLosses(
+        PostgresLosses(service.engine), budgets=budgets, span=group.loss_span
+    )
+    service.every("guard-losses", group.loss_interval, guard_losses)
 
     async def report_stops() -> None:
         await stop_payouts.list_all()
 
-    service.every("report-stops", report_interval, report_stops)
-    admin = StopAdmin(stop_payouts)
+    service.every("report-stops", group.signer_report_interval, report_stops)
+    admin = StopAdmin(stop_payouts, guard_losses=guard_losses)
     service.admin("GET", "/payouts/stops", admin.list_all)
     service.admin("POST", "/payouts/stop", admin.stop)
     service.admin("POST", "/payouts/go", admin.lift)

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
+
 import structlog
 
-from swap_runtime.metrics import counter
+from swap_runtime.metrics import counter, gauge
 
 log = structlog.get_logger()
 
 # Alert: any. Somebody has a key of ours.
 FOREIGN = counter(
     "settler_foreign_nonces", "Nonces of ours that were proven to be used by others", ["network"]
+)
+LOST = gauge(
+    "settler_lost_usd_micros", "What reorgs took that was paid for, and still counts", ["network"]
+)
+# Alert: any.
+OVER_BUDGET = counter(
+    "settler_loss_budgets_spent", "Times that a network lost more than its budget", ["network"]
+)
+SOURCE_STOPPED = gauge(
+    "settler_source_stopped", "1 while nothing is paid for what comes from there", ["network"]
 )
 
 
@@ -28,3 +40,21 @@ def foreign_nonce(
         reason=reason,
     )
     FOREIGN.labels(network).inc()
+
+
+def lost(network: str, usd_micros: int) -> None:
+    LOST.labels(network).set(usd_micros)
+
+
+def source_stopped(network: str, *, because: str) -> None:
+    log.error("payments for a network's deposits stopped", network=network, because=because)
+    OVER_BUDGET.labels(network).inc()
+
+
+def source_let_go(network: str, *, by: str, reason: str) -> None:
+    log.warning("payments for a network's deposits let go", network=network, by=by, reason=reason)
+
+
+def source_stops(networks: Iterable[str], stopped: Collection[str]) -> None:
+    for network in networks:
+        SOURCE_STOPPED.labels(network).set(int(network in stopped))

@@ -8,7 +8,7 @@ from typing import Protocol
 from uuid import UUID
 
 from swap_settler.domain.caps import CapState, Waiting
-from swap_settler.domain.signer import Blocked
+from swap_settler.domain.signer import Blocked, Stop
 
 
 class Caps(Protocol):
@@ -68,4 +68,22 @@ class BlockedAddresses(Protocol):
 class SweepOrders(Protocol):
     async def order(self, network: str, address: str, token: str) -> bool:
         """Have what stands at a deposit address swept. False if nothing of it does."""
+        ...
+
+
+class Losses(Protocol):
+    """What reorgs have taken after it was paid for, and where that stopped payments."""
+
+    async def lost(self, span: timedelta) -> Mapping[str, int]:
+        """Return it by network, in millionths of a dollar: what counts still, of so long."""
+        ...
+
+    async def list_stops(self) -> Sequence[Stop]: ...
+
+    async def stop(self, network: str, *, because: str) -> bool:
+        """Have nothing paid any more for what came from there. False if it was so."""
+        ...
+
+    async def lift(self, network: str, *, by: str, reason: str) -> bool:
+        """False if it was not stopped."""
         ...

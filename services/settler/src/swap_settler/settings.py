@@ -85,6 +85,18 @@ class SettlerGroup(ServiceGroup):
         50,
         description="With gas for fewer payments, at the highest fee, a signer is to be topped up",
     )
+    loss_budget_usd: int = Field(
+        1000,
+        description="Of what was paid for, reorgs of a network may take so much; beyond it nothing "
+        "is paid for what comes from there until an operator has looked",
+    )
+    loss_budgets_usd: dict[str, int] = Field(
+        {}, description="The same of single networks, by name: JSON"
+    )
+    loss_span: timedelta = Field(timedelta(days=1), description="A loss counts for so long")
+    loss_interval: timedelta = Field(
+        timedelta(seconds=1), description="How often losses are compared with their budgets"
+    )
     lane_poll_interval: timedelta = Field(
         timedelta(milliseconds=500), description="How late a lane is when a NOTIFY got lost"
     )

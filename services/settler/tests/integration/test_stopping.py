@@ -18,9 +18,11 @@ from swap_runtime.leases import require_epoch
 from swap_runtime.screening import BlockList, FreshList
 from swap_runtime.sql import sql
 from swap_settler.adapters.blocked import PostgresBlocked
+from swap_settler.adapters.losses import PostgresLosses
 from swap_settler.adapters.stops import PostgresStops
 from swap_settler.domain.signer import EVERYWHERE
 from swap_settler.http.stops import StopAdmin
+from swap_settler.usecases.guard_losses import GuardLosses
 from swap_settler.usecases.keep_blocked import BlockOrder, KeepBlocked
 from swap_settler.usecases.send_payouts import SendPayouts
 from swap_settler.usecases.stop_payouts import StopPayouts
@@ -39,6 +41,11 @@ async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
 
 def switch(world: World) -> StopPayouts:
     return StopPayouts(PostgresStops(world.engine), networks=[SOURCE, DESTINATION])
+
+
+def guarding(world: World, *, budget: int = 0) -> GuardLosses:
+    budgets = {SOURCE: budget, DESTINATION: budget}
+    return GuardLosses(PostgresLosses(world.engine), budgets=budgets, span=timedelta(days=1))
 
 
 async def stopped_before_its_bytes(world: World) -> SendPayouts:
@@ -217,7 +224,7 @@ class TestTheKillSwitch:
             await switch(world).stop("NOWHERE", **SAID)
 
     async def test_is_thrown_on_the_internal_port(self, world: World) -> None:
-        admin, app = StopAdmin(switch(world)), web.Application()
+        admin, app = StopAdmin(switch(world), guard_losses=guarding(world)), web.Application()
         app.add_routes([web.get("/", admin.list_all), web.post("/stop", admin.stop)])
         app.router.add_post("/go", admin.lift)
 
@@ -230,4 +237,22 @@ class TestTheKillSwitch:
         assert wrong.status == 400
         assert [stop["network"] for stop in on["stops"]] == ["*"]
         assert listed == on
+        assert off == {"stops": []}
+
+    async def test_lifts_what_a_loss_budget_stopped_only_when_that_is_named(
+        self, world: World
+    ) -> None:
+        await PostgresLosses(world.engine).stop(SOURCE, because="reorgs")
+        admin, app = StopAdmin(switch(world), guard_losses=guarding(world)), web.Application()
+        app.add_routes([web.get("/", admin.list_all), web.post("/go", admin.lift)])
+
+        async with TestClient(TestServer(app)) as http:
+            [listed] = (await (await http.get("/")).json())["stops"]
+            nowhere = await http.post("/go", json={**SAID, "is_of_losses": True})
+            with_losses = {**SAID, "network": SOURCE, "is_of_losses": True}
+            off = await (await http.post("/go", json=with_losses)).json()
+
+        assert (listed["network"], listed["reason"]) == (SOURCE, "reorgs")
+        assert "payouts go NETWORK --losses" in listed["means"]
+        assert nowhere.status == 400
         assert off == {"stops": []}

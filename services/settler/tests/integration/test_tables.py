@@ -7,13 +7,20 @@ from collections.abc import Callable
 import pytest
 from sqlalchemy import create_engine, inspect, text
 
-from swap_settler.adapters import foreign_tables, outflow_tables, sweep_tables, withdrawal_tables
+from swap_settler.adapters import (
+    foreign_tables,
+    loss_tables,
+    outflow_tables,
+    sweep_tables,
+    withdrawal_tables,
+)
 from swap_settler.adapters.tables import METADATA
 
 pytestmark = pytest.mark.connected
 assert withdrawal_tables.WithdrawalRow.metadata is METADATA
 assert sweep_tables.SweepRow.metadata is METADATA  # it adds its tables to the others
 assert foreign_tables.ForeignTransactionRow.metadata is METADATA
+assert loss_tables.SourceStopRow.metadata is METADATA
 assert outflow_tables.OutflowCapRow.metadata is METADATA
 COLUMNS = """
 SELECT attname, format_type(atttypid, atttypmod), NOT attnotnull FROM pg_attribute

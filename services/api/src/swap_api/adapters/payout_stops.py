@@ -1,4 +1,4 @@
-"""Where payouts are stopped, read from the settler's view."""
+"""Where payouts are stopped, read from the settler's views."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import psycopg
 from swap_api.adapters import statements
 from swap_runtime.database import Engine, reading
 from swap_runtime.errors import Unavailable
+from swap_runtime.sql import Statement
 
 
 class PostgresPayoutStops:
@@ -14,8 +15,14 @@ class PostgresPayoutStops:
         self._engine = engine
 
     async def current(self) -> frozenset[str]:
+        return await self._networks(statements.STOPPED_NETWORKS)
+
+    async def sources(self) -> frozenset[str]:
+        return await self._networks(statements.STOPPED_SOURCES)
+
+    async def _networks(self, asked: Statement) -> frozenset[str]:
         try:
             async with reading(self._engine) as connection:
-                return frozenset(await connection.scalars(statements.STOPPED_NETWORKS))
+                return frozenset(await connection.scalars(asked))
         except (psycopg.errors.UndefinedTable, psycopg.errors.InsufficientPrivilege) as error:
             raise Unavailable("the settler shows no stops yet") from error

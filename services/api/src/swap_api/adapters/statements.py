@@ -238,3 +238,4 @@ FROM chain_watcher.progress AS progress
 FULL JOIN settler.network_state AS state USING (network)
 """)
 STOPPED_NETWORKS: Final = sql("SELECT network FROM settler.stopped_network")
+STOPPED_SOURCES: Final = sql("SELECT network FROM settler.stopped_source")

@@ -132,7 +132,7 @@ class CreateSwap:
     async def _create(
         self, creation: Creation, route: Route, parties: Parties, claim: Claim | None
     ) -> bytes:
-        self._heed_stops.check(route.destination_network)
+        self._heed_stops.check(route.source_network, route.destination_network)
         await self._screen_parties(parties.named.on(route))
         await self._cap_unpaid_swaps(creation.caller, creation.client)
         if creation.order.price.funding.use_deposit_address:

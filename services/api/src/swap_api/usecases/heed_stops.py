@@ -4,7 +4,7 @@ from typing import Final
 
 from swap_api import observe
 from swap_api.domain.refusals import ApiRefusal
-from swap_api.lookup_ports import PayoutStops
+from swap_api.lookup_ports import StopsOfBoth
 from swap_contracts.public.errors import ErrorCode
 from swap_domain.catalogue import Network
 
@@ -12,15 +12,16 @@ EVERYWHERE: Final = "*"
 
 
 class HeedStops:
-    """Take no swaps whose payouts an operator has stopped.
+    """Take no swaps whose payouts are stopped: where they go, or where they come from.
 
     What is remembered is at most one interval old: a swap that is created in between waits, as
     those do that were there before. Prices are told meanwhile; they promise nothing.
     """
 
-    def __init__(self, stops: PayoutStops) -> None:
+    def __init__(self, stops: StopsOfBoth) -> None:
         self._stops = stops
         self._known: frozenset[str] = frozenset()
+        self._sources: frozenset[str] = frozenset()
 
     async def refresh(self) -> None:
         """
@@ -30,14 +31,24 @@ class HeedStops:
         if found != self._known:
             observe.stops_changed(found)
         self._known = found
+        sources = await self._stops.sources()
+        if sources != self._sources:
+            observe.source_stops_changed(sources)
+        self._sources = sources
 
-    def check(self, destination: Network) -> None:
+    def check(self, source: Network, destination: Network) -> None:
         """
-        :raises ApiRefusal: while nothing is paid there.
+        :raises ApiRefusal: while nothing is paid there, or for what comes from there.
         """
         if self._known & {destination.name, EVERYWHERE}:
-            raise ApiRefusal(
-                ErrorCode.PAYOUTS_PAUSED,
-                f"Payouts to {destination.display_name} are paused for the moment; try again later",
-                headers={"retry-after": "60"},
-            )
+            raise _paused(f"Payouts to {destination.display_name}")
+        if source.name in self._sources:
+            raise _paused(f"Payouts for what comes from {source.display_name}")
+
+
+def _paused(what: str) -> ApiRefusal:
+    return ApiRefusal(
+        ErrorCode.PAYOUTS_PAUSED,
+        f"{what} are paused for the moment; try again later",
+        headers={"retry-after": "60"},
+    )

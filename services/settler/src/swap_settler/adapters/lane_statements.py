@@ -10,12 +10,21 @@ from swap_settler.adapters.statements import HALT_REASONS_MAX
 STOPPED: Final = """
 EXISTS (SELECT 1 FROM payout_stop WHERE network IN (:network, '*') AND lifted_at IS NULL)
 """
+# What is paid for a deposit on a network that took back too much of what was paid for: see
+# usecases/guard_losses.py. What has a nonce already goes; later nonces would wait for it.
+SOURCE_STOPPED: Final = """
+(EXISTS (SELECT FROM source_stop WHERE lifted_at IS NULL)
+    AND intent.kind IN ('output', 'refuel', 'refund')
+    AND EXISTS (SELECT FROM swap AS came JOIN source_stop AS held
+            ON held.network = came.source_network AND held.lifted_at IS NULL
+        WHERE came.id = intent.swap_id))
+"""
 WAITING: Final = sql(f"""
 SELECT id, swap_id, paid_id, token, to_address, base_units, failures, goes_alone, payer, call_data,
        created_at
 FROM intent
 WHERE network = :network AND state = 'reserved' AND due_at <= now() AND kind <> 'sweep'
-    AND (not_after IS NULL OR not_after > now()) AND NOT {STOPPED}
+    AND (not_after IS NULL OR not_after > now()) AND NOT {STOPPED} AND NOT {SOURCE_STOPPED}
     -- Permits of one signer have one nonce at a time: the next waits until the one before is mined.
     AND (call_data IS NULL OR substring(call_data FROM 1 FOR 4) <> :permit OR NOT EXISTS (
         SELECT 1 FROM intent AS before WHERE before.kind = 'gasless'
@@ -34,9 +43,9 @@ WHERE (network, signer) = (:network, :signer) AND closed_at IS NULL AND nonce >=
             = (slot.network, slot.signer, slot.nonce) LIMIT 1) IS NULL
 """)
 # Intents by id, then the signer, then its slots: the order of all locks.
-LOCK_INTENTS: Final = sql("""
+LOCK_INTENTS: Final = sql(f"""
 SELECT id FROM intent
-WHERE id = ANY(CAST(:ids AS uuid[])) AND state = 'reserved'
+WHERE id = ANY(CAST(:ids AS uuid[])) AND state = 'reserved' AND NOT {SOURCE_STOPPED}
     -- What a parked message says of the swap's deposit, a person has to decide: perhaps it is gone.
     AND NOT EXISTS (SELECT FROM deposit JOIN parked ON parked.consumer = 'settler'
             AND parked.topic = 'deposit.changed.v1'

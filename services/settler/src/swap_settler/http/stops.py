@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Final
 
 from aiohttp import web
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from swap_settler.domain.signer import EVERYWHERE, Stop
+from swap_settler.usecases.guard_losses import GuardLosses
 from swap_settler.usecases.stop_payouts import StopPayouts
 
 MEANS: Final = (
     "nothing is signed there; what was signed is sent until it is mined, every chain is watched "
     "and everything is answered as before"
+)
+
+
+MEANS_OF_LOSSES: Final = (
+    "nothing is paid for what came from there, nor sent back; what has a nonce already goes, and "
+    "what waits for too long is claimable. An operator finds out how deep its reorgs go, then: "
+    "swapctl payouts go NETWORK --losses"
 )
 
 
@@ -27,13 +34,24 @@ class Order(BaseModel):
     reason: str = Field(min_length=1, max_length=2000)
 
 
+class Lift(Order):
+    is_of_losses: bool = False  # what a loss budget stopped: payments for what came from there
+
+    @model_validator(mode="after")
+    def _names_a_network(self) -> Lift:
+        if self.is_of_losses and self.network is None:
+            raise ValueError("losses are those of one network")
+        return self
+
+
 class StopAdmin:
-    def __init__(self, stop_payouts: StopPayouts) -> None:
+    def __init__(self, stop_payouts: StopPayouts, *, guard_losses: GuardLosses) -> None:
         self._stop_payouts = stop_payouts
+        self._guard_losses = guard_losses
 
     async def list_all(self, _: web.Request) -> web.Response:
         """Answer `GET /admin/payouts/stops`."""
-        return _shown(await self._stop_payouts.list_all())
+        return await self._shown()
 
     async def stop(self, request: web.Request) -> web.Response:
         """Answer `POST /admin/payouts/stop`."""
@@ -42,30 +60,37 @@ class StopAdmin:
         except ValidationError as error:
             return _wrong(error)
         where = order.network or EVERYWHERE
-        return _shown(await self._stop_payouts.stop(where, by=order.by, reason=order.reason))
+        await self._stop_payouts.stop(where, by=order.by, reason=order.reason)
+        return await self._shown()
 
     async def lift(self, request: web.Request) -> web.Response:
         """Answer `POST /admin/payouts/go`."""
         try:
-            order = Order.model_validate_json(await request.read())
+            order = Lift.model_validate_json(await request.read())
         except ValidationError as error:
             return _wrong(error)
         where = order.network or EVERYWHERE
-        return _shown(await self._stop_payouts.lift(where, by=order.by, reason=order.reason))
+        if order.is_of_losses:
+            await self._guard_losses.lift(where, by=order.by, reason=order.reason)
+        else:
+            await self._stop_payouts.lift(where, by=order.by, reason=order.reason)
+        return await self._shown()
+
+    async def _shown(self) -> web.Response:
+        stops = await self._stop_payouts.list_all()
+        of_losses = await self._guard_losses.list_stops()
+        told = [_told(stop, MEANS) for stop in stops]
+        return web.json_response({"stops": told + [_told(s, MEANS_OF_LOSSES) for s in of_losses]})
 
 
-def _shown(stops: Sequence[Stop]) -> web.Response:
-    told: list[dict[str, Any]] = [
-        {
-            "network": stop.network,
-            "at": stop.at.isoformat(),
-            "by": stop.by,
-            "reason": stop.reason,
-            "means": MEANS,
-        }
-        for stop in stops
-    ]
-    return web.json_response({"stops": told})
+def _told(stop: Stop, means: str) -> dict[str, Any]:
+    return {
+        "network": stop.network,
+        "at": stop.at.isoformat(),
+        "by": stop.by,
+        "reason": stop.reason,
+        "means": means,
+    }
 
 
 def _wrong(error: ValidationError) -> web.Response:

@@ -1,0 +1,67 @@
+"""What reorgs have taken after it was paid for, and where that stopped payments, on Postgres."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Final
+
+from swap_runtime.database import Engine, reading, transaction
+from swap_runtime.sql import sql
+from swap_settler.domain.signer import Stop
+
+BY: Final = "the loss budget"
+# In millionths of a dollar, at the price of the swap's quote, rounded up. What is mined again after
+# it was lost is no loss; what was lost before a stop was lifted is forgiven.
+LOST: Final = sql("""
+SELECT network, ceil(sum(greatest(net, 0))) AS usd_micros FROM (
+    SELECT account.network, account.id, sum(posting.base_units
+        * CAST(swap.quote ->> 'source_usd_e18' AS numeric)
+        / power(CAST(10 AS numeric), swap.source_decimals + 12)) AS net
+    FROM ledger_transaction AS entry
+    JOIN posting ON posting.transaction_id = entry.id
+    JOIN account ON account.id = posting.account_id AND account.kind = 'loss'
+    JOIN swap ON swap.id = entry.swap_id
+    WHERE entry.kind IN ('lost', 'recovered', 'refuel_lost') AND entry.at > now() - :span
+        AND NOT EXISTS (SELECT FROM source_stop AS lifted
+            WHERE lifted.network = account.network AND lifted.lifted_at >= entry.at)
+    GROUP BY account.network, account.id) AS of_leg
+GROUP BY network
+""")
+STOPS: Final = sql("""
+SELECT network, stopped_at, stopped_because FROM source_stop
+WHERE lifted_at IS NULL ORDER BY network
+""")
+STOP: Final = sql("""
+INSERT INTO source_stop (network, stopped_because) VALUES (:network, :because)
+ON CONFLICT (network) WHERE lifted_at IS NULL DO NOTHING
+""")
+LIFT: Final = sql("""
+UPDATE source_stop SET lifted_at = now(), lifted_by = :by, lifted_because = :reason
+WHERE network = :network AND lifted_at IS NULL
+""")
+
+
+class PostgresLosses:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def lost(self, span: timedelta) -> Mapping[str, int]:
+        async with reading(self._engine) as connection:
+            rows = await connection.execute(LOST, {"span": span})
+        return {row.network: int(row.usd_micros) for row in rows}
+
+    async def list_stops(self) -> Sequence[Stop]:
+        async with reading(self._engine) as connection:
+            rows = await connection.execute(STOPS)
+        return [Stop(r.network, r.stopped_at, BY, r.stopped_because) for r in rows]
+
+    async def stop(self, network: str, *, because: str) -> bool:
+        async with transaction(self._engine) as connection:
+            values = {"network": network, "because": because}
+            return (await connection.execute(STOP, values)).changed > 0
+
+    async def lift(self, network: str, *, by: str, reason: str) -> bool:
+        async with transaction(self._engine) as connection:
+            values = {"network": network, "by": by, "reason": reason}
+            return (await connection.execute(LIFT, values)).changed > 0
