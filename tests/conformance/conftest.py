@@ -110,6 +110,11 @@ def world(target: Target) -> World:
     return World(target)
 
 
+@pytest.fixture(autouse=True)
+def nothing_lapsed(world: World) -> None:
+    world.forget_what_lapses()
+
+
 @pytest.fixture(scope="session")
 def operator(settings: Settings) -> Operator:
     """

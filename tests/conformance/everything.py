@@ -11,15 +11,10 @@ from tests.conformance.receiver import Receiver
 from tests.conformance.signing import Lacking
 from tests.conformance.tables import Endpoint, endpoints
 from tests.conformance.target import Answer, NotConforming
-from tests.conformance.world import World, new_address
+from tests.conformance.world import WAYS, World, new_address
 
 AUTHORIZE: Final = "/api/v2/swaps/{by_signature}/authorize"
 STRANGE_HASH: Final = "0x" + "5f" * 32
-
-WAYS: Final = (
-    *("swap", "token_swap", "direct_swap", "direct_token_swap"),
-    *("deposit_address_swap", "gasless_swap"),
-)
 
 
 def see_everything(world: World, paid: Paid, receiver: Receiver) -> None:

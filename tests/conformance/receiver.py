@@ -121,9 +121,7 @@ class Receiver:
 
         :raises Lacking: where the suite receives nothing itself.
         """
-        self.needs_own()
-        assert self._server is not None
-        return f"http://127.0.0.1:{self._server.server_port}{GONE_PATH}"
+        return f"http://127.0.0.1:{self.needs_own().server_port}{GONE_PATH}"
 
     @property
     def operator(self) -> Operator:
@@ -134,12 +132,16 @@ class Receiver:
             raise Lacking(self._why_not or "only an operator can do this: give stack.json")
         return self._operator
 
-    def needs_own(self) -> None:
-        """
-        :raises Lacking: where what is sent comes to a receiver that is not the suite's.
+    def needs_own(self) -> ThreadingHTTPServer:
+        """Return the server that is the suite's own.
+
+        :raises Lacking: where what is sent comes to another receiver, or to none.
         """
         if self._file is not None:
             raise Lacking("a deployment in containers does not reach the suite's own receiver")
+        if self._server is None:
+            raise Lacking(self._why_not)
+        return self._server
 
     def about(self, swap_id: str, status: str, *, within: float = 20) -> Delivery:
         """Return the delivery that says a swap's status.

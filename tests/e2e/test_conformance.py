@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -48,8 +47,8 @@ def test_the_stack_keeps_to_the_specification(stack: Stack, tmp_path: Path) -> N
     assert [line for line in skipped if not line.rstrip(" |").endswith(NEVER_HERE)] == []
 
 
-@pytest.mark.timeout(120)
-def test_a_key_of_the_sandbox_has_swaps_paid_without_a_wallet(stack: Stack) -> None:
+@pytest.mark.timeout(300)
+def test_a_key_of_the_sandbox_is_all_that_the_suite_needs(stack: Stack) -> None:
     [key] = [p["api_key"] for p in stack.description["partners"] if p["name"] == "sandbox"]
     told = {
         "CONFORMANCE_BASE_URL": stack.description["gateway"]["url"],
@@ -58,7 +57,7 @@ def test_a_key_of_the_sandbox_has_swaps_paid_without_a_wallet(stack: Stack) -> N
     }
 
     done = subprocess.run(
-        [*SUITE_RUN, str(SUITE / "test_paid.py")],
+        [*SUITE_RUN, str(SUITE)],
         env={**os.environ, **told},
         capture_output=True,
         text=True,
@@ -66,5 +65,3 @@ def test_a_key_of_the_sandbox_has_swaps_paid_without_a_wallet(stack: Stack) -> N
     )
 
     assert done.returncode == 0, done.stdout
-    # Who signs for the user shows nobody the signature.
-    assert re.search(r"\b1 skipped", done.stdout), done.stdout
