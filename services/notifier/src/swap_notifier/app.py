@@ -104,7 +104,15 @@ def _deliver(service: Service, group: NotifierGroup, sealing: Sealing) -> None:
         randbelow=secrets.randbelow,
     )
     interval = group.poll_interval
-    begin_due, record_ended = deliver_messages.begin_due, deliver_messages.record_ended
+
+    # They rest after every round, also after one that did something: what there was room for is on
+    # its way, and what comes back meanwhile is written down together.
+    async def begin_due() -> None:
+        await deliver_messages.begin_due()
+
+    async def record_ended() -> None:
+        await deliver_messages.record_ended()
+
     service.every("begin-deliveries", interval, begin_due, wake=due, rest=REST)
     service.every("record-deliveries", interval, record_ended, wake=ended, rest=REST)
     # Closed in reverse: first what is under way ends, then its connections.

@@ -64,6 +64,51 @@ class TestWindows:
         assert shut == {endpoint: 0}
         assert windows.rooms()[endpoint] > 0
 
+    def test_tell_when_half_of_what_was_full_is_free(self) -> None:
+        windows, endpoint = Windows(total_max=100, endpoint_max=4), uuid4()
+        for _ in range(4):
+            windows.begin(endpoint)
+
+        told = [windows.end(endpoint, is_success=True, took=QUICK) for _ in range(4)]
+
+        assert told == [False, True, True, True]
+
+    def test_tell_nothing_of_an_endpoint_that_had_room_left(self) -> None:
+        windows, endpoint = Windows(total_max=100, endpoint_max=4), uuid4()
+        windows.begin(endpoint)
+
+        assert not windows.end(endpoint, is_success=True, took=QUICK)
+
+    def test_tell_of_an_endpoint_whose_room_was_taken_while_more_became_free(self) -> None:
+        windows, endpoint = Windows(total_max=100, endpoint_max=4), uuid4()
+        for _ in range(4):
+            windows.begin(endpoint)
+        for _ in range(2):
+            windows.end(endpoint, is_success=True, took=QUICK)
+        assert windows.rooms() == {endpoint: 2}  # and while these are claimed…
+        windows.end(endpoint, is_success=True, took=QUICK)
+        for _ in range(2):
+            windows.begin(endpoint)
+
+        assert windows.end(endpoint, is_success=True, took=QUICK)
+
+    def test_tell_of_an_endpoint_that_was_given_no_room(self) -> None:
+        windows, endpoint = Windows(total_max=100, endpoint_max=4), uuid4()
+        for _ in range(3):
+            windows.begin(endpoint)
+        windows.end(endpoint, is_success=False, took=QUICK)  # two places are left, and taken
+
+        assert windows.rooms() == {endpoint: 0}
+        assert windows.end(endpoint, is_success=True, took=QUICK)
+
+    def test_tell_of_each_place_where_all_were_taken(self) -> None:
+        windows, busy, other = Windows(total_max=3, endpoint_max=4), uuid4(), uuid4()
+        windows.begin(busy)
+        windows.begin(other)
+        windows.begin(other)
+
+        assert windows.end(busy, is_success=True, took=QUICK)
+
     def test_count_what_is_under_way_against_both_bounds(self) -> None:
         windows, endpoint = Windows(total_max=5, endpoint_max=8), uuid4()
 

@@ -14,7 +14,7 @@ from swap_notifier.adapters.rows import outcome_row, to_claimed
 from swap_notifier.adapters.sealing import Sealing, Unreadable
 from swap_notifier.domain.outcomes import Claimed, DisabledReason, Outcome
 from swap_runtime.columns import columns
-from swap_runtime.database import Engine, transaction
+from swap_runtime.database import Engine, execute_alone, transaction
 
 
 class PostgresDeliveries:
@@ -41,8 +41,7 @@ class PostgresDeliveries:
             "rooms": list(rooms.values()),
             "first_room": first_room,
         }
-        async with transaction(self._engine) as connection:
-            rows = list(await connection.execute(statements.CLAIM, values))
+        rows = await execute_alone(self._engine, statements.CLAIM, values)
         # What cannot be signed is nobody's failure: it is due again when its claim is over.
         return [
             to_claimed(row, claim, secrets)
@@ -69,8 +68,11 @@ class PostgresDeliveries:
             if outcome.disables is not None:
                 disabled[outcome.disables].add(outcome.claimed.endpoint_id)
         at = outcomes[-1].at
+        rows = columns([outcome_row(outcome) for outcome in outcomes])
+        if not disabled:
+            await execute_alone(self._engine, statements.RECORD, rows)
+            return
         async with transaction(self._engine) as connection:
-            rows = columns([outcome_row(outcome) for outcome in outcomes])
             await connection.execute(statements.RECORD, rows)
             for reason, endpoint_ids in disabled.items():
                 await disable(connection, sorted(endpoint_ids), reason=reason, at=at)

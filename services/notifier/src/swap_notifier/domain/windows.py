@@ -22,6 +22,7 @@ class _Window:
     size: int = FIRST
     under_way: int = 0
     is_shut: bool = False
+    left: int = FIRST  # of the room that the last claim had; without any, more may wait
 
     @property
     def room(self) -> int:
@@ -34,6 +35,7 @@ class Windows:
         self._endpoint_max = endpoint_max
         self._windows: dict[UUID, _Window] = {}
         self._under_way = 0
+        self._left = total_max
 
     @property
     def free(self) -> int:
@@ -52,6 +54,9 @@ class Windows:
 
     def rooms(self) -> Mapping[UUID, int]:
         """Return how many may begin of each endpoint that something is known about."""
+        self._left = self.free
+        for window in self._windows.values():
+            window.left = window.room
         return {endpoint: window.room for endpoint, window in self._windows.items()}
 
     def shut(self, endpoint: UUID) -> None:
@@ -65,11 +70,18 @@ class Windows:
             window.is_shut = False
 
     def begin(self, endpoint: UUID) -> None:
-        self._windows.setdefault(endpoint, _Window(self.first)).under_way += 1
+        window = self._windows.setdefault(endpoint, _Window(self.first, left=self.first))
+        window.under_way += 1
+        window.left -= 1
         self._under_way += 1
+        self._left -= 1
 
-    def end(self, endpoint: UUID, *, is_success: bool, took: timedelta) -> None:
-        """Count one as ended and learn from it."""
+    def end(self, endpoint: UUID, *, is_success: bool, took: timedelta) -> bool:
+        """Count one as ended, learn from it, and return whether it is time to look for more.
+
+        Not for each: what is claimed costs least by the half window, and the other half is on its
+        way meanwhile.
+        """
         window = self._windows[endpoint]
         window.under_way -= 1
         self._under_way -= 1
@@ -81,3 +93,4 @@ class Windows:
             window.size = min(window.size + 1, self._endpoint_max)
         if window.under_way == 0 and window.size == self.first and not window.is_shut:
             del self._windows[endpoint]
+        return self._left <= 0 or (window.left <= 0 and window.under_way <= window.size // 2)

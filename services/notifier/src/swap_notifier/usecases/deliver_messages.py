@@ -94,6 +94,8 @@ class DeliverMessages:
         ended = self._ended[:]
         await self._deliveries.record(ended)
         del self._ended[: len(ended)]
+        if len(ended) >= ENDED_MAX:
+            self._due.set()
         for outcome in ended:
             if outcome.disables:
                 self._windows.reopen(outcome.claimed.endpoint_id)
@@ -108,10 +110,13 @@ class DeliverMessages:
         outcome = outcome_of(claimed, answer, at=self._clock(), jitter_ppm=jitter_ppm)
         if outcome.disables:
             self._windows.shut(claimed.endpoint_id)
-        self._windows.end(claimed.endpoint_id, is_success=answer.is_success, took=took)
+        may_be_more = self._windows.end(
+            claimed.endpoint_id, is_success=answer.is_success, took=took
+        )
         self._ended.append(outcome)
         self._has_ended.set()
-        self._due.set()
+        if may_be_more:
+            self._due.set()
 
     async def _send(self, claimed: Claimed) -> Answer:
         """Make the attempt. A fault of ours is a failed one too: its place must become free."""

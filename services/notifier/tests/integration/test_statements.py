@@ -1,0 +1,30 @@
+"""What a batch of deliveries costs in statements and commits, however large it is."""
+
+from __future__ import annotations
+
+import pytest
+
+from services.notifier.tests.factories import NOW, SEALING, a_swap, an_answer
+from services.notifier.tests.process_parts import Notifier
+from swap_notifier.adapters.deliveries import PostgresDeliveries
+from swap_notifier.adapters.statements import CLAIM, RECORD
+from swap_notifier.domain.outcomes import outcome_of
+
+pytestmark = pytest.mark.connected
+
+
+async def test_a_claim_and_its_record_are_one_statement_and_one_commit_each(
+    notifier: Notifier,
+) -> None:
+    endpoint = await notifier.endpoint("http://a.example")
+    await notifier.tell(*(a_swap(app_id=endpoint.app_id) for _ in range(5)))
+    heard: list[str] = []
+    notifier.engine.heard = heard.append
+
+    claimed = await notifier.claim_and_die(seconds=20)
+    await PostgresDeliveries(notifier.engine, SEALING).record(
+        [outcome_of(one, an_answer(), at=NOW, jitter_ppm=0) for one in claimed]
+    )
+
+    assert heard == [CLAIM.text, "COMMIT", RECORD.text, "COMMIT"]
+    assert [row.state for row in await notifier.rows()] == ["delivered"] * 5
