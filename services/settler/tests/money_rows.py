@@ -7,7 +7,7 @@ tests on Postgres, and each of them for every funding method.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, Literal
 
@@ -21,10 +21,12 @@ from services.settler.tests.factories import (
     PAYOUT,
     PLENTY,
     REQUESTED,
+    UNKNOWN_TOKEN,
 )
 from swap_chains.evm.deposit_addresses import deposit_address
 from swap_chains.evm.memos import encode_memo
 from swap_contracts.quoting import FundingMethod
+from swap_domain.catalogue import NATIVE
 from swap_domain.lifecycle import Status
 from swap_settler.domain.requotes import Refused
 from swap_settler.domain.swap import FailReason
@@ -50,6 +52,13 @@ HALF: Final = REQUESTED // 2
 WORST_PPM: Final = 900_000  # below what any of these users agreed to
 AFTER: Final = DEADLINE + HOUR
 COST: Final = 190  # of a refund, at what the chain in memory asks
+STRANGER: Final = "0x" + "77" * 20
+# Why what is not the swap's cannot come by a method.
+BY_SIGNATURE: Final = "its signature names the token, the Paymaster and the swap; nothing else fits"
+BY_ATTACHING: Final = "only what the Treasury got of the swap's own token is ever attached"
+NOT_FOLLOWED: Final = "of tokens that are in no catalogue only the Depository's log is looked at"
+NOT_WATCHED: Final = "what goes to somebody else is seen by nobody: there is nothing to tell"
+NO_CONTRACT: Final = "the user's transfer is the deposit: there is no contract between to be false"
 
 
 @dataclass(frozen=True)
@@ -61,6 +70,7 @@ class Comes:
     state: str = "confirmed"
     nth: int = 0
     after: str | None = None  # what is due being "signed", or "paid"
+    told: Mapping[str, Any] = field(default_factory=dict)  # otherwise than the method has it
 
 
 @dataclass(frozen=True)
@@ -80,7 +90,9 @@ class Row:
     waits: bool = False  # whether a quoter that is away is waited for as long as it takes
     revision: int = 0
     loss: int = 0  # ours
+    kept: int = 0  # of nobody's, for whoever shows that it is his
     liquidity: int = PLENTY
+    not_by: Mapping[Way, str] = field(default_factory=dict)  # why it cannot happen to a method
 
 
 def at_once(*units: int, **more: Any) -> tuple[Comes, ...]:
@@ -309,5 +321,54 @@ ROWS: Final = (
         (Comes(HALF), Comes(HALF, state="reverted"), Comes(HALF)),
         paid=PAYOUT // 2,
         revision=1,
+    ),
+    # Another token, another receiver, another Depository
+    Row(
+        "another token of the catalogue",
+        (Comes(told={"token": NATIVE}),),
+        status=Status.DEPOSIT_PENDING,
+        kept=REQUESTED,
+        not_by={"gasless": BY_SIGNATURE, "attached": BY_ATTACHING},
+    ),
+    Row(
+        "another token of the catalogue, beside the right one",
+        (Comes(told={"token": NATIVE}), Comes(nth=1)),
+        paid=PAYOUT,
+        kept=REQUESTED,
+        not_by={"gasless": BY_SIGNATURE, "attached": BY_ATTACHING},
+    ),
+    Row(
+        "a token that is in no catalogue",
+        (Comes(told={"token": UNKNOWN_TOKEN, "quarantine_reason": "unknown_token"}),),
+        status=Status.DEPOSIT_PENDING,
+        not_by={
+            "direct": NOT_FOLLOWED,
+            "deposit_address": NOT_FOLLOWED,
+            "gasless": BY_SIGNATURE,
+            "attached": BY_ATTACHING,
+        },
+    ),
+    Row(
+        "the right token for another receiver",
+        (Comes(told={"to_address": STRANGER, "quarantine_reason": "foreign_receiver"}),),
+        status=Status.DEPOSIT_PENDING,
+        not_by={
+            "direct": NOT_WATCHED,
+            "deposit_address": NOT_WATCHED,
+            "gasless": BY_SIGNATURE,
+            "attached": BY_ATTACHING,
+        },
+    ),
+    Row(
+        "the right token by a false Depository that pays the Treasury",
+        (Comes(told={"kind": "token_transfer", "sequence_number": None}),),
+        status=Status.DEPOSIT_PENDING,
+        kept=REQUESTED,
+        not_by={
+            "direct": NO_CONTRACT,
+            "deposit_address": NO_CONTRACT,
+            "gasless": BY_SIGNATURE,
+            "attached": NO_CONTRACT,
+        },
     ),
 )  # fmt: skip

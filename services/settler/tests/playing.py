@@ -37,6 +37,10 @@ class Books(Protocol):
         """Return what an account of the swap's source asset owes."""
         ...
 
+    async def suspended(self) -> int:
+        """Return what came and is nobody's yet, of any token."""
+        ...
+
     async def sums(self) -> Mapping[tuple[str, str], int]:
         """Return the sum of everything that was ever booked, per asset."""
         ...
@@ -92,7 +96,7 @@ class Playing:
             units=one.units,
             version=self._versions[one.nth],
             block_time=one.at,
-            **METHODS[self._method],
+            **{**METHODS[self._method], **one.told},
         )
         await self._settler.deposits(message)
         if self._method == "attached":
@@ -162,6 +166,7 @@ async def check(row: Row, books: Books, *, has_address: bool, cost: int) -> None
     worth_it = [units for units in row.own if units > cost] if has_address else []
     assert sorted(back) == sorted([*([row.main] if row.main and has_address else []), *worth_it])
     await _check_what_is_owed(row, books, swap, has_address=has_address, cost=cost)
+    assert await books.suspended() == row.kept
     assert set((await books.sums()).values()) <= {0}
 
 

@@ -25,6 +25,7 @@ SUMS = sql("""
 SELECT account.network, account.token, sum(posting.base_units) AS total
 FROM posting JOIN account ON account.id = posting.account_id GROUP BY 1, 2
 """)
+SUSPENDED = sql("SELECT coalesce(sum(-balance), 0) FROM account WHERE kind = 'suspense'")
 # What a signer's lane writes when a final block shows that each slot of an intent reverted.
 CONSUMED = (
     sql("""
@@ -70,6 +71,10 @@ class PostgresBooks:
         }
         async with self._engine.connect() as connection:
             return int(await connection.scalar(BALANCE, values) or 0)
+
+    async def suspended(self) -> int:
+        async with self._engine.connect() as connection:
+            return int(await connection.scalar(SUSPENDED, {}) or 0)
 
     async def sums(self) -> Mapping[tuple[str, str], int]:
         async with self._engine.connect() as connection:

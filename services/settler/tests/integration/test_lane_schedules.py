@@ -1,0 +1,366 @@
+"""Schedules at random over two lanes: each swap is paid out or back once, or is owed.
+
+Each swap has a schedule of its own, and they are played at once on the lanes that pay them out and
+back: the real use cases, a real Postgres, and chains that mine, revert, forget, reorg and finalize
+by themselves. A lane may die at each of its steps. What was paid is asked of the chains alone.
+`SCHEDULES` says how many swaps, `SCHEDULES_SEED` which; `make test-schedules` plays a thousand.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Collection, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from random import Random
+from typing import Final
+
+import pytest
+
+from services.settler.tests.integration.lane_worlds import opened_world
+from services.settler.tests.lane_world import (
+    DESTINATION,
+    NOW,
+    PAYOUT,
+    REQUESTED,
+    SOURCE,
+    World,
+    a_deposit,
+    a_funding,
+    a_recipient,
+    a_request,
+)
+from swap_chains.events import Block
+from swap_chains.evm import codec
+from swap_chains.fake.execution import Emitted
+from swap_chains.ports import SignedTransaction
+from swap_contracts.envelope import Envelope
+from swap_contracts.payouts import PayoutChanged
+from swap_contracts.topics import DEPOSIT_CHANGED, PAYOUT_CHANGED
+from swap_domain.catalogue import NATIVE
+from swap_runtime.sql import Row
+from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
+from swap_settler.domain.deposits import NotReversible
+from swap_settler.usecases import replace_stuck, send_payouts, start_refunds
+from swap_settler.usecases.facts import Facts
+from swap_settler.usecases.settle_payouts import SettlePayouts
+
+pytestmark = pytest.mark.connected
+
+SWAPS: Final = 20  # at once
+SCHEDULES: Final = int(os.environ.get("SCHEDULES", "100"))
+SEED: Final = int(os.environ.get("SCHEDULES_SEED", "1"))
+ACTS_PER_SWAP: Final = 8
+ROUNDS_MAX: Final = 40
+OF_A_SWAP: Final = ("deposit", "deposit", "deposit", "reorg_deposit", "address", "refuse", "accept")
+OF_THE_LANES: Final = (
+    "send", "send", "send", "die", "die", "rebroadcast", "replace", "become_dear", "become_cheap",
+    "mine", "mine", "mine", "forget", "reorg", "close", "close", "tell", "tell", "work_out",
+    "work_out",
+)  # fmt: skip
+POINTS: Final = (
+    "settler.after_slot", "settler.after_sign", "settler.before_send", "settler.after_send",
+    "settler.after_replacement", "settler.before_refund",
+)  # fmt: skip
+BASE_FEE: Final = 10**9
+UNDER_WAY: Final = """
+SELECT id::text, state FROM intent WHERE state NOT IN ('confirmed', 'dead')
+UNION ALL SELECT swap_id::text, 'refund due' FROM refund_due
+"""
+SWAPS_NOW: Final = """
+SELECT sequence_number AS number, status,
+    (SELECT coalesce(sum(-balance), 0) FROM account
+     WHERE kind = 'claimable' AND swap_id = swap.id) AS claimable,
+    EXISTS (SELECT 1 FROM deposit WHERE swap_id = swap.id AND state = 'credited') AS is_credited,
+    EXISTS (SELECT 1 FROM intent WHERE swap_id = swap.id AND state = 'confirmed'
+            AND deposit_id IS NOT NULL) AS is_back_alone
+FROM swap ORDER BY number
+"""
+TIME_PASSES: Final = "UPDATE intent SET due_at = now() WHERE state = 'reserved' RETURNING id"
+HALTED: Final = "SELECT halted_reason FROM signer WHERE halted_reason IS NOT NULL"
+
+
+class Killed(BaseException):
+    """Stands for the end of the process."""
+
+
+@contextmanager
+def killed_at(point: str) -> Iterator[None]:
+    """Let the lane die at a point, if it comes there."""
+
+    def crashpoint(name: str) -> None:
+        if name == point:
+            raise Killed(name)
+
+    with pytest.MonkeyPatch.context() as patch, suppress(Killed):
+        for usecase in (send_payouts, replace_stuck, start_refunds):
+            patch.setattr(usecase, "crashpoint", crashpoint)
+        yield
+
+
+class Watcher:
+    """Says what a chain says about our payments, each change of it once."""
+
+    def __init__(self, world: World) -> None:
+        self._chain = world.chain
+        self._versions: Counter[str] = Counter()
+        self._told: dict[str, PayoutChanged] = {}
+        self._settle = SettlePayouts(
+            PostgresUnitOfWork(world.engine, consumer="settler"),
+            clock=world.clock,
+            facts=Facts(world.catalogue),
+            announcer=world.announcer,
+        )
+
+    async def tell(self) -> None:
+        there = {log.intent_id: log for log in self.paid()}
+        gone = [
+            known.model_copy(update={"state": "reverted"})
+            for key, known in self._told.items()
+            if key not in there and known.state != "reverted"
+        ]
+        told = [self._next(log) for log in (*there.values(), *gone) if self._is_news(log)]
+        if told:
+            await self._settle(told)
+
+    def paid(self) -> Iterator[PayoutChanged]:
+        """Return what the chain has paid, block by block."""
+        for block in self._chain.blocks:
+            for transaction_hash, (_, outcome) in self._chain.mined_at(block).outcomes.items():
+                for log in outcome.logs:
+                    if log.topics[0] == codec.PAID:
+                        yield self._read(log, transaction_hash, block)
+
+    def _read(self, log: Emitted, transaction_hash: str, block: Block) -> PayoutChanged:
+        is_final = block.number <= self._chain.finalized_number
+        return PayoutChanged(
+            intent_id=str(int(log.topics[1], 16)),
+            version=1,
+            state="confirmed" if is_final else "seen",
+            network=self._chain.network,
+            transaction_hash=transaction_hash,
+            block_number=block.number,
+            block_hash=block.hash,
+            block_time=block.time,
+            token=NATIVE,
+            to_address=codec.checksum_address("0x" + log.topics[3][-40:]),
+            base_units=str(int(log.data, 16)),
+        )
+
+    def _is_news(self, log: PayoutChanged) -> bool:
+        known = self._told.get(log.intent_id)
+        return known is None or known.model_copy(update={"version": 1}) != log.model_copy(
+            update={"version": 1}
+        )
+
+    def _next(self, log: PayoutChanged) -> Envelope[PayoutChanged]:
+        self._versions[log.intent_id] += 1
+        version = self._versions[log.intent_id]
+        self._told[log.intent_id] = told = log.model_copy(update={"version": version})
+        return PAYOUT_CHANGED.seal(told, version=version, occurred_at=NOW, trace_id="t")
+
+
+class Side:
+    """One network: its lane, which may die at any step, its chain, and who watches it."""
+
+    def __init__(self, world: World, random: Random) -> None:
+        self.world = world
+        self.watcher = Watcher(world)
+        self._random = random
+        self.start_anew()
+
+    def start_anew(self) -> None:
+        """Let the lane be another process, which remembers nothing."""
+        self._send = self.world.new_process()
+        self._replace = self.world.replacing()
+        self._close = self.world.closing()
+
+    async def send(self) -> None:
+        await self._send(epoch=self.world.epoch)
+
+    async def die(self) -> None:
+        with killed_at(self._random.choice(POINTS)):
+            await self._random.choice((self.send, self.replace, self.work_out))()
+        self.start_anew()
+
+    async def rebroadcast(self) -> None:
+        await self.world.rebroadcast()
+
+    async def replace(self) -> None:
+        await self._replace(epoch=self.world.epoch)
+
+    async def close(self) -> None:
+        await self._close(epoch=self.world.epoch)
+
+    async def tell(self) -> None:
+        await self.watcher.tell()
+
+    async def work_out(self) -> None:
+        if self.world.network == SOURCE:
+            await self.world.starting_refunds()()
+
+    async def mine(self) -> None:
+        self.world.chain.mine(self._random.randint(1, 3))
+
+    async def become_dear(self) -> None:
+        self.world.chain.base_fee = 10 * BASE_FEE
+
+    async def become_cheap(self) -> None:
+        self.world.chain.base_fee = BASE_FEE
+
+    async def forget(self) -> None:
+        if pool := sorted(self.world.chain.pool):
+            self.world.chain.drop(self._random.choice(pool))
+
+    async def reorg(self) -> None:
+        """Replace blocks that are not final: what was in them is gone, or there once more.
+
+        Of several transactions of one nonce another one may be mined now.
+        """
+        chain = self.world.chain
+        depth = min(self._random.randint(1, 2), len(chain.blocks) - 1)
+        query = (
+            f"SELECT transaction_hash, raw, nonce FROM attempt WHERE network = '{chain.network}'"
+        )
+        rows = sorted(await self.world.rows(query), key=lambda row: row.transaction_hash)
+        self._random.shuffle(rows)
+        again = [
+            SignedTransaction(row.transaction_hash, bytes(row.raw), row.nonce)
+            for row in sorted(rows, key=lambda row: row.nonce)
+        ]
+        if depth:
+            chain.reorg(depth, [(one, 0) for one in again] if self._random.random() < 0.5 else ())
+
+    async def go_on(self) -> None:
+        """Do all that a lane and its chain do until there is nothing more to do at the moment."""
+        self.world.chain.base_fee = BASE_FEE
+        await self.work_out()
+        while await self._send(epoch=self.world.epoch):
+            pass
+        for _ in range(2):
+            await self.replace()
+            await self.rebroadcast()
+            self.world.chain.mine(2)
+        await self.close()
+        await self.tell()
+
+
+class Play:
+    """Swaps with their deposits, and the two lanes that pay them out and back."""
+
+    def __init__(self, there: World, here: World, random: Random) -> None:
+        self.there = Side(there, random)
+        self.here = Side(here, random)
+        self.random = random
+        self._world = here
+        self._versions: Counter[int] = Counter()
+
+    async def begin(self) -> None:
+        """Ask for swaps, with what may be enough to pay them."""
+        requests = [
+            a_request(n, refund_address=a_recipient(n) if self.random.random() < 0.6 else None)
+            for n in range(1, SWAPS + 1)
+        ]
+        await self._world.requesting()(requests)
+        for n in range(1, SWAPS + 1):
+            if self.random.random() < 0.3:
+                await self.refuse(n)
+        units = str(self.random.choice((SWAPS, SWAPS, SWAPS // 2)) * PAYOUT)
+        body = a_funding(10**6).body.model_copy(update={"base_units": units})
+        funding = DEPOSIT_CHANGED.seal(body, version=body.version, occurred_at=NOW, trace_id="t")
+        await self._world.settle(funding)
+
+    async def act(self) -> None:
+        if self.random.random() < len(OF_A_SWAP) / (len(OF_A_SWAP) + len(OF_THE_LANES)) + 0.2:
+            await getattr(self, self.random.choice(OF_A_SWAP))(self.random.randint(1, SWAPS))
+        else:
+            side = self.random.choice((self.there, self.here))
+            await getattr(side, self.random.choice(OF_THE_LANES))()
+
+    async def deposit(self, number: int) -> None:
+        await self._deposit(number, "confirmed")
+
+    async def reorg_deposit(self, number: int) -> None:
+        if self._versions[number]:
+            await self._deposit(number, "reverted")
+
+    async def _deposit(self, number: int, state: str) -> None:
+        self._versions[number] += 1
+        with suppress(NotReversible):  # what is for a person
+            message = a_deposit(number, version=self._versions[number], state=state)
+            await self._world.settle(message)
+
+    async def address(self, number: int) -> None:
+        await self._world.refund_address(number, a_recipient(number))
+
+    async def refuse(self, number: int) -> None:
+        side = self.random.choice((self.there, self.there, self.here))
+        side.world.chain.refuse(a_recipient(number))
+
+    async def accept(self, number: int) -> None:
+        side = self.random.choice((self.there, self.here))
+        side.world.chain.refuse(a_recipient(number), refuses=False)
+
+    async def come_to_rest(self) -> None:
+        for _ in range(ROUNDS_MAX):
+            await self._world.rows(TIME_PASSES)
+            for side in (self.there, self.here):
+                await side.go_on()
+            if not await self._world.rows(UNDER_WAY):
+                return
+        raise AssertionError(f"it never comes to rest: {await self._world.rows(UNDER_WAY)}")
+
+    async def check(self) -> Counter[str]:
+        """Compare what the chains have paid with what the settler says; return how swaps ended."""
+        assert await self._world.rows(HALTED) == []
+        out, back = (
+            Counter(log.to_address for log in side.watcher.paid())
+            for side in (self.there, self.here)
+        )
+        ends: Counter[str] = Counter()
+        for swap in await self._world.rows(SWAPS_NOW):
+            to = a_recipient(int(swap.number))
+            # Never both, and nothing twice.
+            assert out[to] + back[to] <= 1
+            # Never neither.
+            is_owed = swap.is_credited and not out[to] and not back[to]
+            assert swap.status in self._ends(swap, is_out=out[to] > 0, is_back=back[to] > 0)
+            assert int(swap.claimable) == (REQUESTED if is_owed else 0)
+            assert self.there.world.paid(int(swap.number)) == (PAYOUT if out[to] else 0)
+            ends[swap.status] += 1
+        return ends
+
+    def _ends(self, swap: Row, *, is_out: bool, is_back: bool) -> Collection[str]:
+        """Return how a swap may have ended, from what became of its money."""
+        if is_out:
+            return ["completed"]
+        if is_back:
+            # A deposit that a reorg took after the end, and gave back, is a leg of its own.
+            return ["failed" if swap.is_back_alone else "refunded"]
+        # What a reorg took for good is waited for, or was owed by a swap that had ended.
+        return ["failed"] if swap.is_credited else ["user_transfer_pending", "failed"]
+
+
+@asynccontextmanager
+async def opened(url: str, random: Random) -> AsyncIterator[Play]:
+    async with (
+        opened_world(url, DESTINATION) as there,
+        opened_world(url, SOURCE, beside_another=True) as here,
+    ):
+        yield Play(there, here, random)
+
+
+@pytest.mark.parametrize("schedule", range(-(-SCHEDULES // SWAPS)))
+async def test_every_swap_is_paid_out_or_back_or_owed(
+    migrated: Callable[[str], str], schedule: int
+) -> None:
+    migrated("chain_watcher")
+    random = Random(f"{SEED}/{schedule}")
+    async with opened(migrated("settler"), random) as play:
+        await play.begin()
+        for _ in range(SWAPS * ACTS_PER_SWAP):
+            await play.act()
+        await play.come_to_rest()
+
+        ends = await play.check()
+        assert len(ends) > 1, "schedules that differ end differently"
