@@ -20,6 +20,7 @@ from swapctl.commands import (
     partners,
     payouts,
     policy,
+    rescue,
     signers,
     stuck,
     trail,
@@ -54,6 +55,7 @@ app.add_typer(policy.policy, name="policy")
 app.add_typer(parked.parked, name="parked")
 app.add_typer(claimable.claimable, name="claimable")
 app.add_typer(fees.fees, name="fees")
+app.command("rescue")(rescue.rescue)
 app.command("stuck")(stuck.list_stuck)
 app.command("trail")(trail.show_trail)
 app.command("invariants")(invariants.check_invariants)

@@ -246,6 +246,29 @@ class TestSignerCommands:
         assert port.asked[-1][2] == {"by": "ben", "reason": "it was us", "address": None}
 
 
+class TestRescue:
+    PATH = "/admin/rescues/A_DEVNET/0x1"
+
+    def test_shows_what_came(self, port: Port, stack: Path) -> None:
+        port.answers["GET", self.PATH] = (200, {"came": [{"token": "0x57"}]})
+
+        assert run(stack, "rescue", "A_DEVNET", "0x1") == [{"token": "0x57"}]
+
+    def test_says_who_gets_it_back_and_why(self, port: Port, stack: Path) -> None:
+        port.answers["POST", self.PATH] = (200, {"came": []})
+        said = ["--to", "0x2", "--reason", "he signed", "--by", "ann"]
+
+        run(stack, "rescue", "A_DEVNET", "0x1", *said)
+
+        body = {"to_address": "0x2", "by": "ann", "reason": "he signed"}
+        assert port.asked[-1][:3] == ("POST", self.PATH, body)
+
+    def test_wants_to_know_why(self, stack: Path) -> None:
+        arguments = ["--stack", str(stack), "rescue", "A_DEVNET", "0x1", "--to", "0x2"]
+
+        assert CliRunner().invoke(app, arguments).exit_code == 2
+
+
 class TestParkedCommands:
     def test_list_every_service_s(self, port: Port, stack: Path) -> None:
         port.answers["GET", "/admin/parked"] = (200, {"parked": [{"id": 7}]})

@@ -34,6 +34,7 @@ from swap_settler.adapters.losses import PostgresLosses
 from swap_settler.adapters.partner_fees import PostgresFeeUnitOfWork
 from swap_settler.adapters.quoter import HttpPricing
 from swap_settler.adapters.records import PostgresRecords
+from swap_settler.adapters.rescues import PostgresRescues
 from swap_settler.adapters.signers import PostgresSigners
 from swap_settler.adapters.statements import REQUOTE_DUE
 from swap_settler.adapters.stops import PostgresStops
@@ -47,6 +48,7 @@ from swap_settler.http.blocked import BlockedAdmin
 from swap_settler.http.caps import CapAdmin
 from swap_settler.http.claims import ClaimAdmin
 from swap_settler.http.partner_fees import FeeAdmin
+from swap_settler.http.rescues import RescueAdmin
 from swap_settler.http.signers import SignerAdmin
 from swap_settler.http.stops import StopAdmin
 from swap_settler.http.sweeps import SweepAdmin
@@ -75,6 +77,7 @@ from swap_settler.usecases.pay_partner_fees import PayPartnerFees
 from swap_settler.usecases.prove_foreign import ProveForeign
 from swap_settler.usecases.request_swaps import RequestSwaps
 from swap_settler.usecases.requote_swaps import RequoteSwaps
+from swap_settler.usecases.rescue_tokens import RescueTokens
 from swap_settler.usecases.resume_signers import ResumeSigners
 from swap_settler.usecases.settle_deposits import SettleDeposits
 from swap_settler.usecases.settle_payouts import SettlePayouts
@@ -125,6 +128,7 @@ async def build(service: Service) -> None:
     _serve_caps(service, catalogue, group.signer_report_interval)
     _serve_blocked(service, catalogue)
     _serve_sweeps(service, catalogue)
+    _serve_rescues(service, catalogue, chains)
 
 
 def _screening(service: Service, session: aiohttp.ClientSession, *, environment: str) -> Screening:
@@ -331,6 +335,13 @@ def _serve_sweeps(service: Service, catalogue: Catalogue) -> None:
     orders = PostgresSweepOrders(service.engine)
     admin = SweepAdmin(SweepStrangers(orders, catalogue=catalogue))
     service.admin("POST", "/sweeps", admin.order)
+
+
+def _serve_rescues(service: Service, catalogue: Catalogue, chains: Mapping[str, EvmReader]) -> None:
+    rescues = PostgresRescues(service.engine)
+    admin = RescueAdmin(RescueTokens(rescues, catalogue=catalogue, chains=chains))
+    service.admin("GET", "/rescues/{network}/{hash}", admin.show)
+    service.admin("POST", "/rescues/{network}/{hash}", admin.order)
 
 
 def _serve_stops(service: Service, group: SettlerGroup, catalogue: Catalogue) -> None:

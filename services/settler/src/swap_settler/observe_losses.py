@@ -58,3 +58,16 @@ def source_let_go(network: str, *, by: str, reason: str) -> None:
 def source_stops(networks: Iterable[str], stopped: Collection[str]) -> None:
     for network in networks:
         SOURCE_STOPPED.labels(network).set(int(network in stopped))
+
+
+def rescue_ordered(
+    network: str, transaction_hash: str, to_address: str, *, by: str, reason: str
+) -> None:
+    log.warning(
+        "tokens of no catalogue to be returned by the Treasury's owner",
+        network=network,
+        transaction_hash=transaction_hash,
+        to_address=to_address,
+        by=by,
+        reason=reason,
+    )

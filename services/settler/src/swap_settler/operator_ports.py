@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Protocol
 from uuid import UUID
 
+from swap_chains.ports import ToldTransfer
 from swap_settler.domain.caps import CapState, Waiting
 from swap_settler.domain.signer import Blocked, Stop
 
@@ -87,3 +89,55 @@ class Losses(Protocol):
     async def lift(self, network: str, *, by: str, reason: str) -> bool:
         """False if it was not stopped."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A deposit that no swap has."""
+
+    token: str
+    to_address: str
+    base_units: int
+    state: str
+    quarantine_reason: str | None
+    claimable_id: int | None  # of the balance that waits for its owner
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """An operator's word to whom a token that no catalogue knows goes back."""
+
+    token: str
+    to_address: str
+    base_units: int
+    returned_to: str
+    by: str
+    reason: str
+    at: datetime
+
+
+class Rescues(Protocol):
+    """What came to our addresses and no swap has."""
+
+    async def deposit_addresses(
+        self, network: str, addresses: Collection[str]
+    ) -> Mapping[str, int]:
+        """Return the numbers of the swaps whose deposit addresses are among these."""
+        ...
+
+    async def kept(self, network: str, transaction_hash: str) -> Sequence[Kept]: ...
+
+    async def ordered(self, network: str, transaction_hash: str) -> Sequence[Order]:
+        """Return what was ordered of a transaction before, oldest first."""
+        ...
+
+    async def order(
+        self,
+        network: str,
+        transaction_hash: str,
+        transfers: Sequence[ToldTransfer],
+        *,
+        returned_to: str,
+        by: str,
+        reason: str,
+    ) -> None: ...

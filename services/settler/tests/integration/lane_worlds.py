@@ -18,7 +18,7 @@ from swap_settler.adapters.lane_store import LaneName
 EMPTY = sql(
     "TRUNCATE swap, deposit, account, ledger_transaction, inventory, intent, signer, "
     "nonce_slot, attempt, receipt, signer_transaction, inbox, lease, payout_stop, "
-    "withdrawal, swept, source_stop, outflow_cap, blocked_address, network_silence, "
+    "withdrawal, swept, source_stop, rescued_token, outflow_cap, blocked_address, network_silence, "
     "parked, "
     "sweep_due, ledger_cursor CASCADE"
 )

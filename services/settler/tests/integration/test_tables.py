@@ -11,6 +11,7 @@ from swap_settler.adapters import (
     foreign_tables,
     loss_tables,
     outflow_tables,
+    rescue_tables,
     sweep_tables,
     withdrawal_tables,
 )
@@ -21,6 +22,7 @@ assert withdrawal_tables.WithdrawalRow.metadata is METADATA
 assert sweep_tables.SweepRow.metadata is METADATA  # it adds its tables to the others
 assert foreign_tables.ForeignTransactionRow.metadata is METADATA
 assert loss_tables.SourceStopRow.metadata is METADATA
+assert rescue_tables.RescuedTokenRow.metadata is METADATA
 assert outflow_tables.OutflowCapRow.metadata is METADATA
 COLUMNS = """
 SELECT attname, format_type(atttypid, atttypmod), NOT attnotnull FROM pg_attribute

@@ -9,15 +9,17 @@ from contextlib import aclosing, suppress
 
 import aiohttp
 
-from swap_chains.errors import BlockDiffers
+from swap_chains.errors import BlockDiffers, InconsistentAnswer
 from swap_chains.events import Block, BlockAdded, ChainEvent
-from swap_chains.evm import gathering
+from swap_chains.evm import codec, gathering
 from swap_chains.evm.blocks import headers_at
 from swap_chains.evm.following import Follower, Pace
 from swap_chains.evm.heads import wake_on_heads
-from swap_chains.evm.movements import Followed
+from swap_chains.evm.movements import Followed, to_logs
 from swap_chains.evm.rpc import Node, NodeUnreachable, Rpc
 from swap_chains.evm.state import EvmState
+from swap_chains.evm.told_transfers import in_logs
+from swap_chains.ports import ToldTransfers
 
 
 class EvmReader(EvmState):
@@ -101,3 +103,16 @@ class EvmReader(EvmState):
             return await gathering.transfers_to(node, self._followed, to=to, first=first, last=last)
         _, added = await gathering.by_range(node, self._followed, first=first, last=last)
         return [block for block in added if block.movements]
+
+    async def told_transfers(self, transaction_hash: str) -> ToldTransfers | None:
+        async def read(node: Node) -> ToldTransfers | None:
+            receipt = await node.call("eth_getTransactionReceipt", transaction_hash)
+            if receipt is None:
+                return None
+            (block,) = await headers_at(node, [codec.from_quantity(receipt["blockNumber"])])
+            if block.hash != receipt["blockHash"].lower():
+                raise InconsistentAnswer(node.label, "a receipt of a block that was replaced")
+            transfers = in_logs(to_logs(node.label, receipt["logs"]))
+            return ToldTransfers(block, codec.from_quantity(receipt["status"]) == 1, transfers)
+
+        return await self._on_one_node(read)

@@ -20,7 +20,6 @@ PERMIT_NOT_USED: Final = codec.selector("PermitNotUsed(address,address,uint256)"
 OUTFLOW_EXCEEDED: Final = codec.selector("OutflowLimitExceeded(address,uint256,uint256)")
 UNLIMITED: Final = 2**256 - 1
 ENFORCED_PAUSE: Final = codec.selector("EnforcedPause()")
-WITHDRAW: Final = codec.selector("withdraw(address,address,uint256)")
 EXECUTE: Final = codec.selector("execute(bytes)")
 SWEEP_FAILED: Final = codec.selector("SweepFailed(bytes32,address,uint256)")
 INIT_CODE_HASH: Final = "0x" + codec.keccak(b"deposit address").hex()
@@ -234,7 +233,7 @@ class _Run:
             self._pay([_payment(words)])
         elif function == codec.PAY_BATCH:
             self._pay([_payment(words[n : n + 4]) for n in range(2, len(words), 4)])
-        elif function == WITHDRAW:
+        elif function == codec.WITHDRAW:
             self._withdraw(_address(words[0]), _address(words[1]), _uint(words[2]))
         elif call.value or not call.data:
             self.world.move(ZERO_ADDRESS, self._sender, call.to, call.value)

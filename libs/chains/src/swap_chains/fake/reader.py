@@ -18,6 +18,7 @@ from swap_chains.events import (
 )
 from swap_chains.evm.memos import Sent, with_memos
 from swap_chains.evm.movements import Followed, Log, to_movements
+from swap_chains.evm.told_transfers import in_logs
 from swap_chains.fake.chain import NODE, PRIORITY_FEE, FakeChain
 from swap_chains.fake.execution import Outcome, World, execute
 from swap_chains.ports import (
@@ -28,6 +29,7 @@ from swap_chains.ports import (
     NodeReceipt,
     Receipt,
     Simulated,
+    ToldTransfers,
 )
 
 
@@ -140,6 +142,13 @@ class FakeReader:
             if movements:
                 found.append(BlockAdded(block, movements))
         return found
+
+    async def told_transfers(self, transaction_hash: str) -> ToldTransfers | None:
+        self._chain.check_reachable()
+        found = self._chain.find(transaction_hash)
+        if found is None:
+            return None
+        return ToldTransfers(found[0].block, found[2].succeeded, in_logs(found[2].logs))
 
     async def nonce(self, account: str, *, at: Block) -> int:
         return self._chain.mined_at(at).world.nonces.get(account, 0)

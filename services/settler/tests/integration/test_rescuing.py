@@ -1,0 +1,196 @@
+"""Tokens that no catalogue knows: what an operator is told of them, and their way back."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestClient, TestServer
+
+from services.settler.tests.integration.lane_worlds import opened_world
+from services.settler.tests.lane_world import (
+    DEPOSITORY,
+    FACTORY,
+    SOURCE,
+    TREASURY,
+    World,
+    a_deposit,
+    a_recipient,
+    address_of,
+)
+from swap_chains.evm.codec import (
+    checksum_address,
+    depository_id,
+    encode_deposit_erc20,
+    encode_withdraw,
+)
+from swap_chains.evm.deposit_addresses import Sweep, encode_sweep
+from swap_chains.evm.memos import encode_transfer_with_memo
+from swap_chains.fake import FakeChain, FakeReader, FakeSender
+from swap_chains.ports import Call, Fees
+from swap_domain.catalogue import NATIVE
+from swap_runtime.errors import Refused
+from swap_settler.adapters.rescues import PostgresRescues
+from swap_settler.http.rescues import RescueAdmin
+from swap_settler.usecases.rescue_tokens import RescueTokens, Return
+
+pytestmark = pytest.mark.connected
+STRANGE = checksum_address("0x" + "57" * 20)
+USER, OWNER = a_recipient(8), a_recipient(9)
+UNITS = 5_000_000
+BACK = Return(USER, by="ann", reason="he signed a message for us")
+
+
+@dataclass
+class Place:
+    """A network with a token that is in no catalogue, and what an operator asks about it."""
+
+    world: World
+    chain: FakeChain
+    sent: int = 0
+
+    @property
+    def rescue(self) -> RescueTokens:
+        chains = {SOURCE: FakeReader(self.chain)}
+        rescues = PostgresRescues(self.world.engine)
+        return RescueTokens(rescues, catalogue=self.world.catalogue, chains=chains)
+
+    async def sends(self, call: Call, *, sender: str = USER, blocks: int = 4) -> str:
+        fees = Fees(10**12, 10**10)
+        nonce = self.chain.world.nonces.get(sender, 0)
+        door = FakeSender(self.chain, sender)
+        signed = await door.sign(call, nonce=nonce, fees=fees)
+        await door.broadcast([signed])
+        self.chain.mine(blocks)
+        return signed.transaction_hash
+
+    async def transfers(self, to: str, *, blocks: int = 4) -> str:
+        data = encode_transfer_with_memo(to, UNITS, b"")
+        return await self.sends(Call(STRANGE, 0, data, 100_000), blocks=blocks)
+
+    async def shown(self, transaction_hash: str, *, back: Return | None = None) -> dict[str, Any]:
+        [one] = await self.rescue(SOURCE, transaction_hash, back=back)
+        return dict(one)
+
+
+@pytest.fixture
+async def place(migrated: Callable[[str], str]) -> AsyncIterator[Place]:
+    migrated("chain_watcher")
+    async with opened_world(migrated("settler"), SOURCE) as world:
+        chain = FakeChain(
+            SOURCE,
+            depository=DEPOSITORY,
+            treasury=TREASURY,
+            decimals={NATIVE: 18, STRANGE: 6},
+            factory=FACTORY,
+        )
+        chain.give(USER, STRANGE, 10**12)
+        chain.own(OWNER)
+        yield Place(world, chain)
+
+
+async def test_what_came_to_the_treasury_is_shown_and_returned_by_its_owner(place: Place) -> None:
+    came = await place.transfers(TREASURY)
+
+    looked = await place.shown(came)
+    assert (looked["token"], looked["symbol"], looked["base_units"]) == (STRANGE, None, str(UNITS))
+    assert (looked["from"], looked["to"], looked["held_there"]) == (USER, TREASURY, str(UNITS))
+    assert (looked["ordered"], looked["calls"]) == ([], [])
+    assert "--to" in looked["act"]
+    told = await place.shown(came, back=BACK)
+
+    assert "owner of the Treasury" in told["act"]
+    assert [(o["to"], o["by"], o["reason"]) for o in told["ordered"]] == [
+        (USER, BACK.by, BACK.reason)
+    ]
+    [call] = told["calls"]
+    assert call == {"to": TREASURY, "data": f"0x{encode_withdraw(STRANGE, USER, UNITS).hex()}"}
+    await place.sends(Call(call["to"], 0, bytes.fromhex(call["data"][2:]), 10**6), sender=OWNER)
+    assert place.chain.world.balances[USER, STRANGE] == 10**12
+    again = await place.shown(came)
+    assert (again["held_there"], len(again["ordered"])) == ("0", 1)
+
+
+async def test_what_came_to_a_deposit_address_is_swept_first(place: Place) -> None:
+    await place.world.addressed(1)
+    came = await place.transfers(address_of(1))
+
+    told = await place.shown(came, back=BACK)
+
+    sweep, withdraw = told["calls"]
+    assert (sweep["to"], withdraw["to"]) == (FACTORY, TREASURY)
+    assert sweep["data"] == f"0x{encode_sweep([Sweep(1, STRANGE)]).hex()}"
+    for sender, call in ((USER, sweep), (OWNER, withdraw)):
+        data = bytes.fromhex(call["data"][2:])
+        await place.sends(Call(call["to"], 0, data, 10**6), sender=sender)
+    assert place.chain.world.balances[USER, STRANGE] == 10**12
+
+
+async def test_w22_what_came_through_the_depository_is_recorded_and_booked_nowhere(
+    place: Place,
+) -> None:
+    await place.world.requested(1)
+    data = encode_deposit_erc20(depository_id(1), STRANGE, TREASURY, UNITS)
+    came = await place.sends(Call(DEPOSITORY, 0, data, 10**6))
+    quarantined = {"token": STRANGE, "base_units": str(UNITS), "transaction_hash": came}
+    await place.world.settle(a_deposit(1, **quarantined, quarantine_reason="unknown_token"))
+
+    looked = await place.shown(came)
+
+    assert looked["recorded"] == "unknown_token"
+    [deposit] = await place.world.rows("SELECT state, swap_id, is_booked FROM deposit")
+    assert (deposit.state, deposit.swap_id, deposit.is_booked) == ("quarantined", None, False)
+    assert await place.world.rows("SELECT 1 FROM account") == []
+    [swap] = await place.world.rows("SELECT status FROM swap")
+    assert swap.status == "user_transfer_pending"
+
+
+async def test_nothing_is_ordered_before_it_is_final(place: Place) -> None:
+    came = await place.transfers(TREASURY, blocks=1)
+
+    assert (await place.shown(came))["is_final"] is False
+    with pytest.raises(Refused, match="not final"):
+        await place.shown(came, back=BACK)
+
+    assert await place.world.rows("SELECT 1 FROM rescued_token") == []
+
+
+async def test_what_brought_us_nothing_is_refused(place: Place) -> None:
+    elsewhere = await place.transfers(OWNER)
+    too_much = encode_transfer_with_memo(TREASURY, 10**15, b"")
+    failed = await place.sends(Call(STRANGE, 0, too_much, 100_000))
+
+    for transaction_hash, why in (
+        (elsewhere, "brought no token"),
+        (failed, "failed"),
+        (f"0x{1:064x}", "in no block"),
+    ):
+        with pytest.raises(Refused, match=why):
+            await place.shown(transaction_hash)
+    with pytest.raises(Refused, match="not a network"):
+        await place.rescue("NOWHERE", elsewhere)
+    came = await place.transfers(TREASURY)
+    with pytest.raises(Refused, match="not an address"):
+        await place.shown(came, back=Return("0x1", by="ann", reason="no"))
+
+
+async def test_it_is_asked_on_the_internal_port(place: Place) -> None:
+    came = await place.transfers(TREASURY)
+    admin, app = RescueAdmin(place.rescue), web.Application()
+    app.router.add_get("/{network}/{hash}", admin.show)
+    app.router.add_post("/{network}/{hash}", admin.order)
+
+    async with TestClient(TestServer(app)) as http:
+        where = f"/{SOURCE}/{came}"
+        wrong = await http.get(f"/{SOURCE}/0x1")
+        unsaid = await http.post(where, json={"to_address": USER, "by": "ann", "reason": " "})
+        looked = await (await http.get(where)).json()
+        said = {"to_address": USER.lower(), "by": "ann", "reason": "he signed"}
+        ordered = await (await http.post(where, json=said)).json()
+
+    assert (wrong.status, unsaid.status) == (400, 400)
+    assert [one["ordered"] for one in looked["came"]] == [[]]
+    assert ordered["came"][0]["ordered"][0]["to"] == USER
