@@ -79,16 +79,23 @@ class TestMembersMake:
 
         assert said(await owner.post(path)) == "keys_per_app"
 
-    async def test_no_more_keys_by_replacing_them(self, owner: Person) -> None:
+    async def test_one_key_more_while_a_replaced_one_goes_on(self, owner: Person) -> None:
         path = f"/apps/{await owner.an_app()}/keys"
         key, *_ = [await owner.done(path) for _ in range(3)]
 
-        both = await owner.post(f"/keys/{key['id']}/rotate", {"overlap_seconds": 60})
-        still_open = (await owner.get(path)).json()["data"][-1]["expires_at"]
-        instead = await owner.post(f"/keys/{key['id']}/rotate", {"overlap_seconds": 0})
+        replaced = await owner.done(f"/keys/{key['id']}/rotate", {"overlap_seconds": 60})
+        both = await owner.post(f"/keys/{replaced['id']}/rotate", {"overlap_seconds": 60})
+        listed = (await owner.get(path)).json()["data"]
+        instead = await owner.post(f"/keys/{replaced['id']}/rotate", {"overlap_seconds": 0})
+        another = await owner.post(path)
 
-        assert [said(both), said(instead)] == ["keys_per_app", "done"]
-        assert still_open is None
+        assert [said(both), said(instead), said(another)] == [
+            "keys_per_app",
+            "done",
+            "keys_per_app",
+        ]
+        still_open = [one for one in listed if one["id"] == replaced["id"]]
+        assert [one["expires_at"] for one in still_open] == [None]
 
     async def test_so_many_invitations_with_the_members(self, owner: Person) -> None:
         path = f"/organizations/{owner.organization_id}/invitations"

@@ -131,6 +131,17 @@ async def the_settler_says(api: Harness, data: Any, **members: Any) -> None:
     await api.parts.store_swaps([a_message(changed)])
 
 
+async def test_is_found_in_lists_by_who_signed(api: Harness, app: App) -> None:
+    data = await created(api, app)
+    listed = [await api.get(app, "/swaps", params={"address": WALLET})]
+
+    await the_settler_says(api, data)
+    listed += [await api.get(app, "/swaps", params={"address": WALLET.lower()})]
+
+    ids = [[one["swap"]["id"] for one in answer.json()["data"]] for answer in listed]
+    assert ids == [[], [data["swap"]["id"]]]
+
+
 class TestCapabilities:
     async def test_tokens_say_how_they_are_signed_for(self, api: Harness, app: App) -> None:
         networks = (await api.get(app, "/networks")).json()["data"]

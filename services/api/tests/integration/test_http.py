@@ -235,6 +235,8 @@ class TestPricing:
              "CONFLICTING_FUNDING_METHODS"),
             ({"amount": "1", "source_network": "BARE_DEVNET", "use_depository": "1"},
              "UNSUPPORTED_DEPOSITORY"),
+            ({"amount": "1", "destination_address": "nobody"}, "INVALID_ADDRESS_ERROR"),
+            ({"amount": "1", "source_address": "0x" + "0" * 40}, "INVALID_ADDRESS_ERROR"),
         ],
     )  # fmt: skip
     async def test_quote_refuses(self, api: Harness, changes: dict[str, str], code: str) -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from swap_notifier.domain.urls import Destination, UrlRefused, destination_of
+from swap_notifier.domain.urls import Destination, UrlRefused, destination_of, place_of
 
 
 class TestDestinationOf:
@@ -71,3 +71,30 @@ class TestDestinationOf:
     @pytest.mark.parametrize("url", ["http://127.0.0.1:41009/hooks", "http://localhost:5000/"])
     def test_lets_this_machine_be_an_endpoint_where_told(self, url: str) -> None:
         assert destination_of(url, is_live=False, loopback=True)
+
+
+class TestPlaceOf:
+    @pytest.mark.parametrize(
+        "url",
+        [
+            "http://hooks.example.com/in",
+            "https://HOOKS.example.com/in",
+            "https://hooks.example.com:443/in/",
+            "https://hooks.example.com:80/in?again=1",
+            "https://hooks.example.com//x/../in",
+            "https://hooks.example.com/%69n",
+        ],
+    )
+    def test_is_the_same_however_it_is_spelled(self, url: str) -> None:
+        assert place_of(url) == place_of("https://hooks.example.com/in")
+
+    @pytest.mark.parametrize(
+        "url",
+        [
+            "https://hooks.example.com/out",
+            "https://hooks.example.com:8443/in",
+            "https://hooks.example.org/in",
+        ],
+    )
+    def test_is_another_for_another_receiver(self, url: str) -> None:
+        assert place_of(url) != place_of("https://hooks.example.com/in")

@@ -76,6 +76,7 @@ async def keep_within(
     values: Mapping[str, Any],
     *,
     lock: Statement,
+    beyond: int = 0,
 ) -> None:
     """Have whoever adds one too wait until this one is there, or is not, and count what is there.
 
@@ -85,7 +86,7 @@ async def keep_within(
     if bound is None:
         return
     await connection.execute(lock, values)
-    bound.require(await connection.scalar(count, values))
+    bound.require(await connection.scalar(count, values), beyond=beyond)
 
 
 async def still_may(connection: Connection, actor: Actor) -> None:

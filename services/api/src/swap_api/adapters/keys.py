@@ -132,8 +132,9 @@ class PostgresKeys:
             await change(
                 connection, ROTATE_KEY, old, action="key.rotated", details=replaced, **said
             )
-            # The old one is counted for as long as it opens anything.
-            await _keep_within(connection, bound, key, at)
+            # The old one is counted for as long as it opens anything, and one may be too many
+            # meanwhile: who has as many as may be can still replace them, one after the other.
+            await _keep_within(connection, bound, key, at, beyond=1)
             return _without_owner(
                 await change(
                     connection,
@@ -173,10 +174,12 @@ class PostgresKeys:
 
 
 async def _keep_within(
-    connection: Connection, bound: Bound | None, key: NewKey, at: datetime
+    connection: Connection, bound: Bound | None, key: NewKey, at: datetime, *, beyond: int = 0
 ) -> None:
     values = {"app_id": key.app_id, "now": at}
-    await keep_within(connection, bound, COUNT_OPEN_KEYS, values, lock=LOCK_ORGANIZATION)
+    await keep_within(
+        connection, bound, COUNT_OPEN_KEYS, values, lock=LOCK_ORGANIZATION, beyond=beyond
+    )
 
 
 def _values(key: NewKey) -> dict[str, Any]:

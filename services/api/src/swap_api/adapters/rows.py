@@ -8,6 +8,7 @@ import orjson
 
 from swap_api.domain.gasless import GaslessSwap, KnownAuthorization, SignRequest
 from swap_api.ports import Gap, Rendered, StoredSwap, SwapRow
+from swap_contracts.swaps import SwapChanged
 from swap_domain.authorization_status import AuthorizationStatus
 from swap_domain.gasless import GaslessStandard
 from swap_runtime.sql import Row
@@ -25,7 +26,7 @@ def swap_row(row: SwapRow) -> dict[str, object]:
         "is_unpaid": row.is_unpaid,
         "source_network": swap.source.network,
         "destination_network": swap.destination.network,
-        "source_address": _lower(swap.source_address),
+        "source_address": _lower(_payer(swap)),
         "destination_address": swap.destination_address.lower(),
         "refund_address": _lower(swap.refund_address),
         "reference_id": swap.reference_id,
@@ -38,6 +39,12 @@ def swap_row(row: SwapRow) -> dict[str, object]:
         "gasless": row.gasless and _gasless_text(row.gasless),
         "deposit_address": _lower(row.deposit_address),
     }
+
+
+def _payer(swap: SwapChanged) -> str | None:
+    """Return by whose address a swap is found: a gasless one by who signed last."""
+    signed = swap.authorization
+    return swap.source_address if signed is None else signed.signer
 
 
 def sign_request_row(request: SignRequest) -> dict[str, object]:

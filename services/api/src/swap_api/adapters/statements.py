@@ -133,6 +133,7 @@ INSERT INTO swap ({_COLUMNS})
 SELECT * FROM unnest({_ARRAYS})
 ON CONFLICT (id) DO UPDATE SET
   sequence = excluded.sequence, status = excluded.status, is_unpaid = excluded.is_unpaid,
+  source_address = coalesce(excluded.source_address, swap.source_address),
   refund_address = coalesce(excluded.refund_address, swap.refund_address),
   expires_at = excluded.expires_at,
   document = excluded.document,

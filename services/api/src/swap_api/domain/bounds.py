@@ -46,11 +46,12 @@ class Bound:
             metadata={"limit": self.what, "most": self.most},
         )
 
-    def require(self, already: int) -> None:
+    def require(self, already: int, *, beyond: int = 0) -> None:
         """
+        :param beyond: how many more there may be for a while.
         :raises ApiRefusal: when there is no room for one more.
         """
-        if already >= self.most:
+        if already >= self.most + beyond:
             raise self.refusal()
 
 

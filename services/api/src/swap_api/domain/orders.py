@@ -98,6 +98,19 @@ class Named:
         }
         return {field: (network, a) if a else None for field, (network, a) in told.items()}
 
+    def check(self, route: Route, rules: AddressRules) -> None:
+        """
+        :raises AddressRefused: with the field of an address that no swap could have.
+        """
+        here = route.source_network
+        for field, address, network in (
+            ("destination_address", self.destination_address, route.destination_network),
+            ("source_address", self.source_address, here),
+            ("refund_address", self.refund_address, here),
+        ):
+            if address:
+                rules.check(address, network, field=field)
+
 
 @dataclass(frozen=True, slots=True)
 class Parties:

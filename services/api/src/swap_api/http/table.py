@@ -264,7 +264,11 @@ def _pricing(pricing: PricingEndpoints) -> list[Endpoint]:
             QuotedModel | ExplainedQuoteModel,
             kind=Kind.PRICE,
             query=QuoteParameters,
-            refuses=(*PRICE_REFUSALS, ErrorCode.BLACKLISTED_ADDRESS),
+            refuses=(
+                *PRICE_REFUSALS,
+                ErrorCode.INVALID_ADDRESS_ERROR,
+                ErrorCode.BLACKLISTED_ADDRESS,
+            ),
         ),
         Endpoint(
             "GET",

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from swap_api.domain.addresses import AddressRules
 from swap_api.domain.keys import Caller
 from swap_api.domain.orders import Named, PriceAsked, find_route
 from swap_api.ports import Rendering
@@ -20,6 +21,7 @@ class GiveQuote:
     ) -> None:
         self._screen_parties = screen_parties
         self._catalogue = catalogue
+        self._addresses = AddressRules(catalogue)
         self._ask_price = ask_price
         self._rendering = rendering
 
@@ -33,11 +35,13 @@ class GiveQuote:
     ) -> bytes:
         """
         :param explain: whether to say why it is what it is.
-        :raises ApiRefusal: when the route, the amount or the method is not served.
+        :raises ApiRefusal: when the route, the amount or the method is not served, or an address
+            is none that a swap could have.
         """
         route = find_route(self._catalogue, caller.environment, asked.route)
         asked.funding.check(route.source_network)
         if named is not None:
+            named.check(route, self._addresses)
             await self._screen_parties(named.on(route))
         answer = await self._ask_price.quote(
             route, asked, fee=caller.allowances.fee_basis_points, explain=explain

@@ -83,8 +83,8 @@ class KeepKeys:
     ) -> IssuedKey:
         """Make a key of the same kind and label; the old one goes on for the overlap.
 
-        :raises ApiRefusal: when there is no such open key, the role is too low, or both together
-            are more than may be open.
+        :raises ApiRefusal: when there is no such open key, the role is too low, or as many are
+            open as may be and one that goes on for an overlap besides.
         """
         old = await self._open(key_id, actor)
         text, new = self._new(

@@ -14,6 +14,7 @@ from swap_notifier.adapters.rows import to_endpoint
 from swap_notifier.adapters.sealing import Sealing, Unreadable
 from swap_notifier.domain.endpoints import Endpoint, Kept
 from swap_notifier.domain.outcomes import DisabledReason
+from swap_notifier.domain.urls import place_of
 from swap_notifier.ports import KeptDisabled, TooMany
 from swap_runtime.columns import columns
 from swap_runtime.database import Connection, Engine, reading, transaction
@@ -117,10 +118,10 @@ async def _keep_within(connection: Connection, endpoint: Endpoint, most: int) ->
     :raises TooMany: when there is no room for one more.
     :raises KeptDisabled: when an operator disabled one that leads to the same place.
     """
-    values = {"app_id": endpoint.app_id, "url": endpoint.url}
+    values = {"app_id": endpoint.app_id}
     await connection.execute(statements.LOCK_APP, values)
     found = (await connection.execute(statements.COUNT_ENDPOINTS, values)).one()
-    if found.is_kept_disabled:
+    if place_of(endpoint.url) in map(place_of, found.kept_disabled or ()):
         raise KeptDisabled
     if found.there >= most:
         raise TooMany

@@ -124,7 +124,7 @@ VALUES (:id, :app_id, :url, :environment, :wants_updates, :wants_notices, :secre
 LOCK_APP: Final = sql("SELECT pg_advisory_xact_lock(hashtextextended(CAST(:app_id AS text), 0))")
 COUNT_ENDPOINTS: Final = sql("""
 SELECT count(*) AS there,
-       coalesce(bool_or(url = :url AND disabled_reason = 'operator'), false) AS is_kept_disabled
+       array_agg(url) FILTER (WHERE disabled_reason = 'operator') AS kept_disabled
 FROM endpoint WHERE app_id = :app_id AND removed_at IS NULL
 """)
 ENDPOINTS: Final = sql("""

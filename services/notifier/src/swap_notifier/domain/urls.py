@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from posixpath import normpath
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from swap_notifier.domain.addresses import may_dial
 
@@ -51,6 +52,16 @@ def destination_of(url: str, *, is_live: bool, loopback: bool) -> Destination:
         raise UrlRefused(f"port {port} is not one for webhooks")
     host = (parts.hostname or "").lower()
     return Destination(host, port, _check_host(host, loopback=loopback))
+
+
+def place_of(url: str) -> tuple[str, int | None, str]:
+    """Return where the URL leads, however it is spelled: host, port and path.
+
+    Neither the scheme nor what is asked there tells one receiver from another.
+    """
+    parts = urlsplit(url)
+    port = None if parts.port in PORTS.values() else parts.port
+    return (parts.hostname or "").lower(), port, normpath("/" + unquote(parts.path).lstrip("/"))
 
 
 def _check_scheme(scheme: str, *, is_live: bool) -> None:
