@@ -48,7 +48,7 @@ def quieted(stack: Stack) -> Iterator[None]:
 
 @pytest.fixture(autouse=True, scope="module")
 def checked(stack: Stack) -> Iterator[None]:
-    """At a module's end no invariant is broken, and chains and ledger agree."""
+    """At a module's end no invariant is broken, no swap is stuck, and chains and ledger agree."""
     yield
     run_unless_broken(stack, check)
 
@@ -79,6 +79,7 @@ async def check(stack: Stack) -> None:
     :raises AssertionError: with all that is wrong.
     """
     assert violations(stack.auditor_url) == {}
+    assert (await stack.admin("settler", "/stuck"))["stuck"] == []
     assert await oracle.differences(stack.description) == []
 
 

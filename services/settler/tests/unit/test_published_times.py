@@ -1,0 +1,49 @@
+"""What docs/endings.md publishes as the longest times is what the code holds swaps to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+from swap_settler.domain.dwelling import Dwell
+from swap_settler.settings import SettlerGroup
+
+PAGE = (Path(__file__).parents[4] / "docs/endings.md").read_text()
+LETTER = re.compile(r"`(\w)` is `SWAP_SETTLER__(\w+)` \((\d+) (\w+)\)")
+ROW = re.compile(r"^\| `(\w+)` \| ([^|]+) \|", re.M)
+BEYOND = "its deadline"
+
+
+def lasting(number: str, unit: str) -> timedelta:
+    return timedelta(**{unit if unit.endswith("s") else f"{unit}s": int(number)})
+
+
+def letters() -> Iterator[tuple[str, timedelta]]:
+    for letter, setting, number, unit in LETTER.findall(PAGE):
+        told = lasting(number, unit)
+        assert SettlerGroup.model_fields[setting.lower()].default == told, setting
+        yield letter, told
+
+
+def published(told: str, known: dict[str, timedelta]) -> timedelta:
+    """Add up `2 P + 1 hour`, or what is beyond the deadline."""
+    total = timedelta(0)
+    for term in told.split(" + "):
+        if term == BEYOND:
+            continue
+        *count, what = term.split()
+        number = count[0] if count else "1"
+        total += known[what] * int(number) if what in known else lasting(number, what)
+    return total
+
+
+def test_the_longest_times_that_are_published_are_those_that_swaps_are_held_to() -> None:
+    known = dict(letters())
+    section = PAGE.split("## Nothing gets stuck")[1]
+    bounds = Dwell(payment=known["P"], requote=known["Q"]).bounds
+
+    told = {status: published(time, known) for status, time in ROW.findall(section)}
+
+    assert told == {status.value: bound for status, bound in bounds.items()}
