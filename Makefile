@@ -86,7 +86,6 @@ test-kill: install  ## Fifty swaps while services are killed for a minute (KILL_
 test-schedules: export SCHEDULES := $(or $(SCHEDULES),1000)
 test-schedules: install-python  ## Refund against payout: a thousand schedules at random on Postgres (SCHEDULES, SCHEDULES_SEED)
 	$(PYTEST) services/settler/tests/integration/test_lane_schedules.py
-	$(PYTEST) services/settler/tests/integration/test_refund_or_payout.py
 
 test-fuzz: install  ## Schemathesis against the api with keys of two tenants, for ten minutes (FUZZ_SECONDS, FUZZ_SEED)
 	FUZZ_SECONDS=$(or $(FUZZ_SECONDS),600) $(PYTEST) -rP services/api/tests/integration/test_fuzz.py

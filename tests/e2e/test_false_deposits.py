@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
 from eth_abi.abi import encode
 from eth_typing import HexStr
 from eth_utils.crypto import keccak
@@ -18,9 +19,20 @@ from tests.plugins.stack import Stack
 
 ROUTE = Route("BASE_DEVNET", "USDC", "POLYGON_DEVNET", "USDC", "17")
 ASKED = 17 * 10**6
+# Which methods have a contract between the user and the Treasury, that could be a false one.
+NO_CONTRACT = "the user's transfer is the deposit: there is no contract between to be false"
+BY_SIGNATURE = "its signature names the token, the Paymaster and the swap; nothing else fits"
+METHODS = (
+    pytest.param("depository", id="depository"),
+    pytest.param("direct", id="direct", marks=pytest.mark.skip(reason=NO_CONTRACT)),
+    pytest.param("address", id="deposit address", marks=pytest.mark.skip(reason=NO_CONTRACT)),
+    pytest.param("gasless", id="gasless", marks=pytest.mark.skip(reason=BY_SIGNATURE)),
+)
 DEPOSITED = keccak(text="Deposited(bytes32,address,address,uint256)")
 
 
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.usefixtures("method")
 class TestFalseDepository:
     async def test_w13_that_only_says_so_moves_nothing(
         self, stack: Stack, outside: Outside

@@ -195,15 +195,25 @@ async def test_g14_a_reorg_of_the_deposit_ends_in_one_deposit(
     swap_id, user = await a_swap(outside, route, user=1)
     before = await outside.balance(route.source_network, route.source_token, user.address)
     signature = sign(user, (await asked(outside, swap_id, user.address))["typed_data"])
-    assert (await authorize(outside, swap_id, user, signature))["error"] is None
 
     async def is_mined() -> int | None:
         told = (await status(outside, swap_id))["transaction"]
-        return None if told is None else await chain.block_of(told["transaction_hash"])
+        if told is None:
+            return None
+        await chain.mine()
+        return await chain.block_of(told["transaction_hash"])
 
-    block = await until(is_mined, what="the deposit is mined")
+    async def is_seen() -> bool:
+        swap = (await outside.partner().read(swap_id))["swap"]
+        return any(t["type"] == "input" for t in swap["transactions"])
+
+    # No block comes by itself: the deposit's is the last one, and not final.
     async with chain.stopped():
-        await chain.reorg(await chain.head() - block + 1)
+        assert (await authorize(outside, swap_id, user, signature))["error"] is None
+        block = await until(is_mined, what="the deposit is mined")
+        await until(is_seen, what="the deposit is seen")
+        assert block == await chain.head()
+        await chain.reorg(1)
     seen = await outside.follow(swap_id)
     await wait_until_quiet(stack.description)
 

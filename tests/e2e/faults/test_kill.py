@@ -108,6 +108,10 @@ PLANS = (
     Plan(COIN, ADDRESS, End.REFUNDED),
     Plan(Route("ETHEREUM_DEVNET", "USDC", "BASE_DEVNET", "DAI", "15"), DEPOSITORY),
     Plan(Route("ETHEREUM_DEVNET", "USDC", "BASE_DEVNET", "ETH", "35"), DEPOSITORY, End.REFUNDED),
+    Plan(Route("ETHEREUM_DEVNET", "DAI", "POLYGON_DEVNET", "DAI", "22"), GASLESS),  # a permit
+    Plan(Route("ETHEREUM_DEVNET", "USDC", "BASE_DEVNET", "ETH", "36"), DIRECT, End.REFUNDED),
+    Plan(Route("ETHEREUM_DEVNET", "USDC", "BASE_DEVNET", "ETH", "37"), ADDRESS, End.REFUNDED),
+    Plan(Route("ETHEREUM_DEVNET", "DAI", "BASE_DEVNET", "ETH", "38"), GASLESS, End.REFUNDED),
 )
 
 
@@ -187,6 +191,10 @@ class TestKill:
         chance = random.Random(SEED)
 
         async with Outside(stack.description, patience=PATIENCE) as outside:
+            for plan in PLANS:
+                if plan.method is GASLESS:
+                    route = plan.route
+                    await gasless.offered(outside, route.source_network, route.source_token)
             killing = asyncio.create_task(kill(stack, chance))
             ended = await swap_all(stack, outside)
             killed = await killing
