@@ -329,13 +329,27 @@ def test_payouts_are_stopped_and_let_go_on_one_network_or_on_all(
 ) -> None:
     where = [] if network is None else [network]
     for verb in ("stop", "go"):
-        port.answers["POST", f"/admin/payouts/{verb}"] = (200, {"stops": []})
+        port.answers["POST", f"/admin/payouts/{verb}"] = (
+            200,
+            {"stops": [], "nothing_is_signed": True},
+        )
         run(stack, "payouts", verb, *where, "--by", "ann", "--reason", "r")
     port.answers["GET", "/admin/payouts/stops"] = (200, {"stops": [{"network": "*"}]})
 
     assert run(stack, "payouts", "stops") == [{"network": "*"}]
     said = {"network": network, "by": "ann", "reason": "r"}
     assert [body for _, _, body, _ in port.asked] == [said, said, None]
+
+
+def test_a_stop_that_is_not_over_yet_says_so(port: Port, stack: Path) -> None:
+    told = {"stops": [], "nothing_is_signed": False}
+    port.answers["POST", "/admin/payouts/stop"] = (200, told)
+    options = ["--stack", str(stack), "payouts", "stop", "--by", "ann", "--json"]
+
+    done = CliRunner().invoke(app, options)
+
+    assert done.exit_code == 1
+    assert "stop it once more" in done.output
 
 
 def test_what_is_not_told_is_one_line(

@@ -15,6 +15,10 @@ payouts = typer.Typer(
     no_args_is_help=True, help="Stop signing, let it go on, and see what waits for its turn."
 )
 COLUMNS = ("network", "at", "by", "reason", "means")
+NOT_YET = (
+    "swapctl: it is stopped, but a round that began before hangs and may still keep what it signs "
+    "for some seconds: stop it once more, until this is not said"
+)
 QUEUE = ("since", "intent_id", "kind", "network", "token", "base_units", "reason")
 Where = Annotated[str | None, typer.Argument(help="A network; without one, all of them.")]
 
@@ -37,8 +41,11 @@ def stop(
 ) -> None:
     """Let no process sign anything from now on. Chains are watched and questions answered still."""
     body = {"network": network, "by": by, "reason": reason}
-    told = internal(context, ServiceName.SETTLER).post("/payouts/stop", body)["stops"]
-    show_all(told, as_json=as_json, columns=COLUMNS)
+    told = internal(context, ServiceName.SETTLER).post("/payouts/stop", body)
+    show_all(told["stops"], as_json=as_json, columns=COLUMNS)
+    if not told["nothing_is_signed"]:
+        typer.echo(NOT_YET, err=True)
+        raise typer.Exit(1)
 
 
 @payouts.command("go")

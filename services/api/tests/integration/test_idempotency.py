@@ -11,7 +11,7 @@ from api_factories import ALICE, BOB, a_body
 from api_harness import App, Harness
 
 from swap_api.adapters.creations import PostgresCreations
-from swap_api.adapters.idempotency import CLAIM_TERM
+from swap_api.adapters.idempotency import CLAIM_TERM, PostgresIdempotency
 from swap_runtime.errors import Unavailable
 
 pytestmark = pytest.mark.connected
@@ -94,6 +94,19 @@ class TestIdempotencyKey:
         answer = await api.create(app, a_body(), key="k-1")
 
         assert (refused.status_code, answer.status_code) == (503, 200)
+
+    async def test_is_not_lost_by_who_won_it_when_nobody_can_say_who_holds_the_others(
+        self, api: Harness, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        app = await api.an_app()
+
+        async def away(*_: object) -> object:
+            raise Unavailable("no connection is free")
+
+        monkeypatch.setattr(PostgresIdempotency, "_find_held", away)
+        answers = await asyncio.gather(*(api.create(app, a_body(), key="k") for _ in range(5)))
+
+        assert sorted(answer.status_code for answer in answers) == [200, 503, 503, 503, 503]
 
     async def test_is_forgotten_after_a_day(self, api: Harness) -> None:
         app = await api.an_app()

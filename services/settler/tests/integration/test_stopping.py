@@ -19,7 +19,7 @@ from swap_runtime.screening import BlockList, FreshList
 from swap_runtime.sql import sql
 from swap_settler.adapters.blocked import PostgresBlocked
 from swap_settler.adapters.losses import PostgresLosses
-from swap_settler.adapters.stops import PostgresStops
+from swap_settler.adapters.stops import PATIENCE, PostgresStops
 from swap_settler.domain.signer import EVERYWHERE
 from swap_settler.http.stops import StopAdmin
 from swap_settler.usecases.guard_losses import GuardLosses
@@ -39,8 +39,9 @@ async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
         yield world
 
 
-def switch(world: World) -> StopPayouts:
-    return StopPayouts(PostgresStops(world.engine), networks=[SOURCE, DESTINATION])
+def switch(world: World, *, patience: timedelta = PATIENCE) -> StopPayouts:
+    stops = PostgresStops(world.engine, patience=patience)
+    return StopPayouts(stops, networks=[SOURCE, DESTINATION])
 
 
 def guarding(world: World, *, budget: int = 0) -> GuardLosses:
@@ -116,11 +117,12 @@ class TestTheKillSwitch:
             await other.execute(sql("LOCK TABLE attempt IN EXCLUSIVE MODE"))
             sending = asyncio.create_task(world.new_process()(epoch=world.epoch))
             await until_it_waits(world, "INSERT INTO attempt")
-            stopping = asyncio.create_task(switch(world).stop(EVERYWHERE, **SAID))
+            stop_payouts = switch(world, patience=timedelta(seconds=10))
+            stopping = asyncio.create_task(stop_payouts.stop(EVERYWHERE, **SAID))
             await until_it_waits(world, "FOR UPDATE OF lease")
             assert not stopping.done()
 
-        await stopping
+        assert await stopping
         kept = await world.rows("SELECT transaction_hash FROM attempt ORDER BY nonce")
         await sending
         await world.confirmed_swaps(2, first=3)
@@ -131,15 +133,15 @@ class TestTheKillSwitch:
         assert again == kept
 
     async def test_does_not_wait_for_ever_for_a_round_that_hangs(self, world: World) -> None:
-        stops = PostgresStops(world.engine, patience=timedelta(milliseconds=50))
+        stops = PostgresStops(world.engine)
         async with world.engine.begin() as hanging:
             await require_epoch(hanging, world.lane.lease, world.epoch)
-            stop_payouts = StopPayouts(stops, networks=[SOURCE, DESTINATION])
+            stop_payouts = switch(world, patience=timedelta(milliseconds=50))
 
-            [stop] = await stop_payouts.stop(DESTINATION, **SAID)
+            assert not await stop_payouts.stop(DESTINATION, **SAID)
 
-            assert not await stops.rounds_have_ended(DESTINATION)
             assert await stops.rounds_have_ended(SOURCE)
+        [stop] = await stop_payouts.list_all()
         assert stop.network == DESTINATION
         assert await stops.rounds_have_ended(EVERYWHERE)
 
@@ -214,7 +216,8 @@ class TestTheKillSwitch:
 
     async def test_asked_twice_is_on_once_and_off_once(self, world: World) -> None:
         await switch(world).stop(DESTINATION, **SAID)
-        [stop] = await switch(world).stop(DESTINATION, by="bob", reason="me too")
+        await switch(world).stop(DESTINATION, by="bob", reason="me too")
+        [stop] = await switch(world).list_all()
 
         assert (stop.by, stop.reason) == ("ann", "a key leaked")
         assert await switch(world).lift(DESTINATION, **SAID) == []
@@ -236,7 +239,7 @@ class TestTheKillSwitch:
 
         assert wrong.status == 400
         assert [stop["network"] for stop in on["stops"]] == ["*"]
-        assert listed == on
+        assert {**listed, "nothing_is_signed": True} == on
         assert off == {"stops": []}
 
     async def test_lifts_what_a_loss_budget_stopped_only_when_that_is_named(

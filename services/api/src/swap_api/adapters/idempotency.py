@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Final
 from uuid import UUID
@@ -60,12 +60,16 @@ class PostgresIdempotency:
 
     async def _claim_batch(self, claims: Sequence[Claim]) -> Sequence[Outcome | Exception]:
         won = await self._take(claims)
-        lost = [claim for claim in claims if claim.token not in won]
-        held = await self._find_held(lost) if lost else {}
-        return [
-            None if claim.token in won else _outcome(claim, held.get((claim.app_id, claim.key)))
-            for claim in claims
-        ]
+        lost = await self._outcomes([claim for claim in claims if claim.token not in won])
+        return [lost.get(claim.token) for claim in claims]
+
+    async def _outcomes(self, lost: Sequence[Claim]) -> Mapping[UUID, Outcome | Exception]:
+        """Return what those are told whose key is held; their failures are not the winners'."""
+        try:
+            held = await self._find_held(lost) if lost else {}
+        except Unavailable as error:
+            return {claim.token: error for claim in lost}
+        return {claim.token: _outcome(claim, held.get((claim.app_id, claim.key))) for claim in lost}
 
     async def _take(self, claims: Sequence[Claim]) -> frozenset[UUID]:
         now = self._clock()

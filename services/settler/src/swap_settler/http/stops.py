@@ -60,8 +60,8 @@ class StopAdmin:
         except ValidationError as error:
             return _wrong(error)
         where = order.network or EVERYWHERE
-        await self._stop_payouts.stop(where, by=order.by, reason=order.reason)
-        return await self._shown()
+        is_over = await self._stop_payouts.stop(where, by=order.by, reason=order.reason)
+        return await self._shown(nothing_is_signed=is_over)
 
     async def lift(self, request: web.Request) -> web.Response:
         """Answer `POST /admin/payouts/go`."""
@@ -76,11 +76,12 @@ class StopAdmin:
             await self._stop_payouts.lift(where, by=order.by, reason=order.reason)
         return await self._shown()
 
-    async def _shown(self) -> web.Response:
+    async def _shown(self, **said: bool) -> web.Response:
         stops = await self._stop_payouts.list_all()
         of_losses = await self._guard_losses.list_stops()
         told = [_told(stop, MEANS) for stop in stops]
-        return web.json_response({"stops": told + [_told(s, MEANS_OF_LOSSES) for s in of_losses]})
+        told += [_told(stop, MEANS_OF_LOSSES) for stop in of_losses]
+        return web.json_response({"stops": told, **said})
 
 
 def _told(stop: Stop, means: str) -> dict[str, Any]:

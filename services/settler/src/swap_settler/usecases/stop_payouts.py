@@ -22,17 +22,20 @@ class StopPayouts:
         observe.stops(self._networks, {stop.network for stop in found})
         return found
 
-    async def stop(self, network: str, *, by: str, reason: str) -> Sequence[Stop]:
-        """Return what is on then: nothing is signed after it. Asked twice, the first counts.
+    async def stop(self, network: str, *, by: str, reason: str) -> bool:
+        """Return whether nothing is signed from now on; False: a round that hangs is not over yet.
+
+        Asked twice, the first counts.
 
         :raises Refused: for a network that the catalogue does not name.
         """
         self._check(network)
         if await self._stops.stop(network, by=by, reason=reason):
             observe.payouts_stopped(network, by=by, reason=reason)
-        if not await self._stops.rounds_have_ended(network):
+        is_over = await self._stops.rounds_have_ended(network)
+        if not is_over:
             observe.round_outlasts_the_stop(network)
-        return await self.list_all()
+        return is_over
 
     async def lift(self, network: str, *, by: str, reason: str) -> Sequence[Stop]:
         """Return what is still on.
