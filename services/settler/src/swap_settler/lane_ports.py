@@ -77,6 +77,10 @@ class LaneStore(Protocol):
 
     async def halt(self, reason: str) -> None: ...
 
+    async def halt_for(self, nonces: Collection[int], reason: str) -> None:
+        """Halt for nonces that nothing explains, unless something has explained all of them."""
+        ...
+
     async def waiting(self, *, limit: int) -> Sequence[Payment]:
         """Return the payments that are due, the longest waiting first.
 

@@ -5,7 +5,7 @@ What waited on the nonce is paid then, once, or sent back: never both.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection
 
 import pytest
 
@@ -203,6 +203,24 @@ class TestAForeignNonce:
 
         [dead] = await world.rows("SELECT dead_proof -> 'slots' -> 0 AS slot FROM intent")
         assert dead.slot["consumed_by"] == foreign
+
+    async def test_s11_a_lane_that_looked_before_does_not_halt_it_again(
+        self, world: World, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        foreign = await overtaken(world)
+        halt_for = world.store.halt_for
+
+        async def late(nonces: Collection[int], reason: str) -> None:
+            await world.resuming()(DESTINATION, used_by=[foreign], **SAID)
+            await halt_for(nonces, reason)
+
+        monkeypatch.setattr(world.store, "halt_for", late)
+        closing = world.closing()
+        closing._rounds_unexplained = ROUNDS_UNEXPLAINED_MAX
+        world.chain.mine()
+        await closing(epoch=world.epoch)
+
+        assert not await is_halted(world)
 
 
 class TestTheProof:

@@ -66,12 +66,19 @@ SELECT halted_reason IS NULL AND NOT {STOPPED} AS may_sign FROM signer
 WHERE (network, address) = (:network, :signer) FOR SHARE
 """)
 # A further reason is kept beside the first: whoever lifts the halt answers for them all.
-HALT_SIGNER: Final = sql(f"""
+_HALT: Final = f"""
 UPDATE signer SET halted_at = coalesce(halted_at, now()),
     halted_reason = concat_ws('; ', halted_reason, CAST(:reason AS text))
 WHERE (network, address) = (:network, :signer) AND (halted_reason IS NULL
     OR position(CAST(:reason AS text) IN halted_reason) = 0
     AND length(halted_reason) < {HALT_REASONS_MAX})
+"""
+HALT_SIGNER: Final = sql(_HALT)
+# A person may have named what used them since it was looked.
+HALT_FOR: Final = sql(f"""
+{_HALT} AND EXISTS (SELECT FROM nonce_slot AS slot
+    WHERE (slot.network, slot.signer) = (:network, :signer)
+        AND slot.nonce = ANY(CAST(:nonces AS bigint[])) AND slot.closed_at IS NULL)
 """)
 TAKE_NONCES: Final = sql("""
 UPDATE signer SET next_nonce = next_nonce + :count WHERE (network, address) = (:network, :signer)

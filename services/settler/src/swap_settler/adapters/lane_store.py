@@ -59,6 +59,11 @@ class PostgresLaneStore:
         async with transaction(self._engine) as connection:
             await connection.execute(statements.HALT_SIGNER, self._values(reason=reason))
 
+    async def halt_for(self, nonces: Collection[int], reason: str) -> None:
+        async with transaction(self._engine) as connection:
+            values = self._values(reason=reason, nonces=list(nonces))
+            await connection.execute(statements.HALT_FOR, values)
+
     async def waiting(self, *, limit: int) -> Sequence[Payment]:
         async with reading(self._engine) as connection:
             of_network = {"network": self._lane.network}

@@ -95,7 +95,7 @@ class CloseSlots:
         # Also one that a person resumed meanwhile: it is not explained yet.
         if self._rounds_unexplained >= ROUNDS_UNEXPLAINED_MAX:
             told = "were used by no transaction of ours, as far as all nodes agree"
-            await self._store.halt(f"nonces {list(nonces)} {told}")
+            await self._store.halt_for(nonces, f"nonces {list(nonces)} {told}")
 
     async def _receipts(self, signed: Sequence[SignedFor]) -> Mapping[str, Receipt]:
         if not signed:
