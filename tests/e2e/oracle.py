@@ -14,7 +14,7 @@ from typing import Any, LiteralString
 from uuid import UUID
 
 import psycopg
-from eth_abi.abi import decode
+from eth_abi.abi import decode, encode
 from eth_account import Account
 from eth_account.messages import encode_defunct
 from eth_utils.address import to_checksum_address
@@ -33,6 +33,7 @@ TRANSFER = keccak(text="Transfer(address,address,uint256)")
 SWEPT = keccak(text="Swept(bytes32,address,address,uint256)")
 ADDRESS_OF = keccak(text="addressOf(bytes32)")[:4]
 TRANSFER_CALL = keccak(text="transfer(address,uint256)")[:4]
+IS_VALID_SIGNATURE = keccak(text="isValidSignature(bytes32,bytes)")[:4]
 LARGEST_NUMBER = 2**53 - 1
 
 SWAPS: LiteralString = """
@@ -115,7 +116,8 @@ async def differences(stack: Mapping[str, Any]) -> list[str]:
             own = [number for name, number in numbers if name == network["name"]]
             await _read(network, seen, own)
         swaps = await _swaps(connection)
-        _take_attached(seen, swaps, await (await connection.execute(ATTACHED)).fetchall())
+        attached = await (await connection.execute(ATTACHED)).fetchall()
+        await _take_attached(stack, seen, swaps, attached)
         lone = await (await connection.execute(UNMATCHED)).fetchall()
         booked = await (await connection.execute(CUSTODY)).fetchall()
         fees = await (await connection.execute(FEES)).fetchall()
@@ -225,20 +227,45 @@ def _transfer(network: str, token: str, log: LogReceipt, amount: int) -> Transfe
     return (network, token), log["transactionHash"].to_0x_hex(), sender, amount
 
 
-def _take_attached(seen: Seen, swaps: Iterable[Swap], attached: Iterable[tuple[Any, ...]]) -> None:
+async def _take_attached(
+    stack: Mapping[str, Any],
+    seen: Seen,
+    swaps: Iterable[Swap],
+    attached: Iterable[tuple[Any, ...]],
+) -> None:
     """Add transfers that named no swap and are on a chain, each once, as far as that is proved."""
     numbers = {swap.id: swap.number for swap in swaps}
+    nodes = {network["name"]: network["rpc_urls"][0] for network in stack["networks"]}
     for swap_id, network, token, units, sent_in, by, because in attached:
         asset, amount = (network, token), int(units)
         told = [s for s in +seen.sent if (s[0], s[1], s[3]) == (asset, sent_in, amount)]
         if by.startswith("0x"):
-            signature, text = because.split(" over: ", 1)
-            signer = Account.recover_message(encode_defunct(text=text), signature=signature)
+            said, text = because.split(" over: ", 1)
             is_meant = all(one in text for one in (str(swap_id), network, sent_in, str(amount)))
-            told = [s for s in told if s[2] == by == signer and is_meant]
+            is_meant = is_meant and await _has_signed(nodes[network], by, said, text)
+            told = [s for s in told if s[2] == by and is_meant]
         if told:
             seen.sent[told[0]] -= 1
             seen.deposited[numbers[swap_id], asset] += amount
+
+
+async def _has_signed(node: str, signer: str, said: str, text: str) -> bool:
+    """Whether a key signed a text, or the code at an address takes the signature for its own."""
+    words, _, signature = said.rpartition(" ")
+    if not words:
+        recovered = Account.recover_message(encode_defunct(text=text), signature=signature)
+        return bool(recovered == signer)
+    data = text.encode()
+    digest = keccak(b"\x19Ethereum Signed Message:\n" + str(len(data)).encode() + data)
+    asked = encode(["bytes32", "bytes"], [digest, bytes.fromhex(signature[2:])])
+    provider = AsyncHTTPProvider(node, exception_retry_configuration=None)
+    try:
+        answer = await AsyncWeb3(provider).eth.call(
+            {"to": to_checksum_address(signer), "data": IS_VALID_SIGNATURE + asked}
+        )
+    finally:
+        await provider.disconnect()
+    return answer[:4] == IS_VALID_SIGNATURE
 
 
 async def _take_addresses(

@@ -12,8 +12,9 @@ from eth_account import Account
 from eth_account.messages import encode_defunct
 
 from tests.e2e.claims import suspended
-from tests.e2e.outside import Outside, Route, new_address
+from tests.e2e.outside import Outside, Route, call_data, new_address
 from tests.e2e.waiting import until
+from tests.e2e.wallets import a_wallet_that_signs, execute, fill
 from tests.plugins.stack import Stack
 
 COIN = Route("ETHEREUM_DEVNET", "ETH", "BASE_DEVNET", "ETH", "0.31")
@@ -74,4 +75,43 @@ async def test_a_transfer_without_a_memo_is_attached_by_its_senders_signature(
     [came] = [t for t in swap["transactions"] if t["type"] == "input"]
     assert (came["transaction_hash"], came["from"]) == (sent, user.address)
     assert (await waiting(outside, swap_id, sent))["status"] == "attached"
+    assert await suspended(stack) == before
+
+
+async def test_a_wallet_with_code_attaches_what_it_sent_by_its_own_signature(
+    stack: Stack, outside: Outside
+) -> None:
+    """Its key's signature counts because the wallet says so (EIP-1271), and nobody else's does."""
+    before = await suspended(stack)
+    prepared = await outside.partner().create(TOKEN, new_address(), use_depository=False)
+    swap_id = prepared["swap"]["id"]
+    [action] = prepared["deposit_actions"]
+    treasury, units = action["encoded_args"]
+    user = outside.user(TOKEN.source_network)
+    wallet = await a_wallet_that_signs(user)
+    await fill(user, wallet, action["to_address"], int(units))
+    plain = call_data("transfer(address,uint256)", treasury, int(units))
+    sent = await execute(user, wallet, action["to_address"], plain)
+    transfer = await waiting(outside, swap_id, sent)
+    text = encode_defunct(text=transfer["text"])
+
+    path = f"/swaps/{swap_id}/attach_deposit"
+    answers = [
+        await outside.partner().ask(
+            "POST",
+            path,
+            json={
+                "transaction_id": sent,
+                "signature": Account.sign_message(text, key).signature.to_0x_hex(),
+            },
+        )
+        for key in ("0x" + "51" * 32, user.private_key)
+    ]
+    seen = await outside.follow(swap_id)
+
+    assert answers[0].json()["error"]["code"] == "SIGNATURE_INVALID"
+    assert answers[1].status_code == HTTPStatus.OK, answers[1].text
+    swap = seen[-1]["swap"]
+    [came] = [t for t in swap["transactions"] if t["type"] == "input"]
+    assert (swap["status"], came["from"]) == ("completed", wallet)
     assert await suspended(stack) == before

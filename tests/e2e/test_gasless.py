@@ -18,6 +18,7 @@ from tests.e2e.outside import Finished, Outside, Route, User, new_address
 from tests.e2e.quiet import wait_until_quiet
 from tests.e2e.test_recipient_that_refuses import contract_that_refuses
 from tests.e2e.waiting import until
+from tests.e2e.wallets import a_wallet_that_signs, fill
 from tests.e2e.webhooks import deliveries_upto
 from tests.plugins.stack import Stack
 
@@ -172,6 +173,26 @@ async def test_viem_signs_what_is_returned_as_it_is(outside: Outside, standard: 
     assert signature == sign(user, typed_data)
     assert (await authorize(outside, swap_id, user, signature))["error"] is None
     assert (await outside.follow(swap_id))[-1]["swap"]["status"] == "completed"
+
+
+async def test_a_wallet_with_code_signs_as_its_key_does(outside: Outside) -> None:
+    """Circle's token asks the wallet (EIP-1271); a stranger's signature is refused at once."""
+    swap_id, user = await a_swap(outside, USDC)
+    token = outside.token(USDC.source_network, USDC.source_token)["contract"]
+    wallet = replace(user, address=await a_wallet_that_signs(user))
+    await fill(user, wallet.address, token, units(outside, USDC))
+    typed_data = (await asked(outside, swap_id, wallet.address))["typed_data"]
+
+    refused = await authorize(outside, swap_id, wallet, sign(replace_key(user), typed_data))
+    taken = await authorize(outside, swap_id, wallet, sign(wallet, typed_data))
+    seen = await outside.follow(swap_id)
+
+    assert refused["error"]["code"] == "SIGNATURE_INVALID"
+    assert taken["error"] is None, taken
+    swap = seen[-1]["swap"]
+    [deposit] = [t for t in swap["transactions"] if t["type"] == "input"]
+    assert (swap["status"], deposit["from"]) == ("completed", wallet.address)
+    assert await outside.balance(USDC.source_network, USDC.source_token, wallet.address) == 0
 
 
 async def test_a_signer_who_has_moved_the_money_is_told_so_before_anything_is_sent(

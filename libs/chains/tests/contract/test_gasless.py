@@ -13,6 +13,7 @@ import pytest
 import pytest_asyncio
 from eth_account import Account
 
+from swap_chains.events import Deposited
 from swap_chains.evm import codec
 from swap_chains.evm.codec import encode_balance_of, selector
 from swap_chains.evm.deploy import Deployer, deploy_contracts, deploy_fiat_token
@@ -407,6 +408,27 @@ class TestWallets:
         assert answer.succeeded
         assert await world.sent(asked.call_data(b"\x77" * 130), sender=OPERATOR)
 
+    @pytest.mark.parametrize("names_its_key", [False, True], ids=["65 bytes", "97 bytes"])
+    async def test_a_wallet_that_asks_its_key_deposits_what_that_key_signed(
+        self, world, asking, anvil_url, names_its_key
+    ):
+        """Circle's token asks the wallet (EIP-1271), and the wallet its key."""
+        async with Deployer(anvil_url, OWNER_KEY) as deployer:
+            wallet = await deployer.deploy(ARTIFACTS / "DevSignerWallet.json", USER)
+        asked = replace(await world.relayed(EIP3009), signer=wallet)
+        funds = codec.encode_transfer(wallet, AMOUNT)
+        assert await world.sent(funds, to=asked.token, sender=USER)
+        form = codec.address_word(USER) if names_its_key else b""
+        theirs, other = form + signed(asked), form + signed(asked, OPERATOR_KEY)
+
+        assert (await asking.standing(asked)).has_code
+        assert (await asking.tried(asked, other, operator=OPERATOR)).is_revert
+        assert (await asking.tried(asked, theirs, operator=OPERATOR)).succeeded
+        assert await world.sent(asked.call_data(theirs), sender=OPERATOR)
+
+        assert await world.balance(asked.token, world.treasury) == AMOUNT
+        assert await world.balance(asked.token, wallet) == 0
+
     async def test_g9_a_wallet_that_burns_all_gas_is_refused_within_the_cap(self, world, asking):
         asked = await world.relayed(EIP3009)
         await world.ask("anvil_setCode", USER, BURNS_GAS)
@@ -432,3 +454,62 @@ class TestWallets:
         assert await world.sent(asked.call_data(signed(asked)), sender=OPERATOR)
 
         assert (await asking.standing(asked)).is_nonce_used
+
+
+class TestABridgedToken:
+    """Its domain says by a salt, and not by a chain id, where a signature counts."""
+
+    SALT = "0x" + f"{CHAIN_ID:064x}"
+    DOMAIN = TokenDomain("Bridged Dollar", "1", SALT)
+
+    @pytest_asyncio.fixture
+    async def bridged(self, world: World, anvil_url: str) -> str:
+        async with Deployer(anvil_url, OWNER_KEY) as deployer:
+            artifact = ARTIFACTS / "DevSaltToken.json"
+            token = await deployer.deploy(artifact, self.DOMAIN.name, "BUSD")
+            await deployer.transact(artifact, token, "mint", USER, AMOUNT)
+        return token
+
+    async def test_g6_is_offered_with_its_own_salt_alone(self, world, asking, bridged):
+        for domain in (
+            replace(self.DOMAIN, salt=None),
+            replace(self.DOMAIN, salt="0x" + f"{137:064x}"),
+            replace(self.DOMAIN, version=None),
+        ):
+            found = await asking.findings(a_setting(world, **{bridged: Gasless(EIP2612, domain)}))
+            assert "EIP-712 domain" in found[bridged][0]
+
+        right = Gasless(EIP2612, self.DOMAIN)
+        assert await asking.findings(a_setting(world, **{bridged: right})) == {bridged: []}
+
+    async def test_is_deposited_by_what_was_signed(self, world, asking, bridged):
+        listed = await world.relayed(EIP2612)
+        asked = replace(listed, token=bridged, domain=self.DOMAIN, nonce=0)
+        told = asked.typed_data()
+        assert told["domain"] == {
+            "name": "Bridged Dollar",
+            "version": "1",
+            "verifyingContract": bridged,
+            "salt": self.SALT,
+        }
+        data = asked.call_data(signed(asked))
+
+        assert (await asking.standing(asked)).next_nonce == 0
+        assert (await asking.tried(asked, signed(asked), operator=OPERATOR)).succeeded
+        start = await world.reader.head()
+        assert await world.sent(data, sender=OPERATOR)
+
+        assert await world.balance(bridged, world.treasury) == AMOUNT
+        assert (await asking.standing(asked)).is_nonce_used
+        head = await world.reader.head()
+        moved = await world.reader.movements(first=start.number + 1, last=head)
+        [deposited] = [m for added in moved for m in added.movements if isinstance(m, Deposited)]
+        assert (deposited.token, deposited.base_units) == (bridged, AMOUNT)
+        assert codec.sequence_number_of(deposited.swap_key) == SWAP
+
+    async def test_a_signature_for_another_chain_is_worth_nothing(self, world, asking, bridged):
+        elsewhere = replace(self.DOMAIN, salt="0x" + f"{137:064x}")
+        listed = await world.relayed(EIP2612)
+        asked = replace(listed, token=bridged, domain=elsewhere, nonce=0)
+
+        assert (await asking.tried(asked, signed(asked), operator=OPERATOR)).is_revert

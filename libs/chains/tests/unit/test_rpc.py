@@ -147,6 +147,19 @@ class TestFailover:
 
         assert await rpc_of(session, busy, free).call("eth_chainId") == "0x7a69"
 
+    @pytest.mark.parametrize("text", ["EVM error OutOfGas", "out of gas: out of gas"])
+    async def test_a_call_that_uses_up_its_gas_is_no_trouble_of_the_node(
+        self, session, serve, text
+    ):
+        node, other = await serve(), await serve()
+        node.change = lambda *_: {"code": -32603, "message": text}
+
+        with pytest.raises(NodeRefused, match=text):
+            await rpc_of(session, node).call("eth_chainId")
+        [answer] = await rpc_of(session, node, other).batch([CHAIN_ID])
+
+        assert isinstance(answer, NodeRefused)
+
     async def test_a_node_that_hangs_costs_its_timeout_only(self, session, serve):
         hung, free = await serve(), await serve()
 

@@ -1,0 +1,121 @@
+"""What a wallet with code takes for its own signature (EIP-1271), asked on a real node."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+import pytest_asyncio
+from eth_account import Account
+from eth_account.messages import encode_defunct
+
+from swap_chains.evm.deploy import Deployer
+from swap_chains.evm.personal import has_code, is_valid, personal_digest
+from swap_chains.evm.rpc import Rpc, open_session
+from swap_chains.evm.state import EvmState
+
+from .conftest import ARTIFACTS, OPERATOR_KEY, OWNER_KEY, STRANGER, USER_KEY, Addresses
+
+pytestmark = pytest.mark.connected
+
+TEXT = "the transfer of 5 USDC pays for the swap"
+YES = "1626ba7e"
+SAYS_NOTHING = "0x00"
+REVERTS = "0x5f5ffd"
+NEVER_ENDS = "0x5b5f56"
+REVERTS_WITH_YES = f"0x63{YES}60e01b5f5260205ffd"
+NO = "0x63ffffffff60e01b5f5260205ff3"
+ONE = "0x60015f5260205ff3"
+YES_AND_MORE = f"0x63{YES}60e01b5f5260405ff3"  # two words
+YES_AND_DIRT = f"0x64{YES}0160d81b5f5260205ff3"  # one word, with a byte behind the four
+FOUR_BYTES = f"0x63{YES}60e01b5f5260045ff3"
+HALF_A_MEGABYTE = "0x6207a1205ff3"
+JUST_YES = f"0x63{YES}60e01b5f5260205ff3"
+
+
+@pytest_asyncio.fixture
+async def rpc(anvil_url: str) -> AsyncIterator[Rpc]:
+    async with open_session() as session:
+        yield Rpc.to_urls("ETHEREUM_DEVNET", [anvil_url], session, timeout_seconds=30)
+
+
+@pytest.fixture
+def state(rpc: Rpc) -> EvmState:
+    return EvmState(rpc)
+
+
+@pytest.fixture(scope="session")
+def wallet(anvil_url: str, contracts: Addresses) -> str:
+    """Return a wallet that signs as the user's key does."""
+
+    async def deployed() -> str:
+        async with Deployer(anvil_url, OWNER_KEY) as deployer:
+            key = Account.from_key(USER_KEY).address
+            return await deployer.deploy(ARTIFACTS / "DevSignerWallet.json", key)
+
+    return asyncio.run(deployed())
+
+
+def signed(text: str = TEXT, key: str = USER_KEY) -> bytes:
+    return bytes(Account.sign_message(encode_defunct(text=text), key).signature)
+
+
+class TestAWallet:
+    async def test_takes_what_its_key_signed(self, state, wallet):
+        assert await has_code(state, wallet)
+        assert await is_valid(state, wallet, personal_digest(TEXT), signed())
+
+    @pytest.mark.parametrize(
+        "signature",
+        [
+            pytest.param(signed(key=OPERATOR_KEY), id="of another key"),
+            pytest.param(signed("something else"), id="of another text"),
+            pytest.param(signed()[:-1], id="cut off"),
+            pytest.param(signed() + b"\0", id="too long"),
+            pytest.param(b"", id="none"),
+            pytest.param(b"\xff" * 65, id="no point of the curve"),
+            pytest.param(b"\x77" * 4_000, id="much"),
+        ],
+    )
+    async def test_takes_no_other(self, state, wallet, signature):
+        assert not await is_valid(state, wallet, personal_digest(TEXT), signature)
+
+    async def test_is_asked_about_the_very_text(self, state, wallet):
+        assert not await is_valid(state, wallet, personal_digest(TEXT + "."), signed())
+
+
+class TestCode:
+    @pytest.mark.parametrize(
+        "code",
+        [
+            pytest.param(SAYS_NOTHING, id="says nothing"),
+            pytest.param(REVERTS, id="reverts"),
+            pytest.param(REVERTS_WITH_YES, id="reverts with a yes"),
+            pytest.param(NEVER_ENDS, id="burns its gas"),
+            pytest.param(NO, id="says no"),
+            pytest.param(ONE, id="says true"),
+            pytest.param(YES_AND_MORE, id="says yes and more"),
+            pytest.param(YES_AND_DIRT, id="says nearly yes"),
+            pytest.param(FOUR_BYTES, id="says yes in four bytes"),
+            pytest.param(HALF_A_MEGABYTE, id="says half a megabyte"),
+        ],
+    )
+    async def test_that_says_anything_but_yes_says_no(self, state, rpc, code):
+        await rpc.nodes[0].call("anvil_setCode", STRANGER, code)
+        try:
+            assert await has_code(state, STRANGER)
+            assert not await is_valid(state, STRANGER, personal_digest(TEXT), signed())
+        finally:
+            await rpc.nodes[0].call("anvil_setCode", STRANGER, "0x")
+
+    async def test_that_says_yes_to_everything_signs_for_its_own_money_alone(self, state, rpc):
+        await rpc.nodes[0].call("anvil_setCode", STRANGER, JUST_YES)
+        try:
+            assert await is_valid(state, STRANGER, personal_digest(TEXT), b"")
+        finally:
+            await rpc.nodes[0].call("anvil_setCode", STRANGER, "0x")
+
+    async def test_that_is_not_there_signs_nothing(self, state):
+        assert not await has_code(state, STRANGER)
+        assert not await is_valid(state, STRANGER, personal_digest(TEXT), signed())
