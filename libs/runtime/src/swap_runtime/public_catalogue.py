@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any
 
-from swap_contracts.public.catalogue import NetworkFacts, PublicCatalogue, TokenFacts
+from swap_contracts.public.catalogue import (
+    DEPOSIT_ADDRESS,
+    WALLET,
+    NetworkFacts,
+    PublicCatalogue,
+    TokenFacts,
+)
 from swap_domain.catalogue import Catalogue, Network, Token
-
-# How a user may fund from a network. The calls of a Depository are made from a wallet too.
-WALLET: Final = "wallet"
-DEPOSIT_ADDRESS: Final = "deposit_address"
 
 
 def public_catalogue(catalogue: Catalogue) -> PublicCatalogue:

@@ -77,6 +77,7 @@ from swap_api.usecases.limit_requests import LimitRequests
 from swap_api.usecases.list_networks import ListNetworks
 from swap_api.usecases.list_reachable import ListReachable
 from swap_api.usecases.list_swaps import ListSwaps
+from swap_api.usecases.offer_deposit_addresses import OfferDepositAddresses
 from swap_api.usecases.offer_gasless import OfferGasless
 from swap_api.usecases.read_authorization import ReadAuthorization
 from swap_api.usecases.read_history import ReadHistory
@@ -91,7 +92,7 @@ from swap_chains.evm.codec import checksum_address
 from swap_chains.evm.rpc import open_session
 from swap_domain.catalogue import Catalogue
 from swap_runtime.catalogue import load_catalogue
-from swap_runtime.public_catalogue import DEPOSIT_ADDRESS, public_catalogue
+from swap_runtime.public_catalogue import public_catalogue
 from swap_runtime.service import Service, run
 
 USES_INTERVAL: Final = timedelta(seconds=10)
@@ -116,6 +117,7 @@ class Parts:
     idempotency: PostgresIdempotency
     counters: RedisCounters
     offer_gasless: OfferGasless
+    offer_deposit_addresses: OfferDepositAddresses
     guards: Guards
 
 
@@ -145,6 +147,7 @@ async def build(service: Service) -> None:
     )
     # Before anybody asks, so that a start refuses nothing that was offered before it.
     await parts.offer_gasless.refresh()
+    await parts.offer_deposit_addresses.refresh()
     service.serve(parts.gateway, port=group.port)
     for method, path, handler in parts.door.routes():
         service.admin(method, path, handler)
@@ -153,6 +156,8 @@ async def build(service: Service) -> None:
     service.every("save-key-uses", USES_INTERVAL, parts.callers.save_uses)
     service.every("forget-idempotency-keys", FORGET_INTERVAL, parts.idempotency.forget_old)
     service.every("offer-gasless", group.gasless_check_interval, parts.offer_gasless.refresh)
+    ask_factories = parts.offer_deposit_addresses.refresh
+    service.every("offer-deposit-addresses", group.gasless_check_interval, ask_factories)
     for close in (parts.counters.close, parts.management.notifier.close, pricing.close):
         service.on_stop(close)
     service.on_stop(session.close)
@@ -187,6 +192,9 @@ class Building:
         self._know_prices = KnowPrices(pricing)
         self._guards = guards or Guards.of(service.engine, catalogue)
         self._offer_gasless = OfferGasless(catalogue, chains, self._public)
+        self._offer_deposit_addresses = OfferDepositAddresses(
+            catalogue, deposit_addresses, self._public
+        )
         self._ask_price = AskPrice(pricing, self._rendering, gasless=self._offer_gasless)
         self._swaps = PostgresSwaps(service.engine)
         self._heads = WatchedHeads(service.engine)
@@ -269,6 +277,7 @@ class Building:
             idempotency=idempotency,
             counters=counters,
             offer_gasless=self._offer_gasless,
+            offer_deposit_addresses=self._offer_deposit_addresses,
             guards=self._guards,
         )
 
@@ -329,12 +338,8 @@ class Building:
         )
 
     def _catalogue_endpoints(self) -> CatalogueEndpoints:
-        deposit_address_networks = frozenset(
-            name
-            for name, facts in self._public.networks.items()
-            if DEPOSIT_ADDRESS in facts.members["deposit_methods"]
-        )
-        reach = Reach(self._catalogue, deposit_address_networks=deposit_address_networks)
+        offered = self._offer_deposit_addresses.networks
+        reach = Reach(self._catalogue, deposit_address_networks=offered)
         prices, rendering = self._know_prices, self._rendering
         return CatalogueEndpoints(
             list_networks=ListNetworks(self._catalogue, self._public, prices, rendering),

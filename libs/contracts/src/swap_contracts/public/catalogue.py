@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
+
+# How a user may fund from a network. The calls of a Depository are made from a wallet too.
+WALLET: Final = "wallet"
+DEPOSIT_ADDRESS: Final = "deposit_address"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +26,7 @@ class NetworkFacts:
 
     native: str  # address of the native token among `tokens`
     tokens: Mapping[str, TokenFacts]  # by address
-    members: Mapping[str, Any]  # of NetworkModel, without token
+    members: dict[str, Any]  # of NetworkModel, without token
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,12 @@ class PublicCatalogue:
         }
         facts = self.networks[network].tokens[token]
         facts.members.update(told)
+        self.made.clear()
+
+    def offer_deposit_addresses(self, network: str, *, is_offered: bool) -> None:
+        """Say from now on whether money comes to the network by deposit addresses too."""
+        ways = [WALLET, DEPOSIT_ADDRESS] if is_offered else [WALLET]
+        self.networks[network].members["deposit_methods"] = ways
         self.made.clear()
 
     def token(self, network: str, token: str) -> TokenFacts:

@@ -43,7 +43,8 @@ class CheckedDepositAddresses:
 
         :raises ChainMismatch: when an address that we would show were not the factory's.
         """
-        await asyncio.gather(*(self._verify_if_it_answers(n) for n in self._networks.values()))
+        waiting = [n for n in self._networks.values() if n.name not in self._verified]
+        await asyncio.gather(*(self._verify_if_it_answers(network) for network in waiting))
 
     async def verify(self, network: Network) -> None:
         """

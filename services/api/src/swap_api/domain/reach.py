@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -47,11 +48,12 @@ class Reached:
 
 
 class Reach:
-    """Answers from the catalogue alone, which never changes: what is once known is kept."""
+    """Answers from the catalogue, which never changes: what is once known is kept."""
 
-    def __init__(self, catalogue: Catalogue, *, deposit_address_networks: frozenset[str]) -> None:
+    def __init__(self, catalogue: Catalogue, *, deposit_address_networks: AbstractSet[str]) -> None:
         """
-        :param deposit_address_networks: where money can come in through a deposit address.
+        :param deposit_address_networks: where money can come in through a deposit address; it may
+            grow.
         """
         self._catalogue = catalogue
         self._deposit_address_networks = deposit_address_networks
@@ -63,7 +65,8 @@ class Reach:
         :raises LookupError: when the other end is none of ours.
         """
         others = self._others(side, asked)
-        key = (side, asked.via_deposit_address, *(token.asset for token in others))
+        offered = frozenset(self._deposit_address_networks) if asked.via_deposit_address else None
+        key = (side, offered, *(token.asset for token in others))
         if key not in self._known:
             if asked.via_deposit_address and side is Side.DESTINATION:
                 others = [o for o in others if o.network in self._deposit_address_networks]
