@@ -268,7 +268,7 @@ class World:
     async def close_slots(self) -> None:
         await self.closing()(epoch=self.epoch)
 
-    def closing(self) -> CloseSlots:
+    def closing(self, gas_alarm: GasAlarm | None = None) -> CloseSlots:
         """Return what remembers the final blocks it has seen."""
         return CloseSlots(
             chain=self.reader,
@@ -280,7 +280,7 @@ class World:
             end_relays=self.end_relays,
             clock=self.clock,
             announcer=self.announcer,
-            gas_alarm=GasAlarm(1, 1),
+            gas_alarm=gas_alarm or GasAlarm(1, 1),
         )
 
     def resuming(self) -> ResumeSigners:

@@ -13,7 +13,16 @@ from typing import Any
 
 import orjson
 import pytest
-from api_factories import DAI, PAYMASTER, USDC, a_body, a_catalogue_document, a_message, a_swap
+from api_factories import (
+    DAI,
+    PAYMASTER,
+    USDC,
+    USDT,
+    a_body,
+    a_catalogue_document,
+    a_message,
+    a_swap,
+)
 from api_harness import App, Harness
 from eth_account import Account
 
@@ -38,7 +47,9 @@ def catalogue_file(tmp_path: Path) -> Path:
     for network in document["networks"]:
         permit = {"standard": "eip2612", "name": "Dai", "version": "1"}
         dai = {**network["tokens"][1], "symbol": "DAI", "contract": DAI, "gasless": permit}
-        network["tokens"].append({**dai, "decimals": 18})
+        # It knows neither an authorization nor a permit: Permit2 alone could move it.
+        plain = {**dai, "symbol": "USDT", "contract": USDT, "gasless": None, "decimals": 6}
+        network["tokens"] += [{**dai, "decimals": 18}, plain]
     path = tmp_path / "catalogue.yaml"
     path.write_text(json.dumps(document))
     return path
@@ -158,6 +169,35 @@ class TestCapabilities:
         assert told["ETHEREUM_DEVNET", "USDC"] == (True, "eip3009")
         assert told["ETHEREUM_DEVNET", "DAI"] == (True, "eip2612")
         assert told["BARE_DEVNET", "USDC"] == (False, "")
+        assert told["ETHEREUM_DEVNET", "USDT"] == (False, "")
+
+    async def test_a_token_for_permit2_alone_is_no_gasless_one(
+        self, api: Harness, app: App
+    ) -> None:
+        """Neither priced nor created, and no other way in asks for an approval of Permit2."""
+        query = {
+            "source_network": "ETHEREUM_DEVNET",
+            "source_token": "USDT",
+            "destination_network": "BASE_DEVNET",
+            "destination_token": "USDC",
+            "amount": 25.5,
+            "use_gasless": "true",
+        }
+        answers = [
+            await api.create(app, a_gasless_body(source_token="USDT")),
+            *[await api.get(app, path, params=query) for path in ("/quote", "/limits")],
+        ]
+
+        for answer in answers:
+            assert answer.status_code == 400
+            error = answer.json()["error"]
+            assert error["code"] == "UNSUPPORTED_GASLESS"
+            assert "choose another funding method" in error["message"]
+        way = a_body(source_token="USDT", amount=25.5)
+        swap_id = (await api.create(app, way)).json()["data"]["swap"]["id"]
+        told = await steps(api, app, swap_id, source_address=WALLET)
+        assert {step["step"] for step in told} <= {"approve", "deposit"}
+        assert not any("permit2" in (step["signing_standard"] or "") for step in told)
 
     async def test_change_what_networks_say_at_once(self, api: Harness, app: App) -> None:
         before = await api.get(app, "/networks")

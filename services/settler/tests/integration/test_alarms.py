@@ -1,0 +1,112 @@
+"""What calls a person before anybody is hurt: gas that runs out, and money that names no swap."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest
+
+from services.settler.tests.integration.lane_worlds import opened_world
+from services.settler.tests.lane_world import (
+    DESTINATION,
+    PAYOUT,
+    SIGNER,
+    SOURCE,
+    World,
+    a_deposit,
+    a_funding,
+)
+from swap_domain.catalogue import NATIVE
+from swap_runtime.metrics import REGISTRY
+from swap_settler import observe
+from swap_settler.domain.lane import GasAlarm
+
+pytestmark = pytest.mark.connected
+
+OF_ONE_PAYMENT = 10**15
+ALARM = GasAlarm(OF_ONE_PAYMENT, payments_min=50)
+NOBODYS: dict[str, Any] = {"kind": "native_received", "sequence_number": None}
+
+
+@pytest.fixture
+async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
+    migrated("chain_watcher")
+    async with opened_world(migrated("settler"), DESTINATION) as world:
+        yield world
+
+
+@pytest.fixture
+def said(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """Return the errors that are logged, which a person is called by."""
+    heard: list[dict[str, Any]] = []
+    monkeypatch.setattr(
+        observe.log, "error", lambda event, **more: heard.append({"event": event, **more})
+    )
+    return heard
+
+
+def payments_left(world: World) -> float | None:
+    labels = {"network": world.network, "signer": world.signer}
+    return REGISTRY.get_sample_value("swap_settler_signer_payments_left", labels)
+
+
+def without_swap() -> float:
+    told = REGISTRY.get_sample_value(
+        "swap_settler_deposits_without_swap_total", {"network": SOURCE}
+    )
+    return told or 0.0
+
+
+class TestGas:
+    async def test_s20_that_runs_out_calls_a_person_while_payments_still_go(
+        self, world: World, said: list[dict[str, Any]]
+    ) -> None:
+        world.chain.give(SIGNER, NATIVE, 49 * OF_ONE_PAYMENT + 1)
+        world.chain.mine(5)
+
+        await world.closing(ALARM)(epoch=world.epoch)
+
+        assert payments_left(world) == 49
+        [alarm] = [one for one in said if one["event"] == "top up a signer"]
+        assert (alarm["network"], alarm["signer"], alarm["payments"]) == (DESTINATION, SIGNER, 49)
+        await world.confirmed_swaps(1)
+        await world.send_everything()
+        world.chain.mine()
+        assert world.paid(1) == PAYOUT
+
+    async def test_s20_that_is_topped_up_calls_nobody_any_more(
+        self, world: World, said: list[dict[str, Any]]
+    ) -> None:
+        closing = world.closing(ALARM)
+        for given, left in ((OF_ONE_PAYMENT, 1), (49 * OF_ONE_PAYMENT, 50)):
+            said.clear()
+            world.chain.give(SIGNER, NATIVE, given)
+            world.chain.mine(5)
+            await closing(epoch=world.epoch)
+
+            assert payments_left(world) == left
+            assert [one["event"] for one in said] == ["top up a signer"] * (left < 50)
+
+
+class TestMoneyThatNamesNoSwap:
+    @pytest.mark.parametrize("states", [["confirmed"], ["seen", "confirmed"]])
+    async def test_w22_a_transfer_without_a_memo_is_counted_once(
+        self, world: World, states: list[str]
+    ) -> None:
+        before = without_swap()
+
+        for version, state in enumerate(states, 1):
+            told = a_deposit(5, **NOBODYS, state=state, version=version)
+            await world.settle(told)
+            await world.settle(told)  # Kafka brings it twice
+
+        assert without_swap() == before + 1
+
+    async def test_w22_what_names_a_swap_or_is_the_owners_is_not(self, world: World) -> None:
+        before = without_swap()
+        await world.requested(1)
+
+        await world.settle(a_deposit(1), a_funding(7))
+
+        assert without_swap() == before
