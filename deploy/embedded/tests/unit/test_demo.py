@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import pytest
 from rich.console import Console
 
+from swap_stack.daemon import StackError
+from swap_stack.demo import demo as demonstration
 from swap_stack.demo.books import AssetSum
 from swap_stack.demo.closing import show_outcomes
 from swap_stack.demo.deliveries import Delivery
@@ -28,6 +32,9 @@ from swap_stack.demo.journeys import (
     Method,
     Pays,
 )
+from swap_stack.options import Options
+from swap_stack.places import Places
+from swap_stack.report import Report
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 QUOTED = 0.4
@@ -145,6 +152,47 @@ def test_an_asset_whose_postings_do_not_sum_to_zero_is_a_fault() -> None:
     sums = [AssetSum("BASE_DEVNET", "0xA", 2, 0), AssetSum("BASE_DEVNET", "0xB", 3, -7)]
 
     assert list_faults([], sums) == ("0xB on BASE_DEVNET sums to -7",)
+
+
+@pytest.mark.parametrize(
+    ("status", "ends"),
+    [
+        pytest.param("refunded", nullcontext(), id="as told"),
+        pytest.param(
+            "failed", pytest.raises(StackError, match="failed, and not refunded"), id="not"
+        ),
+    ],
+)
+async def test_it_stops_what_it_started_and_fails_where_one_ends_otherwise(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    status: str,
+    ends: AbstractContextManager[object],
+) -> None:
+    done: list[str] = []
+
+    async def up(*_: object) -> Mapping[str, Any]:
+        done.append("up")
+        return {"postgres": {"auditor_url": ""}, "networks": []}
+
+    async def down(*_: object) -> None:
+        done.append("down")
+
+    async def run(*_: object) -> AsyncIterator[Outcome]:
+        yield an_outcome(REFUSED, status=status)
+
+    async def sums(_: str) -> tuple[AssetSum, ...]:
+        return ()
+
+    for name, stands_in in {"up": up, "down": down, "_run": run, "read_sums": sums}.items():
+        monkeypatch.setattr(demonstration, name, stands_in)
+
+    with ends:
+        await demonstration.demo(
+            Places(tmp_path), Options(), Report(Console(file=StringIO(), width=80))
+        )
+
+    assert done == ["up", "down"]
 
 
 @pytest.mark.parametrize("width", [80, 200])
