@@ -268,10 +268,12 @@ class ForeignNonces(Protocol):
 class ForeignWork(LaneWork, Protocol):
     """A transaction that closes nonces which somebody else used, of a signer that is halted."""
 
-    async def lock_open(self, signer: Signer, nonces: Collection[int]) -> bool:
-        """Hold the signer and these nonces. False if the signer is not halted as it was looked at,
-        or one of the nonces is closed. After the locks of swaps and intents.
-        """
+    async def lock_open(self, nonces: Collection[int]) -> bool:
+        """Hold these nonces. False if one is closed. After the locks of swaps and intents."""
+        ...
+
+    async def lock_halted(self, signer: Signer) -> bool:
+        """Hold the signer. False if it is not halted as it was looked at. After all other locks."""
         ...
 
     async def take_over(self, signer: Signer, nonces: Collection[int]) -> None:

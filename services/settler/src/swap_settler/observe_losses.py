@@ -42,6 +42,15 @@ def foreign_nonce(
     FOREIGN.labels(network).inc()
 
 
+def paid_elsewhere(network: str, signer: str, paid_id: int) -> None:
+    log.error(
+        "payment made by what was not signed here: it waits for a person",
+        network=network,
+        signer=signer,
+        paid_id=str(paid_id),
+    )
+
+
 def lost(network: str, usd_micros: int) -> None:
     LOST.labels(network).set(usd_micros)
 

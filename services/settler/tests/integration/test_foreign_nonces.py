@@ -5,6 +5,7 @@ What waited on the nonce is paid then, once, or sent back: never both.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Collection
 
 import pytest
@@ -20,10 +21,14 @@ from services.settler.tests.lane_world import (
     a_deposit,
     a_recipient,
 )
+from swap_chains.events import Block
 from swap_chains.evm.codec import Payment, encode_pay
+from swap_chains.fake import FakeSender
 from swap_chains.ports import Call, Fees
 from swap_domain.catalogue import NATIVE
+from swap_runtime.database import transaction
 from swap_runtime.errors import Refused
+from swap_runtime.sql import sql
 from swap_settler.usecases.close_slots import ROUNDS_UNEXPLAINED_MAX
 
 pytestmark = pytest.mark.connected
@@ -72,6 +77,17 @@ async def overtaken(world: World, count: int = 1) -> str:
     foreign = await a_foreign(world, 0)
     await halted(world)
     return foreign
+
+
+async def paid_by(world: World, to_address: str) -> int:
+    """Return what the Treasury accepts once for somebody's payment."""
+    rows = await world.rows("SELECT to_address, paid_id FROM intent")
+    return next(int(row.paid_id) for row in rows if row.to_address == to_address)
+
+
+def paying(paid_id: int, to_address: str) -> Call:
+    payment = Payment(paid_id, NATIVE, to_address, PAYOUT)
+    return Call(to=TREASURY, value=0, data=encode_pay(payment), gas_limit=10**6)
 
 
 async def is_halted(world: World) -> bool:
@@ -255,25 +271,92 @@ class TestTheProof:
         with pytest.raises(Refused, match="of no halted signer"):
             await world.resuming()(DESTINATION, used_by=[f"0x{7:064x}"], **SAID)
 
-    async def test_s11_frees_nothing_that_the_foreign_transaction_has_paid(
+    async def test_s11_frees_what_the_foreign_transaction_has_not_paid_and_nothing_else(
         self, world: World
     ) -> None:
-        """Another settler has our key, and its own ledger: the user has the money."""
+        """Another settler has our key, and its own ledger: one of the users has the money."""
+        await world.confirmed_swaps(2)
+        await world.send_everything()
+        world.chain.pool.clear()
+        paid_id = await paid_by(world, a_recipient(1))
+        foreign = await a_foreign(world, 0, call=paying(paid_id, a_recipient(1)))
+        await halted(world)
+
+        told = await world.resuming()(DESTINATION, used_by=[foreign], **SAID)
+
+        assert told.paid_elsewhere == [paid_id]
+        states = await world.rows("SELECT to_address, state FROM intent")
+        assert {row.to_address: row.state for row in states} == {
+            a_recipient(1): "broadcast",
+            a_recipient(2): "reserved",
+        }
+        assert not await is_halted(world)
+        await world.send_everything()
+        world.chain.mine(4)
+        await world.close_slots()
+        assert [world.paid(1), world.paid(2)] == [PAYOUT] * 2
+        open_slots = await world.rows("SELECT nonce FROM nonce_slot WHERE closed_at IS NULL")
+        assert open_slots == []
+
+    async def test_s11_waits_until_it_is_final_that_the_treasury_paid_it(
+        self, world: World
+    ) -> None:
+        """Paid by a transaction of another operator, which a reorg may take back still."""
+        foreign = await overtaken(world)
+        call = paying(await paid_by(world, a_recipient(1)), a_recipient(1))
+        world.chain.authorize(THIEF)
+        other = FakeSender(world.chain, THIEF)
+        await other.broadcast([await other.sign(call, nonce=0, fees=FEES)])
+        world.chain.mine()
+
+        with pytest.raises(Refused, match="not final: wait"):
+            await world.resuming()(DESTINATION, used_by=[foreign], **SAID)
+        world.chain.mine(3)
+        told = await world.resuming()(DESTINATION, used_by=[foreign], **SAID)
+
+        assert len(told.paid_elsewhere) == 1
+        assert await world.intent_states() == ["broadcast"]
+
+    async def test_s11_leaves_no_gap_that_a_node_behind_the_others_does_not_see(
+        self, world: World, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         await world.confirmed_swaps(1)
         await world.send_everything()
         world.chain.pool.clear()
-        [intent] = await world.rows("SELECT paid_id FROM intent")
-        payment = Payment(int(intent.paid_id), NATIVE, a_recipient(1), PAYOUT)
-        call = Call(to=TREASURY, value=0, data=encode_pay(payment), gas_limit=10**6)
-        foreign = await a_foreign(world, 0, call=call)
+        behind = await world.reader.head()
+        used_by = [await a_foreign(world, nonce) for nonce in range(4)]
         await halted(world)
 
-        with pytest.raises(Refused, match="the Treasury has paid"):
-            await world.resuming()(DESTINATION, used_by=[foreign], **SAID)
+        async def head() -> Block:
+            return behind
 
-        assert world.paid(1) == PAYOUT
-        assert await world.intent_states() == ["broadcast"]
-        assert await is_halted(world)
+        monkeypatch.setattr(world.reader, "head", head)
+        for named in ([0, 1, 3], [0, 1], [0, 2]):
+            with pytest.raises(Refused, match="no transaction is named that used nonce"):
+                await world.resuming()(DESTINATION, used_by=[used_by[n] for n in named], **SAID)
+        await world.resuming()(DESTINATION, used_by=used_by, **SAID)
+
+        nonces = await world.rows("SELECT nonce FROM nonce_slot ORDER BY nonce")
+        assert [row.nonce for row in nonces] == [0, 1, 2, 3]
+
+    async def test_s11_holds_the_signer_after_the_payments_as_whoever_hands_out_nonces(
+        self, world: World
+    ) -> None:
+        foreign = await overtaken(world)
+        waits = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+        waits += " AND datname = current_database()"
+        async with transaction(world.engine) as lane:
+            await lane.execute(sql("SELECT id FROM intent FOR UPDATE"), {})
+            resuming = asyncio.ensure_future(
+                world.resuming()(DESTINATION, used_by=[foreign], **SAID)
+            )
+            async with asyncio.timeout(10):
+                while not await world.rows(waits):  # noqa: ASYNC110  only the server knows
+                    await asyncio.sleep(0.01)
+            await lane.execute(sql("SELECT address FROM signer FOR UPDATE NOWAIT"), {})
+        await resuming
+
+        assert await world.intent_states() == ["reserved"]
 
     async def test_s11_is_refused_while_the_watcher_has_the_payment_in_a_block(
         self, world: World

@@ -153,7 +153,7 @@ class TestResuming:
 
         told = await port.post(RESUME, SAID)
 
-        assert told == (200, {"network": DESTINATION, "resumed": [SIGNER]})
+        assert told == (200, {"network": DESTINATION, "resumed": [SIGNER], "paid_elsewhere": []})
         (signer,) = await port.signers()
         assert signer["halted"] is None
         assert {name: signer["resumed"][name] for name in SAID} == SAID
@@ -211,7 +211,7 @@ class TestResuming:
 
         told = await port.post(RESUME, {**SAID, "address": SIGNER})
 
-        assert told == (200, {"network": DESTINATION, "resumed": [SIGNER]})
+        assert told == (200, {"network": DESTINATION, "resumed": [SIGNER], "paid_elsewhere": []})
         halts = {signer["address"]: signer["halted"] for signer in await port.signers()}
         assert halts == {
             SIGNER: None,

@@ -86,12 +86,14 @@ class PostgresForeignNonces:
 
 
 class PostgresForeignWork(PostgresLaneWork):
-    async def lock_open(self, signer: Signer, nonces: Collection[int]) -> bool:
+    async def lock_open(self, nonces: Collection[int]) -> bool:
+        values = {**self._lane.values, "nonces": list(nonces)}
+        return len(await self._connection.scalars(LOCK_SLOTS, values)) == len(nonces)
+
+    async def lock_halted(self, signer: Signer) -> bool:
         found = (await self._connection.execute(LOCK_HALTED, _of(signer))).one()
         looked = (signer.next_nonce, signer.halted and signer.halted.reason)
-        values = {**_of(signer), "nonces": list(nonces)}
-        still_open = await self._connection.scalars(LOCK_SLOTS, values)
-        return (found.next_nonce, found.halted_reason) == looked and len(still_open) == len(nonces)
+        return (found.next_nonce, found.halted_reason) == looked
 
     async def take_over(self, signer: Signer, nonces: Collection[int]) -> None:
         execute, of = self._connection.execute, _of(signer)

@@ -65,7 +65,12 @@ class SignerAdmin:
             reason=asked.reason,
         )
         return web.json_response(
-            {"network": network, "resumed": [signer.address for signer in resumed]}
+            {
+                "network": network,
+                "resumed": [signer.address for signer in resumed.signers],
+                # Made already, by what was not signed here: a person tells their swaps' ends.
+                "paid_elsewhere": [str(paid_id) for paid_id in resumed.paid_elsewhere],
+            }
         )
 
     def _shown(self, signer: Signer) -> dict[str, Any]:

@@ -29,12 +29,14 @@ from swap_settler.usecases.give_up_payouts import lock_owners
 from swap_settler.usecases.prove_foreign import Foreign, ProveForeign, Proven
 
 BECAUSE: Final = "its nonce was used by a transaction that was not signed here"
+CHANGED: Final = "the signer changed meanwhile: look at it again"
 
 
 class CloseForeign:
     """An operator names the transactions; the chain has to prove each.
 
     A payment is free then to be tried on another nonce, once: its id at the Treasury is the same.
+    One that the Treasury has paid already is left as it is, for a person.
     Only for a signer that is halted, so that nothing is signed meanwhile, and in one transaction.
     """
 
@@ -57,12 +59,14 @@ class CloseForeign:
 
     async def __call__(
         self, halted: Sequence[Signer], hashes: Sequence[str], *, by: str, reason: str
-    ) -> None:
-        """
+    ) -> Sequence[int]:
+        """Return the ids of payments that were made already, by what was not signed here.
+
         :param halted: signers of one network.
         :raises Refused: when the chain does not prove it, or the signer changed meanwhile.
         :raises Unavailable: when no node answers.
         """
+        paid: set[int] = set()
         chain = self._chains.get(halted[0].network)
         if chain is None:
             raise Refused(f"{halted[0].network} is not a network of the catalogue")
@@ -75,8 +79,10 @@ class CloseForeign:
                 if theirs := [h for h in hashes if of[h] == signer.address]:
                     proven = await self._prove(chain, signer, theirs)
                     await self._close(signer, proven, by=by, reason=reason)
+                    paid |= proven.paid
         except ChainError as error:
             raise Unavailable(str(error)) from error
+        return sorted(paid)
 
     async def _close(self, signer: Signer, proven: Proven, *, by: str, reason: str) -> None:
         foreign = [*proven.handed_out, *proven.beyond]
@@ -87,16 +93,21 @@ class CloseForeign:
         async with self._unit_of_work(signer) as work:
             intents = await work.intents_on([slot.nonce for slot in slots])
             owners = await lock_owners(work, intents)
-            if not await work.lock_open(signer, [slot.nonce for slot in slots]):
-                raise Refused("the signer changed meanwhile: look at it again")
+            failures = await work.failures_of_dead(list(owners))
+            if not await work.lock_open([slot.nonce for slot in slots]):
+                raise Refused(CHANGED)
             await work.close_slots(slots, proven.final)
-            changes = await self._freed(work, owners)
+            unpaid = {i: n for i, n in failures.items() if not _is_paid(owners[i], i, proven.paid)}
+            changes = await self._freed(work, owners, unpaid)
             changes += [Changes(ledger=tuple(lost))] if lost else []
+            await work.flush(changes, self._announcer.outgoing(changes, at=self._clock()))
+            # The signer last, as whoever hands out nonces has it.
+            if not await work.lock_halted(signer):
+                raise Refused(CHANGED)
             if proven.beyond:
                 beyond = [one.slot for one in proven.beyond]
                 await work.take_over(signer, [slot.nonce for slot in beyond])
                 await work.close_slots(beyond, proven.final)
-            await work.flush(changes, self._announcer.outgoing(changes, at=self._clock()))
             named = {
                 one.slot.nonce: (one.slot.transaction_hash, one.lost_base_units) for one in foreign
             }
@@ -108,6 +119,8 @@ class CloseForeign:
             observe_losses.foreign_nonce(
                 network, address, nonce, transaction_hash, units, by=by, reason=reason
             )
+        for paid_id in sorted(proven.paid):
+            observe_losses.paid_elsewhere(signer.network, signer.address, paid_id)
 
     async def _lost(
         self, signer: Signer, foreign: Sequence[Foreign]
@@ -129,10 +142,12 @@ class CloseForeign:
         return entries
 
     async def _freed(
-        self, work: ForeignWork, owners: Mapping[UUID, Swap | Intent]
+        self,
+        work: ForeignWork,
+        owners: Mapping[UUID, Swap | Intent],
+        failures: Mapping[UUID, int],
     ) -> list[Changes]:
         """Let each wait for another nonce; end what a reorg took, and what must be signed anew."""
-        failures = await work.failures_of_dead(list(owners))
         over = {i for i in failures if _is_over(owners[i], i)}
         free = {i: failed for i, failed in failures.items() if i not in over}
         if free:
@@ -150,6 +165,11 @@ class CloseForeign:
             trigger = AuthorizationTrigger.WINDOW_CLOSED
             return ended(swap, intent_id, trigger, at=now, because=BECAUSE)
         return gave_up(swap, intent_id, at=now, because=BECAUSE, failures=failures)
+
+
+def _is_paid(owner: Swap | Intent, intent_id: UUID, paid: frozenset[int]) -> bool:
+    intent = owner if isinstance(owner, Intent) else owner.intents[intent_id]
+    return intent.paid_id in paid
 
 
 def _is_over(owner: Swap | Intent, intent_id: UUID) -> bool:

@@ -34,6 +34,7 @@ class Proven:
     final: Block
     handed_out: tuple[Foreign, ...]
     beyond: tuple[Foreign, ...]  # the next nonces, which nothing here was on
+    paid: frozenset[int] = frozenset()  # ids that the Treasury has taken: to be freed by nobody
 
 
 class ProveForeign:
@@ -65,8 +66,11 @@ class ProveForeign:
         fresh = {n: one for n, one in named.items() if consumed.get(n) != one.transaction_hash}
         slots = {slot.nonce: slot for slot in await self._nonces.open_below(signer, used)}
         _check_handed_out(signer, fresh, slots)
-        await self._check_explained(chain, signer, fresh, slots, there=there)
-        await self._check_unpaid(chain, signer, [slots[n] for n in fresh if n in slots])
+        # A node that lags tells less at its head than another at a final block.
+        await self._check_explained(chain, signer, fresh, slots, there=max(there, used))
+        dead = [slots[n] for n in fresh if n in slots]
+        newest = max(final, head, key=lambda block: block.number)
+        paid = await self._paid(chain, signer, dead, final=final, newest=newest)
         rivals = [h for n in fresh if n in slots for h in slots[n].attempts]
         asked = [*(one.transaction_hash for one in fresh.values()), *rivals]
         told = await chain.receipts_of_each_node(asked) if asked else {}
@@ -75,6 +79,7 @@ class ProveForeign:
             final,
             tuple(one for one in foreign if one.slot.nonce in slots),
             tuple(one for one in foreign if one.slot.nonce not in slots),
+            paid,
         )
 
     async def _check_explained(
@@ -90,27 +95,46 @@ class ProveForeign:
         hashes = [h for slot in others for h in slot.attempts]
         known = await chain.receipts(hashes) if hashes else {}
         left = [slot.nonce for slot in others if not any(h in known for h in slot.attempts)]
-        left += [n for n in range(signer.next_nonce, there) if n not in named]
+        # A nonce that is passed over now could never be named: those beyond have no gap.
+        end = max([there, *(n + 1 for n in named)])
+        left += [n for n in range(signer.next_nonce, end) if n not in named]
         if left:
             raise Refused(f"no transaction is named that used {_nonces(left)}, once it is final")
 
-    async def _check_unpaid(
-        self, chain: ChainReader, signer: Signer, slots: Sequence[OpenNonce]
-    ) -> None:
-        """What somebody with our key has paid for us must not be paid, or sent back, once more."""
+    async def _paid(
+        self,
+        chain: ChainReader,
+        signer: Signer,
+        slots: Sequence[OpenNonce],
+        *,
+        final: Block,
+        newest: Block,
+    ) -> frozenset[int]:
+        """Return the ids that somebody with our key has paid for us, for good.
+
+        They must not be paid, or sent back, once more; what else was on their nonces may be.
+        """
         if any(slot.mined for slot in slots):
             raise Refused("a block has a payment of these nonces, as the watcher told last: wait")
         ids = [paid_id for slot in slots for paid_id in slot.paid_ids]
+        paid = await self._taken(chain, signer, ids, at=final)
+        if young := await self._taken(chain, signer, ids, at=newest) - paid:
+            raise Refused(
+                f"the Treasury has paid {_listed(young)} in a block that is not final: wait"
+            )
+        return paid
+
+    async def _taken(
+        self, chain: ChainReader, signer: Signer, ids: Sequence[int], *, at: Block
+    ) -> frozenset[int]:
         treasury = self._treasuries[signer.network]
         calls = [Call(treasury, 0, encode_is_paid(paid_id), VIEW_GAS) for paid_id in ids]
-        answers = await chain.simulate(calls, sender=signer.address) if calls else []
+        answers = await chain.simulate(calls, sender=signer.address, at=at) if calls else []
         for paid_id, answer in zip(ids, answers, strict=True):
             if not answer.succeeded:
                 raise Unavailable(f"no node tells whether {paid_id} is paid: {answer.text}")
-            if int.from_bytes(answer.data, "big"):
-                raise Refused(
-                    f"the Treasury has paid {paid_id}, by a transaction that was not signed here"
-                )
+        told = zip(ids, answers, strict=True)
+        return frozenset(paid_id for paid_id, a in told if int.from_bytes(a.data, "big"))
 
 
 def _final_ones(
@@ -172,3 +196,7 @@ def _word(said: NodeReceipt) -> Word:
 
 def _nonces(nonces: Sequence[int]) -> str:
     return f"nonce {nonces[0]}" if len(nonces) == 1 else f"nonces {sorted(nonces)}"
+
+
+def _listed(ids: Iterable[int]) -> str:
+    return ", ".join(map(str, sorted(ids)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from swap_chains.errors import ChainError
 from swap_chains.ports import ChainReader
@@ -11,6 +12,14 @@ from swap_settler import observe
 from swap_settler.domain.signer import Signer
 from swap_settler.ports import Signers
 from swap_settler.usecases.close_foreign import CloseForeign
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    """Which signers go on, and which payments were made already by what was not signed here."""
+
+    signers: Sequence[Signer]
+    paid_elsewhere: Sequence[int]  # their ids at the Treasury: they wait for a person
 
 
 class ResumeSigners:
@@ -40,16 +49,16 @@ class ResumeSigners:
         used_by: Sequence[str] = (),
         by: str,
         reason: str,
-    ) -> Sequence[Signer]:
-        """Return those that go on.
-
+    ) -> Resumed:
+        """
         :param used_by: transactions that were not signed here and used nonces of theirs.
         :raises Refused: when none is halted, the chain contradicts the ledger, or a halt changed.
         :raises Unavailable: when no node tells where the chain is.
         """
         halted = await self._halted(network, address)
+        paid: Sequence[int] = ()
         if used_by:
-            await self._close_foreign(halted, used_by, by=by, reason=reason)
+            paid = await self._close_foreign(halted, used_by, by=by, reason=reason)
             halted = await self._halted(network, address)
         for signer in halted:
             await self._compare(signer)
@@ -59,7 +68,7 @@ class ResumeSigners:
                 observe.signer_resumed(signer, by=by, reason=reason)
         if len(resumed) < len(halted):
             raise Refused("a halt changed meanwhile: list the signers again")
-        return halted
+        return Resumed(halted, paid)
 
     async def _halted(self, network: str, address: str | None) -> Sequence[Signer]:
         halted = [
