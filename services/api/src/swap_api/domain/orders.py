@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache, partial
 from typing import Final
 
 from swap_api.domain.addresses import AddressRules
@@ -16,6 +17,7 @@ from swap_domain.funding import FundingMethod
 
 OWN_INVENTORY: Final = "SOLVER"
 UNKNOWN: Final = "is not served"
+ROUTES_KEPT: Final = 1024  # callers may spell one in many ways
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +199,11 @@ class SwapOrder:
     price: PriceAsked
     parties: Parties
     reference_id: str | None
+
+
+def remembering_routes(catalogue: Catalogue) -> Callable[[Environment, RouteAsked], Route]:
+    """Return `find_route` of this catalogue, which looks up once what is asked again and again."""
+    return lru_cache(maxsize=ROUTES_KEPT)(partial(find_route, catalogue))
 
 
 def find_route(catalogue: Catalogue, environment: Environment, asked: RouteAsked) -> Route:

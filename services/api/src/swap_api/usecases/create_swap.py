@@ -7,7 +7,7 @@ from typing import Final
 from swap_api import observe
 from swap_api.domain.addresses import AddressRules, refuse_own
 from swap_api.domain.keys import Caller
-from swap_api.domain.orders import OWN_INVENTORY, Parties, Route, SwapOrder, find_route
+from swap_api.domain.orders import OWN_INVENTORY, Parties, Route, SwapOrder, remembering_routes
 from swap_api.domain.refusals import ApiRefusal
 from swap_api.gasless_ports import GaslessRendering
 from swap_api.ports import (
@@ -85,6 +85,7 @@ class CreateSwap:
         self._deposit = deposit
         self._catalogue = catalogue
         self._addresses = AddressRules(catalogue)
+        self._find_route = remembering_routes(catalogue)
         self._ask_price = ask_price
         self._deposit_addresses = deposit_addresses
         self._heed_stops = heed_stops
@@ -122,7 +123,7 @@ class CreateSwap:
     def _checked(self, creation: Creation) -> tuple[Route, Parties]:
         """Refuse what needs nobody else's word, before anything is counted or claimed."""
         asked = creation.order.price
-        route = find_route(self._catalogue, creation.caller.environment, asked.route)
+        route = self._find_route(creation.caller.environment, asked.route)
         asked.funding.check(route.source_network)
         if not asked.is_open:
             asked.amounts(route)

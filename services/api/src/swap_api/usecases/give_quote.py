@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from swap_api.domain.addresses import AddressRules
 from swap_api.domain.keys import Caller
-from swap_api.domain.orders import Named, PriceAsked, find_route
+from swap_api.domain.orders import Named, PriceAsked, remembering_routes
 from swap_api.ports import Rendering
 from swap_api.usecases.ask_price import AskPrice
 from swap_api.usecases.screen_parties import ScreenParties
@@ -20,8 +20,8 @@ class GiveQuote:
         screen_parties: ScreenParties,
     ) -> None:
         self._screen_parties = screen_parties
-        self._catalogue = catalogue
         self._addresses = AddressRules(catalogue)
+        self._find_route = remembering_routes(catalogue)
         self._ask_price = ask_price
         self._rendering = rendering
 
@@ -38,7 +38,7 @@ class GiveQuote:
         :raises ApiRefusal: when the route, the amount or the method is not served, or an address
             is none that a swap could have.
         """
-        route = find_route(self._catalogue, caller.environment, asked.route)
+        route = self._find_route(caller.environment, asked.route)
         asked.funding.check(route.source_network)
         if named is not None:
             named.check(route, self._addresses)

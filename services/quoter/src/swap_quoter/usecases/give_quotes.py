@@ -79,8 +79,8 @@ def _quote(
     # Not validated: a quote is asked for hundreds of times a second, and tests read it back.
     return Quote.trusted(
         {
-            "source": _asset(route.source),
-            "destination": _asset(route.destination),
+            "source": _ref(route.source),
+            "destination": _ref(route.destination),
             "requested_base_units": str(priced.requested),
             "receive_base_units": str(priced.receive),
             "min_receive_base_units": str(priced.min_receive),
@@ -103,6 +103,11 @@ def _quote(
     )
 
 
+def _ref(token: Token) -> AssetRef:
+    # By the three that tell it: the hash of a whole token costs more than finding it.
+    return _asset(token.network, token.address, token.decimals)
+
+
 @cache
-def _asset(token: Token) -> AssetRef:
-    return AssetRef(network=token.network, token=token.address, decimals=token.decimals)
+def _asset(network: str, token: str, decimals: int) -> AssetRef:
+    return AssetRef(network=network, token=token, decimals=decimals)
