@@ -346,6 +346,8 @@ def _serve_rescues(service: Service, catalogue: Catalogue, chains: Mapping[str, 
 
 def _serve_stops(service: Service, group: SettlerGroup, catalogue: Catalogue) -> None:
     stop_payouts = StopPayouts(PostgresStops(service.engine), networks=list(catalogue.networks))
+    if unknown := sorted(set(group.loss_budgets_usd) - set(catalogue.networks)):
+        raise ValueError(f"LOSS_BUDGETS_USD: no network of the catalogue: {', '.join(unknown)}")
     budgets = {
         network: 10**6 * group.loss_budgets_usd.get(network, group.loss_budget_usd)
         for network in catalogue.networks

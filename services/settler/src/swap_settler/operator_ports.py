@@ -73,17 +73,28 @@ class SweepOrders(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """What counts still of what reorgs of a network have taken, in millionths of a dollar."""
+
+    usd_micros: int
+    last_lifted: int | None  # the stop that was lifted last when it was counted
+
+
 class Losses(Protocol):
     """What reorgs have taken after it was paid for, and where that stopped payments."""
 
-    async def lost(self, span: timedelta) -> Mapping[str, int]:
-        """Return it by network, in millionths of a dollar: what counts still, of so long."""
+    async def lost(self, span: timedelta) -> Mapping[str, Lost]:
+        """Return it by network: what counts still, of so long."""
         ...
 
     async def list_stops(self) -> Sequence[Stop]: ...
 
-    async def stop(self, network: str, *, because: str) -> bool:
-        """Have nothing paid any more for what came from there. False if it was so."""
+    async def stop(self, network: str, *, because: str, last_lifted: int | None) -> bool:
+        """Have nothing paid any more for what came from there.
+
+        False if it was so, or if a later stop than `last_lifted` was lifted: it is forgiven.
+        """
         ...
 
     async def lift(self, network: str, *, by: str, reason: str) -> bool:

@@ -15,7 +15,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
 from services.settler.tests.integration.lane_worlds import opened_world
-from services.settler.tests.lane_world import DESTINATION, IDS, PAYOUT, World, a_recipient
+from services.settler.tests.lane_world import DESTINATION, IDS, PAYOUT, SOURCE, World, a_recipient
 from swap_chains.fake import FakeSender
 from swap_domain.catalogue import NATIVE
 from swap_runtime.errors import Refused
@@ -24,6 +24,7 @@ from swap_runtime.sql import sql
 from swap_settler.adapters.caps import PostgresCaps
 from swap_settler.adapters.lane_store import LaneName, PostgresLaneStore
 from swap_settler.adapters.lane_unit_of_work import PostgresLaneUnitOfWork
+from swap_settler.adapters.losses import PostgresLosses
 from swap_settler.http.caps import CapAdmin
 from swap_settler.usecases.keep_caps import CapName, KeepCaps
 from swap_settler.usecases.mark_sent import MarkSent
@@ -99,6 +100,12 @@ async def worth(world: World, number: int, payouts: int) -> None:
             ),
             {"units": str(payouts * PAYOUT), "number": number},
         )
+
+
+async def came_from(world: World, number: int, network: str) -> None:
+    async with world.engine.begin() as connection:
+        moved = sql("UPDATE swap SET source_network = :network WHERE sequence_number = :number")
+        await connection.execute(moved, {"network": network, "number": number})
 
 
 class TestACap:
@@ -180,6 +187,22 @@ class TestACap:
         await cap(world, 6)
         await world.send_everything()
         assert await left(world) == [2, 3, 1]
+
+    async def test_r5_is_not_held_up_by_what_came_from_a_network_over_its_loss_budget(
+        self, world: World
+    ) -> None:
+        await cap(world, 1)
+        await world.confirmed_swaps(3)
+        await made_one_after_the_other(world, 1, 2, 3)
+        await world.send_everything()
+        await came_from(world, 3, "ELSEWHERE")
+        await PostgresLosses(world.engine).stop(SOURCE, because="reorgs", last_lifted=None)
+        await pass_time(world, DAY + DAY / 12)
+
+        await world.send_everything()
+
+        assert await left(world) == [1, 3]
+        await came_from(world, 3, SOURCE)
 
     async def test_lifted_lets_everything_go(self, world: World) -> None:
         await cap(world, 1)

@@ -130,8 +130,24 @@ async def test_r5_an_operator_lets_it_go_on_and_only_another_loss_stops_it_again
         await guard.lift(DESTINATION, **SAID)
 
 
+async def test_r5_what_is_forgiven_while_it_is_compared_stops_nothing_again(
+    world: World,
+) -> None:
+    await lost(world)
+    losses, guard = PostgresLosses(world.engine), guarding(world)
+    await guard()
+    [counted] = (await losses.lost(DAY)).values()
+    await guard.lift(SOURCE, **SAID)
+
+    assert not await losses.stop(SOURCE, because="late", last_lifted=counted.last_lifted)
+
+    assert await stopped(world) == []
+
+
 async def test_r5_what_came_from_another_network_is_paid(world: World) -> None:
-    await PostgresLosses(world.engine).stop(DESTINATION, because="it was that one")
+    await PostgresLosses(world.engine).stop(
+        DESTINATION, because="it was that one", last_lifted=None
+    )
     await world.confirmed_swaps(1)
 
     await world.send_everything()
@@ -143,7 +159,7 @@ async def test_r5_what_came_from_another_network_is_paid(world: World) -> None:
 async def test_r5_a_lane_that_looked_before_hands_out_no_nonce_after_it(world: World) -> None:
     await world.confirmed_swaps(1)
     waiting = await world.store.waiting(limit=1)
-    await PostgresLosses(world.engine).stop(SOURCE, because="reorgs")
+    await PostgresLosses(world.engine).stop(SOURCE, because="reorgs", last_lifted=None)
 
     assert not await world.store.assign([tuple(waiting)], epoch=world.epoch)
 
@@ -154,7 +170,7 @@ async def test_r5_what_has_a_nonce_already_goes_for_later_ones_would_wait(world:
     await world.confirmed_swaps(1)
     waiting = await world.store.waiting(limit=1)
     await world.store.assign([tuple(waiting)], epoch=world.epoch)
-    await PostgresLosses(world.engine).stop(SOURCE, because="reorgs")
+    await PostgresLosses(world.engine).stop(SOURCE, because="reorgs", last_lifted=None)
 
     await world.send_everything()
     world.chain.mine()

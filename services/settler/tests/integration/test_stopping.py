@@ -245,7 +245,7 @@ class TestTheKillSwitch:
     async def test_lifts_what_a_loss_budget_stopped_only_when_that_is_named(
         self, world: World
     ) -> None:
-        await PostgresLosses(world.engine).stop(SOURCE, because="reorgs")
+        await PostgresLosses(world.engine).stop(SOURCE, because="reorgs", last_lifted=None)
         admin, app = StopAdmin(switch(world), guard_losses=guarding(world)), web.Application()
         app.add_routes([web.get("/", admin.list_all), web.post("/go", admin.lift)])
 

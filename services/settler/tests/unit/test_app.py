@@ -83,5 +83,17 @@ async def test_looks_at_deadlines_and_answers_operators(service: Service) -> Non
         await close()
 
 
+async def test_refuses_a_budget_of_a_network_that_is_in_no_catalogue(service: Service) -> None:
+    settings: Any = service.settings
+    group = settings.settler.model_copy(update={"loss_budgets_usd": {"ETHERUM_DEVNET": 1}})
+    wrong = settings.model_copy(update={"settler": group})
+
+    with pytest.raises(ValueError, match="ETHERUM_DEVNET"):
+        await build(Service("settler", wrong, group))
+
+    for close in service.closers:
+        await close()
+
+
 def _name(topic: Any) -> str:
     return str(getattr(topic, "name", topic))

@@ -3,6 +3,7 @@
 from typing import Final
 
 from swap_runtime.sql import sql
+from swap_settler.adapters.lane_statements import SOURCE_STOPPED
 
 LINE_LENGTH: Final = 50  # what is tried of a line at once
 TOO_LARGE_LENGTH: Final = 5  # of what the Treasury would never pay, in case that it would now
@@ -23,13 +24,15 @@ FROM intent LEFT JOIN swap ON swap.id = intent.swap_id
 WHERE intent.id = ANY(CAST(:ids AS uuid[]))
     AND intent.kind IN ('output', 'refuel', 'refund', 'claim', 'partner_fee')
 """)
-USED: Final = sql("""
+# What may not be paid for now stands in line, and holds up nobody behind it.
+USED: Final = sql(f"""
 SELECT cap.id AS cap_id, used.spent, line.created_at, line.intent_id
 FROM outflow_cap AS cap
 CROSS JOIN LATERAL (SELECT coalesce(sum(spent), 0) AS spent FROM outflow_spent
     WHERE cap_id = cap.id AND until > CAST(:at AS timestamptz) - cap.span) AS used
 LEFT JOIN LATERAL (SELECT queued.created_at, queued.intent_id FROM outflow_queue AS queued
     JOIN intent ON intent.id = queued.intent_id AND intent.state = 'reserved'
+        AND NOT {SOURCE_STOPPED}
     WHERE queued.cap_id = cap.id AND queued.amount <= cap.units
         AND queued.intent_id <> ALL(CAST(:ids AS uuid[]))
     ORDER BY queued.created_at, queued.intent_id LIMIT 1) AS line ON true
@@ -130,6 +133,7 @@ WITH RECURSIVE of_network AS (
         SELECT intent_id, sum(amount) OVER (ORDER BY created_at, intent_id) AS total FROM (
             SELECT queued.intent_id, queued.amount, queued.created_at FROM outflow_queue AS queued
             JOIN intent ON intent.id = queued.intent_id AND intent.state = 'reserved'
+                AND NOT {SOURCE_STOPPED}
             WHERE queued.cap_id = cap.id AND (cap.units IS NULL OR queued.amount <= cap.units)
             ORDER BY queued.created_at, queued.intent_id LIMIT {LINE_LENGTH}) AS oldest) AS line
     WHERE cap.network = :network AND (cap.units IS NULL OR used.spent + line.total <= cap.units)
@@ -139,6 +143,7 @@ WITH RECURSIVE of_network AS (
     SELECT line.intent_id FROM of_network CROSS JOIN LATERAL (
         SELECT queued.intent_id FROM outflow_queue AS queued
         JOIN intent ON intent.id = queued.intent_id AND intent.state = 'reserved'
+            AND NOT {SOURCE_STOPPED}
         WHERE queued.network = :network AND queued.token = of_network.token
             AND queued.cap_id IS NULL AND NOT queued.is_too_large
         ORDER BY queued.created_at, queued.intent_id LIMIT {LINE_LENGTH}) AS line
@@ -146,6 +151,7 @@ WITH RECURSIVE of_network AS (
     SELECT line.intent_id FROM of_too_large CROSS JOIN LATERAL (
         SELECT queued.intent_id FROM outflow_queue AS queued
         JOIN intent ON intent.id = queued.intent_id AND intent.state = 'reserved'
+            AND NOT {SOURCE_STOPPED}
         WHERE queued.network = :network AND queued.token = of_too_large.token
             AND queued.cap_id IS NULL AND queued.is_too_large
         ORDER BY queued.amount, queued.intent_id LIMIT {TOO_LARGE_LENGTH}) AS line
@@ -157,7 +163,7 @@ SELECT intent.id, swap_id, paid_id, intent.token, to_address, base_units, failur
 FROM head LEFT JOIN outflow_queue AS line
     ON line.intent_id = head.intent_id AND line.cap_id IS NULL
 JOIN intent ON intent.id = head.intent_id AND intent.state = 'reserved'
-WHERE NOT EXISTS (
+WHERE NOT {SOURCE_STOPPED} AND NOT EXISTS (
     SELECT 1 FROM payout_stop WHERE network IN (:network, '*') AND lifted_at IS NULL)
 ORDER BY intent.created_at, intent.id
 """)

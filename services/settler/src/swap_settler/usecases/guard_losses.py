@@ -27,13 +27,15 @@ class GuardLosses:
         """Compare once."""
         lost = await self._losses.lost(self._span)
         for network, budget in self._budgets.items():
-            units = lost.get(network, 0)
+            of_network = lost.get(network)
+            units = 0 if of_network is None else of_network.usd_micros
             observe_losses.lost(network, units)
-            if units <= budget:
+            if of_network is None or units <= budget:
                 continue
             because = f"reorgs took {_dollars(units)} within {self._span} that was paid for; "
             because += f"its budget is {_dollars(budget)}"
-            if await self._losses.stop(network, because=because):
+            last = of_network.last_lifted
+            if await self._losses.stop(network, because=because, last_lifted=last):
                 observe_losses.source_stopped(network, because=because)
         await self.list_stops()
 
