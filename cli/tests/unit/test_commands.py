@@ -263,6 +263,15 @@ class TestRescue:
         body = {"to_address": "0x2", "by": "ann", "reason": "he signed"}
         assert port.asked[-1][:3] == ("POST", self.PATH, body)
 
+    def test_says_which_of_several(self, port: Port, stack: Path) -> None:
+        port.answers["POST", self.PATH] = (200, {"came": []})
+        said = ["--to", "0x2", "--reason", "he signed", "--by", "ann"]
+
+        run(stack, "rescue", "A_DEVNET", "0x1", *said, "--token", "0x57", "--from", "0x8")
+
+        body = port.asked[-1][2]
+        assert (body["token"], body["from_address"]) == ("0x57", "0x8")
+
     def test_wants_to_know_why(self, stack: Path) -> None:
         arguments = ["--stack", str(stack), "rescue", "A_DEVNET", "0x1", "--to", "0x2"]
 

@@ -23,13 +23,18 @@ def rescue(
     reason: Annotated[
         str | None, typer.Option(help="How it is known whose it is; kept for ever.")
     ] = None,
+    token: Annotated[str | None, typer.Option(help="Which token, if it brought several.")] = None,
+    sender: Annotated[
+        str | None, typer.Option("--from", help="Whose transfer, if it brought several.")
+    ] = None,
     by: By,
     as_json: Json = False,
 ) -> None:
     """Show each token that a transaction brought us, and how its owner gets it back.
 
-    With --to and --reason, of tokens that no catalogue knows: keep who gets them, and tell the
-    calls by which the owner of the Treasury returns them (--json shows their data).
+    With --to and --reason, of a token that no catalogue knows: keep who gets it, and tell the
+    calls by which the owner of the Treasury returns it (--json shows their data). --token and
+    --from say which, of one transaction that brought several.
     """
     port, path = internal(context, ServiceName.SETTLER), f"/rescues/{network}/{transaction_hash}"
     if (to is None) != (reason is None):
@@ -37,5 +42,8 @@ def rescue(
     if to is None:
         told = port.get(path)["came"]
     else:
-        told = port.post(path, {"to_address": to, "by": by, "reason": reason})["came"]
+        which = {"token": token, "from_address": sender}
+        body = {"to_address": to, "by": by, "reason": reason}
+        body |= {name: said for name, said in which.items() if said}
+        told = port.post(path, body)["came"]
     show_all(told, as_json=as_json, columns=COLUMNS)

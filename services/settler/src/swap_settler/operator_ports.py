@@ -119,6 +119,7 @@ class Order:
     """An operator's word to whom a token that no catalogue knows goes back."""
 
     token: str
+    from_address: str
     to_address: str
     base_units: int
     returned_to: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -30,7 +30,7 @@ from swap_chains.evm.codec import (
 from swap_chains.evm.deposit_addresses import Sweep, encode_sweep
 from swap_chains.evm.memos import encode_transfer_with_memo
 from swap_chains.fake import FakeChain, FakeReader, FakeSender
-from swap_chains.ports import Call, Fees
+from swap_chains.ports import Call, Fees, ToldTransfers
 from swap_domain.catalogue import NATIVE
 from swap_runtime.errors import Refused
 from swap_settler.adapters.rescues import PostgresRescues
@@ -175,6 +175,49 @@ async def test_what_brought_us_nothing_is_refused(place: Place) -> None:
     came = await place.transfers(TREASURY)
     with pytest.raises(Refused, match="not an address"):
         await place.shown(came, back=Return("0x1", by="ann", reason="no"))
+
+
+async def test_nothing_goes_to_where_nobody_gets_it(place: Place) -> None:
+    came = await place.transfers(TREASURY)
+    mixed = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
+
+    for to, why in (
+        (mixed.replace("aA", "Aa"), "misspelt"),
+        (NATIVE, "would keep it"),
+        (TREASURY, "would keep it"),
+        (DEPOSITORY, "would keep it"),
+        (STRANGE, "would keep it"),
+    ):
+        with pytest.raises(Refused, match=why):
+            await place.shown(came, back=replace(BACK, to_address=to))
+
+    assert await place.world.rows("SELECT 1 FROM rescued_token") == []
+
+
+async def test_of_two_owners_in_one_transaction_each_gets_their_own(place: Place) -> None:
+    """The same token, the same amount, in one bundle."""
+    came, reader = await place.transfers(TREASURY), FakeReader(place.chain)
+    told = await reader.told_transfers(came)
+    assert told is not None
+    other = replace(told.transfers[0], from_address=OWNER)
+    both = replace(told, transfers=(*told.transfers, other))
+    reader.told_transfers = lambda _: answered(both)  # type: ignore[method-assign]
+    rescues = PostgresRescues(place.world.engine)
+    rescue = RescueTokens(rescues, catalogue=place.world.catalogue, chains={SOURCE: reader})
+
+    with pytest.raises(Refused, match=f"{STRANGE} from {OWNER}"):
+        await rescue(SOURCE, came, back=BACK)
+    with pytest.raises(Refused, match="say which"):
+        await rescue(SOURCE, came, back=replace(BACK, token=STRANGE))
+    with pytest.raises(Refused, match="say which"):
+        await rescue(SOURCE, came, back=replace(BACK, from_address=STRANGE))
+    shown = await rescue(SOURCE, came, back=replace(BACK, from_address=USER.lower()))
+
+    assert [(one["from"], len(list(one["calls"]))) for one in shown] == [(USER, 1), (OWNER, 0)]
+
+
+async def answered(told: ToldTransfers) -> ToldTransfers:
+    return told
 
 
 async def test_it_is_asked_on_the_internal_port(place: Place) -> None:

@@ -26,7 +26,7 @@ WHERE deposit.network = :network AND deposit.transaction_hash = :hash AND deposi
 ORDER BY deposit.id
 """)
 ORDERED: Final = sql("""
-SELECT token, to_address, base_units, returned_to, ordered_by, ordered_because, at
+SELECT token, from_address, to_address, base_units, returned_to, ordered_by, ordered_because, at
 FROM rescued_token WHERE network = :network AND transaction_hash = :hash ORDER BY id
 """)
 ORDER: Final = sql("""
@@ -73,6 +73,7 @@ class PostgresRescues:
         return [
             Order(
                 r.token,
+                r.from_address,
                 r.to_address,
                 int(r.base_units),
                 r.returned_to,

@@ -14,13 +14,15 @@ HASH: Final[TypeAdapter[str]] = TypeAdapter(Hash)
 
 
 class ReturnOrder(BaseModel):
-    """Who gets it back, who says so and how that is known."""
+    """Who gets it back, who says so and how that is known; which, if there is more than one."""
 
     model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
 
     to_address: str = Field(min_length=1, max_length=100)
     by: str = Field(min_length=1, max_length=200)
     reason: str = Field(min_length=1, max_length=2000)
+    token: str | None = Field(default=None, max_length=100)
+    from_address: str | None = Field(default=None, max_length=100)
 
 
 class RescueAdmin:
@@ -37,7 +39,7 @@ class RescueAdmin:
             asked = ReturnOrder.model_validate_json(await request.read())
         except ValidationError as error:
             return _wrong(error)
-        return await self._answer(request, Return(asked.to_address, asked.by, asked.reason))
+        return await self._answer(request, Return(**asked.model_dump()))
 
     async def _answer(self, request: web.Request, back: Return | None) -> web.Response:
         try:

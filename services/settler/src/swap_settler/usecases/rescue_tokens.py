@@ -9,7 +9,6 @@ from typing import Final, Protocol
 from swap_chains.errors import ChainError
 from swap_chains.evm.codec import (
     ZERO_ADDRESS,
-    checksum_address,
     encode_balance_of,
     encode_withdraw,
 )
@@ -20,6 +19,7 @@ from swap_runtime.errors import Refused, Unavailable
 from swap_settler import observe_losses
 from swap_settler.operator_ports import Kept, Order, Rescues
 from swap_settler.ports import Record
+from swap_settler.usecases.recipients import recipient_of
 
 VIEW_GAS: Final = 100_000
 WORD: Final = 32
@@ -37,11 +37,16 @@ class Reader(ChainReader, TransferReader, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Return:
-    """Where what no catalogue knows goes back to, who says so and why."""
+    """Where what no catalogue knows goes back to, who says so and why: one token of one sender."""
 
     to_address: str
     by: str
     reason: str
+    token: str | None = None  # None: there is one
+    from_address: str | None = None
+
+    def is_of(self, one: ToldTransfer) -> bool:
+        return _is_same(self.token, one.token) and _is_same(self.from_address, one.from_address)
 
 
 class RescueTokens:
@@ -63,15 +68,16 @@ class RescueTokens:
         self, network_name: str, transaction_hash: str, *, back: Return | None = None
     ) -> Sequence[Record]:
         """
-        :param back: for everything in it that no catalogue knows.
-        :raises Refused: when it brought nothing, or there is nothing to return yet.
+        :param back: for what no catalogue knows.
+        :raises Refused: when it brought nothing, there is nothing to return yet, it is not said
+            whose, or nobody can get money there.
         :raises Unavailable: when no node answers.
         """
         network = self._catalogue.networks.get(network_name)
         chain = self._chains.get(network_name)
         if network is None or chain is None:
             raise Refused(f"{network_name} is not a network of the catalogue")
-        to = None if back is None else _checked(back.to_address)
+        to = None if back is None else recipient_of(self._catalogue, network_name, back.to_address)
         try:
             told = await chain.told_transfers(transaction_hash)
             final = (await chain.finalized()).number
@@ -129,8 +135,9 @@ class RescueTokens:
             raise Refused("all of it is of tokens of the catalogue: see swapctl claimable")
         if not is_final:
             raise Refused(f"{transaction_hash} is not final yet")
+        chosen = _chosen(strange, back, to)
         said = {"returned_to": to, "by": back.by, "reason": back.reason}
-        await self._rescues.order(network.name, transaction_hash, strange, **said)
+        await self._rescues.order(network.name, transaction_hash, chosen, **said)
         observe_losses.rescue_ordered(
             network.name, transaction_hash, to, by=back.by, reason=back.reason
         )
@@ -150,7 +157,11 @@ def _way_back(
         waits = record is not None and record.claimable_id is not None
         pay = f"{IN_CATALOGUE}swapctl claimable pay {record and record.claimable_id} --to ADDRESS"
         return {**shown, "act": pay if waits else NOT_YET, "ordered": [], "calls": []}
-    ordered = [o for o in orders if (o.token, o.to_address, o.base_units) == place]
+    ordered = [
+        o
+        for o in orders
+        if (o.token, o.to_address, o.base_units) == place and o.from_address == one.from_address
+    ]
     calls = _calls(network, one, ordered[-1].returned_to, number) if ordered else []
     told = [
         {"to": o.returned_to, "by": o.by, "reason": o.reason, "at": o.at.isoformat()}
@@ -186,11 +197,19 @@ async def _held(
     }
 
 
-def _checked(address: str) -> str:
-    try:
-        return checksum_address(address)
-    except ValueError as error:
-        raise Refused(f"{address} is not an address") from error
+def _chosen(strange: Sequence[ToldTransfer], back: Return, to: str) -> Sequence[ToldTransfer]:
+    """Return what goes back: two owners' transfers may share a transaction."""
+    chosen = [one for one in strange if back.is_of(one)]
+    places = {f"{one.token} from {one.from_address}" for one in chosen or strange}
+    if len(places) > 1 or not chosen:
+        raise Refused(f"say which by --token and --from: {', '.join(sorted(places))}")
+    if to == chosen[0].token:
+        raise Refused(f"{to} is a contract that would keep it")
+    return chosen
+
+
+def _is_same(wanted: str | None, address: str) -> bool:
+    return wanted is None or wanted.lower() == address.lower()
 
 
 def _symbol(network: Network, token: str) -> str | None:
