@@ -49,7 +49,8 @@ Any sum above the minimum is right then, so 003 and 004 end as 001 does. A depos
 that is too small to count later counts at once, and ends as 001 does.
 
 What goes wrong before a deposit is made is tried again for as long as the swap waits. Deposits that
-are taken back (006) are one at a time on a chain; one whose turn does not come in time is not paid.
+are taken back (006) are gone for some seconds, one at a time on a chain; one whose turn does not
+come in time is not paid.
 Where a deposit is neither made nor refused, the reason is in `var/log/sandbox.log` (`docker compose
 logs sandbox`).
 

@@ -26,6 +26,8 @@ WAITING = "user_transfer_pending"
 # The API takes no signature that has less left.
 TOO_LATE_SECONDS = 25
 SHOWN_SECONDS = 60.0
+# How long a deposit stays gone: whoever looks every second sees that it is.
+GONE_SECONDS = 2.5
 ENDED = ("completed", "failed", "expired", "refunded")
 
 Read = Mapping[str, Any]
@@ -178,6 +180,7 @@ async def taken_back(play: Play) -> None:
             return
         raw = await play.other.take_back(sent)
         await play.until(lambda swap: not _shows_input(swap), within=SHOWN_SECONDS)
+        await asyncio.sleep(GONE_SECONDS)
         await play.other.node.call("eth_sendRawTransaction", raw)
 
 
