@@ -11,6 +11,8 @@ from pathlib import Path
 PROC = Path("/proc")
 TICK = 1 / os.sysconf("SC_CLK_TCK")
 KIB = 1024
+# Beyond this share in other hands a measurement is void.
+DISTURBED_MAX = 0.10
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,10 @@ class Used:
     def disturbed(self) -> float:
         """Return the share of the machine that somebody else had."""
         return (self.foreign + self.stolen) / (self.wall * self.cores)
+
+    @property
+    def is_void(self) -> bool:
+        return self.disturbed > DISTURBED_MAX
 
     @property
     def busy(self) -> float:

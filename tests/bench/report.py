@@ -18,7 +18,6 @@ from tests.bench.numbers import Spread
 from tests.bench.run import ALONE, SERVICES, Outcome, Phase
 
 MIB = 2**20
-DISTURBED_MAX = 0.10
 SWAPS_PER_SECOND = 165
 OF_SENDER_PERCENT = 4.0
 OF_PARTS = 6.0
@@ -169,7 +168,7 @@ def _show_disturbance(phases: Mapping[str, Phase], console: Console) -> None:
         whole = phase.used.wall * phase.used.cores
         foreign, stolen = phase.used.foreign / whole, phase.used.stolen / whole
         text = f"{name}: others used {100 * foreign:.1f} %, stolen {100 * stolen:.1f} %"
-        if phase.used.disturbed > DISTURBED_MAX:
+        if phase.used.is_void:
             text += "  [red]VOID: the machine was not ours[/]"
         console.print(text)
 

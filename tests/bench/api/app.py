@@ -36,7 +36,7 @@ def main() -> None:
     written = write(outcome, places.var.parent)
     missed = show(outcome, console)
     console.print(f"\nwritten to {places.shown(written)}")
-    if missed:
+    if missed or outcome.used.is_void:
         sys.exit(1)
 
 

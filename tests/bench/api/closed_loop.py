@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from tests.bench.numbers import Spread, median
 
 Ask = Callable[[], Awaitable[None]]
-ROUNDS = 2  # forth and back: A B, then B A
+ROUNDS = 3  # forth, back and forth: A B, B A, A B; the middle rate counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Measured:
 async def side_by_side(
     asks: Mapping[str, Ask], *, clients: int, seconds: float
 ) -> dict[str, Measured]:
-    """Measure one after the other, and again in the other order."""
+    """Measure one after the other, again in the other order, and once more."""
     rates: dict[str, list[float]] = {name: [] for name in asks}
     took: dict[str, list[float]] = {name: [] for name in asks}
     for turn in range(ROUNDS):

@@ -92,6 +92,12 @@ def show(outcome: Outcome, console: Console) -> list[Mark]:
         f"{hooks.beside_trouble:,.0f}; bare aiohttp {hooks.aiohttp:,.0f}, "
         f"httpx {hooks.httpx:,.0f}; one alone p50 {hooks.idle_p50 * MS:.0f} ms"
     )
+    used, whole = outcome.used, outcome.used.wall * outcome.used.cores
+    console.print(
+        f"broker: {outcome.broker}; a swap's document has {outcome.document_bytes:,} bytes; others "
+        f"used {100 * used.foreign / whole:.1f} %, stolen {100 * used.stolen / whole:.1f} %"
+        + ("  [red]VOID: the machine was not ours[/]" if used.is_void else "")
+    )
     first_mark = Table("first mark", "measured", "bound", "")
     for mark in marks(outcome):
         sign = "at least" if mark.is_least else "at most"

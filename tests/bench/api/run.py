@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,7 +19,9 @@ import psycopg
 
 from swap_stack.partners import Operator
 from swap_stack.places import Places
+from swap_stack.processes import Registry
 from swap_stack.services import ServicePorts
+from tests.bench import machine
 from tests.bench.api.closed_loop import Ask, Measured, side_by_side
 from tests.bench.api.plain_create import OPEN_BY, TABLES
 from tests.bench.api.settings import Settings
@@ -51,6 +54,8 @@ class Outcome:
     rates: Mapping[str, Mapping[str, Measured]]
     webhooks: Webhooks
     document_bytes: int
+    broker: str
+    used: machine.Used
 
 
 class Run:
@@ -61,6 +66,7 @@ class Run:
         self._settings = settings
         self._progress = progress
         self._folder = places.var / "bench"
+        self._processes_file = places.processes_file
         self._database_url = stack["postgres"]["url"].replace("+psycopg", "")
         self._bare_url = f"http://127.0.0.1:{free_port()}"
         self._bare: Client
@@ -78,6 +84,7 @@ class Run:
         quote = await _asked(quoter.post("/quote", question))
         await self._prepare(swap_id, swap, quote)
         process = await self._start_bare()
+        before = self._read()
         try:
             rates = {
                 "quote": await self._quotes(quoter, question),
@@ -90,10 +97,15 @@ class Run:
                 webhooks = await WebhookBench(
                     self._stack, self._bare_url, swap, self._settings.webhooks
                 )()
+            used = before.until(self._read())
         finally:
             process.terminate()
             await process.wait()
-        return Outcome(rates, webhooks, len(swap))
+        return Outcome(rates, webhooks, len(swap), str(self._stack["broker"]), used)
+
+    def _read(self) -> machine.Reading:
+        roots = {r.name: r.pid for r in Registry(self._processes_file).list_alive()}
+        return machine.read({**roots, "load": os.getpid()}, time.time())
 
     @property
     def _key_header(self) -> str:

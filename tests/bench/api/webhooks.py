@@ -17,6 +17,7 @@ from svix.webhooks import Webhook
 
 from swap_stack.partners import Operator
 from swap_stack.services import ServicePorts
+from tests.bench.api.closed_loop import ROUNDS
 from tests.bench.clients import Client
 from tests.bench.numbers import median
 
@@ -65,19 +66,20 @@ class WebhookBench:
 
     async def __call__(self) -> Webhooks:
         good = self._endpoint("/hooks")
-        alone, beside, aio, naive = [], [], [], []
         single = [await self._deliver(good, 1) for _ in range(SINGLES)]
         await self._deliver(good, self._number)  # its window opens
-        for turn in range(2):
-            steps = [
-                (alone, lambda: self._rate_of(good)),
-                (beside, lambda: self._beside_trouble(good)),
-                (aio, lambda: self._with_aiohttp(good)),
-                (naive, lambda: self._with_httpx(good)),
-            ]
-            for rates, measure in steps if turn == 0 else reversed(steps):
-                rates.append(await measure())
-        return Webhooks(median(alone), median(beside), median(aio), median(naive), median(single))
+        steps: list[Callable[[], Awaitable[float]]] = [
+            lambda: self._rate_of(good),
+            lambda: self._beside_trouble(good),
+            lambda: self._with_aiohttp(good),
+            lambda: self._with_httpx(good),
+        ]
+        rates: dict[int, list[float]] = {number: [] for number in range(len(steps))}
+        for turn in range(ROUNDS):
+            for number in rates if turn % 2 == 0 else reversed(rates):
+                rates[number].append(await steps[number]())
+        alone, beside, aio, naive = (median(rates[number]) for number in rates)
+        return Webhooks(alone, beside, aio, naive, median(single))
 
     def _endpoint(self, path: str) -> _Endpoint:
         partner = self._run("partner", "create", "bench")
@@ -129,7 +131,8 @@ class WebhookBench:
             return await self._sent(endpoint, send, self._number)
 
     async def _with_httpx(self, endpoint: _Endpoint) -> float:
-        async with httpx.AsyncClient() as client:
+        limits = httpx.Limits(max_connections=SENDERS, max_keepalive_connections=SENDERS)
+        async with httpx.AsyncClient(limits=limits) as client:
 
             async def send(headers: dict[str, str]) -> None:
                 await client.post(f"{self._url}/hooks", content=self._body, headers=headers)
