@@ -85,7 +85,8 @@ test-kill: install  ## Fifty swaps while services are killed for a minute (KILL_
 
 test-schedules: export SCHEDULES := $(or $(SCHEDULES),1000)
 test-schedules: install-python  ## Refund against payout: a thousand schedules at random on Postgres (SCHEDULES, SCHEDULES_SEED)
-	$(PYTEST) services/settler/tests/integration/test_lane_schedules.py
+	$(PYTEST) services/settler/tests/integration/test_lane_schedules.py \
+		services/settler/tests/integration/test_refund_or_payout.py
 
 test-fuzz: install  ## Schemathesis against the api with keys of two tenants, for ten minutes (FUZZ_SECONDS, FUZZ_SEED)
 	FUZZ_SECONDS=$(or $(FUZZ_SECONDS),600) $(PYTEST) -rP services/api/tests/integration/test_fuzz.py
@@ -154,4 +155,4 @@ lock:  ## Rewrite requirements.lock
 	$(BIN)/uv lock
 	$(BIN)/uv export --quiet --all-packages --all-groups --no-emit-workspace --format requirements-txt -o requirements.lock
 
-.PHONY: help demo up down env swap clean test test-unit test-integration test-e2e test-conformance test-faults test-stack test-kill test-evm test-fuzz bench bench-api check lint types layers words generated generate install install-python install-evm install-sdk lint-openapi openapi test-sdk lock
+.PHONY: help demo up down env swap clean test test-unit test-integration test-e2e test-conformance test-faults test-stack test-kill test-schedules test-evm test-fuzz bench bench-api check lint types layers words generated generate install install-python install-evm install-sdk lint-openapi openapi test-sdk lock

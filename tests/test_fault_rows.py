@@ -8,9 +8,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs/faults.md"
-FOLDERS = ("services", "libs", "tests")
+# Where a name is looked up, by the word before it or before another one in front of it.
+SERVICES = ("api", "quoter", "chain-watcher", "settler", "notifier")
+ROOMS = {**{name: f"services/{name}/tests" for name in SERVICES}, "chains": "libs/chains/tests"}
 ROW = re.compile(r"^\| ([A-Z]\d[^|]*) \|([^|]*)\|(.*)\|$", re.M)
 NAMED = re.compile(r"`([\w/.]+)`")
+NAMED_IN = re.compile(rf"(?:(?<![\w-])({'|'.join(ROOMS)}) )?`([\w/.]+)`")
+CASE = re.compile(r'the case "([^"]+)"')
 KINDS = {
     **{"A": range(1, 21), "G": range(1, 21), "N": range(1, 18), "R": range(1, 9)},
     **{"S": range(1, 31), "W": range(16, 26)},
@@ -32,9 +36,22 @@ def spread(told: str) -> list[str]:
     return [f"{kind}{number}{suffix}" for number in range(numbers[0], numbers[1] + 1)]
 
 
-def sources(pattern: str, *folders: str) -> str:
-    paths = (path for folder in folders for path in (ROOT / folder).rglob(pattern))
-    return "\n".join(path.read_text() for path in paths)
+def named(shown_by: str) -> Iterator[tuple[str, list[Path]]]:
+    """Return every file and folder that a line names, with where it is."""
+    room = ""
+    for word, name in NAMED_IN.findall(shown_by):
+        room = word or room
+        if not (name.endswith(".py") or "/" in name):
+            continue
+        is_path = (ROOT / name).exists() or not room
+        yield name, [ROOT / name] if is_path else list((ROOT / ROOMS[room]).glob(f"**/{name}"))
+
+
+def text_of(shown_by: str, pattern: str) -> str:
+    """Return all that is in the files that a line names, and in those of its folders."""
+    paths = [path for _, found in named(shown_by) for path in found]
+    files = {file for path in paths for file in (path.rglob(pattern) if path.is_dir() else [path])}
+    return "\n".join(file.read_text() for file in files if file.match(pattern))
 
 
 def test_every_row_is_there() -> None:
@@ -44,27 +61,30 @@ def test_every_row_is_there() -> None:
     assert REDIS - there == set()
 
 
-def test_every_row_has_a_test_of_its_name_or_names_one() -> None:
-    python, solidity = sources("test_*.py", *FOLDERS), sources("*.sol", "evm/test")
+def test_every_row_names_a_file_with_a_test_of_its_name_or_a_function() -> None:
     nameless = [
         row
         for about, shown_by in rows()
         for row in about
-        if not re.search(rf"[_\"]{row.lower()}[_(]", python)
-        and not any(f"function {name}(" in solidity for name in NAMED.findall(shown_by))
+        if not re.search(rf"[_\"]{row.lower()}[_(]", text_of(shown_by, "test_*.py"))
+        and not any(
+            f"function {name}(" in text_of(shown_by, "*.sol") for name in NAMED.findall(shown_by)
+        )
         and "evm/test/invariant" not in shown_by
     ]
 
     assert nameless == []
 
 
+def test_every_case_that_is_quoted_is_in_a_file_of_its_line() -> None:
+    quoted = [(shown_by, case) for _, shown_by in rows() for case in CASE.findall(shown_by)]
+
+    assert [case for line, case in quoted if case not in text_of(line, "test_*.py")] == []
+
+
 def test_every_file_that_is_named_is_there() -> None:
-    named = {name for _, shown_by in rows() for name in NAMED.findall(shown_by)}
-    files = {name for name in named if name.endswith(".py") or "/" in name}
+    lines = [list(named(shown_by)) for _, shown_by in rows()]
+    away = [name for line in lines for name, found in line if not all(p.exists() for p in found)]
 
-    def is_there(name: str) -> bool:
-        found = (path for folder in FOLDERS for path in (ROOT / folder).glob(f"**/{name}"))
-        return (ROOT / name).exists() or any(found)
-
-    assert files
-    assert {name for name in files if not is_there(name)} == set()
+    assert any(lines)
+    assert away + [name for line in lines for name, found in line if not found] == []

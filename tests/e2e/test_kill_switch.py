@@ -47,9 +47,15 @@ class TestTheKillSwitch:
         await asyncio.gather(
             *(outside.fund(one, ROUTE, user=n) for n, one in enumerate(made[:half]))
         )
-        await stack.order("settler", "/payouts/stop", said)
-        signed = await number(stack, SIGNED, ROUTE.destination_network)
+
+        async def stopped() -> bool:
+            # A round that is under way is waited for a second; one that takes longer is told of.
+            answer = await stack.order("settler", "/payouts/stop", said)
+            return bool(answer["nothing_is_signed"])
+
         try:
+            await until(stopped, what="an answer that nothing is signed", within=10)
+            signed = await number(stack, SIGNED, ROUTE.destination_network)
             await asyncio.gather(
                 *(outside.fund(one, ROUTE, user=n) for n, one in enumerate(made[half:]))
             )

@@ -257,6 +257,32 @@ async def test_a1_another_tenant_is_told_like_of_what_does_not_exist(
     assert await everything_of(api, webhooks) == before
 
 
+async def test_a1_of_anothers_swap_the_database_is_asked_what_it_is_of_an_unknown_one(
+    api: Harness, victim: Tenant, stranger: Tenant
+) -> None:
+    """The same statements: nothing to tell the two apart by how long an answer takes."""
+    of_swaps = [e for e in ENDPOINTS if KINDS[name_of(e)] is Kind.OWN and e.path.startswith(V2)]
+    nobodys = unknown_values()
+    asked = []
+    await ask(api, ("GET", f"{V2}/health", None), keyed(stranger.secret.key))  # the key is known
+    for endpoint in of_swaps:
+        theirs = requests_of(endpoint, victim.values, victim.reference)
+        unknown = requests_of(endpoint, nobodys, "nobody's")
+        for request, like in zip(theirs, unknown, strict=True):
+            foreign, nothing = [await statements_of(api, one, stranger) for one in (request, like)]
+            asked.append((name_of(endpoint), foreign, nothing))
+
+    assert [one for one in asked if one[1] != one[2]] == []
+    assert [name for name, foreign, _ in asked if not foreign] == []
+
+
+async def statements_of(api: Harness, request: Any, tenant: Tenant) -> list[str]:
+    """Return what goes to the database while a request of a tenant's is answered."""
+    with api.statements() as seen:
+        await ask(api, request, keyed(tenant.secret.key))
+    return seen.texts
+
+
 @pytest.mark.parametrize("who", ["secret", "publishable", "live", "owner", "nobody"])
 async def test_a1_nothing_of_a_tenants_is_in_any_answer_to_another(
     api: Harness, victim: Tenant, stranger: Tenant, who: str
