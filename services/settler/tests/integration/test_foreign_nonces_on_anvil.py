@@ -1,4 +1,4 @@
-"""S11 on a real node and a real database: our key, used beside us."""
+"""S11 and A18 on a real node and a real database: our key, used beside us."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from eth_account import Account
 
 from services.settler.tests.integration.lane_worlds import opened_world
 from services.settler.tests.lane_world import DESTINATION, PAYOUT, World, a_recipient
-from swap_chains.evm.codec import Payment, encode_is_paid, encode_pay
+from swap_chains.evm.codec import Payment, encode_is_paid, encode_pay, encode_withdraw, selector
 from swap_chains.evm.deploy import Deployer, deploy_contracts
 from swap_chains.evm.keys import LocalKey
 from swap_chains.evm.reader import EvmReader
@@ -32,6 +32,7 @@ CHAIN_ID = 31338
 OWNER_KEY = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80"
 SIGNER_KEY = "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d"
 THIEF = a_recipient(66)
+LIMIT = 5 * 10**18
 SAID = {"by": "ann", "reason": "a transfer made by hand"}
 
 
@@ -87,7 +88,7 @@ async def here(node: str, migrated: Callable[[str], str]) -> AsyncIterator[OnAnv
     signer = Account.from_key(SIGNER_KEY).address
     async with Deployer(node, OWNER_KEY) as owner:
         depository, treasury = await deploy_contracts(owner, ARTIFACTS, operators=[signer])
-        limit = ("setOutflowLimit", NATIVE, 2**256 - 1, 0)
+        limit = ("setOutflowLimit", NATIVE, LIMIT, 24 * 3600)
         await owner.transact(ARTIFACTS / "Treasury.json", treasury, *limit)
         await owner.send_native(treasury, 10**20)
     opened = opened_world(migrated("settler"), DESTINATION, signer=signer, treasury=treasury)
@@ -142,3 +143,32 @@ async def test_s11_what_our_key_has_paid_elsewhere_is_not_paid_again(here: OnAnv
     again = Call(world.treasury, 0, payment, 300_000)
     [answer] = await here.reader.simulate([again], sender=world.signer)
     assert answer.is_revert
+
+
+async def test_a18_what_a_stolen_key_signs_beyond_its_limits_the_treasury_refuses(
+    here: OnAnvil,
+) -> None:
+    world = here.world
+    await here.mine()
+    [intent] = await world.rows("SELECT paid_id FROM intent")
+    paid_id = int(intent.paid_id)
+    arbitrary = {
+        "AlreadyPaid(uint256)": encode_pay(Payment(paid_id, NATIVE, THIEF, 1)),
+        "OutflowLimitExceeded(address,uint256,uint256)": encode_pay(
+            Payment(paid_id ^ 1, NATIVE, THIEF, LIMIT)
+        ),
+        "OwnableUnauthorizedAccount(address)": encode_withdraw(NATIVE, THIEF, 1),
+    }
+    calls = [Call(world.treasury, 0, data, 300_000) for data in arbitrary.values()]
+
+    answers = await here.reader.simulate(calls, sender=world.signer)
+    signed = [
+        await world.sender.sign(call, nonce=nonce, fees=Fees(10**12, 10**10))
+        for nonce, call in enumerate(calls, start=1)
+    ]
+    await world.sender.broadcast(signed)
+    await here.mine(4)
+
+    assert [answer.data[:4] for answer in answers] == [selector(error) for error in arbitrary]
+    assert await here.reader.nonce(world.signer, at=await here.reader.finalized()) == 4
+    assert (await here.held(a_recipient(1)), await here.held(THIEF)) == (PAYOUT, 0)

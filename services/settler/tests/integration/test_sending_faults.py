@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from uuid import uuid4
 
 import pytest
 
 from services.settler.tests.integration.lane_worlds import opened_world
-from services.settler.tests.lane_world import DESTINATION, PAYOUT, World, a_recipient
+from services.settler.tests.integration.test_lane_schedules import Watcher
+from services.settler.tests.lane_world import DESTINATION, PAYOUT, TREASURY, World, a_recipient
+from swap_chains.evm import codec
 from swap_chains.ports import (
     Broadcast,
     Call,
@@ -18,10 +22,12 @@ from swap_chains.ports import (
     Receipt,
     SignedTransaction,
 )
+from swap_domain.catalogue import NATIVE
 from swap_runtime.leases import LeaseLost
 from swap_settler.domain.lane import Payment
-from swap_settler.lane_ports import ClosedSlot
+from swap_settler.lane_ports import Attempt, ClosedSlot
 from swap_settler.usecases.close_slots import ROUNDS_UNEXPLAINED_MAX
+from swap_settler.usecases.send_payouts import ALREADY_PAID
 
 pytestmark = pytest.mark.connected
 
@@ -226,3 +232,59 @@ async def test_s8_a_replacement_of_an_old_holder_is_not_kept(world: World) -> No
         await replace_it(epoch=world.epoch - 1)
 
     assert await slots_and_attempts(world) == (1, 1)
+
+
+class TestAStolenSettler:
+    @pytest.mark.parametrize("beside", [True, False], ids=["beside a stored one", "alone"])
+    async def test_a18_has_no_bytes_kept_or_sent_for_what_is_no_stored_intent(
+        self, world: World, beside: bool
+    ) -> None:
+        await world.confirmed_swaps(1)
+        send = world.new_process()
+        [slot] = await send._slots(world.epoch)
+        fees = Fees(10**12, 10**12)
+        payments = (*slot.payments, replace(slot.payments[0], intent_id=uuid4(), paid_id=66))
+        carried = payments if beside else payments[1:]
+        signed = await world.sender.sign(world.calls.paying(carried), nonce=slot.nonce, fees=fees)
+        forged = Attempt(signed, fees, frozenset(payment.intent_id for payment in carried))
+
+        assert await world.store.keep([forged], epoch=world.epoch) == []
+        await world.rebroadcast()
+
+        assert await world.rows("SELECT 1 FROM attempt") == []
+        assert world.chain.pool == {}
+
+    @pytest.mark.parametrize(
+        ("id_of", "recipient", "units"),
+        [
+            pytest.param(1, 66, PAYOUT, id="another recipient"),
+            pytest.param(1, 1, 2 * PAYOUT, id="another amount"),
+            pytest.param(None, 66, PAYOUT, id="an unknown id"),
+        ],
+    )
+    async def test_a18_that_sends_what_nobody_ordered_is_found_out_and_signs_no_more(
+        self, world: World, id_of: int | None, recipient: int, units: int
+    ) -> None:
+        await world.confirmed_swaps(1)
+        [intent] = await world.rows("SELECT paid_id FROM intent")
+        paid_id = 66 if id_of is None else int(intent.paid_id)
+        payload = codec.Payment(paid_id, NATIVE, a_recipient(recipient), units)
+        call = Call(TREASURY, 0, codec.encode_pay(payload), 300_000)
+        signed = await world.sender.sign(call, nonce=0, fees=Fees(10**12, 10**12))
+        await world.sender.broadcast([signed])
+        world.chain.mine()
+        assert world.paid(recipient) == units
+
+        await Watcher(world).tell()
+        await world.confirmed_swaps(1, first=2)
+        await world.send_everything()
+        world.chain.mine()
+
+        [signer] = await world.rows("SELECT halted_reason FROM signer")
+        assert f"payment {paid_id} in {signed.transaction_hash} is not one" in signer.halted_reason
+        assert await world.rows("SELECT 1 FROM attempt") == []
+        assert await world.intent_states() == ["reserved"] * 2
+        # What it took it has once: the Treasury pays an id a single time.
+        [again] = await world.reader.simulate([call], sender=world.signer)
+        assert again.data[:4] == ALREADY_PAID
+        assert (world.paid(recipient), world.paid(2)) == (units, 0)
