@@ -12,7 +12,7 @@ from uuid import UUID
 import pytest
 
 from services.api.tests.api_factories import a_body, a_caller, a_catalogue, a_quote
-from services.api.tests.fake_chains import FakeChains
+from services.api.tests.fake_chains import FakeChains, FakeDepositories
 from swap_api.adapters.approval_rendering import JsonApprovalRendering
 from swap_api.adapters.rendering import JsonRendering
 from swap_api.domain.refusals import ApiRefusal
@@ -25,6 +25,7 @@ from swap_api.usecases.cap_unpaid_swaps import CapUnpaidSwaps
 from swap_api.usecases.create_swap import CreateSwap
 from swap_api.usecases.heed_stops import HeedStops
 from swap_api.usecases.list_swaps import ListSwaps
+from swap_api.usecases.offer_depository import OfferDepository
 from swap_api.usecases.offer_gasless import OfferGasless
 from swap_api.usecases.read_swap import ReadSwap
 from swap_api.usecases.resolve_deposit import ResolveDeposit
@@ -109,10 +110,11 @@ async def requested(body: Mapping[str, Any]) -> SwapRequested | None:
         OfferGasless(catalogue, FakeChains(), public),
     )
     await gasless.refresh()
+    depository = OfferDepository(catalogue, FakeDepositories(), deposit_address_networks=set())
     unread: Any = None
     create_swap = CreateSwap(
         catalogue,
-        ask_price=AskPrice(Quoter(), rendering, gasless=gasless),
+        ask_price=AskPrice(Quoter(), rendering, gasless=gasless, depository=depository),
         cap_unpaid_swaps=CapUnpaidSwaps(
             kept, clock=lambda: AT, publishable_max=1, secret_max=1, is_lifted=False
         ),

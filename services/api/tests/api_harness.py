@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 import httpx
-from fake_chains import FakeChains, FakeWallets
+from fake_chains import FakeChains, FakeDepositories, FakeWallets
 from fake_pricing import FakePricing
 
 from swap_api.app import Building, Parts
@@ -69,11 +69,13 @@ class Harness:
         *,
         chains: FakeChains,
         factories: FakeDepositAddresses,
+        depositories: FakeDepositories,
         wallets: FakeWallets,
     ) -> None:
         self.chains = chains
         self.wallets = wallets
         self.factories = factories
+        self.depositories = depositories
         self.service = service
         self.parts = parts
         self.quoter = quoter
@@ -173,6 +175,7 @@ def start(database_url: str, redis_url: str, catalogue_file: Path, **api: Any) -
     catalogue = load_catalogue(settings.catalogue, str)
     quoter = FakePricing(catalogue)
     chains, addresses, wallets = FakeChains(), FakeDepositAddresses(), FakeWallets()
+    depositories = FakeDepositories()
     building = Building(
         service,
         settings.api,
@@ -182,10 +185,19 @@ def start(database_url: str, redis_url: str, catalogue_file: Path, **api: Any) -
         allowances=chains,
         wallets=wallets,
         deposit_addresses=addresses,
+        depositories=depositories,
         guards=Guards.of(service.engine, catalogue, blocked=ReadList(service.engine)),
     )
     parts = building.parts()
-    return Harness(service, parts, quoter, chains=chains, factories=addresses, wallets=wallets)
+    return Harness(
+        service,
+        parts,
+        quoter,
+        chains=chains,
+        factories=addresses,
+        depositories=depositories,
+        wallets=wallets,
+    )
 
 
 class ReadList(BlockList):

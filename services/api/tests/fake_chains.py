@@ -55,6 +55,19 @@ class FakeChains:
             raise Unavailable("no node answers")
 
 
+class FakeDepositories:
+    """Depositories that take deposits, until a test says otherwise."""
+
+    def __init__(self) -> None:
+        self.is_away = False
+        self.against: dict[str, list[str]] = {}  # findings, by network
+
+    async def findings(self, network: Network) -> Sequence[str]:
+        if self.is_away:
+            raise Unavailable("no node answers")
+        return self.against.get(network.name, [])
+
+
 class FakeWallets:
     """Wallets of keys alone, until a test puts code at one."""
 

@@ -17,6 +17,7 @@ from swap_api.adapters.chains import EvmGaslessChains
 from swap_api.adapters.counters import LocalCounters, RedisCounters
 from swap_api.adapters.creations import PostgresCreations
 from swap_api.adapters.deposit_addresses import CheckedDepositAddresses
+from swap_api.adapters.depositories import EvmDepositories
 from swap_api.adapters.drawn import new_sequence_number, request_ids
 from swap_api.adapters.gasless_rendering import JsonGaslessRendering
 from swap_api.adapters.heads import WatchedHeads
@@ -60,7 +61,8 @@ from swap_api.http.shipped_openapi import shipped_openapi
 from swap_api.http.swaps import SwapEndpoints
 from swap_api.http.table import endpoints
 from swap_api.managing import Management, build_management
-from swap_api.ports import Counters, DepositAddresses, Pricing
+from swap_api.offers import Offers
+from swap_api.ports import Counters, DepositAddresses, Depositories, Pricing
 from swap_api.settings import ApiGroup, ApiSettings
 from swap_api.usecases.ask_price import AskPrice
 from swap_api.usecases.ask_signature import AskSignature
@@ -77,8 +79,6 @@ from swap_api.usecases.limit_requests import LimitRequests
 from swap_api.usecases.list_networks import ListNetworks
 from swap_api.usecases.list_reachable import ListReachable
 from swap_api.usecases.list_swaps import ListSwaps
-from swap_api.usecases.offer_deposit_addresses import OfferDepositAddresses
-from swap_api.usecases.offer_gasless import OfferGasless
 from swap_api.usecases.read_authorization import ReadAuthorization
 from swap_api.usecases.read_history import ReadHistory
 from swap_api.usecases.read_swap import ReadSwap
@@ -116,8 +116,7 @@ class Parts:
     callers: PostgresCallers
     idempotency: PostgresIdempotency
     counters: RedisCounters
-    offer_gasless: OfferGasless
-    offer_deposit_addresses: OfferDepositAddresses
+    offers: Offers
     guards: Guards
 
 
@@ -140,14 +139,14 @@ async def build(service: Service) -> None:
         allowances=allowances,
         wallets=EvmWallets(catalogue, service.settings.node_urls(), session),
         deposit_addresses=addresses,
+        depositories=EvmDepositories(catalogue, service.settings.node_urls(), session),
         guards=Guards.of(service.engine, catalogue, service.settings.screening, session),
     ).parts()
     swaps.subscribe(
         service.subscriptions, store_swaps=parts.store_swaps, parking=service.parking("api")
     )
     # Before anybody asks, so that a start refuses nothing that was offered before it.
-    await parts.offer_gasless.refresh()
-    await parts.offer_deposit_addresses.refresh()
+    await parts.offers.refresh()
     service.serve(parts.gateway, port=group.port)
     for method, path, handler in parts.door.routes():
         service.admin(method, path, handler)
@@ -155,9 +154,7 @@ async def build(service: Service) -> None:
     parts.guards.watch(service, group.stops_poll_interval)
     service.every("save-key-uses", USES_INTERVAL, parts.callers.save_uses)
     service.every("forget-idempotency-keys", FORGET_INTERVAL, parts.idempotency.forget_old)
-    service.every("offer-gasless", group.gasless_check_interval, parts.offer_gasless.refresh)
-    ask_factories = parts.offer_deposit_addresses.refresh
-    service.every("offer-deposit-addresses", group.gasless_check_interval, ask_factories)
+    parts.offers.watch(service, group.gasless_check_interval)
     for close in (parts.counters.close, parts.management.notifier.close, pricing.close):
         service.on_stop(close)
     service.on_stop(session.close)
@@ -177,6 +174,7 @@ class Building:
         allowances: TokenAllowances,
         wallets: Wallets,
         deposit_addresses: DepositAddresses,
+        depositories: Depositories,
         guards: Guards | None = None,
     ) -> None:
         self._wallets = wallets
@@ -191,11 +189,13 @@ class Building:
         self._rendering = JsonRendering(catalogue, self._public)
         self._know_prices = KnowPrices(pricing)
         self._guards = guards or Guards.of(service.engine, catalogue)
-        self._offer_gasless = OfferGasless(catalogue, chains, self._public)
-        self._offer_deposit_addresses = OfferDepositAddresses(
-            catalogue, deposit_addresses, self._public
+        self._offers = Offers.of(catalogue, self._public, chains, deposit_addresses, depositories)
+        self._ask_price = AskPrice(
+            pricing,
+            self._rendering,
+            gasless=self._offers.gasless,
+            depository=self._offers.depository,
         )
-        self._ask_price = AskPrice(pricing, self._rendering, gasless=self._offer_gasless)
         self._swaps = PostgresSwaps(service.engine)
         self._heads = WatchedHeads(service.engine)
         self._sign_requests = PostgresSignRequests(service.engine)
@@ -204,7 +204,7 @@ class Building:
         )
         self._ask_signature = AskSignature(
             catalogue,
-            offer=self._offer_gasless,
+            offer=self._offers.gasless,
             chains=chains,
             requests=self._sign_requests,
             clock=service.clock,
@@ -276,8 +276,7 @@ class Building:
             callers=callers,
             idempotency=idempotency,
             counters=counters,
-            offer_gasless=self._offer_gasless,
-            offer_deposit_addresses=self._offer_deposit_addresses,
+            offers=self._offers,
             guards=self._guards,
         )
 
@@ -287,7 +286,7 @@ class Building:
             authorize_deposit=AuthorizeDeposit(
                 self._catalogue,
                 swaps=self._swaps,
-                offer=self._offer_gasless,
+                offer=self._offers.gasless,
                 ask=self._ask_signature,
                 chains=self._chains,
                 requests=requests,
@@ -338,7 +337,7 @@ class Building:
         )
 
     def _catalogue_endpoints(self) -> CatalogueEndpoints:
-        offered = self._offer_deposit_addresses.networks
+        offered = self._offers.deposit_addresses.networks
         reach = Reach(self._catalogue, deposit_address_networks=offered)
         prices, rendering = self._know_prices, self._rendering
         return CatalogueEndpoints(

@@ -24,6 +24,9 @@ STORED: Final = counter("api_swaps_stored", "Rows of the read model written")
 GASLESS: Final = gauge(
     "api_gasless_offered", "Tokens that can be deposited by a signature now", ["network", "token"]
 )
+DEPOSITORIES: Final = gauge(
+    "api_depository_offered", "Depositories that take deposits now, as far as known", ["network"]
+)
 AUTHORIZATIONS: Final = counter(
     "api_authorizations_taken", "Signatures that were taken", ["network", "standard"]
 )
@@ -110,6 +113,19 @@ def gasless_offered(network: str, token: str, findings: Sequence[str]) -> None:
 
 def gasless_unknown(network: str, error: Exception) -> None:
     log.warning("gasless unknown", network=network, error=str(error))
+
+
+def depository_offered(network: str, findings: Sequence[str]) -> None:
+    """A Depository that is paused, or has lost our Treasury, is for a person to look at."""
+    DEPOSITORIES.labels(network=network).set(0 if findings else 1)
+    if findings:
+        log.error("depository closed", network=network, because=list(findings))
+    else:
+        log.info("depository offered", network=network)
+
+
+def depository_unknown(network: str, error: Exception) -> None:
+    log.warning("depository unknown", network=network, error=str(error))
 
 
 def authorization_taken(network: str, standard: str) -> None:

@@ -196,6 +196,15 @@ class DepositAddresses(Protocol):
         ...
 
 
+class Depositories(Protocol):
+    async def findings(self, network: Network) -> Sequence[str]:
+        """Return what speaks against deposits through the Depository; nothing while it is open.
+
+        :raises Unavailable: when no node tells.
+        """
+        ...
+
+
 class OwnAddresses(Protocol):
     async def among(self, addresses: Sequence[str]) -> frozenset[str]:
         """Return which of the addresses, in lower case, are deposit addresses of swaps.

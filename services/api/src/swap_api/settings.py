@@ -67,7 +67,7 @@ class ApiGroup(ServiceGroup):
     )
     gasless_check_interval: timedelta = Field(
         default=timedelta(seconds=10),
-        description="How often chains are asked whether deposits by signature are possible",
+        description="How often chains are asked which ways of depositing are possible",
     )
     prices_poll_interval: timedelta = timedelta(seconds=2)
     stops_poll_interval: timedelta = Field(

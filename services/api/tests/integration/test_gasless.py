@@ -57,7 +57,7 @@ def catalogue_file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 async def app(api: Harness) -> App:
-    await api.parts.offer_gasless.refresh()
+    await api.parts.offers.gasless.refresh()
     return await api.an_app()
 
 
@@ -202,7 +202,7 @@ class TestCapabilities:
     async def test_change_what_networks_say_at_once(self, api: Harness, app: App) -> None:
         before = await api.get(app, "/networks")
         api.chains.against[USDC] = ["its EIP-712 domain is another"]
-        await api.parts.offer_gasless.refresh()
+        await api.parts.offers.gasless.refresh()
         after = await api.get(app, "/networks")
 
         assert before.text.count('"eip3009"') > after.text.count('"eip3009"')
@@ -210,7 +210,7 @@ class TestCapabilities:
     async def test_nothing_is_offered_before_the_chain_was_asked(self, api: Harness) -> None:
         api.chains.is_away = True
         app = await api.an_app()
-        await api.parts.offer_gasless.refresh()
+        await api.parts.offers.gasless.refresh()
 
         answer = await api.create(app, a_gasless_body())
 
@@ -220,7 +220,7 @@ class TestCapabilities:
         self, api: Harness, app: App
     ) -> None:
         api.chains.against[USDC] = ["its EIP-712 domain is not what the catalogue says"]
-        await api.parts.offer_gasless.refresh()
+        await api.parts.offers.gasless.refresh()
 
         answer = await api.create(app, a_gasless_body())
 

@@ -1,26 +1,55 @@
-"""What partners see of deposit addresses comes from what the factories really answer."""
+"""Which ways of depositing are open comes from what the contracts really answer."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import json
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
-from api_factories import a_body, a_catalogue
+from api_factories import DEPOSITORY, TREASURY, a_body, a_catalogue, a_catalogue_document
 from api_harness import App, Harness, start
 
 from swap_api.adapters.deposit_addresses import CheckedDepositAddresses
+from swap_api.adapters.depositories import EvmDepositories
 from swap_api.domain.refusals import ApiRefusal
 from swap_chains.errors import ChainMismatch
+from swap_chains.evm.codec import encode_is_whitelisted, selector
+from swap_chains.evm.depositories import IS_NOT_LISTED, IS_PAUSED
 from swap_chains.evm.rpc import open_session
+from swap_runtime.errors import Unavailable
+from swap_runtime.metrics import REGISTRY
 
 pytestmark = pytest.mark.connected
 
 NAME = "ETHEREUM_DEVNET"
+PAUSED = "0x" + selector("paused()").hex()
+LISTED = "0x" + encode_is_whitelisted(TREASURY).hex()
+NO, YES = f"0x{0:064x}", f"0x{1:064x}"
+
+
+@asynccontextmanager
+async def a_node(result: Callable[[Mapping[str, Any]], str]) -> AsyncIterator[str]:
+    """A node that answers each question as it is told."""
+
+    async def answer(request: web.Request) -> web.Response:
+        asked = await request.json()
+        told = [
+            {"jsonrpc": "2.0", "id": one["id"], "result": result(one)}
+            for one in (asked if isinstance(asked, list) else [asked])
+        ]
+        return web.json_response(told if isinstance(asked, list) else told[0])
+
+    app = web.Application()
+    app.router.add_post("/", answer)
+    async with TestServer(app) as server:
+        yield str(server.make_url("/"))
 
 
 @pytest.fixture
@@ -28,7 +57,7 @@ async def begun(database_url: str, redis_url: str, catalogue_file: Path) -> Asyn
     """A service that began while no factory answered."""
     harness = start(database_url, redis_url, catalogue_file)
     harness.factories.is_away = True
-    await harness.parts.offer_deposit_addresses.refresh()
+    await harness.parts.offers.deposit_addresses.refresh()
     yield harness
     await harness.stop()
 
@@ -57,7 +86,7 @@ class TestDepositAddresses:
     async def test_are_offered_once_it_has_and_from_then_on(self, begun: Harness) -> None:
         app = await begun.an_app()
         assert await sources(begun, app) == set()
-        offer = begun.parts.offer_deposit_addresses
+        offer = begun.parts.offers.deposit_addresses
 
         for is_away in (False, True):
             begun.factories.is_away = is_away
@@ -69,28 +98,183 @@ class TestDepositAddresses:
             assert NAME in await sources(begun, app)
 
 
+class TestDepository:
+    @pytest.fixture
+    async def app(self, api: Harness) -> App:
+        return await api.an_app()
+
+    async def closed(self, api: Harness, *findings: str) -> None:
+        api.depositories.against[NAME] = list(findings)
+        await api.parts.offers.depository.refresh()
+
+    async def asked(self, api: Harness, app: App, **changes: Any) -> list[httpx.Response]:
+        """Ask for a swap, and for prices of one, in every way there is."""
+        body = a_body(**changes)
+        told = {name: str(value).lower() for name, value in body.items() if name.startswith("use_")}
+        ends = {
+            name: value for name, value in body.items() if "_network" in name or "_token" in name
+        }
+        query = {**ends, **told}
+        return [
+            await api.create(app, body),
+            await api.get(app, "/quote", params={**query, "amount": "1"}),
+            await api.get(app, "/limits", params=query),
+            await api.get(app, "/detailed_quote", params=query),
+        ]
+
+    @pytest.mark.parametrize(
+        "finding",
+        [
+            pytest.param(IS_PAUSED, id="g18_paused"),
+            pytest.param(IS_NOT_LISTED, id="g17_the_treasury_is_not_listed"),
+        ],
+    )
+    async def test_g17_g18_that_is_closed_is_refused_and_other_ways_are_named(
+        self, api: Harness, app: App, finding: str
+    ) -> None:
+        await self.closed(api, finding)
+
+        for answer in await self.asked(api, app):
+            error = answer.json()["error"]
+            assert (answer.status_code, error["code"]) == (400, "UNSUPPORTED_DEPOSITORY")
+            assert "closed for the moment" in error["message"]
+            assert "transfer directly or to a deposit address instead" in error["message"]
+            assert set(error["metadata"]["field_errors"]) == {"use_depository"}
+
+    async def test_g18_the_other_ways_and_networks_go_on(self, api: Harness, app: App) -> None:
+        before = await ways(api, app)
+        await api.parts.offers.gasless.refresh()
+        await self.closed(api, IS_PAUSED)
+
+        for other in (
+            {"use_depository": False},
+            {"use_depository": False, "use_deposit_address": True},
+            {"source_network": "BASE_DEVNET", "destination_network": NAME},
+        ):
+            assert {a.status_code for a in await self.asked(api, app, **other)} == {HTTPStatus.OK}
+        # A wallet may transfer directly, so that it stays a way.
+        assert await ways(api, app) == before
+
+    async def test_g18_only_ways_that_there_are_are_named(self, begun: Harness) -> None:
+        app = await begun.an_app()
+        await self.closed(begun, IS_PAUSED)
+
+        refused = await begun.create(app, a_body())
+
+        assert refused.json()["error"]["message"].endswith("; transfer directly instead")
+
+    async def test_g18_a_swap_of_before_keeps_its_action(self, api: Harness, app: App) -> None:
+        made = (await api.create(app, a_body())).json()["data"]
+        await self.closed(api, IS_PAUSED)
+
+        read = await api.get(app, f"/swaps/{made['swap']['id']}")
+
+        assert read.json()["data"]["deposit_actions"] == made["deposit_actions"]
+
+    async def test_g18_a_key_that_was_refused_is_free_once_it_opens(
+        self, api: Harness, app: App
+    ) -> None:
+        await self.closed(api, IS_PAUSED)
+        refused = await api.create(app, a_body(), key="order-1")
+        await self.closed(api)
+        made = await api.create(app, a_body(), key="order-1")
+
+        assert (refused.status_code, made.status_code) == (400, 200)
+
+    async def test_g17_a_node_that_is_away_closes_nothing_and_opens_nothing(
+        self, api: Harness, app: App
+    ) -> None:
+        """Nothing was asked yet at first: what is offered then is what the catalogue says."""
+        seen = []
+        for findings, is_away in (
+            ([IS_PAUSED], True),
+            ([IS_PAUSED], False),
+            ([], True),
+            ([], False),
+        ):
+            api.depositories.is_away = is_away
+            await self.closed(api, *findings)
+            seen.append((await api.create(app, a_body())).status_code)
+
+        assert seen == [200, 400, 400, 200]
+
+    async def test_g17_that_closes_alarms_once(
+        self, api: Harness, capfd: pytest.CaptureFixture[str]
+    ) -> None:
+        def open_ones() -> list[float | None]:
+            name = "swap_api_depository_offered"
+            told = (NAME, "BASE_DEVNET")
+            return [REGISTRY.get_sample_value(name, {"network": one}) for one in told]
+
+        assert open_ones() == [1, 1]
+        for _ in range(2):
+            await self.closed(api, IS_NOT_LISTED)
+            assert open_ones() == [0, 1]
+        said = capfd.readouterr()
+        assert f"{said.out}{said.err}".count("depository closed") == 1
+
+        await self.closed(api)
+        assert open_ones() == [1, 1]
+
+    async def test_g17_a_network_without_tokens_for_signatures_is_asked_too(
+        self, database_url: str, redis_url: str, tmp_path: Path
+    ) -> None:
+        document = a_catalogue_document()
+        for network in document["networks"]:
+            for token in network["tokens"]:
+                token.pop("gasless", None)
+        path = tmp_path / "plain.yaml"
+        path.write_text(json.dumps(document))
+        plain = start(database_url, redis_url, path)
+        app = await plain.an_app()
+        plain.depositories.against[NAME] = [IS_PAUSED]
+
+        await plain.parts.offers.refresh()
+        refused = await plain.create(app, a_body())
+        await plain.stop()
+
+        assert refused.json()["error"]["code"] == "UNSUPPORTED_DEPOSITORY"
+
+
+class TestAskedDepository:
+    """What is made of a node's words about the Depository of the catalogue."""
+
+    async def found(self, words: Mapping[str, str], *, chain_id: int = 31337) -> Sequence[str]:
+        def result(asked: Mapping[str, Any]) -> str:
+            if asked["method"] == "eth_chainId":
+                return hex(chain_id)
+            assert asked["params"][0]["to"] == DEPOSITORY
+            return words[asked["params"][0]["data"]]
+
+        catalogue = a_catalogue()
+        async with a_node(result) as url, open_session() as session:
+            depositories = EvmDepositories(catalogue, {NAME: (url,)}, session)
+            return await depositories.findings(catalogue.network(NAME))
+
+    async def test_g17_g18_is_what_it_says(self) -> None:
+        assert await self.found({PAUSED: NO, LISTED: YES}) == []
+        assert await self.found({PAUSED: YES, LISTED: YES}) == [IS_PAUSED]
+        assert await self.found({PAUSED: NO, LISTED: NO}) == [IS_NOT_LISTED]
+
+    async def test_g17_is_not_known_from_anything_else(self) -> None:
+        with pytest.raises(Unavailable):
+            await self.found({PAUSED: "0x", LISTED: "0x"})
+        with pytest.raises(Unavailable):
+            await self.found({PAUSED: YES, LISTED: NO}, chain_id=1)
+
+
 class TestFactory:
     """What a node says when no factory is there, or one with other code."""
 
     @pytest.mark.parametrize("code", ["0x", "0x6001"], ids=["none", "another"])
     async def test_that_is_not_ours_is_refused(self, code: str) -> None:
-        async def answer(request: web.Request) -> web.Response:
-            asked = await request.json()
-            told = [
-                {"jsonrpc": "2.0", "id": one["id"], "result": result(one["method"])}
-                for one in (asked if isinstance(asked, list) else [asked])
-            ]
-            return web.json_response(told if isinstance(asked, list) else told[0])
+        def result(asked: Mapping[str, Any]) -> str:
+            return code if asked["method"] == "eth_getCode" else "0x" + "00" * 32
 
-        def result(method: str) -> Any:
-            return code if method == "eth_getCode" else "0x" + "00" * 32
-
-        app = web.Application()
-        app.router.add_post("/", answer)
         catalogue = a_catalogue()
         network = catalogue.network(NAME)
-        async with TestServer(app) as server, open_session() as session:
-            urls = {one: (str(server.make_url("/")),) for one in catalogue.networks}
+        async with a_node(result) as url, open_session() as session:
+            urls = {one: (url,) for one in catalogue.networks}
             checked = CheckedDepositAddresses(catalogue, urls, session)
 
             with pytest.raises(ApiRefusal, match="cannot be given"):

@@ -131,7 +131,9 @@ ERRORS: Final[dict[ErrorCode, ErrorFacts]] = {
     ErrorCode.CONFLICTING_FUNDING_METHODS: _final(
         400, CALLER, "The funding methods exclude each other."
     ),
-    ErrorCode.UNSUPPORTED_DEPOSITORY: _final(400, CALLER, "The source network has no Depository."),
+    ErrorCode.UNSUPPORTED_DEPOSITORY: _final(
+        400, CALLER, "The source network has no Depository, or it is closed for the moment."
+    ),
     ErrorCode.QUOTE_REQUIRES_NO_DEPOSIT_ADDRESS: _final(
         400, CALLER, "This route cannot be funded through a deposit address."
     ),

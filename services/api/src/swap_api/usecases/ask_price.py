@@ -7,6 +7,7 @@ from swap_api import observe
 from swap_api.domain.orders import PriceAsked, Route
 from swap_api.domain.refusals import ApiRefusal, at_fault
 from swap_api.ports import PriceRefused, Pricing, Rendering
+from swap_api.usecases.offer_depository import OfferDepository
 from swap_api.usecases.offer_gasless import OfferGasless
 from swap_contracts.public.errors import ErrorCode
 from swap_contracts.quoting import (
@@ -29,8 +30,16 @@ AMOUNTS: Final = {
 class AskPrice:
     """Ask the quoter, and say its refusals in public words."""
 
-    def __init__(self, pricing: Pricing, rendering: Rendering, *, gasless: OfferGasless) -> None:
+    def __init__(
+        self,
+        pricing: Pricing,
+        rendering: Rendering,
+        *,
+        gasless: OfferGasless,
+        depository: OfferDepository,
+    ) -> None:
         self._gasless = gasless
+        self._depository = depository
         self._pricing = pricing
         self._rendering = rendering
 
@@ -84,6 +93,8 @@ class AskPrice:
     def _check_method(self, route: Route, asked: PriceAsked) -> None:
         if asked.funding.use_gasless:
             self._gasless.require(route.source_network, route.source)
+        elif asked.funding.use_depository:
+            self._depository.require(route.source_network)
 
     async def _told(self, route: Route, asked: PriceAsked, answer: Awaitable[Answer]) -> Answer:
         try:

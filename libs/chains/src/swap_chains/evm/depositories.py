@@ -1,0 +1,52 @@
+"""What a chain says about its Depository: whether a deposit could be made now."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from swap_chains.errors import InconsistentAnswer
+from swap_chains.evm import codec
+from swap_chains.evm.gasless import PAUSED
+from swap_chains.evm.rpc import Node, Request, Rpc
+
+IS_PAUSED: Final = "it is paused"
+IS_NOT_LISTED: Final = "it does not list the Treasury"
+
+
+async def depository_findings(
+    rpc: Rpc, *, chain_id: int, depository: str, treasury: str
+) -> Sequence[str]:
+    """Return what speaks against deposits, at the head of the chain; nothing while they work.
+
+    Nothing but the contract's own yes or no counts: where there is none, another node is asked.
+
+    :raises ChainError: when no node of that chain tells.
+    """
+    questions = [
+        Request("eth_chainId"),
+        _view(depository, PAUSED),
+        _view(depository, codec.encode_is_whitelisted(treasury)),
+    ]
+
+    async def read(node: Node) -> Sequence[str]:
+        chain, paused, listed = await node.batch(questions)
+        try:
+            actual = codec.from_quantity(chain)
+            is_paused, is_listed = _yes_or_no(paused), _yes_or_no(listed)
+        except ValueError as error:
+            raise InconsistentAnswer(node.label, f"nothing of {depository}: {error}") from error
+        if actual != chain_id:
+            raise InconsistentAnswer(node.label, f"serves chain {actual}, not {chain_id}")
+        told = ((IS_PAUSED, is_paused), (IS_NOT_LISTED, not is_listed))
+        return [finding for finding, is_so in told if is_so]
+
+    return await rpc.on_one_node(read)
+
+
+def _view(to: str, data: bytes) -> Request:
+    return Request("eth_call", ({"to": to, "data": "0x" + data.hex()}, "latest"))
+
+
+def _yes_or_no(answer: Any) -> bool:
+    return codec.decode_bool(codec.from_hex(answer))

@@ -1,0 +1,120 @@
+"""Whether a Depository takes deposits now, as a real node tells it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from eth_account import Account
+
+from swap_chains.errors import ChainUnavailable
+from swap_chains.evm.codec import address_word, selector
+from swap_chains.evm.deploy import Deployer, deploy_contracts
+from swap_chains.evm.depositories import IS_NOT_LISTED, IS_PAUSED, depository_findings
+from swap_chains.evm.rpc import Rpc, open_session
+
+from .conftest import ARTIFACTS, OWNER_KEY, STRANGER
+
+pytestmark = pytest.mark.connected
+
+CHAIN_ID = 31337
+OWNER = str(Account.from_key(OWNER_KEY).address)
+NOBODY = "http://127.0.0.1:1"
+
+
+@dataclass
+class World:
+    """A Depository of its own, whose owner sends what a test says."""
+
+    rpc: Rpc
+    ask: Any
+    depository: str
+    treasury: str
+
+    async def do(self, call: bytes) -> None:
+        """Have the owner call the Depository, and wait until a block has it."""
+        fields = {"from": OWNER, "to": self.depository, "data": "0x" + call.hex()}
+        sent = await self.ask("eth_sendTransaction", fields)
+        while (receipt := await self.ask("eth_getTransactionReceipt", sent)) is None:
+            await self.ask("evm_mine")
+        assert receipt["status"] == "0x1"
+
+    async def found(self, **changes: Any) -> Sequence[str]:
+        asked = {
+            "chain_id": CHAIN_ID,
+            "depository": self.depository,
+            "treasury": self.treasury,
+            **changes,
+        }
+        return await depository_findings(asked.pop("rpc", self.rpc), **asked)
+
+
+@pytest_asyncio.fixture
+async def world(anvil_url: str) -> AsyncIterator[World]:
+    async with Deployer(anvil_url, OWNER_KEY) as deployer:
+        depository, treasury = await deploy_contracts(deployer, ARTIFACTS, operators=[])
+    async with open_session() as session:
+        # The first is down, so that every answer comes from the next one.
+        urls = [NOBODY, anvil_url]
+        rpc = Rpc.to_urls("ETHEREUM_DEVNET", urls, session, timeout_seconds=30, rounds=1)
+        yield World(rpc, rpc.nodes[1].call, depository, treasury)
+
+
+def remove(receiver: str) -> bytes:
+    return selector("removeFromWhitelist(address)") + address_word(receiver)
+
+
+def add(receiver: str) -> bytes:
+    return selector("addToWhitelist(address)") + address_word(receiver)
+
+
+async def test_g18_a_depository_is_closed_while_it_is_paused(world: World) -> None:
+    assert await world.found() == []
+
+    await world.do(selector("pause()"))
+    assert await world.found() == [IS_PAUSED]
+
+    await world.do(selector("unpause()"))
+    assert await world.found() == []
+
+
+async def test_g17_a_depository_is_closed_while_it_does_not_list_the_treasury(
+    world: World,
+) -> None:
+    await world.do(remove(world.treasury))
+    assert await world.found() == [IS_NOT_LISTED]
+
+    await world.do(selector("pause()"))
+    assert await world.found() == [IS_PAUSED, IS_NOT_LISTED]
+
+    await world.do(selector("unpause()"))
+    await world.do(add(world.treasury))
+    assert await world.found() == []
+
+
+class TestWhatIsNoAnswer:
+    async def test_g17_another_chains_word_is_not_taken(self, world: World) -> None:
+        await world.do(selector("pause()"))
+
+        with pytest.raises(ChainUnavailable, match="serves chain 31337"):
+            await world.found(chain_id=CHAIN_ID + 1)
+
+    async def test_g17_an_address_without_code_says_nothing(self, world: World) -> None:
+        with pytest.raises(ChainUnavailable, match="nothing of"):
+            await world.found(depository=STRANGER)
+
+    async def test_g17_a_contract_that_refuses_the_question_says_nothing(
+        self, world: World
+    ) -> None:
+        with pytest.raises(ChainUnavailable, match="nothing of"):
+            await world.found(depository=world.treasury)
+
+    async def test_g17_a_node_that_is_away_says_nothing(self, world: World) -> None:
+        async with open_session() as session:
+            away = Rpc.to_urls("ETHEREUM_DEVNET", [NOBODY], session, rounds=1)
+
+            with pytest.raises(ChainUnavailable):
+                await world.found(rpc=away)

@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+
+from swap_api import observe
+from swap_api.domain.refusals import ApiRefusal, at_fault
+from swap_api.ports import Depositories
+from swap_contracts.public.errors import ErrorCode
+from swap_domain.catalogue import Catalogue, Network
+from swap_runtime.errors import Unavailable
+
+
+class OfferDepository:
+    """Take swaps through a Depository only while the calls that we ask for would not revert.
+
+    Each is offered until its chain says that it is paused, or does not list our Treasury, and
+    again once the chain says otherwise: nodes that are away close nothing, and open nothing.
+    """
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        depositories: Depositories,
+        *,
+        deposit_address_networks: AbstractSet[str],
+    ) -> None:
+        """
+        :param deposit_address_networks: where a deposit address is another way; it may grow.
+        """
+        self._networks = [
+            network
+            for network in catalogue.networks.values()
+            if network.contracts.depository is not None
+        ]
+        self._depositories = depositories
+        self._deposit_address_networks = deposit_address_networks
+        self._against: dict[str, Sequence[str]] = {}
+        for network in self._networks:
+            self._take(network.name, ())
+
+    async def refresh(self) -> None:
+        """Ask every chain again. What one does not answer stands as it was."""
+        await asyncio.gather(*(self._ask(network) for network in self._networks))
+
+    def require(self, network: Network) -> None:
+        """
+        :raises ApiRefusal: while the network's Depository takes no deposits.
+        """
+        if not self._against.get(network.name):
+            return
+        has_addresses = network.name in self._deposit_address_networks
+        other = (
+            "transfer directly or to a deposit address" if has_addresses else "transfer directly"
+        )
+        raise ApiRefusal(
+            ErrorCode.UNSUPPORTED_DEPOSITORY,
+            f"The Depository on {network.display_name} is closed for the moment; {other} instead",
+            metadata=at_fault(use_depository="is closed here for the moment"),
+        )
+
+    async def _ask(self, network: Network) -> None:
+        try:
+            found = await self._depositories.findings(network)
+        except Unavailable as error:
+            observe.depository_unknown(network.name, error)
+            return
+        self._take(network.name, tuple(found))
+
+    def _take(self, network: str, findings: Sequence[str]) -> None:
+        if self._against.get(network) != findings:
+            self._against[network] = findings
+            observe.depository_offered(network, findings)
