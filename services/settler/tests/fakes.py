@@ -274,6 +274,10 @@ class FakeUnitOfWork:
             intent, state=state, attempts=attempts, has_open_attempt=True
         )
 
+    def close(self, intent_id: UUID) -> None:
+        """Do what the lane does when a final block shows that nothing signed paid an intent."""
+        self.intents[intent_id] = replace(self.intents[intent_id], has_open_attempt=False)
+
     def swap(self, id: UUID) -> Swap:
         """Return a swap as it would be loaded."""
         deposits = {d.id: d for d in self.deposits.values() if d.swap_id == id}

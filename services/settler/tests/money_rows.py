@@ -69,7 +69,7 @@ class Comes:
     at: datetime = NOON + MINUTE
     state: str = "confirmed"
     nth: int = 0
-    after: str | None = None  # what is due being "signed", or "paid"
+    after: str | None = None  # what is due being "signed", or "paid"; what is out being "dead"
     told: Mapping[str, Any] = field(default_factory=dict)  # otherwise than the method has it
 
 
@@ -86,6 +86,7 @@ class Row:
     status: Status | None = None  # where neither payment nor refund ends it
     share_ppm: int | None = None  # what the quoter offers, where not what it did before
     refused: Refused | None = None
+    dies: bool = False  # whether what is out is proven dead in the end
     is_over: bool = False  # whether the deadline passes in the end
     waits: bool = False  # whether a quoter that is away is waited for as long as it takes
     revision: int = 0
@@ -184,6 +185,13 @@ ROWS: Final = (
         paid=PAYOUT,
         own=(1000,),
         share_ppm=995_000,
+    ),
+    Row(
+        "of more than can be priced a rest that is not worth its refund is claimable",
+        at_once(REQUESTED + COST),
+        paid=PAYOUT,
+        own=(COST,),
+        refused=Refused.NO_ANSWER,
     ),
     # Outside the maximum
     Row(
@@ -297,6 +305,17 @@ ROWS: Final = (
         paid=PAYOUT // 2,
         revision=1,
         loss=HALF,
+    ),
+    Row(
+        "a deposit that a reorg takes while its payout is out, which then dies, is nobody's loss",
+        (Comes(), Comes(state="reverted", after="signed")),
+        status=Status.DEPOSIT_PENDING,
+        dies=True,
+    ),
+    Row(
+        "a deposit that a reorg takes while its payout is out, which then dies, and gives back",
+        (Comes(), Comes(state="reverted", after="signed"), Comes(after="dead")),
+        paid=PAYOUT,
     ),
     # Reorgs before anything was signed
     Row(

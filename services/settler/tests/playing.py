@@ -47,6 +47,10 @@ class Books(Protocol):
 
     async def sign(self, intent: Intent, transaction_hash: str) -> None: ...
 
+    async def close(self, intent: Intent) -> None:
+        """Let the payment's nonces be consumed by something that did not pay: it is dead."""
+        ...
+
     async def watched(self, at: datetime) -> None:
         """Let the watcher have come to a moment, and everything it said have been heard."""
         ...
@@ -76,6 +80,8 @@ class Playing:
             await settler.requests(a_refund_address(NUMBER))
         for one in row.comes:
             await self._come(one)
+        if row.dies:
+            await self._die()
         if row.is_over:
             await self._pass_the_deadline()
         await self.come_to_rest()
@@ -88,6 +94,8 @@ class Playing:
             await self.come_to_rest()
         elif one.after == "signed":
             await self._sign()
+        elif one.after == "dead":
+            await self._die()
         self._settler.now = max(self._settler.now, one.at)
         self._versions[one.nth] = self._versions.get(one.nth, 0) + 1
         message = a_deposit_message(
@@ -132,6 +140,12 @@ class Playing:
         for intent in (await self._books.swap()).intents.values():
             if intent.state is IntentState.RESERVED:
                 await self._books.sign(intent, _hash(intent))
+
+    async def _die(self) -> None:
+        for intent in (await self._books.swap()).intents.values():
+            assert intent.has_open_attempt, "what dies is out"
+            await self._books.close(intent)
+            await self._settler.give_up(await self._books.swap(), intent.id)
 
     async def _pay(self, intent: Intent) -> None:
         transaction_hash = _hash(intent)

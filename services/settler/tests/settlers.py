@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
+from uuid import UUID
 
 from services.settler.tests.factories import (
     ETHEREUM,
@@ -28,7 +29,9 @@ from swap_contracts.payouts import PayoutChanged
 from swap_contracts.quoting import QuoteAnswer, QuoteQuestion
 from swap_contracts.swaps import SwapRequest
 from swap_domain.catalogue import NATIVE
+from swap_settler.domain.payouts import gave_up
 from swap_settler.domain.requotes import Refused
+from swap_settler.domain.swap import Swap
 from swap_settler.ports import DueRefund, DueRefunds, DueRequote, DueRequotes, UnitOfWork
 from swap_settler.usecases.announcing import Announcer
 from swap_settler.usecases.complete_swaps import CompleteSwaps
@@ -85,6 +88,7 @@ class Settler:
         now: datetime = NOON,
     ) -> None:
         self.now = now
+        self._unit_of_work = unit_of_work
         self.quoter = Quoter()
         self.announcer = announcer = Announcer(a_catalogue())
         self.request_swaps = RequestSwaps(
@@ -133,6 +137,13 @@ class Settler:
 
     async def payouts(self, *messages: Envelope[PayoutChanged]) -> None:
         await self.settle_payouts(messages)
+
+    async def give_up(self, swap: Swap, intent_id: UUID) -> None:
+        """Give up a payment that is proven dead."""
+        because = "no transaction of its slot paid it"
+        change = gave_up(swap, intent_id, at=self.now, because=because, failures=1)
+        async with self._unit_of_work() as work:
+            await work.flush([change], self.announcer.outgoing([change], at=self.now))
 
     async def paid_for(self, *numbers: int) -> None:
         """Bring swaps to where their payouts are reserved."""

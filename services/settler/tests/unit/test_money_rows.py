@@ -40,6 +40,9 @@ class FakeBooks:
     async def sign(self, intent: Intent, transaction_hash: str) -> None:
         self._work.sign(intent.id, transaction_hash)
 
+    async def close(self, intent: Intent) -> None:
+        self._work.close(intent.id)
+
     async def watched(self, at: datetime) -> None:
         self._work.block_times[ETHEREUM] = at
 
