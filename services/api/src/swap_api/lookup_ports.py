@@ -80,7 +80,16 @@ class SourceStops(Protocol):
         ...
 
 
-class StopsOfBoth(PayoutStops, SourceStops, Protocol):
+class Halts(Protocol):
+    async def halted(self) -> frozenset[str]:
+        """Return the networks where what is final changed: nothing is paid there, nor for it.
+
+        :raises Unavailable: when nobody says so.
+        """
+        ...
+
+
+class StopsOfBoth(PayoutStops, SourceStops, Halts, Protocol):
     """Where nothing is paid to, and for."""
 
 

@@ -157,5 +157,12 @@ def source_stops_changed(networks: Collection[str]) -> None:
         log.warning("payouts for what comes from anywhere go on")
 
 
+def halts_changed(networks: Collection[str]) -> None:
+    if networks:
+        log.warning("what is final changed on networks", networks=sorted(networks))
+    else:
+        log.warning("no network is halted any more")
+
+
 def deposit_addresses_unverified(network: str, error: Exception) -> None:
     log.warning("deposit addresses not verified", network=network, error=str(error))

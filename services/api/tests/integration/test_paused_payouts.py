@@ -15,6 +15,12 @@ pytestmark = pytest.mark.connected
 STOP = (
     "INSERT INTO settler.payout_stop (network, stopped_by, stopped_because) VALUES (%s, 'a', 'b')"
 )
+HALT = """
+INSERT INTO chain_watcher.watch_cursor (network, number, hash, parent_hash, time, finalized_number,
+    start_number, checked_number, halted_at, halt_reason)
+VALUES (%s, 9, '0x1', '0x2', now(), 9, 0, 0, now(), 'changed at or below block 9')
+"""
+RESUME = "UPDATE chain_watcher.watch_cursor SET halted_at = NULL, halt_reason = NULL"
 QUOTE = {
     "source_network": "ETHEREUM_DEVNET",
     "source_token": "ETH",
@@ -29,6 +35,7 @@ def settlers(migrated: Callable[[str], str], database: Database) -> psycopg.Conn
     migrated("settler")  # whose view shows the stops
     connection = psycopg.connect(database.superuser_url, autocommit=True)
     connection.execute("TRUNCATE settler.payout_stop, settler.source_stop")
+    connection.execute("TRUNCATE chain_watcher.watch_cursor")
     return connection
 
 
@@ -93,3 +100,30 @@ async def test_a_network_over_its_loss_budget_brings_no_new_swaps(
     refused = await api.create(app, body, key="here")
 
     assert (refused.status_code, refused.json()["error"]["code"]) == (503, "PAYOUTS_PAUSED")
+
+
+@pytest.mark.parametrize("end", ["source_network", "destination_network"])
+async def test_r6_no_swap_is_taken_from_or_to_a_halted_network_until_it_is_resumed(
+    api: Harness, settlers: psycopg.Connection, end: str
+) -> None:
+    app, body = await api.an_app(), a_body()
+    settlers.execute(HALT, (body[end],))
+    await api.parts.guards.heed_stops.refresh()
+
+    refused = await api.create(app, body, key="one")
+
+    assert (refused.status_code, refused.json()["error"]["code"]) == (503, "PAYOUTS_PAUSED")
+    assert refused.headers["retry-after"] == "60"
+    settlers.execute(RESUME)
+    await api.parts.guards.heed_stops.refresh()
+    assert (await api.create(app, body, key="one")).status_code == 200
+
+
+async def test_r6_a_halt_of_another_network_refuses_nothing(
+    api: Harness, settlers: psycopg.Connection
+) -> None:
+    app, body = await api.an_app(), a_body()
+    settlers.execute(HALT, ("ANOTHER_DEVNET",))
+    await api.parts.guards.heed_stops.refresh()
+
+    assert (await api.create(app, body)).status_code == 200

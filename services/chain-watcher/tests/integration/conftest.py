@@ -16,7 +16,9 @@ from swap_runtime.sql import sql
 from tests.plugins.invariants import OF_THE_WATCHER, Audit
 from tests.plugins.postgres import Database
 
-TABLES = "movement, chain_block, watch_cursor, deposit_target, hint, outbox, inbox, lease"
+TABLES = """
+movement, chain_block, watch_cursor, past_halt, deposit_target, hint, outbox, inbox, lease
+"""
 
 
 @pytest.fixture(scope="module")

@@ -27,6 +27,11 @@ def contradictions() -> float:
     return float(observe.CONTRADICTIONS.labels(NETWORK)._value.get())
 
 
+async def shown(world: World, statement: str) -> list[Any]:
+    async with world.engine.connect() as connection:
+        return list(await connection.execute(sql(statement)))
+
+
 class Hiding(FakeReader):
     """A node that forgets every log when it is followed, and remembers when it is asked again."""
 
@@ -113,6 +118,24 @@ class TestLookAgain:
 
         assert not await look_again()
         assert await world.watches.find_halt(NETWORK) is not None
+
+    async def test_r6_shows_others_a_halt_that_lasts_and_one_that_is_over(
+        self, world: World
+    ) -> None:
+        async with world.followed(Inventing(world.chain)):
+            world.chain.mine(9)
+            await world.is_at_head()
+        await self.look_again(world)()
+        halted, all_of_them = "SELECT network FROM halted_network", "SELECT * FROM network_halt"
+        assert await shown(world, halted) == [(NETWORK,)]
+        [(_, began_at, ended_at)] = await shown(world, all_of_them)
+        assert ended_at is None
+
+        await ResumeNetwork(world.watches, networks=[NETWORK])(NETWORK)
+
+        assert await shown(world, halted) == []
+        [(_, began_before, ended_at)] = await shown(world, all_of_them)
+        assert (began_before, ended_at is None) == (began_at, False)
 
     async def test_asks_a_node_that_is_alone_twice_before_it_halts(self, world: World) -> None:
         async with world.followed(Inventing(world.chain)):

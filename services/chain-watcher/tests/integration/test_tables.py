@@ -46,6 +46,21 @@ def test_progress_is_read_by_who_needs_it(
                 connection.execute("SELECT * FROM chain_watcher.movement")
 
 
+@pytest.mark.parametrize(
+    ("role", "view"),
+    [("settler", "halted_network"), ("settler", "network_halt"), ("api", "halted_network")],
+)
+def test_halts_are_read_by_who_pays_and_who_takes_swaps(
+    migrated: Callable[[str], str], database: object, role: str, view: str
+) -> None:
+    url = migrated("chain_watcher").replace("chain_watcher:", f"{role}:").replace("+psycopg", "")
+
+    with psycopg.connect(url) as connection:
+        connection.execute(f"SELECT * FROM chain_watcher.{view}")
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            connection.execute("SELECT * FROM chain_watcher.past_halt")
+
+
 @pytest.mark.parametrize("role", ["settler", "api", "quoter", "notifier"])
 def test_a18_nobody_else_writes_what_happened_on_chain(
     migrated: Callable[[str], str], database: object, role: str

@@ -351,6 +351,10 @@ class Stops(Protocol):
         """Return those that are on."""
         ...
 
+    async def list_halts(self) -> Sequence[Stop]:
+        """Return the networks that the watcher halted, which stops them as well."""
+        ...
+
     async def stop(self, network: str, *, by: str, reason: str) -> bool:
         """Switch on: what reads it from now on signs no more. False if it was on."""
         ...

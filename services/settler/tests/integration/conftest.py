@@ -46,7 +46,7 @@ async def watcher(migrated: Callable[[str], str]) -> AsyncIterator[Engine]:
     """The chain-watcher's database, as the chain-watcher sees it."""
     engine = create_engine(SecretStr(migrated("chain-watcher")), application_name="test")
     async with engine.begin() as connection:
-        await connection.execute(sql("TRUNCATE watch_cursor, outbox"))
+        await connection.execute(sql("TRUNCATE watch_cursor, past_halt, outbox"))
     yield engine
     await engine.dispose()
 

@@ -1,4 +1,4 @@
-"""Where payouts are stopped, read from the settler's views."""
+"""Where payouts are stopped, read from the views of the settler and of the watcher."""
 
 from __future__ import annotations
 
@@ -20,9 +20,12 @@ class PostgresPayoutStops:
     async def sources(self) -> frozenset[str]:
         return await self._networks(statements.STOPPED_SOURCES)
 
+    async def halted(self) -> frozenset[str]:
+        return await self._networks(statements.HALTED_NETWORKS)
+
     async def _networks(self, asked: Statement) -> frozenset[str]:
         try:
             async with reading(self._engine) as connection:
                 return frozenset(await connection.scalars(asked))
         except (psycopg.errors.UndefinedTable, psycopg.errors.InsufficientPrivilege) as error:
-            raise Unavailable("the settler shows no stops yet") from error
+            raise Unavailable("not every stop is shown yet") from error

@@ -22,6 +22,7 @@ class HeedStops:
         self._stops = stops
         self._known: frozenset[str] = frozenset()
         self._sources: frozenset[str] = frozenset()
+        self._halted: frozenset[str] = frozenset()
 
     async def refresh(self) -> None:
         """
@@ -35,14 +36,18 @@ class HeedStops:
         if sources != self._sources:
             observe.source_stops_changed(sources)
         self._sources = sources
+        halted = await self._stops.halted()
+        if halted != self._halted:
+            observe.halts_changed(halted)
+        self._halted = halted
 
     def check(self, source: Network, destination: Network) -> None:
         """
         :raises ApiRefusal: while nothing is paid there, or for what comes from there.
         """
-        if self._known & {destination.name, EVERYWHERE}:
+        if self._known & {destination.name, EVERYWHERE} or destination.name in self._halted:
             raise _paused(f"Payouts to {destination.display_name}")
-        if source.name in self._sources:
+        if source.name in self._sources | self._halted:
             raise _paused(f"Payouts for what comes from {source.display_name}")
 
 

@@ -198,8 +198,15 @@ UPDATE watch_cursor SET halted_at = :at, halt_reason = :reason
 WHERE network = :network AND halted_at IS NULL
 """)
 RESUME: Final = sql("""
-UPDATE watch_cursor SET halted_at = NULL, halt_reason = NULL
-WHERE network = :network AND halted_at IS NOT NULL
+WITH halt AS (
+    SELECT network, halted_at, halt_reason FROM watch_cursor
+    WHERE network = :network AND halted_at IS NOT NULL FOR UPDATE
+), gone AS (
+    UPDATE watch_cursor SET halted_at = NULL, halt_reason = NULL
+    FROM halt WHERE watch_cursor.network = halt.network
+)
+INSERT INTO past_halt (network, halted_at, resumed_at, reason)
+SELECT network, halted_at, now(), halt_reason FROM halt
 RETURNING network
 """)
 FIND_HALT: Final = sql("""

@@ -42,7 +42,7 @@ class ChainBlockRow(Table, table=True):
 
 
 class WatchCursorRow(Table, table=True):
-    """Where one network stands; the view `progress` shows it to other services."""
+    """Where one network stands; `progress` and `halted_network` show it to other services."""
 
     __tablename__ = "watch_cursor"
 
@@ -57,6 +57,18 @@ class WatchCursorRow(Table, table=True):
     last_outbox_id: int = Field(sa_column=Column(BigInteger, nullable=False))
     halted_at: datetime | None = Field(sa_column=Column(DateTime(timezone=True), nullable=True))
     halt_reason: str | None = Field(sa_column=Column(Text, nullable=True))
+
+
+class PastHaltRow(Table, table=True):
+    """A halt that a person ended; the view `network_halt` shows it beside those that last."""
+
+    __tablename__ = "past_halt"
+
+    id: int = Field(sa_column=Column(BigInteger, primary_key=True))
+    network: str = Field(sa_column=Column(Text, nullable=False))
+    halted_at: datetime = Field(sa_column=Column(DateTime(timezone=True), nullable=False))
+    resumed_at: datetime = Field(sa_column=Column(DateTime(timezone=True), nullable=False))
+    reason: str = Field(sa_column=Column(Text, nullable=False))
 
 
 class MovementRow(Table, table=True):

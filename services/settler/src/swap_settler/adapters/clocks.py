@@ -8,6 +8,11 @@ _STOPS: Final = """
 SELECT stopped_at AS began_at, coalesce(lifted_at, now()) AS ended_at FROM payout_stop
 WHERE payout_stop.network IN ({networks}, '*') AND coalesce(lifted_at, now()) > {since}
 """
+# What is final there changed: nothing moves that rests on it.
+_HALTS: Final = """
+SELECT began_at, coalesce(ended_at, now()) AS ended_at FROM chain_watcher.network_halt
+WHERE network_halt.network IN ({halts}) AND coalesce(network_halt.ended_at, now()) > {since}
+"""
 _SILENCES: Final = """
 SELECT began_at, coalesce(ended_at, now()) AS ended_at FROM network_silence
 WHERE network_silence.network IN ({networks}) AND coalesce(ended_at, now()) > {since}
@@ -20,9 +25,13 @@ coalesce((SELECT sum(upper(gap) - lower(gap)) FROM (
 """
 
 
-def stopped(*, since: str, networks: str) -> str:
-    """Return SQL: how long nothing could be signed, on the networks named or everywhere."""
-    return _TOGETHER.format(since=since, periods=_STOPS.format(since=since, networks=networks))
+def stopped(*, since: str, networks: str, halts: str) -> str:
+    """Return SQL: how long nothing could be signed, on the networks named or everywhere.
+
+    :param halts: the networks that must not be halted for it.
+    """
+    periods = f"{_STOPS} UNION ALL {_HALTS}".format(since=since, networks=networks, halts=halts)
+    return _TOGETHER.format(since=since, periods=periods)
 
 
 def stopped_or_silent(*, since: str, networks: str) -> str:
@@ -31,5 +40,7 @@ def stopped_or_silent(*, since: str, networks: str) -> str:
     Nobody can tell then what became of what is out there. What is in no slot goes on ageing, for
     it can go back.
     """
-    periods = f"{_STOPS} UNION ALL {_SILENCES}".format(since=since, networks=networks)
+    periods = f"{_STOPS} UNION ALL {_HALTS} UNION ALL {_SILENCES}".format(
+        since=since, networks=networks, halts=networks
+    )
     return _TOGETHER.format(since=since, periods=periods)

@@ -17,7 +17,11 @@ from swap_settler.domain.dwelling import Silences, Stuck
 _SWAPS_PAUSED: Final = stopped_or_silent(
     since="entered.at", networks="swap.source_network, swap.destination_network"
 )
-_INTENTS_PAUSED: Final = stopped(since="intent.created_at", networks="intent.network")
+_INTENTS_PAUSED: Final = stopped(
+    since="intent.created_at",
+    networks="intent.network",
+    halts="swap.source_network, swap.destination_network",
+)
 STUCK: Final = sql(f"""
 SELECT id, source_network, status, entered.at AS since FROM swap
 CROSS JOIN LATERAL (

@@ -7,17 +7,33 @@ from swap_settler.adapters.clocks import stopped_or_silent
 from swap_settler.adapters.statements import HALT_REASONS_MAX
 
 # Read where payments are taken and where signed bytes are kept: after it nothing new is signed.
+# By an operator, or because the watcher saw what was final there change.
 STOPPED: Final = """
-EXISTS (SELECT 1 FROM payout_stop WHERE network IN (:network, '*') AND lifted_at IS NULL)
+(EXISTS (SELECT 1 FROM payout_stop WHERE network IN (:network, '*') AND lifted_at IS NULL)
+    OR EXISTS (SELECT 1 FROM chain_watcher.halted_network AS halt WHERE halt.network = :network))
 """
 # What is paid for a deposit on a network that took back too much of what was paid for: see
 # usecases/guard_losses.py. What has a nonce already goes; later nonces would wait for it.
-SOURCE_STOPPED: Final = """
-(EXISTS (SELECT FROM source_stop WHERE lifted_at IS NULL)
-    AND intent.kind IN ('output', 'refuel', 'refund')
+_OVER_BUDGET: Final = """
+EXISTS (SELECT FROM source_stop WHERE lifted_at IS NULL)
     AND EXISTS (SELECT FROM swap AS came JOIN source_stop AS held
             ON held.network = came.source_network AND held.lifted_at IS NULL
-        WHERE came.id = intent.swap_id))
+        WHERE came.id = intent.swap_id)
+"""
+# What rests on a network that is halted: on a deposit there, or, what goes back, on the proof that
+# a payment that was tried there is dead.
+_HALTED: Final = """
+EXISTS (SELECT FROM chain_watcher.halted_network)
+    AND EXISTS (SELECT FROM swap AS came JOIN chain_watcher.halted_network AS halt
+            ON halt.network IN (came.source_network, came.destination_network)
+        WHERE came.id = intent.swap_id AND (halt.network = came.source_network
+            OR EXISTS (SELECT FROM intent AS tried
+                JOIN slot_intent AS carried ON carried.intent_id = tried.id
+                WHERE tried.swap_id = came.id AND tried.network = halt.network
+                    AND tried.kind = 'output' AND tried.state = 'dead')))
+"""
+SOURCE_STOPPED: Final = f"""
+(intent.kind IN ('output', 'refuel', 'refund') AND ({_OVER_BUDGET} OR {_HALTED}))
 """
 WAITING: Final = sql(f"""
 SELECT id, swap_id, paid_id, token, to_address, base_units, failures, goes_alone, payer, call_data,

@@ -3,7 +3,7 @@
 from typing import Final
 
 from swap_runtime.sql import sql
-from swap_settler.adapters.lane_statements import SOURCE_STOPPED
+from swap_settler.adapters.lane_statements import SOURCE_STOPPED, STOPPED
 
 LINE_LENGTH: Final = 50  # what is tried of a line at once
 TOO_LARGE_LENGTH: Final = 5  # of what the Treasury would never pay, in case that it would now
@@ -163,8 +163,7 @@ SELECT intent.id, swap_id, paid_id, intent.token, to_address, base_units, failur
 FROM head LEFT JOIN outflow_queue AS line
     ON line.intent_id = head.intent_id AND line.cap_id IS NULL
 JOIN intent ON intent.id = head.intent_id AND intent.state = 'reserved'
-WHERE NOT {SOURCE_STOPPED} AND NOT EXISTS (
-    SELECT 1 FROM payout_stop WHERE network IN (:network, '*') AND lifted_at IS NULL)
+WHERE NOT {SOURCE_STOPPED} AND NOT {STOPPED}
 ORDER BY intent.created_at, intent.id
 """)
 # What has left and is in no block as far as we heard: the Treasury is to pay it still.

@@ -12,10 +12,14 @@ from swap_runtime.sql import sql
 from swap_settler.domain.signer import EVERYWHERE, Stop
 
 PATIENCE: Final = timedelta(seconds=1)
+BY_THE_WATCHER: Final = "the chain-watcher"
 
 STOPS: Final = sql("""
 SELECT network, stopped_at, stopped_by, stopped_because FROM payout_stop
 WHERE lifted_at IS NULL ORDER BY network
+""")
+HALTS: Final = sql("""
+SELECT network, halted_at, reason FROM chain_watcher.halted_network ORDER BY network
 """)
 STOP: Final = sql("""
 INSERT INTO payout_stop (network, stopped_by, stopped_because) VALUES (:network, :by, :reason)
@@ -44,6 +48,11 @@ class PostgresStops:
         async with reading(self._engine) as connection:
             rows = await connection.execute(STOPS)
         return [Stop(r.network, r.stopped_at, r.stopped_by, r.stopped_because) for r in rows]
+
+    async def list_halts(self) -> Sequence[Stop]:
+        async with reading(self._engine) as connection:
+            rows = await connection.execute(HALTS)
+        return [Stop(r.network, r.halted_at, BY_THE_WATCHER, r.reason) for r in rows]
 
     async def stop(self, network: str, *, by: str, reason: str) -> bool:
         async with transaction(self._engine) as connection:

@@ -15,8 +15,11 @@ MEANS: Final = (
     "nothing is signed there; what was signed is sent until it is mined, every chain is watched "
     "and everything is answered as before"
 )
-
-
+MEANS_OF_HALT: Final = (
+    "what was final there changed: nothing is signed there, and nothing is paid or sent back that "
+    "rests on it; what waits keeps its age. An operator finds out which side is wrong, then: "
+    "swapctl network resume NETWORK"
+)
 MEANS_OF_LOSSES: Final = (
     "nothing is paid for what came from there, nor sent back; what has a nonce already goes, and "
     "what waits for too long is claimable. An operator finds out how deep its reorgs go, then: "
@@ -79,7 +82,9 @@ class StopAdmin:
     async def _shown(self, **said: bool) -> web.Response:
         stops = await self._stop_payouts.list_all()
         of_losses = await self._guard_losses.list_stops()
+        halts = await self._stop_payouts.list_halts()
         told = [_told(stop, MEANS) for stop in stops]
+        told += [_told(stop, MEANS_OF_HALT) for stop in halts]
         told += [_told(stop, MEANS_OF_LOSSES) for stop in of_losses]
         return web.json_response({"stops": told, **said})
 

@@ -22,6 +22,10 @@ class StopPayouts:
         observe.stops(self._networks, {stop.network for stop in found})
         return found
 
+    async def list_halts(self) -> Sequence[Stop]:
+        """Return where the watcher saw what is final change; only there it is lifted."""
+        return await self._stops.list_halts()
+
     async def stop(self, network: str, *, by: str, reason: str) -> bool:
         """Return whether nothing is signed from now on; False: a round that hangs is not over yet.
 

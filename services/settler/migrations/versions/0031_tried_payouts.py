@@ -1,0 +1,16 @@
+"""What a refund follows is found by its swap: a payout that was tried, and is dead."""
+
+from alembic import op
+
+revision = "0031"
+down_revision = "0030"
+branch_labels = None
+depends_on = None
+
+TRIED = """
+CREATE INDEX intent_tried ON intent (swap_id) WHERE kind = 'output' AND state = 'dead'
+"""
+
+
+def upgrade() -> None:
+    op.execute(TRIED)

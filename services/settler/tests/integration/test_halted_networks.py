@@ -1,0 +1,278 @@
+"""R6: what is final on a network changed. Until a person has looked, nothing rests on it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestClient, TestServer
+from pydantic import SecretStr
+
+from services.settler.tests.integration.lane_worlds import opened_world
+from services.settler.tests.lane_world import (
+    DESTINATION,
+    PAYOUT,
+    SOURCE,
+    World,
+    a_recipient,
+)
+from swap_runtime.database import Engine, create_engine
+from swap_runtime.sql import Statement, sql
+from swap_settler.adapters import lane_statements, outflow_statements
+from swap_settler.adapters.dwelling import PostgresDwelling
+from swap_settler.adapters.losses import PostgresLosses
+from swap_settler.adapters.stops import PostgresStops
+from swap_settler.http.stops import StopAdmin
+from swap_settler.usecases.guard_losses import GuardLosses
+from swap_settler.usecases.stop_payouts import StopPayouts
+
+pytestmark = pytest.mark.connected
+HOUR = timedelta(hours=1)
+OTHER = "ANOTHER_DEVNET"
+HALT = sql("""
+INSERT INTO watch_cursor (network, number, hash, parent_hash, time, finalized_number, start_number,
+    checked_number, halted_at, halt_reason)
+VALUES (:network, 9, '0x1', '0x2', now(), 9, 0, 0, now() - CAST(:ago AS interval),
+    'changed at or below block 9')
+ON CONFLICT (network) DO UPDATE SET halted_at = excluded.halted_at,
+    halt_reason = excluded.halt_reason
+""")
+RESUME = sql("""
+WITH gone AS (UPDATE watch_cursor SET halted_at = NULL, halt_reason = NULL)
+INSERT INTO past_halt (network, halted_at, resumed_at, reason)
+SELECT network, halted_at, now(), halt_reason FROM watch_cursor WHERE halted_at IS NOT NULL
+""")
+
+
+class Watcher:
+    """The chain-watcher's halts, on its own tables."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+
+    async def halt(self, network: str, *, ago: timedelta = timedelta(0)) -> None:
+        await self._execute(HALT, {"network": network, "ago": ago})
+
+    async def resume(self) -> None:
+        await self._execute(RESUME)
+
+    async def empty(self) -> None:
+        await self._execute(sql("TRUNCATE watch_cursor, past_halt"))
+
+    async def _execute(self, statement: Any, values: Mapping[str, object] | None = None) -> None:
+        async with self.engine.begin() as connection:
+            await connection.execute(statement, values or {})
+
+
+@pytest.fixture
+async def halts(migrated: Callable[[str], str]) -> AsyncIterator[Watcher]:
+    engine = create_engine(SecretStr(migrated("chain_watcher")), application_name="test")
+    watcher = Watcher(engine)
+    await watcher.empty()
+    yield watcher
+    await watcher.empty()
+    await engine.dispose()
+
+
+@pytest.fixture
+async def world(migrated: Callable[[str], str], halts: Watcher) -> AsyncIterator[World]:
+    """Return the world of the lane that pays out."""
+    async with opened_world(migrated("settler"), DESTINATION) as world:
+        yield world
+
+
+@pytest.fixture
+async def refunding(migrated: Callable[[str], str], world: World) -> AsyncIterator[World]:
+    """Return the world of the lane that sends back, beside the other."""
+    async with opened_world(migrated("settler"), SOURCE, beside_another=True) as here:
+        yield here
+
+
+async def change(world: World, statement: str) -> None:
+    async with world.engine.begin() as connection:
+        await connection.execute(sql(statement))
+
+
+async def no_slot(world: World) -> bool:
+    return await world.rows("SELECT 1 FROM nonce_slot") == []
+
+
+@pytest.mark.parametrize("where", [SOURCE, DESTINATION])
+async def test_r6_pays_nothing_on_a_halted_network_nor_for_what_came_from_it_until_it_is_resumed(
+    world: World, halts: Watcher, where: str
+) -> None:
+    await world.confirmed_swaps(2)
+    await halts.halt(where)
+
+    await world.send_everything()
+    assert await no_slot(world)
+
+    await halts.resume()
+    await world.send_everything()
+    world.chain.mine()
+    assert [world.paid(number) for number in (1, 2)] == [PAYOUT] * 2
+
+
+async def test_r6_a_halt_elsewhere_holds_nothing_up(world: World, halts: Watcher) -> None:
+    await world.confirmed_swaps(1)
+    await halts.halt(OTHER)
+
+    await world.send_everything()
+    world.chain.mine()
+
+    assert world.paid(1) == PAYOUT
+
+
+@pytest.mark.parametrize("where", [SOURCE, DESTINATION])
+async def test_r6_a_lane_that_looked_before_hands_out_no_nonce_after_it(
+    world: World, halts: Watcher, where: str
+) -> None:
+    await world.confirmed_swaps(1)
+    waiting = await world.store.waiting(limit=1)
+    await halts.halt(where)
+
+    assert not await world.store.assign([tuple(waiting)], epoch=world.epoch)
+
+    assert await no_slot(world)
+
+
+async def test_r6_keeps_nothing_that_was_being_signed_when_it_came(
+    world: World, halts: Watcher
+) -> None:
+    await world.confirmed_swaps(1)
+    send, keep = world.new_process(), world.store.keep
+
+    async def halted_meanwhile(*arguments: Any, **more: Any) -> Any:
+        await halts.halt(DESTINATION)
+        return await keep(*arguments, **more)
+
+    world.store.keep = halted_meanwhile  # type: ignore[method-assign]
+    assert await send(epoch=world.epoch) == 0
+
+    assert await world.rows("SELECT 1 FROM attempt") == []
+    assert world.chain.pool == {}
+
+
+async def test_r6_what_has_a_nonce_elsewhere_goes_for_later_ones_would_wait(
+    world: World, halts: Watcher
+) -> None:
+    await world.confirmed_swaps(1)
+    waiting = await world.store.waiting(limit=1)
+    await world.store.assign([tuple(waiting)], epoch=world.epoch)
+    await halts.halt(SOURCE)
+
+    await world.send_everything()
+    world.chain.mine()
+
+    assert world.paid(1) == PAYOUT
+
+
+async def test_r6_sends_nothing_back_that_rests_on_a_payment_which_died_there(
+    world: World, refunding: World, halts: Watcher
+) -> None:
+    await world.confirmed_swaps(1)
+    await world.refund_address(1, a_recipient(9))
+    await dead(world)
+    await refunding.starting_refunds()()
+    assert len(await refunding.store.waiting(limit=10)) == 1
+
+    await halts.halt(DESTINATION)
+    await refunding.send_everything()
+    assert refunding.paid(9) == 0
+    assert await refunding.store.waiting(limit=10) == []
+
+    await halts.resume()
+    await refunding.send_everything()
+    refunding.chain.mine()
+    assert refunding.paid(9) > 0
+
+
+async def dead(world: World) -> None:
+    """Have the payout tried in a slot until it is given up."""
+    for _ in range(2):
+        world.chain.refuse(a_recipient(1), refuses=False)
+        await world.send_everything()
+        world.chain.refuse(a_recipient(1))
+        world.chain.mine(3)
+        await world.close_slots()
+    assert await world.intent_states() == ["dead"]
+
+
+async def test_r6_sends_back_what_nothing_was_tried_for_there(
+    refunding: World, halts: Watcher
+) -> None:
+    await refunding.due_refunds(1)
+    await refunding.starting_refunds()()
+    await halts.halt(DESTINATION)
+
+    await refunding.send_everything()
+    refunding.chain.mine()
+
+    assert refunding.paid(1) > 0
+
+
+@pytest.mark.parametrize("where", [SOURCE, DESTINATION])
+async def test_r6_what_waits_meanwhile_grows_no_older(
+    world: World, halts: Watcher, where: str
+) -> None:
+    dwelling = PostgresDwelling(world.engine, networks=[SOURCE, DESTINATION])
+    await world.confirmed_swaps(1)
+    await change(world, "UPDATE intent SET created_at = now() - interval '3 hours'")
+    assert len(await dwelling.unsent(HOUR, limit=10)) == 1
+
+    await halts.halt(where, ago=2.5 * HOUR)
+    assert await dwelling.unsent(HOUR, limit=10) == {}
+
+    await halts.resume()
+    assert await dwelling.unsent(HOUR, limit=10) == {}
+
+    await change(world, "UPDATE intent SET created_at = now() - interval '4 hours'")
+    assert len(await dwelling.unsent(HOUR, limit=10)) == 1
+
+
+async def test_r6_the_clock_of_what_is_signed_stands_still(world: World, halts: Watcher) -> None:
+    await world.confirmed_swaps(1)
+    await world.send_everything()
+    await change(world, "UPDATE nonce_slot SET assigned_at = now() - interval '3 hours'")
+    await halts.halt(DESTINATION, ago=2.5 * HOUR)
+
+    [slot] = await world.store.open_slots(lowest=0)
+    assert slot.assigned_for < HOUR
+
+    await halts.resume()
+    [slot] = await world.store.open_slots(lowest=0)
+    assert slot.assigned_for < HOUR
+
+
+async def test_r6_an_operator_sees_it_and_what_lifts_it(world: World, halts: Watcher) -> None:
+    await halts.halt(SOURCE)
+    stop_payouts = StopPayouts(PostgresStops(world.engine), networks=[SOURCE, DESTINATION])
+    losses = GuardLosses(PostgresLosses(world.engine), budgets={}, span=HOUR)
+    app = web.Application()
+    app.router.add_get("/", StopAdmin(stop_payouts, guard_losses=losses).list_all)
+
+    async with TestClient(TestServer(app)) as http:
+        [listed] = (await (await http.get("/")).json())["stops"]
+
+    assert (listed["network"], listed["by"]) == (SOURCE, "the chain-watcher")
+    assert listed["reason"] == "changed at or below block 9"
+    assert "swapctl network resume NETWORK" in listed["means"]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [lane_statements.WAITING, lane_statements.LOCK_INTENTS, outflow_statements.HEADS],
+    ids=["waiting", "locking", "heads"],
+)
+async def test_r6_what_is_halted_is_found_by_an_index(
+    world: World, halts: Watcher, statement: Statement
+) -> None:
+    values = {"network": DESTINATION, "limit": 1, "permit": b"\0\0\0\0", "ids": []}
+    asked = Statement(f"EXPLAIN {statement.text}", statement.names)
+    async with world.engine.connect() as connection:
+        plan = await connection.scalars(asked, values)
+
+    assert [line for line in plan if "Seq Scan" in line] == []
