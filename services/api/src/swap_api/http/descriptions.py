@@ -135,6 +135,15 @@ as `swap.updated`. The type is in the header `webhook-event-type`. The bytes are
 Webhooks and Svix do, under both families of header names; every attempt has the same id and the
 same bytes. Answer 2xx within 15 seconds, once it is written down.
 """.strip()
-DISABLED: Final = """
-Sent to the other endpoints of the app that asked for notices, when an endpoint is disabled.
-""".strip()
+# By type. Any other is described by `WEBHOOK`.
+WEBHOOKS: Final[Mapping[str, str]] = {
+    "webhook.test": (
+        "Sent when somebody asks for a test, to see that the endpoint hears and verifies. It has "
+        "the shape and the signature of the others, and is about the swap "
+        "`00000000-0000-0000-0000-000000000000`, which nobody has."
+    ),
+    "endpoint.disabled": (
+        "Sent to the other endpoints of the app that asked for notices, when an endpoint is "
+        "disabled."
+    ),
+}

@@ -16,11 +16,11 @@ from swap_api.domain.keys import Scope
 from swap_api.http.descriptions import (
     ABOUT,
     ANY_TAG,
-    DISABLED,
     ENDPOINTS,
     PARAMETERS,
     TAGS,
     WEBHOOK,
+    WEBHOOKS,
 )
 from swap_api.http.endpoints import API, Endpoint, Endpoints
 from swap_api.http.errors import Errors
@@ -29,12 +29,8 @@ from swap_api.http.once import REPLAYED
 from swap_api.http.parameters import Parameters
 from swap_api.http.shipped_openapi import TOKEN_SCHEME, finished
 from swap_contracts.public.errors import ERRORS, ErrorCode
-from swap_contracts.public.models import (
-    ApiErrorModel,
-    EndpointDisabledModel,
-    SwapStatus,
-    WebhookPayloadModel,
-)
+from swap_contracts.public.models import ApiErrorModel
+from swap_contracts.public.webhooks import PUSHED
 
 Data = TypeVar("Data")
 ALWAYS: Final = (
@@ -93,13 +89,15 @@ IDEMPOTENCY_KEY: Final = {
     "schema": {"type": "string", "minLength": 1, "maxLength": 255},
     "description": "The same key and body give the first answer again for 24 hours",
 }
-EVENTS: Final = tuple(f"swap.{status}" for status in (*get_args(SwapStatus), "updated"))
-NOTICE: Final = "endpoint.disabled"
+SIGNED: Final = {
+    "id": "The message: the same in every attempt",
+    "timestamp": "When this attempt was made, in Unix seconds",
+    "signature": "`v1,` and a signature, one for each secret that is valid now",
+}
+# Both families say the same; receivers read the one that they know.
 WEBHOOK_HEADERS: Final = {
     "webhook-event-type": "What happened",
-    "webhook-id": "The message: the same in every attempt",
-    "webhook-timestamp": "When this attempt was made, in Unix seconds",
-    "webhook-signature": "`v1,` and a signature, one for each secret that is valid now",
+    **{f"{family}-{what}": said for family in ("webhook", "svix") for what, said in SIGNED.items()},
 }
 
 
@@ -225,8 +223,7 @@ def _show_examples(document: dict[str, Any], endpoints: Endpoints) -> None:
         for status, codes in _codes(endpoint).items():
             answers[str(status)]["content"][JSON]["examples"] = _refusal_examples(codes)
     for name, operations in document["webhooks"].items():
-        model = EndpointDisabledModel if name == NOTICE else WebhookPayloadModel
-        operations["post"]["requestBody"]["content"][JSON]["example"] = example_of(model)
+        operations["post"]["requestBody"]["content"][JSON]["example"] = example_of(PUSHED[name])
 
 
 def _examples_of_each(answers: UnionType) -> dict[str, Any]:
@@ -263,8 +260,7 @@ def _tags(document: Mapping[str, Any]) -> list[dict[str, str]]:
 
 def _describe_webhooks(app: Any) -> None:
     """Add what is pushed: one entry for each type, all signed in the same way."""
-    kinds = [(name, WebhookPayloadModel, WEBHOOK) for name in EVENTS]
-    for name, model, prose in [*kinds, (NOTICE, EndpointDisabledModel, DISABLED)]:
+    for name, model in PUSHED.items():
 
         async def pushed(body: Any) -> None:
             raise NotImplementedError
@@ -278,9 +274,9 @@ def _describe_webhooks(app: Any) -> None:
             name,
             pushed,
             methods=["POST"],
-            operation_id=name.replace(".", "_"),
+            operation_id=f"{name.replace('.', '_')}_event",
             summary=f"`{name}`",
-            description=prose,
+            description=WEBHOOKS.get(name, WEBHOOK),
             tags=["webhooks"],
             status_code=204,
             responses={

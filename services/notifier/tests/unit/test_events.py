@@ -1,0 +1,31 @@
+"""Every type of message that leaves is one that partners are told of, and in that shape."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+from services.notifier.tests.factories import ETH, NOW, a_catalogue_document
+from swap_contracts.public.models import SwapStatus
+from swap_contracts.public.webhooks import PUSHED, TEST
+from swap_domain.catalogue_document import catalogue_from
+from swap_notifier.app import renderer
+from swap_notifier.domain import events
+from swap_notifier.domain.events import event_type
+from swap_notifier.usecases.send_test import example_swap
+from swap_runtime.public_catalogue import public_catalogue
+
+NAMED = {value for name, value in vars(events).items() if name.isupper()}
+
+
+def test_what_can_be_sent_is_what_partners_are_told_of() -> None:
+    told = {event_type(status=one, previous_status=None) for one in get_args(SwapStatus)}
+
+    assert NAMED | told == set(PUSHED)
+
+
+def test_a_test_carries_what_partners_are_told_that_it_does() -> None:
+    catalogue = public_catalogue(catalogue_from(a_catalogue_document(), to_address=str))
+
+    body = renderer(catalogue)(example_swap(ETH, at=NOW))
+
+    PUSHED[TEST].model_validate_json(body)
