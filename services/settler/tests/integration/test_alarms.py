@@ -1,9 +1,10 @@
-"""What calls a person before anybody is hurt: gas that runs out, and money that names no swap."""
+"""What calls a person before anybody is hurt: gas that runs out, money that names no swap, caps."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
-from typing import Any
+from datetime import timedelta
+from typing import Any, ClassVar
 
 import pytest
 
@@ -19,8 +20,11 @@ from services.settler.tests.lane_world import (
 )
 from swap_domain.catalogue import NATIVE
 from swap_runtime.metrics import REGISTRY
+from swap_runtime.sql import sql
 from swap_settler import observe
+from swap_settler.adapters.caps import PostgresCaps
 from swap_settler.domain.lane import GasAlarm
+from swap_settler.usecases.keep_caps import CapName, KeepCaps
 
 pytestmark = pytest.mark.connected
 
@@ -49,6 +53,13 @@ def said(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
 def payments_left(world: World) -> float | None:
     labels = {"network": world.network, "signer": world.signer}
     return REGISTRY.get_sample_value("swap_settler_signer_payments_left", labels)
+
+
+def in_line() -> tuple[float | None, float | None]:
+    """Return how many payments wait for a cap, and for how long the first of them does."""
+    names = "swap_settler_payments_waiting", "swap_settler_payments_waiting_oldest_seconds"
+    count, oldest = (REGISTRY.get_sample_value(name, {"network": DESTINATION}) for name in names)
+    return count, oldest
 
 
 def without_swap() -> float:
@@ -110,3 +121,53 @@ class TestMoneyThatNamesNoSwap:
         await world.settle(a_deposit(1), a_funding(7))
 
         assert without_swap() == before
+
+
+class TestTheLineOfACap:
+    CAP = CapName(DESTINATION, "ETH")
+    ORDER: ClassVar[dict[str, Any]] = {
+        "span": timedelta(days=1),
+        "by": "ann",
+        "reason": "as agreed",
+    }
+
+    async def test_a16_is_counted_and_calls_a_person_when_its_first_waits_too_long(
+        self, world: World, said: list[dict[str, Any]]
+    ) -> None:
+        caps = KeepCaps(
+            PostgresCaps(world.engine, networks=[DESTINATION]), catalogue=world.catalogue
+        )
+        await caps.set(self.CAP, units=PAYOUT, **self.ORDER)
+        await world.confirmed_swaps(3)
+        await world.send_everything()
+
+        await caps.report()
+        count, oldest = in_line()
+        assert count == 2
+        assert oldest is not None
+        assert 0 <= oldest < observe.LINE_TOO_SLOW.total_seconds()
+        assert said == []
+
+        await has_waited(world, observe.LINE_TOO_SLOW)
+        await caps.report()
+        count, oldest = in_line()
+        assert count == 2
+        assert oldest is not None
+        assert oldest >= observe.LINE_TOO_SLOW.total_seconds()
+        [alarm] = said
+        assert alarm["event"] == "payments wait long for a cap"
+        assert (alarm["network"], alarm["count"]) == (DESTINATION, 2)
+
+        said.clear()
+        await caps.set(self.CAP, units=3 * PAYOUT, **self.ORDER)
+        await world.send_everything()
+        await caps.report()
+        assert in_line() == (0, 0)
+        assert said == []
+
+
+async def has_waited(world: World, duration: timedelta) -> None:
+    """Let all that waits for a cap do so for longer: the database's clock cannot be moved."""
+    older = "UPDATE outflow_queue SET since = since - CAST(:duration AS interval)"
+    async with world.engine.begin() as connection:
+        await connection.execute(sql(older), {"duration": duration})
