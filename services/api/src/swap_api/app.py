@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import cache
-from importlib.metadata import version
 from typing import Final
 from uuid import uuid4
 
@@ -33,10 +30,10 @@ from swap_api.adapters.rendering import JsonRendering
 from swap_api.adapters.sign_requests import PostgresSignRequests
 from swap_api.adapters.swaps import PostgresReadModel, PostgresSwaps
 from swap_api.adapters.wallets import EvmWallets
+from swap_api.answering import build_gateway
 from swap_api.approval_ports import TokenAllowances
 from swap_api.attach_ports import Wallets
 from swap_api.domain.keys import Environment, anybody
-from swap_api.domain.rate_limits import Rates
 from swap_api.domain.reach import Reach
 from swap_api.gasless_ports import GaslessChains
 from swap_api.guards import Guards
@@ -44,25 +41,17 @@ from swap_api.handlers import swaps
 from swap_api.http.attachments import AttachmentEndpoints
 from swap_api.http.authorizations import AuthorizationEndpoints
 from swap_api.http.catalogue import CatalogueEndpoints
-from swap_api.http.clients import Clients
-from swap_api.http.cors import Cors
-from swap_api.http.endpoints import Endpoints
-from swap_api.http.error_page import error_page
-from swap_api.http.errors import DEFAULT_DOCS, Errors
-from swap_api.http.exchange import Answer
+from swap_api.http.errors import Errors
 from swap_api.http.gateway import Gateway
 from swap_api.http.history import HistoryEndpoints
 from swap_api.http.management_table import management
-from swap_api.http.once import AnswerOnce
 from swap_api.http.operator_door import OperatorDoor
 from swap_api.http.pricing import PricingEndpoints
-from swap_api.http.reference import reference_pages
-from swap_api.http.shipped_openapi import shipped_openapi
 from swap_api.http.swaps import SwapEndpoints
 from swap_api.http.table import endpoints
 from swap_api.managing import Management, build_management
 from swap_api.offers import Offers
-from swap_api.ports import Counters, DepositAddresses, Depositories, Pricing
+from swap_api.ports import DepositAddresses, Depositories, Pricing
 from swap_api.settings import ApiGroup, ApiSettings
 from swap_api.usecases.ask_price import AskPrice
 from swap_api.usecases.ask_signature import AskSignature
@@ -73,9 +62,7 @@ from swap_api.usecases.create_swap import CreateSwap
 from swap_api.usecases.give_limits import GiveLimits
 from swap_api.usecases.give_quote import GiveQuote
 from swap_api.usecases.give_ranges import GiveRanges
-from swap_api.usecases.identify_caller import IdentifyCaller
 from swap_api.usecases.know_prices import KnowPrices
-from swap_api.usecases.limit_requests import LimitRequests
 from swap_api.usecases.list_networks import ListNetworks
 from swap_api.usecases.list_reachable import ListReachable
 from swap_api.usecases.list_swaps import ListSwaps
@@ -263,7 +250,16 @@ class Building:
             **rooms,
         )
         return Parts(
-            gateway=self._gateway(table, callers, counters, idempotency),
+            gateway=build_gateway(
+                table,
+                group,
+                callers=callers,
+                counters=counters,
+                idempotency=idempotency,
+                identify_member=self._management.identify_member,
+                anybody=self._anybody,
+                new_id=uuid4,
+            ),
             store_swaps=StoreSwaps(PostgresReadModel(engine, consumer="api"), self._rendering),
             know_prices=self._know_prices,
             management=self._management,
@@ -359,41 +355,3 @@ class Building:
             secret_max=self._group.pending_swaps_secret,
             is_lifted=self._group.limits_lifted,
         )
-
-    def _gateway(
-        self,
-        table: Endpoints,
-        callers: PostgresCallers,
-        counters: Counters,
-        idempotency: PostgresIdempotency,
-    ) -> Gateway:
-        group = self._group
-        gateway = Gateway(
-            table,
-            identify_caller=IdentifyCaller(callers, header=group.key_headers[0]),
-            identify_member=self._management.identify_member,
-            limit_requests=LimitRequests(
-                counters, Rates(**group.rates.model_dump()), is_lifted=group.limits_lifted
-            ),
-            answer_once=AnswerOnce(idempotency, new_id=uuid4),
-            clients=Clients(group.trusted_proxies),
-            cors=Cors(group.cors_origins, group.key_headers),
-            errors=Errors(group.docs_url),
-            key_headers=group.key_headers,
-            anybody=self._anybody,
-            new_request_id=request_ids(),
-        )
-        gateway.add_public("/openapi.json", _document(group))
-        gateway.add_public(DEFAULT_DOCS, cache(error_page))
-        for address, page in reference_pages().items():
-            gateway.add_public(address, cache(page))
-        return gateway
-
-
-def _document(group: ApiGroup) -> Callable[[], Answer]:
-    @cache
-    def document() -> Answer:
-        release = version("swap-api")
-        return Answer(shipped_openapi(key_headers=group.key_headers, version=release))
-
-    return document

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, SecretStr
 
@@ -11,13 +11,21 @@ from swap_runtime.settings import Group, ServiceGroup, SharedSettings
 
 
 class RateSettings(Group):
-    """Requests a minute of one client of a publishable key; twice as many may come at once."""
+    """Requests a minute of one client of a publishable key."""
 
-    reads: int = Field(default=1200, gt=0)
+    reads: int = Field(default=1200, gt=0, description="Requests a minute of one client")
     prices: int = Field(default=120, gt=0, description="Quotes and limits")
-    creates: int = Field(default=30, gt=0)
+    creates: int = Field(default=30, gt=0, description="New swaps, and what managers change")
     ceiling_factor: int = Field(
         default=100, gt=0, description="What a whole app may, and a secret key, in clients"
+    )
+    burst_minutes: int = Field(
+        default=2, gt=0, description="So many minutes' worth may come at once"
+    )
+    weights: dict[str, Annotated[int, Field(gt=0)]] = Field(
+        default={},
+        description="What one request counts, where not 1: JSON object, such as"
+        ' {"GET /api/v2/swaps": 5}',
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 from uuid import uuid4
@@ -90,6 +91,24 @@ class TestCounters:
             [False, False], [True, False], [True, False], [True, False],
         ]  # fmt: skip
         assert [both[1].remaining for both in counts] == [2, 2, 2, 2]
+
+    async def test_take_more_for_what_weighs_more(self, counters: Counters) -> None:
+        light = a_quota(10)
+        heavy = replace(light, weight=4)
+
+        counts = [await one(counters, quota) for quota in (heavy, light, heavy, heavy, light)]
+
+        assert [(count.is_over, count.remaining) for count in counts] == [
+            (False, 6), (False, 5), (False, 1), (True, 1), (False, 0),
+        ]  # fmt: skip
+        assert 2 * DAY < counts[3].reset_after <= 3 * DAY
+
+    async def test_let_through_what_weighs_more_than_everything_when_nothing_is_spent(
+        self, counters: Counters
+    ) -> None:
+        quota = replace(a_quota(3), weight=50)
+
+        assert [(await one(counters, quota)).is_over for _ in range(2)] == [False, True]
 
     async def test_let_no_more_through_when_all_come_together(self, counters: Counters) -> None:
         quota = a_quota(5)

@@ -103,6 +103,35 @@ class TestLimits:
         assert answers[-1].headers["ratelimit-remaining"] == answers[-1].headers["ratelimit-limit"]
 
 
+class TestSettings:
+    async def test_say_how_much_may_come_at_once_and_what_a_request_counts(
+        self, database_url: str, redis_url: str, catalogue_file: Path
+    ) -> None:
+        rates = {"burst_minutes": 5, "weights": {"GET /api/v2/networks": 3}}
+        harness = start(database_url, redis_url, catalogue_file, rates=rates)
+        app = await harness.an_app(is_lifted=False, reads=1, ceiling_factor=1)
+
+        answers = [
+            await harness.get(app, path)
+            for path in ("/networks", "/health", "/networks", "/health")
+        ]
+        await harness.stop()
+
+        assert [answer.status_code for answer in answers] == [200, 200, 429, 200]
+        assert {answer.headers["ratelimit-limit"] for answer in answers} == {"5"}
+        told = [answer.headers["ratelimit-remaining"] for answer in answers]
+        assert told == ["2", "1", "1", "0"]
+        assert 60 < int(answers[2].headers["retry-after"]) <= 120
+
+    async def test_that_weigh_what_is_not_there_are_refused_at_the_start(
+        self, database_url: str, redis_url: str, catalogue_file: Path
+    ) -> None:
+        rates = {"weights": {"GET /api/v2/netwroks": 3}}
+
+        with pytest.raises(ValueError, match="no such endpoint: GET /api/v2/netwroks"):
+            start(database_url, redis_url, catalogue_file, rates=rates)
+
+
 class BlackHole:
     """A Redis that takes connections and, for as long as a test lasts, never says a word."""
 

@@ -69,6 +69,14 @@ class TestQuotas:
 
         assert quota.interval > timedelta(0)
 
+    @pytest.mark.parametrize("burst_minutes", [1, 2, 10])
+    async def test_let_so_many_minutes_worth_through_at_once(self, burst_minutes: int) -> None:
+        rates = Rates(reads=6, burst_minutes=burst_minutes, ceiling_factor=1)
+        (quota,) = rates.quotas(a_caller(), "", Kind.READ)
+
+        assert len(await admitted(quota, [AT] * 100)) == 6 * burst_minutes
+        assert quota.interval == 10 * SECOND
+
 
 class TestLocalCounters:
     async def test_forget_who_was_heard_of_longest_ago(self) -> None:

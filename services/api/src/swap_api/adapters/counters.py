@@ -33,9 +33,9 @@ local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 local spent, may_pass = {}, true
 for i, key in ipairs(KEYS) do
-  local limit, interval = tonumber(ARGV[2 * i - 1]), tonumber(ARGV[2 * i])
+  local whole, cost = tonumber(ARGV[2 * i - 1]), tonumber(ARGV[2 * i])
   spent[i] = math.max(tonumber(redis.call('GET', key) or now) - now, 0)
-  may_pass = may_pass and spent[i] + interval <= limit * interval
+  may_pass = may_pass and spent[i] + cost <= whole
 end
 if may_pass then
   for i, key in ipairs(KEYS) do
@@ -107,7 +107,7 @@ class RedisCounters:
 
     async def _add_all(self, quotas: Sequence[Quota]) -> Sequence[Count]:
         numbers = [
-            number for quota in quotas for number in (quota.limit, quota.interval // MICROSECOND)
+            duration // MICROSECOND for quota in quotas for duration in (quota.whole, quota.cost)
         ]
         spent = await self._add(keys=[f"swap-api/{quota.key}" for quota in quotas], args=numbers)
         return admit(quotas, [number * MICROSECOND for number in spent])

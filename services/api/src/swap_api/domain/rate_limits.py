@@ -16,7 +16,6 @@ from typing import Final
 from swap_api.domain.keys import Allowances, Caller
 
 MINUTE: Final = timedelta(minutes=1)
-BURST: Final = 2  # so many minutes' worth may come at once
 
 
 class Kind(StrEnum):
@@ -34,6 +33,12 @@ class Quota:
     key: str
     limit: int  # at once
     interval: timedelta  # until one more may come
+    weight: int = 1  # what this request counts
+
+    @property
+    def cost(self) -> timedelta:
+        """What this request takes: at most everything, or it could never be made."""
+        return min(self.weight * self.interval, self.whole)
 
     @property
     def whole(self) -> timedelta:
@@ -55,21 +60,21 @@ class Count:
 
     @property
     def reset_after(self) -> timedelta:
-        """How long until all of it is there again or, where nothing is left, one request."""
-        if self.remaining:
+        """How long until all of it is there again or, where nothing is left, one such request."""
+        if self.remaining and not self.is_over:
             return self.spent
-        return self.spent + self.quota.interval - self.quota.whole
+        return self.spent + self.quota.cost - self.quota.whole
 
 
 def admit(quotas: Sequence[Quota], spent: Sequence[timedelta]) -> Sequence[Count]:
     """Judge one request by what is spent: it counts in all of the quotas, or in none."""
     judged = [
-        (quota, before, before + quota.interval > quota.whole)
+        (quota, before, before + quota.cost > quota.whole)
         for quota, before in zip(quotas, spent, strict=True)
     ]
     is_refused = any(is_over for _, _, is_over in judged)
     return [
-        Count(quota, before if is_refused else before + quota.interval, is_over)
+        Count(quota, before if is_refused else before + quota.cost, is_over)
         for quota, before, is_over in judged
     ]
 
@@ -82,6 +87,7 @@ class Rates:
     prices: int = 120
     creates: int = 30
     ceiling_factor: int = 100
+    burst_minutes: int = 2  # so many minutes' worth may come at once
 
     def of(self, kind: Kind, allowances: Allowances) -> int:
         match kind:
@@ -95,18 +101,24 @@ class Rates:
     def ceiling(self, kind: Kind, allowances: Allowances) -> int:
         return self.of(kind, allowances) * (allowances.ceiling_factor or self.ceiling_factor)
 
-    def quotas(self, caller: Caller, address: str, kind: Kind) -> Sequence[Quota]:
+    def at_once(self, rate: int) -> int:
+        return rate * self.burst_minutes
+
+    def quotas(
+        self, caller: Caller, address: str, kind: Kind, *, weight: int = 1
+    ) -> Sequence[Quota]:
         """Return what a request counts in, the one it is told about first.
 
         All users of a web page share its publishable key, so they are told apart by their
         addresses; the ceiling keeps the app as a whole in bounds.
         """
-        rate = self.of(kind, caller.allowances)
-        ceiling = _quota(f"{caller.app_id}/{kind}", self.ceiling(kind, caller.allowances))
+        allowances = caller.allowances
+        most = self._quota(f"{caller.app_id}/{kind}", self.ceiling(kind, allowances), weight)
         if not caller.is_publishable:
-            return (ceiling,)
-        return (_quota(f"{caller.app_id}/{kind}/{address}", rate), ceiling)
+            return (most,)
+        key = f"{caller.app_id}/{kind}/{address}"
+        return (self._quota(key, self.of(kind, allowances), weight), most)
 
-
-def _quota(key: str, rate: int) -> Quota:
-    return Quota(key, rate * BURST, max(MINUTE // rate, timedelta.resolution))
+    def _quota(self, key: str, rate: int, weight: int) -> Quota:
+        interval = max(MINUTE // rate, timedelta.resolution)
+        return Quota(key, self.at_once(rate), interval, weight)

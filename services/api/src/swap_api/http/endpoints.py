@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from swap_api.domain.keys import Caller, Scope
@@ -39,6 +39,7 @@ class Endpoint:
     summary: str
     answers: Any  # the type of `data`
     kind: Kind = Kind.READ
+    weight: int = 1  # what a request counts
     scope: Scope = Scope.ANY
     needs_process_alone: bool = False  # answered while Postgres is away, to keys known before
     query: type[Parameters] | None = None
@@ -58,6 +59,16 @@ class Endpoints:
         self._open: list[tuple[re.Pattern[str], dict[str, Endpoint]]] = []
         for endpoint in endpoints:
             self._add(endpoint)
+
+    def weighed(self, weights: Mapping[str, int]) -> Endpoints:
+        """Return them with what a request counts, by method and path, where that is not 1.
+
+        :raises ValueError: when there is no such endpoint.
+        """
+        named = {f"{one.method} {one.path}": one for one in self.all}
+        if unknown := sorted(weights.keys() - named):
+            raise ValueError(f"there is no such endpoint: {', '.join(unknown)}")
+        return Endpoints([replace(one, weight=weights.get(key, 1)) for key, one in named.items()])
 
     def find(self, method: str, path: str) -> tuple[Endpoint, Mapping[str, str]]:
         """

@@ -137,7 +137,9 @@ class Gateway:
             return await self._admit_member(exchange, endpoint)
         caller = await self._caller(request, endpoint)
         client = self._clients.bucket(request) if caller.is_publishable else ""
-        exchange.standing = await self._limit_requests(caller, client, endpoint.kind)
+        exchange.standing = await self._limit_requests(
+            caller, client, endpoint.kind, weight=endpoint.weight
+        )
         caller.require(endpoint.scope)
         return Context(caller, client, exchange.request_id)
 
@@ -167,7 +169,9 @@ class Gateway:
             await request.json_body()  # first: who is removed while it comes is nobody after it
         actor = await self._identify_member(token)
         caller, client = member_caller(actor, self._anybody.environment)
-        exchange.standing = await self._limit_requests(caller, client, endpoint.kind)
+        exchange.standing = await self._limit_requests(
+            caller, client, endpoint.kind, weight=endpoint.weight
+        )
         return Context(caller, client, exchange.request_id, actor.asking(exchange.request_id))
 
     async def _caller(self, request: Request, endpoint: Endpoint) -> Caller:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from swap_api.domain.keys import Caller
-from swap_api.domain.rate_limits import BURST, Count, Kind, Rates
+from swap_api.domain.rate_limits import Count, Kind, Rates
 from swap_api.domain.refusals import ApiRefusal
 from swap_api.ports import Counters
 from swap_contracts.public.errors import ErrorCode
@@ -37,13 +37,17 @@ class LimitRequests:
         self._rates = rates
         self._is_lifted = is_lifted
 
-    async def __call__(self, caller: Caller, address: str, kind: Kind) -> Standing:
+    async def __call__(
+        self, caller: Caller, address: str, kind: Kind, *, weight: int = 1
+    ) -> Standing:
         """
         :raises RateLimited: when it is one too many.
         """
         if self._is_lifted or caller.allowances.is_lifted:
-            return _untouched(self._rates.ceiling(kind, caller.allowances) * BURST)
-        counts = await self._counters.add(self._rates.quotas(caller, address, kind))
+            most = self._rates.ceiling(kind, caller.allowances)
+            return _untouched(self._rates.at_once(most))
+        quotas = self._rates.quotas(caller, address, kind, weight=weight)
+        counts = await self._counters.add(quotas)
         tightest = min(counts, key=lambda count: count.remaining)
         over = [count for count in counts if count.is_over]
         if over:
