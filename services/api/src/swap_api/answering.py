@@ -19,7 +19,7 @@ from swap_api.http.gateway import Gateway
 from swap_api.http.once import AnswerOnce
 from swap_api.http.reference import reference_pages
 from swap_api.http.shipped_openapi import shipped_openapi
-from swap_api.ports import Callers, Counters, Idempotency, NewId
+from swap_api.ports import Callers, Counters
 from swap_api.settings import ApiGroup
 from swap_api.usecases.identify_caller import IdentifyCaller
 from swap_api.usecases.identify_member import IdentifyMember
@@ -32,10 +32,9 @@ def build_gateway(
     *,
     callers: Callers,
     counters: Counters,
-    idempotency: Idempotency,
+    answer_once: AnswerOnce,
     identify_member: IdentifyMember,
     anybody: Caller,
-    new_id: NewId,
 ) -> Gateway:
     """
     :raises ValueError: when the settings weigh an endpoint that is not there.
@@ -46,7 +45,7 @@ def build_gateway(
         identify_caller=IdentifyCaller(callers, header=group.key_headers[0]),
         identify_member=identify_member,
         limit_requests=LimitRequests(counters, rates, is_lifted=group.limits_lifted),
-        answer_once=AnswerOnce(idempotency, new_id=new_id),
+        answer_once=answer_once,
         clients=Clients(group.trusted_proxies),
         cors=Cors(group.cors_origins, group.key_headers),
         errors=Errors(group.docs_url),

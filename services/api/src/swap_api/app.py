@@ -45,6 +45,7 @@ from swap_api.http.errors import Errors
 from swap_api.http.gateway import Gateway
 from swap_api.http.history import HistoryEndpoints
 from swap_api.http.management_table import management
+from swap_api.http.once import AnswerOnce
 from swap_api.http.operator_door import OperatorDoor
 from swap_api.http.pricing import PricingEndpoints
 from swap_api.http.swaps import SwapEndpoints
@@ -221,6 +222,7 @@ class Building:
             self._service.settings.redis.url, fallback=LocalCounters(clock=clock)
         )
         errors = Errors(group.docs_url)
+        answer_once = AnswerOnce(idempotency, new_id=uuid4)
         rooms = self._management.rooms()
         asking = self._catalogue, self._ask_price, self._rendering
         table = endpoints(
@@ -255,16 +257,16 @@ class Building:
                 group,
                 callers=callers,
                 counters=counters,
-                idempotency=idempotency,
+                answer_once=answer_once,
                 identify_member=self._management.identify_member,
                 anybody=self._anybody,
-                new_id=uuid4,
             ),
             store_swaps=StoreSwaps(PostgresReadModel(engine, consumer="api"), self._rendering),
             know_prices=self._know_prices,
             management=self._management,
             door=OperatorDoor(
                 management(**rooms),
+                answer_once=answer_once,
                 errors=errors,
                 anybody=self._anybody,
                 new_request_id=request_ids(),

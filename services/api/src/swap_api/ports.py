@@ -163,8 +163,17 @@ class Idempotency(Protocol):
         """
         ...
 
-    async def save(self, claim: Claim, swap_id: UUID, answer: bytes) -> None:
-        """Keep what was answered about a swap, if the claim was not lost meanwhile."""
+    async def begin(self, claim: Claim) -> None:
+        """Let nobody else do what the claim is for, even if this process dies in the middle.
+
+        Who asks again later is given an empty answer, unless one was saved.
+
+        :raises ApiRefusal: when the claim was lost meanwhile.
+        """
+        ...
+
+    async def save(self, claim: Claim, swap_id: UUID | None, answer: bytes) -> None:
+        """Keep what was answered, about a swap perhaps, if the claim was not lost meanwhile."""
         ...
 
     async def release(self, claim: Claim) -> None:

@@ -12,6 +12,7 @@ from pydantic import TypeAdapter
 
 from swap_api.http.endpoints import Endpoint
 from swap_api.http.examples import example_of
+from swap_api.http.management_addresses import BASE
 from swap_api.http.openapi import openapi_document
 from swap_api.http.shipped_openapi import shipped_openapi
 from swap_api.http.table import endpoints
@@ -78,6 +79,34 @@ class TestExamples:
         assert set(shown) == {"Quoted", "ExplainedQuote"}
         assert "explanation" not in shown["Quoted"]["value"]["data"]
         assert shown["ExplainedQuote"]["value"]["data"]["explanation"]["steps"]
+
+
+SECRETS = {"key", "token", "secret"}
+
+
+class TestIdempotencyKeys:
+    def test_are_for_everything_that_changes_something(self, document: Any) -> None:
+        """A rate is read, and an invitation is taken once by itself."""
+        without = {
+            path
+            for path, operations in document["paths"].items()
+            if "post" in operations
+            if "Idempotency-Key" not in {p["name"] for p in operations["post"]["parameters"]}
+        }
+
+        assert without == {
+            "/api/swap_rate",
+            "/management/v1/invitations/accept",
+        }
+
+    def test_keep_no_answer_with_a_secret(self) -> None:
+        managing = [endpoint for endpoint in TABLE.all if endpoint.path.startswith(BASE)]
+        showing = {
+            e.path for e in managing if SECRETS & set(getattr(e.answers, "model_fields", ()))
+        }
+
+        assert showing == {endpoint.path for endpoint in TABLE.all if endpoint.shows_secret}
+        assert "/management/v1/keys/{keyId}/rotate" in showing
 
 
 class TestDocument:

@@ -15,6 +15,7 @@ class ErrorCode(StrEnum):
     METHOD_NOT_ALLOWED = "METHOD_NOT_ALLOWED"
     IDEMPOTENCY_KEY_REUSED = "IDEMPOTENCY_KEY_REUSED"
     IDEMPOTENCY_KEY_IN_PROGRESS = "IDEMPOTENCY_KEY_IN_PROGRESS"
+    IDEMPOTENCY_ANSWER_NOT_KEPT = "IDEMPOTENCY_ANSWER_NOT_KEPT"
     PAYLOAD_TOO_LARGE = "PAYLOAD_TOO_LARGE"
     UNSUPPORTED_MEDIA_TYPE = "UNSUPPORTED_MEDIA_TYPE"
     RATE_LIMITED = "RATE_LIMITED"
@@ -103,6 +104,12 @@ ERRORS: Final[dict[ErrorCode, ErrorFacts]] = {
     ),
     ErrorCode.IDEMPOTENCY_KEY_IN_PROGRESS: _retryable(
         409, CALLER, "The first request with this idempotency key is still running."
+    ),
+    ErrorCode.IDEMPOTENCY_ANSWER_NOT_KEPT: _final(
+        409,
+        CALLER,
+        "The request with this idempotency key is not done again, and what it showed is not kept;"
+        " `id` names what it made, where that is known.",
     ),
     ErrorCode.PAYLOAD_TOO_LARGE: _final(413, CALLER, "The request body is too large."),
     ErrorCode.UNSUPPORTED_MEDIA_TYPE: _final(415, CALLER, "The request body must be JSON."),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
@@ -35,7 +35,13 @@ class PostgresIdempotency:
     async def claim(self, claim: Claim) -> Replay | None:
         return await self._claiming(claim)
 
-    async def save(self, claim: Claim, swap_id: UUID, answer: bytes) -> None:
+    async def begin(self, claim: Claim) -> None:
+        values = {"app_id": claim.app_id, "key": claim.key, "claim": claim.token}
+        begun = await execute_alone(self._engine, statements.BEGIN_CLAIM, values)
+        if not begun.changed:
+            raise in_progress()
+
+    async def save(self, claim: Claim, swap_id: UUID | None, answer: bytes) -> None:
         values = {
             "claim": claim.token,
             "app_id": claim.app_id,
@@ -69,7 +75,10 @@ class PostgresIdempotency:
             held = await self._find_held(lost) if lost else {}
         except Unavailable as error:
             return {claim.token: error for claim in lost}
-        return {claim.token: _outcome(claim, held.get((claim.app_id, claim.key))) for claim in lost}
+        now = self._clock()
+        return {
+            claim.token: _outcome(claim, held.get((claim.app_id, claim.key)), now) for claim in lost
+        }
 
     async def _take(self, claims: Sequence[Claim]) -> frozenset[UUID]:
         now = self._clock()
@@ -98,13 +107,15 @@ def _row(claim: Claim) -> dict[str, object]:
     }
 
 
-def _outcome(claim: Claim, held: Row | None) -> Outcome | Exception:
+def _outcome(claim: Claim, held: Row | None, now: datetime) -> Outcome | Exception:
     if held is not None and held.body_hash != claim.body_hash:
         return ApiRefusal(
             ErrorCode.IDEMPOTENCY_KEY_REUSED,
             "This idempotency key was used with another body; take a new one",
         )
     if held is None or held.answer is None:  # released a moment ago counts as running
+        return in_progress()
+    if not held.answer and now < held.claimed_until:
         return in_progress()
     return Replay(held.answer)
 

@@ -39,12 +39,17 @@ WHERE held.created_at < CAST(:forgotten_before AS timestamptz)
 RETURNING claim
 """)
 FIND_HELD: Final = sql("""
-SELECT app_id, key, body_hash, answer FROM idempotency
+SELECT app_id, key, body_hash, claimed_until, answer FROM idempotency
 JOIN unnest(CAST(:app_id AS uuid[]), CAST(:key AS text[])) AS wanted(app_id, key)
   USING (app_id, key)
 """)
 RELEASE_CLAIM: Final = sql("""
 DELETE FROM idempotency
+WHERE app_id = :app_id AND key = :key AND claim = :claim AND (answer IS NULL OR answer = '')
+""")
+# An empty answer is none yet, of something that is never done again.
+BEGIN_CLAIM: Final = sql("""
+UPDATE idempotency SET answer = ''
 WHERE app_id = :app_id AND key = :key AND claim = :claim AND answer IS NULL
 """)
 FORGET_KEYS: Final = sql("""

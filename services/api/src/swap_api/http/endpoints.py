@@ -46,6 +46,8 @@ class Endpoint:
     body: type[Parameters] | None = None
     refuses: Sequence[ErrorCode] = ()
     answers_once: bool = False  # with an idempotency key: the first answer again
+    makes: bool = False  # something new each time: with an idempotency key at most once
+    shows_secret: bool = False  # in its answer, which is not kept to be given again
     is_conditional: bool = False  # answered with 304 where the caller has it already
     headers: Mapping[str, str] = field(default_factory=dict)  # of the answer, for the document
 

@@ -191,6 +191,8 @@ def refusal_example(code: ErrorCode, doc_url: str) -> dict[str, Any]:
         metadata["field_errors"] = {"amount": "must be a number"}
     if code in (ErrorCode.LESS_THAN_MIN_ERROR, ErrorCode.GREATER_THAN_MAX_ERROR):
         metadata["AmountLimit"] = 1.5
+    if code is ErrorCode.IDEMPOTENCY_ANSWER_NOT_KEPT:
+        metadata["id"] = SWAP_ID
     error = {"code": code.value, "message": ERRORS[code].meaning, "metadata": metadata}
     return {"data": None, "error": error}
 

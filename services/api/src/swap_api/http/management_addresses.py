@@ -57,6 +57,8 @@ def doing(
     *,
     scope: Scope = Scope.MEMBER,
     refuses: Sequence[ErrorCode] = (),
+    makes: bool = False,
+    shows_secret: bool = False,
 ) -> Endpoint:
     asked = () if body is None else (ErrorCode.PAYLOAD_TOO_LARGE, ErrorCode.UNSUPPORTED_MEDIA_TYPE)
     permitted = (ErrorCode.ROLE_TOO_LOW,) if scope is Scope.MEMBER else ()
@@ -70,6 +72,8 @@ def doing(
         scope=scope,
         body=body,
         refuses=_found(path, (*permitted, *refuses, *asked)),
+        makes=makes or shows_secret,
+        shows_secret=shows_secret,
     )
 
 

@@ -91,6 +91,7 @@ def _organizations(managed: ManagementEndpoints) -> list[Endpoint]:
             OrganizationModel,
             OrganizationBody,
             scope=Scope.OPERATOR,
+            makes=True,
         ),
         reading(ORGANIZATION, managed.organization, "Read an organization", OrganizationModel),
         doing(
@@ -121,7 +122,13 @@ def _apps(managed: ManagementEndpoints) -> list[Endpoint]:
             is_paged=True,
         ),
         doing(
-            f"{ORGANIZATION}/apps", managed.add_app, "Add an app", AppModel, AppBody, refuses=FULL
+            f"{ORGANIZATION}/apps",
+            managed.add_app,
+            "Add an app",
+            AppModel,
+            AppBody,
+            refuses=FULL,
+            makes=True,
         ),
         reading(APP, managed.app, "Read an app", AppModel),
         doing(APP, managed.change_app, "Set an app's settings", AppModel, SettingsBody),
@@ -161,6 +168,7 @@ def _keys(managed: ManagementEndpoints) -> list[Endpoint]:
             NewKeyModel,
             KeyBody,
             refuses=FULL,
+            shows_secret=True,
         ),
         doing(
             f"{KEY}/rotate",
@@ -169,6 +177,7 @@ def _keys(managed: ManagementEndpoints) -> list[Endpoint]:
             NewKeyModel,
             RotationBody,
             refuses=(*closed, *FULL),
+            shows_secret=True,
         ),
         doing(
             f"{KEY}/expire",
@@ -221,6 +230,7 @@ def _members(members: MemberEndpoints) -> list[Endpoint]:
             NewInvitationModel,
             InvitationBody,
             refuses=FULL,
+            shows_secret=True,
         ),
         doing(
             f"{BASE}/invitations/{{invitationId}}/revoke",
@@ -236,6 +246,7 @@ def _members(members: MemberEndpoints) -> list[Endpoint]:
             AcceptBody,
             scope=Scope.NOBODY,
             refuses=(ErrorCode.INVITATION_INVALID,),
+            shows_secret=True,
         ),
     ]
 
@@ -259,6 +270,7 @@ def _tokens(members: MemberEndpoints) -> list[Endpoint]:
             TokenBody,
             scope=Scope.PERSON,
             refuses=FULL,
+            shows_secret=True,
         ),
         doing(
             f"{BASE}/me/tokens/{{tokenId}}/revoke",
@@ -287,6 +299,7 @@ def _webhooks(webhooks: WebhookEndpoints) -> list[Endpoint]:
             NewWebhookModel,
             WebhookBody,
             refuses=(*away, *FULL, *kept),
+            shows_secret=True,
         ),
         doing(
             f"{WEBHOOK}/rotate",
@@ -294,6 +307,7 @@ def _webhooks(webhooks: WebhookEndpoints) -> list[Endpoint]:
             "Give an endpoint a new secret; the old one signs beside it for a day",
             WebhookSecretModel,
             refuses=away,
+            shows_secret=True,
         ),
         doing(
             f"{WEBHOOK}/enable",

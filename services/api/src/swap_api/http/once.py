@@ -1,7 +1,9 @@
-"""Requests about a swap that may be sent again with the same idempotency key.
+"""Requests that may be sent again with the same idempotency key.
 
-What they do is done once by itself; the key gives the first answer again, where the state has
-moved on meanwhile. A creation keeps its answer with the swap, in `swap_api.usecases.create_swap`.
+What is done about a swap is done once by itself; the key gives the first answer again, where the
+state has moved on meanwhile. A creation keeps its answer with the swap, in
+`swap_api.usecases.create_swap`. Who manages makes something new with every request: with a key at
+most once, also where nobody knows whether it was done. A secret is not kept to be told again.
 """
 
 from __future__ import annotations
@@ -14,10 +16,14 @@ from hashlib import sha256
 from typing import Any, Final
 from uuid import UUID
 
+import orjson
+
 from swap_api import observe
+from swap_api.domain.keys import Scope
 from swap_api.domain.refusals import ApiRefusal, Invalid
 from swap_api.http.endpoints import Context, Endpoint
 from swap_api.http.exchange import Answer, Request
+from swap_api.http.management_addresses import BASE
 from swap_api.http.parameters import id_of
 from swap_api.ports import Claim, Idempotency
 from swap_contracts.public.errors import ErrorCode
@@ -27,17 +33,22 @@ IDEMPOTENCY_KEY: Final = re.compile(r"[\x21-\x7e]{1,255}")
 REPLAYED: Final = "Idempotent-Replayed"
 REPLAYED_HEADERS: Final = {REPLAYED: "true when this is the first answer again"}
 REFUSALS: Final = (ErrorCode.IDEMPOTENCY_KEY_REUSED, ErrorCode.IDEMPOTENCY_KEY_IN_PROGRESS)
+OPERATOR: Final = UUID(int=0)  # whose keys those of the internal port are
 
 
 def once(endpoint: Endpoint) -> Endpoint:
-    """Let a POST about a swap be answered once; what is no such thing is left as it is."""
-    if endpoint.method != "POST" or "{swapId}" not in endpoint.path:
+    """Let a POST about a swap, or by who manages, be answered once; the rest is left as it is."""
+    is_about_swap = "{swapId}" in endpoint.path
+    is_managing = endpoint.path.startswith(BASE) and endpoint.scope is not Scope.NOBODY
+    if endpoint.method != "POST" or not (is_about_swap or is_managing):
         return endpoint
+    lost = (ErrorCode.IDEMPOTENCY_ANSWER_NOT_KEPT,) if endpoint.makes else ()
+    told = {} if endpoint.shows_secret else REPLAYED_HEADERS
     return replace(
         endpoint,
         answers_once=True,
-        refuses=(*endpoint.refuses, *REFUSALS),
-        headers={**endpoint.headers, **REPLAYED_HEADERS},
+        refuses=(*endpoint.refuses, *REFUSALS, *lost),
+        headers={**endpoint.headers, **told},
     )
 
 
@@ -49,24 +60,40 @@ class AnswerOnce:
     async def __call__(self, endpoint: Endpoint, request: Request, context: Context) -> Answer:
         """Answer, or give the first answer again.
 
-        :raises ApiRefusal: when another body used the key, or the first request still runs.
+        :raises ApiRefusal: when another body used the key, the first request still runs, or its
+            answer is not there to be given again.
         """
-        key = idempotency_key(request)
-        if key is None or not endpoint.answers_once:
+        key = idempotency_key(request) if endpoint.answers_once else None
+        if key is None:
             return await endpoint.handler(request, context)
-        swap_id = id_of(request, "swapId")
-        body = _content(await request.json_body())
-        claim = Claim(context.caller.app_id, key, body_hash(request.path, body), self._new_id())
+        content = None if endpoint.body is None else _content(await request.json_body())
+        asked = body_hash(request.path, content)
+        claim = Claim(_owner(context), key, asked, self._new_id())
         replay = await self._idempotency.claim(claim)
         if replay is not None:
             observe.answer_replayed()
-            return Answer(replay.answer, headers={REPLAYED.lower(): "true"})
+            return _again(endpoint, replay.answer)
+        return await self._answered(claim, endpoint, request, context)
+
+    async def _answered(
+        self, claim: Claim, endpoint: Endpoint, request: Request, context: Context
+    ) -> Answer:
+        if endpoint.makes:
+            await self._idempotency.begin(claim)
         try:
             answer = await endpoint.handler(request, context)
-        except (ApiRefusal, Unavailable):
+        except ApiRefusal:
             await self._idempotency.release(claim)
             raise
-        await self._idempotency.save(claim, swap_id, answer.body)
+        except Unavailable:
+            if not endpoint.makes:  # otherwise nobody knows whether it was done
+                await self._idempotency.release(claim)
+            raise
+        swap_id = id_of(request, "swapId") if "swapId" in request.path_values else None
+        try:
+            await self._idempotency.save(claim, swap_id, _kept(endpoint, answer))
+        except Unavailable as error:  # it was done, and is told this once
+            observe.claim_kept(error)
         return answer
 
 
@@ -86,6 +113,40 @@ def body_hash(path: str, content: Any) -> bytes:
     """Hash what was asked: the order of members and the space between them do not matter."""
     canonical = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return sha256(f"{path}\n{canonical}".encode()).digest()
+
+
+def _owner(context: Context) -> UUID:
+    """Return whose idempotency keys they are: an app's, or those of who manages."""
+    if context.actor is None:
+        return context.caller.app_id
+    return context.actor.member_id or OPERATOR
+
+
+def _kept(endpoint: Endpoint, answer: Answer) -> bytes:
+    """Return what is kept of an answer: of one with a secret, what it is about."""
+    if not endpoint.shows_secret:
+        return answer.body
+    return orjson.dumps({"id": orjson.loads(answer.body)["data"]["id"]})
+
+
+def _again(endpoint: Endpoint, kept: bytes) -> Answer:
+    """
+    :raises ApiRefusal: when the answer had a secret, or there never was one.
+    """
+    if not kept:
+        raise ApiRefusal(
+            ErrorCode.IDEMPOTENCY_ANSWER_NOT_KEPT,
+            "The first request with this idempotency key was not answered; look whether it was "
+            "done, and ask again with a new key",
+        )
+    if endpoint.shows_secret:
+        raise ApiRefusal(
+            ErrorCode.IDEMPOTENCY_ANSWER_NOT_KEPT,
+            "The first request with this idempotency key was done, and its secret was shown then; "
+            "it is not kept. If it did not arrive, replace what `id` names",
+            metadata=orjson.loads(kept),
+        )
+    return Answer(kept, headers={REPLAYED.lower(): "true"})
 
 
 def _content(body: bytes) -> Any:

@@ -89,6 +89,10 @@ IDEMPOTENCY_KEY: Final = {
     "schema": {"type": "string", "minLength": 1, "maxLength": 255},
     "description": "The same key and body give the first answer again for 24 hours",
 }
+MADE_ONCE: Final = (
+    "The same key and body make nothing a second time for 24 hours: 409, with the `id` of what was "
+    "made, for its secret is shown once"
+)
 SIGNED: Final = {
     "id": "The message: the same in every attempt",
     "timestamp": "When this attempt was made, in Unix seconds",
@@ -328,7 +332,9 @@ def _extra(endpoint: Endpoint) -> dict[str, Any]:
             "required": True,
             "content": {"application/json": {"schema": schema}},
         }
-    if REPLAYED in endpoint.headers:
+    if endpoint.shows_secret and endpoint.answers_once:
+        parameters.append({**IDEMPOTENCY_KEY, "description": MADE_ONCE})
+    elif REPLAYED in endpoint.headers:
         parameters.append(IDEMPOTENCY_KEY)
     return extra
 

@@ -17,6 +17,7 @@ from swap_api.domain.members import OPERATOR
 from swap_api.http.endpoints import Context, Endpoint
 from swap_api.http.errors import Errors
 from swap_api.http.exchange import Answer, Request
+from swap_api.http.once import AnswerOnce, once
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 OPENED: Final = (Scope.MEMBER, Scope.OPERATOR)
@@ -28,11 +29,13 @@ class OperatorDoor:
         self,
         endpoints: Sequence[Endpoint],
         *,
+        answer_once: AnswerOnce,
         errors: Errors,
         anybody: Caller,
         new_request_id: Callable[[], str],
     ) -> None:
-        self._endpoints = endpoints
+        self._endpoints = [once(endpoint) for endpoint in endpoints]
+        self._answer_once = answer_once
         self._errors = errors
         self._anybody = anybody
         self._new_request_id = new_request_id
@@ -48,7 +51,7 @@ class OperatorDoor:
             request_id = self._new_request_id()
             context = Context(self._anybody, "", request_id, OPERATOR.asking(request_id))
             try:
-                answer = await endpoint.handler(await _request(asked), context)
+                answer = await self._answer_once(endpoint, await _request(asked), context)
             except Exception as error:
                 answer = self._errors.answer(error, request_id)
                 if answer.status >= SERVER_ERROR:

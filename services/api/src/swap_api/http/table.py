@@ -108,7 +108,7 @@ def endpoints(
             *_history(history),
             *_pricing(pricing),
             *_catalogue(catalogue),
-            *for_members,
+            *map(once, for_members),
         ]
     )
 
