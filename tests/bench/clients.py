@@ -20,6 +20,7 @@ class Connection(asyncio.Protocol):
         self._data = bytearray()
         self._head = -1
         self._length = 0
+        self._answered = b""  # the head of the last answer
         self._answer: asyncio.Future[tuple[int, bytes]] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -40,6 +41,7 @@ class Connection(asyncio.Protocol):
         end = self._head + len(END) + self._length
         if len(self._data) >= end:
             status = int(self._data[9:12])
+            self._answered = bytes(self._data[: self._head])
             body = bytes(self._data[self._head + len(END) : end])
             self._data.clear()
             self._head = -1
@@ -49,6 +51,10 @@ class Connection(asyncio.Protocol):
     @property
     def is_open(self) -> bool:
         return self._transport is not None
+
+    def tag(self) -> str:
+        """Return the entity tag of the last answer."""
+        return self._answered.lower().partition(b"\r\netag: ")[2].partition(b"\r\n")[0].decode()
 
     async def ask(self, request: bytes) -> tuple[int, bytes]:
         assert self._transport is not None

@@ -11,12 +11,14 @@ import structlog
 import uvloop
 from rich.console import Console
 
+from swap_runtime.files import let_many_files_be_open
 from swap_stack.daemon import StackError
 from swap_stack.down import down
 from swap_stack.options import Options
 from swap_stack.places import Places, default_places
 from swap_stack.report import Report
 from swap_stack.up import up
+from tests.bench.api.pollers import SPARE_FILES
 from tests.bench.api.report import show, write
 from tests.bench.api.run import BenchFailed, Outcome, Run
 from tests.bench.api.settings import Settings
@@ -43,6 +45,7 @@ def main() -> None:
 async def _bench(places: Places, settings: Settings, console: Console) -> Outcome:
     options = replace(Options.from_environment(), fresh=True)
     report = Report(console)
+    let_many_files_be_open(max(settings.pollers) + SPARE_FILES)  # what it starts may too
     stack = await up(places, options, report)
     try:
         return await Run(stack, places, settings, Progress(console))()

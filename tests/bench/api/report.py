@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,9 +12,12 @@ from rich.table import Table
 
 from tests.bench import machine
 from tests.bench.api.closed_loop import Measured
+from tests.bench.api.pollers import PARTS, Polled
 from tests.bench.api.run import Outcome
 
 MS = 1000
+US = 1_000_000
+KIB = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +90,7 @@ def show(outcome: Outcome, console: Console) -> list[Mark]:
         "create: framework and commit per request look up the key and the address, and write the "
         "swap and its message, as the service does; single row is a floor without either"
     )
+    _show_polled(outcome.polled, console)
     hooks = outcome.webhooks
     console.print(
         f"webhooks a second: notifier {hooks.notifier:,.0f}, beside a dead and a slow endpoint "
@@ -109,6 +114,22 @@ def show(outcome: Outcome, console: Console) -> list[Mark]:
         )
     console.print(first_mark)
     return [mark for mark in marks(outcome) if not mark.is_met]
+
+
+def _show_polled(polled: Sequence[Polled], console: Console) -> None:
+    for one in polled:
+        used = ", ".join(f"{name} {one.processor.get(name, 0) * US:.0f}" for name in PARTS)
+        errors = ", ".join(f"{number} x {name}" for name, number in one.errors.items())
+        console.print(
+            f"{one.clients:,} clients that poll every 300 ms: {one.per_second:,.0f} polls a second "
+            f"of {one.asked_per_second:,.0f} asked, p50 {one.spread.p50 * MS:.0f} ms, "
+            f"p99 {one.spread.p99 * MS:.0f} ms; us of a processor for each: {used}; "
+            f"{one.bytes_per_connection / KIB:.1f} KiB of the api for each connection; "
+            f"{one.spread.samples / one.clients:.0f} answers for each client, {one.fewest} for the "
+            f"one with the fewest; errors: {errors or 'none'}"
+        )
+        if one.clients < one.wanted:
+            console.print(f"  not {one.wanted:,}: a process may open no more files here")
 
 
 def write(outcome: Outcome, folder: Path) -> Path:

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +24,7 @@ from swap_stack.services import ServicePorts
 from tests.bench import machine
 from tests.bench.api.closed_loop import Ask, Measured, side_by_side
 from tests.bench.api.plain_create import OPEN_BY, TABLES
+from tests.bench.api.pollers import PollBench, Polled
 from tests.bench.api.settings import Settings
 from tests.bench.api.webhooks import WebhookBench, Webhooks
 from tests.bench.clients import Client
@@ -41,6 +42,7 @@ ADD = "INSERT INTO bench_document VALUES (%s, %s)"
 OK, UNCHANGED = 200, 304
 FEW, MANY = 16, 64
 LISTED = 20
+POLLED_SECONDS_MIN = 5.0
 
 
 class BenchFailed(RuntimeError):
@@ -52,6 +54,7 @@ class Outcome:
     """Everything that was measured: by what was asked for, and by who answered."""
 
     rates: Mapping[str, Mapping[str, Measured]]
+    polled: Sequence[Polled]
     webhooks: Webhooks
     document_bytes: int
     broker: str
@@ -93,6 +96,7 @@ class Run:
                 "list": await self._lists(),
                 "create": await self._creates(),
             }
+            polled = [await self._polls_by(clients) for clients in self._settings.pollers]
             with self._progress.step("webhooks"):
                 webhooks = await WebhookBench(
                     self._stack, self._bare_url, swap, self._settings.webhooks
@@ -101,7 +105,7 @@ class Run:
         finally:
             process.terminate()
             await process.wait()
-        return Outcome(rates, webhooks, len(swap), str(self._stack["broker"]), used)
+        return Outcome(rates, polled, webhooks, len(swap), str(self._stack["broker"]), used)
 
     def _read(self) -> machine.Reading:
         roots = {r.name: r.pid for r in Registry(self._processes_file).list_alive()}
@@ -150,6 +154,17 @@ class Run:
         }
         return await self._side_by_side("poll", asks, MANY)
 
+    async def _polls_by(self, clients: int) -> Polled:
+        bench = PollBench(
+            self._stack["gateway"]["url"],
+            self._operator(),
+            Registry(self._processes_file),
+            wanted=clients,
+        )
+        seconds = max(self._settings.seconds, POLLED_SECONDS_MIN)
+        with self._progress.step(f"poll by {clients} clients"), self._without_settler():
+            return await bench(orjson.dumps(self._body()), seconds=seconds)
+
     async def _lists(self) -> Mapping[str, Measured]:
         path = f"/api/v2/swaps?page_size={LISTED}"
         asks = {
@@ -181,9 +196,12 @@ class Run:
             for pid in pids:
                 os.kill(pid, signal.SIGCONT)
 
-    def _a_key(self) -> tuple[str, str]:
+    def _operator(self) -> Operator:
         ports = {s["name"]: int(s["internal_url"].rpartition(":")[2]) for s in self._services}
-        run = Operator(ServicePorts(ports, {}), self._stack["operator"]["token"]).run
+        return Operator(ServicePorts(ports, {}), self._stack["operator"]["token"])
+
+    def _a_key(self) -> tuple[str, str]:
+        run = self._operator().run
         partner = run("partner", "create", "bench")
         app = run("app", "create", "--partner", partner["id"], "--name", "b", "--limits-lifted")
         made = run("key", "create", "--app", app["id"])

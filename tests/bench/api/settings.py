@@ -9,14 +9,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)  # slots would hide the defaults from the class
 class Settings:
-    """`BENCH_SECONDS=5 BENCH_WEBHOOKS=5000 make bench-api`."""
+    """`BENCH_SECONDS=5 BENCH_WEBHOOKS=5000 BENCH_POLLERS=1000,4000 make bench-api`."""
 
     seconds: float = 3.0  # for each measurement, twice
     webhooks: int = 2000  # for each measurement, twice
+    pollers: tuple[int, ...] = (500, 2000)  # clients that poll at the same time
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ) -> Settings:
         return cls(
             seconds=float(environ.get("BENCH_SECONDS") or cls.seconds),
             webhooks=int(environ.get("BENCH_WEBHOOKS") or cls.webhooks),
+            pollers=tuple(map(int, filter(None, environ.get("BENCH_POLLERS", "").split(","))))
+            or cls.pollers,
         )

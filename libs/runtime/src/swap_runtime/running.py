@@ -16,6 +16,7 @@ import uvloop
 from swap_runtime.answering import AnswerServer
 from swap_runtime.database import ping
 from swap_runtime.errors import Unavailable
+from swap_runtime.files import let_many_files_be_open
 from swap_runtime.internal import Internal
 from swap_runtime.kafka_side import KafkaSide
 from swap_runtime.logging import configure_logging
@@ -40,6 +41,7 @@ def run_service(create: Callable[[], Service], build: Build) -> None:
     async def main() -> int:
         service = create()
         configure_logging(service.name, level=service.group.log_level)
+        let_many_files_be_open()
         await build(service)
         running = Running(service)
         for number in (signal.SIGTERM, signal.SIGINT):

@@ -11,8 +11,9 @@ from uuid import uuid4
 
 import pytest
 from pydantic import SecretStr
+from redis import Redis
 
-from swap_api.adapters.counters import CONNECTIONS_MAX, LocalCounters, RedisCounters
+from swap_api.adapters.counters import BATCH_MAX, LocalCounters, RedisCounters
 from swap_api.domain.rate_limits import Count, Quota
 from swap_api.ports import Counters
 from swap_runtime.clock import utc_now
@@ -117,11 +118,39 @@ class TestCounters:
 
         assert sum(not count.is_over for count in counts) == 5
 
-    async def test_are_shared_by_more_than_there_are_connections_for(
-        self, counters: Counters
-    ) -> None:
+    async def test_are_shared_by_more_than_go_together(self, counters: Counters) -> None:
         quota = a_quota(100)
 
-        counts = await asyncio.gather(*(one(counters, quota) for _ in range(3 * CONNECTIONS_MAX)))
+        counts = await asyncio.gather(*(one(counters, quota) for _ in range(3 * BATCH_MAX)))
 
         assert sum(not count.is_over for count in counts) == 100
+        assert sorted(count.remaining for count in counts if not count.is_over) == [*range(100)]
+
+    async def test_keep_apart_what_is_counted_together(self, counters: Counters) -> None:
+        client, other, app = a_quota(2), a_quota(9), a_quota(5)
+        asked = [[client, app], [app], [client, app], [other, app], [client, app], [app], [app]]
+
+        counts = await asyncio.gather(*(counters.add(quotas) for quotas in asked))
+
+        assert [[count.remaining for count in request] for request in counts] == [
+            [1, 4], [3], [0, 2], [8, 1], [0, 1], [0], [0],
+        ]  # fmt: skip
+        assert [any(count.is_over for count in request) for request in counts] == [
+            False, False, False, False, True, False, True,
+        ]  # fmt: skip
+
+
+async def test_requests_that_come_together_are_counted_in_few_round_trips(
+    valkey: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("swap_api.adapters.counters.ANSWER_SECONDS", 10)
+    counters = RedisCounters(SecretStr(f"redis://127.0.0.1:{valkey.port}/0"), fallback=NoFallback())
+    quota = a_quota(1000)
+    with Redis(host="127.0.0.1", port=valkey.port) as redis:
+        await one(counters, quota)  # the script is known from here on
+        before = redis.info("commandstats")["cmdstat_evalsha"]["calls"]
+        await asyncio.gather(*(one(counters, quota) for _ in range(500)))
+        trips = redis.info("commandstats")["cmdstat_evalsha"]["calls"] - before
+    await counters.close()
+
+    assert trips <= 2 + 500 // BATCH_MAX + 1

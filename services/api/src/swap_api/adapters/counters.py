@@ -15,6 +15,7 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
 from swap_api import observe
+from swap_api.adapters.gathering import Gathering
 from swap_api.domain.rate_limits import Count, Quota, admit
 from swap_api.ports import Clock, Counters
 
@@ -22,29 +23,41 @@ ANSWER_SECONDS: Final = 0.1
 # After a failure Redis is not asked for so long: only one request in a second waits for it.
 AWAY_SECONDS: Final = 1.0
 LOCAL_KEYS_MAX: Final = 10_000
-CONNECTIONS_MAX: Final = 64
+# Requests that come while so many questions are under way go together with the next.
+FLIGHTS_MAX: Final = 2
+BATCH_MAX: Final = 128
 NOTHING: Final = timedelta(0)
 MICROSECOND: Final = timedelta(microseconds=1)
 
-# What `admit` says, in one step for all replicas and by one clock; it returns what was spent.
-# A key holds when its quota is whole again, in microseconds: doubles hold that until the year 2255.
+# What `admit` says of one request after the other, in one step for all replicas and by one clock;
+# it returns what was spent. ARGV has for each request how many of the keys are its own, and for
+# each of those how much it holds and what the request takes of it. A key holds when its quota is whole again, in microseconds: doubles hold
+# that until the year 2255.
 ADD: Final = """
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
-local spent, may_pass = {}, true
-for i, key in ipairs(KEYS) do
-  local whole, cost = tonumber(ARGV[2 * i - 1]), tonumber(ARGV[2 * i])
-  spent[i] = math.max(tonumber(redis.call('GET', key) or now) - now, 0)
-  may_pass = may_pass and spent[i] + cost <= whole
-end
-if may_pass then
-  for i, key in ipairs(KEYS) do
-    local after = spent[i] + ARGV[2 * i]
-    redis.call('SET', key, string.format('%.0f', now + after), 'PX', math.ceil(after / 1000))
+local told, key, arg = {}, 0, 0
+while key < #KEYS do
+  local quotas, may_pass = tonumber(ARGV[arg + 1]), true
+  for i = 1, quotas do
+    local whole, cost = tonumber(ARGV[arg + 2 * i]), tonumber(ARGV[arg + 2 * i + 1])
+    told[key + i] = math.max(tonumber(redis.call('GET', KEYS[key + i]) or now) - now, 0)
+    may_pass = may_pass and told[key + i] + cost <= whole
   end
+  if may_pass then
+    for i = 1, quotas do
+      local after = told[key + i] + ARGV[arg + 2 * i + 1]
+      redis.call('SET', KEYS[key + i], string.format('%.0f', now + after),
+                 'PX', math.ceil(after / 1000))
+    end
+  end
+  key, arg = key + quotas, arg + 1 + 2 * quotas
 end
-return spent
+return told
 """
+
+Asked = Sequence[Quota]  # what one request counts in
+Counted = Sequence[Count] | None  # None while Redis is away
 
 
 class LocalCounters:
@@ -68,7 +81,11 @@ class LocalCounters:
 
 
 class RedisCounters:
-    """Counters that all replicas share, with short timeouts and no second try."""
+    """Counters that all replicas share, with short timeouts and no second try.
+
+    Requests that come together are counted in one round trip: what a client has to do for one is
+    more than what everything else does for a read.
+    """
 
     def __init__(self, url: SecretStr, *, fallback: Counters) -> None:
         self._pool = ConnectionPool.from_url(
@@ -76,38 +93,45 @@ class RedisCounters:
             socket_timeout=ANSWER_SECONDS,
             socket_connect_timeout=ANSWER_SECONDS,
             retry=Retry(NoBackoff(), 0),
-            max_connections=CONNECTIONS_MAX,
+            max_connections=FLIGHTS_MAX,
             protocol=2,
         )
         self._add: Any = Redis(connection_pool=self._pool).register_script(ADD)
-        # A pool that is exhausted refuses instead of waiting, which looks as if Redis were away.
-        self._places = asyncio.Semaphore(CONNECTIONS_MAX)
+        self._counting: Gathering[Asked, Counted] = Gathering(
+            self._count_batch, batch_max=BATCH_MAX, flights_max=FLIGHTS_MAX
+        )
         self._fallback = fallback
         self._away_until = float("-inf")
 
-    async def add(self, quotas: Sequence[Quota]) -> Sequence[Count]:
-        async with self._places:
-            counts = await self._shared(quotas)
+    async def add(self, quotas: Asked) -> Sequence[Count]:
+        counts = None if self._is_away else await self._counting(quotas)
         return await self._fallback.add(quotas) if counts is None else counts
 
     async def close(self) -> None:
         await self._pool.disconnect()
 
-    async def _shared(self, quotas: Sequence[Quota]) -> Sequence[Count] | None:
-        """Return what Redis counts; None while it is away."""
-        if monotonic() < self._away_until:
-            return None
+    @property
+    def _is_away(self) -> bool:
+        return monotonic() < self._away_until
+
+    async def _count_batch(self, asked: Sequence[Asked]) -> Sequence[Counted | Exception]:
+        """Return what Redis counts; nothing while it is away."""
+        if self._is_away:
+            return [None] * len(asked)
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
-                return await self._add_all(quotas)
+                return await self._add_all(asked)
         except Exception as error:  # whatever it is, a request is not refused for it
             self._away_until = monotonic() + AWAY_SECONDS
             observe.counters_away(error)
-            return None
+            return [None] * len(asked)
 
-    async def _add_all(self, quotas: Sequence[Quota]) -> Sequence[Count]:
-        numbers = [
-            duration // MICROSECOND for quota in quotas for duration in (quota.whole, quota.cost)
-        ]
-        spent = await self._add(keys=[f"swap-api/{quota.key}" for quota in quotas], args=numbers)
-        return admit(quotas, [number * MICROSECOND for number in spent])
+    async def _add_all(self, asked: Sequence[Asked]) -> Sequence[Counted | Exception]:
+        keys, numbers = [], []
+        for quotas in asked:
+            numbers.append(len(quotas))
+            for quota in quotas:
+                keys.append(f"swap-api/{quota.key}")
+                numbers += (quota.whole // MICROSECOND, quota.cost // MICROSECOND)
+        told = iter(await self._add(keys=keys, args=numbers))
+        return [admit(quotas, [next(told) * MICROSECOND for _ in quotas]) for quotas in asked]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from functools import cache
 from typing import Annotated, Any, Final, NoReturn, TypeVar
 from uuid import UUID
 
@@ -278,7 +279,7 @@ def parse_query(model: type[Model], query: Sequence[tuple[str, str]]) -> Model:
     :raises Invalid: with every field at fault.
     """
     values: dict[str, Any] = {}
-    lists = {name for name, f in model.model_fields.items() if f.annotation == list[Text]}
+    lists = _lists_of(model)
     for name, value in query:
         key = name.removesuffix("[]")
         if key in lists:
@@ -286,6 +287,13 @@ def parse_query(model: type[Model], query: Sequence[tuple[str, str]]) -> Model:
         elif value:
             values[key] = value
     return _validated(model, values)
+
+
+@cache
+def _lists_of(model: type[BaseModel]) -> frozenset[str]:
+    """Find them once: types take long to compare."""
+    fields = model.model_fields.items()
+    return frozenset(name for name, field in fields if field.annotation == list[Text])
 
 
 def parse_body(model: type[Model], body: bytes) -> tuple[Model, Mapping[str, Any]]:
