@@ -21,6 +21,9 @@ PYTEST := $(BIN)/python -m pytest --quiet
 
 JOURNEYS := $(wildcard tests/e2e/test_*.py)
 
+# The TypeScript client, compiled; made anew where what it is made of is younger.
+SDK := sdk/typescript/build/examples/shop.js
+
 # Settings of the stack that may be given to make: `make up FRESH=1 BROKER=embedded`.
 export BROKER FRESH CATALOGUE ANVIL_ARGS POSTGRES_ARGS STACK_DIR WITHOUT
 
@@ -62,7 +65,7 @@ test-unit: install-python  ## No server, no network
 test-integration: install  ## PostgreSQL, Valkey, a broker, chains
 	$(call tested,-m "connected and not e2e")
 
-test-e2e: install install-sdk  ## The whole system: journeys (BROKER=kafka|embedded)
+test-e2e: install install-sdk $(SDK)  ## The whole system: journeys (BROKER=kafka|embedded)
 	$(call tested,$(JOURNEYS))
 
 # Which deployment is asked: this machine's stack, unless one is named.
@@ -90,6 +93,12 @@ test-schedules: install-python  ## Refund against payout: a thousand schedules a
 
 test-fuzz: install  ## Schemathesis against the api with keys of two tenants, for ten minutes (FUZZ_SECONDS, FUZZ_SEED)
 	FUZZ_SECONDS=$(or $(FUZZ_SECONDS),600) $(PYTEST) -rP services/api/tests/integration/test_fuzz.py
+
+sdk: $(SDK)  ## The TypeScript client, compiled
+
+$(SDK): $(wildcard sdk/typescript/src/index.ts sdk/typescript/src/webhooks.ts sdk/typescript/test/*.ts sdk/typescript/examples/*.ts sdk/typescript/package-lock.json) | install-python install-sdk
+	$(MAKE) --no-print-directory openapi
+	cd sdk/typescript && npm run --silent build
 
 test-sdk: install-python install-sdk openapi  ## The clients against the service (TypeScript; Python is in the others)
 	cd sdk/typescript && npm run --silent build
@@ -155,4 +164,4 @@ lock:  ## Rewrite requirements.lock
 	$(BIN)/uv lock
 	$(BIN)/uv export --quiet --all-packages --all-groups --no-emit-workspace --format requirements-txt -o requirements.lock
 
-.PHONY: help demo up down env swap clean test test-unit test-integration test-e2e test-conformance test-faults test-stack test-kill test-schedules test-evm test-fuzz bench bench-api check lint types layers words generated generate install install-python install-evm install-sdk lint-openapi openapi test-sdk lock
+.PHONY: help sdk demo up down env swap clean test test-unit test-integration test-e2e test-conformance test-faults test-stack test-kill test-schedules test-evm test-fuzz bench bench-api check lint types layers words generated generate install install-python install-evm install-sdk lint-openapi openapi test-sdk lock
