@@ -31,8 +31,8 @@ MICROSECOND: Final = timedelta(microseconds=1)
 
 # What `admit` says of one request after the other, in one step for all replicas and by one clock;
 # it returns what was spent. ARGV has for each request how many of the keys are its own, and for
-# each of those how much it holds and what the request takes of it. A key holds when its quota is whole again, in microseconds: doubles hold
-# that until the year 2255.
+# each of those how much it holds and what the request takes of it. A key holds when its quota is
+# whole again, in microseconds: doubles hold that until the year 2255.
 ADD: Final = """
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
