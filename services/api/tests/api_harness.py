@@ -10,13 +10,17 @@ from typing import Any
 from uuid import UUID
 
 import httpx
+import orjson
 from fake_chains import FakeChains, FakeDepositories, FakeWallets
 from fake_pricing import FakePricing
+from pydantic import TypeAdapter
 
 from swap_api.app import Building, Parts
 from swap_api.domain.keys import Allowances, Environment, KeyKind
 from swap_api.domain.refusals import ApiRefusal
 from swap_api.guards import Guards
+from swap_api.http.endpoints import Endpoint, Endpoints
+from swap_api.http.openapi import refusals_of
 from swap_api.settings import ApiSettings
 from swap_contracts.public.errors import ErrorCode
 from swap_domain.catalogue import Network
@@ -27,6 +31,7 @@ from swap_runtime.service import Service
 from swap_runtime.sql import sql
 
 PEPPER = "a pepper for tests"
+ADAPTERS: dict[tuple[str, str], TypeAdapter[Any]] = {}  # of what endpoints answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +65,37 @@ class FakeDepositAddresses:
             raise ApiRefusal(ErrorCode.SERVICE_UNAVAILABLE, f"{network.name} does not answer")
 
 
+class Documented:
+    """Holds every answer that a test is given to what the document says of its endpoint."""
+
+    def __init__(self, endpoints: Endpoints) -> None:
+        self._endpoints = endpoints
+
+    async def __call__(self, response: httpx.Response) -> None:
+        request = response.request
+        try:
+            endpoint, _ = self._endpoints.find(request.method, request.url.path)
+        except ApiRefusal:
+            return  # there is nothing
+        content_type = response.headers.get("content-type", "")
+        if request.method == "OPTIONS" or not content_type.startswith("application/json"):
+            return
+        content = orjson.loads(await response.aread())
+        error = content["error"]
+        if error is None:
+            if "data" in content:
+                self._adapter(endpoint).validate_python(content["data"])
+            return
+        documented = refusals_of(endpoint).get(response.status_code, ())
+        assert error["code"] in documented, (endpoint.path, error["code"])
+
+    def _adapter(self, endpoint: Endpoint) -> TypeAdapter[Any]:
+        key = (endpoint.method, endpoint.path)
+        if key not in ADAPTERS:
+            ADAPTERS[key] = TypeAdapter(endpoint.answers)
+        return ADAPTERS[key]
+
+
 class Harness:
     def __init__(
         self,
@@ -82,6 +118,7 @@ class Harness:
         self.client = httpx.AsyncClient(
             transport=httpx.ASGITransport(parts.gateway, client=("203.0.113.7", 1234)),
             base_url="http://api",
+            event_hooks={"response": [Documented(parts.gateway._endpoints)]},
         )
 
     async def an_app(

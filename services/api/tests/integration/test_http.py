@@ -170,7 +170,7 @@ class TestCors:
     async def test_preflight_needs_no_key(self, api: Harness) -> None:
         asked = (
             "X-SVC-APIKEY, Content-Type, idempotency-key, x-request-id, x-shop-correlation-id,"
-            "access-control-allow-origin, x-other, cookie"
+            "access-control-allow-origin, last-event-id, authorization, x-other, cookie"
         )
 
         answer = await api.client.options(
@@ -183,7 +183,7 @@ class TestCors:
         assert answer.headers["access-control-allow-methods"] == "GET, POST, OPTIONS"
         assert answer.headers["access-control-allow-headers"] == (
             "x-svc-apikey, content-type, idempotency-key, x-request-id, x-shop-correlation-id, "
-            "access-control-allow-origin"
+            "access-control-allow-origin, last-event-id, authorization"
         )
         assert not {name for name in answer.headers if name.startswith("ratelimit")}
 

@@ -110,6 +110,20 @@ class TestIdempotencyKeys:
 
 
 class TestDocument:
+    def test_shows_what_the_alias_takes(self, document: Any) -> None:
+        lists = [document["paths"][f"/api/v2/swaps{one}"]["get"] for one in ("", "/internal")]
+        usual, alias = ({p["name"] for p in one["parameters"]} for one in lists)
+
+        assert usual - alias == {"address"}
+        assert alias - usual == {"addresses"}
+        assert {*lists[1]["responses"]["200"]["headers"]} == {"X-Total-Count", "Link"}
+
+    def test_says_that_any_of_them_may_be_unavailable(self, document: Any) -> None:
+        """Even the health of the process, to a key that it has never seen."""
+        operations = [o for one in document["paths"].values() for o in one.values()]
+
+        assert all("503" in operation["responses"] for operation in operations)
+
     def test_takes_any_of_the_key_headers_and_none_where_none_is_asked_for(
         self, document: Any
     ) -> None:

@@ -15,11 +15,14 @@ EXPOSED: Final = (
     "RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, X-Request-Id, "
     "Idempotent-Replayed, X-Total-Count, Link, ETag"
 )
-# Some browser clients send the last one as a request header.
+# A dashboard sends `authorization`, who follows a swap live `last-event-id`, and some browser
+# clients the last one, as a request header.
 ALLOWED: Final = (
+    "authorization",
     "content-type",
     "idempotency-key",
     "if-none-match",
+    "last-event-id",
     "x-request-id",
     "access-control-allow-origin",
 )

@@ -283,14 +283,13 @@ def _tokens(members: MemberEndpoints) -> list[Endpoint]:
 
 
 def _webhooks(webhooks: WebhookEndpoints) -> list[Endpoint]:
-    away, kept = (ErrorCode.SERVICE_UNAVAILABLE,), (ErrorCode.DISABLED_BY_OPERATOR,)
+    kept = (ErrorCode.DISABLED_BY_OPERATOR,)
     return [
         reading(
             f"{APP}/webhooks",
             webhooks.webhooks,
             "List an app's webhook endpoints",
             list[WebhookModel],
-            refuses=away,
         ),
         doing(
             f"{APP}/webhooks",
@@ -298,7 +297,7 @@ def _webhooks(webhooks: WebhookEndpoints) -> list[Endpoint]:
             "Add a webhook endpoint and show its secret, this once",
             NewWebhookModel,
             WebhookBody,
-            refuses=(*away, *FULL, *kept),
+            refuses=(*FULL, *kept),
             shows_secret=True,
         ),
         doing(
@@ -306,7 +305,6 @@ def _webhooks(webhooks: WebhookEndpoints) -> list[Endpoint]:
             webhooks.rotate,
             "Give an endpoint a new secret; the old one signs beside it for a day",
             WebhookSecretModel,
-            refuses=away,
             shows_secret=True,
         ),
         doing(
@@ -314,28 +312,26 @@ def _webhooks(webhooks: WebhookEndpoints) -> list[Endpoint]:
             webhooks.enable,
             "Send to an endpoint again, from now on",
             WebhookSwitchedModel,
-            refuses=(*away, *kept),
+            refuses=kept,
         ),
         doing(
             f"{WEBHOOK}/remove",
             webhooks.remove,
             "Remove an endpoint: nothing is sent there or kept for it any more",
             WebhookRemovedModel,
-            refuses=(*away, *kept),
+            refuses=kept,
         ),
         doing(
             f"{WEBHOOK}/disable",
             webhooks.disable,
             "Send nothing more to an endpoint",
             WebhookSwitchedModel,
-            refuses=away,
         ),
         doing(
             f"{WEBHOOK}/test",
             webhooks.test,
             "Send a webhook about a swap that does not exist",
             WebhookTestedModel,
-            refuses=away,
         ),
         doing(
             f"{WEBHOOK}/replay",
@@ -343,14 +339,12 @@ def _webhooks(webhooks: WebhookEndpoints) -> list[Endpoint]:
             "Send everything since a moment again",
             WebhookReplayedModel,
             ReplayBody,
-            refuses=away,
         ),
         doing(
             f"{WEBHOOK}/messages/{{messageId}}/replay",
             webhooks.replay_message,
             "Send one message again: the same id, the same bytes",
             WebhookResentModel,
-            refuses=away,
         ),
         reading(
             f"{WEBHOOK}/messages",
@@ -358,6 +352,5 @@ def _webhooks(webhooks: WebhookEndpoints) -> list[Endpoint]:
             "List the latest hundred messages of an endpoint, with every attempt",
             list[WebhookMessageModel],
             query=MessagesParameters,
-            refuses=away,
         ),
     ]

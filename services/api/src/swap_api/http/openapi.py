@@ -37,6 +37,7 @@ ALWAYS: Final = (
     ErrorCode.VALIDATION_ERROR,
     ErrorCode.RATE_LIMITED,
     ErrorCode.UNEXPECTED_ERROR,
+    ErrorCode.SERVICE_UNAVAILABLE,
 )
 BY_KEY: Final = (ErrorCode.API_KEY_REQUIRED, ErrorCode.API_KEY_FORBIDDEN)
 BY_TOKEN: Final = (ErrorCode.ACCESS_TOKEN_REQUIRED, ErrorCode.ACCESS_TOKEN_FORBIDDEN)
@@ -166,7 +167,7 @@ def _describe(app: Any, endpoint: Endpoint) -> None:
     )
 
 
-def _codes(endpoint: Endpoint) -> Mapping[int, Sequence[ErrorCode]]:
+def refusals_of(endpoint: Endpoint) -> Mapping[int, Sequence[ErrorCode]]:
     """Return what an endpoint refuses with, by HTTP status."""
     by_status: dict[int, list[ErrorCode]] = {}
     for code in dict.fromkeys((*ALWAYS, *BY_SCOPE[endpoint.scope], *endpoint.refuses)):
@@ -186,7 +187,7 @@ def _answers(endpoint: Endpoint) -> dict[int | str, dict[str, Any]]:
             "model": ErrorEnvelope,
             "description": " ".join(f"`{code}`: {ERRORS[code].meaning}" for code in codes),
         }
-        for status, codes in _codes(endpoint).items()
+        for status, codes in refusals_of(endpoint).items()
     }
     headers = {
         name: {"description": meaning, "schema": {"type": "string"}}
@@ -224,7 +225,7 @@ def _show_examples(document: dict[str, Any], endpoints: Endpoints) -> None:
         else:
             data = {"data": example_of(endpoint.answers)} if has_data else {}
             content["example"] = {**data, "error": None}
-        for status, codes in _codes(endpoint).items():
+        for status, codes in refusals_of(endpoint).items():
             answers[str(status)]["content"][JSON]["examples"] = _refusal_examples(codes)
     for name, operations in document["webhooks"].items():
         operations["post"]["requestBody"]["content"][JSON]["example"] = example_of(PUSHED[name])

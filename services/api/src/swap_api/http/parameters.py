@@ -6,6 +6,7 @@ A number in a body stays the text that it was written as: it never passes throug
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
@@ -30,6 +31,8 @@ from swap_api.http.exchange import Request
 PAGE_MAX: Final = 1_000_000
 TEXTS_MAX: Final = 50
 
+_BLANK: Final = re.compile(r"(T[\d:.]+) (\d\d:\d\d)")
+
 
 class Number(str):
     """A JSON number, as it was written."""
@@ -52,6 +55,11 @@ def _split(value: object) -> object:
     return value
 
 
+def _unblanked(value: object) -> object:
+    """Take an offset whose `+` nobody encoded: in a query that is a blank."""
+    return _BLANK.sub(r"\1+\2", value) if isinstance(value, str) else value
+
+
 def _aware(moment: datetime) -> datetime:
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
@@ -67,7 +75,7 @@ Numeric = Annotated[
     StringConstraints(min_length=1, max_length=128),
     WithJsonSchema({"anyOf": [{"type": "number", "minimum": 0}, {"type": "string"}]}),
 ]
-Moment = Annotated[datetime, AfterValidator(_aware)]
+Moment = Annotated[datetime, BeforeValidator(_unblanked), AfterValidator(_aware)]
 
 
 class Parameters(BaseModel):
@@ -202,8 +210,9 @@ class PageParameters(Parameters):
     page_size: int = Field(default=20, ge=1, le=PAGE_SIZE_MAX)
 
 
-class ListParameters(Parameters):
-    address: Texts = Field(default=[], description="Source, destination or refund address")
+class FilterParameters(Parameters):
+    """What every list of swaps takes."""
+
     statuses: Texts = []
     include_expired: bool = False
     networks: Texts = Field(default=[], description="Source or destination")
@@ -212,6 +221,16 @@ class ListParameters(Parameters):
     created_before: Moment | None = None
     page: int = Field(default=1, ge=1, le=PAGE_MAX)
     page_size: int = Field(default=20, ge=1, le=PAGE_SIZE_MAX)
+
+
+class ListParameters(FilterParameters):
+    address: Texts = Field(default=[], description="Source, destination or refund address")
+
+
+class AliasParameters(FilterParameters):
+    """What the alias takes in place of `address`."""
+
+    addresses: Texts = Field(default=[], description="Source, destination or refund addresses")
 
 
 class NetworksParameters(Parameters):

@@ -22,7 +22,6 @@ AUTHORIZE_REFUSALS: Final = (
     ErrorCode.INVALID_ADDRESS_ERROR,
     ErrorCode.SWAP_NOT_PAYABLE,
     ErrorCode.UNSUPPORTED_GASLESS,
-    ErrorCode.SERVICE_UNAVAILABLE,
     ErrorCode.PAYLOAD_TOO_LARGE,
     ErrorCode.UNSUPPORTED_MEDIA_TYPE,
 )
@@ -73,7 +72,6 @@ def of_attachments(attachments: AttachmentEndpoints) -> list[Endpoint]:
                 ErrorCode.NOT_FOUND,
                 ErrorCode.SIGNATURE_INVALID,
                 ErrorCode.DEPOSIT_NOT_ATTACHABLE,
-                ErrorCode.SERVICE_UNAVAILABLE,
                 ErrorCode.PAYLOAD_TOO_LARGE,
                 ErrorCode.UNSUPPORTED_MEDIA_TYPE,
             ),

@@ -12,10 +12,12 @@ from swap_api.http.catalogue import CatalogueEndpoints
 from swap_api.http.endpoints import API, Endpoint, Endpoints
 from swap_api.http.history import HistoryEndpoints
 from swap_api.http.management import ManagementEndpoints
+from swap_api.http.management_addresses import PAGED
 from swap_api.http.management_table import management
 from swap_api.http.members import MemberEndpoints
 from swap_api.http.once import REPLAYED_HEADERS, once
 from swap_api.http.parameters import (
+    AliasParameters,
     DestinationsParameters,
     ListParameters,
     NetworksParameters,
@@ -66,7 +68,6 @@ PRICE_REFUSALS: Final = (
     ErrorCode.UNSUPPORTED_DEPOSITORY,
     ErrorCode.UNSUPPORTED_GASLESS,
     ErrorCode.QUOTE_REQUIRES_NO_DEPOSIT_ADDRESS,
-    ErrorCode.SERVICE_UNAVAILABLE,
 )
 CREATE_REFUSALS: Final = (
     *PRICE_REFUSALS,
@@ -133,10 +134,7 @@ def _swaps(swaps: SwapEndpoints) -> list[Endpoint]:
             "List swaps, newest first",
             list[PreparedSwapModel],
             query=ListParameters,
-            headers={
-                "X-Total-Count": "How many match, counted up to 10,000",
-                "Link": "The pages around this one (RFC 8288)",
-            },
+            headers=PAGED,
         ),
         Endpoint(
             "GET",
@@ -144,7 +142,8 @@ def _swaps(swaps: SwapEndpoints) -> list[Endpoint]:
             swaps.list_by_addresses,
             "List swaps by addresses",
             list[PreparedSwapModel],
-            query=ListParameters,
+            query=AliasParameters,
+            headers=PAGED,
         ),
         Endpoint(
             "GET",
@@ -187,7 +186,6 @@ def _swaps(swaps: SwapEndpoints) -> list[Endpoint]:
                 ErrorCode.NOT_FOUND,
                 ErrorCode.INVALID_ADDRESS_ERROR,
                 ErrorCode.BLACKLISTED_ADDRESS,
-                ErrorCode.SERVICE_UNAVAILABLE,
                 ErrorCode.PAYLOAD_TOO_LARGE,
                 ErrorCode.UNSUPPORTED_MEDIA_TYPE,
             ),
@@ -217,7 +215,6 @@ def _swaps(swaps: SwapEndpoints) -> list[Endpoint]:
                 ErrorCode.SOURCE_ADDRESS_REQUIRED,
                 ErrorCode.INVALID_ADDRESS_ERROR,
                 ErrorCode.UNSUPPORTED_GASLESS,
-                ErrorCode.SERVICE_UNAVAILABLE,
             ),
         ),
     ]
@@ -301,7 +298,6 @@ def _pricing(pricing: PricingEndpoints) -> list[Endpoint]:
             body=RateBody,
             refuses=(
                 ErrorCode.ROUTE_NOT_FOUND_ERROR,
-                ErrorCode.SERVICE_UNAVAILABLE,
                 ErrorCode.PAYLOAD_TOO_LARGE,
                 ErrorCode.UNSUPPORTED_MEDIA_TYPE,
             ),
