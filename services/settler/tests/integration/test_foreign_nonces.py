@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Collection
+from datetime import timedelta
+from typing import NoReturn
 
 import pytest
 
@@ -21,6 +23,7 @@ from services.settler.tests.lane_world import (
     a_deposit,
     a_recipient,
 )
+from swap_chains.errors import ChainUnavailable
 from swap_chains.events import Block
 from swap_chains.evm.codec import Payment, encode_pay
 from swap_chains.fake import FakeSender
@@ -29,6 +32,7 @@ from swap_domain.catalogue import NATIVE
 from swap_runtime.database import transaction
 from swap_runtime.errors import Refused
 from swap_runtime.sql import sql
+from swap_settler.adapters.dwelling import PostgresDwelling
 from swap_settler.usecases.close_slots import ROUNDS_UNEXPLAINED_MAX
 
 pytestmark = pytest.mark.connected
@@ -88,6 +92,10 @@ async def paid_by(world: World, to_address: str) -> int:
 def paying(paid_id: int, to_address: str) -> Call:
     payment = Payment(paid_id, NATIVE, to_address, PAYOUT)
     return Call(to=TREASURY, value=0, data=encode_pay(payment), gas_limit=10**6)
+
+
+async def nobody_answers(_: object) -> NoReturn:
+    raise ChainUnavailable(DESTINATION, ["away"])
 
 
 async def is_halted(world: World) -> bool:
@@ -297,6 +305,33 @@ class TestTheProof:
         assert [world.paid(1), world.paid(2)] == [PAYOUT] * 2
         open_slots = await world.rows("SELECT nonce FROM nonce_slot WHERE closed_at IS NULL")
         assert open_slots == []
+
+    @pytest.mark.parametrize("is_signed", [False, True])
+    async def test_s11_what_is_paid_elsewhere_is_never_given_up_for_having_waited(
+        self, world: World, monkeypatch: pytest.MonkeyPatch, *, is_signed: bool
+    ) -> None:
+        """Its nonce was taken before any node had ours: it would be sent back, and was paid."""
+        await world.confirmed_swaps(1)
+        paid_id = await paid_by(world, a_recipient(1))
+        if is_signed:
+            monkeypatch.setattr(world.sender, "broadcast", nobody_answers)
+            await world.send_everything()
+            monkeypatch.undo()
+        else:
+            waiting = await world.store.waiting(limit=1)
+            await world.store.assign([tuple(waiting)], epoch=world.epoch)
+        foreign = await a_foreign(world, 0, call=paying(paid_id, a_recipient(1)))
+        world.chain.mine(3)
+        await world.store.halt("a person must look")
+        assert await world.intent_states() == ["assigned"]
+
+        told = await world.resuming()(DESTINATION, used_by=[foreign], **SAID)
+
+        assert told.paid_elsewhere == [paid_id]
+        dwelling = PostgresDwelling(world.engine, networks=[SOURCE, DESTINATION])
+        assert await dwelling.unsent(timedelta(0), limit=10) == {}
+        [swap] = await world.rows("SELECT status FROM swap")
+        assert swap.status == "ls_transfer_pending"
 
     async def test_s11_waits_until_it_is_final_that_the_treasury_paid_it(
         self, world: World

@@ -18,7 +18,7 @@ from swap_settler import observe, observe_losses
 from swap_settler.domain import ledger_foreign
 from swap_settler.domain.accounts import LedgerTransaction
 from swap_settler.domain.changes import Changes
-from swap_settler.domain.payouts import gave_up
+from swap_settler.domain.payouts import gave_up, lone_sent, sent
 from swap_settler.domain.relaying import ended
 from swap_settler.domain.signer import Signer
 from swap_settler.domain.swap import Intent, IntentKind, Swap
@@ -97,8 +97,7 @@ class CloseForeign:
             if not await work.lock_open([slot.nonce for slot in slots]):
                 raise Refused(CHANGED)
             await work.close_slots(slots, proven.final)
-            unpaid = {i: n for i, n in failures.items() if not _is_paid(owners[i], i, proven.paid)}
-            changes = await self._freed(work, owners, unpaid)
+            changes = await self._freed(work, owners, failures, proven.paid)
             changes += [Changes(ledger=tuple(lost))] if lost else []
             await work.flush(changes, self._announcer.outgoing(changes, at=self._clock()))
             # The signer last, as whoever hands out nonces has it.
@@ -146,17 +145,32 @@ class CloseForeign:
         work: ForeignWork,
         owners: Mapping[UUID, Swap | Intent],
         failures: Mapping[UUID, int],
+        paid: frozenset[int],
     ) -> list[Changes]:
-        """Let each wait for another nonce; end what a reorg took, and what must be signed anew."""
-        over = {i for i in failures if _is_over(owners[i], i)}
-        free = {i: failed for i, failed in failures.items() if i not in over}
+        """Let each wait for another nonce; end what a reorg took, and what must be signed anew.
+
+        What is paid has left, whoever sent it: nothing may give it up for having waited too long.
+        """
+        gone = {i for i in failures if _is_paid(owners[i], i, paid)}
+        over = {i for i in failures if _is_over(owners[i], i)} - gone
+        free = {i: failed for i, failed in failures.items() if i not in over | gone}
         if free:
             await work.postpone(free, dict.fromkeys(free, timedelta(0)))
         folding = Folding({o.id: o for o in owners.values() if isinstance(o, Swap)}, {})
         for i in over:
             swap = folding.swaps[owners[i].id]
             folding.add(self._end(swap, i, failures[i]), trace_id=swap.terms.trace_id)
+        for i in gone:
+            self._leave(folding, owners[i], i)
         return folding.changes
+
+    def _leave(self, folding: Folding, owner: Swap | Intent, intent_id: UUID) -> None:
+        now = self._clock()
+        if isinstance(owner, Intent):
+            folding.add(lone_sent(owner, at=now), trace_id=str(owner.id))
+            return
+        swap = folding.swaps[owner.id]
+        folding.add(sent(swap, intent_id, at=now), trace_id=swap.terms.trace_id)
 
     def _end(self, swap: Swap, intent_id: UUID, failures: int) -> Changes:
         now = self._clock()
