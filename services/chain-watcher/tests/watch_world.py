@@ -29,7 +29,9 @@ from swap_chain_watcher.usecases.advance_watch import AdvanceWatch
 from swap_chain_watcher.usecases.assign_targets import AssignTargets
 from swap_chain_watcher.usecases.count_coins import CountCoins, Diligence
 from swap_chain_watcher.usecases.follow_network import FollowNetwork, Patience
+from swap_chain_watcher.usecases.look_again import LookAgain
 from swap_chain_watcher.usecases.open_watch import OpenWatch
+from swap_chain_watcher.usecases.resume_network import ResumeNetwork
 from swap_chain_watcher.usecases.take_targets import FollowedAddresses, TakeTargets
 from swap_chains.evm.codec import encode_deposit_erc20, encode_transfer
 from swap_chains.evm.deposit_addresses import Sweep, deposit_address, encode_sweep
@@ -96,6 +98,22 @@ class World:
         chain.mine(blocks)
         chain.reorg(blocks)
         return chain
+
+    def resuming(self, reader: FakeReader | None = None) -> ResumeNetwork:
+        """Return what lets the network go on, once that reader agrees with what is stored."""
+        reader = reader or FakeReader(self.chain)
+        open_watch = OpenWatch(self.watches, reader, check_chain=self.check_chain, start_block=0)
+        look_again = LookAgain(
+            self.work,
+            self.watches,
+            reader,
+            policy=a_policy(),
+            clock=lambda: NOW,
+            blocks_max=1000,
+            has_second_node=True,
+        )
+        checks = (open_watch.check_final, look_again.check)
+        return ResumeNetwork(self.watches, checks={NETWORK: checks})
 
     async def is_interrupted(self, times: int = 2) -> None:
         """Wait until the follower has given up and begun anew so often from now on."""

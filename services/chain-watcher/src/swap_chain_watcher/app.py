@@ -30,7 +30,7 @@ from swap_chain_watcher.usecases.look_again import LookAgain
 from swap_chain_watcher.usecases.open_watch import OpenWatch
 from swap_chain_watcher.usecases.repeat_hints import RepeatHints
 from swap_chain_watcher.usecases.report_networks import ReportNetworks
-from swap_chain_watcher.usecases.resume_network import ResumeNetwork
+from swap_chain_watcher.usecases.resume_network import Check, ResumeNetwork
 from swap_chain_watcher.usecases.take_hints import TakeHints
 from swap_chain_watcher.usecases.take_targets import FollowedAddresses, TakeTargets
 from swap_chains.errors import ChainUnavailable
@@ -82,9 +82,11 @@ async def add_to(
 
     work = PostgresUnitOfWork(service.engine, consumer=NAME)
     watches = PostgresWatches(service.engine)
+    checks: dict[str, Sequence[Check]] = {}
     for chain in chains:
-        _follow(service, chain, work, watches, group)
-        _look_again(service, chain, work, watches, group)
+        open_watch = _follow(service, chain, work, watches, group)
+        look_again = _look_again(service, chain, work, watches, group)
+        checks[chain.network.name] = (open_watch.check_final, look_again.check)
     _consume(service, work, catalogue)
 
     report_networks = ReportNetworks(
@@ -94,7 +96,7 @@ async def add_to(
     network_routes.add_routes(
         service,
         report_networks=report_networks,
-        resume_network=ResumeNetwork(watches, networks=catalogue.networks),
+        resume_network=ResumeNetwork(watches, checks=checks),
     )
 
 
@@ -119,7 +121,7 @@ def _follow(
     work: PostgresUnitOfWork,
     watches: PostgresWatches,
     group: ChainWatcherGroup,
-) -> None:
+) -> OpenWatch:
     network, policy = chain.network, Policy(chain.network)
     targets = PostgresTargets(service.engine)
     has_addresses = network.contracts.deposit_addresses is not None
@@ -135,12 +137,13 @@ def _follow(
         policy=policy,
         clock=service.clock,
     )
+    open_watch = OpenWatch(
+        watches, chain.reader, check_chain=chain.check, start_block=network.start_block
+    )
     follow_network = FollowNetwork(
         chain.reader,
         watches,
-        open_watch=OpenWatch(
-            watches, chain.reader, check_chain=chain.check, start_block=network.start_block
-        ),
+        open_watch=open_watch,
         advance_watch=AdvanceWatch(
             work,
             policy=policy,
@@ -164,6 +167,7 @@ def _follow(
 
     service.lead(lease_name(network.name), follow, term=group.lease_term)
     service.ready_when(f"network {network.name}", is_not_halted)
+    return open_watch
 
 
 def _look_again(
@@ -172,7 +176,7 @@ def _look_again(
     work: PostgresUnitOfWork,
     watches: PostgresWatches,
     group: ChainWatcherGroup,
-) -> None:
+) -> LookAgain:
     look_again = LookAgain(
         work,
         watches,
@@ -193,6 +197,7 @@ def _look_again(
                 await asyncio.sleep(group.second_look_interval.total_seconds())
 
     service.lead(f"check:{chain.network.name}", look)
+    return look_again
 
 
 def _consume(service: Service, work: PostgresUnitOfWork, catalogue: Catalogue) -> None:

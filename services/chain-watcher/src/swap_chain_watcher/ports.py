@@ -172,8 +172,11 @@ class Watches(Protocol):
         """Return the highest stored canonical block at or below a number."""
         ...
 
-    async def find_unchecked(self, network: str) -> Unchecked | None:
-        """Return what a second look has to do; nothing while the network is halted."""
+    async def find_unchecked(self, network: str, *, is_halted: bool = False) -> Unchecked | None:
+        """Return what a second look has to do; nothing while the network is halted.
+
+        With `is_halted`, only while it is.
+        """
         ...
 
     async def find_halt(self, network: str) -> Halt | None: ...

@@ -18,13 +18,12 @@ from swap_chain_watcher import observe
 from swap_chain_watcher.ports import Halt
 from swap_chain_watcher.usecases.assign_targets import AssignTargets
 from swap_chain_watcher.usecases.report_networks import ReportNetworks
-from swap_chain_watcher.usecases.resume_network import ResumeNetwork
 from swap_chains.errors import ChainMismatch
 from swap_chains.fake import FakeReader
 from swap_contracts.deposits import DepositTargetAssigned
 from swap_contracts.topics import DEPOSIT_TARGET_ASSIGNED
 from swap_runtime.database import Engine
-from swap_runtime.errors import Refused
+from swap_runtime.errors import Refused, Unavailable
 from swap_runtime.sql import sql
 
 pytestmark = pytest.mark.connected
@@ -181,7 +180,10 @@ class TestFollowNetwork:
         async with world.followed(FakeReader(wrong)):
             await world.is_halted()
 
-        resume_network = ResumeNetwork(world.watches, networks=[NETWORK])
+        with pytest.raises(Refused, match="would halt again"):
+            await world.resuming(FakeReader(wrong))(NETWORK)
+        assert await world.watches.find_halt(NETWORK) is not None
+        resume_network = world.resuming()
         async with world.followed():
             await resume_network(NETWORK)
             world.chain.mine()
@@ -189,6 +191,18 @@ class TestFollowNetwork:
 
         with pytest.raises(Refused):
             await resume_network(NETWORK)
+
+    async def test_r6_does_not_go_on_while_no_node_tells(self, world: World) -> None:
+        async with world.followed():
+            world.chain.mine(10)
+            await world.is_at_head()
+        await world.watches.halt(Halt(NETWORK, "a node lied", NOW))
+        world.chain.is_reachable = False
+
+        with pytest.raises(Unavailable):
+            await world.resuming()(NETWORK)
+
+        assert await world.watches.find_halt(NETWORK) is not None
 
     async def test_follows_nothing_that_is_not_what_the_catalogue_says(self, world: World) -> None:
         async def mismatch() -> None:
@@ -217,7 +231,7 @@ class TestFollowNetwork:
             watch = await world.watches.load(NETWORK)
             assert watch is not None
             assert (watch.cursor, await world.said()) == (last, [])
-            await ResumeNetwork(world.watches, networks=[NETWORK])(NETWORK)
+            await world.resuming()(NETWORK)
             await world.is_at_head()
 
 

@@ -14,10 +14,11 @@ from watch_factories import (
 from watch_world import NOW, World
 
 from swap_chain_watcher import observe
+from swap_chain_watcher.ports import Halt
 from swap_chain_watcher.usecases.look_again import LookAgain
-from swap_chain_watcher.usecases.resume_network import ResumeNetwork
 from swap_chains.events import BlockAdded
 from swap_chains.fake import FakeChain, FakeReader
+from swap_runtime.errors import Refused
 from swap_runtime.sql import sql
 
 pytestmark = pytest.mark.connected
@@ -108,30 +109,33 @@ class TestLookAgain:
         assert observe.HALTED.labels(NETWORK)._value.get() == 1
         assert await world.watches.find_unchecked(NETWORK) is None
 
-    async def test_halts_again_after_a_resume_that_changed_nothing(self, world: World) -> None:
+    async def test_r6_does_not_go_on_while_another_node_denies_what_was_published(
+        self, world: World
+    ) -> None:
+        """What waits would be paid before a next look halts it again."""
         async with world.followed(Inventing(world.chain)):
             world.chain.mine(9)
             await world.is_at_head()
-        look_again = self.look_again(world)
-        await look_again()
-        await ResumeNetwork(world.watches, networks=[NETWORK])(NETWORK)
+        await self.look_again(world)()
 
-        assert not await look_again()
+        with pytest.raises(Refused, match="lack 1 of the movements"):
+            await world.resuming()(NETWORK)
+
         assert await world.watches.find_halt(NETWORK) is not None
 
     async def test_r6_shows_others_a_halt_that_lasts_and_one_that_is_over(
         self, world: World
     ) -> None:
-        async with world.followed(Inventing(world.chain)):
+        async with world.followed():
             world.chain.mine(9)
             await world.is_at_head()
-        await self.look_again(world)()
+        await world.watches.halt(Halt(NETWORK, "a node lied", NOW))
         halted, all_of_them = "SELECT network FROM halted_network", "SELECT * FROM network_halt"
         assert await shown(world, halted) == [(NETWORK,)]
         [(_, began_at, ended_at)] = await shown(world, all_of_them)
         assert ended_at is None
 
-        await ResumeNetwork(world.watches, networks=[NETWORK])(NETWORK)
+        await world.resuming()(NETWORK)
 
         assert await shown(world, halted) == []
         [(_, began_before, ended_at)] = await shown(world, all_of_them)

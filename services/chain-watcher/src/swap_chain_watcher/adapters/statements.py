@@ -125,7 +125,7 @@ WHERE network = :network
 # A second look at what is final: what is stored of it, and what was missed.
 UNCHECKED: Final = sql("""
 SELECT checked_number, finalized_number FROM watch_cursor
-WHERE network = :network AND halted_at IS NULL
+WHERE network = :network AND (halted_at IS NOT NULL) = :is_halted
 """)
 STORED_MOVEMENTS: Final = sql("""
 SELECT id FROM movement JOIN chain_block AS block

@@ -51,11 +51,10 @@ class PostgresWatches:
             row = (await connection.execute(statements.NEAREST_BLOCK, asked)).one_or_none()
         return None if row is None else to_block(row)
 
-    async def find_unchecked(self, network: str) -> Unchecked | None:
+    async def find_unchecked(self, network: str, *, is_halted: bool = False) -> Unchecked | None:
+        asked = {"network": network, "is_halted": is_halted}
         async with reading(self._engine) as connection:
-            row = (
-                await connection.execute(statements.UNCHECKED, {"network": network})
-            ).one_or_none()
+            row = (await connection.execute(statements.UNCHECKED, asked)).one_or_none()
         return None if row is None else Unchecked(row.checked_number, row.finalized_number)
 
     async def find_halt(self, network: str) -> Halt | None:

@@ -9,7 +9,7 @@ from swap_chain_watcher.domain.policy import Policy
 from swap_chain_watcher.domain.reading import movement_ids, senders, subjects
 from swap_chain_watcher.domain.second_look import MovementsDenied, decide_missed
 from swap_chain_watcher.domain.watch import BrokenChain
-from swap_chain_watcher.ports import Halt, UnitOfWork, Watches
+from swap_chain_watcher.ports import Halt, Unchecked, UnitOfWork, Watches
 from swap_chain_watcher.usecases.take_targets import FollowedAddresses
 from swap_chains.errors import ChainError
 from swap_chains.events import Block
@@ -49,11 +49,7 @@ class LookAgain:
         """Look at the next final blocks and say whether they are behind us now."""
         network = self._reader.network
         unchecked = await self._watches.find_unchecked(network)
-        if unchecked is None:
-            return False
-        upto = min(unchecked.finalized_number, unchecked.checked_number + self._blocks_max)
-        last = await self._watches.nearest(network, upto)
-        if last is None or last.number <= unchecked.checked_number:
+        if unchecked is None or (last := await self._last_of(unchecked)) is None:
             return False
         try:
             await self._look(unchecked.checked_number + 1, last)
@@ -68,6 +64,23 @@ class LookAgain:
             return False
         self._denied_before = frozenset()
         return True
+
+    async def check(self) -> None:
+        """Look at the next final blocks, also of a network that is halted.
+
+        :raises ChainError: when no node tells.
+        :raises BrokenChain: when the node does not have those blocks.
+        :raises MovementsDenied: when it does not have what was told of them.
+        """
+        unchecked = await self._watches.find_unchecked(self._reader.network, is_halted=True)
+        if unchecked is not None and (last := await self._last_of(unchecked)) is not None:
+            await self._look(unchecked.checked_number + 1, last)
+
+    async def _last_of(self, unchecked: Unchecked) -> Block | None:
+        """Return the last block of the next look; None where nothing is left to look at."""
+        upto = min(unchecked.finalized_number, unchecked.checked_number + self._blocks_max)
+        last = await self._watches.nearest(self._reader.network, upto)
+        return None if last is None or last.number <= unchecked.checked_number else last
 
     async def _doubt(self, error: MovementsDenied) -> None:
         """Halt at once on another node's word; a node alone may only have lost its index."""

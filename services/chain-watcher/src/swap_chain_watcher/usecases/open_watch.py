@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 
 from swap_chain_watcher.domain.watch import ChainBehind, Watch
 from swap_chain_watcher.ports import Watches
-from swap_chains.errors import BlockUnknown, ChainUnavailable
+from swap_chains.errors import BlockUnknown, ChainUnavailable, ReorgBeyondFinality
 from swap_chains.ports import ChainReader
 
 CheckChain = Callable[[], Awaitable[None]]
@@ -40,6 +40,26 @@ class OpenWatch:
             assert watch is not None
         await self.check(watch)
         return watch
+
+    async def check_final(self) -> None:
+        """Make sure that the chain has the final block that is stored of it.
+
+        :raises ReorgBeyondFinality: when it has another one.
+        :raises ChainMismatch: when the chain is not what the catalogue says.
+        :raises ChainBehind: when the chain is not the one that was followed.
+        :raises ChainUnavailable: when no node answers, or all are behind what is final.
+        """
+        await self._check_chain()
+        watch = await self._watches.load(self._reader.network)
+        if watch is None:
+            return
+        await self.check(watch)
+        stored = await self._watches.nearest(watch.network, watch.finalized_number)
+        if stored is None:
+            return
+        theirs = await self._reader.block_at(stored.number)
+        if theirs.hash != stored.hash:
+            raise ReorgBeyondFinality(watch.network, stored.number)
 
     async def check(self, watch: Watch) -> None:
         """Tell a node that lags from a chain that was started anew.
