@@ -180,6 +180,10 @@ class LaneStore(Protocol):
         """Return the gasless deposits on these slots that are not over, each with its nonce."""
         ...
 
+    async def is_network_halted(self) -> bool:
+        """Whether the watcher saw what is final there change: nothing is concluded from it then."""
+        ...
+
     async def ledger_passed(self) -> int | None:
         """Return the last block of which the ledger has everything, and remember it.
 
@@ -249,6 +253,8 @@ class LaneUnitOfWork(Protocol):
 
 class ForeignNonces(Protocol):
     """What the ledger has of nonces that others may have used. Locks nothing."""
+
+    async def is_network_halted(self, network: str) -> bool: ...
 
     async def open_below(self, signer: Signer, nonce: int) -> Sequence[OpenNonce]: ...
 

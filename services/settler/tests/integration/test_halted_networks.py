@@ -20,6 +20,7 @@ from services.settler.tests.lane_world import (
     a_recipient,
 )
 from swap_runtime.database import Engine, create_engine
+from swap_runtime.errors import Refused
 from swap_runtime.sql import Statement, sql
 from swap_settler.adapters import lane_statements, outflow_statements
 from swap_settler.adapters.dwelling import PostgresDwelling
@@ -199,6 +200,29 @@ async def dead(world: World) -> None:
         world.chain.mine(3)
         await world.close_slots()
     assert await world.intent_states() == ["dead"]
+
+
+async def test_r6_takes_no_death_of_a_payment_from_a_chain_that_is_in_doubt(
+    world: World, halts: Watcher
+) -> None:
+    """On the chain that is right it may be paid: what it would send back leaves with the halt."""
+    await world.confirmed_swaps(1)
+    await world.refund_address(1, a_recipient(9))
+    await world.send_everything()
+    world.chain.refuse(a_recipient(1))
+    world.chain.mine(3)
+    await halts.halt(DESTINATION)
+    closing = world.closing()
+
+    await closing(epoch=world.epoch)
+    assert await world.intent_states() == ["broadcast"]
+    await world.store.halt("a person must look")
+    with pytest.raises(Refused, match="in doubt"):
+        await world.resuming()(DESTINATION, used_by=["0x1"], by="ann", reason="by hand")
+
+    await halts.resume()
+    await closing(epoch=world.epoch)
+    assert await world.intent_states() == ["reserved"]
 
 
 async def test_r6_sends_back_what_nothing_was_tried_for_there(

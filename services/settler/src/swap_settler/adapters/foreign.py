@@ -62,6 +62,10 @@ class PostgresForeignNonces:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
+    async def is_network_halted(self, network: str) -> bool:
+        async with reading(self._engine) as connection:
+            return bool(await connection.scalar(lane_statements.HALTED, {"network": network}))
+
     async def open_below(self, signer: Signer, nonce: int) -> Sequence[OpenNonce]:
         async with reading(self._engine) as connection:
             rows = await connection.execute(OPEN_BELOW, {**_of(signer), "below": nonce})

@@ -12,6 +12,9 @@ STOPPED: Final = """
 (EXISTS (SELECT 1 FROM payout_stop WHERE network IN (:network, '*') AND lifted_at IS NULL)
     OR EXISTS (SELECT 1 FROM chain_watcher.halted_network AS halt WHERE halt.network = :network))
 """
+HALTED: Final = sql("""
+SELECT EXISTS (SELECT FROM chain_watcher.halted_network AS halt WHERE halt.network = :network)
+""")
 # What is paid for a deposit on a network that took back too much of what was paid for: see
 # usecases/guard_losses.py. What has a nonce already goes; later nonces would wait for it.
 _OVER_BUDGET: Final = """

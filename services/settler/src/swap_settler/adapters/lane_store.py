@@ -243,6 +243,11 @@ class PostgresLaneStore:
             rows = await connection.execute(statements.RELAYS_ON, values)
         return {_payment(row): row.nonce for row in rows}
 
+    async def is_network_halted(self) -> bool:
+        async with reading(self._engine) as connection:
+            values: dict[str, object] = {"network": self._lane.network}
+            return bool(await connection.scalar(statements.HALTED, values))
+
     async def ledger_passed(self) -> int | None:
         values: dict[str, object] = {"network": self._lane.network}
         async with transaction(self._engine) as connection:

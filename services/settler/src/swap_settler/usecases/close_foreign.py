@@ -70,6 +70,8 @@ class CloseForeign:
         chain = self._chains.get(halted[0].network)
         if chain is None:
             raise Refused(f"{halted[0].network} is not a network of the catalogue")
+        if await self._nonces.is_network_halted(halted[0].network):
+            raise Refused(f"what is final on {halted[0].network} is in doubt: see swapctl network")
         try:
             of = {h: t.from_address for h, t in (await chain.transactions(hashes)).items()}
             addresses = {signer.address for signer in halted}

@@ -36,7 +36,8 @@ class CloseSlots:
 
     A slot that reverted there, and of which no node says otherwise, is the death proof of its
     attempts: the payments on it are free to be tried on another slot, or to be given up. A rise of
-    the signer's balance that no transaction of ours explains is its owner's top-up.
+    the signer's balance that no transaction of ours explains is its owner's top-up. While the
+    network is halted nobody knows what is final there, and nothing of it is believed.
     """
 
     def __init__(
@@ -72,7 +73,7 @@ class CloseSlots:
         :raises LeaseLost: when another lane has taken over: what died here may be out again there.
         """
         final = await self._chain.finalized()
-        if final.number == self._last_number:
+        if final.number == self._last_number or await self._store.is_network_halted():
             return
         nonce = await self._chain.nonce(self._signer, at=final)
         signed = await self._store.signed_for(below=nonce)
