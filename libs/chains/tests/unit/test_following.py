@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 
 import pytest
 
@@ -75,6 +75,27 @@ class TestNodesThatAreBehind:
         events = await follow_to(reader_of(session, stale, live), 4, after=block(stale.chain, 0))
 
         assert numbers(events) == [1, 2, 3, 4]
+
+    async def test_a_node_that_stands_still_is_left_also_by_who_opens_it_again_and_again(
+        self, session, serve
+    ):
+        stale, live = await serve(), await serve()
+        stale.chain.grow(2)
+        live.chain.grow(4)
+        reader, start = reader_of(session, stale, live), block(stale.chain, 2)
+
+        async def first():
+            async with aclosing(reader.follow(after=start)) as events:
+                return await anext(aiter(events))
+
+        seen = None
+        async with asyncio.timeout(5):
+            while seen is None:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(PACE.stale_after_seconds / 2):
+                        seen = await first()
+
+        assert numbers([seen]) == [3]
 
     async def test_a_lower_head_that_is_known_reverts_nothing(self, session, serve):
         node = await serve()

@@ -40,6 +40,18 @@ class Sleepy(FakeReader):
             await asyncio.Event().wait()
 
 
+class Blind(FakeReader):
+    """Tells nothing of a chain that ends before what is final, as nodes that lag are taken."""
+
+    is_blind = False
+
+    async def follow_batches(self, **place: Any) -> Any:
+        if self.is_blind:
+            await asyncio.Event().wait()
+        async for batch in super().follow_batches(**place):
+            yield batch
+
+
 @asynccontextmanager
 async def listening(database_url: str) -> AsyncIterator[Callable[[], Awaitable[int]]]:
     """Yield what counts how often the network's follower was woken since it was asked last."""
@@ -67,6 +79,21 @@ class TestHints:
             world.hinted.set()
 
             await world.says(("seen", 1))
+
+    async def test_keep_nobody_from_noticing_that_the_chain_was_started_anew(
+        self, world: World
+    ) -> None:
+        reader, brake = Blind(world.chain), timedelta(milliseconds=5)
+        async with world.followed(reader, patience=replace(IMPATIENT, between_hints=brake)):
+            world.chain.mine(10)
+            await world.is_at_head()
+            reader._chain, reader.is_blind = world.another_chain(blocks=1), True
+
+            async def is_halted() -> bool:
+                world.hinted.set()
+                return await world.watches.find_halt(NETWORK) is not None
+
+            await until(is_halted)
 
     async def test_that_come_in_a_flood_are_one_look_in_a_while(self, world: World) -> None:
         brake = timedelta(milliseconds=200)

@@ -66,7 +66,11 @@ class Follower:
         *,
         after: Block,
         recent: Sequence[Block] = (),
+        moved_at: float | None = None,
     ) -> None:
+        """
+        :param moved_at: since when the chain stands at `after`, by the loop's clock; else from now.
+        """
         self._rpc = rpc
         self._followed = followed
         self._pace = pace
@@ -75,7 +79,12 @@ class Follower:
         self._seen: bytes | None = None
         self._range_blocks = min(_RANGE_BLOCKS_FIRST, pace.range_blocks_max)
         self._backoff = Backoff(pace.poll_seconds)
-        self._moved_at = asyncio.get_running_loop().time()
+        self._moved_at = asyncio.get_running_loop().time() if moved_at is None else moved_at
+
+    @property
+    def stands(self) -> tuple[Block, float]:
+        """Where it has come to, and since when it is there."""
+        return self._tail.last, self._moved_at
 
     async def batches(self) -> AsyncGenerator[Sequence[ChainEvent], None]:
         """Yield what each round found. While one is used, the next of a catch-up is fetched."""

@@ -44,6 +44,7 @@ class EvmReader(EvmState):
         self._followed = Followed.of(depository, treasury, tokens, watched, factory)
         self._pace = pace or Pace()
         self._heads = heads
+        self._stands: tuple[Block, float] | None = None  # where it was left, and since when
 
     async def follow(
         self, *, after: Block, recent: Sequence[Block] = ()
@@ -58,12 +59,23 @@ class EvmReader(EvmState):
     ) -> AsyncGenerator[Sequence[ChainEvent], None]:
         news = asyncio.Event()
         waking = asyncio.create_task(wake_on_heads(*self._heads, news)) if self._heads else None
-        follower = Follower(self._rpc, self._followed, self._pace, news, after=after, recent=recent)
+        # Who opens it again and again has no node that stands still believed for longer.
+        moved_at = self._stands[1] if self._stands and self._stands[0] == after else None
+        follower = Follower(
+            self._rpc,
+            self._followed,
+            self._pace,
+            news,
+            after=after,
+            recent=recent,
+            moved_at=moved_at,
+        )
         try:
             async with aclosing(follower.batches()) as batches:
                 async for batch in batches:
                     yield batch
         finally:
+            self._stands = follower.stands
             if waking is not None:
                 waking.cancel()
                 with suppress(asyncio.CancelledError):

@@ -64,6 +64,7 @@ class FollowNetwork:
         self._random = random
         self._patience = patience or Patience()
         self._failures = 0
+        self._moved_at = 0.0  # when the chain was last seen to move, by the loop's clock
 
     async def __call__(self, beat: Beat, *, epoch: int) -> None:
         """Follow for ever. What only this network cannot do never leaves here.
@@ -100,6 +101,7 @@ class FollowNetwork:
     async def _follow(self, beat: Beat, *, epoch: int) -> None:
         watch = await self._open_watch()
         self._advance_watch.forget()
+        self._moved_at = asyncio.get_running_loop().time()
         while True:  # a hint opens the stream again, which polls at once
             if self._take_targets is not None:
                 watch = await self._take_targets(watch, epoch=epoch)
@@ -118,9 +120,12 @@ class FollowNetwork:
         *,
         epoch: int,
     ) -> Watch:
-        """Take batches until a hint comes while there is nothing to take."""
+        """Take batches until a hint comes while there is nothing to take.
+
+        What a hint opens again goes on waiting: hints are no news of the chain.
+        """
         loop = asyncio.get_running_loop()
-        opened = moved = loop.time()
+        opened = loop.time()
         hint = asyncio.create_task(self._hinted.wait(timedelta.max))
         coming = asyncio.create_task(_next(batches))
         try:
@@ -137,15 +142,15 @@ class FollowNetwork:
                 if coming.done():
                     watch = await self._advance_watch(watch, coming.result(), epoch=epoch)
                     coming = asyncio.create_task(_next(batches))
-                    self._failures, moved = 0, loop.time()
-                    has_waited = moved - opened > self._between_hints
+                    self._failures, self._moved_at = 0, loop.time()
+                    has_waited = self._moved_at - opened > self._between_hints
                     if has_waited and self._advance_watch.has_new_targets:
                         return watch
+                elif loop.time() - self._moved_at > self._patience.check_after.total_seconds():
+                    await self._open_watch.check(watch)
+                    self._moved_at = loop.time()
                 elif hint in hurry and hint.done():
                     return watch
-                elif loop.time() - moved > self._patience.check_after.total_seconds():
-                    await self._open_watch.check(watch)
-                    moved = loop.time()
         finally:
             await _cancelled(hint)
             await _cancelled(coming)
