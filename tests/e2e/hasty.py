@@ -6,7 +6,7 @@ from typing import Final
 
 from tests.plugins.stack import Stack
 
-LIFETIME_SECONDS: Final = 5
+LIFETIME_SECONDS: Final = 8  # enough to be funded in, also where everything is slow
 
 
 async def hasty_key(stack: Stack) -> str:

@@ -127,3 +127,15 @@ async def test_r6_a_halt_of_another_network_refuses_nothing(
     await api.parts.guards.heed_stops.refresh()
 
     assert (await api.create(app, body)).status_code == 200
+
+
+async def test_r6_a_halted_network_is_shown_as_one_that_nothing_is_paid_on(
+    api: Harness, settlers: psycopg.Connection
+) -> None:
+    app, halted = await api.an_app(), a_body()["source_network"]
+    settlers.execute(HALT, (halted,))
+
+    told = (await api.get(app, "/status")).json()["data"]["networks"]
+
+    stopped = {network["name"] for network in told if network["payouts"] == "stopped"}
+    assert stopped == {halted}

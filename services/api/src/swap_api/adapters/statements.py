@@ -239,9 +239,10 @@ FROM settler.swap_posting WHERE swap_id = :id ORDER BY at, transaction_id, n
 
 NETWORK_STATES: Final = sql("""
 SELECT network, progress.block_number, progress.block_time, state.tokens, state.payable_tokens,
-       state.stuck, state.is_stopped
+       state.stuck, state.is_stopped OR halt.network IS NOT NULL AS is_stopped
 FROM chain_watcher.progress AS progress
 FULL JOIN settler.network_state AS state USING (network)
+LEFT JOIN chain_watcher.halted_network AS halt USING (network)
 """)
 STOPPED_NETWORKS: Final = sql("SELECT network FROM settler.stopped_network")
 STOPPED_SOURCES: Final = sql("SELECT network FROM settler.stopped_source")
