@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from datetime import timedelta
 from typing import Any
 
+import psycopg
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 from pydantic import SecretStr
 
-from services.settler.tests.integration.lane_worlds import opened_world
+from services.settler.tests.integration.lane_worlds import EMPTY, opened_world
 from services.settler.tests.lane_world import (
     DESTINATION,
+    NOW,
     PAYOUT,
     SOURCE,
     World,
@@ -29,6 +31,7 @@ from swap_settler.adapters.stops import PostgresStops
 from swap_settler.http.stops import StopAdmin
 from swap_settler.usecases.guard_losses import GuardLosses
 from swap_settler.usecases.stop_payouts import StopPayouts
+from tests.plugins.postgres import Database
 
 pytestmark = pytest.mark.connected
 HOUR = timedelta(hours=1)
@@ -286,17 +289,67 @@ async def test_r6_an_operator_sees_it_and_what_lifts_it(world: World, halts: Wat
     assert "swapctl network resume NETWORK" in listed["means"]
 
 
+MANY = """
+SET session_replication_role = replica;
+SET search_path = settler;
+CREATE TEMPORARY TABLE one_swap AS SELECT * FROM swap;
+CREATE TEMPORARY TABLE one_intent AS SELECT * FROM intent;
+UPDATE one_swap SET match_key = NULL;
+"""
+COPY = """
+INSERT INTO {table} SELECT new.* FROM one_{table} AS one, generate_series(1, 20000) AS n,
+    jsonb_populate_record(NULL::{table}, to_jsonb(one) || {other}) AS new
+"""
+
+
+@pytest.fixture
+def many(world: World, database: Database) -> Iterator[Callable[[], None]]:
+    """Yield what puts thousands of swaps beside one, each with a payment that waits."""
+
+    def add() -> None:
+        with psycopg.connect(database.superuser_url) as connection:
+            connection.execute(MANY)
+            its_id = "'id', md5('swap' || n)::uuid, 'sequence_number', 10 + n, 'match_key', n"
+            connection.execute(COPY.format(table="swap", other=f"jsonb_build_object({its_id})"))
+            its_id = "'id', md5('it' || n)::uuid, 'swap_id', md5('swap' || n)::uuid, 'paid_id', n"
+            connection.execute(COPY.format(table="intent", other=f"jsonb_build_object({its_id})"))
+            connection.execute("ANALYZE swap, intent")
+
+    yield add
+    with psycopg.connect(database.superuser_url) as connection:
+        connection.execute(f"SET search_path = settler; {EMPTY.text}; ANALYZE swap, intent")
+
+
 @pytest.mark.parametrize(
     "statement",
-    [lane_statements.WAITING, lane_statements.LOCK_INTENTS, outflow_statements.HEADS],
-    ids=["waiting", "locking", "heads"],
+    [
+        lane_statements.WAITING,
+        lane_statements.LOCK_INTENTS,
+        outflow_statements.HEADS,
+        outflow_statements.USED,
+    ],
+    ids=["waiting", "locking", "heads", "used"],
 )
+@pytest.mark.parametrize("are_many", [False, True], ids=["few", "many"])
 async def test_r6_what_is_halted_is_found_by_an_index(
-    world: World, halts: Watcher, statement: Statement
+    world: World,
+    halts: Watcher,
+    many: Callable[[], None],
+    statement: Statement,
+    *,
+    are_many: bool,
 ) -> None:
-    values = {"network": DESTINATION, "limit": 1, "permit": b"\0\0\0\0", "ids": []}
+    if are_many:
+        await world.confirmed_swaps(1)
+        many()
+    values = {"network": DESTINATION, "limit": 1, "permit": b"\0\0\0\0", "ids": [], "at": NOW}
     asked = Statement(f"EXPLAIN {statement.text}", statement.names)
     async with world.engine.connect() as connection:
-        plan = await connection.scalars(asked, values)
+        plan = await connection.scalars(asked, {name: values[name] for name in statement.names})
 
     assert [line for line in plan if "Seq Scan" in line] == []
+    # Of each payment its own swap and what was tried for it, never of all at once.
+    of_one = [n for n, line in enumerate(plan) if " on swap came" in line or " tried" in line]
+    asked_for = [plan[n + 1] for n in of_one if "Index Scan" in plan[n]]
+    assert asked_for or not are_many
+    assert [line for line in asked_for if "Index Cond" not in line] == []

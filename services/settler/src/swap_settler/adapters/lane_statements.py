@@ -17,11 +17,13 @@ SELECT EXISTS (SELECT FROM chain_watcher.halted_network AS halt WHERE halt.netwo
 """)
 # What is paid for a deposit on a network that took back too much of what was paid for: see
 # usecases/guard_losses.py. What has a nonce already goes; later nonces would wait for it.
+# OFFSET: asked of each payment; without it, every swap and every dead payment there ever was is
+# read and hashed first, once there are many to ask about.
 _OVER_BUDGET: Final = """
 EXISTS (SELECT FROM source_stop WHERE lifted_at IS NULL)
     AND EXISTS (SELECT FROM swap AS came JOIN source_stop AS held
             ON held.network = came.source_network AND held.lifted_at IS NULL
-        WHERE came.id = intent.swap_id)
+        WHERE came.id = intent.swap_id OFFSET 0)
 """
 # What rests on a network that is halted: on a deposit there, or, what goes back, on the proof that
 # a payment that was tried there is dead.
@@ -33,7 +35,8 @@ EXISTS (SELECT FROM chain_watcher.halted_network)
             OR EXISTS (SELECT FROM intent AS tried
                 JOIN slot_intent AS carried ON carried.intent_id = tried.id
                 WHERE tried.swap_id = came.id AND tried.network = halt.network
-                    AND tried.kind = 'output' AND tried.state = 'dead')))
+                    AND tried.kind = 'output' AND tried.state = 'dead' OFFSET 0))
+        OFFSET 0)
 """
 SOURCE_STOPPED: Final = f"""
 (intent.kind IN ('output', 'refuel', 'refund') AND ({_OVER_BUDGET} OR {_HALTED}))
