@@ -17,6 +17,11 @@ ON CONFLICT (network) DO NOTHING
 """)
 
 # Whoever holds an old epoch, or an old idea of the cursor, finds no row.
+# Each movement asks for its own block. Joined, it might be the other way round: until there are
+# statistics, every canonical block of the network would be looked at.
+IS_CANONICAL: Final = """(SELECT block.state FROM chain_block AS block
+    WHERE block.network = movement.network AND block.hash = movement.block_hash) = 'canonical'"""
+
 LOCK_CURSOR: Final = sql("""
 SELECT hash, halt_reason FROM watch_cursor WHERE network = :network FOR UPDATE
 """)
@@ -127,11 +132,10 @@ UNCHECKED: Final = sql("""
 SELECT checked_number, finalized_number FROM watch_cursor
 WHERE network = :network AND (halted_at IS NOT NULL) = :is_halted
 """)
-STORED_MOVEMENTS: Final = sql("""
-SELECT id FROM movement JOIN chain_block AS block
-  ON block.network = movement.network AND block.hash = movement.block_hash
+STORED_MOVEMENTS: Final = sql(f"""
+SELECT movement.id FROM movement
 WHERE movement.network = :network AND movement.id = ANY(CAST(:ids AS uuid[]))
-  AND block.state = 'canonical'
+  AND {IS_CANONICAL}
 """)
 PUBLISHED_BETWEEN: Final = sql("""
 SELECT movement.*, block.time AS block_time, block.parent_hash
@@ -248,17 +252,14 @@ UPDATE deposit_target SET looked_at = :at
 WHERE network = :network AND address = ANY(CAST(:addresses AS text[]))
 """)
 # What the canonical chain has, and every rise that was ever told, the latest word last.
-RECEIVED: Final = sql("""
+RECEIVED: Final = sql(f"""
 SELECT asked.address,
-  coalesce((SELECT sum(rise.base_units) FROM movement AS rise JOIN chain_block AS block
-      ON block.network = rise.network AND block.hash = rise.block_hash
-      WHERE rise.network = :network AND rise.to_address = asked.address
-        AND rise.kind = 'balance_rose' AND block.state = 'canonical'), 0) AS risen,
-  coalesce((SELECT sum(swept.base_units) FROM movement AS swept JOIN chain_block AS block
-      ON block.network = swept.network AND block.hash = swept.block_hash
-      WHERE swept.network = :network AND swept.from_address = asked.address
-        AND swept.kind = 'swept' AND swept.token = :native AND block.state = 'canonical'), 0)
-    AS swept
+  coalesce((SELECT sum(movement.base_units) FROM movement
+      WHERE movement.network = :network AND movement.to_address = asked.address
+        AND movement.kind = 'balance_rose' AND {IS_CANONICAL}), 0) AS risen,
+  coalesce((SELECT sum(movement.base_units) FROM movement
+      WHERE movement.network = :network AND movement.from_address = asked.address
+        AND movement.kind = 'swept' AND movement.token = :native AND {IS_CANONICAL}), 0) AS swept
 FROM unnest(CAST(:addresses AS text[])) AS asked(address)
 """)
 TOLD_RISES: Final = sql("""
