@@ -69,9 +69,9 @@ test-e2e: install install-sdk $(SDK)  ## The whole system: journeys (BROKER=kafk
 	$(call tested,$(JOURNEYS))
 
 # Which deployment is asked: this machine's stack, unless one is named.
-test-conformance: export CONFORMANCE_BASE_URL := $(BASE_URL)
-test-conformance: export CONFORMANCE_API_KEY := $(API_KEY)
-test-conformance: export CONFORMANCE_STACK := $(or $(STACK_FILE),$(if $(BASE_URL),,var/stack.json))
+test-conformance: export CONFORMANCE_BASE_URL := $(or $(BASE_URL),$(CONFORMANCE_BASE_URL))
+test-conformance: export CONFORMANCE_API_KEY := $(or $(API_KEY),$(CONFORMANCE_API_KEY))
+test-conformance: export CONFORMANCE_STACK := $(or $(STACK_FILE),$(CONFORMANCE_STACK),$(if $(CONFORMANCE_BASE_URL),,var/stack.json))
 test-conformance: export CONFORMANCE_REPORT := $(or $(REPORT),var/conformance.md)
 test-conformance: install-python  ## Any deployment against the specification (BASE_URL=… API_KEY=…)
 	$(PYTEST) -c tests/conformance/pytest.ini tests/conformance
