@@ -58,6 +58,10 @@ class Chain:
         receipt = await self.call("eth_getTransactionReceipt", transaction_hash)
         return None if receipt is None else int(receipt["blockNumber"], 16)
 
+    async def has_waiting(self) -> bool:
+        """Whether anything waits for the next block."""
+        return int((await self.call("txpool_status"))["pending"], 16) > 0
+
     async def raw(self, transaction_hash: str) -> str:
         return str(await self.call("eth_getRawTransactionByHash", transaction_hash))
 

@@ -17,9 +17,7 @@ async def claims_of(stack: Stack, swap_id: str) -> list[Mapping[str, Any]]:
 
 async def claim_of(stack: Stack, swap_id: str) -> Mapping[str, Any]:
     """Wait for the one claim that a swap leaves."""
-    [claim] = await until(
-        lambda: claims_of(stack, swap_id), what=f"a claim of {swap_id}", within=20
-    )
+    [claim] = await until(lambda: claims_of(stack, swap_id), what=f"a claim of {swap_id}")
     return claim
 
 

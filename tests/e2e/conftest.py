@@ -15,7 +15,7 @@ from tests.plugins.invariants import violations
 from tests.plugins.stack import Stack, stack, stacks
 
 # A test may have to start the stack, and a module's first one plays what the others look at.
-TIMEOUT_SECONDS = 240
+TIMEOUT_SECONDS = 400
 
 __all__ = ["checked", "outside", "quieted", "stack", "stacks"]
 

@@ -27,7 +27,7 @@ async def offered(outside: Outside, network: str, symbol: str) -> Mapping[str, A
         token = next(dict(t) for t in tokens if t["symbol"] == symbol)
         return token if token["supports_gasless_deposit"] else None
 
-    return await until(looked_up, what=f"{symbol} on {network} is signed for", within=30)
+    return await until(looked_up, what=f"{symbol} on {network} is signed for")
 
 
 async def asked(outside: Outside, swap_id: str, wallet: str) -> Mapping[str, Any]:

@@ -26,6 +26,7 @@ from tests.e2e.waiting import until
 
 FINAL = ("completed", "failed", "expired", "refunded")
 TIP = 10**9
+FOLLOWED_SECONDS = 120.0  # a swap to its end, in a whole system that may be slow
 GAS_TRANSFER = 100_000
 GAS_CREATE = 3_000_000
 PULLED = 4  # arguments of depositERC20(id, token, receiver, amount)
@@ -324,7 +325,7 @@ class Outside:
         route: Route,
         *,
         user: int = 0,
-        within: float = 60,
+        within: float = FOLLOWED_SECONDS,
         every: float = POLL_SECONDS,
         **more: object,
     ) -> Finished:
@@ -356,7 +357,7 @@ class Outside:
         swap_id: str,
         *,
         to: Sequence[str] = FINAL,
-        within: float = 60,
+        within: float = FOLLOWED_SECONDS,
         every: float = POLL_SECONDS,
     ) -> list[Mapping[str, Any]]:
         """Read until the swap has one of the statuses; return every different answer."""

@@ -12,7 +12,7 @@ from tests.e2e.waiting import until
 
 SOURCES: tuple[LiteralString, ...] = ("api", "chain_watcher", "settler")
 CONSUMERS: tuple[LiteralString, ...] = ("api", "quoter", "chain_watcher", "settler", "notifier")
-WITHIN_SECONDS = 45.0
+WITHIN_SECONDS = 90.0
 
 UNDER_WAY: Mapping[LiteralString, LiteralString] = {
     "payments": "SELECT count(*) FROM settler.intent WHERE state NOT IN ('confirmed', 'dead')",

@@ -272,9 +272,9 @@ class TestSweeps:
         async with chain.stopped():
             await user.transfer(action, 10**15)  # a part: nothing is paid for it
             await chain.mine()
-            await until(lambda: has_inputs(outside, swap_id, 1), what="the part is seen", within=20)
+            await until(lambda: has_inputs(outside, swap_id, 1), what="the part is seen")
             await chain.reorg(1)
-            await until(lambda: has_inputs(outside, swap_id, 0), what="the part is gone", within=20)
+            await until(lambda: has_inputs(outside, swap_id, 0), what="the part is gone")
 
 
 def sweep_data(number: int, token: str) -> HexStr:
@@ -297,7 +297,7 @@ async def refunded(outside: Outside, swap_id: str) -> Mapping[str, Any]:
         refunds = [t for t in swap["transactions"] if t["type"] == "refund"]
         return swap if refunds and refunds[-1]["status"] == "completed" else None
 
-    swap = await until(found, what=f"a refund of {swap_id}", within=30)
+    swap = await until(found, what=f"a refund of {swap_id}")
     return dict(swap)
 
 
@@ -315,7 +315,7 @@ async def is_swept(stack: Stack, outside: Outside, route: Route, done: Finished)
         there = await outside.balance(route.source_network, route.source_token, address)
         return (held, there) == (0, 0)
 
-    await until(is_empty, what=f"{address} is swept", within=30)
+    await until(is_empty, what=f"{address} is swept")
 
 
 async def is_followed(stack: Stack, address: str) -> bool:
@@ -326,7 +326,7 @@ async def is_followed(stack: Stack, address: str) -> bool:
             row = await (await connection.execute(query, (address,))).fetchone()
         return row == (True,)
 
-    return bool(await until(taken_up, what="the address is followed", within=20))
+    return bool(await until(taken_up, what="the address is followed"))
 
 
 async def through_a_wallet(user: User, action: Mapping[str, Any]) -> None:

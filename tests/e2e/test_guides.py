@@ -17,7 +17,7 @@ from tests.e2e import guides
 from tests.e2e.guides import GUIDES
 from tests.plugins.stack import Stack
 
-PATIENCE = 150.0
+PATIENCE = 250.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -140,12 +140,13 @@ class TestCatalogue:
         await until(are_well, what="every network is well", within=60)
 
     async def test_shows_what_amounts_cost(self, outside: Outside) -> None:
-        [one] = await checked_answer(
-            *(outside.partner(), list[DetailedQuoteModel], "GET", "/detailed_quote"), params=ASKED
-        )
+        async def is_the_same() -> bool:
+            [one] = await checked_answer(
+                *(outside.partner(), list[DetailedQuoteModel], "GET", "/detailed_quote"),
+                params=ASKED,
+            )
+            limits = await outside.partner().get("/limits", **ASKED)
+            return all(one[bound] == limits[bound] for bound in ("min_amount", "max_amount"))
 
-        limits = await outside.partner().get("/limits", **ASKED)
-        assert (one["min_amount"], one["max_amount"]) == (
-            limits["min_amount"],
-            limits["max_amount"],
-        )
+        # Between two questions gas may have become dearer, or something was paid out.
+        await until(is_the_same, what="the same limits in both answers", every=0.3)

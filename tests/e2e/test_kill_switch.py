@@ -54,7 +54,7 @@ class TestTheKillSwitch:
             return bool(answer["nothing_is_signed"])
 
         try:
-            await until(stopped, what="an answer that nothing is signed", within=10)
+            await until(stopped, what="an answer that nothing is signed")
             signed = await number(stack, SIGNED, ROUTE.destination_network)
             await asyncio.gather(
                 *(outside.fund(one, ROUTE, user=n) for n, one in enumerate(made[half:]))
@@ -67,9 +67,9 @@ class TestTheKillSwitch:
             async def waits() -> bool:
                 return await number(stack, WAITING, ROUTE.destination_network) >= half
 
-            answer = await until(refused, what="a swap refused", within=5)
+            answer = await until(refused, what="a swap refused", every=0.5)
             assert answer.json()["error"]["code"] == "PAYOUTS_PAUSED"
-            await until(waits, what="payments that nobody signs", within=30)
+            await until(waits, what="payments that nobody signs")
             assert await number(stack, SIGNED, ROUTE.destination_network) == signed
         finally:
             await stack.order("settler", "/payouts/go", said)

@@ -23,7 +23,7 @@ from tests.e2e.outside import Outside, Partner, Route, new_address
 from tests.e2e.waiting import until
 from tests.plugins.stack import Stack
 
-WITHIN_SECONDS: Final = 90
+WITHIN_SECONDS: Final = 150
 PATIENCE: Final = 30.0
 
 

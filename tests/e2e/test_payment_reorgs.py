@@ -53,6 +53,7 @@ class TestAnOutput:
             swap_id = prepared["swap"]["id"]
             await outside.fund(prepared, OUT)
             await payment(partner, swap_id, "output", is_mined=False)
+            await until(chain.has_waiting, what="the output waits for a block")
             await chain.mine()
             sent = await payment(partner, swap_id, "output", is_mined=True)
             assert sent is not None
@@ -78,6 +79,7 @@ class TestAnOutput:
             swap_id = prepared["swap"]["id"]
             await outside.fund(prepared, OUT)
             await payment(partner, swap_id, "output", is_mined=False)
+            await until(chain.has_waiting, what="the output waits for a block")
             await chain.mine(2)
             sent = await payment(partner, swap_id, "output", is_mined=True)
             assert sent is not None
@@ -109,6 +111,7 @@ class TestARefund:
                 await chain.mine(CONFIRMATIONS)
                 await until(lambda: is_over(chain, prepared), what="its time is over", every=0.5)
                 await payment(partner, swap_id, "refund", is_mined=False)
+                await until(chain.has_waiting, what="the refund waits for a block")
                 await chain.mine()
                 sent = await payment(partner, swap_id, "refund", is_mined=True)
                 assert sent is not None

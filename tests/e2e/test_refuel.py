@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tests.e2e.claims import claims_of
+from tests.e2e.claims import claim_of
 from tests.e2e.outside import Outside, Route, new_address
 from tests.e2e.test_recipient_that_refuses import contract_that_refuses
 from tests.e2e.waiting import until
@@ -57,12 +57,13 @@ class TestRefuel:
         swap_id = prepared["swap"]["id"]
         await outside.fund(prepared, ROUTE, user=1)
 
-        last = (await outside.follow(swap_id))[-1]
+        await outside.follow(swap_id)
+        claim = await claim_of(stack, swap_id)  # the output does not wait for it
+        last = await outside.partner().read(swap_id)
 
         assert (last["swap"]["status"], last["refuel"]) == ("completed", None)
         assert [t["type"] for t in last["swap"]["transactions"]] == ["input", "output"]
         assert await outside.balance(ROUTE.destination_network, "USDC", recipient) > 0
         assert await outside.balance(ROUTE.destination_network, "ETH", recipient) == 0
-        [claim] = await claims_of(stack, swap_id)
         assert claim["network"] == ROUTE.destination_network
         assert int(claim["base_units"]) == round(prepared["refuel"]["amount"] * 10**8) * 10**10

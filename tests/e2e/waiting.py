@@ -7,6 +7,8 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 POLL_SECONDS = 0.05
+# Costs nothing where all goes well, and a machine may have others to serve.
+PATIENCE_SECONDS = 60.0
 T = TypeVar("T")
 
 
@@ -14,7 +16,7 @@ async def until(
     condition: Callable[[], Awaitable[T | None]],
     *,
     what: str,
-    within: float = 30.0,
+    within: float = PATIENCE_SECONDS,
     every: float = POLL_SECONDS,
 ) -> T:
     """Return the first answer that is true.
@@ -32,7 +34,9 @@ async def until(
         await asyncio.sleep(every)
 
 
-async def until_here(condition: Callable[[], T | None], *, what: str, within: float = 30.0) -> T:
+async def until_here(
+    condition: Callable[[], T | None], *, what: str, within: float = PATIENCE_SECONDS
+) -> T:
     """Return the first answer that is true, of a condition that asks nobody else."""
 
     async def asked() -> T | None:

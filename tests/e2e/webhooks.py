@@ -12,7 +12,7 @@ from typing import Any
 import standardwebhooks
 import svix.webhooks
 
-from tests.e2e.waiting import until_here
+from tests.e2e.waiting import PATIENCE_SECONDS, until_here
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def read_attempts(received: Path, swap_id: str) -> list[Delivery]:
 
 
 async def deliveries_upto(
-    received: Path, swap_id: str, statuses: Sequence[str], *, within: float = 20
+    received: Path, swap_id: str, statuses: Sequence[str], *, within: float = PATIENCE_SECONDS
 ) -> list[Delivery]:
     """Wait for one delivery per status and return all there are."""
 
