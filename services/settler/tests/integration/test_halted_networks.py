@@ -260,6 +260,27 @@ async def test_r6_what_waits_meanwhile_grows_no_older(
     assert len(await dwelling.unsent(HOUR, limit=10)) == 1
 
 
+async def test_r6_what_is_to_go_back_and_cannot_be_worked_out_grows_no_older(
+    refunding: World, halts: Watcher
+) -> None:
+    await refunding.due_refunds(1)
+    refunding.chain.is_reachable = False
+    status = "SELECT status FROM swap"
+    await change(refunding, "UPDATE refund_due SET since = now() - interval '3 hours'")
+
+    await halts.halt(SOURCE, ago=2.5 * HOUR)
+    await refunding.starting_refunds()()
+    assert await refunding.rows(status) == [("pending_refund",)]
+
+    await halts.resume()
+    await refunding.starting_refunds()()
+    assert await refunding.rows(status) == [("pending_refund",)]
+
+    await change(refunding, "UPDATE refund_due SET since = now() - interval '6 hours'")
+    await refunding.starting_refunds()()
+    assert await refunding.rows(status) == [("failed",)]
+
+
 async def test_r6_the_clock_of_what_is_signed_stands_still(world: World, halts: Watcher) -> None:
     await world.confirmed_swaps(1)
     await world.send_everything()

@@ -186,6 +186,7 @@ async def test_nothing_goes_to_where_nobody_gets_it(place: Place) -> None:
         (NATIVE, "would keep it"),
         (TREASURY, "would keep it"),
         (DEPOSITORY, "would keep it"),
+        (FACTORY, "would keep it"),
         (STRANGE, "would keep it"),
     ):
         with pytest.raises(Refused, match=why):

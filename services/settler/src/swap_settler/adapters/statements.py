@@ -3,6 +3,7 @@
 from typing import Final
 
 from swap_runtime.sql import sql
+from swap_settler.adapters.clocks import stopped
 
 REQUOTE_DUE: Final = "requote_due"  # the channel of who asks the quoter
 
@@ -127,8 +128,9 @@ SELECT * FROM unnest(
 ON CONFLICT (swap_id, deposit_id) DO NOTHING
 """)
 # Not locked: what it is about is decided under the lock of its swap.
-REFUNDS_DUE: Final = sql("""
-SELECT id, swap_id, deposit_id, now() - since AS waited FROM refund_due
+_STOOD_STILL: Final = stopped(since="refund_due.since", networks=":network", halts=":network")
+REFUNDS_DUE: Final = sql(f"""
+SELECT id, swap_id, deposit_id, now() - since - {_STOOD_STILL} AS waited FROM refund_due
 WHERE network = :network AND due_at <= now() ORDER BY due_at, id LIMIT :limit
 """)
 DROP_REFUNDS_DUE: Final = sql("DELETE FROM refund_due WHERE id = ANY(CAST(:ids AS bigint[]))")

@@ -19,7 +19,9 @@ def recipient_of(catalogue: Catalogue, network_name: str, address: str) -> str:
         raise Refused(f"{address} is not an address") from error
     if not has_valid_checksum(address):
         raise Refused(f"{address} is misspelt: its checksum is wrong")
-    contracts = {network.contracts.treasury, network.contracts.depository}
+    of_ours, addresses = network.contracts, network.contracts.deposit_addresses
+    contracts = {of_ours.treasury, of_ours.depository, of_ours.paymaster}
+    contracts |= {addresses.factory} if addresses else set()
     if known in contracts | {token.address for token in network.tokens} | {ZERO_ADDRESS}:
         raise Refused(f"{address} is a contract that would keep it")
     return known
