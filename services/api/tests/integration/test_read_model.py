@@ -224,6 +224,7 @@ class TestList:
         bracketed = await api.get(app, f"/swaps/internal?addresses[]={ALICE}")
 
         assert nothing.json()["data"] == []
+        assert nothing.headers["x-total-count"] == "0"
         assert len(found.json()["data"]) == 1
         assert bracketed.content == found.content
 

@@ -17,6 +17,7 @@ from swap_api.http.openapi import openapi_document
 from swap_api.http.shipped_openapi import shipped_openapi
 from swap_api.http.table import endpoints
 from swap_contracts.public.errors import ERRORS, ErrorCode
+from swap_contracts.public.lookups import SwapEventModel
 from swap_contracts.public.webhooks import PUSHED
 
 SIGNED = ("id", "timestamp", "signature")
@@ -117,6 +118,15 @@ class TestDocument:
         assert usual - alias == {"address"}
         assert alias - usual == {"addresses"}
         assert {*lists[1]["responses"]["200"]["headers"]} == {"X-Total-Count", "Link"}
+
+    def test_shows_that_a_swap_can_be_followed_live(self, document: Any) -> None:
+        operation = document["paths"]["/api/v2/swaps/{swapId}/events"]["get"]
+        content = operation["responses"]["200"]["content"]
+
+        assert set(content) == {"application/json", "text/event-stream"}
+        assert "Last-Event-ID" in {parameter["name"] for parameter in operation["parameters"]}
+        shown = content["text/event-stream"]["example"].split("data: ")[1]
+        SwapEventModel.model_validate_json(shown)
 
     def test_says_that_any_of_them_may_be_unavailable(self, document: Any) -> None:
         """Even the health of the process, to a key that it has never seen."""

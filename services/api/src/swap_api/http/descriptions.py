@@ -63,6 +63,11 @@ ENDPOINTS: Final[Mapping[str, str]] = {
         "told once and at most ten for a swap; more are ignored. A transaction that is unknown "
         "yet is no error: it is looked for again for ten minutes, and found when it comes."
     ),
+    "GET /api/v2/swaps/{swapId}/events": (
+        "Lists what happened to a swap, in order. With `Accept: text/event-stream` it follows the "
+        "swap live: every event is sent when it happens, its sequence number as `id` and what the "
+        "list has of it as `data`. The stream ends now and then: come again with `Last-Event-ID`."
+    ),
     "GET /api/v2/experimental/swaps/{swapId}": (
         "Reads one swap with `next_action`, the single thing that the user has to do now, in place "
         "of `deposit_actions`. With `source_address` an approval that this wallet has to give "

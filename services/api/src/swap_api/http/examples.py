@@ -178,6 +178,13 @@ STATUSES: Final[Mapping[str, str]] = {
 }
 
 
+LIVE_EXAMPLE: Final = (
+    "retry: 1000\n\nid: 2\n"
+    'data: {"sequence":2,"type":"swap.ls_transfer_pending","from_status":"user_transfer_pending",'
+    f'"to_status":"ls_transfer_pending","at":"{MOMENT}"}}\n\n'
+)
+
+
 def example_of(answers: Any) -> Any:
     """Return an example of a type, as it stands in an answer."""
     schema = TypeAdapter(answers).json_schema(mode="serialization")

@@ -6,7 +6,7 @@ together. It is loaded where the document is made, which is not where it is serv
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import NoneType, UnionType
 from typing import Any, Final, Generic, TypeVar, get_args
 
@@ -24,7 +24,7 @@ from swap_api.http.descriptions import (
 )
 from swap_api.http.endpoints import API, Endpoint, Endpoints
 from swap_api.http.errors import Errors
-from swap_api.http.examples import example_of, refusal_example
+from swap_api.http.examples import LIVE_EXAMPLE, example_of, refusal_example
 from swap_api.http.once import REPLAYED
 from swap_api.http.parameters import Parameters
 from swap_api.http.shipped_openapi import TOKEN_SCHEME, finished
@@ -83,6 +83,14 @@ IF_NONE_MATCH: Final = {
     "schema": {"type": "string"},
     "description": "The `ETag` of an earlier answer: the same one again is 304, without a body",
 }
+LAST_EVENT: Final = {
+    "name": "Last-Event-ID",
+    "in": "header",
+    "required": False,
+    "schema": {"type": "string"},
+    "description": "The `id` of the last event that was heard: only what came after it, live",
+}
+STREAM: Final = "text/event-stream"
 IDEMPOTENCY_KEY: Final = {
     "name": "Idempotency-Key",
     "in": "header",
@@ -198,6 +206,8 @@ def _answers(endpoint: Endpoint) -> dict[int | str, dict[str, Any]]:
         headers["ETag"] = {"description": "Names this answer", "schema": {"type": "string"}}
     if headers:
         success["headers"] = headers
+    if endpoint.is_live:
+        success["content"] = {STREAM: {"schema": {"type": "string"}, "example": LIVE_EXAMPLE}}
     if endpoint.is_conditional:
         refusals[304] = dict(UNCHANGED)
     return {200: success, **refusals}
@@ -320,9 +330,7 @@ def _extra(endpoint: Endpoint) -> dict[str, Any]:
     ]
     if endpoint.query is not None:
         parameters += _query(endpoint.query)
-    extra: dict[str, Any] = {"parameters": parameters}
-    if endpoint.is_conditional:
-        parameters.append(IF_NONE_MATCH)
+    extra: dict[str, Any] = {"parameters": [*parameters, *_headers(endpoint)]}
     if endpoint.scope is Scope.NOBODY:
         extra["security"] = []
     elif endpoint.scope in (Scope.MEMBER, Scope.PERSON):
@@ -333,11 +341,19 @@ def _extra(endpoint: Endpoint) -> dict[str, Any]:
             "required": True,
             "content": {"application/json": {"schema": schema}},
         }
-    if endpoint.shows_secret and endpoint.answers_once:
-        parameters.append({**IDEMPOTENCY_KEY, "description": MADE_ONCE})
-    elif REPLAYED in endpoint.headers:
-        parameters.append(IDEMPOTENCY_KEY)
     return extra
+
+
+def _headers(endpoint: Endpoint) -> Iterator[Mapping[str, Any]]:
+    """Yield the headers of a request that mean something."""
+    if endpoint.is_conditional:
+        yield IF_NONE_MATCH
+    if endpoint.is_live:
+        yield LAST_EVENT
+    if endpoint.shows_secret and endpoint.answers_once:
+        yield {**IDEMPOTENCY_KEY, "description": MADE_ONCE}
+    elif REPLAYED in endpoint.headers:
+        yield IDEMPOTENCY_KEY
 
 
 def _query(model: type[Parameters]) -> list[dict[str, Any]]:

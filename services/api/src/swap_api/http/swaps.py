@@ -143,7 +143,7 @@ class SwapEndpoints:
         ]
         wanted = self._filter(query, context)
         if not wanted.addresses:
-            return Answer.of(EMPTY)
+            return paged(request, EMPTY, page=wanted.page, total=0, has_more=False)
         return _listed(await self._list_swaps(wanted), wanted, request)
 
     def _filter(self, query: list[tuple[str, str]], context: Context) -> SwapFilter:

@@ -229,6 +229,7 @@ def _history(history: HistoryEndpoints) -> list[Endpoint]:
             "List what happened to a swap; `Accept: text/event-stream` follows it live",
             list[SwapEventModel],
             refuses=(ErrorCode.NOT_FOUND,),
+            is_live=True,
         ),
         Endpoint(
             "GET",
