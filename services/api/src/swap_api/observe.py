@@ -85,6 +85,10 @@ def claim_kept(error: Exception) -> None:
     log.warning("claim ends by itself", reason=str(error))
 
 
+def answer_not_kept(error: Exception) -> None:
+    log.warning("an answer cannot be given again", reason=str(error))
+
+
 def quoter_away(error: Exception) -> None:
     QUOTER_AWAY.inc()
     log.warning("quoter away", reason=str(error))

@@ -13,6 +13,7 @@ from api_harness import Harness
 from fake_webhooks import FakeWebhooks
 from people import BASE, Person, a_colleague, an_owner
 
+from swap_api.adapters.idempotency import PostgresIdempotency
 from swap_api.adapters.keys import PostgresKeys
 from swap_api.adapters.partners import PostgresPartners
 from swap_api.domain.members import Role
@@ -131,7 +132,7 @@ class TestASecret:
 
         assert held.answer == b'{"id":"%b"}' % made["id"].encode()
 
-    async def test_is_one_of_twenty_requests_at_the_same_time(
+    async def test_a4_is_one_of_twenty_requests_at_the_same_time(
         self, api: Harness, owner: Person
     ) -> None:
         app = await owner.an_app()
@@ -147,7 +148,7 @@ class TestASecret:
         }
         assert await count(api, "api_key") == 1
 
-    async def test_whose_answer_was_lost_is_not_made_again(
+    async def test_a5_whose_answer_was_lost_is_not_made_again(
         self, api: Harness, owner: Person, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         app = await owner.an_app()
@@ -156,6 +157,19 @@ class TestASecret:
             assert (await once(owner, f"/apps/{app}/keys", A_KEY)).status_code == 503
         await forget_the_claims_term(api)
 
+        assert code(await once(owner, f"/apps/{app}/keys", A_KEY)) == NOT_KEPT
+        assert await count(api, "api_key") == 1
+
+    async def test_is_shown_although_nothing_of_it_can_be_kept(
+        self, api: Harness, owner: Person, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        app = await owner.an_app()
+        with monkeypatch.context() as broken:
+            lose_the_answer(broken, PostgresIdempotency, "save", is_done=False)
+            made = await once(owner, f"/apps/{app}/keys", A_KEY)
+        await forget_the_claims_term(api)
+
+        assert made.json()["data"]["key"].startswith("svc_test_")
         assert code(await once(owner, f"/apps/{app}/keys", A_KEY)) == NOT_KEPT
         assert await count(api, "api_key") == 1
 
@@ -247,12 +261,15 @@ async def test_an_operators_order_is_done_once_too(api: Harness) -> None:
     assert await count(api, "partner") == await count(api, "invitation") == 1
 
 
-def lose_the_answer(patch: pytest.MonkeyPatch, adapter: type, method: str) -> None:
-    """Let something be done and then nobody hear that it was."""
+def lose_the_answer(
+    patch: pytest.MonkeyPatch, adapter: type, method: str, *, is_done: bool = True
+) -> None:
+    """Let something be done, or not, and nobody hear of it."""
     done = getattr(adapter, method)
 
     async def lost(*args: Any, **options: Any) -> Any:
-        await done(*args, **options)
+        if is_done:
+            await done(*args, **options)
         raise Unavailable("the connection broke")
 
     patch.setattr(adapter, method, lost)

@@ -93,7 +93,7 @@ class AnswerOnce:
         try:
             await self._idempotency.save(claim, swap_id, _kept(endpoint, answer))
         except Unavailable as error:  # it was done, and is told this once
-            observe.claim_kept(error)
+            observe.answer_not_kept(error)
         return answer
 
 
