@@ -20,5 +20,5 @@ def list_networks(context: typer.Context, *, as_json: Json = False) -> None:
 
 @network.command("resume")
 def resume_network(context: typer.Context, name: str, *, as_json: Json = False) -> None:
-    """Go on reading a network that was halted for a person to look at it."""
+    """Go on reading a network that was halted, and paying for it, once its nodes agree again."""
     show(internal(context, ServiceName.WATCHER).post(f"/networks/{name}/resume"), as_json=as_json)
