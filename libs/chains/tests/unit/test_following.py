@@ -82,17 +82,19 @@ class TestNodesThatAreBehind:
         stale, live = await serve(), await serve()
         stale.chain.grow(2)
         live.chain.grow(4)
-        reader, start = reader_of(session, stale, live), block(stale.chain, 2)
+        patient = Pace(poll_seconds=0.005, stale_after_seconds=0.4)
+        reader = reader_of(session, stale, live, pace=patient)
+        start = block(stale.chain, 2)
 
         async def first():
             async with aclosing(reader.follow(after=start)) as events:
                 return await anext(aiter(events))
 
         seen = None
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(10):
             while seen is None:
                 with suppress(TimeoutError):
-                    async with asyncio.timeout(PACE.stale_after_seconds / 2):
+                    async with asyncio.timeout(0.3):
                         seen = await first()
 
         assert numbers([seen]) == [3]
