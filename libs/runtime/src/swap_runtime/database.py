@@ -68,9 +68,10 @@ class Connection:
 
         :raises psycopg.Error: what Postgres says.
         """
-        text, parameters, prepare = statement, None, False
+        text, parameters, prepare, is_binary = statement, None, False, False
         if isinstance(statement, Statement):
             text, parameters, prepare = statement.text, statement.ordered(values or {}), True
+            is_binary = statement.is_binary
         if self._heard is not None:
             self._heard(str(text))
         cursor = self._raw.cursor()
@@ -78,6 +79,7 @@ class Connection:
             text,  # type: ignore[arg-type]  # not a literal
             parameters,
             prepare=prepare,
+            binary=is_binary,
         )
         rows = await cursor.fetchall() if cursor.description else []
         return Rows(rows, cursor.rowcount)

@@ -17,6 +17,7 @@ class Statement(NamedTuple):
 
     text: str
     names: tuple[str, ...]
+    is_binary: bool = False  # how its rows come
 
     def ordered(self, values: Mapping[str, Any]) -> list[Any]:
         """
@@ -25,11 +26,15 @@ class Statement(NamedTuple):
         return [values[name] for name in self.names]
 
 
-def sql(text: str) -> Statement:
-    """Number the parameters once, so that no execution has to look for them."""
+def sql(text: str, *, is_binary: bool = False) -> Statement:
+    """Number the parameters once, so that no execution has to look for them.
+
+    :param is_binary: for rows with documents: as text they are twice as long, and each byte is
+        looked at by the server and by us.
+    """
     names = tuple(dict.fromkeys(PARAMETER.findall(text)))
     numbers = {name: f"${number}" for number, name in enumerate(names, 1)}
-    return Statement(PARAMETER.sub(lambda found: numbers[found[1]], text), names)
+    return Statement(PARAMETER.sub(lambda found: numbers[found[1]], text), names, is_binary)
 
 
 class Rows(list[Row]):

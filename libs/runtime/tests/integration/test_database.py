@@ -223,6 +223,23 @@ class TestPlans:
         assert kept == 0
 
 
+class TestBinaryRows:
+    async def test_are_the_same_as_those_that_come_as_text(self, engine: Engine) -> None:
+        text = """
+        SELECT CAST('6f0e7a52-5a07-4d5a-9f0e-0f5b7b2a9c11' AS uuid) AS id, now() AS at,
+               convert_to(:told, 'UTF8') AS document, CAST(:told AS text) AS told,
+               CAST(NULL AS text) AS nothing, CAST(12 AS bigint) AS number, true AS is_so
+        """
+        values = {"told": 'a "quoted" \\ backslash, a tab\t and 100 % of Größe'}
+
+        async with transaction(engine) as connection:
+            as_text = await connection.execute(sql(text), values)
+            as_bytes = await connection.execute(sql(text, is_binary=True), values)
+
+        assert as_bytes == as_text
+        assert bytes(as_bytes.one().document).decode() == values["told"]
+
+
 class TestArrays:
     async def test_arrive_as_they_were_whatever_is_in_them(self, engine: Engine) -> None:
         given = {

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from swap_runtime.sql import Rows, sql
+from swap_runtime.sql import Rows, Statement, sql
 
 
 class TestSql:
@@ -14,7 +14,7 @@ class TestSql:
 
     @pytest.mark.parametrize("text", ["SELECT '12:30'", "SELECT x::text", "SELECT 'a:b'"])
     def test_leaves_other_colons_alone(self, text: str) -> None:
-        assert sql(text) == (text, ())
+        assert sql(text) == Statement(text, ())
 
     def test_a_missing_value_is_an_error(self) -> None:
         with pytest.raises(KeyError, match="b"):

@@ -202,14 +202,19 @@ SELECT deposit_address FROM swap WHERE deposit_address = ANY(CAST(:addresses AS 
 WHICH_EXIST: Final = sql("SELECT id FROM swap WHERE id = ANY(CAST(:ids AS uuid[]))")
 
 SHOWN: Final = "id, app_id, expires_at, document, gaps, action, step_status, gasless"
-FIND_SWAPS: Final = sql(f"SELECT {SHOWN} FROM swap WHERE id = ANY(CAST(:ids AS uuid[]))")
-FIND_BY_HASH: Final = sql("""
+FIND_SWAPS: Final = sql(
+    f"SELECT {SHOWN} FROM swap WHERE id = ANY(CAST(:ids AS uuid[]))", is_binary=True
+)
+FIND_BY_HASH: Final = sql(
+    """
 SELECT DISTINCT ON (t.app_id, t.hash) t.app_id, t.hash, s.id, s.expires_at, s.document, s.gaps,
        s.action, s.step_status, s.gasless
 FROM unnest(CAST(:app_id AS uuid[]), CAST(:hash AS text[])) AS wanted(app_id, hash)
 JOIN transaction_hash AS t USING (app_id, hash) JOIN swap AS s ON s.id = t.swap_id
 ORDER BY t.app_id, t.hash, s.created_at DESC
-""")
+""",
+    is_binary=True,
+)
 # Two statements: the index does not serve IS NOT DISTINCT FROM.
 COUNT_UNPAID_OF_CLIENT: Final = sql("""
 SELECT count(*) FROM (
