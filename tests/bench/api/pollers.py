@@ -178,13 +178,13 @@ class PollBench:
 
     async def _open(self, swaps: Sequence[str], headers: str) -> list[_Poller]:
         parts, loop, waiting = urlsplit(self._url), asyncio.get_running_loop(), list(swaps)
-        assert parts.hostname is not None
+        host, port = parts.hostname or "", parts.port or 80
         pollers: list[_Poller] = []
 
         async def open_on() -> None:
             while waiting:
                 path = f"/api/v2/swaps/{waiting.pop()}"
-                _, connection = await loop.create_connection(Connection, parts.hostname, parts.port)
+                _, connection = await loop.create_connection(Connection, host, port)
                 poller = _Poller(connection, path, f"host: {parts.netloc}\r\n{headers}\r\n")
                 await poller.read()
                 pollers.append(poller)

@@ -36,7 +36,7 @@ def marks(outcome: Outcome) -> list[Mark]:
     """Return the first mark: of the goals, every "at least" halved, every "at most" doubled."""
     quote, read, create = (outcome.rates[what] for what in ("quote", "read", "create"))
     hooks = outcome.webhooks
-    cost = 1 - hooks.beside_trouble / hooks.notifier
+    cost = 1 - hooks.beside_trouble
     commit_p99 = create["commit per request"].spread.p99
     return [
         _least("quote, x framework", _times(quote["quoter"], quote["framework"]), 2.5),
@@ -94,7 +94,7 @@ def show(outcome: Outcome, console: Console) -> list[Mark]:
     hooks = outcome.webhooks
     console.print(
         f"webhooks a second: notifier {hooks.notifier:,.0f}, beside a dead and a slow endpoint "
-        f"{hooks.beside_trouble:,.0f}; bare aiohttp {hooks.aiohttp:,.0f}, "
+        f"{hooks.beside_trouble:.0%} of that; bare aiohttp {hooks.aiohttp:,.0f}, "
         f"httpx {hooks.httpx:,.0f}; one alone p50 {hooks.idle_p50 * MS:.0f} ms"
     )
     used, whole = outcome.used, outcome.used.wall * outcome.used.cores

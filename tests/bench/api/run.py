@@ -200,7 +200,9 @@ class Run:
     @contextmanager
     def _without_settler(self) -> Iterator[None]:
         """Let nothing become of swaps meanwhile: `make bench` measures their way from there."""
-        pids = [service["pid"] for service in self._services if service["name"] == "settler"]
+        # As they are now: one that stood still for long was started anew.
+        alive = Registry(self._processes_file).list_alive()
+        pids = [record.pid for record in alive if record.name.startswith("settler-")]
         for pid in pids:
             os.kill(pid, signal.SIGSTOP)
         try:
