@@ -11,6 +11,7 @@ from swap_quoter.domain.market import Market
 from swap_quoter.domain.refusals import Method, MethodUnsupported, RouteUnknown
 
 BASIS_POINTS = 10_000
+MILLISECOND = timedelta(milliseconds=1)
 
 Pair = tuple[str, str, str, str]  # network and token of both sides
 
@@ -126,7 +127,7 @@ def expected_milliseconds(route: Route, market: Market) -> int:
     key = (source.network, source.address, destination.network, destination.address)
     measured = market.completion_milliseconds.get(key)
     if measured is None:
-        return route.rule.estimated_duration // timedelta(milliseconds=1)
+        return route.rule.estimated_duration // MILLISECOND
     return measured
 
 

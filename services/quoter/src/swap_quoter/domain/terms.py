@@ -34,7 +34,7 @@ class TermsBook:
     def __init__(self, market: Market, *, refuel_usd_e18: int) -> None:
         self._market = market
         self._refuel_usd_e18 = refuel_usd_e18
-        self._known: dict[tuple[int, bool, int, int, int], _Known] = {}
+        self._known: dict[tuple[int, Method, bool, int], _Known] = {}
 
     def get(
         self,
@@ -48,9 +48,7 @@ class TermsBook:
         """
         :raises RateUnknown: when a price or a gas cost is missing or too old.
         """
-        # What costs the same is known under one key.
-        gas = route.deposit_gas(method), route.return_gas(method)
-        key = (id(route), refuel, *gas, partner_fee_basis_points)
+        key = id(route), method, refuel, partner_fee_basis_points
         market = self._market
         known = self._known.get(key)
         if (

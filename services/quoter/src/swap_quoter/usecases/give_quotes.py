@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import timedelta
 from functools import cache
 
@@ -30,6 +31,8 @@ class GiveQuotes:
         self._find_terms = find_terms
         self._market = market
         self._explain_quotes = explain_quotes
+        # Of each route, by the terms that they were rendered for.
+        self._standing: dict[int, tuple[Terms, Mapping[str, object]]] = {}
 
     def __call__(self, question: QuoteQuestion) -> QuoteAnswer:
         """
@@ -44,11 +47,36 @@ class GiveQuotes:
             explanation = self._explain_quotes(question, route, terms, priced, slippage_ppm)
         return QuoteAnswer.trusted(
             {
-                "quote": _quote(route, terms.rates, priced, slippage_ppm, milliseconds),
+                "quote": self._quote(route, terms, priced, slippage_ppm, milliseconds),
                 "lifetime_seconds": route.rule.quote_lifetime // SECOND,
                 "explanation": explanation,
             }
         )
+
+    def _quote(
+        self, route: Route, terms: Terms, priced: Priced, slippage_ppm: int, milliseconds: int
+    ) -> Quote:
+        # Not validated: a quote is asked for hundreds of times a second, and tests read it back.
+        return Quote.trusted(
+            {
+                **self._standing_of(route, terms),
+                "requested_base_units": str(priced.requested),
+                "receive_base_units": str(priced.receive),
+                "min_receive_base_units": str(priced.min_receive),
+                "blockchain_fee_base_units": str(priced.blockchain_fee),
+                "service_fee_base_units": str(priced.service_fee),
+                "total_fee_base_units": str(priced.total_fee),
+                "slippage_ppm": slippage_ppm,
+                "completion_milliseconds": milliseconds,
+                "partner_fee_base_units": str(priced.partner_fee),
+            }
+        )
+
+    def _standing_of(self, route: Route, terms: Terms) -> Mapping[str, object]:
+        known = self._standing.get(id(route))  # routes live as long as we do
+        if known is None or known[0] is not terms:
+            known = self._standing[id(route)] = terms, _standing(route, terms.rates)
+        return known[1]
 
 
 def _priced(route: Route, terms: Terms, question: QuoteQuestion, slippage_ppm: int) -> Priced:
@@ -72,35 +100,22 @@ def _slippage(route: Route, asked_ppm: int | None) -> int:
     return asked_ppm
 
 
-def _quote(
-    route: Route, rates: Rates, priced: Priced, slippage_ppm: int, milliseconds: int
-) -> Quote:
+def _standing(route: Route, rates: Rates) -> Mapping[str, object]:
+    """Return what is the same in every quote of a route until its terms move."""
     refuel = rates.refuel
-    # Not validated: a quote is asked for hundreds of times a second, and tests read it back.
-    return Quote.trusted(
-        {
-            "source": _ref(route.source),
-            "destination": _ref(route.destination),
-            "requested_base_units": str(priced.requested),
-            "receive_base_units": str(priced.receive),
-            "min_receive_base_units": str(priced.min_receive),
-            "blockchain_fee_base_units": str(priced.blockchain_fee),
-            "service_fee_base_units": str(priced.service_fee),
-            "total_fee_base_units": str(priced.total_fee),
-            "fee_discount_base_units": NO_DISCOUNT,
-            "refuel_in_source_base_units": str(refuel.in_source) if refuel else None,
-            "refuel_base_units": str(refuel.base_units) if refuel else None,
-            "slippage_ppm": slippage_ppm,
-            "source_usd_e18": str(rates.source_usd_e18),
-            "destination_usd_e18": str(rates.destination_usd_e18),
-            "source_native_usd_e18": str(rates.source_native_usd_e18),
-            "destination_native_usd_e18": str(rates.destination_native_usd_e18),
-            "completion_milliseconds": milliseconds,
-            "path": OWN_INVENTORY,
-            "partner_fee_basis_points": rates.partner_fee_basis_points,
-            "partner_fee_base_units": str(priced.partner_fee),
-        }
-    )
+    return {
+        "source": _ref(route.source),
+        "destination": _ref(route.destination),
+        "fee_discount_base_units": NO_DISCOUNT,
+        "refuel_in_source_base_units": str(refuel.in_source) if refuel else None,
+        "refuel_base_units": str(refuel.base_units) if refuel else None,
+        "source_usd_e18": str(rates.source_usd_e18),
+        "destination_usd_e18": str(rates.destination_usd_e18),
+        "source_native_usd_e18": str(rates.source_native_usd_e18),
+        "destination_native_usd_e18": str(rates.destination_native_usd_e18),
+        "path": OWN_INVENTORY,
+        "partner_fee_basis_points": rates.partner_fee_basis_points,
+    }
 
 
 def _ref(token: Token) -> AssetRef:
