@@ -17,7 +17,7 @@ contract DepositAddressInvariantTest is Test {
     }
 
     /// @dev One function for all of them, so that one campaign checks them all.
-    function invariant_DepositAddressesPayNobodyButTheTreasury() external view {
+    function invariant_G20_DepositAddressesPayNobodyButTheTreasury() external view {
         _aSweptAddressHoldsNothing();
         _sweptIsWhatTheTreasuryGained();
         _nothingIsLost();

@@ -17,7 +17,7 @@ contract DepositoryInvariantTest is Test {
     }
 
     /// @dev One function for all of them, so that one campaign checks them all.
-    function invariant_TheDepositoryHandsOnWhatItIsGiven() external view {
+    function invariant_G20_TheDepositoryHandsOnWhatItIsGiven() external view {
         _theDepositoryHoldsNothing();
         _depositedIsWhatTheReceiversGained();
         _onlyApprovedReceiversArePaid();

@@ -19,7 +19,7 @@ contract PaymasterInvariantTest is Test {
     }
 
     /// @dev One function for all of them, so that one campaign checks them all.
-    function invariant_ThePaymasterHandsOnWhatUsersSignedFor() external view {
+    function invariant_G20_ThePaymasterHandsOnWhatUsersSignedFor() external view {
         _itHoldsNothingButWhatWasSentByMistake();
         _itLeavesNoAllowance();
         _whatUsersMissIsWhatReceiversHave();

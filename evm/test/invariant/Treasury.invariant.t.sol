@@ -17,7 +17,7 @@ contract TreasuryInvariantTest is Test {
     }
 
     /// @dev One function for all of them, so that one campaign checks them all.
-    function invariant_TheTreasuryPaysOnceAndWithinItsLimits() external view {
+    function invariant_G20_TheTreasuryPaysOnceAndWithinItsLimits() external view {
         _noIntentIsPaidTwice();
         _outflowStaysUnderItsLimit();
         _availableNeverExceedsTheLimit();

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+pragma solidity 0.8.37;
+
+import {ReentrancyGuard} from "@openzeppelin/contracts/utils/ReentrancyGuard.sol";
+
+import {Test} from "../Test.sol";
+import {Vm} from "../Vm.sol";
+import {Reenterer} from "../actors/Reenterer.sol";
+
+/// @notice What the tests of the rows of docs/faults.md look at, whichever contract they are about.
+abstract contract RowTest is Test {
+    /// @dev How often an event was emitted, and what its amounts add up to.
+    function _told(Vm.Log[] memory logs, address emitter, bytes32 topic)
+        internal
+        pure
+        returns (uint256 times, uint256 total)
+    {
+        for (uint256 i; i < logs.length; ++i) {
+            if (logs[i].emitter != emitter || logs[i].topics[0] != topic) continue;
+            ++times;
+            total += abi.decode(logs[i].data, (uint256));
+        }
+    }
+
+    function _assertToldOnce(Vm.Log[] memory logs, address emitter, bytes32 topic, uint256 amount) internal pure {
+        (uint256 times, uint256 total) = _told(logs, emitter, topic);
+        assertEq(times, 1);
+        assertEq(total, amount);
+    }
+
+    /// @dev Both guards of OpenZeppelin refuse with the same error.
+    function _assertRefused(Reenterer reenterer) internal view {
+        assertTrue(reenterer.tried() && !reenterer.succeeded(), "the call back is refused");
+        assertTrue(reenterer.errorSelector() == ReentrancyGuard.ReentrancyGuardReentrantCall.selector, "for being one");
+    }
+}
