@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import resource
 import subprocess
 import sys
+
+import pytest
+
+from swap_runtime.files import let_many_files_be_open
 
 PROGRAM = """
 import resource
@@ -29,3 +34,13 @@ def test_takes_what_there_is() -> None:
 
 def test_gives_nothing_back() -> None:
     assert told(soft=512, hard=512, wanted=256) == [256, 512, 512]
+
+
+def test_keeps_what_it_has_where_the_system_refuses_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise ValueError("current limit exceeds maximum limit")
+
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (256, resource.RLIM_INFINITY))
+    monkeypatch.setattr(resource, "setrlimit", refuse)
+
+    assert let_many_files_be_open() == 256

@@ -16,12 +16,12 @@ VALUES (:network, :number, :hash, :parent_hash, :time, :number, :number, :number
 ON CONFLICT (network) DO NOTHING
 """)
 
-# Whoever holds an old epoch, or an old idea of the cursor, finds no row.
 # Each movement asks for its own block. Joined, it might be the other way round: until there are
 # statistics, every canonical block of the network would be looked at.
 IS_CANONICAL: Final = """(SELECT block.state FROM chain_block AS block
     WHERE block.network = movement.network AND block.hash = movement.block_hash) = 'canonical'"""
 
+# Whoever holds an old epoch, or an old idea of the cursor, finds no row.
 LOCK_CURSOR: Final = sql("""
 SELECT hash, halt_reason FROM watch_cursor WHERE network = :network FOR UPDATE
 """)
