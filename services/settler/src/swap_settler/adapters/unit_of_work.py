@@ -140,10 +140,8 @@ class PostgresWork(SweepWork, WithdrawalWork):
                 "networks": [network for network, _ in missing],
                 "tokens": [token for _, token in missing],
             }
+            await self._connection.execute(statements.ADD_INVENTORY, values)
             rows = await self._connection.execute(statements.LOCK_INVENTORY, values)
-            if len(rows) < len(missing):  # for the first time; it would wait for whoever moves one
-                await self._connection.execute(statements.ADD_INVENTORY, values)
-                rows = await self._connection.execute(statements.LOCK_INVENTORY, values)
             self._inventory |= {(row.network, row.token): to_inventory(row) for row in rows}
         return {asset: self._inventory[asset] for asset in assets}
 
