@@ -57,7 +57,8 @@ def map_path_parameters(context: Any, path_parameters: Any) -> Any:
     tenant = random.choice([*TENANTS, None])
     if tenant is None:
         return path_parameters
-    return {name: tenant["values"].get(name, value) for name, value in path_parameters.items()}
+    known = {**tenant["values"], "swapId": random.choice(tenant["swaps"])}
+    return {name: known.get(name, value) for name, value in path_parameters.items()}
 
 
 def _made_good(values: Any) -> Any:

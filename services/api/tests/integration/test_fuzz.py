@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from api_harness import start
+from api_factories import a_body
+from api_harness import App, Harness, start
 from fake_webhooks import FakeWebhooks
 from tenants import Tenant, a_tenant
 
@@ -30,6 +31,11 @@ FUZZ = Path(__file__).parents[1] / "fuzz"
 SHORT_SECONDS = 30
 SECONDS = int(os.environ.get("FUZZ_SECONDS", "0"))
 SEED = os.environ.get("FUZZ_SEED", "1")
+# Swaps that wait for money: what is signed, and a transfer that is attached, is theirs alone.
+WAITING = (
+    a_body(use_depository=False),
+    a_body(source_token="USDC", use_gasless=True, amount=25.5, use_depository=False),
+)
 
 
 class Served:
@@ -57,11 +63,13 @@ class Served:
         harness = start(*self._connections, limits_lifted=True)
         webhooks = FakeWebhooks()
         harness.parts.management.keep_webhooks._endpoints = webhooks
+        await harness.parts.offers.gasless.refresh()
         for _ in range(2):
             tenant = await a_tenant(harness, webhooks)
             # Its own key may be closed by what is tried: this one nobody can name.
             key = await harness.another_key(tenant.secret, KeyKind.SECRET)
-            self.tenants.append(_described(tenant, key.key))
+            waiting = [await _created(harness, tenant.secret, body) for body in WAITING]
+            self.tenants.append(_described(tenant, key.key, waiting))
         await harness.client.get("/openapi.json")  # made once, which takes its time
         server = AsgiServer(harness.parts.gateway, "127.0.0.1", 0)
         self.port = await server.start()
@@ -71,12 +79,19 @@ class Served:
         await harness.stop()
 
 
-def _described(tenant: Tenant, key: str) -> dict[str, Any]:
+async def _created(api: Harness, app: App, body: dict[str, Any]) -> str:
+    answer = await api.create(app, body)
+    assert answer.status_code == 200, answer.text
+    return str(answer.json()["data"]["swap"]["id"])
+
+
+def _described(tenant: Tenant, key: str, waiting: list[str]) -> dict[str, Any]:
     return {
         "key": key,
         "token": tenant.owner.token,
         "values": dict(tenant.values),
-        "marks": sorted(tenant.marks),
+        "swaps": [tenant.values["swapId"], *waiting],
+        "marks": sorted({*tenant.marks, *waiting}),
     }
 
 
