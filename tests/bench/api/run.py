@@ -93,10 +93,11 @@ class Run:
         before = self._read()
         try:
             rates = {
-                "quote": await self._quotes(quoter, question),
                 "read": await self._reads(swap_id, transaction_hash),
                 "poll": await self._polls(swap_id),
                 "list": await self._lists(),
+                # After start-up's last echoes: nothing else here takes so little time.
+                "quote": await self._quotes(quoter, question),
                 "create": await self._creates(),
             }
             await self._at_rest()
