@@ -6,15 +6,17 @@ from swap_runtime.sql import sql
 from swap_settler.adapters.clocks import stopped_or_silent
 from swap_settler.adapters.statements import HALT_REASONS_MAX
 
-# Read where payments are taken and where signed bytes are kept: after it nothing new is signed.
-# By an operator, or because the watcher saw what was final there change.
-STOPPED: Final = """
-(EXISTS (SELECT 1 FROM payout_stop WHERE network IN (:network, '*') AND lifted_at IS NULL)
-    OR EXISTS (SELECT 1 FROM chain_watcher.halted_network AS halt WHERE halt.network = :network))
+# The watcher saw what is final there change.
+_IS_HALTED: Final = """
+EXISTS (SELECT 1 FROM chain_watcher.halted_network AS halt WHERE halt.network = :network)
 """
-HALTED: Final = sql("""
-SELECT EXISTS (SELECT FROM chain_watcher.halted_network AS halt WHERE halt.network = :network)
-""")
+# Read where payments are taken and where signed bytes are kept: after it nothing new is signed.
+# By an operator, or because the network is halted.
+STOPPED: Final = f"""
+(EXISTS (SELECT 1 FROM payout_stop WHERE network IN (:network, '*') AND lifted_at IS NULL)
+    OR {_IS_HALTED})
+"""
+HALTED: Final = sql(f"SELECT {_IS_HALTED}")
 # What is paid for a deposit on a network that took back too much of what was paid for: see
 # usecases/guard_losses.py. What has a nonce already goes; later nonces would wait for it.
 # OFFSET: asked of each payment; without it, every swap and every dead payment there ever was is
