@@ -15,6 +15,7 @@ import pytest
 from swap_stack.places import ROOT
 from tests.e2e import guides
 from tests.e2e.guides import GUIDES
+from tests.e2e.waiting import said_by
 from tests.plugins.stack import Stack
 
 PATIENCE = 250.0
@@ -36,13 +37,7 @@ async def run(guide: str, folder: Path, environment: Mapping[str, str]) -> Ran:
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
     )
-    try:
-        async with asyncio.timeout(PATIENCE):
-            said, _ = await reader.communicate()
-    finally:
-        if reader.returncode is None:
-            reader.kill()
-            await reader.wait()
+    said, _ = await said_by(reader, within=PATIENCE)
     return Ran(reader.returncode, said.decode())
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from swap_sdk.sandbox import Recipient
 from swap_stack.places import ROOT
+from tests.e2e.waiting import said_by
 from tests.plugins.processes import free_port
 from tests.plugins.stack import Stack
 
@@ -57,13 +58,7 @@ async def test_sees_its_swap_completed_and_the_webhook_verified(stack: Stack) ->
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
         )
-        try:
-            async with asyncio.timeout(PATIENCE):
-                said, wrong = await shop.communicate()
-        finally:
-            if shop.returncode is None:
-                shop.kill()
-                await shop.wait()
+        said, wrong = await said_by(shop, within=PATIENCE)
 
     assert shop.returncode == 0, wrong.decode()
     seen = json.loads(said)

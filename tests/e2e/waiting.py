@@ -45,6 +45,20 @@ async def until_here(
     return await until(asked, what=what, within=within)
 
 
+async def said_by(process: asyncio.subprocess.Process, *, within: float) -> tuple[bytes, bytes]:
+    """Return what a program writes until it ends; one that takes longer is killed.
+
+    :raises TimeoutError: when it took longer.
+    """
+    try:
+        async with asyncio.timeout(within):
+            return await process.communicate()
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
 async def together(*those: Awaitable[T]) -> list[T]:
     """Return what all of them give, once the last one is done.
 
