@@ -17,8 +17,22 @@ class Client:
 
     def __init__(self, *answers: Sequence[str] | Exception) -> None:
         self._answers = list(answers)
+        self._paused: set[str] = set()
+
+    def assignment(self) -> set[str]:
+        return {PARTITION}
+
+    def paused(self) -> set[str]:
+        return self._paused
+
+    def pause(self, *partitions: str) -> None:
+        self._paused = self._paused.union(partitions)
+
+    def resume(self, *partitions: str) -> None:
+        self._paused = self._paused.difference(partitions)
 
     async def getmany(self, **_: Any) -> Mapping[str, Sequence[str]]:
+        assert not self._paused
         answer = self._answers.pop(0) if self._answers else ()
         if isinstance(answer, Exception):
             raise answer
@@ -35,3 +49,16 @@ class TestPoll:
 
         assert await _poll(client) == ("a", "b")
         assert await _poll(client) == ("c",)
+
+    async def test_fetches_nothing_further_while_something_is_handled(self) -> None:
+        client = Client(["a"], [], ["b"])
+
+        assert await _poll(client) == ("a",)
+        assert client.paused() == {PARTITION}
+        assert await _poll(client) == ("b",)
+
+    async def test_goes_on_fetching_where_nothing_came(self) -> None:
+        client = Client([])
+
+        assert await _poll(client) == ()
+        assert client.paused() == set()
