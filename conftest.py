@@ -1,3 +1,3 @@
 """Fixtures that every room's tests may use."""
 
-pytest_plugins = ["tests.plugins.postgres", "tests.plugins.broker"]
+pytest_plugins = ["tests.plugins.postgres", "tests.plugins.broker", "tests.plugins.round_trips"]

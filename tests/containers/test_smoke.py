@@ -131,7 +131,7 @@ async def test_a_message_goes_through_outbox_kafka_and_inbox(
 
     async with running(api), running(settler):
         async with transaction(publishing) as connection:
-            await add_to_outbox(connection, [Outgoing.of(HINTED, note)])
+            add_to_outbox(connection, [Outgoing.of(HINTED, note)])
         await until(lambda: _is(remember.things == ["a deposit"]))
         await until(lambda: _equals(count(publishing, PUBLISHED), 1))
         marked = await count(settler.engine, MARKED)

@@ -89,7 +89,7 @@ KEPT = sql("SELECT thing, version FROM note ORDER BY n")
 async def decide(engine: Engine, *messages: Outgoing) -> None:
     """Commit messages to the outbox, as a use case does."""
     async with transaction(engine) as connection:
-        await add_to_outbox(connection, messages)
+        add_to_outbox(connection, messages)
 
 
 class Migration:

@@ -7,13 +7,14 @@ JSON-RPC, which does not know this package, is handed it as `before_call`.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import psycopg
+from psycopg.pq import ExecStatus
 from psycopg.rows import namedtuple_row
 from psycopg.types.array import ListBinaryDumper
 from pydantic import SecretStr
@@ -54,44 +55,91 @@ _open: ContextVar[_Open | None] = ContextVar("open_transaction", default=None)
 Heard = Callable[[str], None]
 
 
+class _Ready(NamedTuple):
+    """A statement with its values, as the driver takes it."""
+
+    text: str
+    parameters: Sequence[Any] | None = None
+    is_prepared: bool = False
+    is_binary: bool = False
+
+    @classmethod
+    def of(cls, statement: Statement | str, values: Mapping[str, Any]) -> _Ready:
+        if isinstance(statement, Statement):
+            return cls(
+                statement.text,
+                statement.ordered(values),
+                is_prepared=True,
+                is_binary=statement.is_binary,
+            )
+        return cls(statement)
+
+
+_BEGIN: Final = _Ready("BEGIN")
+_COMMIT: Final = _Ready("COMMIT")
+
+
+async def _run(cursor: psycopg.AsyncCursor[Any], ready: _Ready) -> None:
+    await cursor.execute(
+        ready.text,
+        ready.parameters,
+        prepare=ready.is_prepared,
+        binary=ready.is_binary,
+    )
+
+
+async def _rows(cursor: psycopg.AsyncCursor[Any]) -> Rows:
+    # `description` would describe every column to see whether there are any.
+    has_rows = cursor.pgresult is not None and cursor.pgresult.status == ExecStatus.TUPLES_OK
+    return Rows(await cursor.fetchall() if has_rows else [], cursor.rowcount)
+
+
+Question = tuple[Statement, Mapping[str, Any]]
+
+
 class Connection:
     """One connection for as long as it is lent."""
 
     def __init__(self, raw: Raw, heard: Heard | None) -> None:
         self._raw = raw
         self._heard = heard
+        self._waiting: list[_Ready] = []
 
     async def execute(
         self, statement: Statement | str, values: Mapping[str, Any] | None = None
     ) -> Rows:
         """Run one statement and return all of its rows.
 
-        :raises psycopg.Error: what Postgres says.
+        :raises psycopg.Error: what Postgres says, of this statement or of one that waited.
         """
-        text, parameters, prepare, is_binary = statement, None, False, False
-        if isinstance(statement, Statement):
-            text, parameters, prepare = statement.text, statement.ordered(values or {}), True
-            is_binary = statement.is_binary
+        (rows,) = await self._exchange([self._ready(statement, values)])
+        return rows
+
+    async def ask(self, *questions: Question) -> Sequence[Rows]:
+        """Run several statements in one round trip and return the rows of each.
+
+        :raises psycopg.Error: what Postgres says of the first that fails; none after it is run.
+        """
+        return await self._exchange([self._ready(*question) for question in questions])
+
+    def _ready(self, statement: Statement | str, values: Mapping[str, Any] | None = None) -> _Ready:
+        ready = _Ready.of(statement, values or {})
         if self._heard is not None:
-            self._heard(str(text))
-        cursor = self._raw.cursor()
-        await cursor.execute(
-            text,  # type: ignore[arg-type]  # not a literal
-            parameters,
-            prepare=prepare,
-            binary=is_binary,
-        )
-        rows = await cursor.fetchall() if cursor.description else []
-        return Rows(rows, cursor.rowcount)
+            self._heard(ready.text)
+        return ready
 
-    @asynccontextmanager
-    async def together(self) -> AsyncIterator[None]:
-        """Send what is executed inside without waiting for one after the other.
-
-        Nothing comes back from inside; what one of them did wrong is raised at the end.
-        """
-        async with self._raw.pipeline():
-            yield
+    async def _exchange(self, asked: Sequence[_Ready]) -> Sequence[Rows]:
+        """Send everything that waits and what is asked, and return the answers to the latter."""
+        leaving = [*self._waiting, *asked]
+        self._waiting.clear()
+        cursors = [self._raw.cursor() for _ in leaving]
+        if len(leaving) == 1:
+            await _run(cursors[0], leaving[0])
+        else:
+            async with self._raw.pipeline():
+                for cursor, ready in zip(cursors, leaving, strict=True):
+                    await _run(cursor, ready)
+        return [await _rows(cursor) for cursor in cursors[len(leaving) - len(asked) :]]
 
     async def scalars(
         self, statement: Statement | str, values: Mapping[str, Any] | None = None
@@ -105,6 +153,34 @@ class Connection:
         """Return the first column of the first row, None where there is no row."""
         rows = await self.execute(statement, values)
         return rows[0][0] if rows else None
+
+
+class Transaction(Connection):
+    """One connection while it has a transaction, which begins with the first statement."""
+
+    def __init__(self, raw: Raw, heard: Heard | None) -> None:
+        super().__init__(raw, heard)
+        self._waiting = [_BEGIN]
+
+    def post(self, statement: Statement, values: Mapping[str, Any] | None = None) -> None:
+        """Let a statement leave with what is asked next, or with COMMIT.
+
+        In the order of all others; what it did wrong is raised there.
+        """
+        self._waiting.append(self._ready(statement, values))
+
+    async def commit(self) -> None:
+        """Commit, with what waits; nothing where nothing was asked and nothing waits."""
+        if self._waiting != [_BEGIN]:
+            await self._exchange([_COMMIT])
+            if self._heard is not None:
+                self._heard("COMMIT")
+
+    async def roll_back(self) -> None:
+        """Undo everything; a connection that is lost has nothing to undo."""
+        self._waiting.clear()
+        with suppress(psycopg.Error):  # the pool keeps none that is not at rest
+            await self._raw.rollback()
 
 
 class Engine:
@@ -124,14 +200,20 @@ class Engine:
             await self._pool.give_back(raw)
 
     @asynccontextmanager
-    async def begin(self) -> AsyncIterator[Connection]:
-        """Lend a connection for one transaction: committed at the end, or rolled back."""
+    async def begin(self) -> AsyncIterator[Transaction]:
+        """Lend a connection for one transaction: committed at the end, or rolled back.
+
+        BEGIN leaves with the first statement.
+        """
         raw = await self._pool.take()
+        connection = Transaction(raw, self.heard)
         try:
-            async with raw.transaction():
-                yield Connection(raw, self.heard)
-            if self.heard is not None:
-                self.heard("COMMIT")
+            try:
+                yield connection
+                await connection.commit()
+            except BaseException:
+                await connection.roll_back()
+                raise
         finally:
             await self._pool.give_back(raw)
 
@@ -182,7 +264,7 @@ def create_engine(
 
 
 @asynccontextmanager
-async def transaction(engine: Engine) -> AsyncIterator[Connection]:
+async def transaction(engine: Engine) -> AsyncIterator[Transaction]:
     """Commit what is done inside, or nothing of it.
 
     :raises Unavailable: when Postgres is away or the transaction lost a race; the whole of it

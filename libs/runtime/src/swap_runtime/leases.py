@@ -7,14 +7,14 @@ later. What must not be done twice is guarded by the epoch (`require_epoch`) or 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from typing import Final
 
-from swap_runtime.database import Connection, Engine, transaction
+from swap_runtime.database import Connection, Engine, Question, transaction
 from swap_runtime.errors import Unavailable
-from swap_runtime.sql import sql
+from swap_runtime.sql import Rows, sql
 
 TERM: Final = timedelta(seconds=10)
 
@@ -106,13 +106,18 @@ class Lease:
                 await connection.execute(RELEASE, {"name": self.name, "holder": self.holder})
 
 
-async def require_epoch(connection: Connection, name: str, epoch: int) -> None:
+async def require_epoch(
+    connection: Connection, name: str, epoch: int, *questions: Question
+) -> Sequence[Rows]:
     """Refuse to write for a holder whose time has passed; holds the lease row until commit.
 
+    :param questions: what is asked in the same round trip; returned are the answers.
     :raises LeaseLost: when the lease has changed hands since `epoch`.
     """
-    if await connection.scalar(EPOCH, {"name": name}) != epoch:
+    held, *answers = await connection.ask((EPOCH, {"name": name}), *questions)
+    if [row.epoch for row in held] != [epoch]:
         raise LeaseLost(name)
+    return answers
 
 
 @asynccontextmanager

@@ -162,6 +162,106 @@ class TestTransaction:
         await engine.dispose()
 
 
+ADD = sql("INSERT INTO note (thing) VALUES (:thing)")
+COUNT = sql("SELECT count(*) AS n FROM note")
+
+
+class TestWhatLeavesTogether:
+    async def test_begin_leaves_with_the_first_statement_and_writes_with_commit(
+        self, engine: Engine, round_trips: list[int]
+    ) -> None:
+        async with transaction(engine) as connection:
+            assert await connection.scalar(COUNT) == 0
+            for thing in "abc":
+                connection.post(ADD, {"thing": thing})
+
+        assert round_trips == [1 + 1, 3 + 1]
+        async with reading(engine) as connection:
+            assert await connection.scalar(COUNT) == 3
+
+    async def test_what_is_asked_sees_what_was_posted_before_and_in_order(
+        self, engine: Engine, round_trips: list[int]
+    ) -> None:
+        async with transaction(engine) as connection:
+            connection.post(ADD, {"thing": "a"})
+            [[one], [thing]] = await connection.ask(
+                (COUNT, {}), (sql("SELECT thing FROM note"), {})
+            )
+
+        assert (one.n, thing.thing) == (1, "a")
+        assert round_trips == [4, 1]
+
+    async def test_a_transaction_that_asks_nothing_does_not_begin(
+        self, engine: Engine, round_trips: list[int]
+    ) -> None:
+        async with transaction(engine):
+            pass
+
+        assert round_trips == []
+
+    @pytest.mark.parametrize("asks", [True, False], ids=["asking", "committing"])
+    async def test_what_was_posted_wrongly_is_raised_as_it_is_and_undoes_all(
+        self, engine: Engine, *, asks: bool
+    ) -> None:
+        async def post_wrongly() -> None:
+            async with transaction(engine) as connection:
+                connection.post(ADD, {"thing": "a"})
+                connection.post(sql("SELECT 1 / :zero"), {"zero": 0})
+                connection.post(ADD, {"thing": "b"})
+                if asks:
+                    await connection.ask((COUNT, {}), (COUNT, {}))
+
+        with pytest.raises(psycopg.errors.DivisionByZero):
+            await post_wrongly()
+
+        async with reading(engine) as connection:
+            assert await connection.scalar(COUNT) == 0
+
+    async def test_what_waits_is_forgotten_with_its_transaction(self, engine: Engine) -> None:
+        async def fail() -> None:
+            async with transaction(engine) as connection:
+                connection.post(ADD, {"thing": "a"})
+                raise ZeroDivisionError
+
+        with pytest.raises(ZeroDivisionError):
+            await fail()
+
+        async with reading(engine) as connection:
+            assert await connection.scalar(COUNT) == 0
+
+    async def test_k9_a_connection_lost_before_what_waits_has_left_is_unavailable(
+        self, engine: Engine, database: Database
+    ) -> None:
+        async def lose_it() -> None:
+            async with transaction(engine) as connection:
+                await connection.execute(COUNT)
+                connection.post(ADD, {"thing": "a"})
+                end_connections(database)
+
+        with pytest.raises(Unavailable):
+            await lose_it()
+
+        async with reading(engine) as connection:
+            assert await connection.scalar(COUNT) == 0
+
+    async def test_p2_a_cancelled_round_trip_of_several_leaves_no_broken_connection(
+        self, url: str
+    ) -> None:
+        engine = create_engine(SecretStr(url), application_name="test", pool_size=1)
+
+        async def hang() -> None:
+            async with asyncio.timeout(0.2), transaction(engine) as connection:
+                connection.post(ADD, {"thing": "a"})
+                await connection.execute(sql("SELECT pg_sleep(10)"))
+
+        with pytest.raises(TimeoutError):
+            await hang()
+
+        async with transaction(engine) as connection:
+            assert await connection.scalar(COUNT) == 0
+        await engine.dispose()
+
+
 class TestForbidOpenTransaction:
     async def test_p10_refuses_to_call_out_inside_a_transaction(self, engine: Engine) -> None:
         async with transaction(engine):

@@ -105,7 +105,8 @@ class TestPublishBatch:
         producer = FakeProducer()
         relay = Relay(engine, producer, holder="a")
         async with engine.begin() as slow:
-            await add_to_outbox(slow, [outgoing("low")])
+            add_to_outbox(slow, [outgoing("low")])
+            await slow.execute("SELECT 1")  # it has its id
             await decide(engine, outgoing("high"))
             assert await relay.publish_batch() == 1
 

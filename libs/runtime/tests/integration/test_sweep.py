@@ -91,7 +91,8 @@ class TestSweep:
         self, room: Room, engine: Engine
     ) -> None:
         async with engine.begin() as slow:
-            await add_to_outbox(slow, [outgoing("low")])
+            add_to_outbox(slow, [outgoing("low")])
+            await slow.execute("SELECT 1")  # it has its id
             await decide(engine, outgoing("high"))
             await room.sweep()
             assert await room.notes.kept() == [("high", 1)]

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Protocol
+from typing import NamedTuple, Protocol
 from uuid import UUID
 
 from swap_chains.events import Block
@@ -68,6 +68,14 @@ class Snapshot:
     base_units: int
 
 
+class Due(NamedTuple):
+    """What is to be paid, and what is on its way already."""
+
+    payments: Sequence[Payment]
+    in_flight: int  # slots in no block as far as we heard
+    on_its_way: Mapping[str, int]  # by token, what the Treasury is to pay of them still
+
+
 class LaneStore(Protocol):
     """What one lane keeps of its signer on its network. Each method is one transaction."""
 
@@ -81,15 +89,11 @@ class LaneStore(Protocol):
         """Halt for nonces that nothing explains, unless something has explained all of them."""
         ...
 
-    async def waiting(self, *, limit: int) -> Sequence[Payment]:
+    async def due(self, *, limit: int) -> Due:
         """Return the payments that are due, the longest waiting first.
 
         Of those that stand in line, only what may have its turn.
         """
-        ...
-
-    async def on_its_way(self) -> Mapping[str, int]:
-        """Return what the Treasury is to pay still, by token: out, and in no block we heard of."""
         ...
 
     async def stand_in_line(self, kept: Sequence[Kept]) -> None:

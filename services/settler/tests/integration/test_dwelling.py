@@ -309,7 +309,9 @@ class TestAParkedMessage:
         world.chain.mine()
         assert [world.paid(n) for n in (1, 2)] == [0, PAYOUT]
 
-        assert await world.store.waiting(limit=10) == []  # nor does it stand before the others
+        assert (
+            await world.store.due(limit=10)
+        ).payments == []  # nor does it stand before the others
 
         await change(world, "UPDATE parked SET state = 'dropped', ended_at = now()")
         await change(world, "UPDATE intent SET due_at = now() WHERE state = 'reserved'")

@@ -191,7 +191,7 @@ class TestAForeignNonce:
         self, world: World
     ) -> None:
         await world.confirmed_swaps(1)
-        waiting = await world.store.waiting(limit=1)
+        waiting = (await world.store.due(limit=1)).payments
         await world.store.assign([tuple(waiting)], epoch=world.epoch)
         foreign = await a_foreign(world, 0)
         world.chain.mine(3)
@@ -318,7 +318,7 @@ class TestTheProof:
             await world.send_everything()
             monkeypatch.undo()
         else:
-            waiting = await world.store.waiting(limit=1)
+            waiting = (await world.store.due(limit=1)).payments
             await world.store.assign([tuple(waiting)], epoch=world.epoch)
         foreign = await a_foreign(world, 0, call=paying(paid_id, a_recipient(1)))
         world.chain.mine(3)

@@ -135,7 +135,7 @@ async def test_r6_a_lane_that_looked_before_hands_out_no_nonce_after_it(
     world: World, halts: Watcher, where: str
 ) -> None:
     await world.confirmed_swaps(1)
-    waiting = await world.store.waiting(limit=1)
+    waiting = (await world.store.due(limit=1)).payments
     await halts.halt(where)
 
     assert not await world.store.assign([tuple(waiting)], epoch=world.epoch)
@@ -164,7 +164,7 @@ async def test_r6_what_has_a_nonce_elsewhere_goes_for_later_ones_would_wait(
     world: World, halts: Watcher
 ) -> None:
     await world.confirmed_swaps(1)
-    waiting = await world.store.waiting(limit=1)
+    waiting = (await world.store.due(limit=1)).payments
     await world.store.assign([tuple(waiting)], epoch=world.epoch)
     await halts.halt(SOURCE)
 
@@ -181,12 +181,12 @@ async def test_r6_sends_nothing_back_that_rests_on_a_payment_which_died_there(
     await world.refund_address(1, a_recipient(9))
     await dead(world)
     await refunding.starting_refunds()()
-    assert len(await refunding.store.waiting(limit=10)) == 1
+    assert len((await refunding.store.due(limit=10)).payments) == 1
 
     await halts.halt(DESTINATION)
     await refunding.send_everything()
     assert refunding.paid(9) == 0
-    assert await refunding.store.waiting(limit=10) == []
+    assert (await refunding.store.due(limit=10)).payments == []
 
     await halts.resume()
     await refunding.send_everything()

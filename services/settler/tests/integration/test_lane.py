@@ -128,18 +128,21 @@ class TestAnOldHolder:
 
 
 class TestABatch:
-    async def test_of_two_hundred_payouts_is_a_few_transactions_and_statements(
-        self, world: World
+    async def test_of_two_hundred_payouts_is_a_few_transactions_statements_and_round_trips(
+        self, world: World, round_trips: list[int]
     ) -> None:
         await world.confirmed_swaps(200)
+        send = world.new_process()
         world.statements.clear()
+        round_trips.clear()
 
-        sent = await world.new_process()(epoch=world.epoch)
-        statements = len(world.statements)
+        sent = await send(epoch=world.epoch)
+        statements, waited = len(world.statements), len(round_trips)
         world.chain.mine()
 
         assert sent == 4
         assert statements < 40
+        assert waited <= 13
         assert sum(world.paid(n) for n in range(1, 201)) == 200 * PAYOUT
 
     async def test_leaves_out_native_money_for_a_contract_which_goes_alone(
@@ -440,10 +443,12 @@ class TestAHaltedSigner:
     async def test_stores_nothing_that_it_signs(self, world: World) -> None:
         await world.confirmed_swaps(1)
         send = world.new_process()
-        slots = await send._slots(world.epoch)
+        slots, fees = await send._slots(world.epoch)
+        assert fees is not None
         await world.store.halt("a person must look")
 
-        kept = await world.store.keep(await send._sign(slots), epoch=world.epoch)
+        signed = [await send._signed(slot, fees) for slot in slots]
+        kept = await world.store.keep(signed, epoch=world.epoch)
 
         assert kept == ()
 

@@ -158,7 +158,7 @@ async def test_r5_what_came_from_another_network_is_paid(world: World) -> None:
 
 async def test_r5_a_lane_that_looked_before_hands_out_no_nonce_after_it(world: World) -> None:
     await world.confirmed_swaps(1)
-    waiting = await world.store.waiting(limit=1)
+    waiting = (await world.store.due(limit=1)).payments
     await PostgresLosses(world.engine).stop(SOURCE, because="reorgs", last_lifted=None)
 
     assert not await world.store.assign([tuple(waiting)], epoch=world.epoch)
@@ -168,7 +168,7 @@ async def test_r5_a_lane_that_looked_before_hands_out_no_nonce_after_it(world: W
 
 async def test_r5_what_has_a_nonce_already_goes_for_later_ones_would_wait(world: World) -> None:
     await world.confirmed_swaps(1)
-    waiting = await world.store.waiting(limit=1)
+    waiting = (await world.store.due(limit=1)).payments
     await world.store.assign([tuple(waiting)], epoch=world.epoch)
     await PostgresLosses(world.engine).stop(SOURCE, because="reorgs", last_lifted=None)
 

@@ -241,7 +241,7 @@ class TestAStolenSettler:
     ) -> None:
         await world.confirmed_swaps(1)
         send = world.new_process()
-        [slot] = await send._slots(world.epoch)
+        [slot] = (await send._slots(world.epoch)).slots
         fees = Fees(10**12, 10**12)
         payments = (*slot.payments, replace(slot.payments[0], intent_id=uuid4(), paid_id=66))
         carried = payments if beside else payments[1:]

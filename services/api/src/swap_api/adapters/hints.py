@@ -37,5 +37,5 @@ class PostgresHints:
             await connection.execute(LOCK_SWAP, {"swap_id": swap_id})
             if not (await connection.execute(ADD, values)).changed:
                 return False
-            await add_to_outbox(connection, [outgoing])
+            add_to_outbox(connection, [outgoing])
         return True

@@ -98,5 +98,5 @@ class PostgresLoneTransfers:
             told = {**values, "now": now, "again_before": now - AGAIN_AFTER}
             row = (await connection.execute(SUBMIT, told)).one_or_none()
             if row is not None:
-                await add_to_outbox(connection, [message(row.submission)])
+                add_to_outbox(connection, [message(row.submission)])
         return True

@@ -23,7 +23,7 @@ class PostgresRefundAddresses:
         values = {"id": swap_id, "refund_address": address.lower()}
         async with transaction(self._engine) as connection:
             if (await connection.execute(statements.SET_REFUND_ADDRESS, values)).changed:
-                await add_to_outbox(connection, [outgoing])
+                add_to_outbox(connection, [outgoing])
                 return True
             known = await connection.scalar(statements.REFUND_ADDRESS, {"id": swap_id})
         return bool(known == address.lower())

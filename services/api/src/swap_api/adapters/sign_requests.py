@@ -70,7 +70,7 @@ class PostgresSignRequests:
             submission = 1 + max(known, 0 if held is None else held.submission)
             values = {**_key(request), "submission": submission}
             await connection.execute(statements.SUBMIT_SIGN_REQUEST, values)
-            await add_to_outbox(connection, [message(submission)])
+            add_to_outbox(connection, [message(submission)])
         return True
 
 

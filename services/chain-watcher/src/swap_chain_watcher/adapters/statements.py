@@ -54,16 +54,19 @@ WHERE network = :network AND state = 'canonical' AND number <= :number
 ORDER BY number DESC LIMIT 1
 """)
 
-# The last version of a deposit by its id, of a payout by its intent.
+# The last version of a deposit by its id, of a payout by its intent. Each payout asks for its own:
+# together they would read all that the network ever had, until there are statistics.
 KNOWN: Final = sql("""
 SELECT id, paid_id, version, confirmations_required, waits_for_finality
 FROM movement
 WHERE network = :network AND state IS NOT NULL AND paid_id IS NULL
   AND id = ANY(CAST(:ids AS uuid[]))
 UNION ALL
-SELECT id, paid_id, version, confirmations_required, waits_for_finality
-FROM movement
-WHERE network = :network AND paid_id = ANY(CAST(:paid_ids AS numeric[]))
+SELECT paid.*
+FROM unnest(CAST(:paid_ids AS numeric[])) AS wanted(paid_by)
+CROSS JOIN LATERAL (
+    SELECT id, paid_id, version, confirmations_required, waits_for_finality FROM movement
+    WHERE network = :network AND paid_id = wanted.paid_by OFFSET 0) AS paid
 ORDER BY version
 """)
 TARGETS_AMONG: Final = sql("""

@@ -28,7 +28,7 @@ from swap_chains.events import BlockAdded
 from swap_domain.catalogue import NATIVE
 from swap_runtime.columns import columns
 from swap_runtime.crashpoint import crashpoint
-from swap_runtime.database import Connection, Engine, transaction
+from swap_runtime.database import Engine, Transaction, transaction
 from swap_runtime.inbox import mark_seen
 from swap_runtime.leases import require_epoch
 from swap_runtime.outbox import add_to_outbox
@@ -47,13 +47,13 @@ def hint_channel(network: str) -> str:
 class PostgresWork:
     """One open transaction on the watcher's schema."""
 
-    def __init__(self, connection: Connection, consumer: str) -> None:
+    def __init__(self, connection: Transaction, consumer: str) -> None:
         self._connection = connection
         self._consumer = consumer
 
     async def take_turn(self, watch: Watch, *, epoch: int) -> None:
-        await require_epoch(self._connection, lease_name(watch.network), epoch)
-        locked = await self._connection.execute(statements.LOCK_CURSOR, {"network": watch.network})
+        asked = (statements.LOCK_CURSOR, {"network": watch.network})
+        [locked] = await require_epoch(self._connection, lease_name(watch.network), epoch, asked)
         stored = locked.one_or_none()
         if stored is None or stored.hash != watch.cursor.hash:
             raise CursorMoved(watch.network)
@@ -83,15 +83,15 @@ class PostgresWork:
 
     async def advance(self, step: Step, *, at: datetime) -> None:
         network = step.after.network
-        await self._save_blocks(step)
+        self._save_blocks(step)
         for statement, rows in (
             (statements.SAVE_MOVEMENTS, [movement_row(tracked) for tracked in step.sighted]),
             (statements.MOVE_MOVEMENTS, [state_row(tracked) for tracked in step.moved]),
         ):
             if rows:
-                await self._connection.execute(statement, {"network": network, **columns(rows)})
+                self._connection.post(statement, {"network": network, **columns(rows)})
         crashpoint("chain_watcher.after_movements")
-        await add_to_outbox(self._connection, [to_outgoing(one, at=at) for one in step.told])
+        add_to_outbox(self._connection, [to_outgoing(one, at=at) for one in step.told])
         crashpoint("chain_watcher.after_outbox")
         cursor = {
             "network": network,
@@ -100,7 +100,7 @@ class PostgresWork:
             "start_number": step.after.start_number,
             "has_told": bool(step.told),
         }
-        await self._connection.execute(statements.ADVANCE, cursor)
+        self._connection.post(statements.ADVANCE, cursor)
         crashpoint("chain_watcher.before_commit")
 
     async def stored_of(
@@ -113,15 +113,17 @@ class PostgresWork:
         last: int,
     ) -> Stored:
         asked = {"network": network}
-        await self._connection.execute(statements.LOCK_CURSOR, asked)
-        numbers = {**asked, "numbers": [added.block.number for added in found]}
-        hashes = await self._connection.execute(statements.CANONICAL_HASHES, numbers)
-        ids = {**asked, "ids": list(movement_ids)}
-        stored = await self._connection.scalars(statements.STORED_MOVEMENTS, ids)
-        place = {**asked, "first": first, "last": last}
-        published = await self._connection.execute(statements.PUBLISHED_BETWEEN, place)
+        _, hashes, stored, published = await self._connection.ask(
+            (statements.LOCK_CURSOR, asked),
+            (
+                statements.CANONICAL_HASHES,
+                {**asked, "numbers": [added.block.number for added in found]},
+            ),
+            (statements.STORED_MOVEMENTS, {**asked, "ids": list(movement_ids)}),
+            (statements.PUBLISHED_BETWEEN, {**asked, "first": first, "last": last}),
+        )
         return Stored(
-            frozenset(stored),
+            frozenset(row.id for row in stored),
             {row.number: row.hash for row in hashes},
             tuple(to_tracked(row).movement for row in published),
         )
@@ -133,13 +135,13 @@ class PostgresWork:
         blocks = [{**block_row(block), "state": "canonical"} for block in missed.blocks]
         movements = [movement_row(tracked) for tracked in missed.sighted]
         if blocks:
-            await self._connection.execute(statements.SAVE_BLOCKS, {**place, **columns(blocks)})
+            self._connection.post(statements.SAVE_BLOCKS, {**place, **columns(blocks)})
         if movements:
-            await self._connection.execute(
+            self._connection.post(
                 statements.SAVE_MOVEMENTS, {"network": network, **columns(movements)}
             )
-        await add_to_outbox(self._connection, [to_outgoing(one, at=at) for one in missed.told])
-        await self._connection.execute(
+        add_to_outbox(self._connection, [to_outgoing(one, at=at) for one in missed.told])
+        self._connection.post(
             statements.CHECKED,
             {"network": network, "checked_number": checked_number, "has_told": bool(missed.told)},
         )
@@ -162,24 +164,24 @@ class PostgresWork:
 
     async def add_found(self, step: Step, *, at: datetime) -> None:
         network = {"network": step.after.network}
-        await self._save_blocks(step)
+        self._save_blocks(step)
         if step.sighted:
             rows = columns([movement_row(tracked) for tracked in step.sighted])
-            await self._connection.execute(statements.SAVE_MOVEMENTS, {**network, **rows})
+            self._connection.post(statements.SAVE_MOVEMENTS, {**network, **rows})
         if step.told:
-            await add_to_outbox(self._connection, [to_outgoing(one, at=at) for one in step.told])
-            await self._connection.execute(statements.TOLD, network)
+            add_to_outbox(self._connection, [to_outgoing(one, at=at) for one in step.told])
+            self._connection.post(statements.TOLD, network)
 
     async def take_up(self, network: str, addresses: Collection[str]) -> None:
         asked = {"network": network, "addresses": list(addresses)}
-        await self._connection.execute(statements.TAKE_UP, asked)
+        self._connection.post(statements.TAKE_UP, asked)
 
     async def mark_looked_at(
         self, network: str, addresses: Collection[str], *, at: datetime
     ) -> None:
         if addresses:
             asked = {"network": network, "addresses": list(addresses), "at": at}
-            await self._connection.execute(statements.LOOKED_AT, asked)
+            self._connection.post(statements.LOOKED_AT, asked)
 
     async def mark_seen(self, message_ids: Sequence[UUID]) -> frozenset[UUID]:
         return await mark_seen(self._connection, self._consumer, message_ids)
@@ -187,7 +189,7 @@ class PostgresWork:
     async def add_targets(self, targets: Sequence[Target]) -> None:
         if targets:
             rows = columns([target_row(target) for target in targets])
-            await self._connection.execute(statements.ADD_TARGETS, rows)
+            self._connection.post(statements.ADD_TARGETS, rows)
 
     async def add_hints(self, hints: Collection[Hinted], *, patience: HintPatience) -> None:
         if hints:
@@ -198,10 +200,10 @@ class PostgresWork:
                 "pause": patience.first_pause,
                 "patience": patience.ends_after,
             }
-            await self._connection.execute(statements.ADD_HINTS, values)
+            self._connection.post(statements.ADD_HINTS, values)
 
     async def repeat_hints(self, *, patience: HintPatience, limit: int) -> frozenset[str]:
-        await self._connection.execute(statements.END_HINTS)
+        self._connection.post(statements.END_HINTS)
         values = {"pause_max": patience.pause_max, "limit": limit}
         again = await self._connection.scalars(statements.REPEAT_HINTS, values)
         return frozenset(again)
@@ -209,16 +211,16 @@ class PostgresWork:
     async def hurry(self, networks: Collection[str]) -> None:
         if networks:
             channels = [hint_channel(network) for network in sorted(networks)]
-            await self._connection.execute(statements.NOTIFY, {"channels": channels})
+            self._connection.post(statements.NOTIFY, {"channels": channels})
 
-    async def _save_blocks(self, step: Step) -> None:
+    def _save_blocks(self, step: Step) -> None:
         place = {
             "network": step.after.network,
             "finalized_number": step.after.finalized_number,
         }
         if step.orphaned:
             hashes = {"network": place["network"], "hashes": [b.hash for b in step.orphaned]}
-            await self._connection.execute(statements.ORPHAN_BLOCKS, hashes)
+            self._connection.post(statements.ORPHAN_BLOCKS, hashes)
         # Movements of a block that came and went within the batch refer to it all the same.
         rows = [
             {**block_row(block), "state": state}
@@ -226,9 +228,9 @@ class PostgresWork:
             for block in blocks
         ]
         if step.after.finalized_number > step.before.finalized_number:
-            await self._connection.execute(statements.FINALIZE_BLOCKS, place)
+            self._connection.post(statements.FINALIZE_BLOCKS, place)
         if rows:
-            await self._connection.execute(statements.SAVE_BLOCKS, {**place, **columns(rows)})
+            self._connection.post(statements.SAVE_BLOCKS, {**place, **columns(rows)})
 
 
 class PostgresUnitOfWork:

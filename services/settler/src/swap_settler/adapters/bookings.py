@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from swap_runtime.columns import columns
-from swap_runtime.database import Connection
+from swap_runtime.database import Transaction
 from swap_settler.adapters import statements
 from swap_settler.adapters.rows import (
     account_row,
@@ -18,7 +18,7 @@ from swap_settler.domain.accounts import Account, LedgerTransaction
 from swap_settler.domain.inventory import Inventory, after
 
 
-async def book(connection: Connection, entries: Sequence[LedgerTransaction]) -> None:
+async def book(connection: Transaction, entries: Sequence[LedgerTransaction]) -> None:
     """Write the bookings, one statement per table; Postgres refuses what does not balance."""
     moved: Counter[Account] = Counter()
     for posting in (posting for entry in entries for posting in entry.postings):
@@ -38,15 +38,14 @@ async def book(connection: Connection, entries: Sequence[LedgerTransaction]) -> 
         for entry in entries
         for n, posting in enumerate(entry.postings)
     ]
-    async with connection.together():
-        if balances:
-            await connection.execute(statements.MOVE_BALANCES, columns(balances))
-        await connection.execute(statements.ADD_LEDGER_TRANSACTIONS, columns(transactions))
-        await connection.execute(statements.ADD_POSTINGS, columns(postings))
+    if balances:
+        connection.post(statements.MOVE_BALANCES, columns(balances))
+    connection.post(statements.ADD_LEDGER_TRANSACTIONS, columns(transactions))
+    connection.post(statements.ADD_POSTINGS, columns(postings))
 
 
-async def move_inventory(
-    connection: Connection,
+def move_inventory(
+    connection: Transaction,
     known: Sequence[Inventory],
     entries: Sequence[LedgerTransaction],
 ) -> Sequence[Inventory]:
@@ -54,11 +53,13 @@ async def move_inventory(
     moved = [new for row in known if (new := after(row, entries)) != row]
     if moved:
         rows = [inventory_row(inventory) for inventory in moved]
-        await connection.execute(statements.MOVE_INVENTORY, columns(rows))
+        connection.post(statements.MOVE_INVENTORY, columns(rows))
     return moved
 
 
-async def _lock_accounts(connection: Connection, accounts: Sequence[Account]) -> dict[Account, int]:
+async def _lock_accounts(
+    connection: Transaction, accounts: Sequence[Account]
+) -> dict[Account, int]:
     values = columns([account_row(account) for account in accounts])
     rows = await connection.execute(statements.LOCK_ACCOUNTS, values)
     return {to_account(row): row.id for row in rows}

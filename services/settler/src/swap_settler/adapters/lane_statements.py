@@ -59,7 +59,7 @@ ORDER BY due_at, id LIMIT :limit
 """)
 # What is out and not yet in a block: the most that public nodes keep of one account is bounded.
 IN_FLIGHT: Final = sql("""
-SELECT count(*) FROM nonce_slot AS slot
+SELECT count(*) AS slots FROM nonce_slot AS slot
 WHERE (network, signer) = (:network, :signer) AND closed_at IS NULL AND nonce >= :first AND (
     -- One of them speaks for all: they are in one transaction.
     SELECT intent.block_number FROM slot_intent JOIN intent ON intent.id = slot_intent.intent_id
@@ -227,20 +227,20 @@ ORDER BY intent.id FOR UPDATE OF intent
 """)
 # Signed and perhaps lost: never sent, or sent a while ago and still in no block.
 UNMINED: Final = sql("""
-SELECT attempt.transaction_hash, attempt.raw, attempt.nonce FROM attempt
-JOIN nonce_slot AS slot USING (network, signer, nonce)
-WHERE (attempt.network, attempt.signer) = (:network, :signer) AND slot.closed_at IS NULL
-    AND (attempt.last_sent_at IS NULL OR attempt.last_sent_at < now() - :older_than)
+SELECT newest.transaction_hash, newest.raw, newest.nonce FROM nonce_slot AS slot
+-- What was replaced is refused by the nodes that have its replacement. Joined, all that the signer
+-- ever signed might be read.
+CROSS JOIN LATERAL (
+    SELECT * FROM attempt
+    WHERE (attempt.network, attempt.signer, attempt.nonce) = (slot.network, slot.signer, slot.nonce)
+    ORDER BY signed_at DESC LIMIT 1) AS newest
+WHERE (slot.network, slot.signer) = (:network, :signer) AND slot.closed_at IS NULL
+    AND (newest.last_sent_at IS NULL OR newest.last_sent_at < now() - :older_than)
     AND (
         SELECT intent.block_number FROM slot_intent JOIN intent ON intent.id = slot_intent.intent_id
         WHERE (slot_intent.network, slot_intent.signer, slot_intent.nonce)
                 = (slot.network, slot.signer, slot.nonce) LIMIT 1) IS NULL
-    -- What was replaced is refused by the nodes that have its replacement.
-    AND NOT EXISTS (SELECT 1 FROM attempt AS newer
-        WHERE (newer.network, newer.signer, newer.nonce)
-                = (attempt.network, attempt.signer, attempt.nonce)
-            AND newer.signed_at > attempt.signed_at)
-ORDER BY attempt.nonce LIMIT :limit
+ORDER BY slot.nonce LIMIT :limit
 """)
 OPEN_SLOTS: Final = sql("""
 SELECT slot.nonce, attempt.transaction_hash, attempt.is_cancel FROM nonce_slot AS slot

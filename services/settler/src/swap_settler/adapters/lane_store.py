@@ -12,7 +12,7 @@ from uuid import UUID
 from swap_chains.evm.gasless import DEPOSIT_WITH_PERMIT
 from swap_chains.ports import Fees, SignedTransaction
 from swap_runtime.columns import columns
-from swap_runtime.database import Connection, Engine, reading, transaction
+from swap_runtime.database import Engine, Transaction, reading, transaction
 from swap_runtime.leases import require_epoch
 from swap_runtime.sql import Row
 from swap_settler import observe
@@ -23,7 +23,7 @@ from swap_settler.adapters.outflow import admit_payments, keep_lines, stand_in_t
 from swap_settler.domain.caps import Kept
 from swap_settler.domain.lane import Group, Payment, Slot, SweepSlot, WaitingSweep
 from swap_settler.domain.replacing import OpenSlot
-from swap_settler.lane_ports import Attempt, SignedFor
+from swap_settler.lane_ports import Attempt, Due, SignedFor
 
 LEFT_OUT_PAUSE: Final = timedelta(seconds=30)
 
@@ -64,24 +64,27 @@ class PostgresLaneStore:
             values = self._values(reason=reason, nonces=list(nonces))
             await connection.execute(statements.HALT_FOR, values)
 
-    async def waiting(self, *, limit: int) -> Sequence[Payment]:
+    async def due(self, *, limit: int) -> Due:
         async with reading(self._engine) as connection:
             of_network = {"network": self._lane.network}
-            heads = [_in_line(r) for r in await connection.execute(outflow.HEADS, of_network)]
             values = {**of_network, "limit": limit, "permit": DEPOSIT_WITH_PERMIT}
-            due = await connection.execute(statements.WAITING, values)
+            first, due, [out], on_its_way = await connection.ask(
+                (outflow.HEADS, of_network),
+                (statements.WAITING, values),
+                (statements.IN_FLIGHT, self._values(first=0)),
+                (outflow.ON_ITS_WAY, of_network),
+            )
+        heads = [_in_line(row) for row in first]
         known = {payment.intent_id for payment in heads}
-        return [*heads, *(_due(row) for row in due if row.id not in known)]
-
-    async def on_its_way(self) -> Mapping[str, int]:
-        async with reading(self._engine) as connection:
-            values = {"network": self._lane.network}
-            rows = await connection.execute(outflow.ON_ITS_WAY, values)
-        return {row.token: int(row.base_units) for row in rows}
+        return Due(
+            [*heads, *(_due(row) for row in due if row.id not in known)],
+            out.slots,
+            {row.token: int(row.base_units) for row in on_its_way},
+        )
 
     async def stand_in_line(self, kept: Sequence[Kept]) -> None:
         async with transaction(self._engine) as connection:
-            await stand_in_treasurys_line(connection, kept)
+            stand_in_treasurys_line(connection, kept)
 
     async def in_flight(self, *, first: int = 0) -> int:
         async with reading(self._engine) as connection:
@@ -90,31 +93,37 @@ class PostgresLaneStore:
 
     async def assign(self, groups: Sequence[Group], *, epoch: int) -> Sequence[Slot]:
         async with transaction(self._engine) as connection:
-            await require_epoch(connection, self._lane.lease, epoch)
             ids = [payment.intent_id for group in groups for payment in group]
-            free = set(await connection.scalars(statements.LOCK_INTENTS, {"ids": ids}))
-            told = await admit_payments(connection, self._lane.network, free)
-            payable = [tuple(p for p in group if p.intent_id in told.leave) for group in groups]
-            signer = (await connection.execute(statements.LOCK_SIGNER, self._values())).one()
+            locked, caps, [signer] = await require_epoch(
+                connection,
+                self._lane.lease,
+                epoch,
+                (statements.LOCK_INTENTS, {"ids": ids}),
+                (outflow.LOCK_CAPS, {"network": self._lane.network}),
+                (statements.LOCK_SIGNER, self._values()),
+            )
             if not signer.may_sign:
                 return ()
-            await keep_lines(connection, told)
+            free = {row.id for row in locked}
+            told = await admit_payments(connection, self._lane.network, free, caps)
+            payable = [tuple(p for p in group if p.intent_id in told.leave) for group in groups]
+            keep_lines(connection, told)
             slots = [
                 Slot(signer.next_nonce + n, group)
                 for n, group in enumerate(group for group in payable if group)
             ]
             if slots:
                 carried = {slot.nonce: [p.intent_id for p in slot.payments] for slot in slots}
-                await self._hand_out(connection, carried, at=told.at)
+                self._hand_out(connection, carried, at=told.at)
         observe.payments_kept(self._lane.network, len(told.admitted.kept_by))
         if left_out := [id for id in ids if id not in free]:
             # Otherwise they would be the first again, and have the places of what may leave.
             await self.queue(left_out, pause=LEFT_OUT_PAUSE)
         return slots
 
-    async def _hand_out(
+    def _hand_out(
         self,
-        connection: Connection,
+        connection: Transaction,
         carried: Mapping[int, Sequence[UUID]],
         *,
         at: datetime | None = None,
@@ -124,12 +133,11 @@ class PostgresLaneStore:
             for nonce, intent_ids in carried.items()
             for intent_id in intent_ids
         ]
-        execute = connection.execute
-        await execute(statements.TAKE_NONCES, self._values(count=len(carried)))
-        await execute(statements.ADD_SLOTS, self._values(nonces=list(carried)))
-        await execute(statements.ADD_SLOT_INTENTS, self._values(**columns(pairs)))
+        connection.post(statements.TAKE_NONCES, self._values(count=len(carried)))
+        connection.post(statements.ADD_SLOTS, self._values(nonces=list(carried)))
+        connection.post(statements.ADD_SLOT_INTENTS, self._values(**columns(pairs)))
         ids = [pair["intent_id"] for pair in pairs]
-        await execute(statements.ASSIGN_INTENTS, {"ids": ids, "at": at})
+        connection.post(statements.ASSIGN_INTENTS, {"ids": ids, "at": at})
 
     async def waiting_sweeps(self, *, limit: int) -> Sequence[WaitingSweep]:
         async with reading(self._engine) as connection:
@@ -141,15 +149,19 @@ class PostgresLaneStore:
         self, sweeps: Sequence[WaitingSweep], *, epoch: int
     ) -> Sequence[SweepSlot]:
         async with transaction(self._engine) as connection:
-            await require_epoch(connection, self._lane.lease, epoch)
-            ids = [sweep.intent_id for sweep in sweeps]
-            free = set(await connection.scalars(statements.LOCK_INTENTS, {"ids": ids}))
-            signer = (await connection.execute(statements.LOCK_SIGNER, self._values())).one()
+            locked, [signer] = await require_epoch(
+                connection,
+                self._lane.lease,
+                epoch,
+                (statements.LOCK_INTENTS, {"ids": [sweep.intent_id for sweep in sweeps]}),
+                (statements.LOCK_SIGNER, self._values()),
+            )
+            free = {row.id for row in locked}
             if not signer.may_sign or not free:
                 return ()
             taken = tuple(sweep for sweep in sweeps if sweep.intent_id in free)
             slot = SweepSlot(signer.next_nonce, taken)
-            await self._hand_out(connection, {slot.nonce: [one.intent_id for one in taken]})
+            self._hand_out(connection, {slot.nonce: [one.intent_id for one in taken]})
         return [slot]
 
     async def unsigned_sweeps(self) -> Sequence[SweepSlot]:
@@ -179,11 +191,15 @@ class PostgresLaneStore:
 
     async def keep(self, attempts: Sequence[Attempt], *, epoch: int) -> Sequence[Attempt]:
         async with transaction(self._engine) as connection:
-            await require_epoch(connection, self._lane.lease, epoch)
             nonces = [attempt.transaction.nonce for attempt in attempts]
             live: dict[int, set[UUID]] = {nonce: set() for nonce in nonces}
-            signed = await connection.execute(statements.LOCK_SIGNED, self._values(nonces=nonces))
-            signer = (await connection.execute(statements.SIGNER, self._values())).one()
+            signed, [signer] = await require_epoch(
+                connection,
+                self._lane.lease,
+                epoch,
+                (statements.LOCK_SIGNED, self._values(nonces=nonces)),
+                (statements.SIGNER, self._values()),
+            )
             if not signer.may_sign:
                 return ()
             for row in signed:
@@ -191,7 +207,7 @@ class PostgresLaneStore:
             kept = [a for a in attempts if live[a.transaction.nonce] == a.intents]
             if kept:
                 rows = [_attempt_row(attempt) for attempt in kept]
-                await connection.execute(statements.ADD_ATTEMPTS, self._values(**columns(rows)))
+                connection.post(statements.ADD_ATTEMPTS, self._values(**columns(rows)))
         return kept
 
     async def open_slots(self, *, lowest: int) -> Sequence[OpenSlot]:
@@ -208,16 +224,20 @@ class PostgresLaneStore:
     async def keep_replacement(self, attempt: Attempt, *, epoch: int) -> bool:
         nonce = attempt.transaction.nonce
         async with transaction(self._engine) as connection:
-            await require_epoch(connection, self._lane.lease, epoch)
-            carried = await connection.execute(statements.LOCK_REPLACED, self._values(nonce=nonce))
-            signer = (await connection.execute(statements.SIGNER, self._values())).one()
+            carried, [signer] = await require_epoch(
+                connection,
+                self._lane.lease,
+                epoch,
+                (statements.LOCK_REPLACED, self._values(nonce=nonce)),
+                (statements.SIGNER, self._values()),
+            )
             live = {row.id for row in carried if row.state in ("assigned", "broadcast")}
             is_mined = len(live) < len(carried)
             is_same = attempt.is_cancel or attempt.intents == live
             if not signer.may_sign or is_mined or not is_same:
                 return False
             values = self._values(**columns([_attempt_row(attempt)]))
-            await connection.execute(statements.ADD_ATTEMPTS, values)
+            connection.post(statements.ADD_ATTEMPTS, values)
         return True
 
     async def queue(self, intent_ids: Sequence[UUID], *, pause: timedelta) -> None:

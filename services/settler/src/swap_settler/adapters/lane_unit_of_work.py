@@ -11,7 +11,7 @@ from uuid import UUID
 
 from swap_chains.events import Block
 from swap_runtime.columns import columns
-from swap_runtime.database import Connection, Engine, transaction
+from swap_runtime.database import Engine, Transaction, transaction
 from swap_runtime.leases import require_epoch
 from swap_settler.adapters import lane_statements as statements
 from swap_settler.adapters import sweep_statements
@@ -21,7 +21,7 @@ from swap_settler.lane_ports import ClosedSlot, Owners, Snapshot
 
 
 class PostgresLaneWork(PostgresWork):
-    def __init__(self, connection: Connection, *, consumer: str, lane: LaneName) -> None:
+    def __init__(self, connection: Transaction, *, consumer: str, lane: LaneName) -> None:
         super().__init__(connection, consumer)
         self._lane = lane
 
@@ -32,7 +32,7 @@ class PostgresLaneWork(PostgresWork):
 
     async def mark_attempts_sent(self, transaction_hashes: Collection[str]) -> None:
         values = {"hashes": list(transaction_hashes)}
-        await self._connection.execute(statements.MARK_SENT, values)
+        self._connection.post(statements.MARK_SENT, values)
 
     async def intents_on(self, nonces: Collection[int]) -> Owners:
         if not nonces:
@@ -65,7 +65,7 @@ class PostgresLaneWork(PostgresWork):
         rows = [
             {"id": id, "failures": failed, "pause": pauses[id]} for id, failed in failures.items()
         ]
-        await self._connection.execute(statements.POSTPONE, columns(rows))
+        self._connection.post(statements.POSTPONE, columns(rows))
         self._freed += failures
 
     async def close_slots(self, closed: Sequence[ClosedSlot], final: Block) -> None:
@@ -83,19 +83,19 @@ class PostgresLaneWork(PostgresWork):
         ]
         arrays = columns(rows)
         nonces, witnesses = arrays.pop("nonce"), arrays.pop("witnesses")
-        lane, execute = self._lane.values, self._connection.execute
-        await execute(statements.ADD_RECEIPTS, {"network": self._lane.network, **arrays})
+        lane, post = self._lane.values, self._connection.post
+        post(statements.ADD_RECEIPTS, {"network": self._lane.network, **arrays})
         sent = {"nonce": nonces, "transaction_hash": arrays["transaction_hash"]}
-        await execute(statements.ADD_SIGNER_TRANSACTIONS, {**lane, **sent})
+        post(statements.ADD_SIGNER_TRANSACTIONS, {**lane, **sent})
         seen = {"final_number": final.number, "final_hash": final.hash, "witnesses": witnesses}
-        await execute(statements.CLOSE_SLOTS, {**lane, "nonces": nonces, **seen})
+        post(statements.CLOSE_SLOTS, {**lane, "nonces": nonces, **seen})
         ended = {
             **sent,
             "block_number": arrays["block_number"],
             "block_hash": arrays["block_hash"],
             "succeeded": [not slot.paid_nothing for slot in closed],
         }
-        await execute(sweep_statements.CLOSE_SWEEPS, {**lane, **ended})
+        post(sweep_statements.CLOSE_SWEEPS, {**lane, **ended})
 
     async def add_snapshots(self, snapshots: Sequence[Snapshot], block: Block) -> None:
         rows = [
@@ -108,10 +108,10 @@ class PostgresLaneWork(PostgresWork):
             "block_hash": block.hash,
             **columns(rows),
         }
-        await self._connection.execute(statements.ADD_SNAPSHOTS, values)
+        self._connection.post(statements.ADD_SNAPSHOTS, values)
         oldest = block.number - statements.SNAPSHOTS_KEPT
         kept = {"network": self._lane.network, "block_number": oldest}
-        await self._connection.execute(statements.DROP_SNAPSHOTS, kept)
+        self._connection.post(statements.DROP_SNAPSHOTS, kept)
 
 
 class PostgresLaneUnitOfWork:

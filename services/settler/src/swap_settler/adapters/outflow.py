@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from swap_runtime.columns import columns
-from swap_runtime.database import Connection
+from swap_runtime.database import Transaction
 from swap_runtime.sql import Row
 from swap_settler.adapters import outflow_statements as statements
 from swap_settler.domain.caps import Admitted, Asked, Cap, Kept, admit
@@ -25,27 +25,30 @@ class Told:
     admitted: Admitted = field(default_factory=Admitted)
 
 
-async def admit_payments(connection: Connection, network: str, ids: Collection[UUID]) -> Told:
-    """Ask every cap of a network about payments that are locked; the caps are locked with them."""
-    caps = list(await connection.execute(statements.LOCK_CAPS, {"network": network}))
+async def admit_payments(
+    connection: Transaction, network: str, ids: Collection[UUID], caps: Sequence[Row]
+) -> Told:
+    """Ask every cap of a network about payments that are locked, as `caps` are by `LOCK_CAPS`."""
     if not caps:
         return Told(frozenset(ids))
     # What another lane counted while this one waited for the caps is seen from here on.
     at = await connection.scalar(statements.NOW)
     values: dict[str, Any] = {"network": network, "ids": list(ids)}
-    used = await connection.execute(statements.USED, {**values, "at": at})
-    asked = [_asked(r, caps) for r in await connection.execute(statements.ASKED, values)]
+    used, rows = await connection.ask(
+        (statements.USED, {**values, "at": at}), (statements.ASKED, values)
+    )
+    asked = [_asked(row, caps) for row in rows]
     admitted = admit(asked, _caps(caps, used))
     free = frozenset(ids) - {one.intent_id for one in asked}  # what brings money in
     return Told(free | admitted.leave, at, {one.intent_id: one for one in asked}, admitted)
 
 
-async def keep_lines(connection: Connection, told: Told) -> None:
+def keep_lines(connection: Transaction, told: Told) -> None:
     """Count what leaves, and let the rest stand in the lines of what refused it."""
     if told.at is None or not told.asked:
         return
-    execute = connection.execute
-    await _stand(
+    post = connection.post
+    _stand(
         connection,
         list(told.asked),
         [
@@ -56,34 +59,34 @@ async def keep_lines(connection: Connection, told: Told) -> None:
     )
     spent = [{"cap_id": id, "spent": str(n)} for id, n in told.admitted.spent.items() if n]
     if spent:
-        await execute(statements.ADD_SPENT, {"at": told.at, **columns(spent)})
+        post(statements.ADD_SPENT, {"at": told.at, **columns(spent)})
         counted = [
             {"intent_id": id, "cap_id": cap, "amount": str(amount)}
             for id in sorted(told.admitted.leave)
             for cap, amount in told.asked[id].amounts.items()
             if amount
         ]
-        await execute(statements.ADD_COUNTED, {"at": told.at, **columns(counted)})
+        post(statements.ADD_COUNTED, {"at": told.at, **columns(counted)})
         over = {"at": told.at, "ids": [one["cap_id"] for one in spent]}
-        await execute(statements.DROP_SPENT, over)
-        await execute(statements.DROP_COUNTED, over)
+        post(statements.DROP_SPENT, over)
+        post(statements.DROP_COUNTED, over)
     passes = [id for id in told.admitted.leave if told.asked[id].is_let_through]
     if passes:
-        await execute(statements.USE_PASSES, {"ids": passes})
+        post(statements.USE_PASSES, {"ids": passes})
 
 
-async def give_back(connection: Connection, ids: Sequence[object]) -> None:
+async def give_back(connection: Transaction, ids: Sequence[object]) -> None:
     """Count payments no longer that are proven not to have left. After the accounts are locked."""
     if await connection.scalars(statements.LOCK_COUNTED, {"ids": ids}):
-        await connection.execute(statements.GIVE_BACK, {"ids": ids})
+        connection.post(statements.GIVE_BACK, {"ids": ids})
 
 
-async def stand_in_treasurys_line(connection: Connection, kept: Sequence[Kept]) -> None:
+def stand_in_treasurys_line(connection: Transaction, kept: Sequence[Kept]) -> None:
     """Let payments wait for the Treasury's own limit."""
     rows = [
         _kept(one.intent_id, None, one.base_units, is_too_large=one.is_too_large) for one in kept
     ]
-    await _stand(connection, [one.intent_id for one in kept], rows)
+    _stand(connection, [one.intent_id for one in kept], rows)
 
 
 def _kept(
@@ -93,15 +96,15 @@ def _kept(
     return {**told, "is_too_large": is_too_large}
 
 
-async def _stand(
-    connection: Connection, asked: Sequence[UUID], kept: Sequence[Mapping[str, object]]
+def _stand(
+    connection: Transaction, asked: Sequence[UUID], kept: Sequence[Mapping[str, object]]
 ) -> None:
     arrays = columns(kept) if kept else {"intent_id": [], "cap_id": [], "amount": []}
     of_lines = {name: arrays[name] for name in ("intent_id", "cap_id")}
-    await connection.execute(statements.LEAVE_LINES, {"ids": list(asked), **of_lines})
+    connection.post(statements.LEAVE_LINES, {"ids": list(asked), **of_lines})
     if kept:
-        await connection.execute(statements.JOIN_LINES, arrays)
-        await connection.execute(statements.PUT_OFF, {"ids": arrays["intent_id"]})
+        connection.post(statements.JOIN_LINES, arrays)
+        connection.post(statements.PUT_OFF, {"ids": arrays["intent_id"]})
 
 
 def _caps(caps: Sequence[Row], used: Sequence[Row]) -> Mapping[int, Cap]:

@@ -90,15 +90,24 @@ LOCK_INTENTS: Final = sql(f"""
 ORDER BY id FOR UPDATE
 """)
 # A statement of its own, after the lock: within the locking one it would see what was before it.
-ATTEMPTS: Final = sql("""
-SELECT slot_intent.intent_id, attempt.transaction_hash, slot.closed_at IS NULL OR EXISTS (
-    SELECT FROM receipt WHERE (receipt.network, receipt.transaction_hash)
-        = (attempt.network, attempt.transaction_hash) AND receipt.status = 1) AS is_open
-FROM slot_intent
-JOIN nonce_slot AS slot USING (network, signer, nonce)
-JOIN attempt USING (network, signer, nonce)
-WHERE slot_intent.intent_id = ANY(CAST(:intent_ids AS uuid[])) AND NOT attempt.is_cancel
-""")
+_ATTEMPTS: Final = """
+SELECT signed.* FROM {of} AS payment CROSS JOIN LATERAL (
+    SELECT slot_intent.intent_id, attempt.transaction_hash, slot.closed_at IS NULL OR EXISTS (
+        SELECT FROM receipt WHERE (receipt.network, receipt.transaction_hash)
+            = (attempt.network, attempt.transaction_hash) AND receipt.status = 1) AS is_open
+    FROM slot_intent
+    JOIN nonce_slot AS slot USING (network, signer, nonce)
+    JOIN attempt USING (network, signer, nonce)
+    WHERE slot_intent.intent_id = payment.id AND NOT attempt.is_cancel OFFSET 0) AS signed
+"""
+# Each payment asks for its own: joined, all that was ever signed might be read.
+ATTEMPTS: Final = sql(_ATTEMPTS.format(of="(SELECT unnest(CAST(:intent_ids AS uuid[])) AS id)"))
+ATTEMPTS_OF_SWAPS: Final = sql(
+    _ATTEMPTS.format(
+        of="""(SELECT id FROM intent
+    WHERE swap_id = ANY(CAST(:swap_ids AS uuid[])) AND state <> 'dead')"""
+    )
+)
 SWAPS_PAID_BY: Final = sql("""
 SELECT intent.network, intent.paid_id, intent.swap_id FROM intent
 JOIN unnest(CAST(:networks AS text[]), CAST(:paid_ids AS numeric[])) AS wanted(network, paid_id)

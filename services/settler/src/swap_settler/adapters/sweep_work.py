@@ -7,7 +7,7 @@ from datetime import timedelta
 from uuid import UUID
 
 from swap_runtime.columns import columns
-from swap_runtime.database import Connection
+from swap_runtime.database import Transaction
 from swap_runtime.sql import Row
 from swap_settler.adapters import sweep_statements as statements
 from swap_settler.domain.accounts import Holder, LedgerTransaction
@@ -21,7 +21,7 @@ MINED = ("seen", "confirmed")
 class SweepWork:
     """The part of the unit of work that knows deposit addresses."""
 
-    _connection: Connection
+    _connection: Transaction
 
     async def numbers_at(self, places: Collection[Place]) -> Mapping[Place, int]:
         if not places:
@@ -48,13 +48,13 @@ class SweepWork:
             }
             for one in heard.values()
         ]
-        await self._connection.execute(statements.SWEEPS_MINED, columns(mined))
+        self._connection.post(statements.SWEEPS_MINED, columns(mined))
         gone = [
             (one.network, one.from_address, one.token)
             for one in newest.values()
             if one.id in saved and one.state not in MINED
         ]
-        await self._add_due(gone)
+        self._add_due(gone)
 
     async def lock_unbooked_sweeps(self, network: str, *, limit: int) -> Sequence[Unbooked]:
         values = {"network": network, "limit": limit}
@@ -76,10 +76,10 @@ class SweepWork:
 
     async def mark_swept_booked(self, booked: Mapping[UUID, bool]) -> None:
         rows = [{"id": id, "is_nobodys": is_nobodys} for id, is_nobodys in booked.items()]
-        await self._connection.execute(statements.MARK_BOOKED, columns(rows))
+        self._connection.post(statements.MARK_BOOKED, columns(rows))
 
     async def confirm_sweeps(self, network: str) -> None:
-        await self._connection.execute(statements.CONFIRM_SWEEPS, {"network": network})
+        self._connection.post(statements.CONFIRM_SWEEPS, {"network": network})
 
     async def lock_due_sweeps(self, network: str, *, limit: int) -> Sequence[DueSweep]:
         values = {"network": network, "limit": limit}
@@ -99,23 +99,23 @@ class SweepWork:
             }
             for intent_id, due in ordered.items()
         ]
-        await self._connection.execute(statements.ADD_SWEEPS, columns(rows))
+        self._connection.post(statements.ADD_SWEEPS, columns(rows))
 
     async def settle_sweeps_due(
         self, done: Sequence[DueSweep], again: Sequence[DueSweep], *, pause: timedelta
     ) -> None:
         if done:
-            await self._connection.execute(statements.DROP_DUE, _places(done))
+            self._connection.post(statements.DROP_DUE, _places(done))
         if again:
             values = {**_places(again), "pause": pause}
-            await self._connection.execute(statements.POSTPONE_DUE, values)
+            self._connection.post(statements.POSTPONE_DUE, values)
 
     async def postpone_refunds(self, ids: Sequence[int], *, pause: timedelta) -> None:
         if ids:
             values = {"ids": list(ids), "pause": pause}
-            await self._connection.execute(statements.POSTPONE_REFUNDS, values)
+            self._connection.post(statements.POSTPONE_REFUNDS, values)
 
-    async def add_targets(self, changes: Iterable[Changes]) -> None:
+    def add_targets(self, changes: Iterable[Changes]) -> None:
         """Save the deposit addresses of swaps that begin."""
         rows = [
             {
@@ -128,9 +128,9 @@ class SweepWork:
             if c.target is not None and c.swap is not None
         ]
         if rows:
-            await self._connection.execute(statements.ADD_DEPOSIT_ADDRESSES, columns(rows))
+            self._connection.post(statements.ADD_DEPOSIT_ADDRESSES, columns(rows))
 
-    async def add_sweeps_due(self, entries: Iterable[LedgerTransaction]) -> None:
+    def add_sweeps_due(self, entries: Iterable[LedgerTransaction]) -> None:
         """What has come to a deposit address is to be swept: it follows from the booking."""
         risen = {
             (posting.account.network, posting.account.address or "", posting.account.token)
@@ -138,12 +138,12 @@ class SweepWork:
             for posting in entry.postings
             if posting.account.holder is Holder.DEPOSIT_ADDRESS and posting.base_units > 0
         }
-        await self._add_due(sorted(risen))
+        self._add_due(sorted(risen))
 
-    async def _add_due(self, places: Sequence[tuple[str, str, str]]) -> None:
+    def _add_due(self, places: Sequence[tuple[str, str, str]]) -> None:
         if places:
             rows = [{"network": n, "address": a, "token": t} for n, a, t in places]
-            await self._connection.execute(statements.ADD_SWEEPS_DUE, columns(rows))
+            self._connection.post(statements.ADD_SWEEPS_DUE, columns(rows))
 
 
 def _swept_row(swept: SweptFact) -> dict[str, object]:

@@ -6,10 +6,11 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
+from itertools import chain
 from uuid import UUID
 
 from swap_runtime.columns import columns
-from swap_runtime.database import Connection, Engine, transaction
+from swap_runtime.database import Engine, Transaction, transaction
 from swap_runtime.inbox import mark_seen
 from swap_runtime.outbox import Outgoing, add_to_outbox
 from swap_runtime.sql import Row, Statement
@@ -34,7 +35,6 @@ from swap_settler.adapters.rows import (
 )
 from swap_settler.adapters.sweep_work import SweepWork
 from swap_settler.adapters.withdrawal_work import WithdrawalWork
-from swap_settler.domain.authorization import Authorization
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.inventory import AssetKey, Inventory, assets_moved
 from swap_settler.domain.swap import Deposit, Intent, Method, Swap
@@ -42,7 +42,7 @@ from swap_settler.ports import PaymentKey
 
 
 class PostgresWork(SweepWork, WithdrawalWork):
-    def __init__(self, connection: Connection, consumer: str) -> None:
+    def __init__(self, connection: Transaction, consumer: str) -> None:
         self._connection = connection
         self._consumer = consumer
         self._inventory: dict[AssetKey, Inventory] = {}
@@ -53,7 +53,7 @@ class PostgresWork(SweepWork, WithdrawalWork):
 
     async def lock_keys(self, keys: Collection[str]) -> None:
         if keys:
-            await self._connection.execute(statements.LOCK_KEYS, {"keys": sorted(keys)})
+            self._connection.post(statements.LOCK_KEYS, {"keys": sorted(keys)})
 
     async def lock_swaps(self, match_keys: Collection[str]) -> Mapping[str, Swap]:
         if not match_keys:
@@ -98,7 +98,7 @@ class PostgresWork(SweepWork, WithdrawalWork):
 
     async def keep_attachment(self, deposit_id: UUID, *, by: str, because: str) -> None:
         values = {"id": deposit_id, "by": by, "because": because}
-        await self._connection.execute(statements.KEEP_ATTACHMENT, values)
+        self._connection.post(statements.KEEP_ATTACHMENT, values)
 
     async def swaps_paid_by(self, payments: Collection[PaymentKey]) -> Mapping[PaymentKey, UUID]:
         if not payments:
@@ -130,8 +130,12 @@ class PostgresWork(SweepWork, WithdrawalWork):
     async def lock_lone(self, ids: Collection[UUID]) -> Mapping[UUID, Intent]:
         if not ids:
             return {}
-        rows = await self._connection.execute(statements.LOCK_LONE, {"ids": sorted(ids)})
-        return {intent.id: intent for intent in await self._with_attempts(rows)}
+        of_these = sorted(ids)
+        found, tried = await self._connection.ask(
+            (statements.LOCK_LONE, {"ids": of_these}),
+            (statements.ATTEMPTS, {"intent_ids": of_these}),
+        )
+        return {intent.id: intent for intent in _with_attempts(found, tried)}
 
     async def lock_inventory(self, assets: Collection[AssetKey]) -> Mapping[AssetKey, Inventory]:
         missing = sorted(set(assets) - set(self._inventory))
@@ -140,28 +144,28 @@ class PostgresWork(SweepWork, WithdrawalWork):
                 "networks": [network for network, _ in missing],
                 "tokens": [token for _, token in missing],
             }
-            await self._connection.execute(statements.ADD_INVENTORY, values)
+            self._connection.post(statements.ADD_INVENTORY, values)
             rows = await self._connection.execute(statements.LOCK_INVENTORY, values)
             self._inventory |= {(row.network, row.token): to_inventory(row) for row in rows}
         return {asset: self._inventory[asset] for asset in assets}
 
     async def drop_refunds_due(self, ids: Sequence[int]) -> None:
-        await self._connection.execute(statements.DROP_REFUNDS_DUE, {"ids": list(ids)})
+        self._connection.post(statements.DROP_REFUNDS_DUE, {"ids": list(ids)})
 
     async def settle_requotes_due(
         self, done: Sequence[UUID], again: Sequence[UUID], *, pause: timedelta
     ) -> None:
         if done:
-            await self._connection.execute(statements.DROP_REQUOTES_DUE, {"ids": list(done)})
+            self._connection.post(statements.DROP_REQUOTES_DUE, {"ids": list(done)})
         if again:
             values = {"ids": list(again), "pause": pause}
-            await self._connection.execute(statements.POSTPONE_REQUOTES, values)
+            self._connection.post(statements.POSTPONE_REQUOTES, values)
 
     async def lock_overdue(self, now: datetime, *, limit: int) -> Sequence[Swap]:
         return await self._load(statements.LOCK_OVERDUE, {"now": now, "limit": limit})
 
     async def drop_completions_due(self, ids: Sequence[UUID]) -> None:
-        await self._connection.execute(statements.DROP_COMPLETIONS_DUE, {"ids": list(ids)})
+        self._connection.post(statements.DROP_COMPLETIONS_DUE, {"ids": list(ids)})
 
     async def flush(self, changes: Sequence[Changes], outgoing: Sequence[Outgoing]) -> None:
         # The last word per row: changes come in the order of their messages.
@@ -175,27 +179,23 @@ class PostgresWork(SweepWork, WithdrawalWork):
         # The dead first: the same payment lives once.
         in_order = sorted(intents.values(), key=lambda row: row["state"] != "dead")
         dead = [row["id"] for row in in_order if row["state"] == "dead"]
-        async with self._connection.together():
-            await self._save(statements.UPSERT_SWAPS, saved.values())
-            await self.add_targets(changes)
-            await self._save(statements.ADD_TRANSITIONS, [transition_row(c, s) for c, s in swaps])
-            await self._save(statements.UPSERT_DEPOSITS, deposits.values())
-            await self._save(statements.UPSERT_INTENTS, in_order)
-            await self._save(statements.UPSERT_AUTHORIZATIONS, signed)
-            if dead:
-                await self._connection.execute(statements.PROVE_DEAD, {"ids": dead})
-                await self._connection.execute(statements.LEAVE_UNSIGNED, {"ids": dead})
-            await self._save(statements.ADD_REFUNDS_DUE, refund_due_rows(changes))
-            await self._save(statements.ADD_REQUOTES_DUE, requote_due_rows(changes))
-            await self._save(statements.ADD_COMPLETIONS_DUE, completion_due_rows(changes))
+        self._save(statements.UPSERT_SWAPS, saved.values())
+        self.add_targets(changes)
+        self._save(statements.ADD_TRANSITIONS, [transition_row(c, s) for c, s in swaps])
+        self._save(statements.UPSERT_DEPOSITS, deposits.values())
+        self._save(statements.UPSERT_INTENTS, in_order)
+        self._save(statements.UPSERT_AUTHORIZATIONS, signed)
+        if dead:
+            self._connection.post(statements.PROVE_DEAD, {"ids": dead})
+            self._connection.post(statements.LEAVE_UNSIGNED, {"ids": dead})
+        self._save(statements.ADD_REFUNDS_DUE, refund_due_rows(changes))
+        self._save(statements.ADD_REQUOTES_DUE, requote_due_rows(changes))
+        self._save(statements.ADD_COMPLETIONS_DUE, completion_due_rows(changes))
         news = await self._book(changes)
         if freed := [*dead, *self._freed]:
             await give_back(self._connection, freed)
-        async with self._connection.together():
-            await self._save(
-                statements.HALT_SIGNERS, [{"network": n, "reason": r} for n, r in halts.items()]
-            )
-            await add_to_outbox(self._connection, [*outgoing, *news])
+        self._save(statements.HALT_SIGNERS, [{"network": n, "reason": r} for n, r in halts.items()])
+        add_to_outbox(self._connection, [*outgoing, *news])
 
     async def _book(self, changes: Sequence[Changes]) -> Sequence[Outgoing]:
         """Book, and return what is to be said about the inventory."""
@@ -204,58 +204,49 @@ class PostgresWork(SweepWork, WithdrawalWork):
             return ()
         entries = [entry for c in booking for entry in c.ledger]
         touched = await self.lock_inventory(assets_moved(entries))
-        moved = await bookings.move_inventory(self._connection, tuple(touched.values()), entries)
+        moved = bookings.move_inventory(self._connection, tuple(touched.values()), entries)
         await bookings.book(self._connection, entries)
-        await self.add_sweeps_due(entries)
+        self.add_sweeps_due(entries)
         return inventory_news(moved, booking[-1])
 
-    async def _save(self, statement: Statement, rows: Collection[Values]) -> None:
+    def _save(self, statement: Statement, rows: Collection[Values]) -> None:
         if rows:
-            await self._connection.execute(statement, columns(list(rows)))
+            self._connection.post(statement, columns(list(rows)))
 
     async def _load(self, statement: Statement, values: Mapping[str, object]) -> Sequence[Swap]:
         rows = await self._connection.execute(statement, values)
         if not rows:
             return ()
         of_these = {"swap_ids": [row.id for row in rows]}
-        intents = await self._lock_intents(of_these)
+        gasless = {"swap_ids": [row.id for row in rows if row.method == Method.GASLESS]}
+        found, tried, came, *signed = await self._connection.ask(
+            (statements.LOCK_INTENTS, of_these),
+            (statements.ATTEMPTS_OF_SWAPS, of_these),
+            (statements.DEPOSITS, of_these),
+            *([(statements.AUTHORIZATIONS, gasless)] if gasless["swap_ids"] else ()),
+        )
         deposits: dict[UUID, dict[UUID, Deposit]] = defaultdict(dict)
-        for row in await self._connection.execute(statements.DEPOSITS, of_these):
+        for row in came:
             deposits[row.swap_id][row.id] = to_deposit(row)
-        signed = await self._authorizations(rows)
-        return [to_swap(row, deposits[row.id], intents[row.id], signed.get(row.id)) for row in rows]
-
-    async def _authorizations(self, rows: Sequence[Row]) -> Mapping[UUID, Authorization]:
-        ids = [row.id for row in rows if row.method == Method.GASLESS]
-        if not ids:
-            return {}
-        found = await self._connection.execute(statements.AUTHORIZATIONS, {"swap_ids": ids})
-        return {row.swap_id: to_authorization(row) for row in found}
-
-    async def _lock_intents(
-        self, of_these: Mapping[str, object]
-    ) -> defaultdict[UUID, dict[UUID, Intent]]:
-        rows = await self._connection.execute(statements.LOCK_INTENTS, of_these)
-        intents: defaultdict[UUID, dict[UUID, Intent]] = defaultdict(dict)
-        for row, intent in zip(rows, await self._with_attempts(rows), strict=True):
+        intents: dict[UUID, dict[UUID, Intent]] = defaultdict(dict)
+        for row, intent in zip(found, _with_attempts(found, tried), strict=True):
             intents[row.swap_id][intent.id] = intent
-        return intents
+        told = {row.swap_id: to_authorization(row) for row in chain.from_iterable(signed)}
+        return [to_swap(row, deposits[row.id], intents[row.id], told.get(row.id)) for row in rows]
 
-    async def _with_attempts(self, rows: Sequence[Row]) -> Sequence[Intent]:
-        if not rows:
-            return ()
-        signed: dict[UUID, list[Row]] = defaultdict(list)
-        values = {"intent_ids": [row.id for row in rows]}
-        for attempt in await self._connection.execute(statements.ATTEMPTS, values):
-            signed[attempt.intent_id].append(attempt)
-        return [
-            to_intent(
-                row,
-                frozenset(attempt.transaction_hash for attempt in signed[row.id]),
-                has_open_attempt=any(attempt.is_open for attempt in signed[row.id]),
-            )
-            for row in rows
-        ]
+
+def _with_attempts(rows: Sequence[Row], attempts: Sequence[Row]) -> Sequence[Intent]:
+    signed: dict[UUID, list[Row]] = defaultdict(list)
+    for attempt in attempts:
+        signed[attempt.intent_id].append(attempt)
+    return [
+        to_intent(
+            row,
+            frozenset(attempt.transaction_hash for attempt in signed[row.id]),
+            has_open_attempt=any(attempt.is_open for attempt in signed[row.id]),
+        )
+        for row in rows
+    ]
 
 
 class PostgresUnitOfWork:

@@ -8,7 +8,7 @@ from typing import Final
 from uuid import UUID
 
 from swap_runtime.columns import columns
-from swap_runtime.database import Connection, Engine, reading
+from swap_runtime.database import Engine, Transaction, reading
 from swap_runtime.sql import sql
 from swap_settler.domain.withdrawals import Withdrawal
 
@@ -43,19 +43,19 @@ UPDATE withdrawal SET is_booked = true WHERE id = ANY(CAST(:ids AS uuid[]))
 class WithdrawalWork:
     """The part of the unit of work that knows withdrawals."""
 
-    _connection: Connection
+    _connection: Transaction
 
     async def save_withdrawn(self, withdrawn: Sequence[Withdrawal]) -> None:
         newest = {one.id: one for one in sorted(withdrawn, key=lambda one: one.version)}
         rows = [{**asdict(one), "base_units": str(one.base_units)} for one in newest.values()]
-        await self._connection.execute(SAVE, columns(rows))
+        self._connection.post(SAVE, columns(rows))
 
     async def lock_unbooked_withdrawals(self, *, limit: int) -> Sequence[Withdrawal]:
         rows = await self._connection.execute(UNBOOKED, {"limit": limit})
         return [Withdrawal(**{**row._asdict(), "base_units": int(row.base_units)}) for row in rows]
 
     async def mark_withdrawals_booked(self, ids: Sequence[UUID]) -> None:
-        await self._connection.execute(MARK_BOOKED, {"ids": list(ids)})
+        self._connection.post(MARK_BOOKED, {"ids": list(ids)})
 
 
 class PostgresWithdrawals:

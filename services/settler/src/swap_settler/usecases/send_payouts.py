@@ -6,6 +6,7 @@ any two is finished by the next run with the same nonce and, once stored, the sa
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -47,6 +48,16 @@ class Tried(NamedTuple):
     rooms: Mapping[str, Simulated]  # what it says that it would pay, by token
 
 
+class Handed(NamedTuple):
+    """Slots that nothing is signed for yet, and what a signature may cost now."""
+
+    slots: Sequence[Slot]
+    fees: Fees | None
+
+
+NOTHING: Final = Handed((), None)
+
+
 class SendPayouts:
     """Put what waits for one signer of one network on nonces and send it."""
 
@@ -86,11 +97,11 @@ class SendPayouts:
         :raises ChainUnavailable: when no node answers; what was stored is sent again later.
         :raises LeaseLost: when another lane has taken over.
         """
-        slots = await self._slots(epoch)
-        if not slots:
+        slots, fees = await self._slots(epoch)
+        if not slots or fees is None:
             return 0
         are_left_over, self._has_unsigned_slots = self._has_unsigned_slots, True
-        attempts = await self._sign(slots)
+        attempts = [await self._signed(slot, fees) for slot in slots]
         crashpoint("settler.after_sign")
         kept = await self._store.keep(attempts, epoch=epoch)
         # A slot whose payments were taken back meanwhile is looked at again: it needs a no-op.
@@ -100,27 +111,43 @@ class SendPayouts:
             await self._broadcast(kept)
         return len(kept)
 
-    async def _slots(self, epoch: int) -> Sequence[Slot]:
+    async def _slots(self, epoch: int) -> Handed:
         if self._has_unsigned_slots:
             left_over = await self._store.unsigned_slots()
             if left_over:
-                return await self._still_clear(left_over, epoch)
+                return Handed(await self._still_clear(left_over, epoch), await self._fees())
             # While payments are stopped there may be some that nothing is signed for.
             self._has_unsigned_slots = await self._store.has_unsigned_slots()
-        due = await self._store.waiting(limit=self._slots_max * self._payments_max)
-        waiting = one_permit_each(due, permit=DEPOSIT_WITH_PERMIT)
-        free = await self._free_slots() if waiting else 0
+        due = await self._store.due(limit=self._slots_max * self._payments_max)
+        waiting = one_permit_each(due.payments, permit=DEPOSIT_WITH_PERMIT)
+        free = await self._free_slots(due.in_flight) if waiting else 0
         if free <= 0:
-            return ()
-        clear = await self._within_limits(await self._screen(waiting, epoch=epoch))
-        careful = await self._with_careful_natives(clear)
-        groups = group_payments(careful, slots_max=free, payments_max=self._payments_max)
-        payable = await self._payable(groups, epoch)
-        if not payable:
-            return ()
+            return NOTHING
+        asking = asyncio.create_task(self._fees())  # beside all else that the chain is asked
+        try:
+            payable = await self._payable(waiting, free, due.on_its_way, epoch)
+            if not payable:
+                return NOTHING
+            fees = await asking
+        finally:
+            asking.cancel()
         slots = await self._store.assign(payable[:free], epoch=epoch)
         crashpoint("settler.after_slot")
-        return slots
+        return Handed(slots, fees)
+
+    async def _payable(
+        self,
+        waiting: Sequence[Payment],
+        free: int,
+        on_its_way: Mapping[str, int],
+        epoch: int,
+    ) -> Sequence[Group]:
+        """Return what may leave and would be paid now, in as many groups as there are slots."""
+        screened = await self._screen(waiting, epoch=epoch)
+        clear = await self._within_limits(screened, on_its_way)
+        careful = await self._with_careful_natives(clear)
+        groups = group_payments(careful, slots_max=free, payments_max=self._payments_max)
+        return await self._paid_now(groups, on_its_way, epoch)
 
     async def _still_clear(self, slots: Sequence[Slot], epoch: int) -> Sequence[Slot]:
         """Ask again about whom slots without bytes pay: it may be long since they were handed out.
@@ -131,7 +158,9 @@ class SendPayouts:
         clear = {p.intent_id for p in await self._screen(payments, epoch=epoch)}
         return [slot for slot in slots if all(p.intent_id in clear for p in slot.payments)]
 
-    async def _within_limits(self, payments: Sequence[Payment]) -> Sequence[Payment]:
+    async def _within_limits(
+        self, payments: Sequence[Payment], on_its_way: Mapping[str, int]
+    ) -> Sequence[Payment]:
         """Leave out what waits for the Treasury: it would take the slots of what may leave."""
         tokens = sorted({p.token for p in payments if p.stands_in_line})
         if not tokens:
@@ -139,11 +168,11 @@ class SendPayouts:
         calls = [self._calls.available(token) for token in tokens]
         answers = await self._chain.simulate(calls, sender=self._sender.address)
         rooms = dict(zip(tokens, answers, strict=True))
-        beyond = set(await self._limits.beyond([tuple(payments)], rooms))
+        beyond = set(await self._limits.beyond([tuple(payments)], rooms, on_its_way))
         return [payment for payment in payments if payment not in beyond]
 
-    async def _free_slots(self) -> int:
-        free = self._slots_max - await self._store.in_flight()
+    async def _free_slots(self, in_flight: int) -> int:
+        free = self._slots_max - in_flight
         if free > 0:
             return free
         # What reverted is mined too, though no log of it was heard.
@@ -164,10 +193,12 @@ class SendPayouts:
             for p in payments
         ]
 
-    async def _payable(self, groups: Sequence[Group], epoch: int) -> Sequence[Group]:
+    async def _paid_now(
+        self, groups: Sequence[Group], on_its_way: Mapping[str, int], epoch: int
+    ) -> Sequence[Group]:
         """Return what the Treasury would pay now; of a group that it would not, each alone."""
         good, bad, rooms = await self._tried(groups)
-        beyond = await self._limits.beyond(groups, rooms)
+        beyond = await self._limits.beyond(groups, rooms, on_its_way)
         if beyond:
             left = [tuple(p for p in group if p not in beyond) for group in groups]
             good, bad, _ = await self._tried([group for group in left if group])
@@ -225,9 +256,8 @@ class SendPayouts:
                 epoch=epoch,
             )
 
-    async def _sign(self, slots: Sequence[Slot]) -> Sequence[Attempt]:
-        fees = (await self._chain.fees()).capped(self._fee_cap)
-        return [await self._signed(slot, fees) for slot in slots]
+    async def _fees(self) -> Fees:
+        return (await self._chain.fees()).capped(self._fee_cap)
 
     async def _signed(self, slot: Slot, fees: Fees) -> Attempt:
         call = self._calls.paying(slot.payments) if slot.payments else self._calls.no_op()

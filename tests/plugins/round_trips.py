@@ -1,0 +1,25 @@
+"""Counts how often a test's code waits for PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from swap_runtime.database import Connection
+from swap_runtime.sql import Rows
+
+
+@pytest.fixture
+def round_trips(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many statements left together, BEGIN and COMMIT among them, for each round trip."""
+    counted: list[int] = []
+    exchange = Connection._exchange
+
+    async def counting(self: Connection, asked: Sequence[Any]) -> Sequence[Rows]:
+        counted.append(len(self._waiting) + len(asked))
+        return await exchange(self, asked)
+
+    monkeypatch.setattr(Connection, "_exchange", counting)
+    return counted
