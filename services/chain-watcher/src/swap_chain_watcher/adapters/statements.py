@@ -1,4 +1,8 @@
-"""Every statement of the chain-watcher. Arrays in: their number never grows with the batch."""
+"""Every statement of the chain-watcher. Arrays in: their number never grows with the batch.
+
+What is asked for stands in a LATERAL of its own, or behind OFFSET 0: as a plain join or a list a
+plan made of empty tables enters it from the network's side and reads all that it ever had.
+"""
 
 from typing import Final
 
@@ -38,15 +42,18 @@ ORDER BY number
 # What still waits, in whatever block, and what was confirmed in a block that can still change.
 OPEN_MOVEMENTS: Final = sql("""
 SELECT movement.*, block.time AS block_time, block.parent_hash
-FROM movement JOIN chain_block AS block
-  ON block.network = movement.network AND block.hash = movement.block_hash
+FROM movement CROSS JOIN LATERAL (
+    SELECT time, parent_hash FROM chain_block
+    WHERE network = movement.network AND hash = movement.block_hash OFFSET 0) AS block
 WHERE movement.network = :network AND movement.state = 'seen'
 UNION ALL
 SELECT movement.*, block.time AS block_time, block.parent_hash
-FROM chain_block AS block JOIN movement
-  ON movement.network = block.network AND movement.block_hash = block.hash
+FROM chain_block AS block CROSS JOIN LATERAL (
+    SELECT * FROM movement
+    WHERE network = block.network AND block_hash = block.hash AND state = 'confirmed'
+    OFFSET 0) AS movement
 WHERE block.network = :network AND block.state = 'canonical' AND NOT block.finalized
-  AND block.number > :finalized_number AND movement.state = 'confirmed'
+  AND block.number > :finalized_number
 """)
 NEAREST_BLOCK: Final = sql("""
 SELECT number, hash, parent_hash, time FROM chain_block
@@ -54,13 +61,14 @@ WHERE network = :network AND state = 'canonical' AND number <= :number
 ORDER BY number DESC LIMIT 1
 """)
 
-# The last version of a deposit by its id, of a payout by its intent. Each payout asks for its own:
-# together they would read all that the network ever had, until there are statistics.
+# The last version of a deposit by its id, of a payout by its intent.
 KNOWN: Final = sql("""
-SELECT id, paid_id, version, confirmations_required, waits_for_finality
-FROM movement
-WHERE network = :network AND state IS NOT NULL AND paid_id IS NULL
-  AND id = ANY(CAST(:ids AS uuid[]))
+SELECT deposited.*
+FROM unnest(CAST(:ids AS uuid[])) AS wanted(id)
+CROSS JOIN LATERAL (
+    SELECT id, paid_id, version, confirmations_required, waits_for_finality FROM movement
+    WHERE network = :network AND id = wanted.id AND state IS NOT NULL AND paid_id IS NULL
+    OFFSET 0) AS deposited
 UNION ALL
 SELECT paid.*
 FROM unnest(CAST(:paid_ids AS numeric[])) AS wanted(paid_by)
@@ -70,8 +78,11 @@ CROSS JOIN LATERAL (
 ORDER BY version
 """)
 TARGETS_AMONG: Final = sql("""
-SELECT lower(address) FROM deposit_target
-WHERE network = :network AND lower(address) = ANY(CAST(:addresses AS text[]))
+SELECT target.address
+FROM unnest(CAST(:addresses AS text[])) AS asked(address)
+CROSS JOIN LATERAL (
+    SELECT lower(address) AS address FROM deposit_target
+    WHERE network = :network AND lower(address) = asked.address OFFSET 0) AS target
 """)
 
 # Before new blocks take their numbers.
@@ -116,9 +127,10 @@ WHERE kept.version < excluded.version
 """)
 MOVE_MOVEMENTS: Final = sql("""
 UPDATE movement SET version = new.version, state = new.state
-FROM unnest(CAST(:block_hash AS text[]), CAST(:id AS uuid[]), CAST(:version AS int[]),
-            CAST(:state AS text[])) AS new(block_hash, id, version, state)
-WHERE movement.network = :network AND movement.block_hash = new.block_hash
+FROM (SELECT :network AS network, told.* FROM unnest(
+    CAST(:block_hash AS text[]), CAST(:id AS uuid[]), CAST(:version AS int[]),
+    CAST(:state AS text[])) AS told(block_hash, id, version, state) OFFSET 0) AS new
+WHERE movement.network = new.network AND movement.block_hash = new.block_hash
   AND movement.id = new.id AND movement.version < new.version
 """)
 # After the outbox: its ids are this session's, the last one handed out is the last of the commit.
@@ -136,16 +148,20 @@ SELECT checked_number, finalized_number FROM watch_cursor
 WHERE network = :network AND (halted_at IS NOT NULL) = :is_halted
 """)
 STORED_MOVEMENTS: Final = sql(f"""
-SELECT movement.id FROM movement
-WHERE movement.network = :network AND movement.id = ANY(CAST(:ids AS uuid[]))
-  AND {IS_CANONICAL}
+SELECT stored.id
+FROM unnest(CAST(:ids AS uuid[])) AS wanted(id)
+CROSS JOIN LATERAL (
+    SELECT id FROM movement
+    WHERE network = :network AND id = wanted.id AND {IS_CANONICAL} OFFSET 0) AS stored
 """)
 PUBLISHED_BETWEEN: Final = sql("""
 SELECT movement.*, block.time AS block_time, block.parent_hash
-FROM chain_block AS block JOIN movement
-  ON movement.network = block.network AND movement.block_hash = block.hash
+FROM chain_block AS block CROSS JOIN LATERAL (
+    SELECT * FROM movement
+    WHERE network = block.network AND block_hash = block.hash AND state IS NOT NULL
+    OFFSET 0) AS movement
 WHERE block.network = :network AND block.state = 'canonical'
-  AND block.number BETWEEN :first AND :last AND movement.state IS NOT NULL
+  AND block.number BETWEEN :first AND :last
 ORDER BY block.number, movement.id
 """)
 CANONICAL_HASHES: Final = sql("""
@@ -187,9 +203,9 @@ ON CONFLICT (network, transaction_hash) DO NOTHING
 """)
 # Over with what was seen, as with what nobody has seen for long.
 END_HINTS: Final = sql("""
-DELETE FROM hint WHERE due_at <= now() AND (ends_at <= now() OR EXISTS (SELECT FROM movement
+DELETE FROM hint WHERE due_at <= now() AND (ends_at <= now() OR (SELECT true FROM movement
     WHERE (movement.network, movement.transaction_hash) = (hint.network, hint.transaction_hash)
-        AND movement.state IS NOT NULL))
+        AND movement.state IS NOT NULL LIMIT 1))
 """)
 REPEAT_HINTS: Final = sql("""
 UPDATE hint SET due_at = now() + hint.pause,
@@ -243,7 +259,7 @@ TO_LOOK_AT: Final = sql("""
  WHERE network = :network AND position IS NOT NULL AND since > :young_since)
 UNION ALL
 (SELECT address, 'old' FROM deposit_target
- WHERE network = :network AND position IS NOT NULL AND since <= :young_since
+ WHERE network = :network AND position IS NOT NULL AND (since <= :young_since) IS TRUE
    AND looked_at <= :old_before
  ORDER BY looked_at LIMIT :old_max)
 UNION ALL
@@ -252,7 +268,8 @@ UNION ALL
 """)
 LOOKED_AT: Final = sql("""
 UPDATE deposit_target SET looked_at = :at
-WHERE network = :network AND address = ANY(CAST(:addresses AS text[]))
+FROM (SELECT :network AS network, unnest(CAST(:addresses AS text[])) AS address OFFSET 0) AS asked
+WHERE deposit_target.network = asked.network AND deposit_target.address = asked.address
 """)
 # What the canonical chain has, and every rise that was ever told, the latest word last.
 RECEIVED: Final = sql(f"""
