@@ -11,15 +11,16 @@ from swap_runtime.database import Engine, reading, transaction
 from swap_runtime.internal import AdminRoute
 from swap_runtime.sql import Row, sql
 
-LIST: Final = sql("""
+_LIST: Final = """
 SELECT id, consumer, topic, key, value, partition, "offset", message_id, reason, is_behind, state,
        parked_at, ended_at
 FROM parked
-WHERE (CAST(:state AS text) IS NULL OR state = :state)
-  AND (CAST(:state AS text) IS NOT NULL OR state IN ('parked', 'releasing'))
-  AND (CAST(:topic AS text) IS NULL OR topic = :topic)
+WHERE {is_wanted} AND (CAST(:topic AS text) IS NULL OR topic = :topic)
 ORDER BY id LIMIT :limit
-""")
+"""
+# What still stands has an index of its own.
+LIST_STANDING: Final = sql(_LIST.format(is_wanted="state IN ('parked', 'releasing')"))
+LIST: Final = sql(_LIST.format(is_wanted="state = :state"))
 # The sweep's leader runs it; whatever waits behind it follows by itself.
 RELEASE: Final = sql(
     "UPDATE parked SET state = 'releasing' WHERE id = :id AND state = 'parked' RETURNING id"
@@ -48,8 +49,9 @@ class ParkedRoutes:
     async def list_parked(self, *, state: str | None, topic: str | None) -> list[dict[str, object]]:
         """Return the oldest first; those that still stand unless a state is asked for."""
         values = {"state": state, "topic": topic, "limit": LIMIT}
+        statement = LIST_STANDING if state is None else LIST
         async with reading(self._engine) as connection:
-            return [_shown(row) for row in await connection.execute(LIST, values)]
+            return [_shown(row) for row in await connection.execute(statement, values)]
 
     async def release(self, parked_id: int) -> bool:
         """Send it through its use case again soon; False where there is no such parked message."""

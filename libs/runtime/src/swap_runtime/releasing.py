@@ -12,7 +12,8 @@ from swap_runtime.errors import Unavailable
 from swap_runtime.sql import Row, sql
 
 # The first of each key that still stands: it may run when a person released it, or when it only
-# waited behind one that has gone.
+# waited behind one that has gone. Marks are found by what the parked rows say: by the consumer that
+# was asked for alone, all of its marks might be read.
 RUNNABLE: Final = sql("""
 WITH first AS (
   SELECT DISTINCT ON (key) id, key, state, is_behind FROM parked
@@ -21,28 +22,29 @@ WITH first AS (
 ), taken AS (
   UPDATE parked p SET state = 'releasing'
   FROM first WHERE p.id = first.id AND (first.state = 'releasing' OR first.is_behind)
-  RETURNING p.id, p.message_id, p.value
+  RETURNING p.id, p.consumer, p.message_id, p.value
 ), fresh AS (
   UPDATE inbox i SET state = 'released' FROM taken
-  WHERE i.consumer = :consumer AND i.message_id = taken.message_id AND i.state = 'parked'
+  WHERE i.consumer = taken.consumer AND i.message_id = taken.message_id AND i.state = 'parked'
 )
 SELECT id, message_id, value FROM taken ORDER BY id
 """)
 # The use case has marked it done by now, unless it had nothing to do with the message.
 END: Final = sql("""
 WITH ended AS (
-  UPDATE parked SET state = 'released', ended_at = now() WHERE id = :id RETURNING message_id
+  UPDATE parked SET state = 'released', ended_at = now() WHERE id = :id
+  RETURNING consumer, message_id
 )
 UPDATE inbox i SET state = 'done' FROM ended
-WHERE i.consumer = :consumer AND i.message_id = ended.message_id AND i.state = 'released'
+WHERE i.consumer = ended.consumer AND i.message_id = ended.message_id AND i.state = 'released'
 """)
 PARK_AGAIN: Final = sql("""
 WITH again AS (
   UPDATE parked SET state = 'parked', is_behind = false, reason = :reason
-  WHERE id = :id RETURNING message_id
+  WHERE id = :id RETURNING consumer, message_id
 )
 UPDATE inbox i SET state = 'parked' FROM again
-WHERE i.consumer = :consumer AND i.message_id = again.message_id AND i.state = 'released'
+WHERE i.consumer = again.consumer AND i.message_id = again.message_id AND i.state = 'released'
 """)
 log = structlog.get_logger()
 
@@ -67,7 +69,7 @@ class Releasing:
         return bool(rows)
 
     async def _run(self, row: Row) -> None:
-        values: dict[str, object] = {"consumer": self._consumer.group, "id": row.id}
+        values: dict[str, object] = {"id": row.id}
         statement = END
         try:
             await self._consumer.handle_alone(row.value)

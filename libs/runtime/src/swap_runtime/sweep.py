@@ -33,10 +33,11 @@ INSERT INTO watermark (consumer, source, topic) VALUES (:consumer, :source, :top
 ON CONFLICT DO NOTHING
 """)
 # What a parked or released message becomes is the parking's business: it is in the inbox.
+# Each message is looked up: for an EXISTS all of the consumer's marks would be read, every time.
 ADVANCE: Final = """
 WITH decided AS (
-  SELECT o.xid, o.id, EXISTS (
-    SELECT FROM inbox i WHERE i.consumer = :consumer AND i.message_id = o.message_id) AS is_seen
+  SELECT o.xid, o.id, coalesce((SELECT true FROM inbox i
+    WHERE i.consumer = :consumer AND i.message_id = o.message_id LIMIT 1), false) AS is_seen
   FROM {source}.outbox o
   WHERE o.topic = :topic AND (o.xid, o.id) > (CAST(CAST(:xid AS text) AS xid8), :id)
     AND o.xid < pg_snapshot_xmin(pg_current_snapshot())
