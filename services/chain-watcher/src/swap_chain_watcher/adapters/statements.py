@@ -259,7 +259,7 @@ TO_LOOK_AT: Final = sql("""
  WHERE network = :network AND position IS NOT NULL AND since > :young_since)
 UNION ALL
 (SELECT address, 'old' FROM deposit_target
- WHERE network = :network AND position IS NOT NULL AND (since <= :young_since) IS TRUE
+ WHERE network = :network AND position IS NOT NULL AND since <= :young_since
    AND looked_at <= :old_before
  ORDER BY looked_at LIMIT :old_max)
 UNION ALL

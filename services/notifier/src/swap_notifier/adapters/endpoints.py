@@ -34,8 +34,10 @@ class PostgresEndpoints:
             await connection.execute(statements.ADD_ENDPOINT, values)
 
     async def list_endpoints(self, app_id: UUID | None) -> Sequence[Endpoint]:
+        is_one = app_id is not None
+        statement = statements.ENDPOINTS_OF_APP if is_one else statements.ENDPOINTS
         async with reading(self._engine) as connection:
-            rows = await connection.execute(statements.ENDPOINTS, {"app_id": app_id})
+            rows = await connection.execute(statement, {"app_id": app_id})
             return [to_endpoint(row) for row in rows]
 
     async def find(self, endpoint_id: UUID) -> Endpoint | None:

@@ -45,6 +45,7 @@ NOTIFY: Final = sql(f"SELECT pg_notify('{MESSAGES_DUE}', '')")
 # First the endpoints for which something waits, found by jumping along the index; of each the
 # oldest that is due, as many as it has room for; then turn by turn, so that no endpoint's backlog
 # stands before another's only message. A message goes to its own app's endpoint or nowhere.
+# Each endpoint is looked up: joined, all of them might be read.
 CLAIM: Final = sql("""
 WITH RECURSIVE waiting AS (
   (SELECT endpoint_id FROM webhook_message WHERE state = 'waiting'
@@ -56,10 +57,11 @@ WITH RECURSIVE waiting AS (
   FROM waiting WHERE waiting.endpoint_id IS NOT NULL
 ), room AS (
   SELECT endpoint.id, endpoint.app_id, coalesce(known.room, :first_room) AS room
-  FROM waiting JOIN endpoint ON endpoint.id = waiting.endpoint_id
+  FROM waiting CROSS JOIN LATERAL (
+    SELECT id, app_id FROM endpoint
+    WHERE id = waiting.endpoint_id AND disabled_at IS NULL OFFSET 0) AS endpoint
   LEFT JOIN unnest(CAST(:endpoint_ids AS uuid[]), CAST(:rooms AS int[])) AS known(id, room)
     ON known.id = endpoint.id
-  WHERE endpoint.disabled_at IS NULL
 ), due AS (
   SELECT oldest.id, row_number() OVER (PARTITION BY room.id ORDER BY oldest.due_at) AS turn
   FROM room CROSS JOIN LATERAL (
@@ -73,10 +75,12 @@ WITH RECURSIVE waiting AS (
   WHERE m.id IN (SELECT id FROM due ORDER BY turn LIMIT :free)
   RETURNING m.id, m.endpoint_id, m.event_type, m.body, m.attempts
 )
-SELECT claimed.*, endpoint.url, endpoint.secret, endpoint.failing_since,
-       CASE WHEN endpoint.previous_secret_until > :at THEN endpoint.previous_secret END
-         AS previous_secret
-FROM claimed JOIN endpoint ON endpoint.id = claimed.endpoint_id
+SELECT claimed.*, endpoint.*
+FROM claimed CROSS JOIN LATERAL (
+  SELECT url, secret, failing_since,
+         CASE WHEN previous_secret_until > :at THEN previous_secret END AS previous_secret
+  FROM endpoint WHERE id = claimed.endpoint_id OFFSET 0
+) AS endpoint
 """)
 
 # One statement for messages, attempts and endpoints. Who lost the claim writes nothing, and
@@ -127,18 +131,14 @@ SELECT count(*) AS there,
        array_agg(url) FILTER (WHERE disabled_reason = 'operator') AS kept_disabled
 FROM endpoint WHERE app_id = :app_id AND removed_at IS NULL
 """)
-ENDPOINTS: Final = sql("""
+_ENDPOINT: Final = """
 SELECT id, app_id, url, environment, wants_updates, wants_notices, created_at, enabled_from,
        disabled_at, disabled_reason, failing_since
-FROM endpoint
-WHERE (CAST(:app_id AS uuid) IS NULL OR app_id = :app_id) AND removed_at IS NULL
-ORDER BY created_at, id
-""")
-ENDPOINT: Final = sql("""
-SELECT id, app_id, url, environment, wants_updates, wants_notices, created_at, enabled_from,
-       disabled_at, disabled_reason, failing_since
-FROM endpoint WHERE id = :id AND removed_at IS NULL
-""")
+FROM endpoint WHERE removed_at IS NULL
+"""
+ENDPOINTS: Final = sql(f"{_ENDPOINT} ORDER BY created_at, id")
+ENDPOINTS_OF_APP: Final = sql(f"{_ENDPOINT} AND app_id = :app_id ORDER BY created_at, id")
+ENDPOINT: Final = sql(f"{_ENDPOINT} AND id = :id")
 ROTATE: Final = sql("""
 UPDATE endpoint SET previous_secret = secret, previous_secret_until = :until, secret = :secret
 WHERE id = :id AND removed_at IS NULL RETURNING id

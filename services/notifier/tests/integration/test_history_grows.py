@@ -1,0 +1,158 @@
+"""What is asked of the database does not grow with the messages that were delivered."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any, Final
+from uuid import UUID
+
+import pytest
+
+from swap_notifier.adapters import statements
+from swap_runtime.database import Engine
+from tests.plugins.plans import PLANNED, Question, reading_history
+
+pytestmark = pytest.mark.connected
+
+MESSAGES: Final = 4000
+ENDPOINTS: Final = 1000
+WAITING: Final = 5
+TABLES: Final = "endpoint, webhook_message, delivery_attempt"
+NOW: Final = datetime(2030, 1, 1, tzinfo=UTC)
+# Each app has an endpoint; the first has most of the messages, the other endpoints one each.
+# One more is disabled, and one more was removed.
+FILL: Final = (
+    f"""
+INSERT INTO endpoint (id, app_id, url, environment, wants_updates, wants_notices, secret,
+                      created_at, enabled_from, disabled_at, disabled_reason, removed_at)
+SELECT lpad(to_hex(n), 32, '0')::uuid, lpad(to_hex(n), 32, '0')::uuid, 'http://a.example', 'live',
+       true, true, 'secret', '2029-01-01Z', '2029-01-01Z',
+       CASE WHEN n > {ENDPOINTS} THEN '2029-12-31Z'::timestamptz END,
+       CASE WHEN n > {ENDPOINTS} THEN 'owner' END,
+       CASE WHEN n > {ENDPOINTS} + 1 THEN '2029-12-31Z'::timestamptz END
+FROM generate_series(1, {ENDPOINTS} + 2) AS n
+""",
+    f"""
+INSERT INTO webhook_message (id, swap_id, endpoint_id, sequence, app_id, event_type, body, state,
+                             attempts, due_at, claim, created_at, ended_at)
+SELECT 'msg_' || n, lpad(to_hex(n), 32, '0')::uuid, of, 1, of, 'swap.updated', 'body',
+       CASE WHEN is_waiting THEN 'waiting' ELSE 'delivered' END, 1, '2029-12-31Z', of,
+       '2029-12-31Z'::timestamptz + n * interval '1 s',
+       CASE WHEN NOT is_waiting THEN '2029-12-31Z'::timestamptz + n * interval '1 s' END
+FROM generate_series(1, {MESSAGES} + {ENDPOINTS} + 2) AS n CROSS JOIN LATERAL (
+  SELECT lpad(to_hex(greatest(n - {MESSAGES}, 1)), 32, '0')::uuid AS of,
+         n BETWEEN {MESSAGES} - {WAITING} + 1 AND {MESSAGES} OR n > {MESSAGES} + {ENDPOINTS}
+           AS is_waiting) AS told
+""",
+    f"""
+INSERT INTO delivery_attempt (message_id, attempt, at, milliseconds, http_status)
+SELECT 'msg_' || n, 1, '2029-12-31Z', 1, 200 FROM generate_series(1, {MESSAGES}) AS n
+""",
+)
+APP: Final = UUID(int=1)
+APPS: Final = [UUID(int=n) for n in (1, 200, 201, 500, 777)]
+SWAPS: Final = [UUID(int=n) for n in (2000, 2001, 2500, 3001, 10**6)]
+SENT: Final = [f"msg_{n}" for n in range(MESSAGES - WAITING + 1, MESSAGES + 1)]
+
+
+def asked(name: str, at_most: int = 60, **values: Any) -> Question:
+    statement = getattr(statements, name)
+    return Question(statement, {key: values[key] for key in statement.names}, at_most)
+
+
+QUESTIONS: Final = {
+    "AUDIENCE": asked("AUDIENCE", app_ids=APPS, kept_from=NOW),
+    "ADD_MESSAGES": asked(
+        "ADD_MESSAGES",
+        at_most=150,
+        app_id=APPS,
+        swap_id=SWAPS,
+        sequence=[2] * 5,
+        event_type=["swap.updated"] * 5,
+        changed_at=[NOW] * 5,
+        body=[b"body"] * 5,
+        kept_from=NOW,
+        updated="swap.updated",
+        at=NOW,
+    ),
+    "CLAIM": asked(
+        "CLAIM",
+        at_most=150,
+        endpoint_ids=[APP],
+        rooms=[5],
+        first_room=2,
+        at=NOW,
+        until=NOW,
+        claim=APP,
+        free=5,
+    ),
+    "RECORD": asked(
+        "RECORD",
+        at_most=250,
+        message_id=SENT,
+        claim=[APP] * 5,
+        endpoint_id=[APP] * 5,
+        attempt=[1] * 5,
+        at=[NOW] * 5,
+        milliseconds=[1] * 5,
+        http_status=[200] * 5,
+        error=[None] * 5,
+        state=["delivered"] * 5,
+        due_at=[NOW] * 5,
+    ),
+    "COUNT_ENDPOINTS": asked("COUNT_ENDPOINTS", app_id=APP),
+    "ENDPOINT": asked("ENDPOINT", id=APP),
+    "ENDPOINTS_OF_APP": asked("ENDPOINTS_OF_APP", app_id=APP),
+    "ROTATE": asked("ROTATE", id=APP, secret="another", until=NOW),
+    "SEAL_SECRETS": asked(
+        "SEAL_SECRETS", at_most=100, id=APPS, secret=["a"] * 5, previous_secret=[None] * 5
+    ),
+    "DISABLE": asked("DISABLE", at_most=100, ids=APPS, at=NOW, reason="operator"),
+    "ADD_NOTICES": asked(
+        "ADD_NOTICES",
+        at_most=150,
+        id=APPS,
+        app_id=APPS,
+        body=[b"body"] * 5,
+        event_type="endpoint.disabled",
+        at=NOW,
+    ),
+    "DISCARD": asked("DISCARD", at=NOW),
+    "LOCK": asked("LOCK", id=APP),
+    "REMOVE": asked("REMOVE", id=APP, at=NOW, reason="owner"),
+    "ENABLE": asked("ENABLE", id=APP, at=NOW),
+    "ADD_TEST": asked(
+        "ADD_TEST", message_id="msg", id=APP, event_type="test", body=b"body", at=NOW
+    ),
+    "MESSAGES_OF_SWAP": asked("MESSAGES_OF_SWAP", swap_id=SWAPS[0]),
+    "MESSAGES_OF_ENDPOINT": asked(
+        "MESSAGES_OF_ENDPOINT",
+        at_most=150,
+        endpoint_id=APP,
+        since=datetime(2029, 1, 1, tzinfo=UTC),
+        undelivered_only=False,
+        limit=5,
+    ),
+    "MESSAGE": asked("MESSAGE", id="msg_2000"),
+    "REPLAY": asked("REPLAY", id="msg_2000", at=NOW),
+    "REPLAY_SINCE": asked(
+        "REPLAY_SINCE",
+        at_most=150,
+        endpoint_id=APP,
+        since=datetime(2029, 1, 1, tzinfo=UTC),
+        at=NOW,
+        undelivered_only=False,
+        limit=5,
+    ),
+    "IS_ENABLED": asked("IS_ENABLED", id=APP),
+    "FORGET": asked(
+        "FORGET", at_most=200, before=datetime(2030, 1, 1, tzinfo=UTC), limit=5
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("planned", PLANNED)
+async def test_every_statement_touches_what_it_asks_for_alone(engine: Engine, planned: str) -> None:
+    found = await reading_history(engine, QUESTIONS, fill=FILL, tables=TABLES, planned=planned)
+
+    assert not found, found
