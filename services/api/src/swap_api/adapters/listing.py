@@ -42,9 +42,11 @@ def _matching(wanted: SwapFilter, end: str) -> str:
     conditions = _conditions(wanted)
     if not wanted.addresses:
         return f"SELECT id, created_at FROM swap WHERE {' AND '.join(conditions)} {end}"
+    # Each address is looked up: with several at once no index gives the order of the list.
     branches = (
-        f"(SELECT id, created_at FROM swap "
-        f"WHERE {' AND '.join([*conditions, f'{column} = ANY(:addresses)'])} {end})"
+        f"(SELECT found.* FROM unnest(CAST(:addresses AS text[])) AS named(address) "
+        f"CROSS JOIN LATERAL (SELECT id, created_at FROM swap "
+        f"WHERE {' AND '.join([*conditions, f'{column} = named.address'])} {end}) AS found)"
         for column in ADDRESS_COLUMNS
     )
     return " UNION ".join(branches)

@@ -59,7 +59,12 @@ DELETE FROM idempotency WHERE (app_id, key) IN (
 """)
 # Refund addresses
 
-SOURCE_NETWORK: Final = sql("SELECT source_network FROM swap WHERE id = :id AND app_id = :app_id")
+# By the swap alone: an index of the app's swaps may be taken for both.
+SOURCE_NETWORK: Final = sql("""
+SELECT source_network FROM (
+  SELECT source_network, app_id FROM swap WHERE id = :id OFFSET 0) AS found
+WHERE app_id = :app_id
+""")
 # Shown at once; the settler's word comes later, and says the same of the first one.
 SET_REFUND_ADDRESS: Final = sql("""
 UPDATE swap SET refund_address = :refund_address WHERE id = :id AND refund_address IS NULL
@@ -215,7 +220,8 @@ ORDER BY t.app_id, t.hash, s.created_at DESC
 """,
     is_binary=True,
 )
-# Two statements: the index does not serve IS NOT DISTINCT FROM.
+# Two statements: the index does not serve IS NOT DISTINCT FROM. The second asks for the index's
+# order, so that no other is taken, by which all of the app's swaps would be read.
 COUNT_UNPAID_OF_CLIENT: Final = sql("""
 SELECT count(*) FROM (
   SELECT FROM swap WHERE app_id = :app_id AND client = :client AND is_unpaid
@@ -224,7 +230,7 @@ SELECT count(*) FROM (
 COUNT_UNPAID_OF_APP: Final = sql("""
 SELECT count(*) FROM (
   SELECT FROM swap WHERE app_id = :app_id AND client IS NULL AND is_unpaid
-  LIMIT :up_to) AS counted
+  ORDER BY client LIMIT :up_to) AS counted
 """)
 HEADS: Final = sql("SELECT network, block_number FROM chain_watcher.progress")
 

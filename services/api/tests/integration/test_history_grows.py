@@ -1,0 +1,244 @@
+"""What is asked of the database does not grow with the swaps that there were."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+from uuid import UUID
+
+import pytest
+from pydantic import SecretStr
+
+from swap_api.adapters import hints, lone_transfers, statements
+from swap_api.adapters.listing import count_statement, page_statement
+from swap_api.domain.listing import SwapFilter
+from swap_domain.lifecycle import Status
+from swap_runtime.database import Engine, create_engine
+from tests.plugins.plans import PLANNED, Question, reading_history
+
+pytestmark = pytest.mark.connected
+
+SWAPS: Final = 5000
+TABLES: Final = (
+    "partner, app, api_key, swap, transaction_hash, idempotency, sign_request, deposit_hint, "
+    "deposit_attachment"
+)
+NOW: Final = datetime(2030, 1, 1, tzinfo=UTC)
+# All is one app's, and most of it one client's; every thousandth swap is of somebody else there,
+# and the last five wait for money.
+FILL: Final = (
+    f"""
+INSERT INTO swap (id, app_id, sequence_number, sequence, status, client, is_unpaid,
+                  source_network, destination_network, source_address, destination_address,
+                  refund_address, reference_id, created_at, expires_at, document, step_status,
+                  deposit_address)
+SELECT lpad(to_hex(n), 32, '0')::uuid, lpad('1', 32, '0')::uuid, n, 1, 'completed',
+       CASE n % 2 WHEN 0 THEN 'client' END, n > {SWAPS} - 10,
+       'ETHEREUM_DEVNET', CASE n % 1000 WHEN 0 THEN 'BASE_DEVNET' ELSE 'ETHEREUM_DEVNET' END,
+       who, who, who, 'reference' || n, '2029-12-01Z'::timestamptz + n * interval '1 s',
+       '2030-01-01Z', 'document', 'completed', 'own' || n
+FROM generate_series(1, {SWAPS}) AS n CROSS JOIN LATERAL (
+  SELECT CASE n % 1000 WHEN 0 THEN 'somebody' ELSE 'everybody' END AS who) AS named
+""",
+    f"""
+INSERT INTO transaction_hash (app_id, hash, swap_id)
+SELECT lpad('1', 32, '0')::uuid, 'hash' || n, lpad(to_hex(n), 32, '0')::uuid
+FROM generate_series(1, {SWAPS}) AS n
+""",
+    f"""
+INSERT INTO idempotency (app_id, key, body_hash, claim, claimed_until, created_at, swap_id, answer)
+SELECT lpad('1', 32, '0')::uuid, 'key' || n, 'hash', lpad(to_hex(n), 32, '0')::uuid,
+       '2030-01-01Z', '2029-12-01Z'::timestamptz + n * interval '1 s',
+       lpad(to_hex(n), 32, '0')::uuid, CASE WHEN n <= {SWAPS} - 5 THEN 'answer'::bytea END
+FROM generate_series(1, {SWAPS}) AS n
+""",
+    f"""
+INSERT INTO sign_request (swap_id, signer, issue, standard, nonce, valid_after, valid_before,
+                          submission)
+SELECT lpad(to_hex(n), 32, '0')::uuid, 'signer', 1, 'eip3009', 1, 1, 1, 1
+FROM generate_series(1, {SWAPS}) AS n
+""",
+    f"""
+INSERT INTO deposit_attachment (swap_id, deposit_id, submission, submitted_at)
+SELECT lpad(to_hex(n), 32, '0')::uuid, lpad('1', 32, '0')::uuid, 1, '2029-12-01Z'
+FROM generate_series(1, {SWAPS}) AS n
+""",
+    f"""
+INSERT INTO deposit_hint (swap_id, transaction_hash)
+SELECT lpad(to_hex(n), 32, '0')::uuid, 'hash' FROM generate_series(1, {SWAPS}) AS n
+""",
+    "INSERT INTO partner (id, name, created_at) VALUES (lpad('1', 32, '0')::uuid, 'p', now())",
+    """
+INSERT INTO app (id, partner_id, name, environment, created_at)
+VALUES (lpad('1', 32, '0')::uuid, lpad('1', 32, '0')::uuid, 'app', 'test', now())
+""",
+    f"""
+INSERT INTO api_key (id, app_id, kind, hash, last_four, created_at)
+SELECT lpad(to_hex(n), 32, '0')::uuid, lpad('1', 32, '0')::uuid, 'secret',
+       convert_to(lpad(to_hex(n), 32, '0'), 'UTF8'), '1234', now()
+FROM generate_series(1, {SWAPS}) AS n
+""",
+)
+APP: Final = UUID(int=1)
+NUMBERS: Final = (2000, 2001, 2500, 3001, 4998)
+IDS: Final = [UUID(int=n) for n in NUMBERS]
+NEW: Final = [UUID(int=10**6 + n) for n in NUMBERS]
+KEYS: Final = [f"key{n}" for n in NUMBERS]
+TABLE_HASHES: Final = [f"{n:032x}".encode() for n in NUMBERS]
+
+
+def swaps(ids: list[UUID]) -> dict[str, list[Any]]:
+    return {
+        "id": ids,
+        "app_id": [APP] * 5,
+        "sequence_number": [one.int for one in ids],
+        "sequence": [2] * 5,
+        "status": ["completed"] * 5,
+        "client": [None] * 5,
+        "is_unpaid": [False] * 5,
+        "source_network": ["ETHEREUM_DEVNET"] * 5,
+        "destination_network": ["BASE_DEVNET"] * 5,
+        "source_address": ["a"] * 5,
+        "destination_address": ["b"] * 5,
+        "refund_address": ["c"] * 5,
+        "reference_id": [None] * 5,
+        "created_at": [NOW] * 5,
+        "expires_at": [NOW] * 5,
+        "document": [b"document"] * 5,
+        "gaps": [None] * 5,
+        "action": [None] * 5,
+        "step_status": ["completed"] * 5,
+        "gasless": [None] * 5,
+        "deposit_address": [None] * 5,
+    }
+
+
+HELD: Final = {"app_id": [APP] * 5, "key": KEYS}
+ONE: Final = {"app_id": APP, "key": "key4998", "claim": UUID(int=4998), "swap_id": IDS[0]}
+SIGNED: Final = {"swap_id": IDS[0], "signer": "signer", "issue": 1}
+CREATED: Final = {
+    **swaps(NEW),
+    "claim_of": [UUID(int=n) for n in range(SWAPS - 4, SWAPS + 1)],
+    "claim_app_id": [APP] * 5,
+    "claim_key": [f"key{n}" for n in range(SWAPS - 4, SWAPS + 1)],
+    "claim": [UUID(int=n) for n in range(SWAPS - 4, SWAPS + 1)],
+    "answered_id": NEW,
+    "answer": [b"answer"] * 5,
+    "message_id": NEW,
+    "topic": ["topic"] * 5,
+    "key": [b"key"] * 5,
+    "payload": [b"payload"] * 5,
+    "swap_id": NEW[:1],
+    "signer": ["signer"],
+    "issue": [1],
+    "standard": ["eip3009"],
+    "nonce": ["1"],
+    "valid_after": [1],
+    "valid_before": [1],
+}
+SEARCHES: Final = {
+    "all": {},
+    "an address": {"addresses": ("somebody",)},
+    "an address of many": {"addresses": ("everybody",)},
+    "statuses": {"statuses": (Status.COMPLETED,)},
+    "expired": {"include_expired": True},
+    "a reference": {"reference_id": "reference2000"},
+    "after": {"created_after": datetime(2029, 12, 1, 1, 23, 10, tzinfo=UTC)},
+    "before": {"created_before": datetime(2029, 12, 1, 0, 1, tzinfo=UTC)},
+    "networks": {"networks": ("ETHEREUM_DEVNET",)},
+}
+
+
+def asked(statement: Any, at_most: int = 60, **values: Any) -> Question:
+    return Question(statement, {name: values[name] for name in statement.names}, at_most)
+
+
+def listed(at_most: int = 100, **wanted: Any) -> Question:
+    every = {"app_id": APP, "page": 1, "page_size": 10} | wanted
+    return Question(*page_statement(SwapFilter(**every)), at_most, is_page=True)
+
+
+def counted(at_most: int = 100, **wanted: Any) -> Question:
+    every = {"app_id": APP, "page": 1, "page_size": 10} | wanted
+    return Question(*count_statement(SwapFilter(**every)), at_most, is_page=True)
+
+
+QUESTIONS: Final = {
+    "FIND_CALLERS": asked(statements.FIND_CALLERS, hashes=TABLE_HASHES),
+    "NOTE_USE": asked(statements.NOTE_USE, at_most=150, id=IDS, at=[NOW] * 5),
+    "CLAIM": asked(
+        statements.CLAIM,
+        at_most=150,
+        **HELD,
+        body_hash=[b"hash"] * 5,
+        claim=IDS,
+        claimed_until=[NOW] * 5,
+        now=NOW,
+        forgotten_before=NOW - timedelta(days=365),
+    ),
+    "FIND_HELD": asked(statements.FIND_HELD, **HELD),
+    "RELEASE_CLAIM": asked(statements.RELEASE_CLAIM, **ONE),
+    "BEGIN_CLAIM": asked(statements.BEGIN_CLAIM, **ONE),
+    "FORGET_KEYS": asked(statements.FORGET_KEYS, at_most=100, before=NOW, limit=5),
+    "SOURCE_NETWORK": asked(statements.SOURCE_NETWORK, id=IDS[0], app_id=APP),
+    "SET_REFUND_ADDRESS": asked(statements.SET_REFUND_ADDRESS, id=IDS[0], refund_address="a"),
+    "REFUND_ADDRESS": asked(statements.REFUND_ADDRESS, id=IDS[0]),
+    "ANSWER_CLAIM": asked(statements.ANSWER_CLAIM, **ONE, answer=b"answer"),
+    "WHICH_HELD": asked(statements.WHICH_HELD, **HELD, claim=IDS),
+    "SIGN_REQUESTS_OF": asked(statements.SIGN_REQUESTS_OF, **SIGNED),
+    "SIGN_REQUEST": asked(statements.SIGN_REQUEST, **SIGNED),
+    "LAST_SIGN_REQUEST": asked(statements.LAST_SIGN_REQUEST, **SIGNED),
+    "LAST_SUBMISSION": asked(statements.LAST_SUBMISSION, **SIGNED),
+    "ADD_SIGN_REQUEST": asked(
+        statements.ADD_SIGN_REQUEST,
+        **SIGNED,
+        standard="eip3009",
+        nonce="1",
+        valid_after=1,
+        valid_before=1,
+    ),
+    "REFUSE_SIGN_REQUEST": asked(statements.REFUSE_SIGN_REQUEST, **SIGNED),
+    "SUBMIT_SIGN_REQUEST": asked(statements.SUBMIT_SIGN_REQUEST, **SIGNED, submission=1),
+    "LOCK_GASLESS": asked(statements.LOCK_GASLESS, **SIGNED),
+    "UPSERT_SWAPS": asked(statements.UPSERT_SWAPS, at_most=250, **swaps(IDS)),
+    "CREATE_SWAPS": asked(statements.CREATE_SWAPS, at_most=400, **CREATED),
+    "ADD_HASHES": asked(
+        statements.ADD_HASHES, app_id=[APP] * 5, hash=[f"hash{n}" for n in NUMBERS], swap_id=IDS
+    ),
+    "OWN_ADDRESSES": asked(statements.OWN_ADDRESSES, addresses=[f"own{n}" for n in NUMBERS]),
+    "WHICH_EXIST": asked(statements.WHICH_EXIST, ids=IDS),
+    "FIND_SWAPS": asked(statements.FIND_SWAPS, ids=IDS),
+    "FIND_BY_HASH": asked(
+        statements.FIND_BY_HASH, app_id=[APP] * 5, hash=[f"hash{n}" for n in NUMBERS]
+    ),
+    "COUNT_UNPAID_OF_CLIENT": asked(
+        statements.COUNT_UNPAID_OF_CLIENT, app_id=APP, client="client", up_to=10
+    ),
+    "COUNT_UNPAID_OF_APP": asked(statements.COUNT_UNPAID_OF_APP, app_id=APP, up_to=10),
+    "hints.ADD": asked(
+        hints.ADD, swap_id=IDS[0], transaction_hash="another", most=10
+    ),
+    "lone_transfers.COUNT": asked(lone_transfers.COUNT, swap_id=IDS[0], deposit_id=NEW[0]),
+    "lone_transfers.SUBMIT": asked(
+        lone_transfers.SUBMIT, swap_id=IDS[0], deposit_id=APP, now=NOW, again_before=NOW
+    ),
+    **{f"a page of {name}": listed(**wanted) for name, wanted in SEARCHES.items()},
+    "how many of an address": counted(addresses=("somebody",)),
+    "how many of a reference": counted(reference_id="reference2000"),
+    "how many after": counted(created_after=datetime(2029, 12, 1, 1, 23, 10, tzinfo=UTC)),
+}  # fmt: skip
+
+
+@pytest.fixture
+async def engine(database_url: str) -> AsyncIterator[Engine]:
+    engine = create_engine(SecretStr(database_url), application_name="test")
+    yield engine
+    await engine.dispose()
+
+
+@pytest.mark.parametrize("planned", PLANNED)
+async def test_every_statement_touches_what_it_asks_for_alone(engine: Engine, planned: str) -> None:
+    found = await reading_history(engine, QUESTIONS, fill=FILL, tables=TABLES, planned=planned)
+
+    assert not found, found
