@@ -1,0 +1,84 @@
+"""What is asked of the database does not grow with the swaps that completed."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from datetime import UTC, datetime
+from typing import Final
+from uuid import UUID
+
+import pytest
+from pydantic import SecretStr
+
+from swap_quoter.adapters import statements
+from swap_runtime.database import Engine, create_engine
+from tests.plugins.plans import PLANNED, Question, reading_history
+
+pytestmark = pytest.mark.connected
+
+ROUTES: Final = 500
+TABLES: Final = "inventory, completion, completion_average"
+# Ten swaps of each of many routes: a window bounds what a route keeps.
+FILL: Final = (
+    f"""
+INSERT INTO completion (swap_id, source_network, source_token, destination_network,
+                        destination_token, milliseconds, closed_at)
+SELECT lpad(to_hex(n), 32, '0')::uuid, 'SOURCE', 'token' || n % {ROUTES}, 'DESTINATION', 'token',
+       1, '2029-12-01Z'
+FROM generate_series(1, {ROUTES} * 10) AS n
+""",
+    f"""
+INSERT INTO completion_average (source_network, source_token, destination_network,
+                                destination_token, milliseconds, swaps)
+SELECT 'SOURCE', 'token' || n, 'DESTINATION', 'token', 1, 1
+FROM generate_series(0, {ROUTES} - 1) AS n
+""",
+    f"""
+INSERT INTO inventory (network, token, version, available_base_units)
+SELECT 'SOURCE', 'token' || n, 1, 1 FROM generate_series(0, {ROUTES} - 1) AS n
+""",
+)
+TOKENS: Final = [f"token{n}" for n in (0, 1, 100, 101, 499)]
+ROUTE: Final = {
+    "source_network": ["SOURCE"] * 5,
+    "source_token": TOKENS,
+    "destination_network": ["DESTINATION"] * 5,
+    "destination_token": ["token"] * 5,
+}
+QUESTIONS: Final = {
+    "SAVE_INVENTORY": Question(
+        statements.SAVE_INVENTORY,
+        {
+            "network": ["SOURCE"] * 5,
+            "token": TOKENS,
+            "version": [2] * 5,
+            "available_base_units": ["1"] * 5,
+        },
+    ),
+    "LOCK_ROUTES": Question(statements.LOCK_ROUTES, ROUTE),
+    "ADD_COMPLETIONS": Question(
+        statements.ADD_COMPLETIONS,
+        {
+            **ROUTE,
+            "swap_id": [UUID(int=10**6 + n) for n in range(5)],
+            "milliseconds": [1] * 5,
+            "closed_at": [datetime(2030, 1, 1, tzinfo=UTC)] * 5,
+        },
+    ),
+    # Of five routes it reads ten swaps each, and deletes one.
+    "AVERAGE": Question(statements.AVERAGE, {**ROUTE, "window": 9}, at_most=300),
+}
+
+
+@pytest.fixture
+async def engine(migrated: Callable[[str], str]) -> AsyncIterator[Engine]:
+    engine = create_engine(SecretStr(migrated("quoter")), application_name="test")
+    yield engine
+    await engine.dispose()
+
+
+@pytest.mark.parametrize("planned", PLANNED)
+async def test_every_statement_touches_what_it_asks_for_alone(engine: Engine, planned: str) -> None:
+    found = await reading_history(engine, QUESTIONS, fill=FILL, tables=TABLES, planned=planned)
+
+    assert not found, found
