@@ -1,5 +1,4 @@
-"""Movements are found by what is asked for first: led by the network, an index may be taken for
-any question about the network, and every movement it ever had is read."""
+"""Movements are found by what is asked for first, so that no question reads all of a network's."""
 
 from alembic import op
 
@@ -8,6 +7,7 @@ down_revision = "0005"
 branch_labels = None
 depends_on = None
 
+# Led by the network, an index may be taken for any question about the network.
 INDEXES = """
 DROP INDEX movement_id, movement_told_of;
 CREATE INDEX movement_id ON movement (id, network);
