@@ -27,6 +27,7 @@ from swap_settler.adapters.caps import PostgresCaps
 from swap_settler.adapters.claims import PostgresClaimUnitOfWork
 from swap_settler.adapters.due_refunds import PostgresDueRefunds
 from swap_settler.adapters.due_requotes import PostgresDueRequotes
+from swap_settler.adapters.due_statements import REQUOTE_DUE
 from swap_settler.adapters.due_sweeps import PostgresDueSweeps
 from swap_settler.adapters.dwelling import PostgresDwelling
 from swap_settler.adapters.foreign import PostgresForeignNonces, PostgresForeignUnitOfWork
@@ -36,7 +37,6 @@ from swap_settler.adapters.quoter import HttpPricing
 from swap_settler.adapters.records import PostgresRecords
 from swap_settler.adapters.rescues import PostgresRescues
 from swap_settler.adapters.signers import PostgresSigners
-from swap_settler.adapters.statements import REQUOTE_DUE
 from swap_settler.adapters.stops import PostgresStops
 from swap_settler.adapters.sweep_orders import PostgresSweepOrders
 from swap_settler.adapters.unit_of_work import PostgresUnitOfWork

@@ -6,16 +6,17 @@ from typing import Final
 
 _STOPS: Final = """
 SELECT stopped_at AS began_at, coalesce(lifted_at, now()) AS ended_at FROM payout_stop
-WHERE payout_stop.network IN ({networks}, '*') AND coalesce(lifted_at, now()) > {since}
+WHERE payout_stop.network IN ({networks}, '*') AND (lifted_at > {since} OR lifted_at IS NULL)
 """
 # What is final there changed: nothing moves that rests on it.
 _HALTS: Final = """
 SELECT began_at, coalesce(ended_at, now()) AS ended_at FROM chain_watcher.network_halt
-WHERE network_halt.network IN ({halts}) AND coalesce(network_halt.ended_at, now()) > {since}
+WHERE network_halt.network IN ({halts})
+    AND (network_halt.ended_at > {since} OR network_halt.ended_at IS NULL)
 """
 _SILENCES: Final = """
 SELECT began_at, coalesce(ended_at, now()) AS ended_at FROM network_silence
-WHERE network_silence.network IN ({networks}) AND coalesce(ended_at, now()) > {since}
+WHERE network_silence.network IN ({networks}) AND (ended_at > {since} OR ended_at IS NULL)
 """
 # What another transaction has just begun may be a little later than this one's now().
 _TOGETHER: Final = """

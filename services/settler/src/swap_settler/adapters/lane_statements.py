@@ -120,29 +120,36 @@ ASSIGN_INTENTS: Final = sql("""
 UPDATE intent SET state = 'assigned', slot_at = coalesce(CAST(:at AS timestamptz), now())
 WHERE id = ANY(CAST(:ids AS uuid[]))
 """)
+# OFFSET, here and below: each open slot asks for its own. Joined, all that the signer ever signed
+# or carried might be read.
+IS_UNSIGNED: Final = """
+NOT EXISTS (SELECT FROM attempt WHERE (attempt.network, attempt.signer, attempt.nonce)
+    = (slot.network, slot.signer, slot.nonce) OFFSET 0)
+"""
 # A crash between the slot and its signed bytes leaves these; the same slot is used again.
 UNSIGNED_SLOTS: Final = sql(f"""
 SELECT slot.nonce, intent.id, intent.swap_id, intent.paid_id, intent.token, intent.to_address,
        intent.base_units, intent.failures, intent.goes_alone, intent.payer, intent.call_data
 FROM nonce_slot AS slot
-LEFT JOIN slot_intent USING (network, signer, nonce)
-LEFT JOIN intent ON intent.id = slot_intent.intent_id AND intent.state = 'assigned'
+LEFT JOIN LATERAL (
+    SELECT intent.* FROM slot_intent
+    LEFT JOIN intent ON intent.id = slot_intent.intent_id AND intent.state = 'assigned'
+    WHERE (slot_intent.network, slot_intent.signer, slot_intent.nonce)
+        = (slot.network, slot.signer, slot.nonce) OFFSET 0) AS intent ON true
 WHERE (slot.network, slot.signer) = (:network, :signer) AND slot.closed_at IS NULL
-    AND NOT EXISTS (SELECT 1 FROM attempt WHERE (attempt.network, attempt.signer, attempt.nonce)
-        = (slot.network, slot.signer, slot.nonce))
+    AND {IS_UNSIGNED}
     -- What nothing is signed for any more is taken back first.
     AND (intent.not_after IS NULL OR intent.not_after > now()) AND NOT {STOPPED}
     AND NOT EXISTS (SELECT 1 FROM slot_intent AS carried JOIN sweep USING (intent_id)
         WHERE (carried.network, carried.signer, carried.nonce)
-            = (slot.network, slot.signer, slot.nonce))
+            = (slot.network, slot.signer, slot.nonce) OFFSET 0)
 ORDER BY slot.nonce, intent.token, intent.id
 """)
 # Those also that nothing may be signed for now: while there is one, every later nonce waits for it.
-HAS_UNSIGNED: Final = sql("""
+HAS_UNSIGNED: Final = sql(f"""
 SELECT EXISTS (SELECT FROM nonce_slot AS slot
 WHERE (slot.network, slot.signer) = (:network, :signer) AND slot.closed_at IS NULL
-    AND NOT EXISTS (SELECT 1 FROM attempt WHERE (attempt.network, attempt.signer, attempt.nonce)
-        = (slot.network, slot.signer, slot.nonce)))
+    AND {IS_UNSIGNED})
 """)
 # Signed bytes are kept only while the slot's live intents are exactly the ones signed for.
 LOCK_SIGNED: Final = sql("""
@@ -243,8 +250,11 @@ WHERE (slot.network, slot.signer) = (:network, :signer) AND slot.closed_at IS NU
 ORDER BY slot.nonce LIMIT :limit
 """)
 OPEN_SLOTS: Final = sql("""
-SELECT slot.nonce, attempt.transaction_hash, attempt.is_cancel FROM nonce_slot AS slot
-JOIN attempt USING (network, signer, nonce)
+SELECT slot.nonce, signed.transaction_hash, signed.is_cancel FROM nonce_slot AS slot
+CROSS JOIN LATERAL (
+    SELECT transaction_hash, is_cancel FROM attempt
+    WHERE (attempt.network, attempt.signer, attempt.nonce)
+        = (slot.network, slot.signer, slot.nonce) OFFSET 0) AS signed
 WHERE (slot.network, slot.signer) = (:network, :signer) AND slot.closed_at IS NULL
     AND slot.nonce < :below
 ORDER BY slot.nonce LIMIT :limit
@@ -268,8 +278,12 @@ WHERE (slot_intent.network, slot_intent.signer) = (:network, :signer)
 CLOSE_SLOTS: Final = sql("""
 UPDATE nonce_slot SET closed_at = now(), final_number = :final_number, final_hash = :final_hash,
     witnesses = new.witnesses
-FROM unnest(CAST(:nonces AS bigint[]), CAST(:witnesses AS jsonb[])) AS new(nonce, witnesses)
-WHERE (network, signer) = (:network, :signer) AND nonce_slot.nonce = new.nonce
+-- The signer comes with each nonce: told once, all of its slots might be read.
+FROM (SELECT CAST(:network AS text) AS network, CAST(:signer AS text) AS signer, *
+    FROM unnest(CAST(:nonces AS bigint[]), CAST(:witnesses AS jsonb[])) AS closed(nonce, witnesses)
+    OFFSET 0) AS new
+WHERE (nonce_slot.network, nonce_slot.signer, nonce_slot.nonce)
+    = (new.network, new.signer, new.nonce)
 """)
 ADD_RECEIPTS: Final = sql("""
 INSERT INTO receipt (network, transaction_hash, block_hash, block_number, status, fee_base_units)

@@ -3,9 +3,6 @@
 from typing import Final
 
 from swap_runtime.sql import sql
-from swap_settler.adapters.clocks import stopped
-
-REQUOTE_DUE: Final = "requote_due"  # the channel of who asks the quoter
 
 # Sorted, and held to the end of the transaction: the first in the order of all locks.
 LOCK_KEYS: Final = sql("""
@@ -39,7 +36,8 @@ WITH mark AS MATERIALIZED (
         WHERE said.topic = 'deposit.changed.v1' AND (said.xid, said.id) > (mark.xid, mark.id)
             AND said.id <= progress.last_outbox_id
             AND NOT EXISTS (SELECT 1 FROM inbox
-                WHERE (inbox.consumer, inbox.message_id) = (:consumer, said.message_id)))
+                WHERE (inbox.consumer, inbox.message_id) = (:consumer, said.message_id))
+        OFFSET 0)  -- otherwise all that was ever said is read, and compared with the mark
 )
 {SWAP} JOIN heard ON heard.network = swap.source_network
 WHERE status = 'user_transfer_pending' AND expires_at < :now AND expires_at < heard.block_time
@@ -64,9 +62,13 @@ FROM deposit
 DEPOSITS: Final = sql(
     f"{DEPOSIT} WHERE swap_id = ANY(CAST(:swap_ids AS uuid[])) ORDER BY heard_at, id"
 )
+# Each asks for its own: together they might read all that ever came for nobody.
 UNMATCHED: Final = sql(f"""
-{DEPOSIT} WHERE swap_id IS NULL AND id = ANY(CAST(:ids AS uuid[]))
-UNION {DEPOSIT} WHERE swap_id IS NULL AND match_key = ANY(CAST(:keys AS text[]))
+SELECT found.* FROM unnest(CAST(:ids AS uuid[])) AS wanted(deposit_id) CROSS JOIN LATERAL (
+    {DEPOSIT} WHERE swap_id IS NULL AND id = wanted.deposit_id OFFSET 0) AS found
+UNION
+SELECT found.* FROM unnest(CAST(:keys AS text[])) AS wanted(key) CROSS JOIN LATERAL (
+    {DEPOSIT} WHERE swap_id IS NULL AND match_key = wanted.key OFFSET 0) AS found
 ORDER BY heard_at, id
 """)
 # Whose a deposit is that names no swap, or another one.
@@ -129,51 +131,6 @@ LOCK_LONE: Final = sql(f"""
 {INTENT} WHERE id = ANY(CAST(:ids AS uuid[])) AND swap_id IS NULL AND state <> 'dead'
 ORDER BY id FOR UPDATE
 """)
-# What is due again while it was due already is due once.
-ADD_REFUNDS_DUE: Final = sql("""
-INSERT INTO refund_due (network, swap_id, deposit_id)
-SELECT * FROM unnest(
-    CAST(:network AS text[]), CAST(:swap_id AS uuid[]), CAST(:deposit_id AS uuid[]))
-ON CONFLICT (swap_id, deposit_id) DO NOTHING
-""")
-# Not locked: what it is about is decided under the lock of its swap.
-_STOOD_STILL: Final = stopped(since="refund_due.since", networks=":network", halts=":network")
-REFUNDS_DUE: Final = sql(f"""
-SELECT id, swap_id, deposit_id, now() - since - {_STOOD_STILL} AS waited FROM refund_due
-WHERE network = :network AND due_at <= now() ORDER BY due_at, id LIMIT :limit
-""")
-DROP_REFUNDS_DUE: Final = sql("DELETE FROM refund_due WHERE id = ANY(CAST(:ids AS bigint[]))")
-# What is due already is due at once: another sum is there.
-ADD_REQUOTES_DUE: Final = sql("""
-INSERT INTO requote_due (swap_id)
-SELECT * FROM unnest(CAST(:swap_id AS uuid[]))
-ON CONFLICT (swap_id) DO UPDATE SET due_at = now(), since = now()
-""")
-# Not locked: what it is about is decided under the lock of its swap.
-REQUOTES_DUE: Final = sql("""
-SELECT swap_id, now() - since AS waited FROM requote_due
-WHERE due_at <= now() ORDER BY due_at, swap_id LIMIT :limit
-""")
-POSTPONE_REQUOTES: Final = sql("""
-UPDATE requote_due SET due_at = now() + :pause WHERE swap_id = ANY(CAST(:ids AS uuid[]))
-""")
-DROP_REQUOTES_DUE: Final = sql("DELETE FROM requote_due WHERE swap_id = ANY(CAST(:ids AS uuid[]))")
-# The first fact that made a swap wait for its refuel says until when.
-ADD_COMPLETIONS_DUE: Final = sql("""
-INSERT INTO completion_due (swap_id, due_at)
-SELECT DISTINCT ON (swap_id) * FROM unnest(
-    CAST(:swap_id AS uuid[]), CAST(:due_at AS timestamptz[])) AS new(swap_id, due_at)
-ORDER BY swap_id, due_at
-ON CONFLICT (swap_id) DO NOTHING
-""")
-LOCK_OVERDUE: Final = sql(f"""
-{SWAP} JOIN completion_due ON completion_due.swap_id = swap.id
-WHERE completion_due.due_at <= :now
-ORDER BY id LIMIT :limit FOR UPDATE OF swap SKIP LOCKED
-""")
-DROP_COMPLETIONS_DUE: Final = sql(
-    "DELETE FROM completion_due WHERE swap_id = ANY(CAST(:ids AS uuid[]))"
-)
 ADD_INVENTORY: Final = sql("""
 INSERT INTO inventory (network, token)
 SELECT network, token FROM unnest(CAST(:networks AS text[]), CAST(:tokens AS text[]))
@@ -304,10 +261,12 @@ ON CONFLICT (swap_id, submission) DO UPDATE SET
 """)
 # What signed bytes may still pay is nobody's to end, and would be found before all others for ever.
 MAY_BE_OUT: Final = """
-EXISTS (SELECT FROM slot_intent
-    JOIN nonce_slot AS slot USING (network, signer, nonce)
-    JOIN attempt USING (network, signer, nonce)
-    WHERE slot_intent.intent_id = intent.id AND slot.closed_at IS NULL AND NOT attempt.is_cancel)
+EXISTS (SELECT FROM slot_intent AS carried CROSS JOIN LATERAL (
+        SELECT FROM nonce_slot AS slot JOIN attempt USING (network, signer, nonce)
+        WHERE (slot.network, slot.signer, slot.nonce)
+                = (carried.network, carried.signer, carried.nonce)
+            AND slot.closed_at IS NULL AND NOT attempt.is_cancel OFFSET 0) AS signed
+    WHERE carried.intent_id = intent.id OFFSET 0)
 """
 LAPSED: Final = sql(f"""
 SELECT swap_id FROM intent

@@ -3,7 +3,7 @@
 from typing import Final
 
 from swap_runtime.sql import sql
-from swap_settler.adapters.lane_statements import STOPPED
+from swap_settler.adapters.lane_statements import IS_UNSIGNED, STOPPED
 
 ADD_DEPOSIT_ADDRESSES: Final = sql("""
 INSERT INTO deposit_address (network, address, sequence_number, swap_id)
@@ -165,13 +165,14 @@ UNSIGNED_SLOTS: Final = sql(f"""
 SELECT slot.nonce, intent.id, intent.token, intent.failures, intent.goes_alone,
        sweep.sequence_number
 FROM nonce_slot AS slot
-JOIN slot_intent USING (network, signer, nonce)
-JOIN intent ON intent.id = slot_intent.intent_id AND intent.state = 'assigned'
+CROSS JOIN LATERAL (
+    SELECT intent_id FROM slot_intent
+    WHERE (slot_intent.network, slot_intent.signer, slot_intent.nonce)
+        = (slot.network, slot.signer, slot.nonce) OFFSET 0) AS carried
+JOIN intent ON intent.id = carried.intent_id AND intent.state = 'assigned'
 JOIN sweep ON sweep.intent_id = intent.id
 WHERE (slot.network, slot.signer) = (:network, :signer) AND slot.closed_at IS NULL
-    AND NOT EXISTS (SELECT 1 FROM attempt WHERE (attempt.network, attempt.signer, attempt.nonce)
-        = (slot.network, slot.signer, slot.nonce))
-    AND NOT {STOPPED}
+    AND {IS_UNSIGNED} AND NOT {STOPPED}
 ORDER BY slot.nonce, intent.id
 """)
 # Nothing is lost that is not swept: it is tried again, ever more rarely, and for ever.
@@ -196,8 +197,10 @@ FROM unnest(CAST(:nonce AS bigint[]), CAST(:transaction_hash AS text[]),
         CAST(:block_number AS bigint[]), CAST(:block_hash AS text[]),
         CAST(:succeeded AS boolean[]))
     AS closed(nonce, transaction_hash, block_number, block_hash, succeeded)
-JOIN slot_intent AS carried ON (carried.network, carried.signer, carried.nonce)
-    = (:network, :signer, closed.nonce)
+-- Each slot asks for its own: joined, all that the signer ever carried might be read.
+CROSS JOIN LATERAL (
+    SELECT intent_id FROM slot_intent WHERE (slot_intent.network, slot_intent.signer,
+        slot_intent.nonce) = (:network, :signer, closed.nonce) OFFSET 0) AS carried
 WHERE intent.id = carried.intent_id AND intent.kind = 'sweep'
     AND intent.state IN ('assigned', 'broadcast', 'mined')
 """)

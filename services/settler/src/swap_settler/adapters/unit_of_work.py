@@ -14,7 +14,7 @@ from swap_runtime.database import Engine, Transaction, transaction
 from swap_runtime.inbox import mark_seen
 from swap_runtime.outbox import Outgoing, add_to_outbox
 from swap_runtime.sql import Row, Statement
-from swap_settler.adapters import bookings, statements
+from swap_settler.adapters import bookings, due_statements, statements
 from swap_settler.adapters.inventory_news import inventory_news
 from swap_settler.adapters.outflow import give_back
 from swap_settler.adapters.rows import (
@@ -150,22 +150,22 @@ class PostgresWork(SweepWork, WithdrawalWork):
         return {asset: self._inventory[asset] for asset in assets}
 
     async def drop_refunds_due(self, ids: Sequence[int]) -> None:
-        self._connection.post(statements.DROP_REFUNDS_DUE, {"ids": list(ids)})
+        self._connection.post(due_statements.DROP_REFUNDS_DUE, {"ids": list(ids)})
 
     async def settle_requotes_due(
         self, done: Sequence[UUID], again: Sequence[UUID], *, pause: timedelta
     ) -> None:
         if done:
-            self._connection.post(statements.DROP_REQUOTES_DUE, {"ids": list(done)})
+            self._connection.post(due_statements.DROP_REQUOTES_DUE, {"ids": list(done)})
         if again:
             values = {"ids": list(again), "pause": pause}
-            self._connection.post(statements.POSTPONE_REQUOTES, values)
+            self._connection.post(due_statements.POSTPONE_REQUOTES, values)
 
     async def lock_overdue(self, now: datetime, *, limit: int) -> Sequence[Swap]:
-        return await self._load(statements.LOCK_OVERDUE, {"now": now, "limit": limit})
+        return await self._load(due_statements.LOCK_OVERDUE, {"now": now, "limit": limit})
 
     async def drop_completions_due(self, ids: Sequence[UUID]) -> None:
-        self._connection.post(statements.DROP_COMPLETIONS_DUE, {"ids": list(ids)})
+        self._connection.post(due_statements.DROP_COMPLETIONS_DUE, {"ids": list(ids)})
 
     async def flush(self, changes: Sequence[Changes], outgoing: Sequence[Outgoing]) -> None:
         # The last word per row: changes come in the order of their messages.
@@ -188,9 +188,9 @@ class PostgresWork(SweepWork, WithdrawalWork):
         if dead:
             self._connection.post(statements.PROVE_DEAD, {"ids": dead})
             self._connection.post(statements.LEAVE_UNSIGNED, {"ids": dead})
-        self._save(statements.ADD_REFUNDS_DUE, refund_due_rows(changes))
-        self._save(statements.ADD_REQUOTES_DUE, requote_due_rows(changes))
-        self._save(statements.ADD_COMPLETIONS_DUE, completion_due_rows(changes))
+        self._save(due_statements.ADD_REFUNDS_DUE, refund_due_rows(changes))
+        self._save(due_statements.ADD_REQUOTES_DUE, requote_due_rows(changes))
+        self._save(due_statements.ADD_COMPLETIONS_DUE, completion_due_rows(changes))
         news = await self._book(changes)
         if freed := [*dead, *self._freed]:
             await give_back(self._connection, freed)

@@ -1,0 +1,55 @@
+"""Every statement about what is due: refunds to work out, prices to ask for, swaps to complete."""
+
+from typing import Final
+
+from swap_runtime.sql import sql
+from swap_settler.adapters.clocks import stopped
+from swap_settler.adapters.statements import SWAP
+
+REQUOTE_DUE: Final = "requote_due"  # the channel of who asks the quoter
+
+# What is due again while it was due already is due once.
+ADD_REFUNDS_DUE: Final = sql("""
+INSERT INTO refund_due (network, swap_id, deposit_id)
+SELECT * FROM unnest(
+    CAST(:network AS text[]), CAST(:swap_id AS uuid[]), CAST(:deposit_id AS uuid[]))
+ON CONFLICT (swap_id, deposit_id) DO NOTHING
+""")
+# Not locked: what it is about is decided under the lock of its swap.
+_STOOD_STILL: Final = stopped(since="refund_due.since", networks=":network", halts=":network")
+REFUNDS_DUE: Final = sql(f"""
+SELECT id, swap_id, deposit_id, now() - since - {_STOOD_STILL} AS waited FROM refund_due
+WHERE network = :network AND due_at <= now() ORDER BY due_at, id LIMIT :limit
+""")
+DROP_REFUNDS_DUE: Final = sql("DELETE FROM refund_due WHERE id = ANY(CAST(:ids AS bigint[]))")
+# What is due already is due at once: another sum is there.
+ADD_REQUOTES_DUE: Final = sql("""
+INSERT INTO requote_due (swap_id)
+SELECT * FROM unnest(CAST(:swap_id AS uuid[]))
+ON CONFLICT (swap_id) DO UPDATE SET due_at = now(), since = now()
+""")
+# Not locked: what it is about is decided under the lock of its swap.
+REQUOTES_DUE: Final = sql("""
+SELECT swap_id, now() - since AS waited FROM requote_due
+WHERE due_at <= now() ORDER BY due_at, swap_id LIMIT :limit
+""")
+POSTPONE_REQUOTES: Final = sql("""
+UPDATE requote_due SET due_at = now() + :pause WHERE swap_id = ANY(CAST(:ids AS uuid[]))
+""")
+DROP_REQUOTES_DUE: Final = sql("DELETE FROM requote_due WHERE swap_id = ANY(CAST(:ids AS uuid[]))")
+# The first fact that made a swap wait for its refuel says until when.
+ADD_COMPLETIONS_DUE: Final = sql("""
+INSERT INTO completion_due (swap_id, due_at)
+SELECT DISTINCT ON (swap_id) * FROM unnest(
+    CAST(:swap_id AS uuid[]), CAST(:due_at AS timestamptz[])) AS new(swap_id, due_at)
+ORDER BY swap_id, due_at
+ON CONFLICT (swap_id) DO NOTHING
+""")
+LOCK_OVERDUE: Final = sql(f"""
+{SWAP} JOIN completion_due ON completion_due.swap_id = swap.id
+WHERE completion_due.due_at <= :now
+ORDER BY id LIMIT :limit FOR UPDATE OF swap SKIP LOCKED
+""")
+DROP_COMPLETIONS_DUE: Final = sql(
+    "DELETE FROM completion_due WHERE swap_id = ANY(CAST(:ids AS uuid[]))"
+)

@@ -1,0 +1,375 @@
+"""What the settler asks for costs what it asks for, not what has been before."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from types import ModuleType
+from typing import Any, Final, NamedTuple
+
+import pytest
+from pydantic import SecretStr
+
+from services.settler.tests.factories import ETHEREUM as NETWORK
+from services.settler.tests.factories import SIGNER
+from services.settler.tests.integration.conftest import TABLES
+from services.settler.tests.integration.long_history import (
+    APP,
+    FIRST_NONCE_OPEN,
+    OPEN,
+    TOKEN,
+    begin,
+    grow,
+    ids,
+)
+from swap_runtime.database import Engine, create_engine
+from swap_runtime.sql import Row, Statement, sql
+from swap_settler.adapters import (
+    blocked,
+    caps,
+    claims,
+    due_statements,
+    dwelling,
+    foreign,
+    lane_statements,
+    losses,
+    outflow_statements,
+    partner_fees,
+    records,
+    rescues,
+    signers,
+    statements,
+    stops,
+    sweep_orders,
+    sweep_statements,
+    withdrawal_work,
+)
+
+pytestmark = pytest.mark.connected
+
+MODULES: Final[tuple[ModuleType, ...]] = (
+    blocked, caps, claims, due_statements, dwelling, foreign, lane_statements, losses,
+    outflow_statements, partner_fees, records, rescues, signers, statements, stops,
+    sweep_orders, sweep_statements, withdrawal_work,
+)  # fmt: skip
+SHORT, LONG = range(1001, 2001), range(2001, 6001)
+GROWTH_MAX = 1.5  # of what is touched, where history is five times as long
+ROOM = 40  # pages: a tree is one level higher, for each that is looked into
+ASKED = [*OPEN, 1001, 1002]
+NEW = [8001, 8002]  # of nobody yet
+NONCES = [*(FIRST_NONCE_OPEN + n for n in OPEN), 1001, 1002]
+HASHES = [f"tx{n} 2" for n in ASKED]
+NOW = datetime.now(UTC)
+# What a statement is given for each name, unless it is given something else below.
+USUAL: Final[Mapping[str, Any]] = {
+    "network": NETWORK,
+    "networks": [NETWORK] * len(ASKED),
+    "signer": SIGNER,
+    "address": SIGNER,
+    "addresses": [f"at {n}" for n in ASKED],
+    "token": TOKEN,
+    "tokens": [TOKEN] * len(ASKED),
+    "consumer": "settler",
+    "keys": [f"key {n}" for n in ASKED],
+    "ids": ids("output", ASKED),
+    "swap_ids": ids("swap", ASKED),
+    "intent_ids": ids("output", ASKED),
+    "deposit_ids": ids("nobodys", ASKED),
+    "paid_ids": [str(n) for n in ASKED],
+    "hashes": HASHES,
+    "hash": "paid1001",
+    "nonces": NONCES,
+    "signers": [f"user {n}" for n in ASKED],
+    "permit": b"perm",
+    "limit": 20,
+    "now": NOW,
+    "at": NOW,
+    "first": 0,
+    "lowest": FIRST_NONCE_OPEN + 2,
+    "below": FIRST_NONCE_OPEN + 5,
+    "number": 5,
+    "block_number": 5,
+    "block_hash": "block",
+    "final_number": 5,
+    "final_hash": "block",
+    "count": 1,
+    "by": "me",
+    "because": "so",
+    "reason": "so",
+    "last_lifted": None,
+    "units": 5,
+    "app_id": APP,
+    "milliseconds": "1000",
+    **dict.fromkeys(
+        ("pause", "older_than", "span", "payment", "deadline", "dwell", "silent_after"),
+        timedelta(minutes=1),
+    ),
+}
+SWAPS, OUTPUTS, RELAYS = ids("swap", ASKED), ids("output", ASKED), ids("relay", ASKED)
+SWEEPS, ENTRIES = ids("sweep", ASKED), ids("entry", NEW)
+PLACES: Final = {
+    "network": [NETWORK] * 5,
+    "address": [f"at {n}" for n in OPEN],
+    "token": [TOKEN] * 5,
+}
+OF_APP: Final = {"app_id": ids("app", [1])[0], "id": 1}
+MINED: Final = {
+    "transaction_hash": HASHES,
+    "is_mined": [True] * len(ASKED),
+    "block_number": ASKED,
+    "block_hash": ["block"] * len(ASKED),
+    "block_time": [NOW] * len(ASKED),
+}
+KEPT_IN_LINE: Final = {"intent_id": OUTPUTS, "cap_id": [1] * len(ASKED)}
+SPECIAL: Final[Mapping[str, Mapping[str, Any]]] = {
+    "blocked.BLOCK": {"addresses": ["new"]},
+    "blocked.LIFT": {"addresses": ["somebody 1010"]},
+    "caps.SET": {"units": "5"},
+    "caps.LET_THROUGH": {"intent_id": OUTPUTS[1]},
+    "caps.WAKE": {"intent_id": OUTPUTS[1]},
+    "claims.CLAIMABLE": {"id": 1},
+    "claims.KEEP_ORDER": {"id": OUTPUTS[1]},
+    "dwelling.STUCK": {"networks": [NETWORK]},
+    "dwelling.BEGIN_SILENCE": {"networks": [NETWORK]},
+    "dwelling.REPORT": {"network": [NETWORK], "stuck": [1]},
+    "lane_statements.ADD_SIGNER": {"nonce": 1},
+    "lane_statements.LOCK_REPLACED": {"nonce": FIRST_NONCE_OPEN + 3},
+    "lane_statements.ASSIGN_INTENTS": {"ids": OUTPUTS[1:2]},
+    "lane_statements.CLOSE_SLOTS": {"witnesses": ["{}"] * len(ASKED)},
+    "lane_statements.POSTPONE": {
+        "id": OUTPUTS,
+        "failures": [1] * len(ASKED),
+        "pause": [timedelta(minutes=1)] * len(ASKED),
+    },
+    "lane_statements.SIGNER_BALANCE": {"address": "treasury"},
+    "losses.LOST": {"span": timedelta(days=1)},
+    "outflow_statements.ADD_SPENT": {"cap_id": [1], "spent": ["1"]},
+    "outflow_statements.ADD_COUNTED": {
+        "intent_id": OUTPUTS[:5],
+        "cap_id": [1] * 5,
+        "amount": ["1"] * 5,
+    },
+    "outflow_statements.DROP_COUNTED": {"ids": [1]},
+    "outflow_statements.DROP_SPENT": {"ids": [1]},
+    "outflow_statements.LEAVE_LINES": KEPT_IN_LINE,
+    "outflow_statements.JOIN_LINES": {
+        **KEPT_IN_LINE,
+        "amount": ["1"] * len(ASKED),
+        "is_too_large": [False] * len(ASKED),
+    },
+    "partner_fees.ASSET": OF_APP,
+    "partner_fees.LOCK_FEE": OF_APP,
+    "partner_fees.PAID": OF_APP,
+    "records.SWAP": {"id": SWAPS[-1]},
+    "signers.RESUME": {"network": [NETWORK], "address": [SIGNER], "halted_reason": ["so"]},
+    "statements.LOCK_SWAPS_BY_ID": {"ids": SWAPS},
+    "statements.UNMATCHED": {
+        "ids": ids("nobodys", ASKED),
+        "keys": [f"nobody {n}" for n in ASKED],
+    },
+    "statements.ATTACHED": {"ids": ids("deposit", ASKED)},
+    "statements.KEEP_ATTACHMENT": {"id": ids("deposit", ASKED)[0]},
+    "statements.LOCK_LONE": {"ids": ids("claim", [1010, 1020])},
+    "statements.LONE_PAID_BY": {"paid_ids": [str(1_000_000 + n) for n in range(1001, 1008)]},
+    "statements.LONE_OF": {"deposit_ids": ids("nobodys", [1010, 1020])},
+    "due_statements.ADD_REFUNDS_DUE": {
+        "network": [NETWORK] * 5,
+        "swap_id": SWAPS[:5],
+        "deposit_id": [None] * 5,
+    },
+    "due_statements.DROP_REFUNDS_DUE": {"ids": [1, 2]},
+    "due_statements.ADD_REQUOTES_DUE": {"swap_id": SWAPS[:5]},
+    "due_statements.POSTPONE_REQUOTES": {"ids": SWAPS},
+    "due_statements.DROP_REQUOTES_DUE": {"ids": SWAPS},
+    "due_statements.ADD_COMPLETIONS_DUE": {"swap_id": SWAPS[:5], "due_at": [NOW] * 5},
+    "due_statements.DROP_COMPLETIONS_DUE": {"ids": SWAPS},
+    "statements.LEAVE_UNSIGNED": {"ids": RELAYS},
+    "statements.PROVE_DEAD": {"ids": ids("dead", ASKED)},
+    "statements.HALT_SIGNERS": {"network": [NETWORK], "reason": ["so"]},
+    "sweep_orders.ORDER": {"address": "at 1001"},
+    "sweep_statements.SWEEPS_MINED": MINED,
+    "sweep_statements.ADD_SWEEPS_DUE": PLACES,
+    "sweep_statements.MARK_BOOKED": {
+        "id": ids("swept", ASKED),
+        "is_nobodys": [False] * len(ASKED),
+    },
+    "sweep_statements.DROP_DUE": PLACES,
+    "sweep_statements.POSTPONE_DUE": PLACES,
+    "sweep_statements.POSTPONE_REFUNDS": {"ids": [1, 2]},
+    "sweep_statements.POSTPONE": {"ids": SWEEPS},
+    "sweep_statements.CLOSE_SWEEPS": {
+        "nonce": NONCES,
+        "transaction_hash": HASHES,
+        "block_number": ASKED,
+        "block_hash": ["block"] * len(ASKED),
+        "succeeded": [True] * len(ASKED),
+    },
+    "withdrawal_work.MARK_BOOKED": {"ids": ids("withdrawal", ASKED)},
+}
+# These are given rows as they are: of the open ones, which they write again.
+GIVEN_ROWS: Final[Mapping[str, str]] = {
+    "statements.UPSERT_SWAPS": "swap",
+    "statements.UPSERT_DEPOSITS": "deposit",
+    "statements.UPSERT_INTENTS": "intent",
+    "statements.UPSERT_AUTHORIZATIONS": "gasless_authorization",
+    "statements.LOCK_ACCOUNTS": "account",
+    "statements.MOVE_BALANCES": "(SELECT id, 0 AS base_units FROM account) AS a",
+    "statements.MOVE_INVENTORY": "(SELECT *, 1 AS held, 1 AS owed FROM inventory) AS i",
+    "sweep_statements.SAVE_SWEPT": "swept",
+    "withdrawal_work.SAVE": "withdrawal",
+}
+# They insert what they are given into one table, and look for nothing.
+INSERTIONS: Final = frozenset({
+    "foreign.KEEP_NAMED", "lane_statements.ADD_SLOTS", "lane_statements.ADD_SLOT_INTENTS",
+    "lane_statements.ADD_ATTEMPTS", "lane_statements.ADD_RECEIPTS",
+    "lane_statements.ADD_SIGNER_TRANSACTIONS", "lane_statements.ADD_SNAPSHOTS", "rescues.ORDER",
+    "statements.ADD_TRANSITIONS", "sweep_statements.ADD_DEPOSIT_ADDRESSES",
+    "sweep_statements.ADD_SWEEPS",
+})  # fmt: skip
+# A ledger transaction and its postings are one: see BOOKED.
+BOOKING: Final = frozenset({"statements.ADD_LEDGER_TRANSACTIONS", "statements.ADD_POSTINGS"})
+BOOKED: Final = (
+    (
+        statements.ADD_LEDGER_TRANSACTIONS,
+        {
+            "id": ENTRIES,
+            "kind": ["new"] * 2,
+            "swap_id": [SWAPS[0]] * 2,
+            "dedupe_key": ["new", "newer"],
+            "network": [NETWORK] * 2,
+            "effective_block": [1] * 2,
+        },
+    ),
+    (
+        statements.ADD_POSTINGS,
+        {
+            "transaction_id": [ENTRIES[0], ENTRIES[0], ENTRIES[1], ENTRIES[1]],
+            "n": [1, 2, 1, 2],
+            "account_id": [1, 2, 1, 2],
+            "base_units": ["1", "-1", "1", "-1"],
+        },
+    ),
+)
+Asked = tuple[tuple[Statement, Mapping[str, Any]], ...]
+
+# Nothing waits for these: a person asks for them, one at a time.
+EXCUSED: Final = frozenset({"partner_fees.PAID", "records.CLAIMABLE", "records.PARTS ledger"})
+
+TOUCHED = sql("""
+SELECT sum(pg_stat_get_xact_blocks_fetched(oid)) FROM pg_class
+WHERE relnamespace IN ('settler'::regnamespace, 'chain_watcher'::regnamespace)
+""")
+
+
+class Undone(Exception):
+    """Nothing of it shall stay."""
+
+
+class Service:
+    """The one connection of a service, with its plans."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def run(self, text: str) -> list[Row]:
+        async with self._engine.connect() as connection:
+            return await connection.execute(text)
+
+    async def pages(self, asked: Mapping[str, Asked]) -> dict[str, int]:
+        """Return how many pages each touches, with its triggers, and undo what it did."""
+        return {name: await self._touched(questions) for name, questions in asked.items()}
+
+    async def _touched(self, asked: Asked) -> int:
+        touched = []
+        with suppress(Undone):
+            async with self._engine.begin() as connection:
+                before = await connection.scalar(TOUCHED)
+                for question in asked:
+                    await connection.execute(*question)
+                await connection.execute("SET CONSTRAINTS ALL IMMEDIATE")
+                touched.append(await connection.scalar(TOUCHED) - before)
+                raise Undone
+        return int(touched[0])
+
+    async def rows(self, table: str, names: Sequence[str]) -> Mapping[str, Any]:
+        found = [row._asdict() for row in await self.run(f"SELECT * FROM {table}")]
+        return {name: [_plain(row[name]) for row in found] for name in names}
+
+
+def _plain(value: Any) -> Any:
+    return json.dumps(value) if isinstance(value, dict) else value
+
+
+async def questions(service: Service) -> Mapping[str, Asked]:
+    """Return every statement with what it is asked, by its name."""
+    asked: dict[str, Asked] = {"booking": BOOKED}
+    for module in MODULES:
+        of = {f"PARTS {name}": part for name, part in getattr(module, "PARTS", {}).items()}
+        for name, statement in {**vars(module), **of}.items():
+            full = f"{module.__name__.rpartition('.')[2]}.{name}"
+            if not isinstance(statement, Statement) or full in INSERTIONS | BOOKING:
+                continue
+            values: Mapping[str, Any] = {**USUAL, **SPECIAL.get(full, {})}
+            if full in GIVEN_ROWS:
+                values = await service.rows(GIVEN_ROWS[full], statement.names)
+            elif name.startswith("PARTS"):
+                values = {"id": SWAPS[-1]}
+            asked[full] = ((statement, values),)
+    return asked
+
+
+@pytest.fixture
+async def service(engine: Engine, migrated: Callable[[str], str]) -> AsyncIterator[Service]:
+    one = create_engine(SecretStr(migrated("settler")), application_name="test", pool_size=1)
+    await _empty(engine)
+    yield Service(one)
+    await one.dispose()
+    await _empty(engine)  # no settler made it
+
+
+async def _empty(engine: Engine) -> None:
+    async with engine.begin() as connection:
+        await connection.execute(f"TRUNCATE {TABLES} RESTART IDENTITY CASCADE")
+
+
+class Plans(NamedTuple):
+    mode: str
+    has_statistics: bool
+    is_made_first: bool
+
+
+@pytest.mark.parametrize(
+    "plans",
+    [
+        pytest.param(Plans("force_generic_plan", False, True), id="made before there was history"),
+        pytest.param(Plans("force_generic_plan", False, False), id="made without statistics"),
+        pytest.param(Plans("force_generic_plan", True, False), id="made for anything"),
+        pytest.param(Plans("force_custom_plan", True, False), id="made for what is asked"),
+    ],
+)
+async def test_nothing_reads_what_is_over(
+    engine: Engine, watcher: Engine, service: Service, plans: Plans
+) -> None:
+    await begin(engine, watcher)
+    await service.run(f"SET plan_cache_mode = {plans.mode}")
+    asked = await questions(service)
+    if plans.is_made_first:
+        await service.pages(asked)
+
+    touched = []
+    for numbers in (SHORT, LONG):
+        await grow(engine, watcher, numbers)
+        if plans.has_statistics:
+            await service.run("ANALYZE")
+        if not plans.is_made_first:
+            await service.run("DISCARD PLANS")
+        touched.append(await service.pages(asked))
+
+    short, long = touched
+    assert {
+        name: (short[name], long[name])
+        for name in asked
+        if name not in EXCUSED and long[name] > GROWTH_MAX * short[name] + ROOM
+    } == {}
