@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from contextlib import AsyncExitStack
 
-import pytest
-
 from tests.e2e.chains import Chain
 from tests.e2e.outside import Outside
 from tests.e2e.test_reorgs import (
@@ -20,11 +18,10 @@ from tests.plugins.stack import Stack
 
 
 class TestCrash:
-    @pytest.mark.parametrize("point", ["after_movements", "after_outbox", "before_commit"])
     async def test_w8_within_a_block_tells_it_whole_afterwards(
-        self, stack: Stack, outside: Outside, point: str
+        self, stack: Stack, outside: Outside
     ) -> None:
-        crash = f"chain_watcher.{point}:1"
+        crash = "chain_watcher.before_commit:1"
         async with AsyncExitStack() as stopped:
             for network in outside.networks:
                 chain = Chain.of(stack.description, network)

@@ -322,6 +322,8 @@ async def ping(engine: Engine) -> None:
 
 def is_unavailable(error: psycopg.Error) -> bool:
     """Tell a server that cannot now from a statement that never will."""
+    if isinstance(error, psycopg.errors.PipelineAborted):
+        return False  # it stands for the statement that failed before it
     return (error.sqlstate or "")[:2] in SERVER_STATES or isinstance(
         error, psycopg.OperationalError | psycopg.InterfaceError
     )

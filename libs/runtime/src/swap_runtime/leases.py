@@ -111,7 +111,8 @@ async def require_epoch(
 ) -> Sequence[Rows]:
     """Refuse to write for a holder whose time has passed; holds the lease row until commit.
 
-    :param questions: what is asked in the same round trip; returned are the answers.
+    :param questions: what is asked in the same round trip; returned are the answers. What they
+        lock is locked before the epoch is compared, and let go when it is another's.
     :raises LeaseLost: when the lease has changed hands since `epoch`.
     """
     held, *answers = await connection.ask((EPOCH, {"name": name}), *questions)

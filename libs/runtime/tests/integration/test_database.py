@@ -14,6 +14,7 @@ from swap_runtime.database import (
     create_engine,
     execute_alone,
     forbid_open_transaction,
+    is_unavailable,
     ping,
     reading,
     transaction,
@@ -229,13 +230,16 @@ class TestWhatLeavesTogether:
         async with reading(engine) as connection:
             assert await connection.scalar(COUNT) == 0
 
-    async def test_k9_a_connection_lost_before_what_waits_has_left_is_unavailable(
-        self, engine: Engine, database: Database
+    @pytest.mark.parametrize("has_left", [False, True], ids=["waiting", "written"])
+    async def test_k9_a_connection_lost_before_commit_keeps_nothing_of_what_was_posted(
+        self, engine: Engine, database: Database, *, has_left: bool
     ) -> None:
         async def lose_it() -> None:
             async with transaction(engine) as connection:
                 await connection.execute(COUNT)
                 connection.post(ADD, {"thing": "a"})
+                if has_left:
+                    assert await connection.scalar(COUNT) == 1
                 end_connections(database)
 
         with pytest.raises(Unavailable):
@@ -260,6 +264,9 @@ class TestWhatLeavesTogether:
         async with transaction(engine) as connection:
             assert await connection.scalar(COUNT) == 0
         await engine.dispose()
+
+    def test_what_is_not_run_for_another_that_failed_is_not_the_servers_state(self) -> None:
+        assert not is_unavailable(psycopg.errors.PipelineAborted())
 
 
 class TestForbidOpenTransaction:

@@ -73,7 +73,6 @@ class Due(NamedTuple):
 
     payments: Sequence[Payment]
     in_flight: int  # slots in no block as far as we heard
-    on_its_way: Mapping[str, int]  # by token, what the Treasury is to pay of them still
 
 
 class LaneStore(Protocol):
@@ -94,6 +93,10 @@ class LaneStore(Protocol):
 
         Of those that stand in line, only what may have its turn.
         """
+        ...
+
+    async def on_its_way(self) -> Mapping[str, int]:
+        """Return what the Treasury is to pay still, by token: out, and in no block we heard of."""
         ...
 
     async def stand_in_line(self, kept: Sequence[Kept]) -> None:

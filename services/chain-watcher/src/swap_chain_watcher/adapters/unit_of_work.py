@@ -90,9 +90,7 @@ class PostgresWork:
         ):
             if rows:
                 self._connection.post(statement, {"network": network, **columns(rows)})
-        crashpoint("chain_watcher.after_movements")
         add_to_outbox(self._connection, [to_outgoing(one, at=at) for one in step.told])
-        crashpoint("chain_watcher.after_outbox")
         cursor = {
             "network": network,
             **block_row(step.after.cursor),

@@ -68,19 +68,20 @@ class PostgresLaneStore:
         async with reading(self._engine) as connection:
             of_network = {"network": self._lane.network}
             values = {**of_network, "limit": limit, "permit": DEPOSIT_WITH_PERMIT}
-            first, due, [out], on_its_way = await connection.ask(
+            first, due, [out] = await connection.ask(
                 (outflow.HEADS, of_network),
                 (statements.WAITING, values),
                 (statements.IN_FLIGHT, self._values(first=0)),
-                (outflow.ON_ITS_WAY, of_network),
             )
         heads = [_in_line(row) for row in first]
         known = {payment.intent_id for payment in heads}
-        return Due(
-            [*heads, *(_due(row) for row in due if row.id not in known)],
-            out.slots,
-            {row.token: int(row.base_units) for row in on_its_way},
-        )
+        return Due([*heads, *(_due(row) for row in due if row.id not in known)], out.slots)
+
+    async def on_its_way(self) -> Mapping[str, int]:
+        async with reading(self._engine) as connection:
+            values = {"network": self._lane.network}
+            rows = await connection.execute(outflow.ON_ITS_WAY, values)
+        return {row.token: int(row.base_units) for row in rows}
 
     async def stand_in_line(self, kept: Sequence[Kept]) -> None:
         async with transaction(self._engine) as connection:

@@ -29,25 +29,21 @@ class HeedLimits:
         self._calls = calls
 
     async def beyond(
-        self,
-        groups: Sequence[Group],
-        rooms: Mapping[str, Simulated],
-        on_its_way: Mapping[str, int],
+        self, groups: Sequence[Group], rooms: Mapping[str, Simulated]
     ) -> Sequence[Payment]:
         """Let what goes beyond a limit stand in line, and return it.
 
         :param rooms: what the Treasury says of each token.
-        :param on_its_way: what it is to pay still, by token, known before it was asked: what it
-            paid meanwhile counts twice, and never not at all.
         """
         told = {token: _first_word(said) for token, said in rooms.items() if said.succeeded}
         limited = {token: room for token, room in told.items() if room < UNLIMITED}
         if not limited:
             return ()
+        sent = await self._store.on_its_way()
         tight = {}
         for token, room in limited.items():
             payments = [p for g in groups for p in g if p.token == token and not p.is_relay]
-            available = room - on_its_way.get(token, 0)
+            available = room - sent.get(token, 0)
             if not _fits(payments, available):
                 tight[token] = (payments, available)
         return await self._told_apart(tight) if tight else ()

@@ -115,7 +115,8 @@ class SendPayouts:
         if self._has_unsigned_slots:
             left_over = await self._store.unsigned_slots()
             if left_over:
-                return Handed(await self._still_clear(left_over, epoch), await self._fees())
+                clear = await self._still_clear(left_over, epoch)
+                return Handed(clear, await self._fees()) if clear else NOTHING
             # While payments are stopped there may be some that nothing is signed for.
             self._has_unsigned_slots = await self._store.has_unsigned_slots()
         due = await self._store.due(limit=self._slots_max * self._payments_max)
@@ -125,29 +126,23 @@ class SendPayouts:
             return NOTHING
         asking = asyncio.create_task(self._fees())  # beside all else that the chain is asked
         try:
-            payable = await self._payable(waiting, free, due.on_its_way, epoch)
+            payable = await self._payable(waiting, free, epoch)
             if not payable:
                 return NOTHING
             fees = await asking
         finally:
             asking.cancel()
+            await asyncio.gather(asking, return_exceptions=True)  # what it says is taken note of
         slots = await self._store.assign(payable[:free], epoch=epoch)
         crashpoint("settler.after_slot")
         return Handed(slots, fees)
 
-    async def _payable(
-        self,
-        waiting: Sequence[Payment],
-        free: int,
-        on_its_way: Mapping[str, int],
-        epoch: int,
-    ) -> Sequence[Group]:
+    async def _payable(self, waiting: Sequence[Payment], free: int, epoch: int) -> Sequence[Group]:
         """Return what may leave and would be paid now, in as many groups as there are slots."""
-        screened = await self._screen(waiting, epoch=epoch)
-        clear = await self._within_limits(screened, on_its_way)
+        clear = await self._within_limits(await self._screen(waiting, epoch=epoch))
         careful = await self._with_careful_natives(clear)
         groups = group_payments(careful, slots_max=free, payments_max=self._payments_max)
-        return await self._paid_now(groups, on_its_way, epoch)
+        return await self._paid_now(groups, epoch)
 
     async def _still_clear(self, slots: Sequence[Slot], epoch: int) -> Sequence[Slot]:
         """Ask again about whom slots without bytes pay: it may be long since they were handed out.
@@ -158,9 +153,7 @@ class SendPayouts:
         clear = {p.intent_id for p in await self._screen(payments, epoch=epoch)}
         return [slot for slot in slots if all(p.intent_id in clear for p in slot.payments)]
 
-    async def _within_limits(
-        self, payments: Sequence[Payment], on_its_way: Mapping[str, int]
-    ) -> Sequence[Payment]:
+    async def _within_limits(self, payments: Sequence[Payment]) -> Sequence[Payment]:
         """Leave out what waits for the Treasury: it would take the slots of what may leave."""
         tokens = sorted({p.token for p in payments if p.stands_in_line})
         if not tokens:
@@ -168,7 +161,7 @@ class SendPayouts:
         calls = [self._calls.available(token) for token in tokens]
         answers = await self._chain.simulate(calls, sender=self._sender.address)
         rooms = dict(zip(tokens, answers, strict=True))
-        beyond = set(await self._limits.beyond([tuple(payments)], rooms, on_its_way))
+        beyond = set(await self._limits.beyond([tuple(payments)], rooms))
         return [payment for payment in payments if payment not in beyond]
 
     async def _free_slots(self, in_flight: int) -> int:
@@ -193,12 +186,10 @@ class SendPayouts:
             for p in payments
         ]
 
-    async def _paid_now(
-        self, groups: Sequence[Group], on_its_way: Mapping[str, int], epoch: int
-    ) -> Sequence[Group]:
+    async def _paid_now(self, groups: Sequence[Group], epoch: int) -> Sequence[Group]:
         """Return what the Treasury would pay now; of a group that it would not, each alone."""
         good, bad, rooms = await self._tried(groups)
-        beyond = await self._limits.beyond(groups, rooms, on_its_way)
+        beyond = await self._limits.beyond(groups, rooms)
         if beyond:
             left = [tuple(p for p in group if p not in beyond) for group in groups]
             good, bad, _ = await self._tried([group for group in left if group])
