@@ -255,7 +255,7 @@ BOOKED: Final = (
 Asked = tuple[tuple[Statement, Mapping[str, Any]], ...]
 
 # Nothing waits for these: a person asks for them, one at a time.
-EXCUSED: Final = frozenset({"partner_fees.PAID", "records.CLAIMABLE", "records.PARTS ledger"})
+EXCUSED: Final = frozenset({"partner_fees.PAID", "records.CLAIMABLE"})
 
 TOUCHED = sql("""
 SELECT sum(pg_stat_get_xact_blocks_fetched(oid)) FROM pg_class
