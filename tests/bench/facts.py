@@ -31,7 +31,7 @@ WITH told AS (
 SELECT deposit.swap_id::text AS swap_id,
        extract(epoch FROM told_at)::float8, extract(epoch FROM published_at)::float8,
        extract(epoch FROM settled_at)::float8, extract(epoch FROM slot_at)::float8,
-       extract(epoch FROM signed_at)::float8, extract(epoch FROM first_sent_at)::float8
+       extract(epoch FROM first_sent_at)::float8
 FROM told JOIN settler.deposit ON deposit.id = told.deposit_id
 JOIN moved USING (swap_id)
 JOIN settler.intent ON intent.swap_id = deposit.swap_id AND intent.kind = 'output'
@@ -40,7 +40,7 @@ JOIN settler.attempt ON (attempt.network, attempt.signer, attempt.nonce)
   = (slot.network, slot.signer, slot.nonce)
 WHERE NOT attempt.is_cancel AND deposit.swap_id = ANY(%(ids)s::uuid[])
 """
-STEP_NAMES = ("published", "settled", "nonce taken", "signed", "accepted by a node")
+STEP_NAMES = ("published", "settled", "signed", "accepted by a node")
 MOVES: LiteralString = """
 SELECT swap_id::text, to_status, extract(epoch FROM pg_xact_commit_timestamp(xmin))::float8
 FROM settler.swap_transition

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 from uuid import UUID, uuid5
 
+import pytest
 import yaml
 
 from swap_chains.evm.codec import checksum_address, depository_id
@@ -35,6 +36,7 @@ from swap_settler.adapters.signers import PostgresSigners
 from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
 from swap_settler.domain.lane import GasAlarm, GasUnits, Retries
 from swap_settler.domain.replacing import Patience
+from swap_settler.lane_ports import Due
 from swap_settler.ports import DataFee
 from swap_settler.usecases.announcing import Announcer
 from swap_settler.usecases.book_sweeps import BookSweeps
@@ -103,6 +105,17 @@ def a_catalogue() -> Catalogue:
         addresses = {"factory": FACTORY, "init_code_hash": INIT_CODE_HASH}
         network["contracts"] = {**network["contracts"], "deposit_addresses": addresses}
     return catalogue_from({**document, "networks": networks}, to_address=str)
+
+
+def expect_other_nonces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every lane expect a nonce that it does not get, so that it signs after it has its own."""
+    due = PostgresLaneStore.due
+
+    async def mistaken(store: PostgresLaneStore, *, limit: int) -> Due:
+        told = await due(store, limit=limit)
+        return told._replace(next_nonce=(told.next_nonce or 0) + 1)
+
+    monkeypatch.setattr(PostgresLaneStore, "due", mistaken)
 
 
 def a_recipient(number: int) -> str:

@@ -36,6 +36,12 @@ class Attempt:
         return not self.intents
 
 
+def fitting(attempts: Sequence[Attempt], slots: Sequence[Slot]) -> Sequence[Attempt]:
+    """Return the attempts whose slot carries exactly what they were signed for."""
+    carried = {slot.nonce: frozenset(p.intent_id for p in slot.payments) for slot in slots}
+    return [a for a in attempts if carried.get(a.transaction.nonce) == a.intents]
+
+
 @dataclass(frozen=True, slots=True)
 class SignedFor:
     """An attempt on a slot that is still open."""
@@ -73,6 +79,7 @@ class Due(NamedTuple):
 
     payments: Sequence[Payment]
     in_flight: int  # slots in no block as far as we heard
+    next_nonce: int | None  # the signer's; None while it may not sign
 
 
 class LaneStore(Protocol):
@@ -107,11 +114,13 @@ class LaneStore(Protocol):
         """Return how many slots from a nonce on are in no block as far as we heard."""
         ...
 
-    async def assign(self, groups: Sequence[Group], *, epoch: int) -> Sequence[Slot]:
+    async def assign(
+        self, groups: Sequence[Group], *, signed: Sequence[Attempt] = (), epoch: int
+    ) -> Sequence[Slot]:
         """Hand out one nonce per group, in order; nothing for a signer that is halted, or stopped.
 
         A payment that was taken back meanwhile is left out of its group, and so is one that a cap
-        has no room for: it stands in line.
+        has no room for: it stands in line. Of what was signed already, what fits is stored.
 
         :raises LeaseLost: when another lane has taken over.
         """
@@ -214,7 +223,9 @@ class LaneWork(Work, Protocol):
         """Return the intents that wait for these transactions to be sent."""
         ...
 
-    async def mark_attempts_sent(self, transaction_hashes: Collection[str]) -> None: ...
+    async def mark_attempts_sent(self, sent_ago: Mapping[str, timedelta]) -> None:
+        """Keep when nodes had these transactions, by hash: so long ago."""
+        ...
 
     async def intents_on(self, nonces: Collection[int]) -> Owners:
         """Return the unpaid intents on these slots of this lane's signer."""

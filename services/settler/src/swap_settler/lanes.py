@@ -40,6 +40,7 @@ from swap_settler.usecases.screen_payments import ScreenPayments
 from swap_settler.usecases.send_payouts import SendPayouts
 from swap_settler.usecases.send_sweeps import SendSweeps
 from swap_settler.usecases.snapshot_treasury import SnapshotTreasury
+from swap_settler.usecases.tell_sent import TellSent
 
 NAME = "settler"
 LEASE_TERM = timedelta(seconds=6)
@@ -145,6 +146,7 @@ def _add_lane(
         await _until_one_ends(
             work.send(wake, epoch=lease.epoch, beat=beat),
             work.look_after(epoch=lease.epoch, beat=beat),
+            work.tell(beat=beat),
         )
 
     service.lead(lane.lease, run, term=LEASE_TERM)
@@ -163,6 +165,7 @@ def _lane(
     store = PostgresLaneStore(service.engine, lane)
     work = PostgresLaneUnitOfWork(service.engine, consumer=NAME, lane=lane)
     mark_sent = MarkSent(work, clock=service.clock, announcer=announcer)
+    tell_sent = TellSent(mark_sent)
     give_up = GiveUpPayouts(
         work,
         clock=service.clock,
@@ -175,7 +178,7 @@ def _lane(
         chain=chain.reader,
         sender=chain.sender,
         store=store,
-        mark_sent=mark_sent,
+        mark_sent=tell_sent,
         give_up=give_up,
         end_relays=end_relays,
         calls=calls,
@@ -222,6 +225,7 @@ def _lane(
         rebroadcast=rebroadcast,
         replace=replace,
         close_slots=close_slots,
+        tell_sent=tell_sent,
         snapshot=snapshot,
         check_chain=chain.check,
         poll_interval=group.lane_poll_interval,

@@ -21,6 +21,7 @@ from services.settler.tests.lane_world import (
     a_deposit,
     a_recipient,
     a_sweep,
+    expect_other_nonces,
 )
 from swap_domain.catalogue import NATIVE
 from swap_domain.lifecycle import Status
@@ -187,6 +188,8 @@ class TestABalance:
                 raise Killed(name)
 
         monkeypatch.setattr(send_payouts, "crashpoint", crashpoint)
+        if point == "settler.after_slot":
+            expect_other_nonces(monkeypatch)
         with pytest.raises(Killed):
             await world.send_everything()
         await world.send_everything()

@@ -19,6 +19,7 @@ from services.settler.tests.lane_world import (
     World,
     a_deposit,
     a_recipient,
+    expect_other_nonces,
 )
 from swap_chains.errors import ChainUnavailable
 from swap_chains.fake.chain import NODE
@@ -51,6 +52,8 @@ def killed_at(monkeypatch: pytest.MonkeyPatch, point: str) -> None:
             raise Killed(name)
 
     monkeypatch.setattr(send_payouts, "crashpoint", crashpoint)
+    if point == "settler.after_slot":
+        expect_other_nonces(monkeypatch)
 
 
 class TestACrash:
@@ -142,7 +145,7 @@ class TestABatch:
 
         assert sent == 4
         assert statements < 40
-        assert waited <= 13
+        assert waited <= 11
         assert sum(world.paid(n) for n in range(1, 201)) == 200 * PAYOUT
 
     async def test_leaves_out_native_money_for_a_contract_which_goes_alone(
@@ -360,7 +363,10 @@ class TestAPaymentForADepositThatAReorgTook:
 
 
 class TestASlotThatLostItsPayments:
-    async def test_is_filled_by_the_same_lane_too(self, world: World) -> None:
+    async def test_is_filled_by_the_same_lane_too(
+        self, world: World, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        expect_other_nonces(monkeypatch)
         await world.confirmed_swaps(1)
         send = world.new_process()
         keep = world.store.keep
@@ -440,17 +446,37 @@ class TestAFinalPayment:
 
 
 class TestAHaltedSigner:
-    async def test_stores_nothing_that_it_signs(self, world: World) -> None:
+    async def test_hands_out_no_nonce_for_what_it_signs(self, world: World) -> None:
         await world.confirmed_swaps(1)
         send = world.new_process()
-        slots, fees = await send._slots(world.epoch)
-        assert fees is not None
-        await world.store.halt("a person must look")
+        assign = world.store.assign
 
-        signed = [await send._signed(slot, fees) for slot in slots]
-        kept = await world.store.keep(signed, epoch=world.epoch)
+        async def after_a_halt(*arguments: Any, **more: Any) -> Any:
+            await world.store.halt("a person must look")
+            assert more["signed"]
+            return await assign(*arguments, **more)
 
-        assert kept == ()
+        world.store.assign = after_a_halt  # type: ignore[method-assign]
+
+        assert await send(epoch=world.epoch) == 0
+        assert await world.rows("SELECT 1 FROM nonce_slot UNION ALL SELECT 1 FROM attempt") == []
+
+    async def test_stores_nothing_that_it_signs(
+        self, world: World, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        expect_other_nonces(monkeypatch)
+        await world.confirmed_swaps(1)
+        send = world.new_process()
+        keep = world.store.keep
+
+        async def after_a_halt(*arguments: Any, **more: Any) -> Any:
+            await world.store.halt("a person must look")
+            return await keep(*arguments, **more)
+
+        world.store.keep = after_a_halt  # type: ignore[method-assign]
+
+        assert await send(epoch=world.epoch) == 0
+        assert await world.rows("SELECT 1 FROM attempt") == []
 
 
 class TestAPause:

@@ -29,6 +29,7 @@ from services.settler.tests.lane_world import (
     a_funding,
     a_recipient,
     a_request,
+    expect_other_nonces,
 )
 from swap_chains.events import Block
 from swap_chains.evm import codec
@@ -95,6 +96,8 @@ def killed_at(point: str) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch, suppress(Killed):
         for usecase in (send_payouts, replace_stuck, start_refunds):
             patch.setattr(usecase, "crashpoint", crashpoint)
+        if point == "settler.after_slot":
+            expect_other_nonces(patch)
         yield
 
 

@@ -16,6 +16,7 @@ from services.settler.tests.lane_world import (
     a_deposit,
     a_funding,
     a_recipient,
+    expect_other_nonces,
 )
 from swap_chains.errors import ChainUnavailable
 from swap_runtime.sql import sql
@@ -44,6 +45,8 @@ def killed_at(monkeypatch: pytest.MonkeyPatch, point: str) -> None:
             raise Killed(name)
 
     monkeypatch.setattr(send_payouts, "crashpoint", crashpoint)
+    if point == "settler.after_slot":
+        expect_other_nonces(monkeypatch)
     monkeypatch.setattr(start_refunds, "crashpoint", crashpoint)
 
 

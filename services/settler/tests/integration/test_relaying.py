@@ -29,6 +29,7 @@ from services.settler.tests.lane_world import (
     a_deposit,
     a_recipient,
     a_request,
+    expect_other_nonces,
 )
 from swap_chains.evm.codec import depository_id
 from swap_chains.evm.gasless import Relayed, authorization_nonce
@@ -243,6 +244,8 @@ class TestARelay:
 
         await submit(world, a_signature())
         monkeypatch.setattr(send_payouts, "crashpoint", crashpoint)
+        if point == "settler.after_slot":
+            expect_other_nonces(monkeypatch)
         with pytest.raises(Killed):
             await world.send_everything()
 
@@ -394,6 +397,7 @@ class TestItsWindow:
                 raise Killed(name)
 
         monkeypatch.setattr(send_payouts, "crashpoint", crashpoint)
+        expect_other_nonces(monkeypatch)
         with pytest.raises(Killed):
             await world.send_everything()
         await world.rows("UPDATE intent SET not_after = now() - interval '1 minute' RETURNING id")

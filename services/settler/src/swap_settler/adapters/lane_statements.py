@@ -70,6 +70,7 @@ WHERE (network, signer) = (:network, :signer) AND closed_at IS NULL AND nonce >=
 LOCK_INTENTS: Final = sql(f"""
 SELECT id FROM intent
 WHERE id = ANY(CAST(:ids AS uuid[])) AND state = 'reserved' AND NOT {SOURCE_STOPPED}
+    AND (not_after IS NULL OR not_after > now())
     -- What a parked message says of the swap's deposit, a person has to decide: perhaps it is gone.
     AND NOT EXISTS (SELECT FROM deposit JOIN parked ON parked.consumer = 'settler'
             AND parked.topic = 'deposit.changed.v1'
@@ -88,6 +89,10 @@ WHERE (network, address) = (:network, :signer) FOR UPDATE
 SIGNER: Final = sql(f"""
 SELECT halted_reason IS NULL AND NOT {STOPPED} AS may_sign FROM signer
 WHERE (network, address) = (:network, :signer) FOR SHARE
+""")
+NEXT_NONCE: Final = sql(f"""
+SELECT next_nonce FROM signer
+WHERE (network, address) = (:network, :signer) AND halted_reason IS NULL AND NOT {STOPPED}
 """)
 # A further reason is kept beside the first: whoever lifts the halt answers for them all.
 _HALT: Final = f"""
@@ -172,8 +177,10 @@ FROM unnest(CAST(:transaction_hash AS text[]), CAST(:nonce AS bigint[]), CAST(:r
 ON CONFLICT (transaction_hash) DO NOTHING
 """)
 MARK_SENT: Final = sql("""
-UPDATE attempt SET first_sent_at = coalesce(first_sent_at, now()), last_sent_at = now()
-WHERE transaction_hash = ANY(CAST(:hashes AS text[]))
+UPDATE attempt SET first_sent_at = coalesce(first_sent_at, now() - new.sent_ago),
+    last_sent_at = greatest(last_sent_at, now() - new.sent_ago)
+FROM unnest(CAST(:hash AS text[]), CAST(:sent_ago AS interval[])) AS new(hash, sent_ago)
+WHERE attempt.transaction_hash = new.hash
 """)
 INTENTS_OF: Final = sql("""
 SELECT intent.id, intent.swap_id FROM intent
@@ -232,7 +239,8 @@ WHERE (slot_intent.network, slot_intent.signer, slot_intent.nonce) = (:network, 
     AND intent.state <> 'dead'
 ORDER BY intent.id FOR UPDATE OF intent
 """)
-# Signed and perhaps lost: never sent, or sent a while ago and still in no block.
+# Signed and perhaps lost: never sent, or sent a while ago and still in no block. What was signed
+# just now is perhaps sent, and not marked yet.
 UNMINED: Final = sql("""
 SELECT newest.transaction_hash, newest.raw, newest.nonce FROM nonce_slot AS slot
 -- What was replaced is refused by the nodes that have its replacement. Joined, all that the signer
@@ -242,7 +250,8 @@ CROSS JOIN LATERAL (
     WHERE (attempt.network, attempt.signer, attempt.nonce) = (slot.network, slot.signer, slot.nonce)
     ORDER BY signed_at DESC LIMIT 1) AS newest
 WHERE (slot.network, slot.signer) = (:network, :signer) AND slot.closed_at IS NULL
-    AND (newest.last_sent_at IS NULL OR newest.last_sent_at < now() - :older_than)
+    AND coalesce(newest.last_sent_at < now() - :older_than,
+                 newest.signed_at < now() - least(:older_than, interval '2 seconds'))
     AND (
         SELECT intent.block_number FROM slot_intent JOIN intent ON intent.id = slot_intent.intent_id
         WHERE (slot_intent.network, slot_intent.signer, slot_intent.nonce)

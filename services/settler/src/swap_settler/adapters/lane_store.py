@@ -23,7 +23,7 @@ from swap_settler.adapters.outflow import admit_payments, keep_lines, stand_in_t
 from swap_settler.domain.caps import Kept
 from swap_settler.domain.lane import Group, Payment, Slot, SweepSlot, WaitingSweep
 from swap_settler.domain.replacing import OpenSlot
-from swap_settler.lane_ports import Attempt, Due, SignedFor
+from swap_settler.lane_ports import Attempt, Due, SignedFor, fitting
 
 LEFT_OUT_PAUSE: Final = timedelta(seconds=30)
 
@@ -68,14 +68,16 @@ class PostgresLaneStore:
         async with reading(self._engine) as connection:
             of_network = {"network": self._lane.network}
             values = {**of_network, "limit": limit, "permit": DEPOSIT_WITH_PERMIT}
-            first, due, [out] = await connection.ask(
+            first, due, [out], signer = await connection.ask(
                 (outflow.HEADS, of_network),
                 (statements.WAITING, values),
                 (statements.IN_FLIGHT, self._values(first=0)),
+                (statements.NEXT_NONCE, self._values()),
             )
         heads = [_in_line(row) for row in first]
         known = {payment.intent_id for payment in heads}
-        return Due([*heads, *(_due(row) for row in due if row.id not in known)], out.slots)
+        payments = [*heads, *(_due(row) for row in due if row.id not in known)]
+        return Due(payments, out.slots, signer[0].next_nonce if signer else None)
 
     async def on_its_way(self) -> Mapping[str, int]:
         async with reading(self._engine) as connection:
@@ -92,7 +94,9 @@ class PostgresLaneStore:
             values = self._values(first=first)
             return int(await connection.scalar(statements.IN_FLIGHT, values) or 0)
 
-    async def assign(self, groups: Sequence[Group], *, epoch: int) -> Sequence[Slot]:
+    async def assign(
+        self, groups: Sequence[Group], *, signed: Sequence[Attempt] = (), epoch: int
+    ) -> Sequence[Slot]:
         async with transaction(self._engine) as connection:
             ids = [payment.intent_id for group in groups for payment in group]
             locked, caps, [signer] = await require_epoch(
@@ -116,6 +120,7 @@ class PostgresLaneStore:
             if slots:
                 carried = {slot.nonce: [p.intent_id for p in slot.payments] for slot in slots}
                 self._hand_out(connection, carried, at=told.at)
+                self._add_attempts(connection, fitting(signed, slots))
         observe.payments_kept(self._lane.network, len(told.admitted.kept_by))
         if left_out := [id for id in ids if id not in free]:
             # Otherwise they would be the first again, and have the places of what may leave.
@@ -206,10 +211,13 @@ class PostgresLaneStore:
             for row in signed:
                 live[row.nonce].add(row.id)
             kept = [a for a in attempts if live[a.transaction.nonce] == a.intents]
-            if kept:
-                rows = [_attempt_row(attempt) for attempt in kept]
-                connection.post(statements.ADD_ATTEMPTS, self._values(**columns(rows)))
+            self._add_attempts(connection, kept)
         return kept
+
+    def _add_attempts(self, connection: Transaction, attempts: Sequence[Attempt]) -> None:
+        if attempts:
+            rows = [_attempt_row(attempt) for attempt in attempts]
+            connection.post(statements.ADD_ATTEMPTS, self._values(**columns(rows)))
 
     async def open_slots(self, *, lowest: int) -> Sequence[OpenSlot]:
         async with reading(self._engine) as connection:
@@ -237,8 +245,7 @@ class PostgresLaneStore:
             is_same = attempt.is_cancel or attempt.intents == live
             if not signer.may_sign or is_mined or not is_same:
                 return False
-            values = self._values(**columns([_attempt_row(attempt)]))
-            connection.post(statements.ADD_ATTEMPTS, values)
+            self._add_attempts(connection, [attempt])
         return True
 
     async def queue(self, intent_ids: Sequence[UUID], *, pause: timedelta) -> None:

@@ -30,8 +30,8 @@ class PostgresLaneWork(PostgresWork):
         rows = await self._connection.execute(statements.INTENTS_OF, values)
         return {row.id: row.swap_id for row in rows}
 
-    async def mark_attempts_sent(self, transaction_hashes: Collection[str]) -> None:
-        values = {"hashes": list(transaction_hashes)}
+    async def mark_attempts_sent(self, sent_ago: Mapping[str, timedelta]) -> None:
+        values = {"hash": list(sent_ago), "sent_ago": list(sent_ago.values())}
         self._connection.post(statements.MARK_SENT, values)
 
     async def intents_on(self, nonces: Collection[int]) -> Owners:

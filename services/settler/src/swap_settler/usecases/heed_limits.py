@@ -29,17 +29,22 @@ class HeedLimits:
         self._calls = calls
 
     async def beyond(
-        self, groups: Sequence[Group], rooms: Mapping[str, Simulated]
+        self,
+        groups: Sequence[Group],
+        rooms: Mapping[str, Simulated],
+        sent: Mapping[str, int] | None = None,
     ) -> Sequence[Payment]:
         """Let what goes beyond a limit stand in line, and return it.
 
         :param rooms: what the Treasury says of each token.
+        :param sent: what is on its way, by token; asked of the ledger where it is not told.
         """
         told = {token: _first_word(said) for token, said in rooms.items() if said.succeeded}
         limited = {token: room for token, room in told.items() if room < UNLIMITED}
         if not limited:
             return ()
-        sent = await self._store.on_its_way()
+        if sent is None:
+            sent = await self._store.on_its_way()
         tight = {}
         for token, room in limited.items():
             payments = [p for g in groups for p in g if p.token == token and not p.is_relay]

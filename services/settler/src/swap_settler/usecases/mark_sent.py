@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Final
 
 from swap_chains.ports import Broadcast
 from swap_runtime.clock import Clock
@@ -11,6 +13,16 @@ from swap_settler.domain.payouts import lone_sent, sent
 from swap_settler.lane_ports import LaneUnitOfWork
 from swap_settler.usecases.announcing import Announcer
 from swap_settler.usecases.folding import Folding
+
+JUST_NOW: Final = timedelta(0)
+
+
+def taken(network: str, answers: Sequence[Broadcast]) -> Sequence[str]:
+    """Say what no node took for sure, and return the hashes of the rest."""
+    for answer in answers:
+        if not answer.is_out:
+            observe.broadcast_refused(network, answer.transaction_hash, answer.text)
+    return [a.transaction_hash for a in answers if not a.is_refused]
 
 
 class MarkSent:
@@ -23,16 +35,14 @@ class MarkSent:
 
     async def answered(self, network: str, answers: Sequence[Broadcast]) -> None:
         """Say what no node took for sure, and mark the rest sent."""
-        for answer in answers:
-            if not answer.is_out:
-                observe.broadcast_refused(network, answer.transaction_hash, answer.text)
-        await self([a.transaction_hash for a in answers if not a.is_refused])
+        await self(dict.fromkeys(taken(network, answers), JUST_NOW))
 
-    async def __call__(self, transaction_hashes: Sequence[str]) -> None:
-        if not transaction_hashes:
+    async def __call__(self, sent_ago: Mapping[str, timedelta]) -> None:
+        """Mark attempts, each with how long ago a node had it."""
+        if not sent_ago:
             return
         async with self._unit_of_work() as work:
-            intents = await work.intents_of(transaction_hashes)
+            intents = await work.intents_of(sent_ago)
             swaps = await work.lock_swaps_by_id({swap for swap in intents.values() if swap})
             alone = await work.lock_lone({i for i, swap in intents.items() if swap is None})
             now = self._clock()
@@ -43,5 +53,5 @@ class MarkSent:
                     folding.add(sent(swap, intent_id, at=now), trace_id=swap.terms.trace_id)
             for intent in alone.values():
                 folding.add(lone_sent(intent, at=now), trace_id=str(intent.id))
-            await work.mark_attempts_sent(transaction_hashes)
+            await work.mark_attempts_sent(sent_ago)
             await work.flush(folding.changes, self._announcer.outgoing(folding.changes, at=now))

@@ -19,6 +19,7 @@ from swap_settler.usecases.replace_stuck import ReplaceStuck
 from swap_settler.usecases.send_payouts import SendPayouts
 from swap_settler.usecases.send_sweeps import SendSweeps
 from swap_settler.usecases.snapshot_treasury import SnapshotTreasury
+from swap_settler.usecases.tell_sent import TellSent
 
 Result = TypeVar("Result")
 
@@ -36,6 +37,7 @@ class RunLane:
         rebroadcast: Rebroadcast,
         replace: ReplaceStuck,
         close_slots: CloseSlots,
+        tell_sent: TellSent,
         snapshot: SnapshotTreasury,
         check_chain: Callable[[], Awaitable[None]],
         poll_interval: timedelta,
@@ -53,6 +55,7 @@ class RunLane:
         self._rebroadcast = rebroadcast
         self._replace = replace
         self._close_slots = close_slots
+        self._tell_sent = tell_sent
         self._snapshot = snapshot
         self._check_chain = check_chain
         self._poll_interval = poll_interval
@@ -69,7 +72,8 @@ class RunLane:
             sent = await self._tried(lambda: self._send(epoch=epoch))
             if self._sweep is not None:
                 await self._tried(partial(self._sweep, epoch=epoch))
-            if not sent:
+            # What has come since has woken it; only what a crash left comes before what is due.
+            if not (sent and self._send.has_unsigned_slots):
                 await wake.wait(self._poll_interval)
 
     async def look_after(self, *, epoch: int, beat: Callable[[], None]) -> None:
@@ -82,6 +86,12 @@ class RunLane:
             await self._tried(self._snapshot)
             await self._tried(self._tell_age)
             await asyncio.sleep(self._upkeep_interval.total_seconds())
+
+    async def tell(self, *, beat: Callable[[], None]) -> None:
+        """Mark what was sent for ever, beside the sending: no payment waits for it."""
+        while True:
+            beat()
+            await self._tried(self._tell_sent)
 
     async def _tell_age(self) -> None:
         observe.oldest_unpaid(self._chain.network, await self._store.oldest_unpaid())

@@ -1,13 +1,13 @@
 """The sender lane: from a reserved intent to bytes that every node has.
 
-Slot, sign, store, broadcast: each step commits before the next begins, so that a crash between
-any two is finished by the next run with the same nonce and, once stored, the same bytes.
+Sign, then take the nonces and store the bytes in one transaction, then broadcast: a crash before
+the transaction leaves nothing, one after it the same nonces and the same bytes to the next run.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Final, NamedTuple
@@ -19,13 +19,13 @@ from swap_chains.ports import ChainReader, ChainSender, Fees, Simulated
 from swap_runtime.crashpoint import crashpoint
 from swap_settler import observe
 from swap_settler.domain.lane import Group, Payment, Slot, group_payments, one_permit_each
-from swap_settler.lane_ports import Attempt, LaneStore
+from swap_settler.lane_ports import Attempt, LaneStore, fitting
 from swap_settler.usecases.end_relays import EndRelays
 from swap_settler.usecases.give_up_payouts import GiveUpPayouts
 from swap_settler.usecases.heed_limits import HeedLimits
 from swap_settler.usecases.lane_calls import LaneCalls
-from swap_settler.usecases.mark_sent import MarkSent
 from swap_settler.usecases.screen_payments import ScreenPayments
+from swap_settler.usecases.tell_sent import Sent
 
 ALREADY_PAID: Final = selector("AlreadyPaid(uint256)")
 OUTFLOW_EXCEEDED: Final = selector("OutflowLimitExceeded(address,uint256,uint256)")
@@ -48,16 +48,6 @@ class Tried(NamedTuple):
     rooms: Mapping[str, Simulated]  # what it says that it would pay, by token
 
 
-class Handed(NamedTuple):
-    """Slots that nothing is signed for yet, and what a signature may cost now."""
-
-    slots: Sequence[Slot]
-    fees: Fees | None
-
-
-NOTHING: Final = Handed((), None)
-
-
 class SendPayouts:
     """Put what waits for one signer of one network on nonces and send it."""
 
@@ -67,7 +57,7 @@ class SendPayouts:
         chain: ChainReader,
         sender: ChainSender,
         store: LaneStore,
-        mark_sent: MarkSent,
+        mark_sent: Sent,
         give_up: GiveUpPayouts,
         end_relays: EndRelays,
         calls: LaneCalls,
@@ -89,7 +79,7 @@ class SendPayouts:
         self._fee_cap = fee_cap
         self._slots_max = slots_max
         self._payments_max = payments_max
-        self._has_unsigned_slots = True  # until looked at: a crash may have left some
+        self.has_unsigned_slots = True  # until looked at: a crash may have left some
 
     async def __call__(self, *, epoch: int) -> int:
         """Send what is due and return how many transactions left.
@@ -97,50 +87,80 @@ class SendPayouts:
         :raises ChainUnavailable: when no node answers; what was stored is sent again later.
         :raises LeaseLost: when another lane has taken over.
         """
-        slots, fees = await self._slots(epoch)
-        if not slots or fees is None:
-            return 0
-        are_left_over, self._has_unsigned_slots = self._has_unsigned_slots, True
-        attempts = [await self._signed(slot, fees) for slot in slots]
-        crashpoint("settler.after_sign")
-        kept = await self._store.keep(attempts, epoch=epoch)
-        # A slot whose payments were taken back meanwhile is looked at again: it needs a no-op.
-        self._has_unsigned_slots = are_left_over or len(kept) < len(attempts)
+        stored = await self._stored(epoch)
         crashpoint("settler.before_send")
-        if kept:
-            await self._broadcast(kept)
-        return len(kept)
+        if stored:
+            await self._broadcast(stored)
+        return len(stored)
 
-    async def _slots(self, epoch: int) -> Handed:
-        if self._has_unsigned_slots:
+    async def _stored(self, epoch: int) -> Sequence[Attempt]:
+        """Return what may be sent now: signed, and stored."""
+        if self.has_unsigned_slots:
             left_over = await self._store.unsigned_slots()
             if left_over:
-                clear = await self._still_clear(left_over, epoch)
-                return Handed(clear, await self._fees()) if clear else NOTHING
+                return await self._left_over(left_over, epoch)
             # While payments are stopped there may be some that nothing is signed for.
-            self._has_unsigned_slots = await self._store.has_unsigned_slots()
+            self.has_unsigned_slots = await self._store.has_unsigned_slots()
         due = await self._store.due(limit=self._slots_max * self._payments_max)
         waiting = one_permit_each(due.payments, permit=DEPOSIT_WITH_PERMIT)
         free = await self._free_slots(due.in_flight) if waiting else 0
         if free <= 0:
-            return NOTHING
-        asking = asyncio.create_task(self._fees())  # beside all else that the chain is asked
+            return ()
+        # Beside all else that is asked.
+        fees = asyncio.create_task(self._fees())
+        with_code = asyncio.create_task(self._with_code(waiting))
         try:
-            payable = await self._payable(waiting, free, epoch)
+            payable = await self._payable(waiting, free, with_code, epoch)
             if not payable:
-                return NOTHING
-            fees = await asking
+                return ()
+            return await self._assigned(payable[:free], due.next_nonce, await fees, epoch)
         finally:
-            asking.cancel()
-            await asyncio.gather(asking, return_exceptions=True)  # what it says is taken note of
-        slots = await self._store.assign(payable[:free], epoch=epoch)
-        crashpoint("settler.after_slot")
-        return Handed(slots, fees)
+            fees.cancel()
+            with_code.cancel()
+            # What they say is taken note of.
+            await asyncio.gather(fees, with_code, return_exceptions=True)
 
-    async def _payable(self, waiting: Sequence[Payment], free: int, epoch: int) -> Sequence[Group]:
+    async def _left_over(self, slots: Sequence[Slot], epoch: int) -> Sequence[Attempt]:
+        """Sign for the slots that a crash left. They are looked for until none is found."""
+        clear = await self._still_clear(slots, epoch)
+        return await self._kept(clear, await self._fees(), epoch) if clear else ()
+
+    async def _assigned(
+        self, groups: Sequence[Group], next_nonce: int | None, fees: Fees, epoch: int
+    ) -> Sequence[Attempt]:
+        """Take nonces for the groups, with bytes that were signed for the nonces to be expected.
+
+        What is not carried as it was signed is signed for anew; those bytes never leave.
+        """
+        expected = [] if next_nonce is None else list(enumerate(groups, start=next_nonce))
+        signed = [await self._signed(Slot(nonce, group), fees) for nonce, group in expected]
+        crashpoint("settler.after_sign")
+        self.has_unsigned_slots = True
+        slots = await self._store.assign(groups, signed=signed, epoch=epoch)
+        crashpoint("settler.after_slot")
+        stored = fitting(signed, slots)
+        nonces = {attempt.transaction.nonce for attempt in stored}
+        others = [slot for slot in slots if slot.nonce not in nonces]
+        kept = await self._kept(others, fees, epoch) if others else ()
+        # A slot whose payments were taken back meanwhile is looked at again: it needs a no-op.
+        self.has_unsigned_slots = len(kept) < len(others)
+        return [*stored, *kept]
+
+    async def _kept(self, slots: Sequence[Slot], fees: Fees, epoch: int) -> Sequence[Attempt]:
+        attempts = [await self._signed(slot, fees) for slot in slots]
+        crashpoint("settler.after_sign")
+        return await self._store.keep(attempts, epoch=epoch)
+
+    async def _payable(
+        self,
+        waiting: Sequence[Payment],
+        free: int,
+        with_code: Awaitable[Collection[str]],
+        epoch: int,
+    ) -> Sequence[Group]:
         """Return what may leave and would be paid now, in as many groups as there are slots."""
         clear = await self._within_limits(await self._screen(waiting, epoch=epoch))
-        careful = await self._with_careful_natives(clear)
+        careful = self._carefully(clear, await with_code)
         groups = group_payments(careful, slots_max=free, payments_max=self._payments_max)
         return await self._paid_now(groups, epoch)
 
@@ -173,12 +193,15 @@ class SendPayouts:
         mined = await self._chain.nonce(self._sender.address, at=head)
         return self._slots_max - await self._store.in_flight(first=mined)
 
-    async def _with_careful_natives(self, payments: Sequence[Payment]) -> Sequence[Payment]:
-        """Send native money to an address with code alone: it could use up the gas of a batch."""
+    async def _with_code(self, payments: Sequence[Payment]) -> Collection[str]:
+        """Return which recipients of native money run code."""
         natives = {p.to_address for p in payments if p.token == self._native and not p.goes_alone}
-        if not natives:
-            return payments
-        with_code = await self._chain.with_code(natives)
+        return await self._chain.with_code(natives) if natives else ()
+
+    def _carefully(
+        self, payments: Sequence[Payment], with_code: Collection[str]
+    ) -> Sequence[Payment]:
+        """Send native money to an address with code alone: it could use up the gas of a batch."""
         return [
             replace(p, goes_alone=True)
             if p.token == self._native and p.to_address in with_code
@@ -188,8 +211,10 @@ class SendPayouts:
 
     async def _paid_now(self, groups: Sequence[Group], epoch: int) -> Sequence[Group]:
         """Return what the Treasury would pay now; of a group that it would not, each alone."""
-        good, bad, rooms = await self._tried(groups)
-        beyond = await self._limits.beyond(groups, rooms)
+        (good, bad, rooms), sent = await asyncio.gather(
+            self._tried(groups), self._store.on_its_way()
+        )
+        beyond = await self._limits.beyond(groups, rooms, sent)
         if beyond:
             left = [tuple(p for p in group if p not in beyond) for group in groups]
             good, bad, _ = await self._tried([group for group in left if group])

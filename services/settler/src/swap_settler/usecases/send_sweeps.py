@@ -1,7 +1,7 @@
 """The sender lane's second work: deposit addresses are emptied, many with one transaction.
 
-Slot, sign, store, broadcast, as with payments. A sweep pays nobody: whoever sends it, and however
-often, what is at the addresses goes to the Treasury once.
+Slot, sign, store, broadcast: each step commits before the next begins. A sweep pays nobody: whoever
+sends it, and however often, what is at the addresses goes to the Treasury once.
 """
 
 from __future__ import annotations
