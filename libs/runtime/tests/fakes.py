@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -12,7 +13,7 @@ from swap_contracts.envelope import Envelope, Message, Topic
 from swap_runtime.database import Engine, transaction
 from swap_runtime.inbox import mark_seen
 from swap_runtime.outbox import Outgoing, add_to_outbox
-from swap_runtime.parking import Record
+from swap_runtime.parking import Behind, Record
 from swap_runtime.schema import create_runtime_tables
 from swap_runtime.sql import sql
 
@@ -45,6 +46,12 @@ class FakeParking:
     def __init__(self, held: Iterable[bytes] = ()) -> None:
         self._held = frozenset(held)
         self.parked: list[tuple[bytes, str]] = []
+
+    @contextmanager
+    def guarding(self, topic: str, keys: Collection[bytes]) -> Iterator[None]:
+        if self._held & frozenset(keys):
+            raise Behind
+        yield
 
     async def held(self, topic: str, keys: Collection[bytes]) -> frozenset[bytes]:
         return self._held & frozenset(keys)

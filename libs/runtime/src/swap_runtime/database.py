@@ -97,6 +97,22 @@ async def _rows(cursor: psycopg.AsyncCursor[Any]) -> Rows:
 Question = tuple[Statement, Mapping[str, Any]]
 
 
+class Posted:
+    """What became of a statement that was posted, known once it has left."""
+
+    def __init__(self) -> None:
+        self._cursor: psycopg.AsyncCursor[Any] | None = None
+
+    @property
+    def changed(self) -> int:
+        """How many rows it wrote."""
+        assert self._cursor is not None, "it has not left yet"
+        return self._cursor.rowcount
+
+    def left(self, cursor: psycopg.AsyncCursor[Any]) -> None:
+        self._cursor = cursor
+
+
 class Connection:
     """One connection for as long as it is lent."""
 
@@ -104,6 +120,7 @@ class Connection:
         self._raw = raw
         self._heard = heard
         self._waiting: list[_Ready] = []
+        self._posted: list[Posted] = []  # the last of what waits, in the same order
 
     async def execute(
         self, statement: Statement | str, values: Mapping[str, Any] | None = None
@@ -130,16 +147,21 @@ class Connection:
 
     async def _exchange(self, asked: Sequence[_Ready]) -> Sequence[Rows]:
         """Send everything that waits and what is asked, and return the answers to the latter."""
-        leaving = [*self._waiting, *asked]
-        self._waiting.clear()
+        leaving, posted = [*self._waiting, *asked], self._posted
+        self._waiting, self._posted = [], []
         cursors = [self._raw.cursor() for _ in leaving]
+        first_asked = len(leaving) - len(asked)
         if len(leaving) == 1:
             await _run(cursors[0], leaving[0])
         else:
             async with self._raw.pipeline():
                 for cursor, ready in zip(cursors, leaving, strict=True):
                     await _run(cursor, ready)
-        return [await _rows(cursor) for cursor in cursors[len(leaving) - len(asked) :]]
+        for one, cursor in zip(
+            posted, cursors[first_asked - len(posted) : first_asked], strict=True
+        ):
+            one.left(cursor)
+        return [await _rows(cursor) for cursor in cursors[first_asked:]]
 
     async def scalars(
         self, statement: Statement | str, values: Mapping[str, Any] | None = None
@@ -162,12 +184,14 @@ class Transaction(Connection):
         super().__init__(raw, heard)
         self._waiting = [_BEGIN]
 
-    def post(self, statement: Statement, values: Mapping[str, Any] | None = None) -> None:
+    def post(self, statement: Statement, values: Mapping[str, Any] | None = None) -> Posted:
         """Let a statement leave with what is asked next, or with COMMIT.
 
         In the order of all others; what it did wrong is raised there.
         """
         self._waiting.append(self._ready(statement, values))
+        self._posted.append(Posted())
+        return self._posted[-1]
 
     async def commit(self) -> None:
         """Commit, with what waits; nothing where nothing was asked and nothing waits."""
@@ -178,7 +202,7 @@ class Transaction(Connection):
 
     async def roll_back(self) -> None:
         """Undo everything; a connection that is lost has nothing to undo."""
-        self._waiting.clear()
+        self._waiting, self._posted = [], []
         with suppress(psycopg.Error):  # the pool keeps none that is not at rest
             await self._raw.rollback()
 

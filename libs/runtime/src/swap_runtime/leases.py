@@ -7,12 +7,19 @@ later. What must not be done twice is guarded by the epoch (`require_epoch`) or 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import timedelta
 from typing import Final
 
-from swap_runtime.database import Connection, Engine, Question, transaction
+from swap_runtime.database import (
+    Connection,
+    Engine,
+    Question,
+    Transaction,
+    execute_alone,
+    transaction,
+)
 from swap_runtime.errors import Unavailable
 from swap_runtime.sql import Rows, sql
 
@@ -48,62 +55,72 @@ class Lease:
         self.term = term
         self.epoch: int | None = None
         self._held_until = 0.0
+        self._values = {"name": name, "holder": holder, "term": term}
 
     @property
     def is_held(self) -> bool:
         """Whether the last renewal still covers this moment, by this process's own clock."""
-        return self.epoch is not None and asyncio.get_running_loop().time() < self._held_until
+        return self.epoch is not None and _now() < self._held_until
 
     @property
     def _is_fresh(self) -> bool:
-        left = self._held_until - asyncio.get_running_loop().time()
+        left = self._held_until - _now()
         return self.epoch is not None and left > self.term.total_seconds() * 2 / 3
 
     @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[tuple[Connection, bool]]:
+    async def transaction(
+        self, *questions: Question
+    ) -> AsyncIterator[tuple[Transaction, bool, Sequence[Rows]]]:
         """Open a transaction that takes or renews the lease; say whether it is held.
 
         A renewal in the first third of the term writes nothing.
 
+        :param questions: what is asked in the same round trip, held or not; the answers come last.
         :raises Unavailable: when Postgres is away.
         """
-        try:
+        with self._unknown_after_failure():
             async with transaction(self._engine) as connection:
-                yield connection, await self._hold(connection) is not None
-        except BaseException:
-            self.epoch = None  # nobody knows what was committed
-            raise
-
-    async def keep(self) -> bool:
-        """As `acquire`; in the first third of the term nobody is asked.
-
-        :raises Unavailable: when Postgres is away.
-        """
-        return self._is_fresh or await self.acquire()
-
-    async def _hold(self, connection: Connection) -> int | None:
-        asked_at = asyncio.get_running_loop().time()
-        if self._is_fresh:
-            return self.epoch
-        values = {"name": self.name, "holder": self.holder, "term": self.term}
-        self.epoch = await connection.scalar(HOLD, values)
-        self._held_until = asked_at + self.term.total_seconds()
-        return self.epoch
+                answers = await self._ask(connection, questions)
+                yield connection, self.epoch is not None, answers
 
     async def acquire(self) -> bool:
-        """Take or renew; say whether it is held.
+        """Take or renew; say whether it is held. In the first third of the term nobody is asked.
 
         :raises Unavailable: when Postgres is away.
         """
-        async with self.transaction() as (_, is_held):
-            return is_held
+        if not self._is_fresh:
+            with self._unknown_after_failure():
+                asked_at = _now()
+                self._take(await execute_alone(self._engine, HOLD, self._values), asked_at)
+        return self.epoch is not None
 
     async def release(self) -> None:
         """Let another take it at once. When Postgres is away it runs out by itself."""
         self.epoch = None
         with suppress(Unavailable):
-            async with transaction(self._engine) as connection:
-                await connection.execute(RELEASE, {"name": self.name, "holder": self.holder})
+            values = {"name": self.name, "holder": self.holder}
+            await execute_alone(self._engine, RELEASE, values)
+
+    async def _ask(self, connection: Transaction, questions: Sequence[Question]) -> Sequence[Rows]:
+        if self._is_fresh:
+            return await connection.ask(*questions) if questions else ()
+        asked_at = _now()
+        taken, *answers = await connection.ask((HOLD, self._values), *questions)
+        self._take(taken, asked_at)
+        return answers
+
+    def _take(self, taken: Rows, asked_at: float) -> None:
+        row = taken.one_or_none()
+        self.epoch = None if row is None else row.epoch
+        self._held_until = asked_at + self.term.total_seconds()
+
+    @contextmanager
+    def _unknown_after_failure(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            self.epoch = None  # nobody knows what was committed
+            raise
 
 
 async def require_epoch(
@@ -148,6 +165,7 @@ async def held(
         raise
     finally:
         keeper.cancel()
+        await asyncio.wait([keeper])  # a renewal under way would take back what is released
         await lease.release()
 
 
@@ -166,6 +184,10 @@ async def work_while_held(
             async with held(engine, name, holder=holder, term=term, waiting=waiting) as lease:
                 await work(lease)
                 return
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
 
 
 async def _acquired(lease: Lease, waiting: Callable[[], None]) -> None:

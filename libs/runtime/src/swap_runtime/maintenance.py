@@ -8,7 +8,7 @@ from typing import Final
 
 import structlog
 
-from swap_runtime.database import Connection, Engine, reading, transaction
+from swap_runtime.database import Connection, Engine, execute_alone, reading, transaction
 from swap_runtime.errors import Unavailable
 from swap_runtime.metrics import gauge
 from swap_runtime.schema import DAYS_AHEAD
@@ -132,25 +132,26 @@ class Maintenance:
     async def forget_foreign_xids(self) -> None:
         """Begin the order of commits anew where the database came from a dump."""
         async with transaction(self._engine) as connection:
-            for statement in FORGET_FOREIGN_XIDS:
-                changed = (await connection.execute(statement)).changed
-                if changed:
-                    log.warning("restored from a dump", rows=changed)
+            forgotten = [connection.post(statement) for statement in FORGET_FOREIGN_XIDS]
+        for each in forgotten:
+            if each.changed:
+                log.warning("restored from a dump", rows=each.changed)
 
     async def make_days(self) -> None:
         """Make the partitions of the next days, and give rows without one a home."""
         async with transaction(self._engine) as connection:
             if not await connection.scalar(ALONE):
                 return
-            await connection.execute(GIVE_WAY)
+            connection.post(GIVE_WAY)
             days = await connection.scalars(DAYS_WANTED, {"ahead": DAYS_AHEAD})
             for day in days:
-                await connection.execute(MAKE_DAY, {"day": day})
-                log.info("outbox day made", day=str(day))
+                connection.post(MAKE_DAY, {"day": day})
+        for day in days:
+            log.info("outbox day made", day=str(day))
 
     async def drop_read_days(self, *, kept: timedelta = KEPT) -> None:
         """Drop the days that are older than `kept` and that every reader has passed."""
-        async with transaction(self._engine) as connection:
+        async with reading(self._engine) as connection:
             before = await connection.scalar(sql("SELECT now() - :kept"), {"kept": kept})
             days = await connection.scalars(OLD_DAYS, {"before": before})
         for day in days:
@@ -167,9 +168,9 @@ class Maintenance:
             if await self._is_unread(connection, day):
                 log.warning("outbox day is not read by everybody", day=day)
                 return
-            await connection.execute(GIVE_WAY)
-            await connection.execute(sql(f"DROP TABLE {day}"))
-            log.info("outbox day dropped", day=day)
+            connection.post(GIVE_WAY)
+            connection.post(sql(f"DROP TABLE {day}"))
+        log.info("outbox day dropped", day=day)
 
     async def _is_unread(self, connection: Connection, day: str) -> bool:
         marks = " UNION ALL ".join(
@@ -183,10 +184,9 @@ class Maintenance:
         for consumer in self._consumers:
             before = await self._prunable_before(consumer, kept)
             while before is not None:
-                async with transaction(self._engine) as connection:
-                    values = {"consumer": consumer, "before": before}
-                    if not (await connection.execute(PRUNE, values)).changed:
-                        break
+                values = {"consumer": consumer, "before": before}
+                if not (await execute_alone(self._engine, PRUNE, values)).changed:
+                    break
 
     async def _prunable_before(self, consumer: str, kept: timedelta) -> datetime | None:
         """A mark is younger than its message: what is older than all unread ones is passed."""

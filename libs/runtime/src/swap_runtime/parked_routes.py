@@ -7,7 +7,7 @@ from typing import Any, Final
 import structlog
 from aiohttp import web
 
-from swap_runtime.database import Engine, reading, transaction
+from swap_runtime.database import Engine, execute_alone, reading
 from swap_runtime.internal import AdminRoute
 from swap_runtime.sql import Row, sql
 
@@ -62,11 +62,10 @@ class ParkedRoutes:
         return await self._change(DROP, parked_id, "dropped")
 
     async def _change(self, statement: Any, parked_id: int, fact: str) -> bool:
-        async with transaction(self._engine) as connection:
-            changed = await connection.scalar(statement, {"id": parked_id}) is not None
+        changed = await execute_alone(self._engine, statement, {"id": parked_id})
         if changed:
             log.warning(fact, parked_id=parked_id)
-        return changed
+        return bool(changed)
 
     async def _list(self, request: web.Request) -> web.Response:
         asked = request.query

@@ -7,7 +7,7 @@ from typing import Any, Final
 import structlog
 
 from swap_runtime.consumer import Consumer
-from swap_runtime.database import Engine, transaction
+from swap_runtime.database import Engine, execute_alone
 from swap_runtime.errors import Unavailable
 from swap_runtime.sql import Row, sql
 
@@ -62,8 +62,7 @@ class Releasing:
 
         :raises Unavailable: when it could not be tried; it stays released and is tried again.
         """
-        async with transaction(self._engine) as connection:
-            rows = await connection.execute(RUNNABLE, self._values)
+        rows = await execute_alone(self._engine, RUNNABLE, self._values)
         for row in rows:
             await self._run(row)
         return bool(rows)
@@ -81,5 +80,4 @@ class Releasing:
             log.warning("parked again", message_id=str(row.message_id), reason=values["reason"])
         else:
             log.info("released", message_id=str(row.message_id))
-        async with transaction(self._engine) as connection:
-            await connection.execute(statement, values)
+        await execute_alone(self._engine, statement, values)

@@ -15,14 +15,14 @@ import structlog
 from psycopg.errors import InsufficientPrivilege, InvalidSchemaName, UndefinedTable
 
 from swap_runtime.consumer import Consumer
-from swap_runtime.database import Connection, Engine
+from swap_runtime.database import Connection, Engine, Transaction
 from swap_runtime.errors import Unavailable
 from swap_runtime.leases import Lease
 from swap_runtime.metrics import counter
 from swap_runtime.parking import Position, Record
 from swap_runtime.releasing import Releasing
 from swap_runtime.settings import SweepSettings
-from swap_runtime.sql import Statement, sql
+from swap_runtime.sql import Rows, Statement, sql
 
 FIND_WATERMARK: Final = sql("""
 SELECT CAST(CAST(xid AS text) AS bigint) AS xid, id FROM watermark
@@ -121,8 +121,9 @@ class Sweep:
 
     async def _look(self) -> tuple[bool, list[Record]]:
         """Move the watermark and read what is missing, if this replica is the one that does."""
-        async with self._lease.transaction() as (connection, is_leader):
-            position = await self._position(connection)
+        asked = (FIND_WATERMARK, self._key)
+        async with self._lease.transaction(asked) as (connection, is_leader, [found]):
+            position = self._position(connection, found)
             if is_leader:
                 position = await self._advanced(connection, position)
             self._consumer.watermark = position
@@ -132,10 +133,10 @@ class Sweep:
             rows = await connection.execute(self._missing, values)
             return True, [self._record(row) for row in rows]
 
-    async def _position(self, connection: Connection) -> Position:
-        row = (await connection.execute(FIND_WATERMARK, self._key)).one_or_none()
+    def _position(self, connection: Transaction, found: Rows) -> Position:
+        row = found.one_or_none()
         if row is None:
-            await connection.execute(ADD_WATERMARK, self._key)
+            connection.post(ADD_WATERMARK, self._key)
             return Position(self._source, 0, 0)
         return Position(self._source, row.xid, row.id)
 

@@ -192,6 +192,20 @@ class TestWhatLeavesTogether:
         assert (one.n, thing.thing) == (1, "a")
         assert round_trips == [4, 1]
 
+    async def test_how_much_was_written_is_known_once_it_has_left(
+        self, engine: Engine, round_trips: list[int]
+    ) -> None:
+        async with transaction(engine) as connection:
+            early = [connection.post(ADD, {"thing": thing}) for thing in "abc"]
+            await connection.scalar(COUNT)
+            all_of_them = connection.post(sql("UPDATE note SET version = 1"))
+            none = connection.post(sql("DELETE FROM note WHERE thing = 'x'"))
+            with pytest.raises(AssertionError):
+                _ = none.changed
+
+        assert [each.changed for each in (*early, all_of_them, none)] == [1, 1, 1, 3, 0]
+        assert round_trips == [1 + 3 + 1, 2 + 1]
+
     async def test_a_transaction_that_asks_nothing_does_not_begin(
         self, engine: Engine, round_trips: list[int]
     ) -> None:

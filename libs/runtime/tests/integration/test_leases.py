@@ -44,6 +44,33 @@ class TestLease:
 
         assert lease.epoch == 1
 
+    async def test_is_taken_and_let_go_in_one_round_trip_each_and_kept_in_none(
+        self, engine: Engine, round_trips: list[int]
+    ) -> None:
+        lease = Lease(engine, "x", holder="a")
+
+        await lease.acquire()
+        await lease.acquire()
+        await lease.release()
+
+        assert round_trips == [1, 1]
+
+    @pytest.mark.parametrize("is_fresh", [False, True])
+    async def test_is_taken_together_with_what_is_asked_under_it(
+        self, engine: Engine, round_trips: list[int], *, is_fresh: bool
+    ) -> None:
+        lease = Lease(engine, "x", holder="a")
+        if is_fresh:
+            await lease.acquire()
+            round_trips.clear()
+        holder = sql("SELECT holder FROM lease WHERE name = :name")
+
+        async with lease.transaction((holder, {"name": "x"})) as (_, is_held, [[found]]):
+            pass
+
+        assert (is_held, found.holder) == (True, "a")
+        assert round_trips == [2 if is_fresh else 3, 1]
+
     async def test_knows_nothing_after_its_transaction_failed(self, engine: Engine) -> None:
         lease = Lease(engine, "x", holder="a")
         with pytest.raises(ZeroDivisionError):

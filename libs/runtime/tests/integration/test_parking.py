@@ -1,15 +1,18 @@
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
-from libs.runtime.tests.fakes import NOTES, KeepNotes, a_record
+from libs.runtime.tests.fakes import NOTES, KeepNotes, Note, a_note, a_record
+from swap_contracts.envelope import Envelope
 from swap_runtime.batches import Batches
 from swap_runtime.consumer import Consumer
-from swap_runtime.database import Engine
+from swap_runtime.database import Engine, reading, transaction
 from swap_runtime.parked_routes import ParkedRoutes
-from swap_runtime.parking import PostgresParking
+from swap_runtime.parking import PARK, PostgresParking, Record
 from swap_runtime.releasing import Releasing
 from swap_runtime.sql import sql
 
@@ -35,6 +38,30 @@ class Room:
     async def inbox(self) -> list[str]:
         async with self._engine.connect() as connection:
             return list(await connection.scalars(sql("SELECT state FROM inbox ORDER BY state")))
+
+
+WAITING = sql("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'")
+
+
+async def until_it_waits(engine: Engine) -> None:
+    async with asyncio.timeout(10), reading(engine) as connection:
+        while not await connection.scalar(WAITING):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+
+
+def values_parked(record: Record) -> dict[str, object]:
+    """Return what `PARK` is given for it."""
+    return {
+        "consumer": "test",
+        "topic": record.topic,
+        "key": record.key,
+        "value": record.value,
+        "partition": record.partition,
+        "offset": record.offset,
+        "message_id": a_note(version=1).message_id,
+        "reason": "poison",
+        "is_behind": False,
+    }
 
 
 @pytest.fixture
@@ -75,6 +102,57 @@ class TestPostgresParking:
             await room.consumer.hear([a_record("c", value=value)])
 
         assert [p["value"] for p in await room.parked() if p["key"] == "c"] == ["{", "["]
+
+
+class TestGuarding:
+    async def test_looks_where_a_batch_is_marked_and_waits_for_nothing_more(
+        self, engine: Engine, round_trips: list[int]
+    ) -> None:
+        await Room(engine).consumer.hear([a_record()])
+
+        assert round_trips == [3, 1, 1]  # BEGIN with mark and look, the note, COMMIT
+
+    async def test_of_what_is_behind_nothing_is_done_whatever_comes_with_it(
+        self, room: Room
+    ) -> None:
+        room.notes.poison = set()
+
+        await room.consumer.hear([a_record("c"), a_record(version=4), a_record("d")])
+
+        assert await room.notes.kept() == [("b", 1), ("c", 1), ("d", 1)]
+        assert [p["is_behind"] for p in await room.parked()] == [False, True, True, True]
+
+    async def test_what_waits_and_cannot_be_read_keep_their_order(self, room: Room) -> None:
+        room.notes.poison = set()
+
+        await room.consumer.hear([a_record(version=4), a_record(version=5, value=b"{")])
+
+        assert [p["is_behind"] for p in await room.parked()][3:] == [True, False]
+
+    async def test_what_fails_behind_a_parked_message_waits_behind_it(self, room: Room) -> None:
+        await room.consumer.hear([a_record(version=4)])
+
+        assert [p["is_behind"] for p in await room.parked()] == [False, True, True, True]
+
+    async def test_sees_what_another_parks_while_the_same_message_is_marked(
+        self, engine: Engine
+    ) -> None:
+        room, first = Room(engine), a_record(version=1)
+        async with transaction(engine) as another:
+            await another.execute(PARK, values_parked(first))
+            hearing = asyncio.create_task(room.consumer.hear([first, a_record(version=2)]))
+            await until_it_waits(engine)
+        await hearing
+
+        assert await room.notes.kept() == []
+        assert [p["is_behind"] for p in await room.parked()] == [False, True]
+
+    async def test_finds_a_use_case_that_does_not_mark(self, room: Room, engine: Engine) -> None:
+        async def forgets(_: Sequence[Envelope[Note]]) -> None: ...
+
+        await Batches(NOTES, forgets, room.parking)([a_record("c")])
+
+        assert (await room.parked())[-1]["reason"] == "NotMarked: notes.v1"
 
 
 class TestRelease:

@@ -63,6 +63,19 @@ class TestPublishBatch:
         assert [await relay.publish_batch() for _ in range(3)] == [3, 2, 0]
         assert producer.delivered == [b"0", b"1", b"2", b"3", b"4"]
 
+    async def test_waits_three_times_for_a_batch_with_the_lease_and_twice_without(
+        self, engine: Engine, round_trips: list[int]
+    ) -> None:
+        relay = Relay(engine, FakeProducer(), holder="a", batch_size=1)
+        await decide(engine, outgoing("1"), outgoing("2"))
+        round_trips.clear()
+
+        await relay.publish_batch()
+        with_the_lease = len(round_trips)
+        await relay.publish_batch()
+
+        assert (with_the_lease, len(round_trips)) == (3, 3 + 2)
+
     async def test_says_in_headers_who_a_message_is_and_where_it_stands(
         self, engine: Engine
     ) -> None:

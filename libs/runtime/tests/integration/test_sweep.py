@@ -55,6 +55,16 @@ class TestSweep:
         assert await room.notes.kept() == [("a", n) for n in range(1, 6)]
         assert await room.watermark() == 5
 
+    async def test_waits_five_times_to_find_nothing(
+        self, room: Room, engine: Engine, round_trips: list[int]
+    ) -> None:
+        await room.sweep()
+        round_trips.clear()
+
+        await room.sweep()
+
+        assert len(round_trips) == 5
+
     async def test_k9_what_kafka_brought_already_acts_once(
         self, room: Room, engine: Engine
     ) -> None:

@@ -35,6 +35,15 @@ class TestSwapChanged:
 
         assert (await shown(api, app, swap))["status"] == "ls_transfer_pending"
 
+    async def test_a_batch_waits_twice(self, api: Harness, round_trips: list[int]) -> None:
+        app = await api.an_app()
+        messages = [a_message(a_swap(app_id=app.id, transactions=(an_input(),))) for _ in range(5)]
+        round_trips.clear()
+
+        await api.parts.store_swaps(messages)
+
+        assert round_trips == [2, 3]  # BEGIN with the marks; swaps and hashes with COMMIT
+
     @pytest.mark.parametrize("together", [True, False])
     async def test_out_of_order_leaves_the_newest(self, api: Harness, together: bool) -> None:
         app = await api.an_app()

@@ -28,6 +28,11 @@ class Change:
 class Work(Protocol):
     """One transaction of the consumer."""
 
+    @property
+    def created(self) -> int:
+        """How many messages are new, known once the transaction is over."""
+        ...
+
     async def mark_seen(self, message_ids: Sequence[UUID]) -> frozenset[UUID]: ...
 
     async def find_audience(
@@ -41,8 +46,8 @@ class Work(Protocol):
 
     async def add_messages(
         self, changes: Sequence[Change], *, at: datetime, kept_from: datetime
-    ) -> int:
-        """Add one message per change and endpoint that wants it; return how many are new.
+    ) -> None:
+        """Add one message per change and endpoint that wants it, and say that there are some.
 
         For an endpoint that is disabled it is kept, to be replayed, and not sent.
         """

@@ -1,4 +1,4 @@
-"""What a batch of deliveries costs in statements and commits, however large it is."""
+"""What a batch costs in statements, commits and round trips, however large it is."""
 
 from __future__ import annotations
 
@@ -11,6 +11,18 @@ from swap_notifier.adapters.statements import CLAIM, RECORD
 from swap_notifier.domain.outcomes import outcome_of
 
 pytestmark = pytest.mark.connected
+
+
+async def test_a_batch_of_changes_waits_three_times(
+    notifier: Notifier, round_trips: list[int]
+) -> None:
+    endpoint = await notifier.endpoint("http://a.example")
+    round_trips.clear()
+
+    await notifier.tell(*(a_swap(app_id=endpoint.app_id) for _ in range(5)))
+
+    assert len(round_trips) == 3
+    assert len(await notifier.rows()) == 5
 
 
 async def test_a_claim_and_its_record_are_one_statement_and_one_commit_each(

@@ -31,9 +31,12 @@ class FakeWork:
 
     async def add_messages(
         self, changes: Sequence[Change], *, at: datetime, kept_from: datetime
-    ) -> int:
+    ) -> None:
         self.added += changes
-        return len(changes)
+
+    @property
+    def created(self) -> int:
+        return len(self.added)
 
     @asynccontextmanager
     async def __call__(self) -> AsyncIterator[FakeWork]:

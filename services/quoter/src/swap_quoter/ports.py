@@ -65,6 +65,6 @@ class UnitOfWork(Protocol):
 class KnownMarket(Protocol):
     """What was learned from messages and outlives the process."""
 
-    async def inventory(self) -> Mapping[AssetKey, int]: ...
-
-    async def completion_milliseconds(self) -> Mapping[RouteKey, int]: ...
+    async def read(self) -> tuple[Mapping[AssetKey, int], Mapping[RouteKey, int]]:
+        """Return what can be paid out of each asset, and how long each route takes."""
+        ...

@@ -129,12 +129,13 @@ def completed(
 
 
 async def market_inventory(engine: Engine) -> int | None:
-    known = await PostgresKnownMarket(engine).inventory()
-    return known.get((POLYGON, USDC[POLYGON]))
+    available, _ = await PostgresKnownMarket(engine).read()
+    return available.get((POLYGON, USDC[POLYGON]))
 
 
 async def average(engine: Engine) -> int | None:
-    return (await PostgresKnownMarket(engine).completion_milliseconds()).get(ROUTE)
+    _, milliseconds = await PostgresKnownMarket(engine).read()
+    return milliseconds.get(ROUTE)
 
 
 class TestRecordInventory:
@@ -216,6 +217,21 @@ class TestLoadMarket:
         assert load.is_loaded
         assert market.inventory == {(POLYGON, USDC[POLYGON]): 500}
         assert market.completion_milliseconds == {ROUTE: 3000}
+
+
+class TestCost:
+    async def test_a_batch_waits_twice_and_what_it_taught_is_read_at_once(
+        self, engine: Engine, round_trips: list[int]
+    ) -> None:
+        work = PostgresUnitOfWork(engine, consumer="quoter")
+
+        await RecordInventory(work)([inventory(1, 500)])
+        recorded = len(round_trips)
+        await RecordCompletions(work, window=10)([completed(took=timedelta(seconds=3))])
+        averaged = len(round_trips)
+        await LoadMarket(PostgresKnownMarket(engine), a_market())()
+
+        assert (recorded, averaged, len(round_trips)) == (2, 4, 5)
 
 
 class TestTables:

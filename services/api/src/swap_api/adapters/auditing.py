@@ -14,7 +14,7 @@ from swap_api.domain.members import Actor
 from swap_api.domain.refusals import ApiRefusal, NothingThere
 from swap_api.management_ports import Part, Window
 from swap_contracts.public.errors import ErrorCode
-from swap_runtime.database import Connection, Engine, reading
+from swap_runtime.database import Connection, Engine, Transaction, reading
 from swap_runtime.sql import Rows, Statement, sql
 
 COUNTED_MAX: Final = 10_000
@@ -70,7 +70,7 @@ async def change(
 
 
 async def keep_within(
-    connection: Connection,
+    connection: Transaction,
     bound: Bound | None,
     count: Statement,
     values: Mapping[str, Any],
@@ -85,7 +85,7 @@ async def keep_within(
     """
     if bound is None:
         return
-    await connection.execute(lock, values)
+    connection.post(lock, values)
     bound.require(await connection.scalar(count, values), beyond=beyond)
 
 
@@ -177,6 +177,7 @@ class Listing(NamedTuple):
     async def part(self, engine: Engine, values: Mapping[str, Any], window: Window) -> Part:
         async with reading(engine) as connection:
             bounds = {"limit": window.limit, "offset": window.offset}
-            rows = await connection.execute(self.rows, {**values, **bounds})
-            total = await connection.scalar(self.total, values)
+            rows, [(total,)] = await connection.ask(
+                (self.rows, {**values, **bounds}), (self.total, values)
+            )
         return Part([shown(row) for row in rows], int(total))

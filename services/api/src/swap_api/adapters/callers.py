@@ -17,7 +17,7 @@ from swap_api.adapters import statements
 from swap_api.adapters.gathering import Gathering
 from swap_api.domain.keys import Allowances, Caller, Environment, KeyKind
 from swap_api.ports import Clock
-from swap_runtime.database import Engine, reading, transaction
+from swap_runtime.database import Engine, execute_alone, reading
 from swap_runtime.sql import Row
 
 REMEMBERED_FOR: Final = timedelta(seconds=5)
@@ -75,8 +75,7 @@ class PostgresCallers:
         used, self._used = self._used, {}
         if used:
             values = {"id": list(used), "at": list(used.values())}
-            async with transaction(self._engine) as connection:
-                await connection.execute(statements.NOTE_USE, values)
+            await execute_alone(self._engine, statements.NOTE_USE, values)
 
     def _unexpired(self, caller: Caller | None) -> Caller | None:
         if caller is None or caller.expires_at is None or caller.expires_at > self._clock():

@@ -34,7 +34,7 @@ class PostgresHints:
     async def add(self, swap_id: UUID, transaction_hash: str, outgoing: Outgoing) -> bool:
         values = {"swap_id": swap_id, "transaction_hash": transaction_hash, "most": PER_SWAP_MAX}
         async with transaction(self._engine) as connection:
-            await connection.execute(LOCK_SWAP, {"swap_id": swap_id})
+            connection.post(LOCK_SWAP, {"swap_id": swap_id})
             if not (await connection.execute(ADD, values)).changed:
                 return False
             add_to_outbox(connection, [outgoing])

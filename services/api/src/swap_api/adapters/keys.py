@@ -13,7 +13,7 @@ from swap_api.domain.keys import Environment, KeyKind
 from swap_api.domain.members import Actor
 from swap_api.domain.refusals import NothingThere
 from swap_api.management_ports import KnownKey, NewKey, Part, Row, Window
-from swap_runtime.database import Connection, Engine, reading, transaction
+from swap_runtime.database import Engine, Transaction, reading, transaction
 from swap_runtime.sql import Statement, sql
 
 KEY: Final = """
@@ -128,7 +128,7 @@ class PostgresKeys:
         async with transaction(self._engine) as connection:
             # The organization's row before the key's, as when one is added.
             if bound is not None:
-                await connection.execute(LOCK_ORGANIZATION, {"app_id": key.app_id})
+                connection.post(LOCK_ORGANIZATION, {"app_id": key.app_id})
             await change(
                 connection, ROTATE_KEY, old, action="key.rotated", details=replaced, **said
             )
@@ -174,7 +174,7 @@ class PostgresKeys:
 
 
 async def _keep_within(
-    connection: Connection, bound: Bound | None, key: NewKey, at: datetime, *, beyond: int = 0
+    connection: Transaction, bound: Bound | None, key: NewKey, at: datetime, *, beyond: int = 0
 ) -> None:
     values = {"app_id": key.app_id, "now": at}
     await keep_within(

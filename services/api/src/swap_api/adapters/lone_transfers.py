@@ -91,7 +91,7 @@ class PostgresLoneTransfers:
     ) -> bool:
         values = {"swap_id": swap_id, "deposit_id": deposit_id}
         async with transaction(self._engine) as connection:
-            await connection.execute(LOCK_SWAP, {"swap_id": swap_id})
+            connection.post(LOCK_SWAP, {"swap_id": swap_id})
             others = await connection.scalar(COUNT, values)
             if others >= PER_SWAP_MAX:
                 return False

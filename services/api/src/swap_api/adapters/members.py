@@ -25,7 +25,7 @@ from swap_api.domain.members import Actor, Role
 from swap_api.domain.refusals import ApiRefusal, NothingThere
 from swap_api.management_ports import KnownMember, NewSecret, Part, Row, Window
 from swap_contracts.public.errors import ErrorCode
-from swap_runtime.database import Connection, Engine, reading, transaction
+from swap_runtime.database import Connection, Engine, execute_alone, reading, transaction
 from swap_runtime.sql import Row as TokenRow
 from swap_runtime.sql import Statement, sql
 
@@ -140,8 +140,7 @@ class PostgresMembers:
         if row is None:
             return None
         if row.last_used_at is None or row.last_used_at < at - USE_NOTED_AFTER:
-            async with transaction(self._engine) as connection:
-                await connection.execute(NOTE_USE, {"id": row.token_id, "now": at})
+            await execute_alone(self._engine, NOTE_USE, {"id": row.token_id, "now": at})
         return Actor(
             row.name, member_id=row.id, organization_id=row.partner_id, role=Role(row.role)
         )
@@ -173,7 +172,7 @@ class PostgresMembers:
     ) -> Row:
         values = {"id": member.id, "before": member.role.value}
         async with transaction(self._engine) as connection:
-            await connection.execute(LOCK_ORGANIZATION, {"id": member.organization_id})
+            connection.post(LOCK_ORGANIZATION, {"id": member.organization_id})
             await still_may(connection, actor)
             if member.role is Role.OWNER and role is not Role.OWNER:
                 await _keep_an_owner(connection, member)

@@ -108,7 +108,7 @@ class PostgresPartners:
         values = {"id": organization_id, "name": name, "scope": scope_of(actor)}
         said: Said = {"actor": actor, "at": at}
         async with transaction(self._engine) as connection:
-            await connection.execute(LOCK_ORGANIZATION, {"id": organization_id})
+            connection.post(LOCK_ORGANIZATION, {"id": organization_id})
             renamed = await change(
                 connection,
                 RENAME_ORGANIZATION,

@@ -9,7 +9,7 @@ from uuid import UUID
 from swap_api.adapters import statements
 from swap_api.adapters.rows import sign_request_row, to_gasless, to_sign_request
 from swap_api.domain.gasless import SignRequest, Submission, takes_another
-from swap_runtime.database import Engine, reading, transaction
+from swap_runtime.database import Engine, execute_alone, reading, transaction
 from swap_runtime.outbox import Outgoing, add_to_outbox
 
 
@@ -40,7 +40,7 @@ class PostgresSignRequests:
 
     async def keep(self, request: SignRequest) -> SignRequest:
         async with transaction(self._engine) as connection:
-            await connection.execute(statements.ADD_SIGN_REQUEST, sign_request_row(request))
+            connection.post(statements.ADD_SIGN_REQUEST, sign_request_row(request))
             key = {
                 "swap_id": request.swap_id,
                 "signer": request.signer,
@@ -50,8 +50,7 @@ class PostgresSignRequests:
         return to_sign_request(row)
 
     async def refuse(self, request: SignRequest) -> None:
-        async with transaction(self._engine) as connection:
-            await connection.execute(statements.REFUSE_SIGN_REQUEST, _key(request))
+        await execute_alone(self._engine, statements.REFUSE_SIGN_REQUEST, _key(request))
 
     async def submit(
         self, request: SignRequest, message: Callable[[int], Outgoing], *, now: datetime
@@ -59,9 +58,10 @@ class PostgresSignRequests:
         """The swap's row is locked meanwhile: of two that come together one is the first."""
         swap_id = {"swap_id": request.swap_id}
         async with transaction(self._engine) as connection:
-            locked = (await connection.execute(statements.LOCK_GASLESS, swap_id)).one()
+            [locked], rows = await connection.ask(
+                (statements.LOCK_GASLESS, swap_id), (statements.LAST_SUBMISSION, swap_id)
+            )
             swap = to_gasless(locked.gasless)
-            rows = await connection.execute(statements.LAST_SUBMISSION, swap_id)
             row = rows.one_or_none()
             held = None if row is None else Submission(row.submission, row.valid_before)
             if swap is None or not takes_another(swap, held, now):
@@ -69,7 +69,7 @@ class PostgresSignRequests:
             known = 0 if swap.authorization is None else swap.authorization.submission
             submission = 1 + max(known, 0 if held is None else held.submission)
             values = {**_key(request), "submission": submission}
-            await connection.execute(statements.SUBMIT_SIGN_REQUEST, values)
+            connection.post(statements.SUBMIT_SIGN_REQUEST, values)
             add_to_outbox(connection, [message(submission)])
         return True
 

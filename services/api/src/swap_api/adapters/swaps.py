@@ -38,10 +38,10 @@ class PostgresSwaps:
 
     async def list_page(self, wanted: SwapFilter) -> SwapPage:
         async with reading(self._engine) as connection:
-            rows = await connection.execute(*page_statement(wanted))
-            total = int(await connection.scalar(*count_statement(wanted)) or 0)
+            asked = page_statement(wanted), count_statement(wanted)
+            rows, [(total,)] = await connection.ask(*asked)
         shown = tuple(to_stored(row) for row in rows[: wanted.page_size])
-        return SwapPage(shown, total, has_more=len(rows) > wanted.page_size)
+        return SwapPage(shown, int(total), has_more=len(rows) > wanted.page_size)
 
     async def count(self, app_id: UUID, client: str | None, *, up_to: int) -> int:
         values: dict[str, object] = {"app_id": app_id, "up_to": up_to}
@@ -82,6 +82,6 @@ class PostgresReadModel:
         async with transaction(self._engine) as connection:
             await mark_seen(connection, self._consumer, message_ids)
             if ordered:
-                await connection.execute(statements.UPSERT_SWAPS, columns(ordered))
+                connection.post(statements.UPSERT_SWAPS, columns(ordered))
             if hashes:
-                await connection.execute(statements.ADD_HASHES, columns(hashes))
+                connection.post(statements.ADD_HASHES, columns(hashes))

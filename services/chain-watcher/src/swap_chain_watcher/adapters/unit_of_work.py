@@ -150,11 +150,13 @@ class PostgresWork:
 
     async def received(self, network: str, addresses: Collection[str]) -> Sequence[Received]:
         asked = {"network": network, "addresses": sorted(addresses)}
+        rises, rows = await self._connection.ask(
+            (statements.TOLD_RISES, asked), (statements.RECEIVED, {**asked, "native": NATIVE})
+        )
         told: defaultdict[str, list[Rise]] = defaultdict(list)
-        for row in await self._connection.execute(statements.TOLD_RISES, asked):
+        for row in rises:
             before = int(row.total_before)
             told[row.to_address].append(Rise(before, before + int(row.base_units)))
-        rows = await self._connection.execute(statements.RECEIVED, {**asked, "native": NATIVE})
         return [
             Received(row.address, int(row.risen), int(row.swept), tuple(told[row.address]))
             for row in rows

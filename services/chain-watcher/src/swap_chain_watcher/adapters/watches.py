@@ -9,7 +9,7 @@ from swap_chain_watcher.adapters.rows import block_row, to_block, to_halt, to_pl
 from swap_chain_watcher.domain.watch import Watch
 from swap_chain_watcher.ports import Halt, Place, Unchecked
 from swap_chains.events import Block
-from swap_runtime.database import Engine, reading, transaction
+from swap_runtime.database import Engine, execute_alone, reading, transaction
 
 
 class PostgresWatches:
@@ -21,20 +21,21 @@ class PostgresWatches:
     async def start(self, network: str, first: Block) -> None:
         values = {"network": network, **block_row(first)}
         async with transaction(self._engine) as connection:
-            await connection.execute(statements.BEGIN_BLOCK, values)
-            await connection.execute(statements.BEGIN_CURSOR, values)
+            connection.post(statements.BEGIN_BLOCK, values)
+            connection.post(statements.BEGIN_CURSOR, values)
 
     async def load(self, network: str) -> Watch | None:
         asked = {"network": network}
         # One transaction with one lock: the three answers belong together.
         async with transaction(self._engine) as connection:
-            await connection.execute(statements.LOCK_CURSOR, asked)
+            connection.post(statements.LOCK_CURSOR, asked)
             cursor = (await connection.execute(statements.CURSOR, asked)).one_or_none()
             if cursor is None:
                 return None
             since = {**asked, "finalized_number": cursor.finalized_number}
-            recent = await connection.execute(statements.RECENT_BLOCKS, since)
-            movements = await connection.execute(statements.OPEN_MOVEMENTS, since)
+            recent, movements = await connection.ask(
+                (statements.RECENT_BLOCKS, since), (statements.OPEN_MOVEMENTS, since)
+            )
         tracked = [to_tracked(row) for row in movements]
         return Watch(
             network=network,
@@ -66,12 +67,10 @@ class PostgresWatches:
 
     async def halt(self, halt: Halt) -> None:
         values = {"network": halt.network, "at": halt.at, "reason": halt.reason}
-        async with transaction(self._engine) as connection:
-            await connection.execute(statements.HALT, values)
+        await execute_alone(self._engine, statements.HALT, values)
 
     async def resume(self, network: str) -> bool:
-        async with transaction(self._engine) as connection:
-            return await connection.scalar(statements.RESUME, {"network": network}) is not None
+        return bool(await execute_alone(self._engine, statements.RESUME, {"network": network}))
 
     async def list_places(self) -> Sequence[Place]:
         async with reading(self._engine) as connection:

@@ -73,6 +73,6 @@ class PostgresDeliveries:
             await execute_alone(self._engine, statements.RECORD, rows)
             return
         async with transaction(self._engine) as connection:
-            await connection.execute(statements.RECORD, rows)
+            connection.post(statements.RECORD, rows)
             for reason, endpoint_ids in disabled.items():
                 await disable(connection, sorted(endpoint_ids), reason=reason, at=at)

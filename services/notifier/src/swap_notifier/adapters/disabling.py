@@ -11,16 +11,16 @@ from swap_notifier.domain.events import DISABLED
 from swap_notifier.domain.notices import disabled_notice
 from swap_notifier.domain.outcomes import DisabledReason
 from swap_runtime.columns import columns
-from swap_runtime.database import Connection
+from swap_runtime.database import Transaction
 
 
 async def disable(
-    connection: Connection, endpoint_ids: Sequence[UUID], *, reason: DisabledReason, at: datetime
+    connection: Transaction, endpoint_ids: Sequence[UUID], *, reason: DisabledReason, at: datetime
 ) -> int:
     """Disable endpoints, discard what waits for them, and return how many there are of them."""
     values = {"ids": list(endpoint_ids), "reason": reason.value, "at": at}
     rows = list(await connection.execute(statements.DISABLE, values))
-    await connection.execute(statements.DISCARD, {"at": at})
+    connection.post(statements.DISCARD, {"at": at})
     notices = [
         {
             "id": row.id,
@@ -38,6 +38,6 @@ async def disable(
     ]
     if notices:
         told = {**columns(notices), "at": at, "event_type": DISABLED}
-        if (await connection.execute(statements.ADD_NOTICES, told)).changed:
-            await connection.execute(statements.NOTIFY)
+        connection.post(statements.ADD_NOTICES, told)
+        connection.post(statements.NOTIFY)
     return len(rows)

@@ -17,7 +17,7 @@ from swap_notifier.domain.outcomes import DisabledReason
 from swap_notifier.domain.urls import place_of
 from swap_notifier.ports import KeptDisabled, TooMany
 from swap_runtime.columns import columns
-from swap_runtime.database import Connection, Engine, reading, transaction
+from swap_runtime.database import Engine, Transaction, execute_alone, reading, transaction
 
 
 class PostgresEndpoints:
@@ -31,7 +31,7 @@ class PostgresEndpoints:
                 await _keep_within(connection, endpoint, most)
             sealed = self._sealing.seal(secret, endpoint_id=endpoint.id)
             values = {**asdict(endpoint), "secret": sealed}
-            await connection.execute(statements.ADD_ENDPOINT, values)
+            connection.post(statements.ADD_ENDPOINT, values)
 
     async def list_endpoints(self, app_id: UUID | None) -> Sequence[Endpoint]:
         is_one = app_id is not None
@@ -47,10 +47,9 @@ class PostgresEndpoints:
         return None if row is None else to_endpoint(row)
 
     async def rotate(self, endpoint_id: UUID, *, secret: str, until: datetime) -> bool:
-        async with transaction(self._engine) as connection:
-            sealed = self._sealing.seal(secret, endpoint_id=endpoint_id)
-            values = {"id": endpoint_id, "secret": sealed, "until": until}
-            return await connection.scalar(statements.ROTATE, values) is not None
+        sealed = self._sealing.seal(secret, endpoint_id=endpoint_id)
+        values = {"id": endpoint_id, "secret": sealed, "until": until}
+        return bool(await execute_alone(self._engine, statements.ROTATE, values))
 
     async def disable(self, endpoint_id: UUID, *, reason: DisabledReason, at: datetime) -> bool:
         async with transaction(self._engine) as connection:
@@ -60,10 +59,10 @@ class PostgresEndpoints:
         self, endpoint_id: UUID, *, at: datetime, undoes_operator: bool = True
     ) -> bool:
         async with transaction(self._engine) as connection:
-            await connection.execute(statements.DISCARD, {"at": at})
+            connection.post(statements.DISCARD, {"at": at})
             if not await _is_there(connection, endpoint_id, undoes_operator=undoes_operator):
                 return False
-            await connection.execute(statements.ENABLE, {"id": endpoint_id, "at": at})
+            connection.post(statements.ENABLE, {"id": endpoint_id, "at": at})
         return True
 
     async def remove(
@@ -73,8 +72,8 @@ class PostgresEndpoints:
             if not await _is_there(connection, endpoint_id, undoes_operator=undoes_operator):
                 return False
             values = {"id": endpoint_id, "reason": reason.value, "at": at}
-            await connection.execute(statements.REMOVE, values)
-            await connection.execute(statements.DISCARD, {"at": at})
+            connection.post(statements.REMOVE, values)
+            connection.post(statements.DISCARD, {"at": at})
         return True
 
     async def seal_anew(self, *, limit: int) -> int:
@@ -88,7 +87,7 @@ class PostgresEndpoints:
                     secret, previous = secrets
                     anew.append({"id": row.id, "secret": secret, "previous_secret": previous})
             if anew:
-                await connection.execute(statements.SEAL_SECRETS, columns(anew))
+                connection.post(statements.SEAL_SECRETS, columns(anew))
         return len(anew)
 
     def _anew(self, endpoint_id: UUID, sealed: str | None) -> str | None:
@@ -114,14 +113,14 @@ class PostgresEndpoints:
         return Kept.OTHERWISE if key_id in self._sealing.key_ids else Kept.UNREADABLE
 
 
-async def _keep_within(connection: Connection, endpoint: Endpoint, most: int) -> None:
+async def _keep_within(connection: Transaction, endpoint: Endpoint, most: int) -> None:
     """Have whoever adds one to the app too wait until this one is there, and count.
 
     :raises TooMany: when there is no room for one more.
     :raises KeptDisabled: when an operator disabled one that leads to the same place.
     """
     values = {"app_id": endpoint.app_id}
-    await connection.execute(statements.LOCK_APP, values)
+    connection.post(statements.LOCK_APP, values)
     found = (await connection.execute(statements.COUNT_ENDPOINTS, values)).one()
     if place_of(endpoint.url) in map(place_of, found.kept_disabled or ()):
         raise KeptDisabled
@@ -129,7 +128,7 @@ async def _keep_within(connection: Connection, endpoint: Endpoint, most: int) ->
         raise TooMany
 
 
-async def _is_there(connection: Connection, endpoint_id: UUID, *, undoes_operator: bool) -> bool:
+async def _is_there(connection: Transaction, endpoint_id: UUID, *, undoes_operator: bool) -> bool:
     """Hold the endpoint, if there is such a one.
 
     :raises KeptDisabled: when an operator disabled it, and this undoes no operator's doing.

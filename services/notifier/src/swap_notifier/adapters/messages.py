@@ -9,7 +9,7 @@ from uuid import UUID
 
 from swap_notifier.adapters import statements
 from swap_notifier.domain.events import TEST
-from swap_runtime.database import Engine, reading, transaction
+from swap_runtime.database import Engine, execute_alone, reading, transaction
 
 
 class PostgresMessages:
@@ -52,7 +52,7 @@ class PostgresMessages:
         }
         async with transaction(self._engine) as connection:
             added = await connection.scalar(statements.ADD_TEST, values)
-            await connection.execute(statements.NOTIFY)
+            connection.post(statements.NOTIFY)
             return added is not None
 
     async def replay_since(
@@ -75,21 +75,19 @@ class PostgresMessages:
             if not await connection.scalar(statements.IS_ENABLED, {"id": endpoint_id}):
                 return None
             made_due = await connection.scalars(statements.REPLAY_SINCE, values)
-            await connection.execute(statements.NOTIFY)
+            connection.post(statements.NOTIFY)
             return len(made_due)
 
     async def replay(self, message_id: str, *, at: datetime) -> bool:
         async with transaction(self._engine) as connection:
             values = {"id": message_id, "at": at}
             found = await connection.scalar(statements.REPLAY, values)
-            await connection.execute(statements.NOTIFY)
+            connection.post(statements.NOTIFY)
             return found is not None
 
     async def discard(self, *, at: datetime) -> int:
-        async with transaction(self._engine) as connection:
-            return len(await connection.scalars(statements.DISCARD, {"at": at}))
+        return len(await execute_alone(self._engine, statements.DISCARD, {"at": at}))
 
     async def forget(self, *, before: datetime, limit: int) -> int:
-        async with transaction(self._engine) as connection:
-            values = {"before": before, "limit": limit}
-            return len(await connection.scalars(statements.FORGET, values))
+        values = {"before": before, "limit": limit}
+        return len(await execute_alone(self._engine, statements.FORGET, values))

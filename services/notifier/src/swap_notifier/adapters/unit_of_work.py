@@ -12,14 +12,19 @@ from swap_notifier.adapters.rows import change_row
 from swap_notifier.domain.events import UPDATED
 from swap_notifier.ports import Change
 from swap_runtime.columns import columns
-from swap_runtime.database import Connection, Engine, transaction
+from swap_runtime.database import Engine, Posted, Transaction, transaction
 from swap_runtime.inbox import mark_seen
 
 
 class PostgresWork:
-    def __init__(self, connection: Connection, consumer: str) -> None:
+    def __init__(self, connection: Transaction, consumer: str) -> None:
         self._connection = connection
         self._consumer = consumer
+        self._added: list[Posted] = []
+
+    @property
+    def created(self) -> int:
+        return sum(posted.changed for posted in self._added)
 
     async def mark_seen(self, message_ids: Sequence[UUID]) -> frozenset[UUID]:
         return await mark_seen(self._connection, self._consumer, message_ids)
@@ -33,13 +38,11 @@ class PostgresWork:
 
     async def add_messages(
         self, changes: Sequence[Change], *, at: datetime, kept_from: datetime
-    ) -> int:
+    ) -> None:
         rows = columns([change_row(change) for change in changes])
         values = {**rows, "at": at, "kept_from": kept_from, "updated": UPDATED}
-        added = await self._connection.execute(statements.ADD_MESSAGES, values)
-        if added.changed:
-            await self._connection.execute(statements.NOTIFY)
-        return added.changed
+        self._added.append(self._connection.post(statements.ADD_MESSAGES, values))
+        self._connection.post(statements.NOTIFY)
 
 
 class PostgresUnitOfWork:

@@ -42,10 +42,9 @@ class CreateMessages:
                 if (kind := _kind(swap)) != UPDATED or audience.get(swap.app_id)
                 if swap.app_id in audience
             ]
-            created = (
-                await work.add_messages(changes, at=now, kept_from=kept_from) if changes else 0
-            )
-        observe.messages_created(created)
+            if changes:
+                await work.add_messages(changes, at=now, kept_from=kept_from)
+        observe.messages_created(work.created)
 
     def _change(self, swap: SwapChanged, kind: str) -> Change:
         return Change(

@@ -14,12 +14,9 @@ class PostgresKnownMarket:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    async def inventory(self) -> Mapping[AssetKey, int]:
+    async def read(self) -> tuple[Mapping[AssetKey, int], Mapping[RouteKey, int]]:
         async with reading(self._engine) as connection:
-            rows = await connection.execute(statements.INVENTORY)
-            return dict(to_available(row) for row in rows)
-
-    async def completion_milliseconds(self) -> Mapping[RouteKey, int]:
-        async with reading(self._engine) as connection:
-            rows = await connection.execute(statements.COMPLETION_AVERAGES)
-            return dict(to_average(row) for row in rows)
+            inventory, averages = await connection.ask(
+                (statements.INVENTORY, {}), (statements.COMPLETION_AVERAGES, {})
+            )
+        return dict(map(to_available, inventory)), dict(map(to_average, averages))

@@ -12,12 +12,12 @@ from swap_quoter.adapters.rows import ROUTE_COLUMNS, completion_row
 from swap_quoter.domain.completions import Completion
 from swap_quoter.ports import InventoryNews
 from swap_runtime.columns import columns
-from swap_runtime.database import Connection, Engine, transaction
+from swap_runtime.database import Engine, Transaction, transaction
 from swap_runtime.inbox import mark_seen
 
 
 class PostgresWork:
-    def __init__(self, connection: Connection, consumer: str) -> None:
+    def __init__(self, connection: Transaction, consumer: str) -> None:
         self._connection = connection
         self._consumer = consumer
 
@@ -25,18 +25,17 @@ class PostgresWork:
         return await mark_seen(self._connection, self._consumer, message_ids)
 
     async def save_inventory(self, news: Sequence[InventoryNews]) -> None:
-        execute = self._connection.execute
-        await execute(statements.SAVE_INVENTORY, columns([asdict(one) for one in news]))
-        await execute(statements.NOTIFY)
+        self._connection.post(statements.SAVE_INVENTORY, columns([asdict(one) for one in news]))
+        self._connection.post(statements.NOTIFY)
 
     async def save_completions(self, completions: Sequence[Completion], *, window: int) -> None:
-        execute = self._connection.execute
+        post = self._connection.post
         rows = columns([completion_row(completion) for completion in completions])
         routes = {name: rows[name] for name in ROUTE_COLUMNS}
-        await execute(statements.LOCK_ROUTES, routes)
-        await execute(statements.ADD_COMPLETIONS, rows)
-        await execute(statements.AVERAGE, {**routes, "window": window})
-        await execute(statements.NOTIFY)
+        post(statements.LOCK_ROUTES, routes)
+        post(statements.ADD_COMPLETIONS, rows)
+        post(statements.AVERAGE, {**routes, "window": window})
+        post(statements.NOTIFY)
 
 
 class PostgresUnitOfWork:

@@ -13,6 +13,6 @@ class LoadMarket:
         self.is_loaded = False
 
     async def __call__(self) -> None:
-        self._market.inventory = await self._known.inventory()
-        self._market.completion_milliseconds = await self._known.completion_milliseconds()
+        known = await self._known.read()
+        self._market.inventory, self._market.completion_milliseconds = known
         self.is_loaded = True
