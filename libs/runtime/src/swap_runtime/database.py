@@ -35,6 +35,8 @@ STABLE_PLANS: Final = (
     "enable_material",
     "jit",
 )
+# And it is planned once: of all that Postgres does for a statement, planning is a tenth and more.
+PLANNED_ONCE: Final = "plan_cache_mode=force_generic_plan"
 # More than a service has, times the types that parameters of one come with. What is pushed out of
 # psycopg's hundred is counted anew, and in a loop over more than that no plan is ever kept.
 PREPARED_MAX: Final = 1000
@@ -262,7 +264,7 @@ def create_engine(
         "idle_in_transaction_session_timeout": statement_timeout,
     }
     options = [f"-c {name}={_milliseconds(value)}" for name, value in timeouts.items()]
-    options += [f"-c {name}=off" for name in STABLE_PLANS]
+    options += [f"-c {name}=off" for name in STABLE_PLANS] + [f"-c {PLANNED_ONCE}"]
 
     async def connect() -> Raw:
         raw = await psycopg.AsyncConnection.connect(

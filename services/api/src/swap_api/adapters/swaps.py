@@ -7,7 +7,7 @@ from uuid import UUID
 
 from swap_api.adapters import statements
 from swap_api.adapters.gathering import Gathering
-from swap_api.adapters.listing import count_statement, page_statement
+from swap_api.adapters.listing import PLANNED_FOR_VALUES, count_statement, page_statement
 from swap_api.adapters.rows import hash_rows, swap_row, to_stored
 from swap_api.domain.listing import SwapFilter
 from swap_api.ports import StoredSwap, SwapPage, SwapRow
@@ -37,7 +37,8 @@ class PostgresSwaps:
         return await self._finding_by_hash((app_id, transaction_hash.lower()))
 
     async def list_page(self, wanted: SwapFilter) -> SwapPage:
-        async with reading(self._engine) as connection:
+        async with transaction(self._engine) as connection:
+            connection.post(PLANNED_FOR_VALUES)
             asked = page_statement(wanted), count_statement(wanted)
             rows, [(total,)] = await connection.ask(*asked)
         shown = tuple(to_stored(row) for row in rows[: wanted.page_size])
