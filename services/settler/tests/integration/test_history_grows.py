@@ -215,7 +215,6 @@ GIVEN_ROWS: Final[Mapping[str, str]] = {
     "statements.UPSERT_INTENTS": "intent",
     "statements.UPSERT_AUTHORIZATIONS": "gasless_authorization",
     "statements.LOCK_ACCOUNTS": "account",
-    "statements.MOVE_BALANCES": "(SELECT id, 0 AS base_units FROM account) AS a",
     "statements.MOVE_INVENTORY": "(SELECT *, 1 AS held, 1 AS owed FROM inventory) AS i",
     "sweep_statements.SAVE_SWEPT": "swept",
     "withdrawal_work.SAVE": "withdrawal",
@@ -229,8 +228,20 @@ INSERTIONS: Final = frozenset({
     "sweep_statements.ADD_SWEEPS",
 })  # fmt: skip
 # A ledger transaction and its postings are one: see BOOKED.
-BOOKING: Final = frozenset({"statements.ADD_LEDGER_TRANSACTIONS", "statements.ADD_POSTINGS"})
+BOOKING: Final = frozenset({"statements.ADD_LEDGER_TRANSACTIONS", "statements.BOOK"})
+# One of each way an account is found: by swap, by deposit, by address, by app, and by none.
+ACCOUNTS: Final = {
+    "kind": ["in_flight", "swap_liability", "suspense", "custody", "partner_fee", "equity"],
+    "network": [NETWORK] * 6,
+    "token": [TOKEN] * 6,
+    "swap_id": [*SWAPS[:2], *[None] * 4],
+    "deposit_id": [None, None, ids("nobodys", [1010])[0], *[None] * 3],
+    "holder": [*[None] * 3, "deposit_address", None, None],
+    "address": [*[None] * 3, "at 1001", None, None],
+    "app_id": [*[None] * 4, ids("app", [1])[0], None],
+}
 BOOKED: Final = (
+    (statements.LOCK_ACCOUNTS, ACCOUNTS),
     (
         statements.ADD_LEDGER_TRANSACTIONS,
         {
@@ -243,12 +254,14 @@ BOOKED: Final = (
         },
     ),
     (
-        statements.ADD_POSTINGS,
+        statements.BOOK,
         {
-            "transaction_id": [ENTRIES[0], ENTRIES[0], ENTRIES[1], ENTRIES[1]],
-            "n": [1, 2, 1, 2],
-            "account_id": [1, 2, 1, 2],
-            "base_units": ["1", "-1", "1", "-1"],
+            **ACCOUNTS,
+            "moved": ["-1", "0", "-1", "1", "-1", "2"],
+            "transaction_id": [ENTRIES[0]] * 4 + [ENTRIES[1]] * 4,
+            "n": [0, 1, 2, 3] * 2,
+            "account_n": [1, 2, 4, 6, 2, 3, 5, 6],
+            "base_units": ["-1", "-1", "1", "1", "1", "-1", "-1", "1"],
         },
     ),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Sequence
+from itertools import product
 from typing import Any
 from uuid import uuid5
 
@@ -19,6 +20,7 @@ from services.settler.tests.factories import (
     SIGNER,
     SOME,
     UNKNOWN_TOKEN,
+    USDC,
     a_deposit_message,
     a_payout_message,
     a_request,
@@ -34,10 +36,28 @@ from swap_runtime.database import Engine
 from swap_runtime.parking import PostgresParking, Record
 from swap_runtime.sql import sql
 from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
+from swap_settler.domain.accounts import Account, AccountKind, LedgerTransaction, Posting
+from swap_settler.domain.changes import Changes
 
 pytestmark = pytest.mark.connected
 
 NUMBERS = range(1, 201)
+ACCOUNTS = [
+    Account(AccountKind.CLAIMABLE, ETHEREUM, USDC[ETHEREUM], swap, deposit, None, address, app)
+    for swap, deposit, address, app in product(
+        (None, uuid5(SOME, "swap")),
+        (None, uuid5(SOME, "deposit")),
+        (None, "0x1"),
+        (None, uuid5(SOME, "app")),
+    )
+]
+POSTED = """
+SELECT swap_id, deposit_id, address, app_id, CAST(base_units AS int) FROM posting
+JOIN account ON account.id = posting.account_id
+WHERE account.kind = 'claimable' AND transaction_id
+    = (SELECT id FROM ledger_transaction WHERE dedupe_key = :name)
+ORDER BY posting.n
+"""
 
 
 def a_settler(engine: Engine) -> Settler:
@@ -85,8 +105,8 @@ class TestCost:
         await run.deposits(*(a_deposit_message(number=number) for number in NUMBERS))
 
         assert sent.count("COMMIT") == 1
-        assert len(sent) == 1 + 19
-        assert len(round_trips) <= 7
+        assert len(sent) == 1 + 18
+        assert len(round_trips) <= 6
         assert await statuses(engine) == {"ls_transfer_pending": 200}
         [(announced,)] = await rows(
             engine, "SELECT count(*) FROM outbox WHERE topic = 'inventory.changed.v1'"
@@ -218,6 +238,27 @@ class TestInventory:
 
 
 class TestLedger:
+    async def test_books_on_each_account_by_all_that_it_is(self, engine: Engine) -> None:
+        """Accounts that share a kind and an asset differ by whose they are, and by nothing else."""
+        unit_of_work = PostgresUnitOfWork(engine, consumer="settler")
+        units = {account: 2**n for n, account in enumerate(ACCOUNTS)}
+        there = Account(AccountKind.EQUITY, ETHEREUM, USDC[ETHEREUM])
+
+        for name, times in (("one", -1), ("again", -1), ("back", 2)):
+            postings = [Posting(account, times * n) for account, n in units.items()]
+            postings.append(Posting(there, -times * sum(units.values())))
+            entry = LedgerTransaction("test", name, None, None, None, tuple(postings))
+            async with unit_of_work() as work:
+                await work.flush([Changes(ledger=(entry,))], [])
+
+            posted = await rows(engine, POSTED, name=name)
+            assert posted == [
+                (a.swap_id, a.deposit_id, a.address, a.app_id, times * n) for a, n in units.items()
+            ]
+            assert await is_in_balance(engine)
+        assert await rows(engine, "SELECT count(*) FROM account") == [(len(ACCOUNTS) + 1,)]
+        assert await rows(engine, "SELECT balance FROM account WHERE balance <> 0") == []
+
     async def test_refuses_a_transaction_that_does_not_balance(self, engine: Engine) -> None:
         await a_settler(engine).deposits(funding())
 

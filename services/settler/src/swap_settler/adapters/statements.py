@@ -309,7 +309,7 @@ UPDATE intent SET dead_proof = dead_proof || jsonb_build_object('slots', coalesc
     WHERE slot_intent.intent_id = intent.id), '[]'))
 WHERE id = ANY(CAST(:ids AS uuid[]))
 """)
-# Made or found, and locked, in the order of what they are; the balance moves in the next
+# Made or found, and locked, in the order of what they are; the balance moves in a later
 # statement, because a row to be inserted is checked before the conflict is seen.
 LOCK_ACCOUNTS: Final = sql("""
 INSERT INTO account (kind, network, token, swap_id, deposit_id, holder, address, app_id)
@@ -322,12 +322,6 @@ FROM unnest(
 ORDER BY n
 ON CONFLICT (kind, network, token, swap_id, deposit_id, address, app_id) DO UPDATE
 SET holder = excluded.holder
-RETURNING id, kind, network, token, swap_id, deposit_id, holder, address, app_id
-""")
-MOVE_BALANCES: Final = sql("""
-UPDATE account SET balance = account.balance + moved.base_units
-FROM unnest(CAST(:id AS bigint[]), CAST(:base_units AS numeric[])) AS moved(id, base_units)
-WHERE account.id = moved.id
 """)
 ADD_LEDGER_TRANSACTIONS: Final = sql("""
 INSERT INTO ledger_transaction (id, kind, swap_id, dedupe_key, network, effective_block, at)
@@ -336,10 +330,44 @@ FROM unnest(CAST(:id AS uuid[]), CAST(:kind AS text[]), CAST(:swap_id AS uuid[])
     CAST(:dedupe_key AS text[]), CAST(:network AS text[]), CAST(:effective_block AS bigint[]))
      AS new(id, kind, swap_id, dedupe_key, network, effective_block)
 """)
-ADD_POSTINGS: Final = sql("""
+_OWNERS: Final = ("swap_id", "deposit_id", "address", "app_id")  # as they stand in the index
+
+
+def _owned_by(n: int) -> str:
+    """Return the look for an account whose first owner is the nth of them; past the last: none.
+
+    That one is compared with `=` and those before it are NULL, as the index can be asked: whether
+    two values, or two NULLs, are the same it cannot.
+    """
+    none = (f"wanted.{one} IS NULL AND account.{one} IS NULL" for one in _OWNERS[:n])
+    first = (f"account.{one} = wanted.{one}" for one in _OWNERS[n : n + 1])
+    rest = (f"account.{one} IS NOT DISTINCT FROM wanted.{one}" for one in _OWNERS[n + 1 :])
+    return f"""
+    SELECT id FROM account WHERE (account.kind, account.network, account.token)
+        = (wanted.kind, wanted.network, wanted.token) AND {" AND ".join((*none, *first, *rest))}"""
+
+
+# Of accounts that are locked: nobody waits for what they are called here. One that is not found is
+# NULL, which no posting may have, so that none takes the place of another.
+BOOK: Final = sql(f"""
+WITH locked AS MATERIALIZED (
+    SELECT array_agg(found.id ORDER BY wanted.n) AS ids FROM unnest(
+        CAST(:kind AS text[]), CAST(:network AS text[]), CAST(:token AS text[]),
+        CAST(:swap_id AS uuid[]), CAST(:deposit_id AS uuid[]), CAST(:address AS text[]),
+        CAST(:app_id AS uuid[]))
+        WITH ORDINALITY AS wanted(kind, network, token, swap_id, deposit_id, address, app_id, n)
+    LEFT JOIN LATERAL ({" UNION ALL ".join(map(_owned_by, range(len(_OWNERS) + 1)))}) AS found
+        ON true
+), moved AS (
+    UPDATE account SET balance = account.balance + new.base_units
+    FROM locked, unnest(CAST(:moved AS numeric[])) WITH ORDINALITY AS new(base_units, n)
+    WHERE account.id = locked.ids[new.n] AND new.base_units <> 0
+)
 INSERT INTO posting (transaction_id, n, account_id, base_units)
-SELECT * FROM unnest(CAST(:transaction_id AS uuid[]), CAST(:n AS int[]),
-    CAST(:account_id AS bigint[]), CAST(:base_units AS numeric[]))
+SELECT new.transaction_id, new.n, locked.ids[new.account_n], new.base_units
+FROM locked, unnest(CAST(:transaction_id AS uuid[]), CAST(:n AS int[]),
+    CAST(:account_n AS int[]), CAST(:base_units AS numeric[]))
+    AS new(transaction_id, n, account_n, base_units)
 """)
 MOVE_INVENTORY: Final = sql("""
 UPDATE inventory SET held_base_units = new.held, owed_base_units = new.owed, version = new.version

@@ -193,7 +193,7 @@ class PostgresWork(SweepWork, WithdrawalWork):
         self._save(due_statements.ADD_COMPLETIONS_DUE, completion_due_rows(changes))
         news = await self._book(changes)
         if freed := [*dead, *self._freed]:
-            await give_back(self._connection, freed)
+            give_back(self._connection, freed)
         self._save(statements.HALT_SIGNERS, [{"network": n, "reason": r} for n, r in halts.items()])
         add_to_outbox(self._connection, [*outgoing, *news])
 
@@ -205,7 +205,7 @@ class PostgresWork(SweepWork, WithdrawalWork):
         entries = [entry for c in booking for entry in c.ledger]
         touched = await self.lock_inventory(assets_moved(entries))
         moved = bookings.move_inventory(self._connection, tuple(touched.values()), entries)
-        await bookings.book(self._connection, entries)
+        bookings.book(self._connection, entries)
         self.add_sweeps_due(entries)
         return inventory_news(moved, booking[-1])
 
