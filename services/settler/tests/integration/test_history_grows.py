@@ -42,17 +42,19 @@ from swap_settler.adapters import (
     signers,
     statements,
     stops,
+    swap_statements,
     sweep_orders,
     sweep_statements,
     withdrawal_work,
 )
+from swap_settler.adapters.swap_statements import Loading
 
 pytestmark = pytest.mark.connected
 
 MODULES: Final[tuple[ModuleType, ...]] = (
     blocked, caps, claims, due_statements, dwelling, foreign, lane_statements, losses,
     outflow_statements, partner_fees, records, rescues, signers, statements, stops,
-    sweep_orders, sweep_statements, withdrawal_work,
+    swap_statements, sweep_orders, sweep_statements, withdrawal_work,
 )  # fmt: skip
 SHORT, LONG = range(1001, 2001), range(2001, 6001)
 GROWTH_MAX = 1.5  # of what is touched, where history is five times as long
@@ -164,16 +166,22 @@ SPECIAL: Final[Mapping[str, Mapping[str, Any]]] = {
     "partner_fees.PAID": OF_APP,
     "records.SWAP": {"id": SWAPS[-1]},
     "signers.RESUME": {"network": [NETWORK], "address": [SIGNER], "halted_reason": ["so"]},
-    "statements.LOCK_SWAPS_BY_ID": {"ids": SWAPS},
-    "statements.UNMATCHED": {
+    **{f"swap_statements.BY_ID {part}": {"ids": SWAPS} for part in Loading._fields},
+    **{
+        f"swap_statements.BY_KEY {part}": {"deposit_ids": ids("deposit", ASKED)}
+        for part in Loading._fields
+    },
+    "swap_statements.UNMATCHED": {
         "ids": ids("nobodys", ASKED),
         "keys": [f"nobody {n}" for n in ASKED],
     },
-    "statements.ATTACHED": {"ids": ids("deposit", ASKED)},
     "statements.KEEP_ATTACHMENT": {"id": ids("deposit", ASKED)[0]},
-    "statements.LOCK_LONE": {"ids": ids("claim", [1010, 1020])},
-    "statements.LONE_PAID_BY": {"paid_ids": [str(1_000_000 + n) for n in range(1001, 1008)]},
-    "statements.LONE_OF": {"deposit_ids": ids("nobodys", [1010, 1020])},
+    "swap_statements.LOCK_LONE": {"ids": ids("claim", [1010, 1020])},
+    "swap_statements.PAID_BY": {
+        "networks": [NETWORK] * 4,
+        "paid_ids": [str(n) for n in (*ASKED[-2:], 1_001_010, 1_001_020)],
+    },
+    "swap_statements.LONE_OF": {"deposit_ids": ids("nobodys", [1010, 1020])},
     "due_statements.ADD_REFUNDS_DUE": {
         "network": [NETWORK] * 5,
         "swap_id": SWAPS[:5],
@@ -320,7 +328,7 @@ async def questions(service: Service) -> Mapping[str, Asked]:
     asked: dict[str, Asked] = {"booking": BOOKED}
     for module in MODULES:
         of = {f"PARTS {name}": part for name, part in getattr(module, "PARTS", {}).items()}
-        for name, statement in {**vars(module), **of}.items():
+        for name, statement in {**vars(module), **of, **_loadings(module)}.items():
             full = f"{module.__name__.rpartition('.')[2]}.{name}"
             if not isinstance(statement, Statement) or full in INSERTIONS | BOOKING:
                 continue
@@ -331,6 +339,16 @@ async def questions(service: Service) -> Mapping[str, Asked]:
                 values = {"id": SWAPS[-1]}
             asked[full] = ((statement, values),)
     return asked
+
+
+def _loadings(module: ModuleType) -> Mapping[str, Statement]:
+    """Return the statements that load swaps together, by the name of the way and their own."""
+    ways = {name: of for name, of in vars(module).items() if isinstance(of, Loading)}
+    return {
+        f"{way} {name}": statement
+        for way, of in ways.items()
+        for name, statement in of._asdict().items()
+    }
 
 
 @pytest.fixture

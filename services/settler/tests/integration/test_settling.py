@@ -106,12 +106,38 @@ class TestCost:
 
         assert sent.count("COMMIT") == 1
         assert len(sent) == 1 + 18
-        assert len(round_trips) <= 6
+        assert len(round_trips) <= 3
         assert await statuses(engine) == {"ls_transfer_pending": 200}
         [(announced,)] = await rows(
             engine, "SELECT count(*) FROM outbox WHERE topic = 'inventory.changed.v1'"
         )
         assert announced == 1 + 2  # the funding, then one per asset for all 200
+        assert await is_in_balance(engine)
+
+    async def test_requests_and_payouts_wait_as_little(
+        self, engine: Engine, round_trips: list[int]
+    ) -> None:
+        work = PostgresUnitOfWork(engine, consumer="settler")
+        run = Settler(work)
+        await run.deposits(funding())
+        round_trips.clear()
+        await run.requests(*(a_request(number) for number in NUMBERS))
+        assert len(round_trips) <= 2
+
+        await run.deposits(*(a_deposit_message(number=number) for number in NUMBERS))
+        hashes = {number: f"0x{number:064x}" for number in NUMBERS}
+        for number, transaction_hash in hashes.items():
+            await sign(work, number, transaction_hash)
+        round_trips.clear()
+        await run.payouts(
+            *(
+                a_payout_message("confirmed", swap=a_swap(number), transaction_hash=told)
+                for number, told in hashes.items()
+            )
+        )
+
+        assert len(round_trips) <= 4
+        assert await statuses(engine) == {"completed": 200}
         assert await is_in_balance(engine)
 
     async def test_only_seeing_books_nothing(self, engine: Engine) -> None:
@@ -179,6 +205,23 @@ class TestDelivery:
         )
 
         assert await statuses(engine) == {"ls_transfer_pending": 8}
+        assert await is_in_balance(engine)
+
+    @pytest.mark.breaks_invariants("I-22")  # what is to be told is the use cases' to say
+    async def test_a_deposit_that_waited_for_its_key_finds_the_swap_that_was_made_meanwhile(
+        self, engine: Engine
+    ) -> None:
+        run, swap = a_settler(engine), a_swap()
+        await run.deposits(funding())
+        async with PostgresUnitOfWork(engine, consumer="settler")() as work:
+            held = {"keys": {swap.match_key}, "swap_ids": {swap.id}, "deposit_ids": ()}
+            await work.open_requests([uuid5(SOME, "request")], **held)
+            coming = asyncio.create_task(run.deposits(a_deposit_message()))
+            await _until_somebody_waits(engine)
+            await work.flush([Changes(swap=swap)], [])
+        await coming
+
+        assert await statuses(engine) == {"ls_transfer_pending": 1}
         assert await is_in_balance(engine)
 
     async def test_batches_in_opposite_order_do_not_deadlock(self, engine: Engine) -> None:
