@@ -13,13 +13,14 @@ from uuid import UUID
 from swap_domain.lifecycle import Status
 from swap_runtime.outbox import Outgoing
 from swap_settler.adapters.inventory_news import inventory_news
+from swap_settler.batch_ports import OpenedDeposits, OpenedPayouts, OpenedRequests, PaymentKey
 from swap_settler.domain.accounts import Account, AccountKind, Holder, LedgerTransaction
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.inventory import AssetKey, Inventory, after, assets_moved
 from swap_settler.domain.swap import Deposit, Intent, IntentState, Leg, Swap
 from swap_settler.domain.sweeps import SweptFact, Unbooked
 from swap_settler.domain.withdrawals import Withdrawal
-from swap_settler.ports import DueRefund, DueRequote, PaymentKey, Place
+from swap_settler.ports import DueRefund, DueRequote, Place
 
 BOTH_WAYS = {AccountKind.EQUITY, AccountKind.POSITION}
 DEBIT = {
@@ -69,17 +70,49 @@ class FakeUnitOfWork:
             vars(self).update(before)
             raise
 
-    async def mark_seen(self, message_ids: Sequence[UUID]) -> frozenset[UUID]:
+    async def open_deposits(
+        self, message_ids: Sequence[UUID], *, keys: Collection[str], deposit_ids: Collection[UUID]
+    ) -> OpenedDeposits:
+        known = (d for d in self.deposits.values() if d.id in deposit_ids and d.attached_at)
+        ids = {d.swap_id for d in known} | {
+            s.id for s in self.swaps.values() if s.match_key in keys
+        }
+        swaps = map(self.swap, filter(None, ids))
+        return OpenedDeposits(self._mark(message_ids), {swap.match_key: swap for swap in swaps})
+
+    async def open_payouts(
+        self, message_ids: Sequence[UUID], *, payments: Collection[PaymentKey]
+    ) -> OpenedPayouts:
+        asked = [
+            ((i.network, i.paid_id), i)
+            for i in self.intents.values()
+            if i.is_live and i.paid_id and (i.network, i.paid_id) in payments
+        ]
+        return OpenedPayouts(
+            self._mark(message_ids),
+            owners={key: intent.swap_id for key, intent in asked if intent.swap_id},
+            lone={key: intent.id for key, intent in asked if intent.swap_id is None},
+        )
+
+    async def open_requests(
+        self,
+        message_ids: Sequence[UUID],
+        *,
+        keys: Collection[str],
+        swap_ids: Collection[UUID],
+        deposit_ids: Collection[UUID],
+    ) -> OpenedRequests:
+        swaps = await self.lock_swaps_by_id(swap_ids)
+        waiting = await self.unmatched_deposits(deposit_ids, keys)
+        return OpenedRequests(self._mark(message_ids), swaps, waiting)
+
+    def _mark(self, message_ids: Sequence[UUID]) -> frozenset[UUID]:
         fresh = frozenset(message_ids) - self.inbox
         self.inbox |= fresh
         return fresh
 
     async def lock_keys(self, keys: Collection[str]) -> None:
         pass
-
-    async def lock_swaps(self, match_keys: Collection[str]) -> Mapping[str, Swap]:
-        found = (swap for swap in self.swaps.values() if swap.match_key in match_keys)
-        return {swap.match_key: self.swap(swap.id) for swap in found}
 
     async def lock_swaps_by_id(self, ids: Collection[UUID]) -> Mapping[UUID, Swap]:
         return {id: self.swap(id) for id in ids if id in self.swaps}
@@ -112,26 +145,8 @@ class FakeUnitOfWork:
             if d.swap_id is None and (d.id in ids or d.match_key in match_keys)
         }
 
-    async def attached(self, deposit_ids: Collection[UUID]) -> Mapping[UUID, str]:
-        known = (d for d in self.deposits.values() if d.id in deposit_ids and d.attached_at)
-        return {d.id: self.swaps[d.swap_id].match_key for d in known if d.swap_id}
-
     async def keep_attachment(self, deposit_id: UUID, *, by: str, because: str) -> None:
         self.proofs[deposit_id] = (by, because)
-
-    async def swaps_paid_by(self, payments: Collection[PaymentKey]) -> Mapping[PaymentKey, UUID]:
-        return {
-            (i.network, i.paid_id): i.swap_id
-            for i in self.intents.values()
-            if i.is_live and i.swap_id and i.paid_id and (i.network, i.paid_id) in payments
-        }
-
-    async def lone_paid_by(self, payments: Collection[PaymentKey]) -> Mapping[PaymentKey, UUID]:
-        return {
-            (i.network, i.paid_id): i.id
-            for i in self._lone
-            if i.paid_id and (i.network, i.paid_id) in payments
-        }
 
     async def lone_of(self, deposit_ids: Collection[UUID]) -> Mapping[UUID, UUID]:
         return {i.deposit_id: i.id for i in self._lone if i.deposit_id in deposit_ids}

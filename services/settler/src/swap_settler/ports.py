@@ -12,6 +12,7 @@ from uuid import UUID
 from swap_contracts.quoting import QuoteAnswer, QuoteQuestion
 from swap_domain.lifecycle import Status
 from swap_runtime.outbox import Outgoing
+from swap_settler.batch_ports import BatchWork
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.claims import Claimable
 from swap_settler.domain.dwelling import Silences, Stuck
@@ -24,26 +25,17 @@ from swap_settler.domain.sweeps import DueSweep, SweptFact, Unbooked
 from swap_settler.domain.withdrawals import Withdrawal
 
 Place = tuple[str, str]  # network, address
-PaymentKey = tuple[str, int]  # network, paid_id
 
 
-class Work(Protocol):
+class Work(BatchWork, Protocol):
     """One open transaction. Nothing outside the database is called while it lasts.
 
     Locks are taken in the order of the methods below, and each method at most once: keys, swaps
-    with their intents, inventory; `flush` takes accounts last.
+    with their intents, inventory; `flush` takes accounts last. Who opens a batch has the first two.
     """
-
-    async def mark_seen(self, message_ids: Sequence[UUID]) -> frozenset[UUID]:
-        """Put the messages into the inbox and return those that were not there yet."""
-        ...
 
     async def lock_keys(self, keys: Collection[str]) -> None:
         """Hold the keys until the end: who creates a swap waits for who brings its deposit."""
-        ...
-
-    async def lock_swaps(self, match_keys: Collection[str]) -> Mapping[str, Swap]:
-        """Load the swaps of match keys that are locked, each locked with its intents."""
         ...
 
     async def lock_swaps_by_id(self, ids: Collection[UUID]) -> Mapping[UUID, Swap]:
@@ -75,22 +67,8 @@ class Work(Protocol):
         """Load the deposits without a swap that have one of the ids or one of the match keys."""
         ...
 
-    async def attached(self, deposit_ids: Collection[UUID]) -> Mapping[UUID, str]:
-        """Return the match keys of the swaps that deposits were attached to. Locks nothing: who
-        holds a deposit's key holds this.
-        """
-        ...
-
     async def keep_attachment(self, deposit_id: UUID, *, by: str, because: str) -> None:
         """Keep who said whose a deposit is, and what proves it. After the flush."""
-        ...
-
-    async def swaps_paid_by(self, payments: Collection[PaymentKey]) -> Mapping[PaymentKey, UUID]:
-        """Return the swaps whose live intents have these ids at the Treasury. Locks nothing."""
-        ...
-
-    async def lone_paid_by(self, payments: Collection[PaymentKey]) -> Mapping[PaymentKey, UUID]:
-        """Return the live intents without a swap that have these ids there. Locks nothing."""
         ...
 
     async def lone_of(self, deposit_ids: Collection[UUID]) -> Mapping[UUID, UUID]:

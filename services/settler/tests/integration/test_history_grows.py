@@ -42,17 +42,19 @@ from swap_settler.adapters import (
     signers,
     statements,
     stops,
+    swap_statements,
     sweep_orders,
     sweep_statements,
     withdrawal_work,
 )
+from swap_settler.adapters.swap_statements import Loading
 
 pytestmark = pytest.mark.connected
 
 MODULES: Final[tuple[ModuleType, ...]] = (
     blocked, caps, claims, due_statements, dwelling, foreign, lane_statements, losses,
     outflow_statements, partner_fees, records, rescues, signers, statements, stops,
-    sweep_orders, sweep_statements, withdrawal_work,
+    swap_statements, sweep_orders, sweep_statements, withdrawal_work,
 )  # fmt: skip
 SHORT, LONG = range(1001, 2001), range(2001, 6001)
 GROWTH_MAX = 1.5  # of what is touched, where history is five times as long
@@ -164,16 +166,22 @@ SPECIAL: Final[Mapping[str, Mapping[str, Any]]] = {
     "partner_fees.PAID": OF_APP,
     "records.SWAP": {"id": SWAPS[-1]},
     "signers.RESUME": {"network": [NETWORK], "address": [SIGNER], "halted_reason": ["so"]},
-    "statements.LOCK_SWAPS_BY_ID": {"ids": SWAPS},
-    "statements.UNMATCHED": {
+    **{f"swap_statements.BY_ID {part}": {"ids": SWAPS} for part in Loading._fields},
+    **{
+        f"swap_statements.BY_KEY {part}": {"deposit_ids": ids("deposit", ASKED)}
+        for part in Loading._fields
+    },
+    "swap_statements.UNMATCHED": {
         "ids": ids("nobodys", ASKED),
         "keys": [f"nobody {n}" for n in ASKED],
     },
-    "statements.ATTACHED": {"ids": ids("deposit", ASKED)},
     "statements.KEEP_ATTACHMENT": {"id": ids("deposit", ASKED)[0]},
-    "statements.LOCK_LONE": {"ids": ids("claim", [1010, 1020])},
-    "statements.LONE_PAID_BY": {"paid_ids": [str(1_000_000 + n) for n in range(1001, 1008)]},
-    "statements.LONE_OF": {"deposit_ids": ids("nobodys", [1010, 1020])},
+    "swap_statements.LOCK_LONE": {"ids": ids("claim", [1010, 1020])},
+    "swap_statements.PAID_BY": {
+        "networks": [NETWORK] * 4,
+        "paid_ids": [str(n) for n in (*ASKED[-2:], 1_001_010, 1_001_020)],
+    },
+    "swap_statements.LONE_OF": {"deposit_ids": ids("nobodys", [1010, 1020])},
     "due_statements.ADD_REFUNDS_DUE": {
         "network": [NETWORK] * 5,
         "swap_id": SWAPS[:5],
@@ -215,7 +223,6 @@ GIVEN_ROWS: Final[Mapping[str, str]] = {
     "statements.UPSERT_INTENTS": "intent",
     "statements.UPSERT_AUTHORIZATIONS": "gasless_authorization",
     "statements.LOCK_ACCOUNTS": "account",
-    "statements.MOVE_BALANCES": "(SELECT id, 0 AS base_units FROM account) AS a",
     "statements.MOVE_INVENTORY": "(SELECT *, 1 AS held, 1 AS owed FROM inventory) AS i",
     "sweep_statements.SAVE_SWEPT": "swept",
     "withdrawal_work.SAVE": "withdrawal",
@@ -229,8 +236,20 @@ INSERTIONS: Final = frozenset({
     "sweep_statements.ADD_SWEEPS",
 })  # fmt: skip
 # A ledger transaction and its postings are one: see BOOKED.
-BOOKING: Final = frozenset({"statements.ADD_LEDGER_TRANSACTIONS", "statements.ADD_POSTINGS"})
+BOOKING: Final = frozenset({"statements.ADD_LEDGER_TRANSACTIONS", "statements.BOOK"})
+# One of each way an account is found: by swap, by deposit, by address, by app, and by none.
+ACCOUNTS: Final = {
+    "kind": ["in_flight", "swap_liability", "suspense", "custody", "partner_fee", "equity"],
+    "network": [NETWORK] * 6,
+    "token": [TOKEN] * 6,
+    "swap_id": [*SWAPS[:2], *[None] * 4],
+    "deposit_id": [None, None, ids("nobodys", [1010])[0], *[None] * 3],
+    "holder": [*[None] * 3, "deposit_address", None, None],
+    "address": [*[None] * 3, "at 1001", None, None],
+    "app_id": [*[None] * 4, ids("app", [1])[0], None],
+}
 BOOKED: Final = (
+    (statements.LOCK_ACCOUNTS, ACCOUNTS),
     (
         statements.ADD_LEDGER_TRANSACTIONS,
         {
@@ -243,12 +262,14 @@ BOOKED: Final = (
         },
     ),
     (
-        statements.ADD_POSTINGS,
+        statements.BOOK,
         {
-            "transaction_id": [ENTRIES[0], ENTRIES[0], ENTRIES[1], ENTRIES[1]],
-            "n": [1, 2, 1, 2],
-            "account_id": [1, 2, 1, 2],
-            "base_units": ["1", "-1", "1", "-1"],
+            **ACCOUNTS,
+            "moved": ["-1", "0", "-1", "1", "-1", "2"],
+            "transaction_id": [ENTRIES[0]] * 4 + [ENTRIES[1]] * 4,
+            "n": [0, 1, 2, 3] * 2,
+            "account_n": [1, 2, 4, 6, 2, 3, 5, 6],
+            "base_units": ["-1", "-1", "1", "1", "1", "-1", "-1", "1"],
         },
     ),
 )
@@ -307,7 +328,7 @@ async def questions(service: Service) -> Mapping[str, Asked]:
     asked: dict[str, Asked] = {"booking": BOOKED}
     for module in MODULES:
         of = {f"PARTS {name}": part for name, part in getattr(module, "PARTS", {}).items()}
-        for name, statement in {**vars(module), **of}.items():
+        for name, statement in {**vars(module), **of, **_loadings(module)}.items():
             full = f"{module.__name__.rpartition('.')[2]}.{name}"
             if not isinstance(statement, Statement) or full in INSERTIONS | BOOKING:
                 continue
@@ -318,6 +339,16 @@ async def questions(service: Service) -> Mapping[str, Asked]:
                 values = {"id": SWAPS[-1]}
             asked[full] = ((statement, values),)
     return asked
+
+
+def _loadings(module: ModuleType) -> Mapping[str, Statement]:
+    """Return the statements that load swaps together, by the name of the way and their own."""
+    ways = {name: of for name, of in vars(module).items() if isinstance(of, Loading)}
+    return {
+        f"{way} {name}": statement
+        for way, of in ways.items()
+        for name, statement in of._asdict().items()
+    }
 
 
 @pytest.fixture

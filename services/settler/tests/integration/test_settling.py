@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Sequence
+from itertools import product
 from typing import Any
 from uuid import uuid5
 
@@ -19,6 +20,7 @@ from services.settler.tests.factories import (
     SIGNER,
     SOME,
     UNKNOWN_TOKEN,
+    USDC,
     a_deposit_message,
     a_payout_message,
     a_request,
@@ -34,10 +36,28 @@ from swap_runtime.database import Engine
 from swap_runtime.parking import PostgresParking, Record
 from swap_runtime.sql import sql
 from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
+from swap_settler.domain.accounts import Account, AccountKind, LedgerTransaction, Posting
+from swap_settler.domain.changes import Changes
 
 pytestmark = pytest.mark.connected
 
 NUMBERS = range(1, 201)
+ACCOUNTS = [
+    Account(AccountKind.CLAIMABLE, ETHEREUM, USDC[ETHEREUM], swap, deposit, None, address, app)
+    for swap, deposit, address, app in product(
+        (None, uuid5(SOME, "swap")),
+        (None, uuid5(SOME, "deposit")),
+        (None, "0x1"),
+        (None, uuid5(SOME, "app")),
+    )
+]
+POSTED = """
+SELECT swap_id, deposit_id, address, app_id, CAST(base_units AS int) FROM posting
+JOIN account ON account.id = posting.account_id
+WHERE account.kind = 'claimable' AND transaction_id
+    = (SELECT id FROM ledger_transaction WHERE dedupe_key = :name)
+ORDER BY posting.n
+"""
 
 
 def a_settler(engine: Engine) -> Settler:
@@ -85,13 +105,39 @@ class TestCost:
         await run.deposits(*(a_deposit_message(number=number) for number in NUMBERS))
 
         assert sent.count("COMMIT") == 1
-        assert len(sent) == 1 + 19
-        assert len(round_trips) <= 7
+        assert len(sent) == 1 + 18
+        assert len(round_trips) <= 3
         assert await statuses(engine) == {"ls_transfer_pending": 200}
         [(announced,)] = await rows(
             engine, "SELECT count(*) FROM outbox WHERE topic = 'inventory.changed.v1'"
         )
         assert announced == 1 + 2  # the funding, then one per asset for all 200
+        assert await is_in_balance(engine)
+
+    async def test_requests_and_payouts_wait_as_little(
+        self, engine: Engine, round_trips: list[int]
+    ) -> None:
+        work = PostgresUnitOfWork(engine, consumer="settler")
+        run = Settler(work)
+        await run.deposits(funding())
+        round_trips.clear()
+        await run.requests(*(a_request(number) for number in NUMBERS))
+        assert len(round_trips) <= 2
+
+        await run.deposits(*(a_deposit_message(number=number) for number in NUMBERS))
+        hashes = {number: f"0x{number:064x}" for number in NUMBERS}
+        for number, transaction_hash in hashes.items():
+            await sign(work, number, transaction_hash)
+        round_trips.clear()
+        await run.payouts(
+            *(
+                a_payout_message("confirmed", swap=a_swap(number), transaction_hash=told)
+                for number, told in hashes.items()
+            )
+        )
+
+        assert len(round_trips) <= 4
+        assert await statuses(engine) == {"completed": 200}
         assert await is_in_balance(engine)
 
     async def test_only_seeing_books_nothing(self, engine: Engine) -> None:
@@ -161,6 +207,23 @@ class TestDelivery:
         assert await statuses(engine) == {"ls_transfer_pending": 8}
         assert await is_in_balance(engine)
 
+    @pytest.mark.breaks_invariants("I-22")  # what is to be told is the use cases' to say
+    async def test_a_deposit_that_waited_for_its_key_finds_the_swap_that_was_made_meanwhile(
+        self, engine: Engine
+    ) -> None:
+        run, swap = a_settler(engine), a_swap()
+        await run.deposits(funding())
+        async with PostgresUnitOfWork(engine, consumer="settler")() as work:
+            held = {"keys": {swap.match_key}, "swap_ids": {swap.id}, "deposit_ids": ()}
+            await work.open_requests([uuid5(SOME, "request")], **held)
+            coming = asyncio.create_task(run.deposits(a_deposit_message()))
+            await _until_somebody_waits(engine)
+            await work.flush([Changes(swap=swap)], [])
+        await coming
+
+        assert await statuses(engine) == {"ls_transfer_pending": 1}
+        assert await is_in_balance(engine)
+
     async def test_batches_in_opposite_order_do_not_deadlock(self, engine: Engine) -> None:
         run = a_settler(engine)
         await run.deposits(funding())
@@ -218,6 +281,27 @@ class TestInventory:
 
 
 class TestLedger:
+    async def test_books_on_each_account_by_all_that_it_is(self, engine: Engine) -> None:
+        """Accounts that share a kind and an asset differ by whose they are, and by nothing else."""
+        unit_of_work = PostgresUnitOfWork(engine, consumer="settler")
+        units = {account: 2**n for n, account in enumerate(ACCOUNTS)}
+        there = Account(AccountKind.EQUITY, ETHEREUM, USDC[ETHEREUM])
+
+        for name, times in (("one", -1), ("again", -1), ("back", 2)):
+            postings = [Posting(account, times * n) for account, n in units.items()]
+            postings.append(Posting(there, -times * sum(units.values())))
+            entry = LedgerTransaction("test", name, None, None, None, tuple(postings))
+            async with unit_of_work() as work:
+                await work.flush([Changes(ledger=(entry,))], [])
+
+            posted = await rows(engine, POSTED, name=name)
+            assert posted == [
+                (a.swap_id, a.deposit_id, a.address, a.app_id, times * n) for a, n in units.items()
+            ]
+            assert await is_in_balance(engine)
+        assert await rows(engine, "SELECT count(*) FROM account") == [(len(ACCOUNTS) + 1,)]
+        assert await rows(engine, "SELECT balance FROM account WHERE balance <> 0") == []
+
     async def test_refuses_a_transaction_that_does_not_balance(self, engine: Engine) -> None:
         await a_settler(engine).deposits(funding())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from uuid import UUID
 
@@ -33,7 +34,7 @@ from swap_settler.domain.changes import Changes
 from swap_settler.domain.inventory import Inventory
 from swap_settler.domain.ledger import received, received_reverted
 from swap_settler.domain.swap import DepositState, Swap
-from swap_settler.ports import UnitOfWork
+from swap_settler.ports import UnitOfWork, Work
 
 MESSAGE = UUID(int=9)
 HUGE = 10**77 + 1
@@ -58,6 +59,21 @@ async def inventory(unit_of_work: UnitOfWork) -> tuple[Inventory, Inventory]:
     return rows[SOURCE], rows[DESTINATION]
 
 
+async def with_deposits(work: Work, *messages: UUID) -> frozenset[UUID]:
+    return (await work.open_deposits(messages, keys=(), deposit_ids=())).fresh
+
+
+async def with_payouts(work: Work, *messages: UUID) -> frozenset[UUID]:
+    return (await work.open_payouts(messages, payments=())).fresh
+
+
+async def with_requests(work: Work, *messages: UUID) -> frozenset[UUID]:
+    return (await work.open_requests(messages, keys=(), swap_ids=(), deposit_ids=())).fresh
+
+
+OPENED = (with_deposits, with_payouts, with_requests)
+
+
 def plain(swap: Swap) -> Swap:
     """Return the swap with its quote spelled in one way: a database spells JSON its own way."""
     document = json.dumps(json.loads(swap.quote.document), sort_keys=True)
@@ -65,16 +81,19 @@ def plain(swap: Swap) -> Swap:
 
 
 class TestUnitOfWork:
-    async def test_marks_a_message_once(self, unit_of_work: UnitOfWork) -> None:
+    @pytest.mark.parametrize("opened", OPENED, ids=lambda opened: opened.__name__)
+    async def test_marks_a_message_once(
+        self, unit_of_work: UnitOfWork, opened: Callable[..., Awaitable[frozenset[UUID]]]
+    ) -> None:
         async with unit_of_work() as work:
-            assert await work.mark_seen([MESSAGE, MESSAGE]) == {MESSAGE}
+            assert await opened(work, MESSAGE, MESSAGE) == {MESSAGE}
         async with unit_of_work() as work:
-            assert await work.mark_seen([MESSAGE]) == frozenset()
+            assert await opened(work, MESSAGE) == frozenset()
 
     async def test_forgets_what_a_failed_transaction_did(self, unit_of_work: UnitOfWork) -> None:
         async def fail() -> None:
             async with unit_of_work() as work:
-                await work.mark_seen([MESSAGE])
+                await with_deposits(work, MESSAGE)
                 await work.flush([Changes(swap=a_swap())], [])
                 raise ZeroDivisionError
 
@@ -82,7 +101,7 @@ class TestUnitOfWork:
             await fail()
 
         async with unit_of_work() as work:
-            assert await work.mark_seen([MESSAGE]) == {MESSAGE}
+            assert await with_deposits(work, MESSAGE) == {MESSAGE}
             assert await work.lock_swaps_by_id([swap_id(7)]) == {}
 
     @pytest.mark.breaks_invariants("I-22")  # what is to be told is the use cases' to say
@@ -100,8 +119,48 @@ class TestUnitOfWork:
 
         assert plain(await loaded(unit_of_work)) == plain(told)
         async with unit_of_work() as work:
-            await work.lock_keys({swap.match_key, "elsewhere"})
-            assert set(await work.lock_swaps({swap.match_key, "elsewhere"})) == {swap.match_key}
+            keys = {swap.match_key, "elsewhere"}
+            opened = await work.open_deposits([MESSAGE], keys=keys, deposit_ids={deposit.id})
+            assert {key: plain(one) for key, one in opened.swaps.items()} == {
+                swap.match_key: plain(told)
+            }
+
+    @pytest.mark.breaks_invariants("I-22")
+    async def test_opens_the_swap_that_a_deposit_was_attached_to(
+        self, unit_of_work: UnitOfWork
+    ) -> None:
+        mine, other = a_swap(7), a_swap(8)
+        attached = replace(a_deposit("seen", number=8), swap_id=mine.id, attached_at=NOON)
+        named = replace(a_deposit("seen", number=8, nth=1), swap_id=other.id)
+        async with unit_of_work() as work:
+            await work.flush([Changes(swap=mine), Changes(swap=other)], [])
+            await work.flush([Changes(deposits=(attached, named))], [])
+
+        async with unit_of_work() as work:
+            ids = {attached.id, named.id}
+            opened = await work.open_deposits([MESSAGE], keys={"none"}, deposit_ids=ids)
+
+        assert opened.swaps.keys() == {mine.match_key}
+        assert opened.swaps[mine.match_key].deposits == {attached.id: attached}
+
+    @pytest.mark.breaks_invariants("I-22")
+    async def test_opens_what_requests_are_about(self, unit_of_work: UnitOfWork) -> None:
+        swap, waiting = a_swap(7), a_deposit("seen", number=8)
+        nobodys = a_deposit("seen", number=None, nth=1)
+        async with unit_of_work() as work:
+            await work.flush([Changes(swap=swap), Changes(deposits=(waiting, nobodys))], [])
+
+        async with unit_of_work() as work:
+            opened = await work.open_requests(
+                [MESSAGE],
+                keys={waiting.match_key or ""},
+                swap_ids={swap.id, swap_id(8)},
+                deposit_ids={nobodys.id},
+            )
+
+        assert opened.fresh == {MESSAGE}
+        assert {id: plain(one) for id, one in opened.swaps.items()} == {swap.id: plain(swap)}
+        assert opened.waiting == {waiting.id: waiting, nobodys.id: nobodys}
 
     async def test_finds_deposits_without_a_swap(self, unit_of_work: UnitOfWork) -> None:
         waiting, nobodys = a_deposit("seen"), a_deposit("seen", number=None, nth=1)
@@ -149,8 +208,9 @@ class TestUnitOfWork:
 
         async with unit_of_work() as work:
             key = (POLYGON, output.paid_id)
-            assert await work.swaps_paid_by([key, (ETHEREUM, output.paid_id)]) == {key: swap_id(7)}
-            assert await work.swaps_paid_by([]) == {}
+            asked = {key, (ETHEREUM, output.paid_id)}
+            opened = await work.open_payouts([MESSAGE], payments=asked)
+        assert (opened.owners, opened.lone) == ({key: swap_id(7)}, {})
 
     async def test_settles_a_swap_from_request_to_final_payout(
         self, unit_of_work: UnitOfWork

@@ -24,8 +24,9 @@ from services.settler.tests.factories import (
 )
 from services.settler.tests.fakes import FakeUnitOfWork
 from services.settler.tests.settlers import Settler
-from swap_contracts.swaps import AuthorizationSubmitted
+from swap_contracts.swaps import AuthorizationSubmitted, SwapRequested
 from swap_contracts.topics import SWAP_REQUESTS
+from swap_domain.catalogue import UnknownNetwork
 from swap_domain.lifecycle import Status
 from swap_runtime.errors import Unprocessable
 from swap_settler.domain.accounts import AccountKind
@@ -111,6 +112,22 @@ class TestRequestSwaps:
         await run.deposits(a_deposit_message("confirmed", units=half, nth=1))
         assert world.swap(swap_id(7)).status is Status.PAYOUT_PENDING
 
+    async def test_only_what_is_new_has_to_be_of_a_network_that_is_known(
+        self, world: FakeUnitOfWork, run: Settler
+    ) -> None:
+        known, asked = a_request(), a_request(8).body
+        assert isinstance(asked, SwapRequested)
+        source = asked.source.model_copy(update={"network": "NOWHERE"})
+        elsewhere = {"method": "deposit_address", "source": source}
+        lost = a_request(8).model_copy(update={"body": asked.model_copy(update=elsewhere)})
+        with pytest.raises(UnknownNetwork):
+            await run.requests(known, lost)
+        world.inbox |= {lost.message_id}
+
+        await run.requests(known, lost)
+
+        assert world.swaps.keys() == {swap_id(7)}
+
 
 class TestSettleDeposits:
     async def test_the_owners_money_is_funding_and_tells_what_can_be_paid(
@@ -185,6 +202,19 @@ class TestSettleDeposits:
         assert +world.balances == {}
         [deposit] = world.deposits.values()
         assert deposit.is_booked is False
+
+    async def test_only_what_is_new_has_to_be_of_a_network_that_is_known(
+        self, world: FakeUnitOfWork, run: Settler
+    ) -> None:
+        """The catalogue may have lost it since: nobody is called for what was done then."""
+        known, lost = a_deposit_message(), a_deposit_message(number=8, network="NOWHERE")
+        with pytest.raises(UnknownNetwork):
+            await run.deposits(known, lost)
+        world.inbox |= {lost.message_id}
+
+        await run.deposits(known, lost)
+
+        assert world.deposits.keys() == {known.body.deposit_id}
 
 
 class TestSettlePayouts:

@@ -4,7 +4,7 @@ from typing import Final
 
 from swap_runtime.sql import sql
 from swap_settler.adapters.clocks import stopped
-from swap_settler.adapters.statements import SWAP
+from swap_settler.adapters.swap_statements import SWAP
 
 REQUOTE_DUE: Final = "requote_due"  # the channel of who asks the quoter
 

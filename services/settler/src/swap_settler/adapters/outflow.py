@@ -75,10 +75,10 @@ def keep_lines(connection: Transaction, told: Told) -> None:
         post(statements.USE_PASSES, {"ids": passes})
 
 
-async def give_back(connection: Transaction, ids: Sequence[object]) -> None:
+def give_back(connection: Transaction, ids: Sequence[object]) -> None:
     """Count payments no longer that are proven not to have left. After the accounts are locked."""
-    if await connection.scalars(statements.LOCK_COUNTED, {"ids": ids}):
-        connection.post(statements.GIVE_BACK, {"ids": ids})
+    connection.post(statements.LOCK_COUNTED, {"ids": ids})
+    connection.post(statements.GIVE_BACK, {"ids": ids})
 
 
 def stand_in_treasurys_line(connection: Transaction, kept: Sequence[Kept]) -> None:

@@ -10,7 +10,7 @@ from swap_domain.authorization_status import AuthorizationStatus
 from swap_domain.lifecycle import Status
 from swap_domain.money import Asset
 from swap_runtime.sql import Row
-from swap_settler.domain.accounts import Account, AccountKind, Holder, LedgerTransaction
+from swap_settler.domain.accounts import Account, LedgerTransaction
 from swap_settler.domain.authorization import Authorization
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.inventory import Inventory
@@ -126,19 +126,6 @@ def to_intent(row: Row, attempts: frozenset[str], *, has_open_attempt: bool) -> 
 def to_inventory(row: Row) -> Inventory:
     return Inventory(
         row.network, row.token, int(row.held_base_units), int(row.owed_base_units), row.version
-    )
-
-
-def to_account(row: Row) -> Account:
-    return Account(
-        AccountKind(row.kind),
-        row.network,
-        row.token,
-        row.swap_id,
-        row.deposit_id,
-        None if row.holder is None else Holder(row.holder),
-        row.address,
-        row.app_id,
     )
 
 

@@ -1,4 +1,4 @@
-"""Every statement of the unit of work. Arrays in: their number never grows with the batch."""
+"""What the unit of work writes and locks. Arrays in: no statement is one per row."""
 
 from typing import Final
 
@@ -11,125 +11,8 @@ SELECT pg_advisory_xact_lock(lock) FROM (
     FROM unnest(CAST(:keys AS text[])) AS wanted(key) ORDER BY lock
 ) AS sorted
 """)
-SWAP = """
-SELECT id, app_id, sequence_number, sequence, status, method,
-       source_network, source_token, source_decimals,
-       destination_network, destination_token, destination_decimals,
-       source_address, destination_address, refund_address, reference_id,
-       quote::text AS quote, quote_revision, quote_expires_at, last_requoted_at, quote_locked_at,
-       fail_reason, created_at, expires_at, changed_at, closed_at, trace_id
-FROM swap
-"""
-LOCK_SWAPS: Final = sql(
-    f"{SWAP} WHERE match_key = ANY(CAST(:keys AS text[])) ORDER BY id FOR UPDATE"
-)
-LOCK_SWAPS_BY_ID: Final = sql(f"{SWAP} WHERE id = ANY(CAST(:ids AS uuid[])) ORDER BY id FOR UPDATE")
-# Where the watcher's clock is, on networks of which everything it said up to there was heard.
-LOCK_EXPIRING: Final = sql(f"""
-WITH mark AS MATERIALIZED (
-    SELECT coalesce(max(xid), '0') AS xid, coalesce(max(id), 0) AS id FROM watermark
-    WHERE (consumer, source, topic) = (:consumer, 'chain_watcher', 'deposit.changed.v1')
-), heard AS MATERIALIZED (
-    SELECT progress.network, progress.block_time FROM chain_watcher.progress AS progress, mark
-    WHERE NOT EXISTS (
-        SELECT 1 FROM chain_watcher.outbox AS said
-        WHERE said.topic = 'deposit.changed.v1' AND (said.xid, said.id) > (mark.xid, mark.id)
-            AND said.id <= progress.last_outbox_id
-            AND NOT EXISTS (SELECT 1 FROM inbox
-                WHERE (inbox.consumer, inbox.message_id) = (:consumer, said.message_id))
-        OFFSET 0)  -- otherwise all that was ever said is read, and compared with the mark
-)
-{SWAP} JOIN heard ON heard.network = swap.source_network
-WHERE status = 'user_transfer_pending' AND expires_at < :now AND expires_at < heard.block_time
-    AND NOT EXISTS (SELECT 1 FROM deposit WHERE swap_id = swap.id AND state = 'seen')
-    AND NOT EXISTS (SELECT 1 FROM intent WHERE swap_id = swap.id AND kind = 'gasless'
-        AND state NOT IN ('dead', 'confirmed'))
-    -- A deposit whose message waits for a person is heard of, and not yet acted on.
-    AND NOT EXISTS (SELECT 1 FROM parked WHERE consumer = :consumer
-        AND topic = 'deposit.changed.v1' AND state IN ('parked', 'releasing')
-        AND (position(convert_to(swap.sequence_number::text, 'UTF8') IN value) > 0
-            -- As a memo ends: see swap_chains.evm.memos.
-            OR position(convert_to(lpad(to_hex(swap.sequence_number), 56, '0'), 'UTF8') IN value)
-                > 0))
-ORDER BY id LIMIT :limit FOR UPDATE OF swap SKIP LOCKED
-""")
-DEPOSIT = """
-SELECT id, swap_id, version, state, method, network, token, base_units, returned_base_units,
-       is_booked, transaction_hash, block_number, block_hash, block_time, from_address, to_address,
-       confirmations_required, sequence_number, memo, quarantine_reason, heard_at, attached_at
-FROM deposit
-"""
-DEPOSITS: Final = sql(
-    f"{DEPOSIT} WHERE swap_id = ANY(CAST(:swap_ids AS uuid[])) ORDER BY heard_at, id"
-)
-# Each asks for its own: together they might read all that ever came for nobody.
-UNMATCHED: Final = sql(f"""
-SELECT found.* FROM unnest(CAST(:ids AS uuid[])) AS wanted(deposit_id) CROSS JOIN LATERAL (
-    {DEPOSIT} WHERE swap_id IS NULL AND id = wanted.deposit_id OFFSET 0) AS found
-UNION
-SELECT found.* FROM unnest(CAST(:keys AS text[])) AS wanted(key) CROSS JOIN LATERAL (
-    {DEPOSIT} WHERE swap_id IS NULL AND match_key = wanted.key OFFSET 0) AS found
-ORDER BY heard_at, id
-""")
-# Whose a deposit is that names no swap, or another one.
-ATTACHED: Final = sql("""
-SELECT deposit.id, swap.match_key FROM deposit JOIN swap ON swap.id = deposit.swap_id
-WHERE deposit.id = ANY(CAST(:ids AS uuid[])) AND deposit.attached_at IS NOT NULL
-""")
 KEEP_ATTACHMENT: Final = sql("""
 UPDATE deposit SET attached_by = :by, attached_because = :because WHERE id = :id
-""")
-# Locked, so that the sender lane cannot sign for an intent that is being taken back.
-INTENT: Final = """
-SELECT id, paid_id, swap_id, deposit_id, kind, network, token, to_address, base_units,
-       charged_base_units, usd_micros, state, due_at, created_at, slot_at, transaction_hash,
-       block_number, block_hash, block_time, version, confirmed_at, payer, call_data, not_after,
-       app_id
-FROM intent
-"""
-LOCK_INTENTS: Final = sql(f"""
-{INTENT} WHERE swap_id = ANY(CAST(:swap_ids AS uuid[])) AND state <> 'dead'
-ORDER BY id FOR UPDATE
-""")
-# A statement of its own, after the lock: within the locking one it would see what was before it.
-_ATTEMPTS: Final = """
-SELECT signed.* FROM {of} AS payment CROSS JOIN LATERAL (
-    SELECT slot_intent.intent_id, attempt.transaction_hash, slot.closed_at IS NULL OR EXISTS (
-        SELECT FROM receipt WHERE (receipt.network, receipt.transaction_hash)
-            = (attempt.network, attempt.transaction_hash) AND receipt.status = 1) AS is_open
-    FROM slot_intent
-    JOIN nonce_slot AS slot USING (network, signer, nonce)
-    JOIN attempt USING (network, signer, nonce)
-    WHERE slot_intent.intent_id = payment.id AND NOT attempt.is_cancel OFFSET 0) AS signed
-"""
-# Each payment asks for its own: joined, all that was ever signed might be read.
-ATTEMPTS: Final = sql(_ATTEMPTS.format(of="(SELECT unnest(CAST(:intent_ids AS uuid[])) AS id)"))
-ATTEMPTS_OF_SWAPS: Final = sql(
-    _ATTEMPTS.format(
-        of="""(SELECT id FROM intent
-    WHERE swap_id = ANY(CAST(:swap_ids AS uuid[])) AND state <> 'dead')"""
-    )
-)
-SWAPS_PAID_BY: Final = sql("""
-SELECT intent.network, intent.paid_id, intent.swap_id FROM intent
-JOIN unnest(CAST(:networks AS text[]), CAST(:paid_ids AS numeric[])) AS wanted(network, paid_id)
-    USING (network, paid_id)
-WHERE intent.state <> 'dead' AND intent.swap_id IS NOT NULL
-""")
-LONE_PAID_BY: Final = sql("""
-SELECT intent.network, intent.paid_id, intent.id FROM intent
-JOIN unnest(CAST(:networks AS text[]), CAST(:paid_ids AS numeric[])) AS wanted(network, paid_id)
-    USING (network, paid_id)
-WHERE intent.state <> 'dead' AND intent.swap_id IS NULL
-""")
-LONE_OF: Final = sql("""
-SELECT deposit_id, id FROM intent
-WHERE deposit_id = ANY(CAST(:deposit_ids AS uuid[])) AND swap_id IS NULL AND kind = 'claim'
-    AND state <> 'dead'
-""")
-LOCK_LONE: Final = sql(f"""
-{INTENT} WHERE id = ANY(CAST(:ids AS uuid[])) AND swap_id IS NULL AND state <> 'dead'
-ORDER BY id FOR UPDATE
 """)
 ADD_INVENTORY: Final = sql("""
 INSERT INTO inventory (network, token)
@@ -238,13 +121,6 @@ ON CONFLICT (id) DO UPDATE SET
     confirmed_at = excluded.confirmed_at, dead_proof = excluded.dead_proof,
     slot_at = CASE WHEN excluded.state = 'reserved' THEN NULL ELSE intent.slot_at END
 """)
-# Signatures that deposit. The newest of a swap counts; the older ones are its history.
-AUTHORIZATIONS: Final = sql("""
-SELECT DISTINCT ON (swap_id) swap_id, submission, intent_id, standard, signer, base_units, nonce,
-       valid_after, valid_before, status, detail, transaction_hash, submitted_at
-FROM gasless_authorization WHERE swap_id = ANY(CAST(:swap_ids AS uuid[]))
-ORDER BY swap_id, submission DESC
-""")
 UPSERT_AUTHORIZATIONS: Final = sql("""
 INSERT INTO gasless_authorization (
     swap_id, submission, intent_id, standard, signer, base_units, nonce, valid_after,
@@ -309,7 +185,7 @@ UPDATE intent SET dead_proof = dead_proof || jsonb_build_object('slots', coalesc
     WHERE slot_intent.intent_id = intent.id), '[]'))
 WHERE id = ANY(CAST(:ids AS uuid[]))
 """)
-# Made or found, and locked, in the order of what they are; the balance moves in the next
+# Made or found, and locked, in the order of what they are; the balance moves in a later
 # statement, because a row to be inserted is checked before the conflict is seen.
 LOCK_ACCOUNTS: Final = sql("""
 INSERT INTO account (kind, network, token, swap_id, deposit_id, holder, address, app_id)
@@ -322,12 +198,6 @@ FROM unnest(
 ORDER BY n
 ON CONFLICT (kind, network, token, swap_id, deposit_id, address, app_id) DO UPDATE
 SET holder = excluded.holder
-RETURNING id, kind, network, token, swap_id, deposit_id, holder, address, app_id
-""")
-MOVE_BALANCES: Final = sql("""
-UPDATE account SET balance = account.balance + moved.base_units
-FROM unnest(CAST(:id AS bigint[]), CAST(:base_units AS numeric[])) AS moved(id, base_units)
-WHERE account.id = moved.id
 """)
 ADD_LEDGER_TRANSACTIONS: Final = sql("""
 INSERT INTO ledger_transaction (id, kind, swap_id, dedupe_key, network, effective_block, at)
@@ -336,10 +206,44 @@ FROM unnest(CAST(:id AS uuid[]), CAST(:kind AS text[]), CAST(:swap_id AS uuid[])
     CAST(:dedupe_key AS text[]), CAST(:network AS text[]), CAST(:effective_block AS bigint[]))
      AS new(id, kind, swap_id, dedupe_key, network, effective_block)
 """)
-ADD_POSTINGS: Final = sql("""
+_OWNERS: Final = ("swap_id", "deposit_id", "address", "app_id")  # as they stand in the index
+
+
+def _owned_by(n: int) -> str:
+    """Return the look for an account whose first owner is the nth of them; past the last: none.
+
+    That one is compared with `=` and those before it are NULL, as the index can be asked: whether
+    two values, or two NULLs, are the same it cannot.
+    """
+    none = (f"wanted.{one} IS NULL AND account.{one} IS NULL" for one in _OWNERS[:n])
+    first = (f"account.{one} = wanted.{one}" for one in _OWNERS[n : n + 1])
+    rest = (f"account.{one} IS NOT DISTINCT FROM wanted.{one}" for one in _OWNERS[n + 1 :])
+    return f"""
+    SELECT id FROM account WHERE (account.kind, account.network, account.token)
+        = (wanted.kind, wanted.network, wanted.token) AND {" AND ".join((*none, *first, *rest))}"""
+
+
+# Of accounts that are locked: nobody waits for what they are called here. One that is not found is
+# NULL, which no posting may have, so that none takes the place of another.
+BOOK: Final = sql(f"""
+WITH locked AS MATERIALIZED (
+    SELECT array_agg(found.id ORDER BY wanted.n) AS ids FROM unnest(
+        CAST(:kind AS text[]), CAST(:network AS text[]), CAST(:token AS text[]),
+        CAST(:swap_id AS uuid[]), CAST(:deposit_id AS uuid[]), CAST(:address AS text[]),
+        CAST(:app_id AS uuid[]))
+        WITH ORDINALITY AS wanted(kind, network, token, swap_id, deposit_id, address, app_id, n)
+    LEFT JOIN LATERAL ({" UNION ALL ".join(map(_owned_by, range(len(_OWNERS) + 1)))}) AS found
+        ON true
+), moved AS (
+    UPDATE account SET balance = account.balance + new.base_units
+    FROM locked, unnest(CAST(:moved AS numeric[])) WITH ORDINALITY AS new(base_units, n)
+    WHERE account.id = locked.ids[new.n] AND new.base_units <> 0
+)
 INSERT INTO posting (transaction_id, n, account_id, base_units)
-SELECT * FROM unnest(CAST(:transaction_id AS uuid[]), CAST(:n AS int[]),
-    CAST(:account_id AS bigint[]), CAST(:base_units AS numeric[]))
+SELECT new.transaction_id, new.n, locked.ids[new.account_n], new.base_units
+FROM locked, unnest(CAST(:transaction_id AS uuid[]), CAST(:n AS int[]),
+    CAST(:account_n AS int[]), CAST(:base_units AS numeric[]))
+    AS new(transaction_id, n, account_n, base_units)
 """)
 MOVE_INVENTORY: Final = sql("""
 UPDATE inventory SET held_base_units = new.held, owed_base_units = new.owed, version = new.version

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
-from itertools import chain
 from uuid import UUID
 
 from swap_runtime.columns import columns
 from swap_runtime.database import Engine, Transaction, transaction
-from swap_runtime.inbox import mark_seen
 from swap_runtime.outbox import Outgoing, add_to_outbox
-from swap_runtime.sql import Row, Statement
-from swap_settler.adapters import bookings, due_statements, statements
+from swap_runtime.sql import Statement
+from swap_settler.adapters import bookings, due_statements, statements, swap_statements
+from swap_settler.adapters.batch_work import PostgresBatchWork
 from swap_settler.adapters.inventory_news import inventory_news
+from swap_settler.adapters.loading import to_intents
 from swap_settler.adapters.outflow import give_back
 from swap_settler.adapters.rows import (
     Values,
@@ -26,50 +25,31 @@ from swap_settler.adapters.rows import (
     refund_due_rows,
     requote_due_rows,
     swap_row,
-    to_authorization,
     to_deposit,
-    to_intent,
     to_inventory,
-    to_swap,
     transition_row,
 )
 from swap_settler.adapters.sweep_work import SweepWork
 from swap_settler.adapters.withdrawal_work import WithdrawalWork
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.inventory import AssetKey, Inventory, assets_moved
-from swap_settler.domain.swap import Deposit, Intent, Method, Swap
-from swap_settler.ports import PaymentKey
+from swap_settler.domain.swap import Deposit, Intent, Swap
 
 
-class PostgresWork(SweepWork, WithdrawalWork):
+class PostgresWork(PostgresBatchWork, SweepWork, WithdrawalWork):
     def __init__(self, connection: Transaction, consumer: str) -> None:
         self._connection = connection
         self._consumer = consumer
         self._inventory: dict[AssetKey, Inventory] = {}
         self._freed: list[UUID] = []  # payments that did not leave, and wait for another nonce
 
-    async def mark_seen(self, message_ids: Sequence[UUID]) -> frozenset[UUID]:
-        return await mark_seen(self._connection, self._consumer, message_ids)
-
     async def lock_keys(self, keys: Collection[str]) -> None:
         if keys:
             self._connection.post(statements.LOCK_KEYS, {"keys": sorted(keys)})
 
-    async def lock_swaps(self, match_keys: Collection[str]) -> Mapping[str, Swap]:
-        if not match_keys:
-            return {}
-        swaps = await self._load(statements.LOCK_SWAPS, {"keys": sorted(match_keys)})
-        return {swap.match_key: swap for swap in swaps}
-
-    async def lock_swaps_by_id(self, ids: Collection[UUID]) -> Mapping[UUID, Swap]:
-        if not ids:
-            return {}
-        swaps = await self._load(statements.LOCK_SWAPS_BY_ID, {"ids": sorted(ids)})
-        return {swap.id: swap for swap in swaps}
-
     async def lock_expiring(self, now: datetime, *, limit: int) -> Sequence[Swap]:
         values = {"consumer": self._consumer, "now": now, "limit": limit}
-        return await self._load(statements.LOCK_EXPIRING, values)
+        return await self._load(swap_statements.LOCK_EXPIRING, values)
 
     async def swaps_with_lapsed(self, now: datetime, *, limit: int) -> Sequence[UUID]:
         values = {"now": now, "limit": limit}
@@ -86,45 +66,18 @@ class PostgresWork(SweepWork, WithdrawalWork):
         if not ids and not match_keys:
             return {}
         values = {"ids": sorted(ids), "keys": sorted(match_keys)}
-        rows = await self._connection.execute(statements.UNMATCHED, values)
+        rows = await self._connection.execute(swap_statements.UNMATCHED, values)
         return {row.id: to_deposit(row) for row in rows}
-
-    async def attached(self, deposit_ids: Collection[UUID]) -> Mapping[UUID, str]:
-        if not deposit_ids:
-            return {}
-        values = {"ids": sorted(deposit_ids)}
-        rows = await self._connection.execute(statements.ATTACHED, values)
-        return {row.id: row.match_key for row in rows}
 
     async def keep_attachment(self, deposit_id: UUID, *, by: str, because: str) -> None:
         values = {"id": deposit_id, "by": by, "because": because}
         self._connection.post(statements.KEEP_ATTACHMENT, values)
 
-    async def swaps_paid_by(self, payments: Collection[PaymentKey]) -> Mapping[PaymentKey, UUID]:
-        if not payments:
-            return {}
-        values = {
-            "networks": [network for network, _ in payments],
-            "paid_ids": [str(paid_id) for _, paid_id in payments],
-        }
-        rows = await self._connection.execute(statements.SWAPS_PAID_BY, values)
-        return {(row.network, int(row.paid_id)): row.swap_id for row in rows}
-
-    async def lone_paid_by(self, payments: Collection[PaymentKey]) -> Mapping[PaymentKey, UUID]:
-        if not payments:
-            return {}
-        values = {
-            "networks": [network for network, _ in payments],
-            "paid_ids": [str(paid_id) for _, paid_id in payments],
-        }
-        rows = await self._connection.execute(statements.LONE_PAID_BY, values)
-        return {(row.network, int(row.paid_id)): row.id for row in rows}
-
     async def lone_of(self, deposit_ids: Collection[UUID]) -> Mapping[UUID, UUID]:
         if not deposit_ids:
             return {}
         values = {"deposit_ids": sorted(deposit_ids)}
-        rows = await self._connection.execute(statements.LONE_OF, values)
+        rows = await self._connection.execute(swap_statements.LONE_OF, values)
         return {row.deposit_id: row.id for row in rows}
 
     async def lock_lone(self, ids: Collection[UUID]) -> Mapping[UUID, Intent]:
@@ -132,10 +85,10 @@ class PostgresWork(SweepWork, WithdrawalWork):
             return {}
         of_these = sorted(ids)
         found, tried = await self._connection.ask(
-            (statements.LOCK_LONE, {"ids": of_these}),
-            (statements.ATTEMPTS, {"intent_ids": of_these}),
+            (swap_statements.LOCK_LONE, {"ids": of_these}),
+            (swap_statements.ATTEMPTS, {"intent_ids": of_these}),
         )
-        return {intent.id: intent for intent in _with_attempts(found, tried)}
+        return {intent.id: intent for intent in to_intents(found, tried)}
 
     async def lock_inventory(self, assets: Collection[AssetKey]) -> Mapping[AssetKey, Inventory]:
         missing = sorted(set(assets) - set(self._inventory))
@@ -193,7 +146,7 @@ class PostgresWork(SweepWork, WithdrawalWork):
         self._save(due_statements.ADD_COMPLETIONS_DUE, completion_due_rows(changes))
         news = await self._book(changes)
         if freed := [*dead, *self._freed]:
-            await give_back(self._connection, freed)
+            give_back(self._connection, freed)
         self._save(statements.HALT_SIGNERS, [{"network": n, "reason": r} for n, r in halts.items()])
         add_to_outbox(self._connection, [*outgoing, *news])
 
@@ -205,48 +158,13 @@ class PostgresWork(SweepWork, WithdrawalWork):
         entries = [entry for c in booking for entry in c.ledger]
         touched = await self.lock_inventory(assets_moved(entries))
         moved = bookings.move_inventory(self._connection, tuple(touched.values()), entries)
-        await bookings.book(self._connection, entries)
+        bookings.book(self._connection, entries)
         self.add_sweeps_due(entries)
         return inventory_news(moved, booking[-1])
 
     def _save(self, statement: Statement, rows: Collection[Values]) -> None:
         if rows:
             self._connection.post(statement, columns(list(rows)))
-
-    async def _load(self, statement: Statement, values: Mapping[str, object]) -> Sequence[Swap]:
-        rows = await self._connection.execute(statement, values)
-        if not rows:
-            return ()
-        of_these = {"swap_ids": [row.id for row in rows]}
-        gasless = {"swap_ids": [row.id for row in rows if row.method == Method.GASLESS]}
-        found, tried, came, *signed = await self._connection.ask(
-            (statements.LOCK_INTENTS, of_these),
-            (statements.ATTEMPTS_OF_SWAPS, of_these),
-            (statements.DEPOSITS, of_these),
-            *([(statements.AUTHORIZATIONS, gasless)] if gasless["swap_ids"] else ()),
-        )
-        deposits: dict[UUID, dict[UUID, Deposit]] = defaultdict(dict)
-        for row in came:
-            deposits[row.swap_id][row.id] = to_deposit(row)
-        intents: dict[UUID, dict[UUID, Intent]] = defaultdict(dict)
-        for row, intent in zip(found, _with_attempts(found, tried), strict=True):
-            intents[row.swap_id][intent.id] = intent
-        told = {row.swap_id: to_authorization(row) for row in chain.from_iterable(signed)}
-        return [to_swap(row, deposits[row.id], intents[row.id], told.get(row.id)) for row in rows]
-
-
-def _with_attempts(rows: Sequence[Row], attempts: Sequence[Row]) -> Sequence[Intent]:
-    signed: dict[UUID, list[Row]] = defaultdict(list)
-    for attempt in attempts:
-        signed[attempt.intent_id].append(attempt)
-    return [
-        to_intent(
-            row,
-            frozenset(attempt.transaction_hash for attempt in signed[row.id]),
-            has_open_attempt=any(attempt.is_open for attempt in signed[row.id]),
-        )
-        for row in rows
-    ]
 
 
 class PostgresUnitOfWork:

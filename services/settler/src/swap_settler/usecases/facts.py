@@ -122,6 +122,15 @@ class Facts:
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
 
+    def knows(self, network: str) -> bool:
+        return network in self._catalogue.networks
+
+    def require(self, network: str) -> None:
+        """
+        :raises UnknownNetwork: when the catalogue does not name it.
+        """
+        self._catalogue.network(network)
+
     def place(self, body: DepositChanged) -> Place | None:
         """Return where it came to, if that is no Treasury: perhaps a deposit address."""
         treasury = self._catalogue.network(body.network).contracts.treasury

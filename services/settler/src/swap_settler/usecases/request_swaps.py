@@ -2,12 +2,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
 from swap_contracts.deposits import DepositTargetAssigned
-from swap_contracts.envelope import Envelope
+from swap_contracts.envelope import Body, Envelope
 from swap_contracts.swaps import (
     AuthorizationSubmitted,
     DepositAttached,
@@ -16,11 +17,12 @@ from swap_contracts.swaps import (
     SwapRequested,
 )
 from swap_contracts.topics import DEPOSIT_TARGET_ASSIGNED
-from swap_domain.catalogue import NATIVE, Catalogue
+from swap_domain.catalogue import NATIVE, Catalogue, UnknownNetwork
 from swap_runtime.clock import Clock
 from swap_runtime.errors import Unprocessable
 from swap_runtime.outbox import Outgoing
 from swap_settler import observe
+from swap_settler.batch_ports import OpenedRequests
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.deposits import attach
 from swap_settler.domain.inventory import AssetKey
@@ -28,6 +30,7 @@ from swap_settler.domain.relaying import submit
 from swap_settler.domain.requests import begin, set_refund_address
 from swap_settler.domain.swap import Deposit, match_key
 from swap_settler.domain.sweeps import Unbooked, address_key, kept, strangers_booking
+from swap_settler.domain.targets import DepositTarget
 from swap_settler.ports import Place, UnitOfWork, Work
 from swap_settler.usecases.announcing import Announcer
 from swap_settler.usecases.attaching import Attaching
@@ -71,22 +74,37 @@ class RequestSwaps:
         :raises Unprocessable: when a request can never be served.
         """
         async with self._unit_of_work() as work:
-            fresh = await work.mark_seen([message.message_id for message in messages])
-            told = [message for message in messages if message.message_id in fresh]
-            folding = await self._apply(work, told)
+            targets = self._targets(messages)
+            opened = await _open(work, messages, targets.values())
+            told = [message for message in messages if message.message_id in opened.fresh]
+            folding = await self._apply(work, told, opened, targets)
         observe.changed(folding.changes)
 
-    async def _apply(self, work: Work, messages: Sequence[Message]) -> Folding:
+    def _targets(self, messages: Sequence[Message]) -> Mapping[UUID, DepositTarget]:
+        """Return the deposit addresses of swaps; which cannot have one is said when it begins."""
+        targets = {}
+        for body in _of(messages, SwapRequested):
+            with suppress(Unprocessable, UnknownNetwork):
+                targets[body.swap_id] = self._facts.target(body)
+        return {id: target for id, target in targets.items() if target is not None}
+
+    async def _apply(
+        self,
+        work: Work,
+        messages: Sequence[Message],
+        opened: OpenedRequests,
+        targets: Mapping[UUID, DepositTarget],
+    ) -> Folding:
         now = self._clock()
-        requested = [m.body for m in messages if isinstance(m.body, SwapRequested)]
-        attached = [m.body for m in messages if isinstance(m.body, DepositAttached)]
-        keys = {_key(body) for body in requested}
-        targets = {target.place: target for b in requested if (target := self._facts.target(b))}
-        named = await work.unmatched_deposits({body.deposit_id for body in attached}, ())
-        addresses = {address_key(place) for place in targets}
-        await work.lock_keys(keys | addresses | {key_of(d) for d in named.values()})
-        known = await work.lock_swaps_by_id({message.body.swap_id for message in messages})
-        there = await _found(work, keys, named, targets)
+        requested, attached = _of(messages, SwapRequested), _of(messages, DepositAttached)
+        known = opened.swaps
+        there = await _found(
+            work,
+            opened.waiting,
+            keys={_key(body) for body in requested},
+            named={body.deposit_id for body in attached},
+            targets={targets[b.swap_id].place for b in requested if b.swap_id in targets},
+        )
         booked = {deposit.match_key for deposit in there.waiting if deposit.is_booked}
         funded = {body.swap_id for body in attached}
         assets = _assets(b for b in requested if _key(b) in booked or b.swap_id in funded)
@@ -94,7 +112,7 @@ class RequestSwaps:
         reverts = await self._reverts(work, messages)
         folding = Folding(known, await work.lock_inventory(assets))
         by_key = _by_key(there.waiting)
-        attaching = Attaching(folding, _without(there.named, keys), there.paid)
+        attaching = Attaching(folding, there.named, there.paid)
         if there.taken_over:
             folding.add(_taken_over(there.taken_over, self._facts, at=now), trace_id="")
         for message in messages:
@@ -161,9 +179,20 @@ class RequestSwaps:
         folding.add(change, trace_id=message.trace_id)
 
 
-def _without(named: Mapping[UUID, Deposit], keys: Collection[str]) -> Mapping[UUID, Deposit]:
-    """Leave out what carries the number of a swap that begins here: whoever signs, it is its."""
-    return {id: deposit for id, deposit in named.items() if deposit.match_key not in keys}
+async def _open(
+    work: Work, messages: Sequence[Message], targets: Iterable[DepositTarget]
+) -> OpenedRequests:
+    """Hold all that is decided about, and load it."""
+    asked = {body.deposit_id for body in _of(messages, DepositAttached)}
+    named = await work.unmatched_deposits(asked, ())
+    keys = {_key(body) for body in _of(messages, SwapRequested)}
+    addresses = {address_key(target.place) for target in targets}
+    return await work.open_requests(
+        [message.message_id for message in messages],
+        keys=keys | addresses | {key_of(deposit) for deposit in named.values()},
+        swap_ids={message.body.swap_id for message in messages},
+        deposit_ids=named.keys(),
+    )
 
 
 def _by_key(waiting: Iterable[Deposit]) -> Mapping[str, Sequence[Deposit]]:
@@ -175,18 +204,24 @@ def _by_key(waiting: Iterable[Deposit]) -> Mapping[str, Sequence[Deposit]]:
 
 
 async def _found(
-    work: Work, keys: Collection[str], named: Collection[UUID], targets: Collection[Place]
+    work: Work,
+    there: Mapping[UUID, Deposit],
+    *,
+    keys: Collection[str],
+    named: Collection[UUID],
+    targets: Collection[Place],
 ) -> Found:
     """
     :raises Unprocessable: when what a new swap is to have went back to its owner.
     """
-    found = await work.unmatched_deposits(named, keys)
-    waiting = [d for d in found.values() if d.match_key in keys]
+    waiting = [d for d in there.values() if d.match_key in keys]
+    # What carries the number of a swap that begins here is its, whoever signs.
+    held = {id: d for id, d in there.items() if id in named and d.match_key not in keys}
     taken_over = await work.take_over_swept(targets)
-    paid = await work.lone_of([*found, *(one.id for one in taken_over)])
-    if gone := paid.keys() & {*(d.id for d in waiting), *(one.id for one in taken_over)}:
+    news = {*(d.id for d in waiting), *(one.id for one in taken_over)}
+    paid = await work.lone_of(news | held.keys())
+    if gone := paid.keys() & news:
         raise Unprocessable(f"deposits {sorted(map(str, gone))} went back to their owners")
-    held = {id: deposit for id, deposit in found.items() if id in named}
     return Found(waiting, held, taken_over, paid.keys())
 
 
@@ -218,6 +253,10 @@ def _taken_over(swept: Sequence[Unbooked], facts: Facts, *, at: datetime) -> Cha
             for one in swept
         ),
     )
+
+
+def _of(messages: Iterable[Message], kind: type[Body]) -> Sequence[Body]:
+    return [message.body for message in messages if isinstance(message.body, kind)]
 
 
 def _key(body: SwapRequested) -> str:

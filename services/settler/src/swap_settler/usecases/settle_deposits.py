@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -18,6 +18,8 @@ from swap_settler.ports import UnitOfWork, Work
 from swap_settler.usecases.announcing import Announcer
 from swap_settler.usecases.facts import NO_DEPOSITS, SWEPT, WITHDRAWN, Facts, paid_id_of
 from swap_settler.usecases.folding import Folding, assets_of
+
+Message = Envelope[DepositChanged]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,46 +57,71 @@ class SettleDeposits:
         self._facts = facts
         self._announcer = announcer
 
-    async def __call__(self, messages: Sequence[Envelope[DepositChanged]]) -> None:
+    async def __call__(self, messages: Sequence[Message]) -> None:
         now = self._clock()
         async with self._unit_of_work() as work:
-            fresh = await work.mark_seen([message.message_id for message in messages])
-            told = [message for message in messages if message.message_id in fresh]
-            heard = await self._heard(work, told, now)
-            swept = [self._facts.swept(m.body) for m in told if m.body.kind == SWEPT]
-            if ours := [one for one in swept if one is not None]:
-                await work.save_swept(ours)
-            taken = [self._facts.withdrawn(m.body) for m in told if m.body.kind == WITHDRAWN]
-            if known := [one for one in taken if one is not None]:
-                await work.save_withdrawn(known)
-            folding = await self._apply(work, heard, now)
+            heard = await self._heard(work, messages, now)
+            opened = await work.open_deposits(
+                [message.message_id for message in messages],
+                keys={one.key for one in heard.values()},
+                deposit_ids={one.deposit.id for one in heard.values()},
+            )
+            told = self._told(messages, opened.fresh)
+            await self._save_others(work, told)
+            news = [heard[m.message_id] for m in told if m.message_id in heard]
+            folding = await self._apply(work, news, opened.swaps, now)
         observe.changed(folding.changes)
 
     async def _heard(
-        self, work: Work, told: Sequence[Envelope[DepositChanged]], now: datetime
-    ) -> Sequence[Heard]:
-        deposits = [message for message in told if message.body.kind not in NO_DEPOSITS]
+        self, work: Work, messages: Sequence[Message], now: datetime
+    ) -> Mapping[UUID, Heard]:
+        """Read the messages about deposits, of networks that are known.
+
+        One that was seen before is nobody's trouble any more: it is said of those that are new.
+        """
+        deposits = [
+            message
+            for message in messages
+            if message.body.kind not in NO_DEPOSITS and self._facts.knows(message.body.network)
+        ]
         places = {place for m in deposits if (place := self._facts.place(m.body)) is not None}
         numbers = await work.numbers_at(places)
-        return [
-            Heard(
-                self._facts.deposit(message.body, heard_at=now, numbers=numbers), message.trace_id
+        return {
+            m.message_id: Heard(
+                self._facts.deposit(m.body, heard_at=now, numbers=numbers), m.trace_id
             )
-            for message in deposits
-        ]
+            for m in deposits
+        }
 
-    async def _apply(self, work: Work, heard: Sequence[Heard], now: datetime) -> Folding:
-        await work.lock_keys({one.key for one in heard})
-        # What was attached is that swap's, whatever it says itself.
-        attached = await work.attached({d.id for d in _deposits(heard)})
-        keys = {d.id: attached.get(d.id) or d.match_key or "" for d in _deposits(heard)}
-        swaps = await work.lock_swaps({key for key in keys.values() if key})
-        nobodys = {id for id, key in keys.items() if key not in swaps}
+    def _told(self, messages: Sequence[Message], fresh: Collection[UUID]) -> Sequence[Message]:
+        """Return those that are new.
+
+        :raises UnknownNetwork: when the catalogue does not name the network of one.
+        """
+        told = [message for message in messages if message.message_id in fresh]
+        for message in told:
+            self._facts.require(message.body.network)
+        return told
+
+    async def _save_others(self, work: Work, told: Sequence[Message]) -> None:
+        """Save what is no deposit: what was swept, and what the owner took."""
+        swept = [self._facts.swept(m.body) for m in told if m.body.kind == SWEPT]
+        if ours := [one for one in swept if one is not None]:
+            await work.save_swept(ours)
+        taken = [self._facts.withdrawn(m.body) for m in told if m.body.kind == WITHDRAWN]
+        if known := [one for one in taken if one is not None]:
+            await work.save_withdrawn(known)
+
+    async def _apply(
+        self, work: Work, heard: Sequence[Heard], swaps: Mapping[str, Swap], now: datetime
+    ) -> Folding:
+        owners = _owners(heard, swaps)
+        nobodys = {d.id for d in _deposits(heard) if d.id not in owners}
         unmatched = await work.unmatched_deposits(nobodys, ())
         paid = await work.lone_of([d.id for d in unmatched.values() if d.is_booked])
         alone = await work.lock_lone(set(paid.values()))
-        ids = {id: swaps[key].id for id, key in keys.items() if key in swaps}
-        inventory = await work.lock_inventory(self._assets(heard, swaps, keys))
+        inventory = await work.lock_inventory(self._assets(heard, owners))
+        ids = {id: swap.id for id, swap in owners.items()}
         folding = Folding({s.id: s for s in swaps.values()}, inventory, unmatched, alone)
         for one in heard:
             self._add(folding, one, ids.get(one.deposit.id), paid.get(one.deposit.id), now)
@@ -122,17 +149,23 @@ class SettleDeposits:
             change = decide(swap, one.fact, at=now, **means)
         folding.add(change, trace_id=one.trace_id)
 
-    def _assets(
-        self,
-        heard: Sequence[Heard],
-        swaps: Mapping[str, Swap],
-        keys: Mapping[UUID, str],
-    ) -> set[AssetKey]:
+    def _assets(self, heard: Sequence[Heard], owners: Mapping[UUID, Swap]) -> set[AssetKey]:
         """Return the assets that the facts may move; being seen moves none."""
         booking = _deposits([one for one in heard if one.fact.said is not Said.SEEN])
         assets = {(d.network, d.token) for d in booking if self._facts.is_ours(d)}
-        told = (swaps[key] for d in booking if (key := keys[d.id]) in swaps)
+        told = (owners[d.id] for d in booking if d.id in owners)
         return assets.union(*map(assets_of, told))
+
+
+def _owners(heard: Sequence[Heard], swaps: Mapping[str, Swap]) -> Mapping[UUID, Swap]:
+    """Return whose deposits are, of those that are a swap's.
+
+    What was attached is that swap's, whatever it says itself.
+    """
+    attached = {d.id: s for s in swaps.values() for d in s.deposits.values() if d.attached_at}
+    named = {d.id: swaps.get(d.match_key or "") for d in _deposits(heard)}
+    owners = {id: attached.get(id, swap) for id, swap in named.items()}
+    return {id: swap for id, swap in owners.items() if swap is not None}
 
 
 def _deposits(heard: Sequence[Heard]) -> Sequence[Deposit]:

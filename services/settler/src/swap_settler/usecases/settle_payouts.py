@@ -8,6 +8,7 @@ from swap_contracts.payouts import PayoutChanged
 from swap_domain.catalogue import NATIVE
 from swap_runtime.clock import Clock
 from swap_settler import observe
+from swap_settler.batch_ports import OpenedPayouts
 from swap_settler.domain.facts import Payout, Said
 from swap_settler.domain.inventory import AssetKey
 from swap_settler.domain.payouts import decide
@@ -31,17 +32,22 @@ class SettlePayouts:
 
     async def __call__(self, messages: Sequence[Envelope[PayoutChanged]]) -> None:
         async with self._unit_of_work() as work:
-            fresh = await work.mark_seen([message.message_id for message in messages])
-            told = [message for message in messages if message.message_id in fresh]
-            folding = await self._apply(work, told)
+            opened = await work.open_payouts(
+                [message.message_id for message in messages],
+                payments={(m.body.network, int(m.body.intent_id)) for m in messages},
+            )
+            told = [message for message in messages if message.message_id in opened.fresh]
+            folding = await self._apply(work, told, opened)
         observe.changed(folding.changes)
 
-    async def _apply(self, work: Work, messages: Sequence[Envelope[PayoutChanged]]) -> Folding:
+    async def _apply(
+        self, work: Work, messages: Sequence[Envelope[PayoutChanged]], opened: OpenedPayouts
+    ) -> Folding:
         now: datetime = self._clock()
         payouts = [(message.trace_id, self._facts.payout(message.body)) for message in messages]
         keys = {(p.network, p.paid_id) for _, p in payouts}
-        owners = await work.swaps_paid_by(keys)
-        lone = await work.lone_paid_by(keys - set(owners))
+        owners = {key: swap for key, swap in opened.owners.items() if key in keys}
+        lone = {key: intent for key, intent in opened.lone.items() if key in keys}
         swaps = await work.lock_swaps_by_id(set(owners.values()))
         alone = await work.lock_lone(set(lone.values()))
         assets = {asset for _, payout in payouts for asset in self._assets(payout)}
