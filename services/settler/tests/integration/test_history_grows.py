@@ -146,6 +146,7 @@ SPECIAL: Final[Mapping[str, Mapping[str, Any]]] = {
         "pause": [timedelta(minutes=1)] * len(ASKED),
     },
     "lane_statements.SIGNER_BALANCE": {"address": "treasury"},
+    "lane_statements.MARK_SENT": {"hash": HASHES, "sent_ago": [timedelta(0)] * len(HASHES)},
     "losses.LOST": {"span": timedelta(days=1)},
     "outflow_statements.ADD_SPENT": {"cap_id": [1], "spent": ["1"]},
     "outflow_statements.ADD_COUNTED": {
