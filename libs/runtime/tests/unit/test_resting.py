@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from swap_runtime import resting
-from swap_runtime.resting import HURRIED, REST_SECONDS_MAX, UNHURRIED, Resting
+from swap_runtime.resting import REST_SECONDS_MAX, Resting
 
 
 @pytest.fixture
@@ -39,22 +39,6 @@ class TestResting:
         await loop.rest()
 
         assert rests == [1.0]
-
-    async def test_has_a_quarter_of_the_time_where_nobody_waits(self, rests: list[float]) -> None:
-        loop = Resting(at_least=timedelta(seconds=0.1), times=UNHURRIED)
-        loop.begin()
-
-        await loop.rest()
-
-        assert rests == [0.12]
-
-    async def test_does_not_rest_where_somebody_waits(self, rests: list[float]) -> None:
-        loop = Resting(times=HURRIED)
-        loop.begin()
-
-        await loop.rest()
-
-        assert rests == [0]
 
     async def test_one_that_worked_for_long_is_not_away_for_long(self, rests: list[float]) -> None:
         loop = Resting()

@@ -9,7 +9,7 @@ from time import monotonic
 from typing import Final, Protocol
 
 from swap_chains.ports import Broadcast
-from swap_runtime.resting import UNHURRIED, Resting
+from swap_runtime.resting import Resting
 from swap_settler.usecases.mark_sent import MarkSent, taken
 
 BEAT_SECONDS: Final = 1.0
@@ -34,7 +34,7 @@ class TellSent:
         """
         self._mark_sent = mark_sent
         self._now = now
-        self._resting = Resting(REST, times=UNHURRIED)
+        self._resting = Resting(REST)
         self._sent_at: dict[str, float] = {}
         self._has_some = asyncio.Event()
 
