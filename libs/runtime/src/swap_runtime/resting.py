@@ -1,4 +1,4 @@
-"""A loop rests as long as it worked, or longer where nobody waits for it; who is waited for does not.
+"""A loop rests as long as it worked, longer where nobody waits for it; a hurried one does not.
 
 What a batch costs is mostly its own: statements, commits, turns of the event loop. A loop that
 begins again at once takes the two messages that have come meanwhile and pays all of it for them.
