@@ -1,3 +1,8 @@
 """Fixtures that every room's tests may use."""
 
-pytest_plugins = ["tests.plugins.postgres", "tests.plugins.broker", "tests.plugins.round_trips"]
+pytest_plugins = [
+    "tests.plugins.postgres",
+    "tests.plugins.broker",
+    "tests.plugins.round_trips",
+    "tests.plugins.plans",
+]

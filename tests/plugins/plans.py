@@ -6,27 +6,27 @@ are empty. Such a plan must still ask for rows by what they are asked for by whe
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import Any, Final, NamedTuple
 
 import psycopg
+import pytest
 from psycopg.sql import Literal
+from pydantic import SecretStr
 
-from swap_runtime.database import STABLE_PLANS, Connection, Engine
+from swap_runtime.database import PLANNED_ONCE, STABLE_PLANS, Connection, Engine, create_engine
 from swap_runtime.sql import Statement, sql
 
-# When the plan was made. On a new connection there may be rows and no statistics yet.
+# When plans are made: a plan is kept for as long as its connection lives, and on a new one there
+# may be rows and no statistics yet.
 PLANNED: Final = ("while_empty", "without_statistics", "with_statistics")
-# Which kinds are looked at: generic plans are kept, others are made anew for each values, and soon
-# with statistics.
-GENERIC: Final = "force_generic_plan"
-KINDS: Final = {
-    "without_statistics": (GENERIC,),
-    "with_statistics": (GENERIC, "force_custom_plan"),
-}
 OF_A_TEXT: Final = sql("SELECT name FROM pg_prepared_statements WHERE statement = :text LIMIT 1")
 SCANNED: Final = ("Actual Rows", "Rows Removed by Filter", "Rows Removed by Index Recheck")
+# Pages of what is not PostgreSQL's own, by triggers and by what is checked at the end, too.
+TOUCHED: Final = sql("""
+SELECT coalesce(sum(pg_stat_get_xact_blocks_fetched(oid)), 0) FROM pg_class WHERE oid >= 16384
+""")
 
 
 class Question(NamedTuple):
@@ -34,57 +34,96 @@ class Question(NamedTuple):
 
     statement: Statement
     values: Mapping[str, Any] = {}
-    at_most: int = 60  # pages, and rows
-    # Where there are rows, one that is planned for its LIMIT is cheaper than a generic plan.
+    at_most: int = 60  # pages, and rows of each step
+    rows_at_most: int | None = None  # where the rows of a step may be more than that
+    # It is planned for its values each time it is asked: well once there are statistics.
     is_page: bool = False
+    # What has to be asked before it in the same transaction, and is looked at with it.
+    after: Question | None = None
 
 
-async def reading_history(
-    engine: Engine,
-    questions: Mapping[str, Question],
-    *,
-    fill: Sequence[str],
-    tables: str,
-    planned: str,
-) -> str:
-    """Return which look at more than they may, and at what. The tables are emptied.
+class History(NamedTuple):
+    """What a service's tables hold after a long time."""
 
-    :param fill: statements that make a history, into tables that are empty.
-    """
-    async with engine.connect() as asking, engine.connect() as another, _emptied(another, tables):
-        for option in STABLE_PLANS:
-            assert await asking.scalar(f"SHOW {option}") == "off"
-        await asking.execute(f"SET plan_cache_mode = {GENERIC}")
-        for question in questions.values():
-            async with _undone(asking):
-                with suppress(psycopg.Error):  # planned all the same
-                    await asking.execute(question.statement, question.values)
-        for statement in fill:
-            await another.execute(statement)
-        if planned == "while_empty":
-            return await _offenders(asking, questions)
-        if planned == "with_statistics":
-            await another.execute(f"ANALYZE {tables}")
-        found = ""
-        for kind in KINDS[planned]:
-            await asking.execute("DISCARD PLANS")
-            await asking.execute(f"SET plan_cache_mode = {kind}")
-            ours = {
-                name: question
-                for name, question in questions.items()
-                if not (question.is_page and kind == GENERIC)
-            }
-            found += await _offenders(asking, ours)
-        return found
+    engine: Engine
+    tables: str
+    fill: Sequence[str]  # into tables that are empty
+
+    async def run(self, *statements: str) -> None:
+        async with self.engine.connect() as connection:
+            for statement in statements:
+                await connection.execute(statement)
+
+
+class Readers:
+    """What reads history, with plans made at one moment."""
+
+    def __init__(self, planned: str) -> None:
+        self.planned = planned
+
+    async def among(
+        self, questions: Mapping[str, Question], history: History, *seen: History
+    ) -> Mapping[str, str]:
+        """Return which look at more than they may, and at what. The tables are emptied.
+
+        :param history: of the service that asks.
+        :param seen: of others, of which it sees something.
+        """
+        async with history.engine.connect() as asking, _emptied(*seen, history):
+            await _plan_all(asking, questions)
+            for each in (*seen, history):
+                await each.run(*each.fill)
+            if self.planned == "with_statistics":
+                for each in (*seen, history):
+                    await each.run("ANALYZE")
+            if self.planned != "while_empty":
+                await asking.execute("DISCARD PLANS")
+            return await _offenders(asking, self._known(questions))
+
+    def _known(self, questions: Mapping[str, Question]) -> Mapping[str, Question]:
+        has_statistics = self.planned == "with_statistics"
+        return {name: of for name, of in questions.items() if has_statistics or not of.is_page}
+
+
+@pytest.fixture(params=PLANNED)
+def readers(request: pytest.FixtureRequest) -> Readers:
+    """What reads history, whenever its plan was made."""
+    return Readers(request.param)
+
+
+@pytest.fixture
+async def engine_of(migrated: Callable[[str], str]) -> AsyncIterator[Callable[[str], Engine]]:
+    """Return what connects as a service."""
+    async with AsyncExitStack() as stack:
+
+        def connected(service: str) -> Engine:
+            engine = create_engine(SecretStr(migrated(service)), application_name="test")
+            stack.push_async_callback(engine.dispose)
+            return engine
+
+        yield connected
+
+
+async def _plan_all(connection: Connection, questions: Mapping[str, Question]) -> None:
+    for option in STABLE_PLANS:
+        assert await connection.scalar(f"SHOW {option}") == "off"
+    option, _, value = PLANNED_ONCE.partition("=")
+    assert await connection.scalar(f"SHOW {option}") == value
+    for question in [each for asked in questions.values() for each in _in_order(asked)]:
+        async with _undone(connection):
+            with suppress(psycopg.Error):  # planned all the same
+                await connection.execute(question.statement, question.values)
 
 
 @asynccontextmanager
-async def _emptied(connection: Connection, tables: str) -> AsyncIterator[None]:
-    await connection.execute(f"TRUNCATE {tables} CASCADE")
+async def _emptied(*histories: History) -> AsyncIterator[None]:
+    for history in histories:
+        await history.run(f"TRUNCATE {history.tables} CASCADE")
     try:
         yield
     finally:
-        await connection.execute(f"TRUNCATE {tables} CASCADE")
+        for history in histories:
+            await history.run(f"TRUNCATE {history.tables} CASCADE")
 
 
 @asynccontextmanager
@@ -97,23 +136,40 @@ async def _undone(connection: Connection) -> AsyncIterator[None]:
         connection._raw.pgconn.exec_(b"ROLLBACK")
 
 
-async def _offenders(connection: Connection, questions: Mapping[str, Question]) -> str:
-    found = ""
+def _in_order(question: Question) -> Iterator[Question]:
+    if question.after is not None:
+        yield from _in_order(question.after)
+    yield question
+
+
+async def _offenders(
+    connection: Connection, questions: Mapping[str, Question]
+) -> Mapping[str, str]:
+    found = {}
     for name, question in questions.items():
-        async with _undone(connection):
-            plan = await _plan(connection, question)
-        pages = plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]
-        scans = [f"{pages} pages", *_long_scans(plan, question.at_most)]
-        if pages > question.at_most or len(scans) > 1:
-            found += f"\n{name}: {', '.join(scans)}"
+        pages, scans = await _looked_at(connection, question)
+        if pages > question.at_most or scans:
+            found[name] = ", ".join([f"{pages} pages", *scans])
     return found
+
+
+async def _looked_at(connection: Connection, question: Question) -> tuple[int, list[str]]:
+    async with _undone(connection):
+        if question.is_page:
+            await connection.execute("SET LOCAL plan_cache_mode = force_custom_plan")
+        before = await connection.scalar(TOUCHED)
+        plans = [await _plan(connection, each) for each in _in_order(question)]
+        await connection.execute("SET CONSTRAINTS ALL IMMEDIATE")
+        pages = await connection.scalar(TOUCHED) - before
+    rows = question.at_most if question.rows_at_most is None else question.rows_at_most
+    return int(pages), [scan for plan in plans for scan in _long_scans(plan, rows)]
 
 
 async def _plan(connection: Connection, question: Question) -> Mapping[str, Any]:
     prepared = await connection.scalar(OF_A_TEXT, {"text": question.statement.text})
     values = [Literal(value).as_string() for value in question.statement.ordered(question.values)]
     asked = f"EXECUTE {prepared}" + (f" ({', '.join(values)})" if values else "")
-    explained = f"EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) {asked}"
+    explained = f"EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) {asked}"
     plan: Mapping[str, Any] = (await connection.scalar(explained))[0]["Plan"]
     return plan
 

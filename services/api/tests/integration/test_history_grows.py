@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
 
 import pytest
-from pydantic import SecretStr
 
 from swap_api.adapters import hints, lone_transfers, statements
 from swap_api.adapters.listing import count_statement, page_statement
 from swap_api.domain.listing import SwapFilter
 from swap_domain.lifecycle import Status
-from swap_runtime.database import Engine, create_engine
-from tests.plugins.plans import PLANNED, Question, reading_history
+from swap_runtime.database import Engine
+from tests.plugins.plans import History, Question, Readers
 
 pytestmark = pytest.mark.connected
 
@@ -230,15 +229,7 @@ QUESTIONS: Final = {
 }  # fmt: skip
 
 
-@pytest.fixture
-async def engine(database_url: str) -> AsyncIterator[Engine]:
-    engine = create_engine(SecretStr(database_url), application_name="test")
-    yield engine
-    await engine.dispose()
-
-
-@pytest.mark.parametrize("planned", PLANNED)
-async def test_every_statement_touches_what_it_asks_for_alone(engine: Engine, planned: str) -> None:
-    found = await reading_history(engine, QUESTIONS, fill=FILL, tables=TABLES, planned=planned)
-
-    assert not found, found
+async def test_every_statement_touches_what_it_asks_for_alone(
+    readers: Readers, engine_of: Callable[[str], Engine]
+) -> None:
+    assert await readers.among(QUESTIONS, History(engine_of("api"), TABLES, FILL)) == {}

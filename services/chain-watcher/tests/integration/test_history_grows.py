@@ -11,7 +11,7 @@ from watch_factories import NETWORK
 from watch_world import World
 
 from swap_chain_watcher.adapters import statements
-from tests.plugins.plans import PLANNED, Question, reading_history
+from tests.plugins.plans import History, Question, Readers
 
 pytestmark = pytest.mark.connected
 
@@ -161,10 +161,7 @@ QUESTIONS: Final = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("planned", PLANNED)
-async def test_every_statement_touches_what_it_asks_for_alone(world: World, planned: str) -> None:
-    found = await reading_history(
-        world.engine, QUESTIONS, fill=FILL, tables=TABLES, planned=planned
-    )
-
-    assert not found, found
+async def test_every_statement_touches_what_it_asks_for_alone(
+    readers: Readers, world: World
+) -> None:
+    assert await readers.among(QUESTIONS, History(world.engine, TABLES, FILL)) == {}

@@ -10,7 +10,7 @@ import pytest
 
 from swap_notifier.adapters import statements
 from swap_runtime.database import Engine
-from tests.plugins.plans import PLANNED, Question, reading_history
+from tests.plugins.plans import History, Question, Readers
 
 pytestmark = pytest.mark.connected
 
@@ -151,8 +151,7 @@ QUESTIONS: Final = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("planned", PLANNED)
-async def test_every_statement_touches_what_it_asks_for_alone(engine: Engine, planned: str) -> None:
-    found = await reading_history(engine, QUESTIONS, fill=FILL, tables=TABLES, planned=planned)
-
-    assert not found, found
+async def test_every_statement_touches_what_it_asks_for_alone(
+    readers: Readers, engine: Engine
+) -> None:
+    assert await readers.among(QUESTIONS, History(engine, TABLES, FILL)) == {}

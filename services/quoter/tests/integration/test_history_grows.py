@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Final
 from uuid import UUID
 
 import pytest
-from pydantic import SecretStr
 
 from swap_quoter.adapters import statements
-from swap_runtime.database import Engine, create_engine
-from tests.plugins.plans import PLANNED, Question, reading_history
+from swap_runtime.database import Engine
+from tests.plugins.plans import History, Question, Readers
 
 pytestmark = pytest.mark.connected
 
@@ -70,15 +69,7 @@ QUESTIONS: Final = {
 }
 
 
-@pytest.fixture
-async def engine(migrated: Callable[[str], str]) -> AsyncIterator[Engine]:
-    engine = create_engine(SecretStr(migrated("quoter")), application_name="test")
-    yield engine
-    await engine.dispose()
-
-
-@pytest.mark.parametrize("planned", PLANNED)
-async def test_every_statement_touches_what_it_asks_for_alone(engine: Engine, planned: str) -> None:
-    found = await reading_history(engine, QUESTIONS, fill=FILL, tables=TABLES, planned=planned)
-
-    assert not found, found
+async def test_every_statement_touches_what_it_asks_for_alone(
+    readers: Readers, engine_of: Callable[[str], Engine]
+) -> None:
+    assert await readers.among(QUESTIONS, History(engine_of("quoter"), TABLES, FILL)) == {}

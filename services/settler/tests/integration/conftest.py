@@ -16,6 +16,7 @@ signer, nonce_slot, attempt, receipt, signer_transaction, inbox, outbox, waterma
 payout_stop, swept, sweep_due, withdrawal, outflow_cap, blocked_address,
 network_silence, source_stop, rescued_token
 """
+WATCHED_TABLES = "watch_cursor, past_halt, outbox"
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +47,7 @@ async def watcher(migrated: Callable[[str], str]) -> AsyncIterator[Engine]:
     """The chain-watcher's database, as the chain-watcher sees it."""
     engine = create_engine(SecretStr(migrated("chain-watcher")), application_name="test")
     async with engine.begin() as connection:
-        await connection.execute(sql("TRUNCATE watch_cursor, past_halt, outbox"))
+        await connection.execute(sql(f"TRUNCATE {WATCHED_TABLES}"))
     yield engine
     await engine.dispose()
 

@@ -12,12 +12,14 @@ from uuid import UUID
 
 from services.settler.tests.factories import ETHEREUM as NETWORK
 from services.settler.tests.factories import SIGNER, USDC
+from services.settler.tests.integration.conftest import TABLES, WATCHED_TABLES
 from swap_runtime.database import Engine
-from swap_runtime.sql import sql
+from tests.plugins.plans import History
 
 TOKEN: Final = USDC[NETWORK]
 APP: Final = UUID(int=7)
 OPEN: Final = range(1, 6)
+OVER: Final = range(1001, 6001)
 FIRST_NONCE_OPEN: Final = 1_000_000  # what is open is the newest
 
 _N: Final = "FROM generate_series(CAST(:first AS int), CAST(:last AS int)) AS n"
@@ -266,6 +268,11 @@ ON CONFLICT (consumer, source, topic) DO UPDATE SET xid = excluded.xid, id = exc
 )
 # Once, before all of it; what is due or waits is of the open ones.
 BEGINNING: Final = (
+    # So that the first account is the first, whatever was tried and undone before.
+    """
+SELECT setval(pg_get_serial_sequence(table_name, column_name), 1, false)
+FROM information_schema.columns WHERE table_schema = current_schema() AND is_identity = 'YES'
+""",
     f"""
 INSERT INTO outflow_cap (network, units, span, set_by, set_because)
 VALUES ('{NETWORK}', 1000, '1 day', 'me', 'so')
@@ -318,25 +325,21 @@ def ids(kind: str, numbers: Sequence[int]) -> list[UUID]:
     return [UUID(md5(name, usedforsecurity=False).hexdigest()) for name in names]
 
 
-async def begin(engine: Engine, watcher: Engine) -> None:
-    """Write what is open, into empty tables."""
-    async with engine.begin() as connection:
-        for statement in BEGINNING:
-            await connection.execute(statement)
-    await grow(engine, watcher, OPEN)
-    async with engine.begin() as connection:
-        for statement in DUE:
-            await connection.execute(sql(statement), _span(OPEN))
+def what_is_open() -> Sequence[str]:
+    """Return what writes it, into empty tables."""
+    return (*BEGINNING, *_of(PAST, OPEN), *_of(DUE, OPEN))
 
 
-async def grow(engine: Engine, watcher: Engine, numbers: range) -> None:
-    """Write what is over."""
-    for whose, statements in ((watcher, WATCHED), (engine, PAST)):
-        async with whose.begin() as connection:
-            for statement in statements:
-                filling = sql(statement)
-                await connection.execute(filling, _span(numbers) if filling.names else {})
+def history(engine: Engine) -> History:
+    """Return what is open, and what is over."""
+    return History(engine, TABLES, (*what_is_open(), *_of(PAST, OVER)))
 
 
-def _span(numbers: range) -> dict[str, int]:
-    return {"first": numbers[0], "last": numbers[-1]}
+def watched(watcher: Engine) -> History:
+    """Return what the watcher said of all that, as far as the settler sees it."""
+    return History(watcher, WATCHED_TABLES, (*_of(WATCHED, OPEN), *_of(WATCHED, OVER)))
+
+
+def _of(statements: Sequence[str], numbers: range) -> list[str]:
+    first, last = str(numbers[0]), str(numbers[-1])
+    return [text.replace(":first", first).replace(":last", last) for text in statements]

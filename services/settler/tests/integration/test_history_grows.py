@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from types import ModuleType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import pytest
-from pydantic import SecretStr
 
 from services.settler.tests.factories import ETHEREUM as NETWORK
 from services.settler.tests.factories import SIGNER
-from services.settler.tests.integration.conftest import TABLES
 from services.settler.tests.integration.long_history import (
     APP,
     FIRST_NONCE_OPEN,
     OPEN,
     TOKEN,
-    begin,
-    grow,
+    history,
     ids,
+    watched,
+    what_is_open,
 )
-from swap_runtime.database import Engine, create_engine
-from swap_runtime.sql import Row, Statement, sql
+from swap_runtime.database import Engine
+from swap_runtime.sql import Statement
 from swap_settler.adapters import (
     blocked,
     caps,
@@ -48,6 +46,7 @@ from swap_settler.adapters import (
     withdrawal_work,
 )
 from swap_settler.adapters.swap_statements import Loading
+from tests.plugins.plans import Question, Readers
 
 pytestmark = pytest.mark.connected
 
@@ -56,9 +55,20 @@ MODULES: Final[tuple[ModuleType, ...]] = (
     outflow_statements, partner_fees, records, rescues, signers, statements, stops,
     swap_statements, sweep_orders, sweep_statements, withdrawal_work,
 )  # fmt: skip
-SHORT, LONG = range(1001, 2001), range(2001, 6001)
-GROWTH_MAX = 1.5  # of what is touched, where history is five times as long
-ROOM = 40  # pages: a tree is one level higher, for each that is looked into
+AT_MOST: Final = 150  # pages, and rows of each step: most ask for seven things
+# These are given everything that is open.
+PAGES: Final[Mapping[str, int]] = {
+    "statements.LOCK_ACCOUNTS": 600,
+    "statements.PROVE_DEAD": 200,
+    "swap_statements.BY_KEY attempts": 200,
+    "statements.UPSERT_INTENTS": 200,
+}
+# How often operators stopped something or let it pass, and how often a network was silent, is
+# read: of each there are some.
+ROWS: Final = dict.fromkeys(
+    ("dwelling.STUCK", "lane_statements.OPEN_SIGNED", "losses.STOP", "outflow_statements.ASKED"),
+    2000,
+)
 ASKED = [*OPEN, 1001, 1002]
 NEW = [8001, 8002]  # of nobody yet
 NONCES = [*(FIRST_NONCE_OPEN + n for n in OPEN), 1001, 1002]
@@ -249,9 +259,18 @@ ACCOUNTS: Final = {
     "address": [*[None] * 3, "at 1001", None, None],
     "app_id": [*[None] * 4, ids("app", [1])[0], None],
 }
-BOOKED: Final = (
-    (statements.LOCK_ACCOUNTS, ACCOUNTS),
-    (
+BOOKED: Final = Question(
+    statements.BOOK,
+    {
+        **ACCOUNTS,
+        "moved": ["-1", "0", "-1", "1", "-1", "2"],
+        "transaction_id": [ENTRIES[0]] * 4 + [ENTRIES[1]] * 4,
+        "n": [0, 1, 2, 3] * 2,
+        "account_n": [1, 2, 4, 6, 2, 3, 5, 6],
+        "base_units": ["-1", "-1", "1", "1", "1", "-1", "-1", "1"],
+    },
+    at_most=400,  # six accounts are made or found, and checked at the end
+    after=Question(
         statements.ADD_LEDGER_TRANSACTIONS,
         {
             "id": ENTRIES,
@@ -261,84 +280,29 @@ BOOKED: Final = (
             "network": [NETWORK] * 2,
             "effective_block": [1] * 2,
         },
-    ),
-    (
-        statements.BOOK,
-        {
-            **ACCOUNTS,
-            "moved": ["-1", "0", "-1", "1", "-1", "2"],
-            "transaction_id": [ENTRIES[0]] * 4 + [ENTRIES[1]] * 4,
-            "n": [0, 1, 2, 3] * 2,
-            "account_n": [1, 2, 4, 6, 2, 3, 5, 6],
-            "base_units": ["-1", "-1", "1", "1", "1", "-1", "-1", "1"],
-        },
+        after=Question(statements.LOCK_ACCOUNTS, ACCOUNTS),
     ),
 )
-Asked = tuple[tuple[Statement, Mapping[str, Any]], ...]
 
 # Nothing waits for these: a person asks for them, one at a time.
 EXCUSED: Final = frozenset({"partner_fees.PAID", "records.CLAIMABLE"})
 
-TOUCHED = sql("""
-SELECT sum(pg_stat_get_xact_blocks_fetched(oid)) FROM pg_class
-WHERE relnamespace IN ('settler'::regnamespace, 'chain_watcher'::regnamespace)
-""")
 
-
-class Undone(Exception):
-    """Nothing of it shall stay."""
-
-
-class Service:
-    """The one connection of a service, with its plans."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-
-    async def run(self, text: str) -> list[Row]:
-        async with self._engine.connect() as connection:
-            return await connection.execute(text)
-
-    async def pages(self, asked: Mapping[str, Asked]) -> dict[str, int]:
-        """Return how many pages each touches, with its triggers, and undo what it did."""
-        return {name: await self._touched(questions) for name, questions in asked.items()}
-
-    async def _touched(self, asked: Asked) -> int:
-        touched = []
-        with suppress(Undone):
-            async with self._engine.begin() as connection:
-                before = await connection.scalar(TOUCHED)
-                for question in asked:
-                    await connection.execute(*question)
-                await connection.execute("SET CONSTRAINTS ALL IMMEDIATE")
-                touched.append(await connection.scalar(TOUCHED) - before)
-                raise Undone
-        return int(touched[0])
-
-    async def rows(self, table: str, names: Sequence[str]) -> Mapping[str, Any]:
-        found = [row._asdict() for row in await self.run(f"SELECT * FROM {table}")]
-        return {name: [_plain(row[name]) for row in found] for name in names}
-
-
-def _plain(value: Any) -> Any:
-    return json.dumps(value) if isinstance(value, dict) else value
-
-
-async def questions(service: Service) -> Mapping[str, Asked]:
-    """Return every statement with what it is asked, by its name."""
-    asked: dict[str, Asked] = {"booking": BOOKED}
+async def questions(engine: Engine) -> Mapping[str, Question]:
+    """Return every statement with what it is asked, by its name; what is open is there."""
+    asked = {"booking": BOOKED}
     for module in MODULES:
         of = {f"PARTS {name}": part for name, part in getattr(module, "PARTS", {}).items()}
         for name, statement in {**vars(module), **of, **_loadings(module)}.items():
             full = f"{module.__name__.rpartition('.')[2]}.{name}"
-            if not isinstance(statement, Statement) or full in INSERTIONS | BOOKING:
+            if not isinstance(statement, Statement) or full in INSERTIONS | BOOKING | EXCUSED:
                 continue
             values: Mapping[str, Any] = {**USUAL, **SPECIAL.get(full, {})}
             if full in GIVEN_ROWS:
-                values = await service.rows(GIVEN_ROWS[full], statement.names)
+                values = await _rows(engine, GIVEN_ROWS[full], statement.names)
             elif name.startswith("PARTS"):
                 values = {"id": SWAPS[-1]}
-            asked[full] = ((statement, values),)
+            asked[full] = Question(statement, values, PAGES.get(full, AT_MOST), ROWS.get(full))
     return asked
 
 
@@ -352,56 +316,21 @@ def _loadings(module: ModuleType) -> Mapping[str, Statement]:
     }
 
 
-@pytest.fixture
-async def service(engine: Engine, migrated: Callable[[str], str]) -> AsyncIterator[Service]:
-    one = create_engine(SecretStr(migrated("settler")), application_name="test", pool_size=1)
-    await _empty(engine)
-    yield Service(one)
-    await one.dispose()
-    await _empty(engine)  # no settler made it
+async def _rows(engine: Engine, table: str, names: Sequence[str]) -> Mapping[str, Any]:
+    async with engine.connect() as connection:
+        found = [row._asdict() for row in await connection.execute(f"SELECT * FROM {table}")]
+    return {name: [_plain(row[name]) for row in found] for name in names}
 
 
-async def _empty(engine: Engine) -> None:
-    async with engine.begin() as connection:
-        await connection.execute(f"TRUNCATE {TABLES} RESTART IDENTITY CASCADE")
+def _plain(value: Any) -> Any:
+    return json.dumps(value) if isinstance(value, dict) else value
 
 
-class Plans(NamedTuple):
-    mode: str
-    has_statistics: bool
-    is_made_first: bool
-
-
-@pytest.mark.parametrize(
-    "plans",
-    [
-        pytest.param(Plans("force_generic_plan", False, True), id="made before there was history"),
-        pytest.param(Plans("force_generic_plan", False, False), id="made without statistics"),
-        pytest.param(Plans("force_generic_plan", True, False), id="made for anything"),
-        pytest.param(Plans("force_custom_plan", True, False), id="made for what is asked"),
-    ],
-)
-async def test_nothing_reads_what_is_over(
-    engine: Engine, watcher: Engine, service: Service, plans: Plans
+async def test_every_statement_touches_what_it_asks_for_alone(
+    readers: Readers, engine: Engine, watcher: Engine
 ) -> None:
-    await begin(engine, watcher)
-    await service.run(f"SET plan_cache_mode = {plans.mode}")
-    asked = await questions(service)
-    if plans.is_made_first:
-        await service.pages(asked)
+    past = history(engine)
+    await past.run(*what_is_open())
+    asked = await questions(engine)
 
-    touched = []
-    for numbers in (SHORT, LONG):
-        await grow(engine, watcher, numbers)
-        if plans.has_statistics:
-            await service.run("ANALYZE")
-        if not plans.is_made_first:
-            await service.run("DISCARD PLANS")
-        touched.append(await service.pages(asked))
-
-    short, long = touched
-    assert {
-        name: (short[name], long[name])
-        for name in asked
-        if name not in EXCUSED and long[name] > GROWTH_MAX * short[name] + ROOM
-    } == {}
+    assert await readers.among(asked, past, watched(watcher)) == {}

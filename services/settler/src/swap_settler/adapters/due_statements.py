@@ -45,10 +45,10 @@ SELECT DISTINCT ON (swap_id) * FROM unnest(
 ORDER BY swap_id, due_at
 ON CONFLICT (swap_id) DO NOTHING
 """)
+# Joined, every swap might be read in the order of their ids.
 LOCK_OVERDUE: Final = sql(f"""
-{SWAP} JOIN completion_due ON completion_due.swap_id = swap.id
-WHERE completion_due.due_at <= :now
-ORDER BY id LIMIT :limit FOR UPDATE OF swap SKIP LOCKED
+{SWAP} WHERE id = ANY(ARRAY(SELECT swap_id FROM completion_due WHERE due_at <= :now))
+ORDER BY id LIMIT :limit FOR UPDATE SKIP LOCKED
 """)
 DROP_COMPLETIONS_DUE: Final = sql(
     "DELETE FROM completion_due WHERE swap_id = ANY(CAST(:ids AS uuid[]))"

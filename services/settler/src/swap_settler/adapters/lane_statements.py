@@ -182,13 +182,18 @@ UPDATE attempt SET first_sent_at = coalesce(first_sent_at, now() - new.sent_ago)
 FROM unnest(CAST(:hash AS text[]), CAST(:sent_ago AS interval[])) AS new(hash, sent_ago)
 WHERE attempt.transaction_hash = new.hash
 """)
+# Here and below: what an intent has to be is asked of those that are looked up. Asked with the id,
+# an index of what is alive might be read whole, and compared.
 INTENTS_OF: Final = sql("""
-SELECT intent.id, intent.swap_id FROM intent
-JOIN slot_intent AS carried ON carried.intent_id = intent.id
-JOIN attempt ON (attempt.network, attempt.signer, attempt.nonce)
-    = (carried.network, carried.signer, carried.nonce)
-WHERE attempt.transaction_hash = ANY(CAST(:hashes AS text[])) AND NOT attempt.is_cancel
-    AND intent.state = 'assigned'
+SELECT intent.id, intent.swap_id FROM (
+    SELECT network, signer, nonce FROM attempt
+    WHERE transaction_hash = ANY(CAST(:hashes AS text[])) AND NOT is_cancel OFFSET 0) AS signed
+CROSS JOIN LATERAL (
+    SELECT intent_id FROM slot_intent
+    WHERE (slot_intent.network, slot_intent.signer, slot_intent.nonce)
+        = (signed.network, signed.signer, signed.nonce) OFFSET 0) AS carried
+CROSS JOIN LATERAL (SELECT * FROM intent WHERE id = carried.intent_id OFFSET 0) AS intent
+WHERE intent.state = 'assigned'
 """)
 # The newest of a slot's transactions counts, also where an older one may still be mined.
 OPEN_SIGNED: Final = sql(f"""
@@ -205,12 +210,13 @@ CROSS JOIN LATERAL (
     WHERE (attempt.network, attempt.signer, attempt.nonce) = (slot.network, slot.signer, slot.nonce)
     ORDER BY signed_at DESC LIMIT 1) AS newest
 CROSS JOIN LATERAL (
-    SELECT EXISTS (SELECT 1 FROM slot_intent
-        JOIN intent ON intent.id = slot_intent.intent_id
+    SELECT EXISTS (SELECT 1 FROM (
+            SELECT intent_id FROM slot_intent
+            WHERE (slot_intent.network, slot_intent.signer, slot_intent.nonce)
+                = (slot.network, slot.signer, slot.nonce) OFFSET 0) AS carried
+        CROSS JOIN LATERAL (SELECT * FROM intent WHERE id = carried.intent_id OFFSET 0) AS intent
         LEFT JOIN deposit ON deposit.swap_id = intent.swap_id
-        WHERE (slot_intent.network, slot_intent.signer, slot_intent.nonce)
-                = (slot.network, slot.signer, slot.nonce)
-            AND intent.state IN ('assigned', 'broadcast')
+        WHERE intent.state IN ('assigned', 'broadcast')
             AND (intent.not_after <= now()
                 OR intent.kind <> 'gasless' AND deposit.is_booked AND deposit.state <> 'credited'
                 AND CASE WHEN intent.deposit_id IS NULL
@@ -270,7 +276,7 @@ ORDER BY slot.nonce LIMIT :limit
 """)
 INTENTS_ON: Final = sql("""
 SELECT intent.id, intent.swap_id FROM slot_intent
-JOIN intent ON intent.id = slot_intent.intent_id
+CROSS JOIN LATERAL (SELECT * FROM intent WHERE id = slot_intent.intent_id OFFSET 0) AS intent
 WHERE (slot_intent.network, slot_intent.signer) = (:network, :signer)
     AND slot_intent.nonce = ANY(CAST(:nonces AS bigint[])) AND intent.kind <> 'sweep'
     AND intent.state IN ('assigned', 'broadcast')
@@ -279,7 +285,8 @@ RELAYS_ON: Final = sql("""
 SELECT slot_intent.nonce, intent.id, intent.swap_id, intent.paid_id, intent.token,
        intent.to_address, intent.base_units, intent.failures, intent.goes_alone, intent.payer,
        intent.call_data
-FROM slot_intent JOIN intent ON intent.id = slot_intent.intent_id
+FROM slot_intent
+CROSS JOIN LATERAL (SELECT * FROM intent WHERE id = slot_intent.intent_id OFFSET 0) AS intent
 WHERE (slot_intent.network, slot_intent.signer) = (:network, :signer)
     AND slot_intent.nonce = ANY(CAST(:nonces AS bigint[])) AND intent.kind = 'gasless'
     AND intent.state IN ('assigned', 'broadcast', 'mined')
@@ -329,13 +336,14 @@ WHERE id = ANY(CAST(:ids AS uuid[])) AND state IN ('assigned', 'broadcast')
 ORDER BY id FOR UPDATE
 """)
 # A payment that failed waits for its next try, in a slot of its own.
+# IS TRUE: no index of what is alive answers that, and may be read whole instead of asked by id.
 POSTPONE: Final = sql("""
 WITH gone AS (DELETE FROM outflow_queue WHERE intent_id = ANY(CAST(:id AS uuid[])))
 UPDATE intent SET state = 'reserved', slot_at = NULL, goes_alone = true,
     failures = new.failures, due_at = now() + new.pause
 FROM unnest(CAST(:id AS uuid[]), CAST(:failures AS int[]), CAST(:pause AS interval[]))
      AS new(id, failures, pause)
-WHERE intent.id = new.id AND intent.state IN ('reserved', 'assigned', 'broadcast')
+WHERE intent.id = new.id AND (intent.state IN ('reserved', 'assigned', 'broadcast')) IS TRUE
 """)
 # Nothing is wrong with these: the Treasury pays them another time.
 QUEUE: Final = sql("""

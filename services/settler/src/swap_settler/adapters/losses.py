@@ -22,11 +22,15 @@ FROM (
     SELECT account.network, account.id, sum(posting.base_units
         * CAST(swap.quote ->> 'source_usd_e18' AS numeric)
         / power(CAST(10 AS numeric), swap.source_decimals + 12)) AS net
-    FROM ledger_transaction AS entry
-    JOIN posting ON posting.transaction_id = entry.id
-    JOIN account ON account.id = posting.account_id AND account.kind = 'loss'
+    FROM (
+        SELECT id, swap_id, at FROM ledger_transaction
+        WHERE kind IN ('lost', 'recovered', 'refuel_lost') AND at > now() - :span OFFSET 0) AS entry
+    -- Each for its own: joined, all that was ever lost might be read.
+    CROSS JOIN LATERAL (
+        SELECT * FROM posting WHERE transaction_id = entry.id OFFSET 0) AS posting
+    CROSS JOIN LATERAL (SELECT * FROM account WHERE id = posting.account_id OFFSET 0) AS account
     JOIN swap ON swap.id = entry.swap_id
-    WHERE entry.kind IN ('lost', 'recovered', 'refuel_lost') AND entry.at > now() - :span
+    WHERE account.kind = 'loss'
         AND NOT EXISTS (SELECT FROM source_stop AS lifted
             WHERE lifted.network = account.network AND lifted.lifted_at >= entry.at)
     GROUP BY account.network, account.id) AS of_leg

@@ -29,9 +29,9 @@ FROM intent
 # Each payment asks for its own: joined, all that was ever signed might be read.
 _ATTEMPTS: Final = """
 SELECT signed.* FROM {of} AS payment CROSS JOIN LATERAL (
-    SELECT slot_intent.intent_id, attempt.transaction_hash, slot.closed_at IS NULL OR EXISTS (
-        SELECT FROM receipt WHERE (receipt.network, receipt.transaction_hash)
-            = (attempt.network, attempt.transaction_hash) AND receipt.status = 1) AS is_open
+    SELECT slot_intent.intent_id, attempt.transaction_hash, slot.closed_at IS NULL OR coalesce((
+        SELECT receipt.status = 1 FROM receipt WHERE (receipt.network, receipt.transaction_hash)
+            = (attempt.network, attempt.transaction_hash)), false) AS is_open
     FROM slot_intent
     JOIN nonce_slot AS slot USING (network, signer, nonce)
     JOIN attempt USING (network, signer, nonce)
@@ -97,8 +97,10 @@ WITH mark AS MATERIALIZED (
 {SWAP} JOIN heard ON heard.network = swap.source_network
 WHERE status = 'user_transfer_pending' AND expires_at < :now AND expires_at < heard.block_time
     AND NOT EXISTS (SELECT 1 FROM deposit WHERE swap_id = swap.id AND state = 'seen')
-    AND NOT EXISTS (SELECT 1 FROM intent WHERE swap_id = swap.id AND kind = 'gasless'
-        AND state NOT IN ('dead', 'confirmed'))
+    -- Each for its own: otherwise every relay that lives or went out might be read.
+    AND NOT EXISTS (SELECT 1 FROM (
+            SELECT kind, state FROM intent WHERE swap_id = swap.id OFFSET 0) AS own
+        WHERE kind = 'gasless' AND state NOT IN ('dead', 'confirmed'))
     -- A deposit whose message waits for a person is heard of, and not yet acted on.
     AND NOT EXISTS (SELECT 1 FROM parked WHERE consumer = :consumer
         AND topic = 'deposit.changed.v1' AND state IN ('parked', 'releasing')
@@ -108,13 +110,16 @@ WHERE status = 'user_transfer_pending' AND expires_at < :now AND expires_at < he
                 > 0))
 ORDER BY id LIMIT :limit FOR UPDATE OF swap SKIP LOCKED
 """)
-# Each asks for its own: together they might read all that ever came for nobody.
+# Each asks for its own: together they might read all that ever came for nobody. So might each, of
+# another index of that: by id it is asked of what is found, and the order of keys is one index's.
 UNMATCHED: Final = sql(f"""
 SELECT found.* FROM unnest(CAST(:ids AS uuid[])) AS wanted(deposit_id) CROSS JOIN LATERAL (
-    {DEPOSIT} WHERE swap_id IS NULL AND id = wanted.deposit_id OFFSET 0) AS found
+    {DEPOSIT} WHERE id = wanted.deposit_id OFFSET 0) AS found
+WHERE found.swap_id IS NULL
 UNION
 SELECT found.* FROM unnest(CAST(:keys AS text[])) AS wanted(key) CROSS JOIN LATERAL (
-    {DEPOSIT} WHERE swap_id IS NULL AND match_key = wanted.key OFFSET 0) AS found
+    {DEPOSIT} WHERE swap_id IS NULL AND match_key = ANY(ARRAY[wanted.key])
+    ORDER BY match_key OFFSET 0) AS found
 ORDER BY heard_at, id
 """)
 # The live intents that have these ids at the Treasury: swaps', and those that are no swap's.
