@@ -48,16 +48,19 @@ class Wakes:
     def __init__(self, url: SecretStr, *, application_name: str) -> None:
         self._url = url
         self._application_name = application_name
-        self._wakes: dict[str, Wake] = {}
+        self._wakes: dict[str, list[Wake]] = {}
         self._connection: AsyncConnection | None = None
 
     def on(self, channel: str) -> Wake:
-        """Return the wake of a channel. Asked for while listening, it counts from the next turn."""
-        if channel not in self._wakes:
-            self._wakes[channel] = Wake()
-            if self._connection is not None:
-                asyncio.get_running_loop().create_task(self._connection.close())
-        return self._wakes[channel]
+        """Return a wake of a channel, for one to wait on: whoever wakes takes the news with it.
+
+        Asked for while listening, it counts from the next turn.
+        """
+        if channel not in self._wakes and self._connection is not None:
+            asyncio.get_running_loop().create_task(self._connection.close())
+        wake = Wake()
+        self._wakes.setdefault(channel, []).append(wake)
+        return wake
 
     async def run(self, beat: Callable[[], None]) -> None:
         """Listen for ever, over every loss of the connection."""
@@ -83,12 +86,16 @@ class Wakes:
             for channel in tuple(self._wakes):
                 await connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
             self._connection = connection
-            for wake in self._wakes.values():
-                wake.set()
+            for channel in self._wakes:
+                self._say(channel)
             try:
                 while True:
                     async for notification in connection.notifies(timeout=BEAT_SECONDS):
-                        self._wakes[notification.channel].set()
+                        self._say(notification.channel)
                     beat()
             finally:
                 self._connection = None
+
+    def _say(self, channel: str) -> None:
+        for wake in self._wakes[channel]:
+            wake.set()

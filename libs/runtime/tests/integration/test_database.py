@@ -324,6 +324,20 @@ class TestWakes:
         assert await wake.wait(timedelta(seconds=10))
         listening.cancel()
 
+    async def test_wake_everybody_who_waits_for_a_channel(self, engine: Engine, url: str) -> None:
+        wakes = Wakes(SecretStr(url), application_name="test")
+        two = [wakes.on("intent_somewhere") for _ in range(2)]
+        listening = asyncio.create_task(wakes.run(lambda: None))
+        for wake in two:
+            assert await wake.wait(timedelta(seconds=10))  # connected
+
+        async with transaction(engine) as connection:
+            await connection.execute(sql("NOTIFY intent_somewhere"))
+
+        for wake in two:
+            assert await wake.wait(timedelta(seconds=10))
+        listening.cancel()
+
 
 class TestPlans:
     async def test_are_kept_for_more_statements_than_any_service_has(self, engine: Engine) -> None:

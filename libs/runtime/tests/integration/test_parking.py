@@ -129,6 +129,16 @@ class TestGuarding:
 
         assert [p["is_behind"] for p in await room.parked()][3:] == [True, False]
 
+    async def test_what_came_before_one_that_cannot_be_read_is_not_behind_it(
+        self, engine: Engine
+    ) -> None:
+        room = Room(engine)
+
+        await room.consumer.hear([a_record(version=1), a_record("b"), a_record(value=b"{")])
+
+        assert sorted(await room.notes.kept()) == [("a", 1), ("b", 1)]
+        assert [p["is_behind"] for p in await room.parked()] == [False]
+
     async def test_what_fails_behind_a_parked_message_waits_behind_it(self, room: Room) -> None:
         await room.consumer.hear([a_record(version=4)])
 
@@ -183,6 +193,23 @@ class TestRelease:
         await room.operator.release((await room.parked())[0]["id"])
 
         await room.consumer.hear([a_record(version=1)])
+        await room.settle()
+
+        assert await room.notes.kept() == [("b", 1), ("a", 1), ("a", 2), ("a", 3)]
+
+    async def test_of_one_that_comes_again_just_then_does_not_lose_it(
+        self, room: Room, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        room.notes.poison = set()
+        await room.operator.release((await room.parked())[0]["id"])
+        handle_alone = room.consumer.handle_alone
+
+        async def after_a_copy(value: bytes) -> None:
+            monkeypatch.undo()
+            await room.consumer.hear([a_record(version=1)])
+            await handle_alone(value)
+
+        monkeypatch.setattr(room.consumer, "handle_alone", after_a_copy)
         await room.settle()
 
         assert await room.notes.kept() == [("b", 1), ("a", 1), ("a", 2), ("a", 3)]

@@ -40,7 +40,7 @@ from swap_settler.usecases.screen_payments import ScreenPayments
 from swap_settler.usecases.send_payouts import SendPayouts
 from swap_settler.usecases.send_sweeps import SendSweeps
 from swap_settler.usecases.snapshot_treasury import SnapshotTreasury
-from swap_settler.usecases.tell_sent import TellSent
+from swap_settler.usecases.tell_sent import HearsAnswers, TellSent
 
 NAME = "settler"
 LEASE_TERM = timedelta(seconds=6)
@@ -178,7 +178,7 @@ def _lane(
         chain=chain.reader,
         sender=chain.sender,
         store=store,
-        mark_sent=tell_sent,
+        tell=tell_sent,
         give_up=give_up,
         end_relays=end_relays,
         calls=calls,
@@ -230,7 +230,7 @@ def _lane(
         check_chain=chain.check,
         poll_interval=group.lane_poll_interval,
         upkeep_interval=group.lane_upkeep_interval,
-        sweep=_sweeping(group, chain, store, mark_sent, calls),
+        sweep=_sweeping(group, chain, store, tell_sent, calls),
     )
 
 
@@ -245,7 +245,7 @@ def _sweeping(
     group: SettlerGroup,
     chain: Chain,
     store: PostgresLaneStore,
-    mark_sent: MarkSent,
+    tell: HearsAnswers,
     calls: LaneCalls,
 ) -> SendSweeps | None:
     if chain.network.contracts.deposit_addresses is None:
@@ -254,7 +254,7 @@ def _sweeping(
         chain=chain.reader,
         sender=chain.sender,
         store=store,
-        mark_sent=mark_sent,
+        tell=tell,
         calls=calls,
         fee_cap=chain.network.max_fee_per_gas,
         in_flight_max=max(group.payout_slots_max // 2, 1),

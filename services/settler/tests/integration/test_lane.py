@@ -52,7 +52,7 @@ def killed_at(monkeypatch: pytest.MonkeyPatch, point: str) -> None:
             raise Killed(name)
 
     monkeypatch.setattr(send_payouts, "crashpoint", crashpoint)
-    if point == "settler.after_slot":
+    if point in ("settler.after_slot", "settler.after_sign_anew"):
         expect_other_nonces(monkeypatch)
 
 
@@ -62,6 +62,7 @@ class TestACrash:
         [
             pytest.param("settler.after_slot", id="S2"),
             pytest.param("settler.after_sign", id="S3"),
+            pytest.param("settler.after_sign_anew", id="S3-on-other-nonces"),
             pytest.param("settler.before_send", id="S4"),
             pytest.param("settler.after_send", id="S5"),
         ],

@@ -386,9 +386,8 @@ class TestItsWindow:
         assert await authorizations(world) == [(1, "Expired")]
         assert await world.intent_states() == ["dead"]
 
-    async def test_g12_a_slot_that_waited_too_long_for_its_signature_is_filled_with_a_no_op(
-        self, world: World, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    async def left_without_bytes(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Let a lane die between the nonce and the bytes, and the time for these be over."""
         await submit(world, a_signature())
 
         def crashpoint(name: str) -> None:
@@ -402,6 +401,11 @@ class TestItsWindow:
             await world.send_everything()
         await world.rows("UPDATE intent SET not_after = now() - interval '1 minute' RETURNING id")
 
+    async def test_g12_a_slot_that_waited_too_long_for_its_signature_is_filled_with_a_no_op(
+        self, world: World, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        await self.left_without_bytes(world, monkeypatch)
+
         await world.send_everything()
         assert await world.rows("SELECT 1 FROM attempt") == []
         await self.expire(world)
@@ -410,6 +414,21 @@ class TestItsWindow:
         [attempt] = await world.rows("SELECT is_cancel FROM attempt")
         assert attempt.is_cancel
         assert await authorizations(world) == [(1, "Expired")]
+
+    async def test_g12_a_slot_of_a_late_signature_is_filled_though_others_leave_meanwhile(
+        self, world: World, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        await self.left_without_bytes(world, monkeypatch)
+        await world.requesting()([a_gasless_request(2)])
+        await world.requesting()([a_signature(2)])
+        send = world.new_process()
+
+        assert await send(epoch=world.epoch) == 1
+        await self.expire(world)
+        await send(epoch=world.epoch)
+
+        attempts = "SELECT nonce, is_cancel FROM attempt ORDER BY nonce"
+        assert await world.rows(attempts) == [(0, True), (1, False)]
 
     async def test_g12_what_no_block_takes_until_then_is_cancelled_in_its_slot(
         self, world: World

@@ -80,7 +80,7 @@ class TestWhatWasSent:
 
         assert marks.told == []
 
-    async def test_while_nobody_could_mark_it_is_left_to_the_rebroadcast(
+    async def test_while_nobody_could_mark_it_is_marked_later_with_the_same_moment(
         self, tell: TellSent, marks: Marks
     ) -> None:
         await tell.answered(NETWORK, [an_answer("0x01")])
@@ -88,10 +88,11 @@ class TestWhatWasSent:
         with pytest.raises(Unavailable):
             await tell()
         marks.is_away = False
+        await tell.answered(NETWORK, [an_answer("0x02")])
 
         await tell()
 
-        assert marks.told == []
+        assert marks.told == [{"0x01": timedelta(seconds=3), "0x02": timedelta(seconds=1)}]
 
     async def test_while_it_waits_wakes_it(self, tell: TellSent, marks: Marks) -> None:
         telling = asyncio.create_task(tell())

@@ -72,8 +72,7 @@ class RunLane:
             sent = await self._tried(lambda: self._send(epoch=epoch))
             if self._sweep is not None:
                 await self._tried(partial(self._sweep, epoch=epoch))
-            # What has come since has woken it; only what a crash left comes before what is due.
-            if not (sent and self._send.has_unsigned_slots):
+            if not (sent and self._send.has_more):
                 await wake.wait(self._poll_interval)
 
     async def look_after(self, *, epoch: int, beat: Callable[[], None]) -> None:

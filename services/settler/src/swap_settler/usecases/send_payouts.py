@@ -2,6 +2,8 @@
 
 Sign, then take the nonces and store the bytes in one transaction, then broadcast: a crash before
 the transaction leaves nothing, one after it the same nonces and the same bytes to the next run.
+What a slot carries otherwise than it was signed for is signed anew and stored by a second
+transaction; a crash between the two leaves a slot without bytes, which the next run fills.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from swap_settler.usecases.give_up_payouts import GiveUpPayouts
 from swap_settler.usecases.heed_limits import HeedLimits
 from swap_settler.usecases.lane_calls import LaneCalls
 from swap_settler.usecases.screen_payments import ScreenPayments
-from swap_settler.usecases.tell_sent import Sent
+from swap_settler.usecases.tell_sent import HearsAnswers
 
 ALREADY_PAID: Final = selector("AlreadyPaid(uint256)")
 OUTFLOW_EXCEEDED: Final = selector("OutflowLimitExceeded(address,uint256,uint256)")
@@ -57,7 +59,7 @@ class SendPayouts:
         chain: ChainReader,
         sender: ChainSender,
         store: LaneStore,
-        mark_sent: Sent,
+        tell: HearsAnswers,
         give_up: GiveUpPayouts,
         end_relays: EndRelays,
         calls: LaneCalls,
@@ -69,7 +71,7 @@ class SendPayouts:
         self._chain = chain
         self._sender = sender
         self._store = store
-        self._mark_sent = mark_sent
+        self._tell = tell
         self._give_up = give_up
         self._end_relays = end_relays
         self._calls = calls
@@ -79,7 +81,13 @@ class SendPayouts:
         self._fee_cap = fee_cap
         self._slots_max = slots_max
         self._payments_max = payments_max
-        self.has_unsigned_slots = True  # until looked at: a crash may have left some
+        self._has_unsigned_slots = True  # until looked at: a crash may have left some
+        self._had_many = False
+
+    @property
+    def has_more(self) -> bool:
+        """Whether to look again at once after something was sent: one look does not take all."""
+        return self._has_unsigned_slots or self._had_many
 
     async def __call__(self, *, epoch: int) -> int:
         """Send what is due and return how many transactions left.
@@ -95,13 +103,14 @@ class SendPayouts:
 
     async def _stored(self, epoch: int) -> Sequence[Attempt]:
         """Return what may be sent now: signed, and stored."""
-        if self.has_unsigned_slots:
+        if self._has_unsigned_slots:
             left_over = await self._store.unsigned_slots()
             if left_over:
                 return await self._left_over(left_over, epoch)
             # While payments are stopped there may be some that nothing is signed for.
-            self.has_unsigned_slots = await self._store.has_unsigned_slots()
+            self._has_unsigned_slots = await self._store.has_unsigned_slots()
         due = await self._store.due(limit=self._slots_max * self._payments_max)
+        self._had_many = len(due.payments) >= self._payments_max
         waiting = one_permit_each(due.payments, permit=DEPOSIT_WITH_PERMIT)
         free = await self._free_slots(due.in_flight) if waiting else 0
         if free <= 0:
@@ -135,7 +144,7 @@ class SendPayouts:
         expected = [] if next_nonce is None else list(enumerate(groups, start=next_nonce))
         signed = [await self._signed(Slot(nonce, group), fees) for nonce, group in expected]
         crashpoint("settler.after_sign")
-        self.has_unsigned_slots = True
+        had_some, self._has_unsigned_slots = self._has_unsigned_slots, True
         slots = await self._store.assign(groups, signed=signed, epoch=epoch)
         crashpoint("settler.after_slot")
         stored = fitting(signed, slots)
@@ -143,12 +152,12 @@ class SendPayouts:
         others = [slot for slot in slots if slot.nonce not in nonces]
         kept = await self._kept(others, fees, epoch) if others else ()
         # A slot whose payments were taken back meanwhile is looked at again: it needs a no-op.
-        self.has_unsigned_slots = len(kept) < len(others)
+        self._has_unsigned_slots = had_some or len(kept) < len(others)
         return [*stored, *kept]
 
     async def _kept(self, slots: Sequence[Slot], fees: Fees, epoch: int) -> Sequence[Attempt]:
         attempts = [await self._signed(slot, fees) for slot in slots]
-        crashpoint("settler.after_sign")
+        crashpoint("settler.after_sign_anew")
         return await self._store.keep(attempts, epoch=epoch)
 
     async def _payable(
@@ -288,7 +297,7 @@ class SendPayouts:
             observe.broadcast_failed(self._chain.network, str(error))
             return  # stored: the rebroadcast sends the same bytes
         crashpoint("settler.after_send")
-        await self._mark_sent.answered(self._chain.network, answers)
+        await self._tell.answered(self._chain.network, answers)
 
 
 def _words(refusal: Simulated) -> str:

@@ -9,6 +9,7 @@ from time import monotonic
 from typing import Final, Protocol
 
 from swap_chains.ports import Broadcast
+from swap_runtime.errors import Unavailable
 from swap_runtime.resting import Resting
 from swap_settler.usecases.mark_sent import MarkSent, taken
 
@@ -16,7 +17,7 @@ BEAT_SECONDS: Final = 1.0
 REST: Final = timedelta(milliseconds=50)
 
 
-class Sent(Protocol):
+class HearsAnswers(Protocol):
     """Who is told what nodes answered."""
 
     async def answered(self, network: str, answers: Sequence[Broadcast]) -> None: ...
@@ -25,7 +26,7 @@ class Sent(Protocol):
 class TellSent:
     """Takes what nodes answered, and marks it in transactions of its own.
 
-    What a crash or a failure takes from here is sent again by the rebroadcast, and marked then.
+    What a crash takes from here is sent again by the rebroadcast, and marked then.
     """
 
     def __init__(self, mark_sent: MarkSent, *, now: Callable[[], float] = monotonic) -> None:
@@ -47,7 +48,7 @@ class TellSent:
     async def __call__(self) -> None:
         """Mark what waits, as soon as something does, and rest; return after a while without.
 
-        :raises Unavailable: when Postgres is away; what waited is left to the rebroadcast.
+        :raises Unavailable: when Postgres is away; what waited still does.
         """
         try:
             async with asyncio.timeout(BEAT_SECONDS):
@@ -58,5 +59,11 @@ class TellSent:
         self._resting.begin()
         sent_at, self._sent_at = self._sent_at, {}
         now = self._now()
-        await self._mark_sent({h: timedelta(seconds=now - at) for h, at in sent_at.items()})
-        await self._resting.rest()
+        try:
+            await self._mark_sent({h: timedelta(seconds=now - at) for h, at in sent_at.items()})
+        except Unavailable:
+            self._sent_at = sent_at | self._sent_at
+            self._has_some.set()
+            raise
+        finally:
+            await self._resting.rest()
