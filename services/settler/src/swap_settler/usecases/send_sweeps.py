@@ -69,11 +69,11 @@ class SendSweeps:
         slots = await self._slots(epoch)
         if not slots:
             return 0
-        self._has_unsigned_slots = True
+        had_some, self._has_unsigned_slots = self._has_unsigned_slots, True
         attempts = await self._sign(slots)
         crashpoint("settler.after_sign_sweep")
         kept = await self._store.keep(attempts, epoch=epoch)
-        self._has_unsigned_slots = len(kept) < len(attempts)
+        self._has_unsigned_slots = had_some or len(kept) < len(attempts)
         crashpoint("settler.before_send_sweep")
         if kept:
             await self._broadcast(kept)
