@@ -32,7 +32,14 @@ AS_SOMEBODY = (
     ("unshare", "--user", "--map-user=1000", "--map-group=1000") if os.geteuid() == 0 else ()
 )
 # Nobody misses a test database after a power cut.
-FAST = ("fsync=off", "synchronous_commit=off", "full_page_writes=off", "max_connections=300")
+FAST = (
+    "fsync=off",
+    "synchronous_commit=off",
+    "full_page_writes=off",
+    "max_connections=300",
+    # Statistics are made when a test makes them: plans depend on them.
+    "autovacuum=off",
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from services.settler.tests.lane_world import (
     SOURCE,
     World,
     a_recipient,
+    expect_other_nonces,
 )
 from swap_runtime.database import Engine, create_engine
 from swap_runtime.errors import Refused
@@ -143,17 +144,20 @@ async def test_r6_a_lane_that_looked_before_hands_out_no_nonce_after_it(
     assert await no_slot(world)
 
 
+@pytest.mark.parametrize("storing", ["assign", "keep"])  # with the nonce, or after it
 async def test_r6_keeps_nothing_that_was_being_signed_when_it_came(
-    world: World, halts: Watcher
+    world: World, halts: Watcher, storing: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await world.confirmed_swaps(1)
-    send, keep = world.new_process(), world.store.keep
+    send, store = world.new_process(), getattr(world.store, storing)
+    if storing == "keep":
+        expect_other_nonces(monkeypatch)
 
     async def halted_meanwhile(*arguments: Any, **more: Any) -> Any:
         await halts.halt(DESTINATION)
-        return await keep(*arguments, **more)
+        return await store(*arguments, **more)
 
-    world.store.keep = halted_meanwhile  # type: ignore[method-assign]
+    monkeypatch.setattr(world.store, storing, halted_meanwhile)
     assert await send(epoch=world.epoch) == 0
 
     assert await world.rows("SELECT 1 FROM attempt") == []

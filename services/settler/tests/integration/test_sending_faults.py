@@ -240,14 +240,16 @@ class TestAStolenSettler:
         self, world: World, beside: bool
     ) -> None:
         await world.confirmed_swaps(1)
-        send = world.new_process()
-        [slot] = (await send._slots(world.epoch)).slots
-        fees = Fees(10**12, 10**12)
-        payments = (*slot.payments, replace(slot.payments[0], intent_id=uuid4(), paid_id=66))
+        due = await world.store.due(limit=1)
+        [ordered], nonce, fees = due.payments, due.next_nonce, Fees(10**12, 10**12)
+        assert nonce is not None
+        payments = (ordered, replace(ordered, intent_id=uuid4(), paid_id=66))
         carried = payments if beside else payments[1:]
-        signed = await world.sender.sign(world.calls.paying(carried), nonce=slot.nonce, fees=fees)
+        signed = await world.sender.sign(world.calls.paying(carried), nonce=nonce, fees=fees)
         forged = Attempt(signed, fees, frozenset(payment.intent_id for payment in carried))
 
+        [slot] = await world.store.assign([(ordered,)], signed=[forged], epoch=world.epoch)
+        assert slot.nonce == nonce
         assert await world.store.keep([forged], epoch=world.epoch) == []
         await world.rebroadcast()
 

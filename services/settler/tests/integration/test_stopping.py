@@ -12,7 +12,14 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
 from services.settler.tests.integration.lane_worlds import opened_world
-from services.settler.tests.lane_world import DESTINATION, PAYOUT, SOURCE, World, a_recipient
+from services.settler.tests.lane_world import (
+    DESTINATION,
+    PAYOUT,
+    SOURCE,
+    World,
+    a_recipient,
+    expect_other_nonces,
+)
 from swap_runtime.errors import Refused
 from swap_runtime.leases import require_epoch
 from swap_runtime.screening import BlockList, FreshList
@@ -49,6 +56,10 @@ def guarding(world: World, *, budget: int = 0) -> GuardLosses:
     return GuardLosses(PostgresLosses(world.engine), budgets=budgets, span=timedelta(days=1))
 
 
+# How bytes are stored: with their nonce, or after it.
+STORING = pytest.mark.parametrize("storing", ["assign", "keep"])
+
+
 async def stopped_before_its_bytes(world: World) -> SendPayouts:
     """Return a lane that was stopped when its payments had nonces, and looked again meanwhile."""
     send, keep = world.new_process(), world.store.keep
@@ -57,9 +68,10 @@ async def stopped_before_its_bytes(world: World) -> SendPayouts:
         await switch(world).stop(EVERYWHERE, **SAID)
         return await keep(*arguments, **more)
 
-    world.store.keep = stopped_meanwhile  # type: ignore[method-assign]
-    assert await send(epoch=world.epoch) == 0
-    world.store.keep = keep  # type: ignore[method-assign]
+    with pytest.MonkeyPatch.context() as patch:
+        expect_other_nonces(patch)
+        patch.setattr(world.store, "keep", stopped_meanwhile)
+        assert await send(epoch=world.epoch) == 0
     assert await send(epoch=world.epoch) == 0
     return send
 
@@ -93,17 +105,20 @@ class TestTheKillSwitch:
         assert [world.paid(n) for n in (1, 2)] == [PAYOUT] * 2
 
     @HERE
+    @STORING
     async def test_a17_keeps_nothing_that_was_being_signed_when_it_came(
-        self, world: World, where: str
+        self, world: World, where: str, storing: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         await world.confirmed_swaps(1)
-        send, keep = world.new_process(), world.store.keep
+        send, store = world.new_process(), getattr(world.store, storing)
+        if storing == "keep":
+            expect_other_nonces(monkeypatch)
 
         async def stopped_meanwhile(*arguments: Any, **more: Any) -> Any:
             await switch(world).stop(where, **SAID)
-            return await keep(*arguments, **more)
+            return await store(*arguments, **more)
 
-        world.store.keep = stopped_meanwhile  # type: ignore[method-assign]
+        monkeypatch.setattr(world.store, storing, stopped_meanwhile)
         assert await send(epoch=world.epoch) == 0
         assert await send(epoch=world.epoch) == 0
 
