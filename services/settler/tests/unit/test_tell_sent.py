@@ -45,6 +45,7 @@ def tell(marks: Marks, monkeypatch: pytest.MonkeyPatch) -> TellSent:
 
     monkeypatch.setattr(resting.Resting, "rest", at_once)
     monkeypatch.setattr(tell_sent, "BEAT_SECONDS", 0.01)
+    monkeypatch.setattr(tell_sent, "RETRY_SECONDS", 0)
     clock = iter(range(1, 100))
     return TellSent(cast(MarkSent, marks), now=lambda: float(next(clock)))
 

@@ -190,10 +190,10 @@ SELECT intent.id, intent.swap_id FROM (
     WHERE transaction_hash = ANY(CAST(:hashes AS text[])) AND NOT is_cancel OFFSET 0) AS signed
 CROSS JOIN LATERAL (
     SELECT intent_id FROM slot_intent
-    WHERE (slot_intent.network, slot_intent.signer, slot_intent.nonce)
-        = (signed.network, signed.signer, signed.nonce) OFFSET 0) AS carried
-CROSS JOIN LATERAL (SELECT * FROM intent WHERE id = carried.intent_id OFFSET 0) AS intent
-WHERE intent.state = 'assigned'
+    WHERE (network, signer, nonce) = (signed.network, signed.signer, signed.nonce) OFFSET 0) AS slot
+CROSS JOIN LATERAL (SELECT * FROM intent WHERE id = slot.intent_id OFFSET 0) AS intent
+WHERE intent.state = 'assigned' AND (SELECT closed_at FROM nonce_slot
+    WHERE (network, signer, nonce) = (signed.network, signed.signer, signed.nonce)) IS NULL
 """)
 # The newest of a slot's transactions counts, also where an older one may still be mined.
 OPEN_SIGNED: Final = sql(f"""

@@ -14,6 +14,7 @@ from swap_runtime.resting import Resting
 from swap_settler.usecases.mark_sent import MarkSent, taken
 
 BEAT_SECONDS: Final = 1.0
+RETRY_SECONDS: Final = 1.0
 REST: Final = timedelta(milliseconds=50)
 
 
@@ -64,6 +65,6 @@ class TellSent:
         except Unavailable:
             self._sent_at = sent_at | self._sent_at
             self._has_some.set()
+            await asyncio.sleep(RETRY_SECONDS)
             raise
-        finally:
-            await self._resting.rest()
+        await self._resting.rest()
