@@ -132,8 +132,7 @@ async def _undone(connection: Connection) -> AsyncIterator[None]:
     try:
         yield
     finally:
-        # Not through the driver: it forgets its prepared statements with every ROLLBACK.
-        connection._raw.pgconn.exec_(b"ROLLBACK")
+        await connection.execute("ROLLBACK")
 
 
 def _in_order(question: Question) -> Iterator[Question]:

@@ -8,20 +8,19 @@ JSON-RPC, which does not know this package, is handed it as `before_call`.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from datetime import timedelta
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import psycopg
-from psycopg.pq import ExecStatus
-from psycopg.rows import namedtuple_row
 from psycopg.types.array import ListBinaryDumper
 from pydantic import SecretStr
 
 from swap_runtime.errors import Unavailable
-from swap_runtime.pool import Pool, PoolExhausted, Raw
+from swap_runtime.pool import Pool, PoolExhausted
 from swap_runtime.sql import Rows, Statement
+from swap_runtime.wire import Leaving, Wire
 
 # Classes of SQLSTATE that are the server's state and not the statement's fault: connection,
 # read-only after a failover, rollback, resources, wrong state, operator, system.
@@ -37,9 +36,6 @@ STABLE_PLANS: Final = (
 )
 # And it is planned once: of all that Postgres does for a statement, planning is a tenth and more.
 PLANNED_ONCE: Final = "plan_cache_mode=force_generic_plan"
-# More than a service has, times the types that parameters of one come with. What is pushed out of
-# psycopg's hundred is counted anew, and in a loop over more than that no plan is ever kept.
-PREPARED_MAX: Final = 1000
 
 
 class TransactionOpen(Exception):
@@ -57,45 +53,8 @@ _open: ContextVar[_Open | None] = ContextVar("open_transaction", default=None)
 Heard = Callable[[str], None]
 
 
-class _Ready(NamedTuple):
-    """A statement with its values, as the driver takes it."""
-
-    text: str
-    parameters: Sequence[Any] | None = None
-    is_prepared: bool = False
-    is_binary: bool = False
-
-    @classmethod
-    def of(cls, statement: Statement | str, values: Mapping[str, Any]) -> _Ready:
-        if isinstance(statement, Statement):
-            return cls(
-                statement.text,
-                statement.ordered(values),
-                is_prepared=True,
-                is_binary=statement.is_binary,
-            )
-        return cls(statement)
-
-
-_BEGIN: Final = _Ready("BEGIN")
-_COMMIT: Final = _Ready("COMMIT")
-
-
-async def _run(cursor: psycopg.AsyncCursor[Any], ready: _Ready) -> None:
-    await cursor.execute(
-        ready.text,
-        ready.parameters,
-        prepare=ready.is_prepared,
-        binary=ready.is_binary,
-    )
-
-
-async def _rows(cursor: psycopg.AsyncCursor[Any]) -> Rows:
-    # `description` would describe every column to see whether there are any.
-    has_rows = cursor.pgresult is not None and cursor.pgresult.status == ExecStatus.TUPLES_OK
-    return Rows(await cursor.fetchall() if has_rows else [], cursor.rowcount)
-
-
+_BEGIN: Final = Leaving("BEGIN", is_prepared=True)
+_COMMIT: Final = Leaving("COMMIT", is_prepared=True)
 Question = tuple[Statement, Mapping[str, Any]]
 
 
@@ -103,25 +62,25 @@ class Posted:
     """What became of a statement that was posted, known once it has left."""
 
     def __init__(self) -> None:
-        self._cursor: psycopg.AsyncCursor[Any] | None = None
+        self._rows: Rows | None = None
 
     @property
     def changed(self) -> int:
         """How many rows it wrote."""
-        assert self._cursor is not None, "it has not left yet"
-        return self._cursor.rowcount
+        assert self._rows is not None, "it has not left yet"
+        return self._rows.changed
 
-    def left(self, cursor: psycopg.AsyncCursor[Any]) -> None:
-        self._cursor = cursor
+    def left(self, rows: Rows) -> None:
+        self._rows = rows
 
 
 class Connection:
     """One connection for as long as it is lent."""
 
-    def __init__(self, raw: Raw, heard: Heard | None) -> None:
-        self._raw = raw
+    def __init__(self, wire: Wire, heard: Heard | None) -> None:
+        self._wire = wire
         self._heard = heard
-        self._waiting: list[_Ready] = []
+        self._waiting: list[Leaving] = []
         self._posted: list[Posted] = []  # the last of what waits, in the same order
 
     async def execute(
@@ -131,7 +90,7 @@ class Connection:
 
         :raises psycopg.Error: what Postgres says, of this statement or of one that waited.
         """
-        (rows,) = await self._exchange([self._ready(statement, values)])
+        (rows,) = await self._exchange([self._leaving(statement, values)])
         return rows
 
     async def ask(self, *questions: Question) -> Sequence[Rows]:
@@ -139,31 +98,28 @@ class Connection:
 
         :raises psycopg.Error: what Postgres says of the first that fails; none after it is run.
         """
-        return await self._exchange([self._ready(*question) for question in questions])
+        return await self._exchange([self._leaving(*question) for question in questions])
 
-    def _ready(self, statement: Statement | str, values: Mapping[str, Any] | None = None) -> _Ready:
-        ready = _Ready.of(statement, values or {})
+    def _leaving(
+        self, statement: Statement | str, values: Mapping[str, Any] | None = None
+    ) -> Leaving:
+        text = statement.text if isinstance(statement, Statement) else statement
         if self._heard is not None:
-            self._heard(ready.text)
-        return ready
+            self._heard(text)
+        if isinstance(statement, Statement):
+            ordered = statement.ordered(values or {})
+            return Leaving(text, ordered, is_prepared=True, is_binary=statement.is_binary)
+        return Leaving(text)
 
-    async def _exchange(self, asked: Sequence[_Ready]) -> Sequence[Rows]:
+    async def _exchange(self, asked: Sequence[Leaving]) -> Sequence[Rows]:
         """Send everything that waits and what is asked, and return the answers to the latter."""
         leaving, posted = [*self._waiting, *asked], self._posted
         self._waiting, self._posted = [], []
-        cursors = [self._raw.cursor() for _ in leaving]
+        answers = await self._wire.exchange(leaving)
         first_asked = len(leaving) - len(asked)
-        if len(leaving) == 1:
-            await _run(cursors[0], leaving[0])
-        else:
-            async with self._raw.pipeline():
-                for cursor, ready in zip(cursors, leaving, strict=True):
-                    await _run(cursor, ready)
-        for one, cursor in zip(
-            posted, cursors[first_asked - len(posted) : first_asked], strict=True
-        ):
-            one.left(cursor)
-        return [await _rows(cursor) for cursor in cursors[first_asked:]]
+        for one, rows in zip(posted, answers[first_asked - len(posted) : first_asked], strict=True):
+            one.left(rows)
+        return answers[first_asked:]
 
     async def scalars(
         self, statement: Statement | str, values: Mapping[str, Any] | None = None
@@ -182,8 +138,8 @@ class Connection:
 class Transaction(Connection):
     """One connection while it has a transaction, which begins with the first statement."""
 
-    def __init__(self, raw: Raw, heard: Heard | None) -> None:
-        super().__init__(raw, heard)
+    def __init__(self, wire: Wire, heard: Heard | None) -> None:
+        super().__init__(wire, heard)
         self._waiting = [_BEGIN]
 
     def post(self, statement: Statement, values: Mapping[str, Any] | None = None) -> Posted:
@@ -191,7 +147,7 @@ class Transaction(Connection):
 
         In the order of all others; what it did wrong is raised there.
         """
-        self._waiting.append(self._ready(statement, values))
+        self._waiting.append(self._leaving(statement, values))
         self._posted.append(Posted())
         return self._posted[-1]
 
@@ -205,8 +161,7 @@ class Transaction(Connection):
     async def roll_back(self) -> None:
         """Undo everything; a connection that is lost has nothing to undo."""
         self._waiting, self._posted = [], []
-        with suppress(psycopg.Error):  # the pool keeps none that is not at rest
-            await self._raw.rollback()
+        await self._wire.roll_back()
 
 
 class Engine:
@@ -219,11 +174,11 @@ class Engine:
     @asynccontextmanager
     async def connect(self) -> AsyncIterator[Connection]:
         """Lend a connection; each statement is a transaction of its own."""
-        raw = await self._pool.take()
+        wire = await self._pool.take()
         try:
-            yield Connection(raw, self.heard)
+            yield Connection(wire, self.heard)
         finally:
-            await self._pool.give_back(raw)
+            await self._pool.give_back(wire)
 
     @asynccontextmanager
     async def begin(self) -> AsyncIterator[Transaction]:
@@ -231,8 +186,8 @@ class Engine:
 
         BEGIN leaves with the first statement.
         """
-        raw = await self._pool.take()
-        connection = Transaction(raw, self.heard)
+        wire = await self._pool.take()
+        connection = Transaction(wire, self.heard)
         try:
             try:
                 yield connection
@@ -241,7 +196,7 @@ class Engine:
                 await connection.roll_back()
                 raise
         finally:
-            await self._pool.give_back(raw)
+            await self._pool.give_back(wire)
 
     async def dispose(self) -> None:
         """Close every connection."""
@@ -266,12 +221,10 @@ def create_engine(
     options = [f"-c {name}={_milliseconds(value)}" for name, value in timeouts.items()]
     options += [f"-c {name}=off" for name in STABLE_PLANS] + [f"-c {PLANNED_ONCE}"]
 
-    async def connect() -> Raw:
-        raw = await psycopg.AsyncConnection.connect(
+    async def connect() -> Wire:
+        connection = await psycopg.AsyncConnection.connect(
             url.get_secret_value().replace("+psycopg", "", 1),
             autocommit=True,
-            cursor_factory=psycopg.AsyncRawCursor,
-            row_factory=namedtuple_row,
             application_name=application_name,
             options=" ".join((*options, "-c timezone=UTC")),
             connect_timeout=5,
@@ -280,11 +233,10 @@ def create_engine(
             keepalives_count=3,
             tcp_user_timeout=20_000,
         )
-        raw.prepared_max = PREPARED_MAX
         # As text every byte of a document would be looked at twice, by us and by the server.
         # Of two dumpers that would do, the one registered last is taken.
-        raw.adapters.register_dumper(list, ListBinaryDumper)
-        return raw
+        connection.adapters.register_dumper(list, ListBinaryDumper)
+        return Wire(connection)
 
     return Engine(Pool(connect, size=pool_size, timeout=pool_timeout))
 
@@ -348,8 +300,6 @@ async def ping(engine: Engine) -> None:
 
 def is_unavailable(error: psycopg.Error) -> bool:
     """Tell a server that cannot now from a statement that never will."""
-    if isinstance(error, psycopg.errors.PipelineAborted):
-        return False  # it stands for the statement that failed before it
     return (error.sqlstate or "")[:2] in SERVER_STATES or isinstance(
         error, psycopg.OperationalError | psycopg.InterfaceError
     )

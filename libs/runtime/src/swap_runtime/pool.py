@@ -8,15 +8,10 @@ that comes together with the connection.
 from __future__ import annotations
 
 import asyncio
-import select
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
-from typing import Any
 
-import psycopg
-from psycopg.pq import TransactionStatus
-
-Raw = psycopg.AsyncConnection[Any]
+from swap_runtime.wire import Wire
 
 
 class PoolExhausted(Exception):
@@ -27,14 +22,14 @@ class Pool:
     """The connection that came back last is lent first, so that few are kept busy."""
 
     def __init__(
-        self, connect: Callable[[], Awaitable[Raw]], *, size: int, timeout: timedelta
+        self, connect: Callable[[], Awaitable[Wire]], *, size: int, timeout: timedelta
     ) -> None:
         self._connect = connect
         self._timeout = timeout.total_seconds()
         self._places = asyncio.Semaphore(size)
-        self._idle: list[Raw] = []
+        self._idle: list[Wire] = []
 
-    async def take(self) -> Raw:
+    async def take(self) -> Wire:
         """
         :raises PoolExhausted: when none is free for too long.
         :raises psycopg.OperationalError: when none can be made.
@@ -50,13 +45,13 @@ class Pool:
             self._places.release()
             raise
 
-    async def give_back(self, raw: Raw) -> None:
+    async def give_back(self, wire: Wire) -> None:
         """Keep it for the next, unless it broke or something is still under way on it."""
         try:
-            if raw.info.transaction_status == TransactionStatus.IDLE:
-                self._idle.append(raw)
+            if wire.is_at_rest:
+                self._idle.append(wire)
             else:
-                await raw.close()
+                await wire.close()
         finally:
             self._places.release()
 
@@ -65,20 +60,10 @@ class Pool:
         while self._idle:
             await self._idle.pop().close()
 
-    async def _usable(self) -> Raw | None:
+    async def _usable(self) -> Wire | None:
         while self._idle:
-            raw = self._idle.pop()
-            if not _was_closed(raw):
-                return raw
-            await raw.close()
+            wire = self._idle.pop()
+            if not wire.was_closed:
+                return wire
+            await wire.close()
         return None
-
-
-def _was_closed(raw: Raw) -> bool:
-    """Notice, without a round trip, that the server closed a connection while it was idle.
-
-    Nothing is under way on an idle connection, so bytes to read mean its end.
-    """
-    poll = select.poll()
-    poll.register(raw.fileno(), select.POLLIN)
-    return bool(poll.poll(0))

@@ -14,7 +14,6 @@ from swap_runtime.database import (
     create_engine,
     execute_alone,
     forbid_open_transaction,
-    is_unavailable,
     ping,
     reading,
     transaction,
@@ -278,9 +277,6 @@ class TestWhatLeavesTogether:
         async with transaction(engine) as connection:
             assert await connection.scalar(COUNT) == 0
         await engine.dispose()
-
-    def test_what_is_not_run_for_another_that_failed_is_not_the_servers_state(self) -> None:
-        assert not is_unavailable(psycopg.errors.PipelineAborted())
 
 
 class TestForbidOpenTransaction:

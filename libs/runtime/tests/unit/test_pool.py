@@ -2,27 +2,22 @@ from __future__ import annotations
 
 import asyncio
 from datetime import timedelta
-from typing import Any, cast
+from typing import cast
 
 import pytest
-from psycopg.pq import TransactionStatus
 
-from swap_runtime import pool as module
-from swap_runtime.pool import Pool, PoolExhausted, Raw
+from swap_runtime.pool import Pool, PoolExhausted
+from swap_runtime.wire import Wire
 
 
-class FakeRaw:
+class FakeWire:
     """A connection without a server."""
 
     def __init__(self, number: int) -> None:
         self.number = number
-        self.transaction_status = TransactionStatus.IDLE
+        self.is_at_rest = True
         self.is_closed = False
-        self.was_closed_by_the_server = False
-
-    @property
-    def info(self) -> FakeRaw:
-        return self
+        self.was_closed = False
 
     async def close(self) -> None:
         self.is_closed = True
@@ -30,19 +25,15 @@ class FakeRaw:
 
 class Server:
     def __init__(self) -> None:
-        self.made: list[FakeRaw] = []
+        self.made: list[FakeWire] = []
 
-    async def connect(self) -> Raw:
-        self.made.append(FakeRaw(len(self.made)))
-        return cast(Raw, self.made[-1])
+    async def connect(self) -> Wire:
+        self.made.append(FakeWire(len(self.made)))
+        return cast(Wire, self.made[-1])
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Server:
-    def was_closed(raw: Any) -> bool:
-        return bool(raw.was_closed_by_the_server)
-
-    monkeypatch.setattr(module, "_was_closed", was_closed)
+def server() -> Server:
     return Server()
 
 
@@ -70,7 +61,7 @@ class TestPool:
     async def test_keeps_nothing_that_is_still_under_way(self, server: Server) -> None:
         pool = a_pool(server)
         broken = await pool.take()
-        server.made[0].transaction_status = TransactionStatus.INERROR
+        server.made[0].is_at_rest = False
 
         await pool.give_back(broken)
 
@@ -80,7 +71,7 @@ class TestPool:
     async def test_replaces_what_the_server_closed_meanwhile(self, server: Server) -> None:
         pool = a_pool(server)
         await pool.give_back(await pool.take())
-        server.made[0].was_closed_by_the_server = True
+        server.made[0].was_closed = True
 
         await pool.take()
 
@@ -101,7 +92,7 @@ class TestPool:
         assert await pool.take() is lent
 
     async def test_a_failed_connection_leaves_its_place_free(self, server: Server) -> None:
-        async def refuse() -> Raw:
+        async def refuse() -> Wire:
             raise ConnectionRefusedError
 
         pool = Pool(refuse, size=1, timeout=timedelta(seconds=5))

@@ -1,0 +1,213 @@
+"""A connection to Postgres on which all statements of one round trip leave in one write.
+
+psycopg's own pipeline sends them one by one, and makes a cursor for each, with converters that it
+has to look up anew: for ten statements three times the processor time of this, and a third more in
+the server, which is woken for each of them.
+"""
+
+from __future__ import annotations
+
+import re
+import select
+from collections import namedtuple
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from functools import lru_cache
+from itertools import count
+from typing import Any, Final, NamedTuple
+
+import psycopg
+from psycopg.abc import PQGen
+from psycopg.abc import Transformer as TransformerOfOne
+from psycopg.adapt import PyFormat, Transformer
+from psycopg.errors import error_from_result
+from psycopg.pq import ConnStatus, ExecStatus, Format, TransactionStatus
+from psycopg.pq.abc import PGconn, PGresult
+from psycopg.waiting import Ready, Wait
+
+from swap_runtime.sql import Row, Rows
+
+# More than a service has, times the types that parameters of one come with.
+PREPARED_MAX: Final = 1000
+NOT_OF_A_NAME: Final = re.compile(r"\W")
+_Key = tuple[str, tuple[int, ...]]  # a statement, and the types of its values
+
+
+class Leaving(NamedTuple):
+    """A statement with its values, in the order of its parameters."""
+
+    text: str
+    values: Sequence[Any] = ()
+    is_prepared: bool = False
+    is_binary: bool = False  # how its rows come
+
+
+FORGET_ALL: Final = Leaving("DEALLOCATE ALL")
+
+
+class _Dumped(NamedTuple):
+    """A statement in the bytes that leave."""
+
+    leaving: Leaving
+    types: tuple[int, ...] = ()
+    values: Sequence[Any] = ()
+    formats: Sequence[Format] = ()
+
+
+class _Preparation(NamedTuple):
+    """What an answer says is prepared now, if it is no error."""
+
+    key: _Key
+    name: bytes
+
+
+class Wire:
+    """One connection, with what is prepared on it. One task at a time."""
+
+    def __init__(self, connection: psycopg.AsyncConnection[Any]) -> None:
+        self._connection = connection
+        self._pgconn = connection.pgconn
+        self._converter: TransformerOfOne = Transformer(connection)
+        self._prepared: dict[_Key, bytes] = {}
+        self._names = count()
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether nothing is under way: no statement, and no transaction."""
+        return self._pgconn.transaction_status == TransactionStatus.IDLE
+
+    @property
+    def was_closed(self) -> bool:
+        """Whether the server closed it while it was at rest, noticed without a round trip.
+
+        Nothing is under way then, so bytes to read mean its end.
+        """
+        poll = select.poll()
+        poll.register(self._pgconn.socket, select.POLLIN)
+        return bool(poll.poll(0))
+
+    async def close(self) -> None:
+        """Close it, whatever is under way."""
+        await self._connection.close()
+
+    async def roll_back(self) -> None:
+        """End the transaction, if there is one; a connection that is lost has nothing to undo."""
+        with suppress(psycopg.Error):  # the pool keeps none that is not at rest
+            await self._connection.rollback()
+
+    async def exchange(self, statements: Sequence[Leaving]) -> Sequence[Rows]:
+        """Run the statements in this order and return the rows of each, after one round trip.
+
+        Outside of a transaction they are one together: all of them, or none.
+
+        :raises psycopg.Error: what Postgres says of the first that fails; none after it is run.
+        """
+        if len(self._prepared) >= PREPARED_MAX:
+            self._prepared.clear()
+            await self._exchanged([_Dumped(FORGET_ALL)])
+        return await self._exchanged([self._dumped(each) for each in statements])
+
+    async def _exchanged(self, dumped: Sequence[_Dumped]) -> Sequence[Rows]:
+        # Cancelled, it cancels what runs in the server, and takes the answers all the same.
+        return await self._connection.wait(self._exchanging(dumped))
+
+    def _dumped(self, leaving: Leaving) -> _Dumped:
+        if not leaving.values:
+            return _Dumped(leaving)
+        converter, formats = self._converter, [PyFormat.AUTO] * len(leaving.values)
+        values = converter.dump_sequence(leaving.values, formats)
+        return _Dumped(leaving, converter.types or (), values, converter.formats or ())
+
+    def _exchanging(self, dumped: Sequence[_Dumped]) -> PQGen[Sequence[Rows]]:
+        # Whatever is raised between entering and leaving leaves the connection as one that the
+        # pool does not keep.
+        self._pgconn.enter_pipeline_mode()
+        expected = [answer for each in dumped for answer in self._queued(each)]
+        self._pgconn.pipeline_sync()
+        yield from _flush(self._pgconn)
+        rows, failed = yield from self._answers(expected)
+        self._pgconn.exit_pipeline_mode()
+        if failed is not None:
+            raise error_from_result(failed)
+        return rows
+
+    def _queued(self, dumped: _Dumped) -> Iterator[_Preparation | None]:
+        """Queue a statement, and say for each answer that it brings what it is about."""
+        (text, _, is_prepared, is_binary), types, values, formats = dumped
+        rows_format = Format.BINARY if is_binary else Format.TEXT
+        if is_prepared:
+            name = self._prepared.get((text, types))
+            if name is None:
+                name = b"s%d" % next(self._names)
+                self._pgconn.send_prepare(name, text.encode(), types)
+                yield _Preparation((text, types), name)
+            self._pgconn.send_query_prepared(name, values, formats, rows_format)
+        else:
+            self._pgconn.send_query_params(text.encode(), values, types, formats, rows_format)
+        yield None
+
+    def _answers(
+        self, expected: Sequence[_Preparation | None]
+    ) -> PQGen[tuple[Sequence[Rows], PGresult | None]]:
+        """Take all of them, for the connection is used again; with the first that is an error."""
+        rows: list[Rows] = []
+        failed: PGresult | None = None
+        for preparation in expected:
+            result = yield from _next_result(self._pgconn)
+            if result.status == ExecStatus.FATAL_ERROR:
+                failed = failed or result
+            elif result.status != ExecStatus.PIPELINE_ABORTED:
+                if preparation is None:
+                    rows.append(self._rows(result))
+                else:
+                    self._prepared[preparation.key] = preparation.name
+        yield from _next_result(self._pgconn)  # of the synchronization
+        return rows, failed
+
+    def _rows(self, result: PGresult) -> Rows:
+        if result.status != ExecStatus.TUPLES_OK:
+            changed = result.command_tuples
+            return Rows([], -1 if changed is None else changed)
+        self._converter.set_pgresult(result)
+        columns = tuple([result.fname(column) or b"" for column in range(result.nfields)])
+        found = self._converter.load_rows(0, result.ntuples, _row_with(columns))
+        return Rows(found, result.ntuples)
+
+
+def _flush(pgconn: PGconn) -> PQGen[None]:
+    while pgconn.flush():
+        if (yield Wait.RW) & Ready.R:
+            # The server may have to say something before it reads on.
+            pgconn.consume_input()
+
+
+def _next_result(pgconn: PGconn) -> PQGen[PGresult]:
+    """
+    :raises psycopg.OperationalError: when the connection is lost.
+    """
+    while True:
+        while pgconn.is_busy():
+            while not (yield Wait.R):
+                pass
+            pgconn.consume_input()
+        result = pgconn.get_result()
+        if pgconn.status != ConnStatus.OK:
+            raise psycopg.OperationalError("connection lost")
+        if result is not None:
+            return result
+
+
+@lru_cache(maxsize=PREPARED_MAX)
+def _row_with(columns: tuple[bytes, ...]) -> Callable[[Sequence[Any]], Row]:
+    """
+    :raises ValueError: when two columns have the same name.
+    """
+    row: Any = namedtuple("Row", map(_attribute, columns))  # type: ignore[misc]  # known only now
+    make: Callable[[Sequence[Any]], Row] = row._make
+    return make
+
+
+def _attribute(column: bytes) -> str:
+    """Return the name that Python has for a column; `?column?` is one without a name."""
+    name = NOT_OF_A_NAME.sub("_", column.decode())
+    return name if name[:1].isalpha() else f"f{name}"

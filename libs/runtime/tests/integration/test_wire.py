@@ -1,0 +1,103 @@
+"""What `Wire` does beyond what a transaction's tests see of it."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+from psycopg.errors import DivisionByZero, UndefinedTable
+
+from swap_runtime import wire as module
+from swap_runtime.database import Engine, reading, transaction
+from swap_runtime.sql import sql
+
+pytestmark = pytest.mark.connected
+PREPARED = sql("SELECT count(*) FROM pg_prepared_statements")
+
+
+class TestWhatIsPrepared:
+    async def test_a_statement_is_prepared_once_for_each_kind_of_values(
+        self, engine: Engine
+    ) -> None:
+        async with reading(engine) as connection:
+            before = await connection.scalar(PREPARED)
+            for value in ("a", "b", b"c", b"d", "e"):
+                await connection.execute(sql("SELECT :value"), {"value": value})
+
+            assert await connection.scalar(PREPARED) == before + 2
+
+    async def test_twice_in_one_round_trip_is_as_good(self, engine: Engine) -> None:
+        one = sql("SELECT 1 AS one WHERE :yes")
+
+        async with reading(engine) as connection:
+            [[first], [second]] = await connection.ask((one, {"yes": True}), (one, {"yes": True}))
+            [third] = await connection.execute(one, {"yes": True})
+
+        assert (first.one, second.one, third.one) == (1, 1, 1)
+
+    async def test_what_a_failure_kept_from_being_prepared_is_prepared_the_next_time(
+        self, engine: Engine
+    ) -> None:
+        fails, works = sql("SELECT 1 / :zero"), sql("SELECT :ten + 0 AS ten")
+
+        async with reading(engine) as connection:
+            with pytest.raises(DivisionByZero):
+                await connection.ask((fails, {"zero": 0}), (works, {"ten": 10}))
+            [row] = await connection.execute(works, {"ten": 10})
+
+        assert row.ten == 10
+
+    async def test_what_cannot_be_prepared_is_not_taken_for_prepared(self, engine: Engine) -> None:
+        count = sql("SELECT count(*) AS n FROM note")
+
+        async with transaction(engine) as connection:
+            await connection.execute("SAVEPOINT early")
+            await connection.execute("SET LOCAL search_path = nowhere")
+            with pytest.raises(UndefinedTable):
+                await connection.execute(count)
+            await connection.execute("ROLLBACK TO early")
+
+            assert await connection.scalar(count) == 0
+
+    async def test_more_than_a_service_has_is_forgotten(
+        self, engine: Engine, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(module, "PREPARED_MAX", 3)
+
+        async with reading(engine) as connection:
+            seen = [await connection.scalar(sql(f"SELECT {n} + :n"), {"n": n}) for n in range(10)]
+
+            assert await connection.scalar(PREPARED) <= 3
+        assert seen == [2 * n for n in range(10)]
+
+
+class TestRows:
+    async def test_a_value_without_a_name_is_found_by_its_place(self, engine: Engine) -> None:
+        async with reading(engine) as connection:
+            [row] = await connection.execute(sql("SELECT 1, true AS yes"))
+
+        assert (row[0], row.yes) == (1, True)
+
+    async def test_two_columns_of_one_name_are_refused(self, engine: Engine) -> None:
+        async with reading(engine) as connection:
+            with pytest.raises(ValueError, match="same"):
+                await connection.execute(sql("SELECT 1 AS same, 2 AS same"))
+
+
+async def test_more_than_fits_into_a_socket_passes_both_ways(engine: Engine) -> None:
+    back, large = sql("SELECT CAST(:text AS text) AS text"), "x" * 20_000_000
+
+    async with reading(engine) as connection:
+        answers = await connection.ask(*[(back, {"text": large})] * 3)
+
+    assert [rows.one().text == large for rows in answers] == [True] * 3
+
+
+async def test_a_statement_that_is_not_run_says_nothing(engine: Engine) -> None:
+    """The first failure is what is raised, and not that others were kept from running."""
+    async with reading(engine) as connection:
+        with pytest.raises(psycopg.Error) as caught:
+            await connection.ask(
+                (sql("SELECT 1"), {}), (sql("SELECT 1 / :zero"), {"zero": 0}), (sql("nonsense"), {})
+            )
+
+    assert caught.type is DivisionByZero
