@@ -85,12 +85,13 @@ class Service:
         work: Work,
         *,
         wake: Wake | None = None,
-        rest: timedelta = timedelta(0),
+        rest: timedelta | None = None,
         failures_max: int | None = None,
     ) -> None:
         """Call `work()` at an interval, sooner when woken, and at once again while it says True.
 
-        At least `rest` lies between two calls, so that what comes meanwhile is done together.
+        At least `rest` lies between two calls, so that what comes meanwhile is done together; zero
+        where somebody waits for it.
         Replicas all do it: work taken `FOR UPDATE SKIP LOCKED` needs no leader.
         """
         rounds = Rounds(interval, work, wake=wake, rest=rest)

@@ -17,8 +17,12 @@ REST_SECONDS_MAX: Final = 0.1
 class Resting:
     """One loop's work and rest."""
 
-    def __init__(self, at_least: timedelta = timedelta(0)) -> None:
-        self._at_least = at_least.total_seconds()
+    def __init__(self, at_least: timedelta | None = None) -> None:
+        """
+        :param at_least: zero for a loop that somebody waits for: it does not rest at all.
+        """
+        self._at_least = 0.0 if at_least is None else at_least.total_seconds()
+        self._is_hurried = at_least == timedelta(0)
         self._began = monotonic()
 
     def begin(self) -> None:
@@ -26,5 +30,7 @@ class Resting:
 
     async def rest(self) -> None:
         """Wait as long as it is since `begin`, within reason, and no less than agreed."""
+        if self._is_hurried:
+            return
         worked = min(monotonic() - self._began, REST_SECONDS_MAX)
         await asyncio.sleep(max(worked, self._at_least))

@@ -90,7 +90,7 @@ class Rounds:
         work: Work,
         *,
         wake: Wake | None,
-        rest: timedelta = timedelta(0),
+        rest: timedelta | None = None,
     ) -> None:
         self._interval = interval
         self._rest = rest

@@ -189,6 +189,16 @@ class TestConsume:
 
         assert sorted(await notes.kept()) == sorted((f"{n}", 1) for n in range(20))
 
+    async def test_how_far_it_is_is_committed_when_nothing_comes(
+        self, broker: Broker, engine: Engine, topic: Topic[Note]
+    ) -> None:
+        notes = KeepNotes(engine)
+        async with consuming(broker.settings, topic, notes, FakeParking()) as subscriptions:
+            things = await publish_to_every_partition(broker.settings, topic)
+            await until(lambda: _has(notes, len(things)))
+
+            await until(lambda: _has_committed(subscriptions, len(things)))
+
 
 class TestTopics:
     async def test_are_made_with_their_partitions_and_may_be_made_again(
@@ -216,6 +226,11 @@ async def _has(notes: KeepNotes, number: int) -> bool:
 
 async def _is(value: bool) -> bool:
     return value
+
+
+async def _has_committed(subscriptions: Subscriptions, number: int) -> bool:
+    client = subscriptions.consumers[0][1].consumer
+    return sum([await client.committed(one) or 0 for one in client.assignment()]) == number
 
 
 def _partitions(subscriptions: Subscriptions) -> int:

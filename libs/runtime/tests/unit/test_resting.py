@@ -47,3 +47,11 @@ class TestResting:
             await loop.rest()
 
         assert rests[-1] == REST_SECONDS_MAX
+
+    async def test_one_that_somebody_waits_for_does_not_rest(self, rests: list[float]) -> None:
+        loop = Resting(timedelta(0))
+        loop.begin()
+
+        await loop.rest()
+
+        assert rests == []

@@ -80,6 +80,7 @@ class Due(NamedTuple):
     payments: Sequence[Payment]
     in_flight: int  # slots in no block as far as we heard
     next_nonce: int | None  # the signer's; None while it may not sign
+    on_its_way: Mapping[str, int]  # base units by token, of all lanes of the network
 
 
 class LaneStore(Protocol):
@@ -100,10 +101,6 @@ class LaneStore(Protocol):
 
         Of those that stand in line, only what may have its turn.
         """
-        ...
-
-    async def on_its_way(self) -> Mapping[str, int]:
-        """Return what the Treasury is to pay still, by token: out, and in no block we heard of."""
         ...
 
     async def stand_in_line(self, kept: Sequence[Kept]) -> None:

@@ -101,7 +101,7 @@ class SettlerGroup(ServiceGroup):
         timedelta(milliseconds=500), description="How late a lane is when a NOTIFY got lost"
     )
     lane_upkeep_interval: timedelta = Field(
-        timedelta(seconds=1), description="How often a lane looks after what it has sent"
+        timedelta(seconds=2), description="How often a lane looks after what it has sent"
     )
     signer_report_interval: timedelta = Field(
         timedelta(seconds=5), description="How often halted signers are counted for the metrics"

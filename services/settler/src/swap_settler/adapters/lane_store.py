@@ -68,22 +68,18 @@ class PostgresLaneStore:
         async with reading(self._engine) as connection:
             of_network = {"network": self._lane.network}
             values = {**of_network, "limit": limit, "permit": DEPOSIT_WITH_PERMIT}
-            first, due, [out], signer = await connection.ask(
+            first, due, [out], signer, sent = await connection.ask(
                 (outflow.HEADS, of_network),
                 (statements.WAITING, values),
                 (statements.IN_FLIGHT, self._values(first=0)),
                 (statements.NEXT_NONCE, self._values()),
+                (outflow.ON_ITS_WAY, of_network),
             )
         heads = [_in_line(row) for row in first]
         known = {payment.intent_id for payment in heads}
         payments = [*heads, *(_due(row) for row in due if row.id not in known)]
-        return Due(payments, out.slots, signer[0].next_nonce if signer else None)
-
-    async def on_its_way(self) -> Mapping[str, int]:
-        async with reading(self._engine) as connection:
-            values = {"network": self._lane.network}
-            rows = await connection.execute(outflow.ON_ITS_WAY, values)
-        return {row.token: int(row.base_units) for row in rows}
+        on_its_way = {row.token: int(row.base_units) for row in sent}
+        return Due(payments, out.slots, signer[0].next_nonce if signer else None, on_its_way)
 
     async def stand_in_line(self, kept: Sequence[Kept]) -> None:
         async with transaction(self._engine) as connection:

@@ -32,19 +32,17 @@ class HeedLimits:
         self,
         groups: Sequence[Group],
         rooms: Mapping[str, Simulated],
-        sent: Mapping[str, int] | None = None,
+        sent: Mapping[str, int],
     ) -> Sequence[Payment]:
         """Let what goes beyond a limit stand in line, and return it.
 
         :param rooms: what the Treasury says of each token.
-        :param sent: what is on its way, by token; asked of the ledger where it is not told.
+        :param sent: what is on its way, by token.
         """
         told = {token: _first_word(said) for token, said in rooms.items() if said.succeeded}
         limited = {token: room for token, room in told.items() if room < UNLIMITED}
         if not limited:
             return ()
-        if sent is None:
-            sent = await self._store.on_its_way()
         tight = {}
         for token, room in limited.items():
             payments = [p for g in groups for p in g if p.token == token and not p.is_relay]

@@ -119,7 +119,7 @@ class SendPayouts:
         fees = asyncio.create_task(self._fees())
         with_code = asyncio.create_task(self._with_code(waiting))
         try:
-            payable = await self._payable(waiting, free, with_code, epoch)
+            payable = await self._payable(waiting, free, with_code, due.on_its_way, epoch)
             if not payable:
                 return ()
             return await self._assigned(payable[:free], due.next_nonce, await fees, epoch)
@@ -165,13 +165,15 @@ class SendPayouts:
         waiting: Sequence[Payment],
         free: int,
         with_code: Awaitable[Collection[str]],
+        on_its_way: Mapping[str, int],
         epoch: int,
     ) -> Sequence[Group]:
         """Return what may leave and would be paid now, in as many groups as there are slots."""
-        clear = await self._within_limits(await self._screen(waiting, epoch=epoch))
+        screened = await self._screen(waiting, epoch=epoch)
+        clear = await self._within_limits(screened, on_its_way)
         careful = self._carefully(clear, await with_code)
         groups = group_payments(careful, slots_max=free, payments_max=self._payments_max)
-        return await self._paid_now(groups, epoch)
+        return await self._paid_now(groups, on_its_way, epoch)
 
     async def _still_clear(self, slots: Sequence[Slot], epoch: int) -> Sequence[Slot]:
         """Ask again about whom slots without bytes pay: it may be long since they were handed out.
@@ -182,7 +184,9 @@ class SendPayouts:
         clear = {p.intent_id for p in await self._screen(payments, epoch=epoch)}
         return [slot for slot in slots if all(p.intent_id in clear for p in slot.payments)]
 
-    async def _within_limits(self, payments: Sequence[Payment]) -> Sequence[Payment]:
+    async def _within_limits(
+        self, payments: Sequence[Payment], on_its_way: Mapping[str, int]
+    ) -> Sequence[Payment]:
         """Leave out what waits for the Treasury: it would take the slots of what may leave."""
         tokens = sorted({p.token for p in payments if p.stands_in_line})
         if not tokens:
@@ -190,7 +194,7 @@ class SendPayouts:
         calls = [self._calls.available(token) for token in tokens]
         answers = await self._chain.simulate(calls, sender=self._sender.address)
         rooms = dict(zip(tokens, answers, strict=True))
-        beyond = set(await self._limits.beyond([tuple(payments)], rooms))
+        beyond = set(await self._limits.beyond([tuple(payments)], rooms, on_its_way))
         return [payment for payment in payments if payment not in beyond]
 
     async def _free_slots(self, in_flight: int) -> int:
@@ -218,12 +222,12 @@ class SendPayouts:
             for p in payments
         ]
 
-    async def _paid_now(self, groups: Sequence[Group], epoch: int) -> Sequence[Group]:
+    async def _paid_now(
+        self, groups: Sequence[Group], on_its_way: Mapping[str, int], epoch: int
+    ) -> Sequence[Group]:
         """Return what the Treasury would pay now; of a group that it would not, each alone."""
-        (good, bad, rooms), sent = await asyncio.gather(
-            self._tried(groups), self._store.on_its_way()
-        )
-        beyond = await self._limits.beyond(groups, rooms, sent)
+        good, bad, rooms = await self._tried(groups)
+        beyond = await self._limits.beyond(groups, rooms, on_its_way)
         if beyond:
             left = [tuple(p for p in group if p not in beyond) for group in groups]
             good, bad, _ = await self._tried([group for group in left if group])
