@@ -170,10 +170,17 @@ class SendPayouts:
     ) -> Sequence[Group]:
         """Return what may leave and would be paid now, in as many groups as there are slots."""
         screened = await self._screen(waiting, epoch=epoch)
-        clear = await self._within_limits(screened, on_its_way)
+        clear = list(await self._within_limits(screened, on_its_way))
+        groups = self._grouped(clear, free)
+        tried = await self._tried(groups)  # while it is asked who runs code
         careful = self._carefully(clear, await with_code)
-        groups = group_payments(careful, slots_max=free, payments_max=self._payments_max)
-        return await self._paid_now(groups, on_its_way, epoch)
+        if careful != clear:
+            groups = self._grouped(careful, free)
+            tried = await self._tried(groups)
+        return await self._paid_now(groups, tried, on_its_way, epoch)
+
+    def _grouped(self, payments: Sequence[Payment], free: int) -> Sequence[Group]:
+        return group_payments(payments, slots_max=free, payments_max=self._payments_max)
 
     async def _still_clear(self, slots: Sequence[Slot], epoch: int) -> Sequence[Slot]:
         """Ask again about whom slots without bytes pay: it may be long since they were handed out.
@@ -223,10 +230,10 @@ class SendPayouts:
         ]
 
     async def _paid_now(
-        self, groups: Sequence[Group], on_its_way: Mapping[str, int], epoch: int
+        self, groups: Sequence[Group], tried: Tried, on_its_way: Mapping[str, int], epoch: int
     ) -> Sequence[Group]:
         """Return what the Treasury would pay now; of a group that it would not, each alone."""
-        good, bad, rooms = await self._tried(groups)
+        good, bad, rooms = tried
         beyond = await self._limits.beyond(groups, rooms, on_its_way)
         if beyond:
             left = [tuple(p for p in group if p not in beyond) for group in groups]
