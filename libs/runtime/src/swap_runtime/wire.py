@@ -21,12 +21,14 @@ from psycopg.abc import PQGen
 from psycopg.abc import Transformer as TransformerOfOne
 from psycopg.adapt import PyFormat, Transformer
 from psycopg.errors import error_from_result
-from psycopg.pq import ConnStatus, ExecStatus, Format, TransactionStatus
+from psycopg.pq import ConnStatus, DiagnosticField, ExecStatus, Format, TransactionStatus
 from psycopg.pq.abc import PGconn, PGresult
 from psycopg.waiting import Ready, Wait
 
 from swap_runtime.sql import Row, Rows
 
+# What was prepared is not what there is: a migration changed a column, or somebody else forgot it.
+OUTDATED: Final = frozenset({b"0A000", b"26000"})
 # More than a service has, times the types that parameters of one come with.
 PREPARED_MAX: Final = 1000
 NOT_OF_A_NAME: Final = re.compile(r"\W")
@@ -54,11 +56,11 @@ class _Dumped(NamedTuple):
     formats: Sequence[Format] = ()
 
 
-class _Preparation(NamedTuple):
-    """What an answer says is prepared now, if it is no error."""
+class _Expected(NamedTuple):
+    """Whose an answer is."""
 
     key: _Key
-    name: bytes
+    new_name: bytes | None  # what it is prepared as, where this is the answer to that
 
 
 class Wire:
@@ -131,36 +133,39 @@ class Wire:
             raise error_from_result(failed)
         return rows
 
-    def _queued(self, dumped: _Dumped) -> Iterator[_Preparation | None]:
+    def _queued(self, dumped: _Dumped) -> Iterator[_Expected]:
         """Queue a statement, and say for each answer that it brings what it is about."""
         (text, _, is_prepared, is_binary), types, values, formats = dumped
+        key = (text, types)
         rows_format = Format.BINARY if is_binary else Format.TEXT
         if is_prepared:
-            name = self._prepared.get((text, types))
+            name = self._prepared.get(key)
             if name is None:
                 name = b"s%d" % next(self._names)
                 self._pgconn.send_prepare(name, text.encode(), types)
-                yield _Preparation((text, types), name)
+                yield _Expected(key, name)
             self._pgconn.send_query_prepared(name, values, formats, rows_format)
         else:
             self._pgconn.send_query_params(text.encode(), values, types, formats, rows_format)
-        yield None
+        yield _Expected(key, None)
 
     def _answers(
-        self, expected: Sequence[_Preparation | None]
+        self, expected: Sequence[_Expected]
     ) -> PQGen[tuple[Sequence[Rows], PGresult | None]]:
         """Take all of them, for the connection is used again; with the first that is an error."""
         rows: list[Rows] = []
         failed: PGresult | None = None
-        for preparation in expected:
+        for key, new_name in expected:
             result = yield from _next_result(self._pgconn)
             if result.status == ExecStatus.FATAL_ERROR:
                 failed = failed or result
+                if result.error_field(DiagnosticField.SQLSTATE) in OUTDATED:
+                    self._prepared.pop(key, None)
             elif result.status != ExecStatus.PIPELINE_ABORTED:
-                if preparation is None:
+                if new_name is None:
                     rows.append(self._rows(result))
                 else:
-                    self._prepared[preparation.key] = preparation.name
+                    self._prepared[key] = new_name
         yield from _next_result(self._pgconn)  # of the synchronization
         return rows, failed
 

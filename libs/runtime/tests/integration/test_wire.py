@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import psycopg
 import pytest
-from psycopg.errors import DivisionByZero, UndefinedTable
+from psycopg.errors import DivisionByZero, FeatureNotSupported, UndefinedTable
 
 from swap_runtime import wire as module
 from swap_runtime.database import Engine, reading, transaction
 from swap_runtime.sql import sql
+from tests.plugins.postgres import Database
 
 pytestmark = pytest.mark.connected
 PREPARED = sql("SELECT count(*) FROM pg_prepared_statements")
@@ -57,6 +58,24 @@ class TestWhatIsPrepared:
             await connection.execute("ROLLBACK TO early")
 
             assert await connection.scalar(count) == 0
+
+    async def test_what_a_migration_changed_is_prepared_anew(
+        self, engine: Engine, database: Database
+    ) -> None:
+        find = sql("SELECT shape FROM settler.changing")
+        with psycopg.connect(database.superuser_url, autocommit=True) as migration:
+            migration.execute("CREATE TABLE settler.changing AS SELECT 1 AS shape")
+            migration.execute("GRANT SELECT ON settler.changing TO settler")
+            try:
+                async with reading(engine) as connection:
+                    assert await connection.scalar(find) == 1
+                    migration.execute("ALTER TABLE settler.changing ALTER shape TYPE text")
+
+                    with pytest.raises(FeatureNotSupported):
+                        await connection.scalar(find)
+                    assert await connection.scalar(find) == "1"
+            finally:
+                migration.execute("DROP TABLE settler.changing")
 
     async def test_more_than_a_service_has_is_forgotten(
         self, engine: Engine, monkeypatch: pytest.MonkeyPatch
