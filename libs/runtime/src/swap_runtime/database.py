@@ -114,8 +114,9 @@ class Connection:
     async def _exchange(self, asked: Sequence[Leaving]) -> Sequence[Rows]:
         """Send everything that waits and what is asked, and return the answers to the latter."""
         leaving, posted = [*self._waiting, *asked], self._posted
+        dumped = [self._wire.dump(each) for each in leaving]  # or else all that waits still does
         self._waiting, self._posted = [], []
-        answers = await self._wire.exchange(leaving)
+        answers = await self._wire.exchange(dumped)
         first_asked = len(leaving) - len(asked)
         for one, rows in zip(posted, answers[first_asked - len(posted) : first_asked], strict=True):
             one.left(rows)

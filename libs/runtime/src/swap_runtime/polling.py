@@ -10,11 +10,15 @@ from typing import Any, Final
 import structlog
 from aiokafka.errors import KafkaError  # type: ignore[import-untyped]
 
+from swap_runtime.metrics import counter
+
 RECORDS_MAX: Final = 500
 POLL_MS: Final = 200  # how late a stop may be noticed
 AT_ONCE_SECONDS: Final = 0.001  # a poll that is answered sooner did not wait for anything
 GATHER_MS: Final = 5
 COMMIT_SECONDS: Final = 1.0
+
+COMMIT_FAILURES: Final = counter("offset_commit_failures", "Commits of offsets that Kafka refused")
 log = structlog.get_logger()
 
 
@@ -22,13 +26,14 @@ class Polling:
     """One consumer's polls. What it returned is handled, or sought back, before the next.
 
     Offsets are committed when nothing has come, and once a second while something does. They say
-    where to begin after a restart, and nothing else: what is read again then is marked already, so
-    nobody needs to wait for them after each batch.
+    where to begin after a stop or a rebalance, and nothing else: what is read again then is marked
+    already, so nobody needs to wait for them after each batch.
     """
 
     def __init__(self) -> None:
         self._committed_at = monotonic()
         self._is_ahead = False  # whether something was taken since
+        self._is_refused = False
 
     async def poll(self, client: Any) -> tuple[Any, ...]:
         """Return what has come, as soon as it comes; nothing after a while without any.
@@ -47,16 +52,19 @@ class Polling:
         if records:
             client.pause(*client.assignment())
             self._is_ahead = True
-        elif self._is_ahead:
+        elif self._is_ahead and not self._is_refused:
             await self._commit(client)
         return tuple(records)
 
     async def _commit(self, client: Any) -> None:
+        self._committed_at = monotonic()
         try:
             await client.commit()
+            self._is_ahead = self._is_refused = False
         except KafkaError as error:
-            log.info("offsets not committed", error=f"{type(error).__name__}: {error}")
-        self._committed_at, self._is_ahead = monotonic(), False
+            self._is_refused = True  # and tried again after a while
+            COMMIT_FAILURES.inc()
+            log.warning("offsets not committed", error=f"{type(error).__name__}: {error}")
 
 
 async def _taken(client: Any) -> Sequence[Any]:

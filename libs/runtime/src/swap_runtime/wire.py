@@ -1,8 +1,8 @@
-"""A connection to Postgres on which all statements of one round trip leave in one write.
+"""A connection to Postgres on which all statements of one round trip leave together.
 
 psycopg's own pipeline sends them one by one, and makes a cursor for each, with converters that it
 has to look up anew: for ten statements three times the processor time of this, and a third more in
-the server, which is woken for each of them.
+the server, which is woken for each of them. libpq writes what is together as soon as it has 8 KiB.
 """
 
 from __future__ import annotations
@@ -21,7 +21,14 @@ from psycopg.abc import PQGen
 from psycopg.abc import Transformer as TransformerOfOne
 from psycopg.adapt import PyFormat, Transformer
 from psycopg.errors import error_from_result
-from psycopg.pq import ConnStatus, DiagnosticField, ExecStatus, Format, TransactionStatus
+from psycopg.pq import (
+    ConnStatus,
+    DiagnosticField,
+    ExecStatus,
+    Format,
+    PipelineStatus,
+    TransactionStatus,
+)
 from psycopg.pq.abc import PGconn, PGresult
 from psycopg.waiting import Ready, Wait
 
@@ -29,6 +36,7 @@ from swap_runtime.sql import Row, Rows
 
 # What was prepared is not what there is: a migration changed a column, or somebody else forgot it.
 OUTDATED: Final = frozenset({b"0A000", b"26000"})
+NOT_DONE: Final = frozenset({ExecStatus.FATAL_ERROR, ExecStatus.PIPELINE_ABORTED})
 # More than a service has, times the types that parameters of one come with.
 PREPARED_MAX: Final = 1000
 NOT_OF_A_NAME: Final = re.compile(r"\W")
@@ -47,7 +55,11 @@ class Leaving(NamedTuple):
 FORGET_ALL: Final = Leaving("DEALLOCATE ALL")
 
 
-class _Dumped(NamedTuple):
+class AskedTwice(Exception):
+    """Two tasks use one connection: a bug, never a state. Each would take the other's answers."""
+
+
+class Dumped(NamedTuple):
     """A statement in the bytes that leave."""
 
     leaving: Leaving
@@ -60,7 +72,7 @@ class _Expected(NamedTuple):
     """Whose an answer is."""
 
     key: _Key
-    new_name: bytes | None  # what it is prepared as, where this is the answer to that
+    is_preparation: bool
 
 
 class Wire:
@@ -72,11 +84,15 @@ class Wire:
         self._converter: TransformerOfOne = Transformer(connection)
         self._prepared: dict[_Key, bytes] = {}
         self._names = count()
+        self._is_asked = False
 
     @property
     def is_at_rest(self) -> bool:
         """Whether nothing is under way: no statement, and no transaction."""
-        return self._pgconn.transaction_status == TransactionStatus.IDLE
+        return (
+            self._pgconn.transaction_status == TransactionStatus.IDLE
+            and self._pgconn.pipeline_status == PipelineStatus.OFF
+        )
 
     @property
     def was_closed(self) -> bool:
@@ -97,30 +113,41 @@ class Wire:
         with suppress(psycopg.Error):  # the pool keeps none that is not at rest
             await self._connection.rollback()
 
-    async def exchange(self, statements: Sequence[Leaving]) -> Sequence[Rows]:
+    def dump(self, leaving: Leaving) -> Dumped:
+        """Convert a statement's values.
+
+        :raises psycopg.Error: when one of them has no form in Postgres.
+        """
+        if not leaving.values:
+            return Dumped(leaving)
+        converter, formats = self._converter, [PyFormat.AUTO] * len(leaving.values)
+        values = converter.dump_sequence(leaving.values, formats)
+        return Dumped(leaving, converter.types or (), values, converter.formats or ())
+
+    async def exchange(self, dumped: Sequence[Dumped]) -> Sequence[Rows]:
         """Run the statements in this order and return the rows of each, after one round trip.
 
         Outside of a transaction they are one together: all of them, or none.
 
         :raises psycopg.Error: what Postgres says of the first that fails; none after it is run.
+        :raises AskedTwice: while another task waits for its answers.
         """
-        if len(self._prepared) >= PREPARED_MAX:
-            self._prepared.clear()
-            await self._exchanged([_Dumped(FORGET_ALL)])
-        return await self._exchanged([self._dumped(each) for each in statements])
+        if self._is_asked:
+            raise AskedTwice
+        self._is_asked = True
+        try:
+            if len(self._prepared) >= PREPARED_MAX:
+                self._prepared.clear()
+                await self._exchanged([Dumped(FORGET_ALL)])
+            return await self._exchanged(dumped)
+        finally:
+            self._is_asked = False
 
-    async def _exchanged(self, dumped: Sequence[_Dumped]) -> Sequence[Rows]:
+    async def _exchanged(self, dumped: Sequence[Dumped]) -> Sequence[Rows]:
         # Cancelled, it cancels what runs in the server, and takes the answers all the same.
         return await self._connection.wait(self._exchanging(dumped))
 
-    def _dumped(self, leaving: Leaving) -> _Dumped:
-        if not leaving.values:
-            return _Dumped(leaving)
-        converter, formats = self._converter, [PyFormat.AUTO] * len(leaving.values)
-        values = converter.dump_sequence(leaving.values, formats)
-        return _Dumped(leaving, converter.types or (), values, converter.formats or ())
-
-    def _exchanging(self, dumped: Sequence[_Dumped]) -> PQGen[Sequence[Rows]]:
+    def _exchanging(self, dumped: Sequence[Dumped]) -> PQGen[Sequence[Rows]]:
         # Whatever is raised between entering and leaving leaves the connection as one that the
         # pool does not keep.
         self._pgconn.enter_pipeline_mode()
@@ -133,7 +160,7 @@ class Wire:
             raise error_from_result(failed)
         return rows
 
-    def _queued(self, dumped: _Dumped) -> Iterator[_Expected]:
+    def _queued(self, dumped: Dumped) -> Iterator[_Expected]:
         """Queue a statement, and say for each answer that it brings what it is about."""
         (text, _, is_prepared, is_binary), types, values, formats = dumped
         key = (text, types)
@@ -141,13 +168,13 @@ class Wire:
         if is_prepared:
             name = self._prepared.get(key)
             if name is None:
-                name = b"s%d" % next(self._names)
+                name = self._prepared[key] = b"s%d" % next(self._names)
                 self._pgconn.send_prepare(name, text.encode(), types)
-                yield _Expected(key, name)
+                yield _Expected(key, is_preparation=True)
             self._pgconn.send_query_prepared(name, values, formats, rows_format)
         else:
             self._pgconn.send_query_params(text.encode(), values, types, formats, rows_format)
-        yield _Expected(key, None)
+        yield _Expected(key, is_preparation=False)
 
     def _answers(
         self, expected: Sequence[_Expected]
@@ -155,18 +182,17 @@ class Wire:
         """Take all of them, for the connection is used again; with the first that is an error."""
         rows: list[Rows] = []
         failed: PGresult | None = None
-        for key, new_name in expected:
+        for key, is_preparation in expected:
             result = yield from _next_result(self._pgconn)
-            if result.status == ExecStatus.FATAL_ERROR:
+            if result.status in NOT_DONE:
                 failed = failed or result
-                if result.error_field(DiagnosticField.SQLSTATE) in OUTDATED:
+                if is_preparation or result.error_field(DiagnosticField.SQLSTATE) in OUTDATED:
                     self._prepared.pop(key, None)
-            elif result.status != ExecStatus.PIPELINE_ABORTED:
-                if new_name is None:
-                    rows.append(self._rows(result))
-                else:
-                    self._prepared[key] = new_name
-        yield from _next_result(self._pgconn)  # of the synchronization
+            elif not is_preparation:
+                rows.append(self._rows(result))
+        # What is deferred fails here, where there is no transaction that ends with COMMIT.
+        while (end := (yield from _next_result(self._pgconn))).status != ExecStatus.PIPELINE_SYNC:
+            failed = failed or end
         return rows, failed
 
     def _rows(self, result: PGresult) -> Rows:
@@ -176,6 +202,7 @@ class Wire:
         self._converter.set_pgresult(result)
         columns = tuple([result.fname(column) or b"" for column in range(result.nfields)])
         found = self._converter.load_rows(0, result.ntuples, _row_with(columns))
+        self._converter.set_pgresult(None)  # a large one is not kept
         return Rows(found, result.ntuples)
 
 

@@ -149,6 +149,16 @@ class TestConsume:
 
         assert {value for value, _ in parking.parked} == {b"\xff{"}
 
+    async def test_k7_a_header_that_is_no_text_keeps_nothing_from_its_handler(
+        self, broker: Broker, engine: Engine, topic: Topic[Note]
+    ) -> None:
+        notes = KeepNotes(engine)
+        odd = [Outbound(topic.name, b"k", in_bytes(a_note()), [("odd", b"\xff")])]
+        await send(broker.settings, odd)
+
+        async with consuming(broker.settings, topic, notes, FakeParking()):
+            await until(lambda: _has(notes, 1))
+
     async def test_k9_a_batch_that_is_delivered_again_acts_once(
         self, broker: Broker, engine: Engine, topic: Topic[Note]
     ) -> None:

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import psycopg
 import pytest
-from psycopg.errors import DivisionByZero, FeatureNotSupported, UndefinedTable
+from psycopg.errors import (
+    DivisionByZero,
+    FeatureNotSupported,
+    UndefinedTable,
+    UniqueViolation,
+)
 
 from swap_runtime import wire as module
-from swap_runtime.database import Engine, reading, transaction
+from swap_runtime.database import Engine, execute_alone, reading, transaction
 from swap_runtime.sql import sql
+from swap_runtime.wire import AskedTwice
 from tests.plugins.postgres import Database
 
 pytestmark = pytest.mark.connected
@@ -120,3 +128,46 @@ async def test_a_statement_that_is_not_run_says_nothing(engine: Engine) -> None:
             )
 
     assert caught.type is DivisionByZero
+
+
+async def test_two_tasks_do_not_take_each_others_answers(engine: Engine) -> None:
+    slow = sql("SELECT pg_sleep(0.3), :me AS me")
+
+    async with reading(engine) as connection:
+        first, second = await asyncio.gather(
+            connection.execute(slow, {"me": 1}),
+            connection.execute(slow, {"me": 2}),
+            return_exceptions=True,
+        )
+
+    assert not isinstance(first, BaseException)
+    assert first.one().me == 1
+    assert isinstance(second, AskedTwice)
+
+
+async def test_what_is_found_wrong_at_the_end_of_a_statement_alone_is_raised(
+    engine: Engine, database: Database
+) -> None:
+    with psycopg.connect(database.superuser_url, autocommit=True) as schema:
+        schema.execute("CREATE TABLE settler.twin (n int UNIQUE DEFERRABLE INITIALLY DEFERRED)")
+        schema.execute("GRANT INSERT, SELECT ON settler.twin TO settler")
+        try:
+            with pytest.raises(UniqueViolation):
+                await execute_alone(engine, sql("INSERT INTO settler.twin VALUES (1), (1)"))
+            async with reading(engine) as connection:
+                assert await connection.scalar(sql("SELECT count(*) FROM settler.twin")) == 0
+        finally:
+            schema.execute("DROP TABLE settler.twin")
+
+
+async def test_what_waits_still_does_after_a_value_that_has_no_form(engine: Engine) -> None:
+    add = sql("INSERT INTO note (thing) VALUES (:thing)")
+
+    async with transaction(engine) as connection:
+        connection.post(add, {"thing": "a"})
+        with pytest.raises(psycopg.ProgrammingError):
+            await connection.execute(sql("SELECT :odd"), {"odd": object()})
+        await connection.execute(add, {"thing": "b"})
+
+    async with reading(engine) as connection:
+        assert await connection.scalars(sql("SELECT thing FROM note ORDER BY thing")) == ["a", "b"]

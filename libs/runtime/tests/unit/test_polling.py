@@ -14,6 +14,11 @@ from swap_runtime.polling import Polling
 PARTITION = "notes.v1-0"
 
 
+@pytest.fixture(autouse=True)
+def _however_slow_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "AT_ONCE_SECONDS", 60.0)
+
+
 class Client:
     """A consumer whose polls are answered at once with what a test says."""
 
@@ -107,3 +112,18 @@ class TestOffsets:
 
         assert await poll(client) == ()
         assert await poll(client) == ("b",)
+
+    async def test_that_were_refused_are_committed_later(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        poll, client = Polling().poll, Client(["a"])
+        client.refuses_to_commit = True
+        await poll(client)
+        await poll(client)
+        client.refuses_to_commit = False
+        await poll(client)
+        assert client.committed == []  # it was only just refused
+
+        monkeypatch.setattr(module, "COMMIT_SECONDS", 0.0)
+        await poll(client)
+        assert client.committed == [1]

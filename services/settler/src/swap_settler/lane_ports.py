@@ -75,7 +75,7 @@ class Snapshot:
 
 
 class Due(NamedTuple):
-    """What is to be paid, and what is on its way already."""
+    """What is to be paid, and what is on its way already, both at this look."""
 
     payments: Sequence[Payment]
     in_flight: int  # slots in no block as far as we heard
