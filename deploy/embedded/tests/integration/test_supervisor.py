@@ -75,6 +75,8 @@ async def test_a_killed_service_is_back_at_once(stage: Stage) -> None:
     await until(lambda: stage.record("settler") and stage.record("quoter"))
     first, other = stage.record("settler"), stage.record("quoter")
     assert first is not None
+    log = stage.places.log("settler-0")
+    await until(lambda: log.read_text() == "here\n")
 
     os.kill(first.pid, signal.SIGKILL)
     await until(lambda: stage.record("settler") not in (None, first), seconds=3.0)
@@ -84,7 +86,7 @@ async def test_a_killed_service_is_back_at_once(stage: Stage) -> None:
     await until(lambda: read_json(stage.places.stack_file)["services"][0]["pid"] == second.pid)
     assert stage.record("quoter") == other
     assert f"settler-0 was killed by signal 9, pid {first.pid}" in stage.told()
-    await until(lambda: stage.places.log("settler-0").read_text() == "here\n" * 2)
+    await until(lambda: log.read_text() == "here\n" * 2)
 
 
 async def test_a_service_that_keeps_dying_is_slowed_down(stage: Stage) -> None:
