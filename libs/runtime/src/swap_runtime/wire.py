@@ -56,7 +56,11 @@ FORGET_ALL: Final = Leaving("DEALLOCATE ALL")
 
 
 class AskedTwice(Exception):
-    """Two tasks use one connection: a bug, never a state. Each would take the other's answers."""
+    """Not all answers to another exchange were taken: a bug, never a state.
+
+    Two tasks use one connection, or one goes on with it after an exchange that broke off. Each
+    would take the other's answers.
+    """
 
 
 class Dumped(NamedTuple):
@@ -84,15 +88,16 @@ class Wire:
         self._converter: TransformerOfOne = Transformer(connection)
         self._prepared: dict[_Key, bytes] = {}
         self._names = count()
-        self._is_asked = False
 
     @property
     def is_at_rest(self) -> bool:
         """Whether nothing is under way: no statement, and no transaction."""
-        return (
-            self._pgconn.transaction_status == TransactionStatus.IDLE
-            and self._pgconn.pipeline_status == PipelineStatus.OFF
-        )
+        is_idle = self._pgconn.transaction_status == TransactionStatus.IDLE
+        return is_idle and not self._is_exchanging
+
+    @property
+    def _is_exchanging(self) -> bool:
+        return self._pgconn.pipeline_status != PipelineStatus.OFF
 
     @property
     def was_closed(self) -> bool:
@@ -132,22 +137,18 @@ class Wire:
         :raises psycopg.Error: what Postgres says of the first that fails; none after it is run.
         :raises AskedTwice: while another task waits for its answers.
         """
-        if self._is_asked:
-            raise AskedTwice
-        self._is_asked = True
-        try:
-            if len(self._prepared) >= PREPARED_MAX:
-                self._prepared.clear()
-                await self._exchanged([Dumped(FORGET_ALL)])
-            return await self._exchanged(dumped)
-        finally:
-            self._is_asked = False
+        if len(self._prepared) >= PREPARED_MAX:
+            self._prepared.clear()
+            await self._exchanged([Dumped(FORGET_ALL)])
+        return await self._exchanged(dumped)
 
     async def _exchanged(self, dumped: Sequence[Dumped]) -> Sequence[Rows]:
         # Cancelled, it cancels what runs in the server, and takes the answers all the same.
         return await self._connection.wait(self._exchanging(dumped))
 
     def _exchanging(self, dumped: Sequence[Dumped]) -> PQGen[Sequence[Rows]]:
+        if self._pgconn.status == ConnStatus.OK and self._is_exchanging:
+            raise AskedTwice
         # Whatever is raised between entering and leaving leaves the connection as one that the
         # pool does not keep.
         self._pgconn.enter_pipeline_mode()

@@ -109,6 +109,9 @@ class TestRows:
             with pytest.raises(ValueError, match="same"):
                 await connection.execute(sql("SELECT 1 AS same, 2 AS same"))
 
+            with pytest.raises(AskedTwice):  # answers are left that are not its own
+                await connection.execute(sql("SELECT 3 AS three"))
+
 
 async def test_more_than_fits_into_a_socket_passes_both_ways(engine: Engine) -> None:
     back, large = sql("SELECT CAST(:text AS text) AS text"), "x" * 20_000_000
