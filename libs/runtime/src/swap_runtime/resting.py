@@ -12,6 +12,10 @@ from time import monotonic
 from typing import Final
 
 REST_SECONDS_MAX: Final = 0.1
+# While messages come so quickly that many are gathered in this time, and not yet in a shorter one.
+GATHER_SECONDS: Final = 0.25
+WORTH_GATHERING: Final = 8
+WANTED: Final = 50  # in a batch: what more it costs than one of half as many is its messages' own
 
 
 class Resting:
@@ -23,14 +27,25 @@ class Resting:
         """
         self._at_least = 0.0 if at_least is None else at_least.total_seconds()
         self._is_hurried = at_least == timedelta(0)
-        self._began = monotonic()
+        self._began = self._began_before = monotonic()
 
     def begin(self) -> None:
-        self._began = monotonic()
+        self._began_before, self._began = self._began, monotonic()
 
-    async def rest(self) -> None:
-        """Wait as long as it is since `begin`, within reason, and no less than agreed."""
+    async def rest(self, done: int = 0) -> None:
+        """Wait as long as it is since `begin`, within reason, and no less than agreed.
+
+        :param done: how many came since the rest before. While they come quickly, as long as it
+            takes for a good batch to come.
+        """
         if self._is_hurried:
             return
         worked = min(monotonic() - self._began, REST_SECONDS_MAX)
-        await asyncio.sleep(max(worked, self._at_least))
+        await asyncio.sleep(max(worked, self._at_least, self._gathering(done)))
+
+    def _gathering(self, done: int) -> float:
+        """Return how long to wait for a good batch, at the pace of the last; 0 where none comes."""
+        since = self._began - self._began_before
+        if done * GATHER_SECONDS <= WORTH_GATHERING * since:
+            return 0.0
+        return min(WANTED * since / done, GATHER_SECONDS)

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from swap_runtime import resting
-from swap_runtime.resting import REST_SECONDS_MAX, Resting
+from swap_runtime.resting import GATHER_SECONDS, REST_SECONDS_MAX, WANTED, Resting
 
 
 @pytest.fixture
@@ -55,3 +55,22 @@ class TestResting:
         await loop.rest()
 
         assert rests == []
+
+    @pytest.mark.parametrize(
+        ("came", "seconds"),
+        [
+            (1, 0.04),  # 25 a second: as long as it worked
+            (2, GATHER_SECONDS),  # 50 a second
+            (10, WANTED * 0.04 / 10),
+            (100, 0.04),
+        ],
+    )
+    async def test_gathers_while_messages_come_quickly(
+        self, rests: list[float], came: int, seconds: float
+    ) -> None:
+        loop = Resting()
+        loop.begin()  # 40 ms after the batch before it
+
+        await loop.rest(came)
+
+        assert rests == [seconds]

@@ -15,6 +15,7 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from services.settler.tests.integration.lane_worlds import opened_world
 from services.settler.tests.lane_world import DESTINATION, PAYOUT, REQUESTED, World, a_recipient
+from swap_chains.errors import ChainUnavailable
 from swap_runtime.errors import Refused
 from swap_runtime.screening import (
     BlockList,
@@ -216,6 +217,17 @@ class TestWhoIsBlocked:
         assert failed == [("failed", "rejected_by_policy")]
         claimable = "SELECT balance FROM account WHERE kind = 'claimable'"
         assert await world.rows(claimable) == [(-REQUESTED,)]
+
+    async def test_is_told_so_while_no_node_answers(self, world: World) -> None:
+        await world.confirmed_swaps(1)
+        await keeping(world).block(order(BAD))
+        world.chain.go_down()
+
+        with pytest.raises(ChainUnavailable):
+            await world.send_everything()
+
+        failed = await world.rows("SELECT status, fail_reason FROM swap")
+        assert failed == [("failed", "rejected_by_policy")]
 
     async def test_is_not_refunded_by_an_address_that_comes_later(self, world: World) -> None:
         await world.confirmed_swaps(1)

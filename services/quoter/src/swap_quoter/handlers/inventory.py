@@ -1,5 +1,7 @@
 """Consumes `inventory.changed.v1`."""
 
+from datetime import timedelta
+
 from swap_contracts.topics import INVENTORY_CHANGED
 from swap_quoter.usecases.record_inventory import RecordInventory
 from swap_runtime.consuming import Subscriptions, consume
@@ -7,4 +9,11 @@ from swap_runtime.parking import Parking
 
 
 def subscribe(to: Subscriptions, *, record_inventory: RecordInventory, parking: Parking) -> None:
-    consume(to, INVENTORY_CHANGED, group="quoter", usecase=record_inventory, parking=parking)
+    consume(
+        to,
+        INVENTORY_CHANGED,
+        group="quoter",
+        usecase=record_inventory,
+        parking=parking,
+        rest=timedelta(milliseconds=250),  # the newest counts, and whoever pays looks for himself
+    )

@@ -50,6 +50,13 @@ class Tried(NamedTuple):
     rooms: Mapping[str, Simulated]  # what it says that it would pay, by token
 
 
+class Asked(NamedTuple):
+    """What is found out while the payments are tried."""
+
+    clear: Awaitable[Sequence[Payment]]  # those whose recipients may be paid
+    with_code: Awaitable[Collection[str]]  # the recipients that run code
+
+
 class SendPayouts:
     """Put what waits for one signer of one network on nonces and send it."""
 
@@ -116,18 +123,21 @@ class SendPayouts:
         if free <= 0:
             return ()
         # Beside all else that is asked.
+        screening = asyncio.create_task(self._screen(waiting, epoch=epoch))
         fees = asyncio.create_task(self._fees())
         with_code = asyncio.create_task(self._with_code(waiting))
         try:
-            payable = await self._payable(waiting, free, with_code, due.on_its_way, epoch)
+            asked = Asked(screening, with_code)
+            payable = await self._payable(waiting, free, asked, due.on_its_way, epoch)
             if not payable:
                 return ()
             return await self._assigned(payable[:free], due.next_nonce, await fees, epoch)
         finally:
+            # Who must not be paid is given up also while no node answers.
             fees.cancel()
             with_code.cancel()
             # What they say is taken note of.
-            await asyncio.gather(fees, with_code, return_exceptions=True)
+            await asyncio.gather(screening, fees, with_code, return_exceptions=True)
 
     async def _left_over(self, slots: Sequence[Slot], epoch: int) -> Sequence[Attempt]:
         """Sign for the slots that a crash left. They are looked for until none is found."""
@@ -164,17 +174,18 @@ class SendPayouts:
         self,
         waiting: Sequence[Payment],
         free: int,
-        with_code: Awaitable[Collection[str]],
+        asked: Asked,
         on_its_way: Mapping[str, int],
         epoch: int,
     ) -> Sequence[Group]:
         """Return what may leave and would be paid now, in as many groups as there are slots."""
-        screened = await self._screen(waiting, epoch=epoch)
-        clear = list(await self._within_limits(screened, on_its_way))
-        groups = self._grouped(clear, free)
-        tried = await self._tried(groups)  # while it is asked who runs code
-        careful = self._carefully(clear, await with_code)
-        if careful != clear:
+        payments = await self._within_limits(waiting, on_its_way)
+        groups = self._grouped(payments, free)
+        tried = await self._tried(groups)
+        clear = {payment.intent_id for payment in await asked.clear}
+        may_leave = [payment for payment in payments if payment.intent_id in clear]
+        careful = self._carefully(may_leave, await asked.with_code)
+        if careful != list(payments):
             groups = self._grouped(careful, free)
             tried = await self._tried(groups)
         return await self._paid_now(groups, tried, on_its_way, epoch)

@@ -15,7 +15,7 @@ from swap_settler.usecases.mark_sent import MarkSent, taken
 
 BEAT_SECONDS: Final = 1.0
 RETRY_SECONDS: Final = 1.0
-REST: Final = timedelta(milliseconds=50)
+REST: Final = timedelta(milliseconds=250)
 
 
 class HearsAnswers(Protocol):
