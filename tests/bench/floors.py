@@ -21,7 +21,7 @@ PAYLOAD = os.urandom(2048).hex().encode()  # about what a message about a swap h
 SAMPLES = 200
 COMMITS = 300
 SENDERS = 4
-PART_PAUSE_SECONDS = 0.1
+PART_PAUSE_SECONDS = 0.25  # so that they find the caches as a payout does
 BATCH = 100
 TRANSFER_GAS = 21_000
 IN_FLIGHT = 16  # as many as a public node keeps of one account
@@ -116,7 +116,9 @@ async def measure_parts(servers: str, url: str, chain: Chain) -> float:
         await consumer.seek_to_end()
         await consumer.position(next(iter(consumer.assignment())))
         async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
-            await connection.execute("CREATE TABLE public.bench_parts (payload bytea NOT NULL)")
+            await connection.execute(
+                "CREATE TABLE IF NOT EXISTS public.bench_parts (payload bytea NOT NULL)"
+            )
             while True:
                 began = time.perf_counter()
                 await connection.execute("INSERT INTO public.bench_parts VALUES (%s)", (PAYLOAD,))

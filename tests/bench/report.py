@@ -110,8 +110,9 @@ def _latencies(outcome: Outcome, phases: Mapping[str, Phase]) -> Table:
         _spread(table, f"created to last webhook, {name}", phase.lifetime)
     for name, phase in phases.items():
         _parts(table, f"sum of a payout's parts, {name}", phase, outcome.floors.payout_seconds)
-    name = f"the same, measured during {outcome.settings.rate} swaps/s"
-    _parts(table, name, outcome.paced, outcome.loaded_parts)
+    for name, phase in phases.items():
+        if phase.parts is not None:
+            _parts(table, f"the same, measured during {name}", phase, phase.parts)
     return table
 
 
@@ -186,7 +187,6 @@ def _document(outcome: Outcome, moment: datetime) -> dict[str, Any]:
         "broker": outcome.broker,
         "settings": asdict(outcome.settings),
         "floors": {**asdict(outcome.floors), "payout_seconds": outcome.floors.payout_seconds},
-        "loaded_payout_seconds": outcome.loaded_parts,
         "quote": _three(outcome.quotes),
         "phases": {name: _phase_document(p) for name, p in phases.items() if p is not None},
         "memory": {"idle": asdict(outcome.idle), "loaded": asdict(outcome.loaded)},
@@ -209,6 +209,7 @@ def _phase_document(phase: Phase) -> dict[str, Any]:
         "steps": {name: _three(seconds) for name, seconds in phase.steps.each.items()},
         "webhook": _three(phase.webhook),
         "lifetime": _three(phase.lifetime),
+        "parts_seconds": phase.parts,
         "processor_ms_per_swap": _per_swap(phase, phase.used.by_process),
     }
 

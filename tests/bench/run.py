@@ -6,7 +6,7 @@ import asyncio
 import os
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from swap_stack.places import Places
@@ -39,6 +39,7 @@ class Phase:
     webhook: list[float]
     steps: Steps
     lifetime: list[float]
+    parts: float | None = None  # the sum of a payout's parts, measured beside it
 
     @property
     def per_second(self) -> float:
@@ -59,7 +60,6 @@ class Outcome:
     alone: Phase | None
     bursts: Phase
     paced: Phase
-    loaded_parts: float  # the sum of a payout's parts, measured beside `paced`
     full: Phase | None
     swaps: int
     busy: int
@@ -102,7 +102,7 @@ class Run:
             )
             name = f"{settings.rate} swaps/s"
             bursts = await self._at_pace(f"{name} in bursts", settings.swaps, settings.rate)
-            paced, loaded_parts = await self._evenly(name)
+            paced = await self._evenly(name)
             full = await self._full() if settings.seconds else None
             loaded = machine.memory_of(self._service_pids())
             faults = await self._faults()
@@ -121,7 +121,6 @@ class Run:
             alone=alone,
             bursts=bursts,
             paced=paced,
-            loaded_parts=loaded_parts,
             full=full,
             swaps=len(self._load.made),
             busy=self._load.busy,
@@ -157,18 +156,25 @@ class Run:
         load = self._load
         already = load.done
         load.gateway.close()  # what was idle for long the server may close at any moment
-        with self._progress.bar(name, lambda: load.done - already, swaps):
-            before = self._read()
-            ids = await load.at_pace(swaps=swaps, rate=rate)
-            await load.drained()
-            used = before.until(self._read())
-        return self._phase(ids, len(ids), used)
+        parts = asyncio.create_task(self._parts())
+        try:
+            with self._progress.bar(name, lambda: load.done - already, swaps):
+                before = self._read()
+                ids = await load.at_pace(swaps=swaps, rate=rate)
+                await load.drained()
+                used = before.until(self._read())
+        finally:
+            parts.cancel()
+        return replace(self._phase(ids, len(ids), used), parts=await parts)
 
-    async def _evenly(self, name: str) -> tuple[Phase, float]:
+    async def _parts(self) -> float:
+        chain = next(iter(self._chains.values()))
+        servers, url = self._stack["kafka"]["bootstrap_servers"], self._stack["postgres"]["url"]
+        return await floors.measure_parts(servers, url, chain)
+
+    async def _evenly(self, name: str) -> Phase:
         """Let deposits arrive as evenly as swaps are made: in small blocks, one after the other."""
-        settings, stack, chains = self._settings, self._stack, list(self._chains.values())
-        servers, url = stack["kafka"]["bootstrap_servers"], stack["postgres"]["url"]
-        parts = asyncio.create_task(floors.measure_parts(servers, url, chains[0]))
+        chains = list(self._chains.values())
         mining = [
             asyncio.create_task(
                 chain.mine_every(QUICK_BLOCK_SECONDS, after=n * QUICK_BLOCK_SECONDS / len(chains))
@@ -176,12 +182,11 @@ class Run:
             for n, chain in enumerate(chains)
         ]
         try:
-            phase = await self._at_pace(name, settings.swaps, settings.rate)
+            return await self._at_pace(name, self._settings.swaps, self._settings.rate)
         finally:
-            for task in (*mining, parts):
+            for task in mining:
                 task.cancel()
             await asyncio.gather(*mining, return_exceptions=True)
-        return phase, await parts
 
     async def _full(self) -> Phase:
         settings, load = self._settings, self._load
