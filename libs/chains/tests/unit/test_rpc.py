@@ -28,7 +28,7 @@ def answering(status=200, body=None):
 
 
 class TestBeforeCall:
-    async def test_is_asked_before_every_request(self, session, serve):
+    async def test_is_asked_by_who_asks_and_before_every_request(self, session, serve):
         node, asked = await serve(), []
         urls = [node.url]
         rpc = Rpc.to_urls(
@@ -42,7 +42,7 @@ class TestBeforeCall:
         await rpc.batch([CHAIN_ID] * 3)
         await rpc.call("eth_chainId")
 
-        assert asked == [0, 1, 2]
+        assert asked == [0, 0, 1, 2, 2]
 
     async def test_what_it_raises_is_no_nodes_failure(self, session, serve):
         def forbid():
@@ -119,6 +119,67 @@ class TestBatch:
 
         assert len(answers) == 25
         assert node.requests == 3
+
+
+class TestTogether:
+    async def test_what_is_asked_in_one_turn_is_one_request(self, session, serve):
+        node = await serve()
+        rpc = rpc_of(session, node)
+
+        chain_id, [again, head] = await asyncio.gather(
+            rpc.call("eth_chainId"), rpc.batch([CHAIN_ID, HEAD])
+        )
+
+        assert (chain_id, again, head["number"]) == ("0x7a69", "0x7a69", "0x0")
+        assert node.requests == 1
+
+    async def test_who_asked_for_a_refusal_is_the_only_one_who_gets_it(self, session, serve):
+        node = await serve()
+        refusal = {"code": -32000, "message": "no"}
+        node.change = lambda method, params, answer: refusal if method == "eth_chainId" else answer
+        rpc = rpc_of(session, node)
+
+        refused, [head] = await asyncio.gather(
+            rpc.call("eth_chainId"), rpc.batch([HEAD]), return_exceptions=True
+        )
+
+        assert isinstance(refused, NodeRefused)
+        assert head["number"] == "0x0"
+
+    async def test_each_asks_alone_where_a_node_refuses_all(self, session, serve):
+        node = await serve()
+        error = {"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": "too large"}}
+
+        def reply(answers):
+            return error if isinstance(answers, list) else answers
+
+        node.reply = answering(body=reply)
+        rpc = rpc_of(session, node)
+
+        assert await asyncio.gather(*(rpc.call("eth_chainId") for _ in range(3))) == ["0x7a69"] * 3
+        assert node.requests == 1 + 3
+
+    async def test_who_is_cancelled_takes_nobody_elses_answer_away(self, session, serve):
+        rpc = rpc_of(session, await serve())
+        one, other = (asyncio.create_task(rpc.call("eth_chainId")) for _ in range(2))
+        await asyncio.sleep(0)  # both have asked, and nothing has left
+
+        one.cancel()
+
+        assert await other == "0x7a69"
+        assert one.cancelled()
+
+    async def test_a_node_that_is_away_is_away_for_all(self, session, serve):
+        node = await serve()
+        node.reply = answering(status=503)
+        rpc = rpc_of(session, node)
+
+        found = await asyncio.gather(
+            *(rpc.call("eth_chainId") for _ in range(2)), return_exceptions=True
+        )
+
+        assert [type(one) for one in found] == [ChainUnavailable] * 2
+        assert node.requests == 1
 
 
 class TestFailover:

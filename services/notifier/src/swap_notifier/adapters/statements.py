@@ -46,7 +46,8 @@ NOTIFY: Final = sql(f"SELECT pg_notify('{MESSAGES_DUE}', '')")
 # oldest that is due, as many as it has room for; then turn by turn, so that no endpoint's backlog
 # stands before another's only message. A message goes to its own app's endpoint or nowhere.
 # Each endpoint is looked up: joined, all of them might be read.
-CLAIM: Final = sql("""
+CLAIM: Final = sql(
+    """
 WITH RECURSIVE waiting AS (
   (SELECT endpoint_id FROM webhook_message WHERE state = 'waiting'
    ORDER BY endpoint_id LIMIT 1)
@@ -81,7 +82,9 @@ FROM claimed CROSS JOIN LATERAL (
          CASE WHEN previous_secret_until > :at THEN previous_secret END AS previous_secret
   FROM endpoint WHERE id = claimed.endpoint_id OFFSET 0
 ) AS endpoint
-""")
+""",
+    is_binary=True,
+)
 
 # One statement for messages, attempts and endpoints. Who lost the claim writes nothing, and
 # nothing is tried again for an endpoint that was disabled meanwhile.
