@@ -61,6 +61,36 @@ class TestSign:
         assert signed.nonce == 7
         assert Account.recover_transaction("0x" + signed.raw.hex()) == sender.address
 
+    @pytest.mark.parametrize(
+        ("call", "nonce", "fees"),
+        [
+            (CALL, 7, FEES),
+            (Call("0x" + "00" * 20, 0, b"", 0), 0, Fees(0, 0)),
+            (Call("0x" + "0f" * 20, 10**30, b"\x00" * 700, 2**24), 2**32, Fees(10**18, 127)),
+            (Call("0x" + "ff" * 20, 128, b"\x7f", 128), 255, Fees(256, 128)),
+        ],
+    )
+    async def test_signs_the_bytes_that_eth_account_does(self, session, serve, call, nonce, fees):
+        fields = {
+            "type": 2,
+            "chainId": 31337,
+            "nonce": nonce,
+            "to": codec.checksum_address(call.to),
+            "value": call.value,
+            "data": call.data,
+            "gas": call.gas_limit,
+            "maxFeePerGas": fees.max_fee_per_gas,
+            "maxPriorityFeePerGas": fees.max_priority_fee_per_gas,
+        }
+
+        signed = await sender_of(session, await serve()).sign(call, nonce=nonce, fees=fees)
+
+        theirs = Account.sign_transaction(fields, KEY)
+        assert (signed.raw, signed.transaction_hash) == (
+            bytes(theirs.raw_transaction),
+            "0x" + bytes(theirs.hash).hex(),
+        )
+
     async def test_shows_its_key_to_nobody(self, session, serve):
         sender = sender_of(session, await serve())
 

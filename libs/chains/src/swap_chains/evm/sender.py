@@ -6,8 +6,7 @@ import asyncio
 from collections.abc import Collection, Sequence
 from typing import Any, Final
 
-from eth_account._utils.legacy_transactions import encode_transaction
-from eth_account.typed_transactions.typed_transaction import TypedTransaction
+import rlp  # type: ignore[import-untyped]
 
 from swap_chains.errors import ChainError, ChainUnavailable, NodeRefused
 from swap_chains.evm.codec import WORD, keccak
@@ -24,7 +23,8 @@ from swap_chains.ports import (
     SignedTransaction,
 )
 
-_DYNAMIC_FEE_TRANSACTION: Final = 2
+_DYNAMIC_FEE_TRANSACTION: Final = b"\x02"  # EIP-1559
+_ADDRESS_BYTES: Final = 20
 
 
 class EvmSender:
@@ -53,21 +53,22 @@ class EvmSender:
         return self._key.address
 
     async def sign(self, call: Call, *, nonce: int, fees: Fees) -> SignedTransaction:
-        fields: dict[str, Any] = {
-            "type": _DYNAMIC_FEE_TRANSACTION,
-            "chainId": self._chain_id,
-            "nonce": nonce,
-            "to": call.to,
-            "value": call.value,
-            "data": call.data,
-            "gas": call.gas_limit,
-            "maxFeePerGas": fees.max_fee_per_gas,
-            "maxPriorityFeePerGas": fees.max_priority_fee_per_gas,
-        }
-        unsigned = TypedTransaction.from_dict(fields)
-        signature = await self._key.sign(bytes(unsigned.hash()))
+        fields = [
+            _integer(self._chain_id),
+            _integer(nonce),
+            _integer(fees.max_priority_fee_per_gas),
+            _integer(fees.max_fee_per_gas),
+            _integer(call.gas_limit),
+            int(call.to, 16).to_bytes(_ADDRESS_BYTES, "big"),
+            _integer(call.value),
+            call.data,
+            [],  # accesses no list of slots
+        ]
+        unsigned = _DYNAMIC_FEE_TRANSACTION + rlp.encode(fields)
+        signature = await self._key.sign(keccak(unsigned))
         r, s = (int.from_bytes(signature[n : n + WORD], "big") for n in (0, WORD))
-        raw = bytes(encode_transaction(unsigned, vrs=(signature[-1] - FIRST_V, r, s)))
+        signed = (signature[-1] - FIRST_V, r, s)
+        raw = _DYNAMIC_FEE_TRANSACTION + rlp.encode([*fields, *map(_integer, signed)])
         return SignedTransaction("0x" + keccak(raw).hex(), raw, nonce)
 
     async def broadcast(self, transactions: Sequence[SignedTransaction]) -> Sequence[Broadcast]:
@@ -103,6 +104,14 @@ class EvmSender:
         answers = [answer for column in columns for answer in column]
         if all(answer.reaction is Reaction.UNREACHABLE for answer in answers):
             raise ChainUnavailable(self.network, [f"{a.node}: {a.text}" for a in answers])
+
+
+def _integer(value: int) -> bytes:
+    """Return the bytes of a number as RLP has them: none in front that is zero.
+
+    :raises OverflowError: when it is negative.
+    """
+    return value.to_bytes((value.bit_length() + 7) // 8, "big")
 
 
 async def _send(node: Node, transactions: Sequence[SignedTransaction]) -> list[NodeAnswer]:
