@@ -60,12 +60,16 @@ class Together:
                 asked.answers.cancel()
             raise
         else:
-            start = 0
-            for requests, answer in waiting:
-                end = start + len(requests)
-                if not answer.done():
-                    answer.set_result(answers[start:end])
-                start = end
+            _share(waiting, answers)
+
+
+def _share(waiting: Sequence[_Asked], answers: Sequence[Any]) -> None:
+    start = 0
+    for requests, answer in waiting:
+        end = start + len(requests)
+        if not answer.done():
+            answer.set_result(list(answers[start:end]))
+        start = end
 
 
 def _fail(waiting: Sequence[_Asked], error: Exception) -> None:
