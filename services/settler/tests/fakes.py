@@ -71,7 +71,12 @@ class FakeUnitOfWork:
             raise
 
     async def open_deposits(
-        self, message_ids: Sequence[UUID], *, keys: Collection[str], deposit_ids: Collection[UUID]
+        self,
+        message_ids: Sequence[UUID],
+        *,
+        keys: Collection[str],
+        deposit_ids: Collection[UUID],
+        assets: Collection[AssetKey] = (),
     ) -> OpenedDeposits:
         known = (d for d in self.deposits.values() if d.id in deposit_ids and d.attached_at)
         ids = {d.swap_id for d in known} | {

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 from uuid import UUID
 
+from swap_settler.domain.inventory import AssetKey
 from swap_settler.domain.swap import Deposit, Swap
 
 PaymentKey = tuple[str, int]  # network, paid_id
@@ -43,12 +44,20 @@ class BatchWork(Protocol):
     """
 
     async def open_deposits(
-        self, message_ids: Sequence[UUID], *, keys: Collection[str], deposit_ids: Collection[UUID]
+        self,
+        message_ids: Sequence[UUID],
+        *,
+        keys: Collection[str],
+        deposit_ids: Collection[UUID],
+        assets: Collection[AssetKey] = (),
     ) -> OpenedDeposits:
         """Hold the keys, and load the swaps of them and those that deposits were attached to.
 
         Who creates a swap waits for who brings its deposit. A deposit's own key is among the keys:
         it is not attached meanwhile.
+
+        :param assets: that the deposits move. Where there are some, the inventory of them and of
+            the swaps is locked too, so that `lock_inventory` has it at hand.
         """
         ...
 

@@ -95,6 +95,7 @@ USUAL: Final[Mapping[str, Any]] = {
     "nonces": NONCES,
     "signers": [f"user {n}" for n in ASKED],
     "permit": b"perm",
+    "native": "0x" + "00" * 20,
     "limit": 20,
     "now": NOW,
     "at": NOW,

@@ -10,14 +10,16 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
+from swap_domain.catalogue import NATIVE
 from swap_runtime.database import Question, Transaction
 from swap_runtime.inbox import mark_and_ask
 from swap_runtime.sql import Rows, Statement
 from swap_settler.adapters import statements, swap_statements
 from swap_settler.adapters.loading import questions, to_swaps
-from swap_settler.adapters.rows import to_deposit
-from swap_settler.adapters.swap_statements import BY_ID, BY_KEY
+from swap_settler.adapters.rows import to_deposit, to_inventory
+from swap_settler.adapters.swap_statements import BY_ID, BY_KEY, INVENTORY_BY_KEY
 from swap_settler.batch_ports import OpenedDeposits, OpenedPayouts, OpenedRequests, PaymentKey
+from swap_settler.domain.inventory import AssetKey, Inventory
 from swap_settler.domain.swap import Swap
 
 
@@ -26,14 +28,26 @@ class PostgresBatchWork:
 
     _connection: Transaction
     _consumer: str
+    _inventory: dict[AssetKey, Inventory]
 
     async def open_deposits(
-        self, message_ids: Sequence[UUID], *, keys: Collection[str], deposit_ids: Collection[UUID]
+        self,
+        message_ids: Sequence[UUID],
+        *,
+        keys: Collection[str],
+        deposit_ids: Collection[UUID],
+        assets: Collection[AssetKey] = (),
     ) -> OpenedDeposits:
         held = {"keys": sorted(keys), "deposit_ids": sorted(deposit_ids)}
         asked = [(statements.LOCK_KEYS, held), *questions(BY_KEY, held)] if keys else []
+        loaded = slice(1, len(asked))
+        if assets:
+            came = {"networks": [n for n, _ in assets], "tokens": [t for _, t in assets]}
+            asked.append((INVENTORY_BY_KEY, {**held, **came, "native": NATIVE}))
         fresh, found = await self._marked(message_ids, *asked)
-        swaps = to_swaps(found[1:]) if keys else ()
+        swaps = to_swaps(found[loaded]) if keys else ()
+        if assets:
+            self._inventory |= {(row.network, row.token): to_inventory(row) for row in found[-1]}
         return OpenedDeposits(fresh, {swap.match_key: swap for swap in swaps})
 
     async def open_payouts(

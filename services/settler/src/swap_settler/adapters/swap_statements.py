@@ -75,10 +75,28 @@ ORDER BY swap_id, submission DESC
 BY_ID: Final = _loading("CAST(:ids AS uuid[])")
 # Of keys that are held: nobody makes a swap of them meanwhile, nor attaches these deposits. What
 # was attached is that swap's, whatever it says itself.
-BY_KEY: Final = _loading("""ARRAY(
+_OF_KEYS: Final = """ARRAY(
     SELECT id FROM swap WHERE match_key = ANY(CAST(:keys AS text[])) UNION ALL
     SELECT swap_id FROM deposit
-    WHERE id = ANY(CAST(:deposit_ids AS uuid[])) AND attached_at IS NOT NULL)""")
+    WHERE id = ANY(CAST(:deposit_ids AS uuid[])) AND attached_at IS NOT NULL)"""
+BY_KEY: Final = _loading(_OF_KEYS)
+# What deciding about these swaps may move, and the assets that came; rows that are there already.
+INVENTORY_BY_KEY: Final = sql(f"""
+WITH told AS MATERIALIZED (
+    SELECT source_network, source_token, destination_network, destination_token,
+           quote ->> 'refuel_base_units' IS NOT NULL AS has_refuel
+    FROM swap WHERE id = ANY({_OF_KEYS})
+), wanted AS MATERIALIZED (
+    SELECT came.network, came.token
+    FROM unnest(CAST(:networks AS text[]), CAST(:tokens AS text[])) AS came(network, token)
+    UNION SELECT source_network, source_token FROM told
+    UNION SELECT destination_network, destination_token FROM told
+    UNION SELECT destination_network, :native FROM told WHERE has_refuel
+)
+SELECT network, token, held_base_units, owed_base_units, version
+FROM inventory JOIN wanted USING (network, token)
+ORDER BY network, token FOR UPDATE OF inventory
+""")
 # Where the watcher's clock is, on networks of which everything it said up to there was heard.
 LOCK_EXPIRING: Final = sql(f"""
 WITH mark AS MATERIALIZED (

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -65,6 +65,7 @@ class SettleDeposits:
                 [message.message_id for message in messages],
                 keys={one.key for one in heard.values()},
                 deposit_ids={one.deposit.id for one in heard.values()},
+                assets=self._own_assets(_moving(heard.values())),
             )
             told = self._told(messages, opened.fresh)
             await self._save_others(work, told)
@@ -150,11 +151,13 @@ class SettleDeposits:
         folding.add(change, trace_id=one.trace_id)
 
     def _assets(self, heard: Sequence[Heard], owners: Mapping[UUID, Swap]) -> set[AssetKey]:
-        """Return the assets that the facts may move; being seen moves none."""
-        booking = _deposits([one for one in heard if one.fact.said is not Said.SEEN])
-        assets = {(d.network, d.token) for d in booking if self._facts.is_ours(d)}
-        told = (owners[d.id] for d in booking if d.id in owners)
-        return assets.union(*map(assets_of, told))
+        """Return the assets that the facts may move, of deposits and of their swaps."""
+        moving = _moving(heard)
+        told = (owners[d.id] for d in moving if d.id in owners)
+        return self._own_assets(moving).union(*map(assets_of, told))
+
+    def _own_assets(self, deposits: Iterable[Deposit]) -> set[AssetKey]:
+        return {(d.network, d.token) for d in deposits if self._facts.is_ours(d)}
 
 
 def _owners(heard: Sequence[Heard], swaps: Mapping[str, Swap]) -> Mapping[UUID, Swap]:
@@ -166,6 +169,11 @@ def _owners(heard: Sequence[Heard], swaps: Mapping[str, Swap]) -> Mapping[UUID, 
     named = {d.id: swaps.get(d.match_key or "") for d in _deposits(heard)}
     owners = {id: attached.get(id, swap) for id, swap in named.items()}
     return {id: swap for id, swap in owners.items() if swap is not None}
+
+
+def _moving(heard: Iterable[Heard]) -> Sequence[Deposit]:
+    """Return the deposits of which something was said that moves money; being seen moves none."""
+    return [one.deposit for one in heard if one.fact.said is not Said.SEEN]
 
 
 def _deposits(heard: Sequence[Heard]) -> Sequence[Deposit]:
