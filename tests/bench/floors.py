@@ -6,6 +6,7 @@ import asyncio
 import os
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import psycopg
@@ -105,8 +106,10 @@ async def measure_broker(servers: str, messages: int) -> Broker:
     return Broker(messages / (produced - began), messages / (consumed - produced), hop)
 
 
-async def measure_parts(servers: str, url: str, chain: Chain) -> float:
-    """Return the sum of a payout's parts while everything else works, until cancelled."""
+async def measure_parts(
+    servers: str, url: str, chain: Chain, *, until: asyncio.Event
+) -> float | None:
+    """Return the sum of a payout's parts while everything else works; nothing without a sample."""
     took: list[tuple[float, float, float, float]] = []
     producer = AIOKafkaProducer(bootstrap_servers=servers, acks="all", linger_ms=0)
     consumer = AIOKafkaConsumer(TOPIC, bootstrap_servers=servers, auto_offset_reset="latest")
@@ -119,7 +122,7 @@ async def measure_parts(servers: str, url: str, chain: Chain) -> float:
             await connection.execute(
                 "CREATE TABLE IF NOT EXISTS public.bench_parts (payload bytea NOT NULL)"
             )
-            while True:
+            while not until.is_set():
                 began = time.perf_counter()
                 await connection.execute("INSERT INTO public.bench_parts VALUES (%s)", (PAYLOAD,))
                 committed = time.perf_counter()
@@ -130,12 +133,12 @@ async def measure_parts(servers: str, url: str, chain: Chain) -> float:
                 await chain.node.send([raw])
                 sent = time.perf_counter()
                 took.append((committed - began, heard - committed, signed - heard, sent - signed))
-                await asyncio.sleep(PART_PAUSE_SECONDS)
-    except asyncio.CancelledError:
-        return sum_of_parts(*(median(part) for part in zip(*took, strict=True)))
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(until.wait(), PART_PAUSE_SECONDS)
     finally:
         await consumer.stop()
         await producer.stop()
+    return sum_of_parts(*(median(part) for part in zip(*took, strict=True))) if took else None
 
 
 async def measure_database(url: str) -> Database:

@@ -156,7 +156,8 @@ class Run:
         load = self._load
         already = load.done
         load.gateway.close()  # what was idle for long the server may close at any moment
-        parts = asyncio.create_task(self._parts())
+        is_over = asyncio.Event()
+        parts = asyncio.create_task(self._parts(is_over))
         try:
             with self._progress.bar(name, lambda: load.done - already, swaps):
                 before = self._read()
@@ -164,13 +165,14 @@ class Run:
                 await load.drained()
                 used = before.until(self._read())
         finally:
-            parts.cancel()
-        return replace(self._phase(ids, len(ids), used), parts=await parts)
+            is_over.set()
+            await asyncio.wait({parts})
+        return replace(self._phase(ids, len(ids), used), parts=parts.result())
 
-    async def _parts(self) -> float:
+    async def _parts(self, is_over: asyncio.Event) -> float | None:
         chain = next(iter(self._chains.values()))
         servers, url = self._stack["kafka"]["bootstrap_servers"], self._stack["postgres"]["url"]
-        return await floors.measure_parts(servers, url, chain)
+        return await floors.measure_parts(servers, url, chain, until=is_over)
 
     async def _evenly(self, name: str) -> Phase:
         """Let deposits arrive as evenly as swaps are made: in small blocks, one after the other."""

@@ -14,9 +14,10 @@ CHAIN_ID = Request("eth_chainId")
 HEAD = Request("eth_getBlockByNumber", ("latest", False))
 
 
-def rpc_of(session, *nodes, rounds=1, timeout_seconds=2.0):
+def rpc_of(session, *nodes, rounds=1, timeout_seconds=2.0, **options):
     urls = [node.url for node in nodes]
-    return Rpc.to_urls("TESTNET", urls, session, rounds=rounds, timeout_seconds=timeout_seconds)
+    options |= {"rounds": rounds, "timeout_seconds": timeout_seconds}
+    return Rpc.to_urls("TESTNET", urls, session, **options)
 
 
 def answering(status=200, body=None):
@@ -124,7 +125,7 @@ class TestBatch:
 class TestTogether:
     async def test_what_is_asked_in_one_turn_is_one_request(self, session, serve):
         node = await serve()
-        rpc = rpc_of(session, node)
+        rpc = rpc_of(session, node, asks_together=True)
 
         chain_id, [again, head] = await asyncio.gather(
             rpc.call("eth_chainId"), rpc.batch([CHAIN_ID, HEAD])
@@ -137,7 +138,7 @@ class TestTogether:
         node = await serve()
         refusal = {"code": -32000, "message": "no"}
         node.change = lambda method, params, answer: refusal if method == "eth_chainId" else answer
-        rpc = rpc_of(session, node)
+        rpc = rpc_of(session, node, asks_together=True)
 
         refused, [head] = await asyncio.gather(
             rpc.call("eth_chainId"), rpc.batch([HEAD]), return_exceptions=True
@@ -154,13 +155,13 @@ class TestTogether:
             return error if isinstance(answers, list) else answers
 
         node.reply = answering(body=reply)
-        rpc = rpc_of(session, node)
+        rpc = rpc_of(session, node, asks_together=True)
 
         assert await asyncio.gather(*(rpc.call("eth_chainId") for _ in range(3))) == ["0x7a69"] * 3
         assert node.requests == 1 + 3
 
     async def test_who_is_cancelled_takes_nobody_elses_answer_away(self, session, serve):
-        rpc = rpc_of(session, await serve())
+        rpc = rpc_of(session, await serve(), asks_together=True)
         one, other = (asyncio.create_task(rpc.call("eth_chainId")) for _ in range(2))
         await asyncio.sleep(0)  # both have asked, and nothing has left
 
@@ -169,10 +170,28 @@ class TestTogether:
         assert await other == "0x7a69"
         assert one.cancelled()
 
+    async def test_what_nobody_waits_for_any_more_is_not_asked(self, session, serve):
+        node = await serve()
+        asking = asyncio.create_task(rpc_of(session, node, asks_together=True).call("eth_chainId"))
+        await asyncio.sleep(0)
+
+        asking.cancel()
+        await asyncio.sleep(0.05)
+
+        assert node.requests == 0
+
+    async def test_elsewhere_each_asks_by_himself(self, session, serve):
+        node = await serve()
+        rpc = rpc_of(session, node)
+
+        await asyncio.gather(rpc.call("eth_chainId"), rpc.call("eth_chainId"))
+
+        assert node.requests == 2
+
     async def test_a_node_that_is_away_is_away_for_all(self, session, serve):
         node = await serve()
         node.reply = answering(status=503)
-        rpc = rpc_of(session, node)
+        rpc = rpc_of(session, node, asks_together=True)
 
         found = await asyncio.gather(
             *(rpc.call("eth_chainId") for _ in range(2)), return_exceptions=True

@@ -91,6 +91,13 @@ class TestSign:
             "0x" + bytes(theirs.hash).hex(),
         )
 
+    @pytest.mark.parametrize("to", ["0x1234", "", "0x" + "00" * 21, "nobody"])
+    async def test_signs_for_addresses_alone(self, session, serve, to):
+        with pytest.raises(ValueError):  # noqa: PT011  two kinds of words
+            await sender_of(session, await serve()).sign(
+                Call(to, 0, b"", 21_000), nonce=0, fees=FEES
+            )
+
     async def test_shows_its_key_to_nobody(self, session, serve):
         sender = sender_of(session, await serve())
 

@@ -59,7 +59,8 @@ class Chain:
     def of(
         cls, network: Network, urls: tuple[str, ...], key: Key, session: aiohttp.ClientSession
     ) -> Chain:
-        rpc = open_rpc(network, urls, session)
+        # A payout asks for its trial, the fees and who runs code at once.
+        rpc = open_rpc(network, urls, session, asks_together=True)
         sender = EvmSender(rpc, chain_id=network.chain_id, key=key)
         return cls(network, rpc, open_reader(network, rpc), sender)
 
@@ -87,13 +88,20 @@ def derivation_of(network: Network) -> Derivation | None:
     return Derivation(addresses.factory, addresses.init_code_hash, network.contracts.treasury)
 
 
-def open_rpc(network: Network, urls: tuple[str, ...], session: aiohttp.ClientSession) -> Rpc:
+def open_rpc(
+    network: Network,
+    urls: tuple[str, ...],
+    session: aiohttp.ClientSession,
+    *,
+    asks_together: bool = False,
+) -> Rpc:
     """Return what asks a network's nodes: the private ones, where some are set."""
     return Rpc.to_urls(
         network.name,
         urls or network.public_nodes,
         session,
         before_call=lambda: forbid_open_transaction("rpc"),
+        asks_together=asks_together,
     )
 
 

@@ -21,11 +21,13 @@ from swap_domain.catalogue import NATIVE
 from swap_runtime.errors import Refused
 from swap_runtime.leases import Lease
 from swap_runtime.sql import sql
+from swap_settler.adapters.blocked import PostgresBlocked
 from swap_settler.adapters.caps import PostgresCaps
 from swap_settler.adapters.lane_store import LaneName, PostgresLaneStore
 from swap_settler.adapters.lane_unit_of_work import PostgresLaneUnitOfWork
 from swap_settler.adapters.losses import PostgresLosses
 from swap_settler.http.caps import CapAdmin
+from swap_settler.usecases.keep_blocked import BlockOrder, KeepBlocked
 from swap_settler.usecases.keep_caps import CapName, KeepCaps
 from swap_settler.usecases.mark_sent import MarkSent
 from swap_settler.usecases.send_payouts import SendPayouts
@@ -443,6 +445,24 @@ class TestTheTreasurysOwnLimit:
             await world.send_everything()
 
         assert await left(world) == [18]
+
+
+    async def test_is_not_taken_by_who_must_not_be_paid(self, world: World) -> None:
+        await world.confirmed_swaps(2)
+        await made_one_after_the_other(world, 1, 2)
+        world.chain.limit(NATIVE, capacity=3 * PAYOUT, available=PAYOUT)
+        await world.send_everything()
+        world.chain.mine()
+        await settled(world)
+        await world.confirmed_swaps(1, first=3)
+        await made_one_after_the_other(world, 3, 2)
+        blocking = KeepBlocked(PostgresBlocked(world.engine), catalogue=world.catalogue)
+        await blocking.block(BlockOrder((a_recipient(3),), None, "ann", "a court says so"))
+        world.chain.limit(NATIVE, capacity=3 * PAYOUT, available=PAYOUT)
+
+        await world.send_everything()
+
+        assert await left(world) == [1, 2]
 
 
 async def change(world: World, statement: str, **values: Any) -> None:

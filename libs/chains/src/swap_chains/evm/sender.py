@@ -59,9 +59,9 @@ class EvmSender:
             _integer(fees.max_priority_fee_per_gas),
             _integer(fees.max_fee_per_gas),
             _integer(call.gas_limit),
-            int(call.to, 16).to_bytes(_ADDRESS_BYTES, "big"),
+            _address(call.to),
             _integer(call.value),
-            call.data,
+            bytes(call.data),
             [],  # accesses no list of slots
         ]
         unsigned = _DYNAMIC_FEE_TRANSACTION + rlp.encode(fields)
@@ -104,6 +104,16 @@ class EvmSender:
         answers = [answer for column in columns for answer in column]
         if all(answer.reaction is Reaction.UNREACHABLE for answer in answers):
             raise ChainUnavailable(self.network, [f"{a.node}: {a.text}" for a in answers])
+
+
+def _address(text: str) -> bytes:
+    """
+    :raises ValueError: when it is none.
+    """
+    address = bytes.fromhex(text.removeprefix("0x"))
+    if len(address) != _ADDRESS_BYTES:
+        raise ValueError(f"{text} is no address")
+    return address
 
 
 def _integer(value: int) -> bytes:

@@ -1,6 +1,7 @@
 """What several ask of a node in the same turn of the event loop leaves in one request.
 
-A request over HTTP costs more than most questions in it, on both sides.
+A request over HTTP costs more than most questions in it, on both sides. Who asks together waits
+together, and is without an answer together: it is for one piece of work that asks several things.
 """
 
 from __future__ import annotations
@@ -39,8 +40,11 @@ class Together:
         return await asked.answers
 
     def _leave(self) -> None:
-        # Who is cancelled does not take the others' answers away.
-        waiting, self._waiting = self._waiting, []
+        waiting = [asked for asked in self._waiting if not asked.answers.done()]
+        self._waiting = []
+        if not waiting:
+            return
+        # Who is cancelled from here on does not take the others' answers away.
         task = asyncio.get_running_loop().create_task(self._answer(waiting))
         self._leaving.add(task)
         task.add_done_callback(self._leaving.discard)

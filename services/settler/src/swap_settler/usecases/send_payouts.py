@@ -14,7 +14,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Final, NamedTuple
 
-from swap_chains.errors import ChainUnavailable
+from swap_chains.errors import ChainError, ChainUnavailable
 from swap_chains.evm.codec import selector
 from swap_chains.evm.gasless import DEPOSIT_WITH_PERMIT
 from swap_chains.ports import ChainReader, ChainSender, Fees, Simulated
@@ -132,8 +132,10 @@ class SendPayouts:
             if not payable:
                 return ()
             return await self._assigned(payable[:free], due.next_nonce, await fees, epoch)
+        except ChainError:
+            await screening  # who must not be paid is given up also while no node answers
+            raise
         finally:
-            # Who must not be paid is given up also while no node answers.
             fees.cancel()
             with_code.cancel()
             # What they say is taken note of.
@@ -179,7 +181,7 @@ class SendPayouts:
         epoch: int,
     ) -> Sequence[Group]:
         """Return what may leave and would be paid now, in as many groups as there are slots."""
-        payments = await self._within_limits(waiting, on_its_way)
+        payments = await self._within_limits(waiting, asked.clear, on_its_way)
         groups = self._grouped(payments, free)
         tried = await self._tried(groups)
         clear = {payment.intent_id for payment in await asked.clear}
@@ -203,15 +205,22 @@ class SendPayouts:
         return [slot for slot in slots if all(p.intent_id in clear for p in slot.payments)]
 
     async def _within_limits(
-        self, payments: Sequence[Payment], on_its_way: Mapping[str, int]
+        self,
+        waiting: Sequence[Payment],
+        clear: Awaitable[Sequence[Payment]],
+        on_its_way: Mapping[str, int],
     ) -> Sequence[Payment]:
-        """Leave out what waits for the Treasury: it would take the slots of what may leave."""
-        tokens = sorted({p.token for p in payments if p.stands_in_line})
+        """Leave out what waits for the Treasury: it would take the slots of what may leave.
+
+        Nobody stands in its line who must not be paid.
+        """
+        tokens = sorted({p.token for p in waiting if p.stands_in_line})
         if not tokens:
-            return payments
+            return waiting
         calls = [self._calls.available(token) for token in tokens]
         answers = await self._chain.simulate(calls, sender=self._sender.address)
         rooms = dict(zip(tokens, answers, strict=True))
+        payments = await clear
         beyond = set(await self._limits.beyond([tuple(payments)], rooms, on_its_way))
         return [payment for payment in payments if payment not in beyond]
 
