@@ -446,7 +446,6 @@ class TestTheTreasurysOwnLimit:
 
         assert await left(world) == [18]
 
-
     async def test_is_not_taken_by_who_must_not_be_paid(self, world: World) -> None:
         await world.confirmed_swaps(2)
         await made_one_after_the_other(world, 1, 2)
