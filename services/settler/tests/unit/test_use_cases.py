@@ -28,9 +28,10 @@ from swap_contracts.swaps import AuthorizationSubmitted, SwapRequested
 from swap_contracts.topics import SWAP_REQUESTS
 from swap_domain.catalogue import UnknownNetwork
 from swap_domain.lifecycle import Status
-from swap_runtime.errors import Unprocessable
+from swap_runtime.errors import Unavailable, Unprocessable
 from swap_settler.domain.accounts import AccountKind
 from swap_settler.domain.swap import DepositState, IntentState
+from swap_settler.usecases.request_swaps import SWEPT_WITHIN
 
 
 @pytest.fixture
@@ -90,10 +91,23 @@ class TestRequestSwaps:
             "unknown swap": a_refund_address(9),
         }
 
+        run.now += SWEPT_WITHIN
         with pytest.raises(Unprocessable):
             await run.requests(messages[what])
 
         assert list(world.swaps) == [swap_id(8)]
+
+    async def test_waits_for_a_swap_that_a_lost_topic_brings_late(
+        self, world: FakeUnitOfWork, run: Settler
+    ) -> None:
+        told = a_refund_address(address="0x1")
+        with pytest.raises(Unavailable):
+            await run.requests(told)
+
+        await run.requests(a_request())
+        await run.requests(told)
+
+        assert world.swap(swap_id(7)).terms.refund_address == "0x1"
 
     async def test_finds_the_deposits_that_came_before(
         self, world: FakeUnitOfWork, run: Settler

@@ -4,7 +4,8 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Final
 from uuid import UUID
 
 from swap_contracts.deposits import DepositTargetAssigned
@@ -19,7 +20,7 @@ from swap_contracts.swaps import (
 from swap_contracts.topics import DEPOSIT_TARGET_ASSIGNED
 from swap_domain.catalogue import NATIVE, Catalogue, UnknownNetwork
 from swap_runtime.clock import Clock
-from swap_runtime.errors import Unprocessable
+from swap_runtime.errors import Unavailable, Unprocessable
 from swap_runtime.outbox import Outgoing
 from swap_settler import observe
 from swap_settler.batch_ports import OpenedRequests
@@ -40,6 +41,7 @@ from swap_settler.usecases.settle_deposits import key_of
 from swap_settler.usecases.submissions import to_submitted
 
 Message = Envelope[SwapRequest]
+SWEPT_WITHIN: Final = timedelta(minutes=1)  # what a topic lost is brought by then
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,7 @@ class RequestSwaps:
     async def __call__(self, messages: Sequence[Message]) -> None:
         """
         :raises Unprocessable: when a request can never be served.
+        :raises Unavailable: while what it asks for may still come.
         """
         async with self._unit_of_work() as work:
             targets = self._targets(messages)
@@ -96,6 +99,7 @@ class RequestSwaps:
         targets: Mapping[UUID, DepositTarget],
     ) -> Folding:
         now = self._clock()
+        _require_swaps(messages, opened.swaps, at=now)
         requested, attached = _of(messages, SwapRequested), _of(messages, DepositAttached)
         known = opened.swaps
         there = await _found(
@@ -193,6 +197,21 @@ async def _open(
         swap_ids={message.body.swap_id for message in messages},
         deposit_ids=named.keys(),
     )
+
+
+def _require_swaps(messages: Iterable[Message], known: Collection[UUID], *, at: datetime) -> None:
+    """What is asked for a swap waits for the swap.
+
+    A topic that was lost and made anew may bring it first; the sweep brings the swap.
+
+    :raises Unavailable: while that may be so.
+    """
+    begun = set(known)
+    for message in messages:
+        if isinstance(message.body, SwapRequested):
+            begun.add(message.body.swap_id)
+        elif message.body.swap_id not in begun and at - message.occurred_at < SWEPT_WITHIN:
+            raise Unavailable(f"swap {message.body.swap_id} is still to come")
 
 
 def _by_key(waiting: Iterable[Deposit]) -> Mapping[str, Sequence[Deposit]]:
