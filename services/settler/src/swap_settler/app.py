@@ -24,6 +24,7 @@ from swap_runtime.screening import (
 from swap_runtime.service import Service, run
 from swap_settler.adapters.blocked import PostgresBlocked
 from swap_settler.adapters.caps import PostgresCaps
+from swap_settler.adapters.chains import open_reader, open_rpc
 from swap_settler.adapters.claims import PostgresClaimUnitOfWork
 from swap_settler.adapters.due_refunds import PostgresDueRefunds
 from swap_settler.adapters.due_requotes import PostgresDueRequotes
@@ -52,7 +53,7 @@ from swap_settler.http.rescues import RescueAdmin
 from swap_settler.http.signers import SignerAdmin
 from swap_settler.http.stops import StopAdmin
 from swap_settler.http.sweeps import SweepAdmin
-from swap_settler.lanes import add_lanes, open_reader, open_rpc
+from swap_settler.lanes import add_lanes
 from swap_settler.settings import SettlerGroup, SettlerSettings
 from swap_settler.usecases.announcing import Announcer
 from swap_settler.usecases.attach_claimable import AttachClaimable

@@ -1,0 +1,167 @@
+"""One signer's lane, put together: what it sends with, looks after and keeps its books by."""
+
+from __future__ import annotations
+
+from swap_domain.catalogue import NATIVE
+from swap_runtime.screening import Screening
+from swap_runtime.service import Service
+from swap_settler.adapters.chains import Chain
+from swap_settler.adapters.lane_store import LaneName, PostgresLaneStore
+from swap_settler.adapters.lane_unit_of_work import PostgresLaneUnitOfWork
+from swap_settler.domain.lane import GasAlarm, GasUnits, Retries
+from swap_settler.domain.replacing import Patience
+from swap_settler.settings import SettlerGroup
+from swap_settler.usecases.announcing import Announcer
+from swap_settler.usecases.close_slots import CloseSlots
+from swap_settler.usecases.end_relays import EndRelays
+from swap_settler.usecases.give_up_payouts import GiveUpPayouts
+from swap_settler.usecases.lane_calls import LaneCalls
+from swap_settler.usecases.mark_sent import MarkSent
+from swap_settler.usecases.rebroadcast import Rebroadcast
+from swap_settler.usecases.replace_stuck import ReplaceStuck
+from swap_settler.usecases.run_lane import RunLane
+from swap_settler.usecases.screen_payments import ScreenPayments
+from swap_settler.usecases.send_payouts import SendPayouts
+from swap_settler.usecases.send_sweeps import SendSweeps
+from swap_settler.usecases.snapshot_treasury import SnapshotTreasury
+from swap_settler.usecases.tell_sent import TellSent
+
+NAME = "settler"
+
+
+class Lane:
+    """The use cases of one lane, for one term: what one holder remembers is nothing to the next."""
+
+    def __init__(
+        self,
+        service: Service,
+        group: SettlerGroup,
+        chain: Chain,
+        name: LaneName,
+        *,
+        announcer: Announcer,
+        screening: Screening,
+    ) -> None:
+        self._group = group
+        self._chain = chain
+        self._name = name
+        self._announcer = announcer
+        self._screening = screening
+        self._clock = service.clock
+        self._store = PostgresLaneStore(service.engine, name)
+        self._work = PostgresLaneUnitOfWork(service.engine, consumer=NAME, lane=name)
+        self._calls = _calls(chain, name.signer)
+        self._mark_sent = MarkSent(self._work, clock=self._clock, announcer=announcer)
+        self._tell_sent = TellSent(self._mark_sent)
+        self._give_up = GiveUpPayouts(
+            self._work,
+            clock=self._clock,
+            announcer=announcer,
+            retries=Retries(
+                group.payout_attempts_max, group.payout_retry_pause, group.payout_dwell
+            ),
+        )
+        self._end_relays = EndRelays(
+            self._work, chain=chain.reader, clock=self._clock, announcer=announcer
+        )
+
+    def running(self) -> RunLane:
+        return RunLane(
+            chain=self._chain.reader,
+            signer=self._name.signer,
+            store=self._store,
+            send=self._send(),
+            rebroadcast=self._rebroadcast(),
+            replace=self._replace(),
+            close_slots=self._close_slots(),
+            tell_sent=self._tell_sent,
+            snapshot=self._snapshot(),
+            check_chain=self._chain.check,
+            poll_interval=self._group.lane_poll_interval,
+            upkeep_interval=self._group.lane_upkeep_interval,
+            sweep=self._sweep() if self._calls.factory is not None else None,
+        )
+
+    def _send(self) -> SendPayouts:
+        network = self._chain.network
+        screen = ScreenPayments(
+            self._screening, network=network.name, store=self._store, give_up=self._give_up
+        )
+        return SendPayouts(
+            chain=self._chain.reader,
+            sender=self._chain.sender,
+            store=self._store,
+            tell=self._tell_sent,
+            give_up=self._give_up,
+            end_relays=self._end_relays,
+            calls=self._calls,
+            screen=screen,
+            fee_cap=network.max_fee_per_gas,
+            slots_max=self._group.payout_slots_max,
+            payments_max=self._group.payout_batch_max,
+        )
+
+    def _sweep(self) -> SendSweeps:
+        return SendSweeps(
+            chain=self._chain.reader,
+            sender=self._chain.sender,
+            store=self._store,
+            tell=self._tell_sent,
+            calls=self._calls,
+            fee_cap=self._chain.network.max_fee_per_gas,
+            in_flight_max=max(self._group.payout_slots_max // 2, 1),
+            sweeps_max=self._group.payout_batch_max,
+        )
+
+    def _rebroadcast(self) -> Rebroadcast:
+        return Rebroadcast(
+            sender=self._chain.sender,
+            store=self._store,
+            mark_sent=self._mark_sent,
+            older_than=self._group.rebroadcast_after,
+        )
+
+    def _replace(self) -> ReplaceStuck:
+        group, fee_cap = self._group, self._chain.network.max_fee_per_gas
+        return ReplaceStuck(
+            chain=self._chain.reader,
+            sender=self._chain.sender,
+            store=self._store,
+            mark_sent=self._mark_sent,
+            calls=self._calls,
+            patience=Patience(group.replace_after, group.payout_dwell, fee_cap),
+        )
+
+    def _close_slots(self) -> CloseSlots:
+        network = self._chain.network
+        payment = network.max_fee_per_gas * network.gas.pay_erc20
+        return CloseSlots(
+            chain=self._chain.reader,
+            signer=self._name.signer,
+            native=NATIVE,
+            store=self._store,
+            unit_of_work=self._work,
+            give_up=self._give_up,
+            end_relays=self._end_relays,
+            clock=self._clock,
+            announcer=self._announcer,
+            gas_alarm=GasAlarm(payment, self._group.gas_payments_min),
+        )
+
+    def _snapshot(self) -> SnapshotTreasury:
+        network = self._chain.network
+        return SnapshotTreasury(
+            chain=self._chain.reader,
+            treasury=network.contracts.treasury,
+            tokens=[token.address for token in network.tokens],
+            store=self._store,
+            unit_of_work=self._work,
+        )
+
+
+def _calls(chain: Chain, signer: str) -> LaneCalls:
+    units, contracts = chain.network.gas, chain.network.contracts
+    gas = GasUnits(units.pay_native, units.pay_erc20, units.sweep_native, units.sweep_erc20)
+    addresses = contracts.deposit_addresses
+    factory = None if addresses is None else addresses.factory
+    return LaneCalls(contracts.treasury, signer, NATIVE, gas, factory)
