@@ -135,9 +135,13 @@ class ScriptedNode:
         self.change: Callable[[str, list[Any], Any], Any] = lambda method, params, answer: answer
         # Replaces the whole body that is sent back.
         self.reply: Callable[[Any], Awaitable[web.Response]] | None = None
+        # Takes the whole exchange over.
+        self.stream: Callable[[web.Request], Awaitable[web.StreamResponse]] | None = None
 
-    async def handle(self, request: web.Request) -> web.Response:
+    async def handle(self, request: web.Request) -> web.StreamResponse:
         self.requests += 1
+        if self.stream is not None:
+            return await self.stream(request)
         asked = orjson.loads(await request.read())
         answers = [self._one(a) for a in (asked if isinstance(asked, list) else [asked])]
         body = answers if isinstance(asked, list) else answers[0]

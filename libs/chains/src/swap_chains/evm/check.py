@@ -6,7 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from swap_chains.errors import ChainError, ChainMismatch, ChainUnavailable, WrongChain
+from swap_chains.errors import (
+    ChainError,
+    ChainMismatch,
+    ChainUnavailable,
+    NodeUnreachable,
+    WrongChain,
+)
 from swap_chains.evm import codec
 from swap_chains.evm.deposit_addresses import (
     INIT_CODE_HASH,
@@ -14,7 +20,7 @@ from swap_chains.evm.deposit_addresses import (
     deposit_address,
     encode_address_of,
 )
-from swap_chains.evm.rpc import Node, NodeUnreachable, Request, Rpc
+from swap_chains.evm.rpc import Node, Request, Rpc
 
 # Whoever computes these two like the factory computes all of them like it.
 PROBES: Final = (1, codec.SEQUENCE_NUMBER_MAX)

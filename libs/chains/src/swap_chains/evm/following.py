@@ -13,6 +13,7 @@ from swap_chains.errors import (
     ChainUnavailable,
     InconsistentAnswer,
     NodeRefused,
+    NodeUnreachable,
     ReorgBeyondFinality,
 )
 from swap_chains.events import Block, BlockAdded, BlocksFinalized, ChainEvent
@@ -20,7 +21,7 @@ from swap_chains.evm import gathering
 from swap_chains.evm.blocks import Tail, header_at, headers_at, to_block
 from swap_chains.evm.gathering import RangeRefused
 from swap_chains.evm.movements import Followed
-from swap_chains.evm.rpc import Backoff, Node, NodeUnreachable, Rpc
+from swap_chains.evm.rpc import Backoff, Node, Rpc
 
 # The same bytes every time: an answer equal to the last one needs no parsing.
 _POLL: Final = orjson.dumps(

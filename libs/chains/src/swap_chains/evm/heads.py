@@ -21,7 +21,7 @@ async def wake_on_heads(url: str, session: aiohttp.ClientSession, news: asyncio.
     failures = 0
     while True:
         try:
-            async with session.ws_connect(url, heartbeat=20.0, max_msg_size=0) as socket:
+            async with session.ws_connect(url, heartbeat=20.0) as socket:
                 await socket.send_str(_SUBSCRIBE)
                 async for message in socket:
                     if message.type is aiohttp.WSMsgType.TEXT:

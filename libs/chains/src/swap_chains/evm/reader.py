@@ -9,14 +9,14 @@ from contextlib import aclosing, suppress
 
 import aiohttp
 
-from swap_chains.errors import BlockDiffers, InconsistentAnswer
+from swap_chains.errors import BlockDiffers, InconsistentAnswer, NodeUnreachable
 from swap_chains.events import Block, BlockAdded, ChainEvent
 from swap_chains.evm import codec, gathering
 from swap_chains.evm.blocks import headers_at
 from swap_chains.evm.following import Follower, Pace
 from swap_chains.evm.heads import wake_on_heads
 from swap_chains.evm.movements import Followed, to_logs
-from swap_chains.evm.rpc import Node, NodeUnreachable, Rpc
+from swap_chains.evm.rpc import Node, Rpc
 from swap_chains.evm.state import EvmState
 from swap_chains.evm.told_transfers import in_logs
 from swap_chains.ports import ToldTransfers

@@ -15,8 +15,9 @@ from swap_chains.errors import (
 )
 from swap_chains.events import Block
 from swap_chains.evm import codec
+from swap_chains.evm.answers import as_revert
 from swap_chains.evm.blocks import find_header, header_at, headers_at
-from swap_chains.evm.rpc import Node, Request, Rpc, as_revert
+from swap_chains.evm.rpc import Node, Request, Rpc
 from swap_chains.ports import (
     Call,
     Fees,

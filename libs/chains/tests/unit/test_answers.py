@@ -1,0 +1,242 @@
+"""Answers that are larger than any can be, and what nodes say about too many questions."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import tracemalloc
+import zlib
+
+import orjson
+import pytest
+from aiohttp import web
+
+from swap_chains.errors import ChainUnavailable, InconsistentAnswer, NodeUnreachable
+from swap_chains.evm import answers
+from swap_chains.evm.answers import TooMuchAtOnce, as_revert, in_order
+from swap_chains.evm.rpc import Node, Request, Rpc
+
+CHAIN_ID = Request("eth_chainId")
+MEGABYTE = 1 << 20
+COMPRESSED = {"gzip": lambda b: gzip.compress(b, 9), "deflate": lambda b: zlib.compress(b, 9)}
+
+
+@pytest.fixture
+def at_most(monkeypatch):
+    def set_to(size):
+        monkeypatch.setattr(answers, "ANSWER_BYTES_MAX", size)
+
+    return set_to
+
+
+def filled(size):
+    return orjson.dumps({"jsonrpc": "2.0", "id": 1, "result": "0x" + "0" * size})
+
+
+def compressed(encoding, body):
+    async def reply(_):
+        return web.Response(body=COMPRESSED[encoding](body), headers={"content-encoding": encoding})
+
+    return reply
+
+
+class TestSize:
+    @pytest.mark.parametrize("encoding", COMPRESSED)
+    async def test_a_small_body_that_unfolds_is_too_much(self, session, serve, at_most, encoding):
+        at_most(MEGABYTE)
+        node = await serve()
+        node.reply = compressed(encoding, filled(256 * MEGABYTE))
+
+        tracemalloc.start()
+        try:
+            with pytest.raises(TooMuchAtOnce):
+                await Node(node.url, session).call("eth_chainId")
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+
+        assert peak < 16 * MEGABYTE
+
+    async def test_a_body_without_an_end_is_left(self, session, serve, at_most):
+        at_most(MEGABYTE)
+        node, honest = await serve(), await serve()
+        sent, heard = [], []
+
+        async def endless(request):
+            response = web.StreamResponse()
+            await response.prepare(request)
+            while True:
+                await response.write(bytes(MEGABYTE))
+                sent.append(MEGABYTE)
+
+        node.stream = endless
+        urls = [node.url, honest.url]
+        rpc = Rpc.to_urls("TESTNET", urls, session, on_failure=heard.append)
+
+        async with asyncio.timeout(2):
+            assert await rpc.call("eth_chainId") == "0x7a69"
+
+        assert [type(failure) for failure in heard] == [TooMuchAtOnce]
+        assert len(sent) < 16
+
+    @pytest.mark.parametrize("encoding", COMPRESSED)
+    async def test_what_is_within_it_is_read_whole(self, session, serve, encoding):
+        node = await serve()
+        node.reply = compressed(encoding, filled(8 * MEGABYTE))
+
+        assert len(await Node(node.url, session).call("eth_chainId")) == 8 * MEGABYTE + 2
+
+    async def test_a_body_that_is_not_what_it_says_is_no_answer(self, session, serve):
+        node = await serve()
+
+        async def reply(_):
+            return web.Response(body=b"no gzip", headers={"content-encoding": "gzip"})
+
+        node.reply = reply
+        with pytest.raises(NodeUnreachable):
+            await Node(node.url, session).call("eth_chainId")
+
+    async def test_nothing_but_brackets_is_not_unfolded(self, session, serve):
+        node = await serve()
+
+        async def reply(_):
+            return web.Response(body=b"[" + b"[]," * MEGABYTE + b"[]]")
+
+        node.reply = reply
+        with pytest.raises(NodeUnreachable, match="objects"):
+            await Node(node.url, session).call("eth_chainId")
+
+    async def test_many_answers_that_are_too_much_together_are_asked_for_in_parts(
+        self, session, serve, at_most
+    ):
+        at_most(100_000)
+        node = await serve()
+        node.change = lambda method, params, answer: "0x" + "0" * 10_000
+
+        found = await Node(node.url, session).batch([CHAIN_ID] * 40)
+
+        assert len(found) == 40
+
+    async def test_one_that_is_too_much_is_so_for_nobody_else(self, session, serve, at_most):
+        at_most(100_000)
+        node = await serve()
+        node.change = lambda method, params, answer: (
+            "0x" + "0" * 200_000 if method == "eth_getLogs" else answer
+        )
+        rpc = Rpc.to_urls("TESTNET", [node.url], session, rounds=1, asks_together=True)
+        logs = {"blockHash": "0x", "address": [], "topics": []}
+
+        too_much, chain_id = await asyncio.gather(
+            rpc.call("eth_getLogs", logs), rpc.call("eth_chainId"), return_exceptions=True
+        )
+
+        assert isinstance(too_much, ChainUnavailable)
+        assert chain_id == "0x7a69"
+
+
+def erigon(limit, asked):
+    text = f"batch limit {limit} exceeded (can increase by --rpc.batch.limit)"
+    return {"jsonrpc": "2.0", "id": None, "error": {"code": -32000, "message": text}}
+
+
+def geth(limit, asked):
+    error = {"code": -32600, "message": "batch too large"}
+    return [{"jsonrpc": "2.0", "id": asked[0]["id"], "error": error}]
+
+
+class TestBatchesThatAreTooLong:
+    @pytest.mark.parametrize(
+        "refusal",
+        [
+            pytest.param(erigon, id="erigon to 3.3: one error"),
+            pytest.param(lambda *given: [erigon(*given)], id="erigon: a list of one error"),
+            pytest.param(geth, id="geth: the error is the first one's answer"),
+        ],
+    )
+    async def test_are_asked_in_parts_and_the_size_is_remembered(self, session, serve, refusal):
+        node = await serve()
+        sizes = limit_to(node, 100, refusal)
+        asker = Node(node.url, session)
+
+        assert await asker.batch([CHAIN_ID] * 300) == ["0x7a69"] * 300
+        assert sizes[:2] == [250, 125]
+        del sizes[:]
+        assert await asker.batch([CHAIN_ID] * 300) == ["0x7a69"] * 300
+
+        assert max(sizes) <= 100
+
+    async def test_a_413_is_such_a_refusal_too(self, session, serve):
+        node = await serve()
+
+        async def reply(told):
+            is_long = isinstance(told, list) and len(told) > 10
+            return web.Response(status=413 if is_long else 200, body=orjson.dumps(told))
+
+        node.reply = reply
+
+        assert len(await Node(node.url, session).batch([CHAIN_ID] * 30)) == 30
+
+    async def test_the_size_grows_again_when_the_node_takes_more(self, session, serve):
+        node = await serve()
+        limit_to(node, 3, erigon)
+        asker = Node(node.url, session)
+        await asker.batch([CHAIN_ID] * 250)
+        sizes = limit_to(node, 1000, erigon)
+
+        for _ in range(70):
+            await asker.batch([CHAIN_ID] * 250)
+
+        assert sizes[-1] == 250
+
+    async def test_a_busy_node_that_says_so_once_for_all_is_passed_over(self, session, serve):
+        node, free = await serve(), await serve()
+        error = {"code": -32005, "message": "rate limited"}
+
+        async def reply(_):
+            return web.Response(body=orjson.dumps({"jsonrpc": "2.0", "id": None, "error": error}))
+
+        node.reply = reply
+        rpc = Rpc.to_urls("TESTNET", [node.url, free.url], session)
+
+        assert await rpc.batch([CHAIN_ID] * 4) == ["0x7a69"] * 4
+
+
+def limit_to(node, limit, refusal):
+    sizes = []
+
+    async def reply(told):
+        asked = told if isinstance(told, list) else [told]
+        sizes.append(len(asked))
+        body = told if len(asked) <= limit else refusal(limit, asked)
+        if isinstance(body, list) and not isinstance(told, list):
+            (body,) = body
+        return web.Response(body=orjson.dumps(body))
+
+    node.reply = reply
+    return sizes
+
+
+class TestWords:
+    @pytest.mark.parametrize("id_", [[], {}, "1", 1.5, None])
+    def test_an_id_of_another_kind_is_nobodys(self, id_):
+        with pytest.raises(InconsistentAnswer):
+            in_order("0:node", [{"id": id_, "result": "0x1"}], 1, 1)
+
+    @pytest.mark.parametrize(
+        ("data", "returned"),
+        [
+            ("0x08c379a0", b"\x08\xc3\x79\xa0"),
+            ("Reverted 0x7a933234", b"\x7a\x93\x32\x34"),
+            ("Reverted 0x", b""),
+            ("revert: no", b""),
+            ("revert", b""),
+        ],
+    )
+    def test_nethermind_says_in_its_own_way_that_a_call_reverted(self, data, returned):
+        error = {"code": -32015, "message": "VM execution error.", "data": data}
+        (refusal,) = in_order("0:node", [{"id": 1, "error": error}], 1, 1)
+
+        revert = as_revert(refusal)
+
+        assert revert is not None
+        assert revert.data == returned
