@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
 from swap_chains.errors import InconsistentAnswer
 from swap_chains.events import Block, BlocksReverted
-from swap_chains.evm.codec import from_quantity, to_quantity
+from swap_chains.evm.codec import from_quantity, from_word, to_quantity
 from swap_chains.evm.rpc import Node, Request
+
+BLOCK_NUMBER_MAX: Final = 2**63 - 1  # as it is kept
 
 
 def header_at(number: int | str) -> Request:
@@ -21,7 +23,12 @@ def header_at(number: int | str) -> Request:
 async def find_header(node: Node, number: int | str) -> Block | None:
     """Fetch the header at a number or tag; None where there is none yet."""
     (answer,) = await node.batch([header_at(number)])
-    return None if answer is None else to_block(node, answer)
+    if answer is None:
+        return None
+    block = to_block(node, answer)
+    if block.number != number and isinstance(number, int):
+        raise InconsistentAnswer(node.label, f"block {block.number} in place of {number}")
+    return block
 
 
 def header_of(block_hash: str) -> Request:
@@ -39,13 +46,16 @@ def to_block(node: Node, answer: Any) -> Block:
     if not isinstance(answer, Mapping):
         raise InconsistentAnswer(node.label, "no header")
     try:
+        number = from_quantity(answer["number"])
+        if number > BLOCK_NUMBER_MAX:
+            raise ValueError(f"block {number}")
         return Block(
-            number=from_quantity(answer["number"]),
-            hash=answer["hash"].lower(),
-            parent_hash=answer["parentHash"].lower(),
+            number=number,
+            hash=from_word(answer["hash"]),
+            parent_hash=from_word(answer["parentHash"]),
             time=datetime.fromtimestamp(from_quantity(answer["timestamp"]), UTC),
         )
-    except (KeyError, ValueError, AttributeError, OverflowError) as error:
+    except (KeyError, ValueError, OverflowError, OSError) as error:  # the last of a far time
         raise InconsistentAnswer(node.label, f"a broken header: {error!r}") from error
 
 

@@ -141,11 +141,11 @@ def to_logs(node: str, answer: Any) -> list[Log]:
 def _to_log(raw: Mapping[str, Any]) -> Log:
     return Log(
         address=raw["address"].lower(),
-        topics=tuple(topic.lower() for topic in raw["topics"]),
+        topics=tuple(codec.from_word(topic) for topic in raw["topics"]),
         data=raw["data"].lower(),
         block_number=codec.from_quantity(raw["blockNumber"]),
-        block_hash=raw["blockHash"].lower(),
-        transaction_hash=raw["transactionHash"].lower(),
+        block_hash=codec.from_word(raw["blockHash"]),
+        transaction_hash=codec.from_word(raw["transactionHash"]),
         index=codec.from_quantity(raw["logIndex"]),
     )
 
@@ -176,11 +176,11 @@ def to_movements(
     nths: Counter[tuple[str, str]] = Counter()
     movements: list[Movement] = []
     for log in logs:
-        fingerprint = codec.log_fingerprint(log.address, log.topics, log.data)
-        key = (log.transaction_hash, fingerprint)
-        log_id = LogId(log.transaction_hash, fingerprint, nths[key])
-        nths[key] += 1
         try:
+            fingerprint = codec.log_fingerprint(log.address, log.topics, log.data)
+            key = (log.transaction_hash, fingerprint)
+            log_id = LogId(log.transaction_hash, fingerprint, nths[key])
+            nths[key] += 1
             movements.append(_decode(log, log_id, senders))
         except (ValueError, IndexError, KeyError) as error:
             raise InconsistentAnswer(node, f"a broken log: {error!r}") from error

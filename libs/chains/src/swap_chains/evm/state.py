@@ -17,7 +17,7 @@ from swap_chains.events import Block
 from swap_chains.evm import codec
 from swap_chains.evm.answers import as_revert
 from swap_chains.evm.blocks import find_header, header_at, headers_at
-from swap_chains.evm.rpc import Node, Request, Rpc
+from swap_chains.evm.rpc import Node, Request, Rpc, read_from
 from swap_chains.ports import (
     Call,
     Fees,
@@ -134,7 +134,7 @@ class EvmState:
 
         async def read(node: Node) -> Mapping[str, FoundTransaction]:
             requests = [Request("eth_getTransactionByHash", (h,)) for h in hashes]
-            found = [_found(a) for a in await node.batch(requests) if isinstance(a, Mapping)]
+            found = [_found(a) for a in _known(await node.batch(requests))]
             return {transaction.transaction_hash: transaction for transaction in found}
 
         return await self._on_one_node(read)
@@ -158,16 +158,9 @@ class EvmState:
 
     async def _on_one_node(self, work: Callable[[Node], Awaitable[T]]) -> T:
         try:
-            return await self._rpc.on_one_node(lambda node: _checked(node, work))
+            return await self._rpc.on_one_node(work)
         except NodeRefused as refusal:
             raise ChainUnavailable(self.network, [str(refusal)]) from refusal
-
-
-async def _checked(node: Node, work: Callable[[Node], Awaitable[T]]) -> T:
-    try:
-        return await work(node)
-    except (KeyError, ValueError, AttributeError, TypeError) as error:
-        raise InconsistentAnswer(node.label, f"a broken answer: {error!r}") from error
 
 
 async def _tagged(node: Node, tag: str) -> Block:
@@ -228,9 +221,20 @@ def _bytes(answer: Any) -> bytes:
     return codec.from_hex(answer if len(digits) % 2 == 0 else "0x0" + digits)
 
 
+def _known(answers: Sequence[Any]) -> list[Mapping[str, Any]]:
+    """Return what is known.
+
+    :raises NodeRefused: when the node does not say, as while it builds its index.
+    """
+    for answer in answers:
+        if isinstance(answer, NodeRefused):
+            raise answer
+    return [answer for answer in answers if answer is not None]
+
+
 async def _receipts(node: Node, hashes: Sequence[str]) -> Mapping[str, Receipt]:
     requests = [Request("eth_getTransactionReceipt", (h,)) for h in hashes]
-    answers = [a for a in await node.batch(requests) if isinstance(a, Mapping)]
+    answers = _known(await node.batch(requests))
     numbers = sorted({codec.from_quantity(a["blockNumber"]) for a in answers})
     blocks = {block.hash: block for block in await headers_at(node, numbers)}
     return {
@@ -243,7 +247,7 @@ async def _receipts(node: Node, hashes: Sequence[str]) -> Mapping[str, Receipt]:
 
 async def _receipts_or_nothing(node: Node, hashes: Sequence[str]) -> Mapping[str, Receipt] | None:
     try:
-        return await _checked(node, lambda node: _receipts(node, hashes))
+        return await read_from(node, lambda node: _receipts(node, hashes))
     except ChainError:
         return None
 
