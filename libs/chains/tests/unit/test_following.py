@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from contextlib import aclosing, suppress
 
+import orjson
 import pytest
+from aiohttp import web
 
 from swap_chains.errors import BlockDiffers, InconsistentAnswer, ReorgBeyondFinality
 from swap_chains.events import (
@@ -381,6 +384,69 @@ class TestCatchingUp:
 
         assert units(events) == list(range(1, 601, 3))
         assert max(answered) > 10
+
+    @pytest.mark.parametrize("method", ["eth_getLogs", "eth_getBlockByHash"])
+    async def test_blocks_that_are_too_many_at_once_are_taken_in_smaller_steps(
+        self, session, serve, method
+    ):
+        node = await serve()
+        node.chain.grow(60)
+        for number in range(1, 61):
+            node.chain.add_transfer(number, number)
+        asked = Counter()
+
+        # As Geth does: it answers until the answers together are large, and refuses the others.
+        def refuse_many(this, params, answer):
+            asked[node.requests, this] += 1
+            if asked[node.requests, method] > 10:
+                return {"code": -32003, "message": "response too large"}
+            return answer
+
+        node.change = refuse_many
+        events = await follow_to(reader_of(session, node), 60, after=block(node.chain, 0))
+
+        assert units(events) == list(range(1, 61))
+
+    async def test_a_slow_node_is_asked_for_less_at_once(self, session, serve):
+        node = await serve()
+        node.chain.grow(60)
+
+        async def reply(answers):
+            await asyncio.sleep(0.01 * len(answers) if isinstance(answers, list) else 0)
+            return web.Response(body=orjson.dumps(answers))
+
+        node.reply = reply
+        rpc = Rpc.to_urls("TESTNET", [node.url], session, timeout_seconds=0.3)
+        reader = EvmReader(rpc, depository=DEPOSITORY, treasury=TREASURY, tokens=[], pace=PACE)
+
+        events = await follow_to(reader, 60, after=block(node.chain, 0))
+
+        assert numbers(events) == list(range(1, 61))
+
+    async def test_a_range_with_many_blocks_is_read_also_where_batches_are_short(
+        self, session, serve
+    ):
+        node = await serve()
+        node.chain.grow(400)
+        node.chain.finality_depth = 0
+        for number in range(1, 401):
+            node.chain.add_transfer(number, number)
+
+        # As Geth does with many headers at once.
+        asked = Counter()
+
+        def refuse_many(method, params, answer):
+            asked[node.requests, method] += 1
+            if asked[node.requests, "eth_getBlockByNumber"] > 20:
+                return {"code": -32003, "message": "response too large"}
+            return answer
+
+        node.change = refuse_many
+        reader = reader_of(session, node)
+        events = await follow_to(reader, 400, after=block(node.chain, 0))
+        again = await reader.movements(first=1, last=block(node.chain, 400))
+
+        assert units(events) == units(again) == list(range(1, 401))
 
     async def test_a_reorg_between_two_pages_is_found_by_the_parent(self, session, serve):
         node = await serve()

@@ -19,7 +19,6 @@ from swap_chains.errors import (
 from swap_chains.events import Block, BlockAdded, BlocksFinalized, ChainEvent
 from swap_chains.evm import gathering
 from swap_chains.evm.blocks import Tail, header_at, headers_at, to_block
-from swap_chains.evm.gathering import RangeRefused
 from swap_chains.evm.movements import Followed
 from swap_chains.evm.rpc import Backoff, Node, Rpc
 
@@ -27,7 +26,8 @@ from swap_chains.evm.rpc import Backoff, Node, Rpc
 _POLL: Final = orjson.dumps(
     {"jsonrpc": "2.0", "id": 0, "method": "eth_getBlockByNumber", "params": ["latest", False]}
 )
-_STEP_BLOCKS_MAX: Final = 100
+# With a token's transfers and nothing else, what is asked about them fits into one request.
+_STEP_BLOCKS_MAX: Final = 80
 _RANGE_BLOCKS_FIRST: Final = 500
 _ANCESTOR_SEARCH_FIRST: Final = 8
 
@@ -78,6 +78,7 @@ class Follower:
         self._news = news
         self._tail = Tail([*(b for b in recent if b.number < after.number), after])
         self._seen: bytes | None = None
+        self._step_blocks = _STEP_BLOCKS_MAX
         self._range_blocks = min(_RANGE_BLOCKS_FIRST, pace.range_blocks_max)
         self._backoff = Backoff(pace.poll_seconds)
         self._moved_at = asyncio.get_running_loop().time() if moved_at is None else moved_at
@@ -176,11 +177,20 @@ class Follower:
             finalized = await self._finalized(node)
             if finalized is not None and finalized.number > last.number:
                 return await self._append_range(node, finalized, head)
-        end = min(head.number, last.number + _STEP_BLOCKS_MAX)
-        blocks = await headers_at(node, range(last.number + 1, end + 1))
-        if blocks[0].parent_hash != last.hash:
-            return await self._find_ancestor(node, head)
-        return await self._append(node, blocks, head)
+        end = min(head.number, last.number + self._step_blocks)
+        count = end - last.number
+        try:
+            blocks = await headers_at(node, range(last.number + 1, end + 1))
+            if blocks[0].parent_hash != last.hash:
+                return await self._find_ancestor(node, head)
+            step = await self._append(node, blocks, head)
+        except (NodeRefused, NodeUnreachable, InconsistentAnswer):
+            # Whatever is wrong with the node: it, or the next one, may take less at once.
+            self._step_blocks = max(count // 2, 1)
+            raise
+        if count == self._step_blocks:
+            self._step_blocks = min(count + count // 2 + 1, _STEP_BLOCKS_MAX)
+        return step
 
     async def _append_range(self, node: Node, finalized: Block, head: Block) -> _Step:
         last = self._tail.last
@@ -190,14 +200,15 @@ class Follower:
             first, added = await gathering.by_range(
                 node, self._followed, first=last.number + 1, last=end
             )
-        except (RangeRefused, NodeUnreachable) as failure:
+        except (NodeRefused, NodeUnreachable) as failure:
             # Nodes say in many ways that a range is too much, one is to hang up.
             self._range_blocks = max(count // 2, 1)
-            if isinstance(failure, RangeRefused) and count > 1:
+            if isinstance(failure, NodeRefused) and count > 1:
                 return _Step(has_more=True)
             raise
         if first.parent_hash != last.hash:
             return await self._find_ancestor(node, head)
+        self._step_blocks = _STEP_BLOCKS_MAX
         self._range_blocks = min(count + count // 2 + 1, self._pace.range_blocks_max)
         return _Step(added=added, finalized=added[-1].block, has_more=True)
 

@@ -24,10 +24,6 @@ from swap_chains.evm.movements import (
 from swap_chains.evm.rpc import Node, Request
 
 
-class RangeRefused(NodeRefused):
-    """The node does not answer for so many blocks, or so many logs, at once."""
-
-
 async def by_hash(
     node: Node, followed: Followed, blocks: Sequence[Block]
 ) -> tuple[list[BlockAdded], Block | None]:
@@ -66,7 +62,7 @@ async def by_range(
 ) -> tuple[Block, list[BlockAdded]]:
     """Read a range behind finality: its first block, the blocks with movements, and its last.
 
-    :raises RangeRefused: when the node wants a shorter one.
+    :raises NodeRefused: when the node wants a shorter one.
     """
     place = {"fromBlock": to_quantity(first), "toBlock": to_quantity(last)}
     answers = await node.batch([header_at(first), header_at(last), *followed.filters(place)])
@@ -100,8 +96,6 @@ def _wanted(
 ) -> list[Log]:
     logs: list[Log] = []
     for answer in answers:
-        if isinstance(answer, NodeRefused):
-            raise RangeRefused(answer.node, answer.code, answer.text)
         logs += to_logs(node.label, answer)
     return [log for log in logs if followed.wants(log, receivers)]
 

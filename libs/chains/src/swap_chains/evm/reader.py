@@ -9,7 +9,7 @@ from contextlib import aclosing, suppress
 
 import aiohttp
 
-from swap_chains.errors import BlockDiffers, InconsistentAnswer, NodeUnreachable
+from swap_chains.errors import BlockDiffers, InconsistentAnswer, NodeRefused, NodeUnreachable
 from swap_chains.events import Block, BlockAdded, ChainEvent
 from swap_chains.evm import codec, gathering
 from swap_chains.evm.blocks import headers_at
@@ -100,7 +100,7 @@ class EvmReader(EvmState):
             upto = min(first + size - 1, last.number)
             try:
                 added += await self._in_range(node, first, upto, to)
-            except (gathering.RangeRefused, NodeUnreachable):
+            except (NodeRefused, NodeUnreachable):
                 if upto == first:
                     raise
                 size = (upto - first + 1) // 2
