@@ -320,6 +320,32 @@ class TestFailover:
         assert await rpc_of(session, first, second).on_one_node(read) == "0x5"
 
 
+class TestSecondOpinion:
+    async def test_comes_from_another_node_than_the_first_one_uses_now(self, session, serve):
+        one, other = await serve(), await serve()
+        first = rpc_of(session, one, other)
+        second = rpc_of(session, other, one, unlike=first)
+
+        one.reply = answering(status=503)
+        await first.call("eth_chainId")
+        one.reply = None
+        await second.call("eth_chainId")
+        assert (one.requests, other.requests) == (2, 1)
+
+        other.reply = answering(status=503)
+        await first.call("eth_chainId")
+        await second.call("eth_chainId")  # one node is better than none
+        other.reply = None
+        await second.call("eth_chainId")
+        assert (one.requests, other.requests) == (4, 4)
+
+    async def test_comes_from_the_only_node_where_there_is_one(self, session, serve):
+        node = await serve()
+        second = rpc_of(session, node, unlike=rpc_of(session, node))
+
+        assert await second.call("eth_chainId") == "0x7a69"
+
+
 class TestClassification:
     @pytest.mark.parametrize(
         ("code", "text", "data", "is_revert"),

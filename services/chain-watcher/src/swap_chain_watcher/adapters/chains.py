@@ -32,7 +32,7 @@ class EvmChain:
     ) -> None:
         self.network = network
 
-        def rpc(nodes: Sequence[str]) -> Rpc:
+        def rpc(nodes: Sequence[str], *, unlike: Rpc | None = None) -> Rpc:
             return Rpc.to_urls(
                 network.name,
                 nodes,
@@ -40,6 +40,7 @@ class EvmChain:
                 timeout_seconds=node_timeout.total_seconds(),
                 on_failure=self._on_failure,
                 before_call=lambda: forbid_open_transaction("rpc"),
+                unlike=unlike,
             )
 
         pace = Pace(poll_seconds=poll_interval.total_seconds(), range_blocks_max=range_blocks_max)
@@ -51,7 +52,8 @@ class EvmChain:
         others = [url for url in urls if url != urls[0]]
         self.has_second_node = bool(others)
         self.second_watched: set[str] = set()
-        second_rpc = rpc([*others, *urls[:1]])
+        # And another than the first one uses now, which may have moved on.
+        second_rpc = rpc([*others, *urls[:1]], unlike=self._rpc)
         self.second_reader = _reader(network, second_rpc, pace, self.second_watched)
 
     async def check(self) -> None:
