@@ -153,6 +153,23 @@ class TestNodesThatAreBehind:
         assert numbers(events) == [50]
 
 
+class TestHead:
+    async def test_is_that_of_a_node_that_has_come_so_far(self, session, serve):
+        behind, live = await serve(), await serve()
+        live.chain.grow(4)
+        reader = reader_of(session, behind, live)
+
+        assert (await reader.head()).number == 0
+        assert (await reader.head(at_least=4)).number == 4
+        assert (await reader.head()).number == 4  # and that node is kept
+
+    async def test_is_the_furthest_where_none_has(self, session, serve):
+        nodes = [await serve(), await serve(), await serve()]
+        nodes[1].chain.grow(2)
+
+        assert (await reader_of(session, *nodes).head(at_least=5)).number == 2
+
+
 class TestNodesThatLie:
     @pytest.mark.parametrize(
         "spoil",

@@ -18,7 +18,8 @@ from swap_chain_watcher import observe
 from swap_chain_watcher.ports import Halt
 from swap_chain_watcher.usecases.assign_targets import AssignTargets
 from swap_chain_watcher.usecases.report_networks import ReportNetworks
-from swap_chains.errors import ChainMismatch
+from swap_chains.errors import BlockUnknown, ChainMismatch
+from swap_chains.events import Block
 from swap_chains.fake import FakeReader
 from swap_contracts.deposits import DepositTargetAssigned
 from swap_contracts.topics import DEPOSIT_TARGET_ASSIGNED
@@ -27,6 +28,23 @@ from swap_runtime.errors import Refused, Unavailable
 from swap_runtime.sql import sql
 
 pytestmark = pytest.mark.connected
+
+
+class LoadsAnew(FakeReader):
+    """A node that was emptied: its head is its first block until it has everything."""
+
+    blocks_shown: int | None = 1
+    head_shown = 0
+
+    async def head(self, *, at_least: int = 0) -> Block:
+        if self.blocks_shown is None:
+            return await super().head()
+        return self._chain.blocks[self.head_shown]
+
+    async def block_at(self, number: int) -> Block:
+        if self.blocks_shown is not None and number >= self.blocks_shown:
+            raise BlockUnknown(NETWORK, number)
+        return await super().block_at(number)
 
 
 class TestFollowNetwork:
@@ -171,6 +189,29 @@ class TestFollowNetwork:
             lagging.mine(9)
             world.chain = lagging
             await world.is_at_head()
+
+    async def test_waits_for_nodes_that_load_the_chain_anew(self, world: World) -> None:
+        world.chain.mine(10)
+        await world.watches.start(NETWORK, world.chain.blocks[5])  # nothing is stored before it
+        loading = LoadsAnew(world.chain)
+
+        async with world.followed(loading):
+            await world.is_interrupted()
+            assert await world.watches.find_halt(NETWORK) is None
+            loading.blocks_shown = None
+            await world.is_at_head()
+
+    async def test_waits_for_nodes_that_hide_a_block_of_their_past(self, world: World) -> None:
+        async with world.followed():
+            world.chain.mine(10)
+            await world.is_at_head()
+        world.chain.mine(1)
+        loading = LoadsAnew(world.chain)
+        loading.blocks_shown, loading.head_shown = 0, 3
+
+        async with world.followed(loading):
+            await world.is_interrupted()
+            assert await world.watches.find_halt(NETWORK) is None
 
     async def test_goes_on_when_a_person_says_so(self, world: World) -> None:
         wrong = world.another_chain(blocks=10)

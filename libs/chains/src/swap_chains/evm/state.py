@@ -44,8 +44,22 @@ class EvmState:
     def network(self) -> str:
         return self._rpc.network
 
-    async def head(self) -> Block:
-        return await self._on_one_node(lambda node: _tagged(node, "latest"))
+    async def head(self, *, at_least: int = 0) -> Block:
+        behind: list[Block] = []
+
+        async def read(node: Node) -> Block:
+            block = await _tagged(node, "latest")
+            if block.number < at_least:
+                behind.append(block)
+                raise InconsistentAnswer(node.label, f"its head is {block.number}")
+            return block
+
+        try:
+            return await self._on_one_node(read)
+        except ChainUnavailable:
+            if not behind:
+                raise
+            return max(behind, key=lambda block: block.number)
 
     async def finalized(self) -> Block:
         claim = await self._on_one_node(lambda node: _tagged(node, "finalized"))

@@ -108,7 +108,7 @@ class FakeReader:
         movements = to_movements(NODE, followed, wanted, senders)
         return BlockAdded(block, with_memos(movements, followed.treasury, sent))
 
-    async def head(self) -> Block:
+    async def head(self, *, at_least: int = 0) -> Block:
         self._chain.check_reachable()
         return self._chain.blocks[-1]
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Final
 
 from swap_chain_watcher import observe
 from swap_chain_watcher.domain.addresses import (
@@ -25,6 +26,9 @@ from swap_chains.errors import ChainError
 from swap_chains.events import Block, BlocksFinalized, ChainEvent
 from swap_chains.ports import ChainReader, Holding
 from swap_domain.catalogue import NATIVE
+
+# Full nodes keep the states of about 128 blocks. So far behind the head more of a catch-up comes.
+STATES_KEPT_MIN: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +84,9 @@ class CountCoins:
     async def count(self, happened: Sequence[ChainEvent], *, at: datetime) -> Count | None:
         """Return what is there at the end of a batch.
 
-        :raises ChainError: when no node tells; of a final block it may be too late to ask.
+        What nodes have forgotten is not counted: a later count finds all that ever came.
+
+        :raises ChainError: when no node tells, and it is not too late to ask.
         """
         network, block = self._reader.network, last_block(happened)
         if block is None:
@@ -101,7 +107,7 @@ class CountCoins:
         try:
             held = await self._reader.balances(holdings.values(), at=block)
         except ChainError as error:
-            if not _is_final(block, happened):
+            if not _is_final(block, happened) and not await self._is_far_behind(block):
                 raise
             observe.coins_uncounted(network, block.number, error)
             return None
@@ -132,6 +138,9 @@ class CountCoins:
     def remember(self, count: Count) -> None:
         """Take a count for told."""
         self._seen |= count.balances
+
+    async def _is_far_behind(self, block: Block) -> bool:
+        return (await self._reader.head()).number - block.number > STATES_KEPT_MIN
 
     def _changed(
         self, balances: Mapping[str, int], happened: Sequence[ChainEvent]

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from swap_chain_watcher.domain.watch import ChainBehind, Watch
 from swap_chain_watcher.ports import Watches
 from swap_chains.errors import BlockUnknown, ChainUnavailable, ReorgBeyondFinality
+from swap_chains.events import Block
 from swap_chains.ports import ChainReader
 
 CheckChain = Callable[[], Awaitable[None]]
@@ -67,17 +68,20 @@ class OpenWatch:
         :raises ChainBehind: when the chain has another block where we have one of its past.
         :raises ChainUnavailable: when the nodes are behind what is final, but of the same chain.
         """
-        head = await self._reader.head()
+        head = await self._reader.head(at_least=watch.finalized_number)
         if head.number >= watch.finalized_number:
             return
-        behind = ChainBehind(watch.network, head=head.number, finalized=watch.finalized_number)
         stored = await self._watches.nearest(watch.network, head.number)
-        if stored is None:
-            raise behind
-        try:
-            theirs = await self._reader.block_at(stored.number)
-        except BlockUnknown:
-            raise behind from None
-        if theirs.hash != stored.hash:
-            raise behind
+        # Below all that is stored there may be another chain, or a node that loads this one anew.
+        if stored is not None and await self._has_another(stored):
+            raise ChainBehind(watch.network, head=head.number, finalized=watch.finalized_number)
         raise ChainUnavailable(watch.network, [f"the head {head.number} is behind our cursor"])
+
+    async def _has_another(self, stored: Block) -> bool:
+        """
+        :raises ChainUnavailable: when no node has a block of that number, though its head is past.
+        """
+        try:
+            return (await self._reader.block_at(stored.number)).hash != stored.hash
+        except BlockUnknown as error:
+            raise ChainUnavailable(self._reader.network, [str(error)]) from error

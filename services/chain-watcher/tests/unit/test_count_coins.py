@@ -1,0 +1,89 @@
+"""Which balances are asked for, and what happens when no node tells them any more."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from watch_factories import (
+    DEPOSIT_ADDRESS,
+    DEPOSITORY,
+    FACTORY,
+    GENESIS_TIME,
+    NETWORK,
+    TREASURY,
+    USDC,
+    a_policy,
+)
+
+from swap_chain_watcher.ports import Target, ToLookAt
+from swap_chain_watcher.usecases.count_coins import STATES_KEPT_MIN, CountCoins, Diligence
+from swap_chains.errors import ChainUnavailable
+from swap_chains.events import Block, BlockAdded, BlocksFinalized
+from swap_chains.fake import FakeChain, FakeReader
+
+NOW = GENESIS_TIME + timedelta(days=1)
+
+
+class Forgetful(FakeReader):
+    """A full node: it has no state of blocks that are far below its head."""
+
+    async def balances(self, holdings, *, at):  # type: ignore[no-untyped-def]
+        if (await self.head()).number - at.number > STATES_KEPT_MIN:
+            raise ChainUnavailable(NETWORK, ["missing trie node"])
+        return await super().balances(holdings, at=at)
+
+
+class Absent(FakeReader):
+    async def balances(self, holdings, *, at):  # type: ignore[no-untyped-def]
+        raise ChainUnavailable(NETWORK, ["no answer"])
+
+
+class OneTarget:
+    async def new(self, network: str, *, limit: int) -> list[Target]:
+        return []
+
+    async def taken_up(self, network: str, *, after: int) -> list[tuple[int, str]]:
+        return []
+
+    async def to_look_at(self, network: str, **_: object) -> ToLookAt:
+        return ToLookAt((DEPOSIT_ADDRESS,), (), has_new=False)
+
+
+@pytest.fixture
+def chain() -> FakeChain:
+    chain = FakeChain(
+        NETWORK, depository=DEPOSITORY, treasury=TREASURY, decimals={USDC: 6}, factory=FACTORY
+    )
+    chain.mine(STATES_KEPT_MIN + 1)
+    return chain
+
+
+def counting(reader: FakeReader) -> CountCoins:
+    return CountCoins(
+        OneTarget(), reader, policy=a_policy(), diligence=Diligence(), watched=frozenset()
+    )
+
+
+def added(block: Block) -> BlockAdded:
+    return BlockAdded(block, ())
+
+
+async def test_a_catch_up_goes_on_over_blocks_whose_state_is_forgotten(chain: FakeChain) -> None:
+    count_coins = counting(Forgetful(chain))
+
+    assert await count_coins.count([added(chain.blocks[0])], at=NOW) is None
+    count = await count_coins.count([added(chain.blocks[-1])], at=NOW)
+
+    assert count is not None
+    assert count.block == chain.blocks[-1]
+
+
+async def test_near_the_head_a_count_is_waited_for(chain: FakeChain) -> None:
+    with pytest.raises(ChainUnavailable):
+        await counting(Absent(chain)).count([added(chain.blocks[1])], at=NOW)
+
+
+async def test_of_a_final_block_it_may_be_too_late(chain: FakeChain) -> None:
+    last = chain.blocks[-1]
+    assert await counting(Absent(chain)).count([added(last), BlocksFinalized(last)], at=NOW) is None
