@@ -155,6 +155,11 @@ class TestSend:
 
         assert answer.retry_after == timedelta(seconds=17)
 
+    async def test_n15_knows_the_status_whatever_is_asked_for(self, sink: Sink) -> None:
+        answer = await attempt(sink.at("/", answering(503, retry_after="9" * 5000)))
+
+        assert (answer.http_status, answer.retry_after) == (503, None)
+
     async def test_n3_gives_up_on_headers_that_drip(self) -> None:
         async def drip(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             writer.write(b"HTTP/1.1 200 OK\r\nx: ")
@@ -273,6 +278,7 @@ class TestRetryAfterOf:
             ("soon", None),
             ("-5", None),
             ("9" * 30, 10**6),
+            ("9" * 5000, None),
             ("Fri, 31 Dec 9999 23:59:59 -0001", None),
             (f"Fri, 31 Dec {'9' * 30} 23:59:59 GMT", None),
         ],

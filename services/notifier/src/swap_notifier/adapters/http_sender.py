@@ -75,11 +75,12 @@ def retry_after_of(value: str | None, *, at: datetime) -> timedelta | None:
     """Return the pause that a receiver asks for, in seconds or as a date."""
     if value is None:
         return None
-    if value.isascii() and value.isdecimal():
-        return timedelta(seconds=min(int(value), 10**6))
+    # A number may have more digits than Python reads, a date be one that no calendar of ours has.
     try:
+        if value.isascii() and value.isdecimal():
+            return timedelta(seconds=min(int(value), 10**6))
         moment = parsedate_to_datetime(value).astimezone(UTC)
-    except (ValueError, OverflowError):  # a date may be one that no calendar of ours has
+    except (ValueError, OverflowError):
         return None
     return max(moment - at, timedelta(0))
 
