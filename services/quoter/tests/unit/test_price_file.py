@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 import os
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from services.quoter.tests.factories import NOW, a_market
+from services.quoter.tests.factories import NOW, a_market, a_route
 from swap_quoter.adapters.price_file import PriceFile, prices_from
 from swap_quoter.domain.agreement import Bounds
 from swap_quoter.domain.market import Market, Timed, to_usd_e18
@@ -92,3 +92,24 @@ class TestFollowPrices:
         await follow()
 
         assert market.prices["ETH"].value == to_usd_e18("1")
+
+    @pytest.mark.parametrize("is_of_the_file", [False, True])
+    async def test_a_moment_that_has_not_come_keeps_no_price_fresh(
+        self, tmp_path: Path, is_of_the_file: bool
+    ) -> None:
+        path, now, ahead = tmp_path / "prices.json", [NOW], NOW + timedelta(days=1)
+        path.write_text(f'{{"ETH": {{"usd": "3000", "at": "{ahead.isoformat()}"}}}}')
+        if is_of_the_file:
+            path.write_text('{"ETH": "3000"}')
+            os.utime(path, (ahead.timestamp(), ahead.timestamp()))
+        market = a_market(prices={})
+        book = PriceBook(market, Bounds(market.prices_max_age, 100))
+        follow = FollowPrices(PriceFile(path), book, name="file", clock=lambda: now[0])
+        token = a_route().source_native
+
+        await follow()
+        at_once = market.find_price(token, now=now[0])
+        now[0] += timedelta(seconds=61)
+        await follow()
+
+        assert (at_once, market.find_price(token, now=now[0])) == (to_usd_e18("3000"), None)

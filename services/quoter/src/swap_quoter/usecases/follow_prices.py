@@ -53,5 +53,16 @@ class FollowPrices:
             observe.prices_unreadable(self._name, str(error))
         else:
             if news is not None:
-                self._book.take(self._name, news)
+                self._book.take(self._name, _known_by(self._clock(), news))
         self._book.settle(self._clock())
+
+
+def _known_by(now: datetime, news: Mapping[str, Timed]) -> Mapping[str, Timed]:
+    """Let no price be from later than it was read: it would not grow old while its writer is dead.
+
+    Whoever wrote such a moment has a clock that is ahead, or slipped on a key.
+    """
+    return {
+        symbol: price if price.at <= now else Timed(price.value, now)
+        for symbol, price in news.items()
+    }
