@@ -22,7 +22,7 @@ RUN groupadd --system --gid 10001 swap \
 # The program itself: killing the wrapper of its package would leave the chain alive.
 COPY --from=foundry /evm/node_modules/@foundry-rs/anvil-linux-amd64/bin/anvil /usr/local/bin/anvil
 COPY deploy/compose/healthy.py /healthy.py
-USER swap
+USER 10001:10001
 # Where a killed chain's half-written files would go.
 ENV HOME=/chain
 EXPOSE 8545
@@ -88,7 +88,8 @@ ENV SWAP_API__HOST=0.0.0.0 SWAP_API__PORT=8080 SWAP_API__INTERNAL_PORT=8081 \
     SWAP_SETTLER__HOST=0.0.0.0 SWAP_SETTLER__INTERNAL_PORT=8081 \
     SWAP_NOTIFIER__HOST=0.0.0.0 SWAP_NOTIFIER__INTERNAL_PORT=8081
 WORKDIR /app
-USER swap
+# By number: where only a number proves that it is not root, a name does not start.
+USER 10001:10001
 EXPOSE 8080 8081
 HEALTHCHECK --interval=5s --timeout=30s --start-period=300s \
     CMD ["python", "-I", "-S", "/app/deploy/compose/healthy.py", "service", "8081"]

@@ -15,7 +15,8 @@ from swap_compose.places import NODE_URLS, STACK, HostPorts
 from swap_compose.secrets import service_secrets
 from swap_compose.webhooks import play
 
-from swap_runtime.settings import SharedSettings
+from swap_runtime.internal import STOP_SECONDS
+from swap_runtime.settings import SharedSettings, WatchdogSettings
 from swap_stack.keys import Secrets, load_or_make
 from swap_stack.parts.anvil import CHAINS
 from swap_stack.sandbox.settings import Settings as SandboxSettings
@@ -189,6 +190,19 @@ def test_ports_are_the_same_for_the_jobs_and_for_docker() -> None:
     assert set(used) == set(defaults.items())
     assert ports.node_url("POLYGON_DEVNET") == f"http://127.0.0.1:{defaults['PORT_POLYGON']}"
     assert ports.services.internal_url("chain_watcher").endswith(defaults["PORT_CHAIN_WATCHER"])
+
+
+def test_the_images_say_by_number_that_they_are_not_root() -> None:
+    """`runAsNonRoot` refuses a name: nobody outside of the image knows whose it is."""
+    assert re.findall(r"^USER (.+)$", DOCKERFILE, re.M) == ["10001:10001"] * 2
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_a_service_is_given_the_time_that_its_stop_may_take(service: str) -> None:
+    given = COMPOSE["services"][service.replace("_", "-")]["stop_grace_period"]
+
+    needed = WatchdogSettings().stop_timeout.total_seconds() + STOP_SECONDS
+    assert int(given.removesuffix("s")) > needed
 
 
 def test_the_image_builds_without_what_an_old_builder_lacks() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from aiohttp import web
 from pydantic import SecretStr
@@ -14,6 +15,8 @@ from swap_runtime.metrics import render
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 Check = Callable[[], Awaitable[None]]
+# What an operator began may end; a request that never does keeps no process from its end.
+STOP_SECONDS: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +58,7 @@ class Internal:
                 *(web.route(r.method, f"/admin{r.path}", r.handler) for r in admin),
             ]
         )
-        self._runner = web.AppRunner(self._app, access_log=None)
+        self._runner = web.AppRunner(self._app, access_log=None, shutdown_timeout=STOP_SECONDS)
 
     async def start(self, host: str, port: int) -> int:
         """Listen, and return the port: a free one was taken where 0 was asked for."""
