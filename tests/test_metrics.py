@@ -1,0 +1,43 @@
+"""The pages name metrics as Prometheus sees them: an alert on another name never rings."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+DEFINED = re.compile(r'\b(counter|gauge|histogram)\(\s*"(\w+)"')
+NAMED = re.compile(r"\bswap_[a-z0-9_]+")
+EXPOSED = {"counter": ["_total"], "gauge": [""], "histogram": ["_bucket", "_count", "_sum"]}
+
+
+def tracked(pattern: str) -> list[Path]:
+    command = ["git", "ls-files", pattern]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    return [ROOT / line for line in listed.stdout.splitlines()]
+
+
+def exposed() -> set[str]:
+    return {
+        f"swap_{name}{end}"
+        for path in [*tracked("services/*/src/*.py"), *tracked("libs/*/src/*.py")]
+        for kind, name in DEFINED.findall(path.read_text())
+        for end in EXPOSED[kind]
+    }
+
+
+def test_every_metric_that_a_page_names_is_exposed() -> None:
+    known = exposed()
+    families = {"_".join(name.split("_")[:2]) for name in known}
+    packages = {path.parent.name for path in tracked("**/__init__.py")}
+
+    unknown = {
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in tracked("*.md")
+        for name in NAMED.findall(path.read_text())
+        if "_".join(name.split("_")[:2]) in families and name not in known | packages
+    }
+
+    assert unknown == set()
+    assert len(known) > 90
