@@ -9,6 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 DEFINED = re.compile(r'\b(counter|gauge|histogram)\(\s*"(\w+)"')
 NAMED = re.compile(r"\bswap_[a-z0-9_]+")
+QUOTED = re.compile(r"`([a-z0-9_]+)`")
 EXPOSED = {"counter": ["_total"], "gauge": [""], "histogram": ["_bucket", "_count", "_sum"]}
 
 
@@ -18,13 +19,13 @@ def tracked(pattern: str) -> list[Path]:
     return [ROOT / line for line in listed.stdout.splitlines()]
 
 
+def defined() -> set[tuple[str, str]]:
+    paths = [*tracked("services/*/src/*.py"), *tracked("libs/*/src/*.py")]
+    return {found for path in paths for found in DEFINED.findall(path.read_text())}
+
+
 def exposed() -> set[str]:
-    return {
-        f"swap_{name}{end}"
-        for path in [*tracked("services/*/src/*.py"), *tracked("libs/*/src/*.py")]
-        for kind, name in DEFINED.findall(path.read_text())
-        for end in EXPOSED[kind]
-    }
+    return {f"swap_{name}{end}" for kind, name in defined() for end in EXPOSED[kind]}
 
 
 def test_every_metric_that_a_page_names_is_exposed() -> None:
@@ -37,6 +38,13 @@ def test_every_metric_that_a_page_names_is_exposed() -> None:
         for path in tracked("*.md")
         for name in NAMED.findall(path.read_text())
         if "_".join(name.split("_")[:2]) in families and name not in known | packages
+    }
+    bare = {name for _, name in defined() if "_" in name}
+    unknown |= {
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in tracked("*.md")
+        for name in QUOTED.findall(path.read_text())
+        if name in bare
     }
 
     assert unknown == set()

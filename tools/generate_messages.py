@@ -1,6 +1,7 @@
 """Write docs/messages.md and a JSON schema per topic from `swap_contracts.topics`."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +12,6 @@ from swap_contracts.envelope import Topic
 from swap_contracts.topics import TOPICS
 
 SCHEMAS = "libs/contracts/src/swap_contracts/schemas"
-# Who sends and who listens.
-ROUTES = {
-    "swap.requests.v1": ("api", ["settler"]),
-    "deposit-target.assigned.v1": ("nobody yet", ["chain-watcher"]),
-    "deposit.hinted.v1": ("nobody yet", ["chain-watcher"]),
-    "deposit.changed.v1": ("chain-watcher", ["settler"]),
-    "payout.changed.v1": ("chain-watcher", ["settler"]),
-    "swap.changed.v1": ("settler", ["api", "notifier", "quoter"]),
-    "inventory.changed.v1": ("settler", ["quoter"]),
-}
 HEAD = """# Messages
 
 Generated from `libs/contracts/src/swap_contracts` by `make generate`. Every message is an envelope
@@ -40,23 +31,31 @@ def constants(topic: Topic[Any]) -> tuple[str, ...]:
     return tuple(n for n, value in known if isinstance(value, Topic) and value.name == topic.name)
 
 
-def handler(service: str, topic: Topic[Any]) -> str:
-    """Return a link to the one handler file of the service that subscribes to the topic."""
-    files = sorted(Path(f"services/{service}").glob("src/*/handlers/*.py"))
-    wanted = constants(topic)
-    file = next(path for path in files if any(name in path.read_text() for name in wanted))
-    return f"[{service}](../{file})"
+def mentions(path: Path, topic: Topic[Any]) -> bool:
+    return any(re.search(rf"\b{name}\b", path.read_text()) for name in constants(topic))
+
+
+def senders(topic: Topic[Any]) -> list[str]:
+    """Return the services that put the topic's messages into their outbox."""
+    files = sorted(Path("services").glob("*/src/**/*.py"))
+    sending = [file for file in files if mentions(file, topic) and "Outgoing" in file.read_text()]
+    return list(dict.fromkeys(file.parts[1] for file in sending))
+
+
+def handlers(topic: Topic[Any]) -> list[str]:
+    """Return a link to each service's handler file that subscribes to the topic."""
+    files = sorted(Path("services").glob("*/src/*/handlers/*.py"))
+    return [f"[{file.parts[1]}](../{file})" for file in files if mentions(file, topic)]
 
 
 def section(topic: Topic[Any]) -> str:
-    producer, consumers = ROUTES[topic.name]
     bodies = [
         (name, part)
         for name, part in sorted(schema(topic).get("$defs", {}).items())
         if "description" in part and name in part.get("title", name)
     ]
-    lines = [f"## `{topic.name}`", "", f"- from: {producer}"]
-    lines += ["- to: " + ", ".join(handler(name, topic) for name in consumers)]
+    lines = [f"## `{topic.name}`", "", "- from: " + ", ".join(senders(topic))]
+    lines += ["- to: " + ", ".join(handlers(topic))]
     lines += [f"- schema: [{topic.name}.json](../{SCHEMAS}/{topic.name}.json)", ""]
     lines += [f"**{name}**: {part['description'].splitlines()[0]}\n" for name, part in bodies]
     return "\n".join(lines)
