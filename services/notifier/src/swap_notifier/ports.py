@@ -116,8 +116,13 @@ class Endpoints(Protocol):
 
     async def find(self, endpoint_id: UUID) -> Endpoint | None: ...
 
-    async def rotate(self, endpoint_id: UUID, *, secret: str, until: datetime) -> bool:
-        """Give it a new secret; the present one signs beside it `until` then."""
+    async def rotate(
+        self, endpoint_id: UUID, *, secret: str, at: datetime, until: datetime
+    ) -> bool:
+        """Give it a new secret; the present one signs beside it `until` then.
+
+        The one before that signs on too, as long as was said when it was replaced.
+        """
         ...
 
     async def disable(self, endpoint_id: UUID, *, reason: DisabledReason, at: datetime) -> bool:

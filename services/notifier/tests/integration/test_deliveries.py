@@ -335,6 +335,33 @@ class TestEndpoints:
         with pytest.raises(standardwebhooks.WebhookVerificationError):
             _verify(old, after.body, after.headers)
 
+    async def test_n8_one_that_is_rotated_twice_signs_to_the_end_of_its_day(
+        self, notifier: Notifier, sink: Sink
+    ) -> None:
+        endpoint = await notifier.endpoint(sink.at("/hooks"))
+        letters = iter((b"l", b"f"))
+        # The answer with the first got lost: the receiver goes on with what it has.
+        rotate = RotateSecret(
+            notifier.endpoints, clock=notifier.clock, random_bytes=lambda n: next(letters) * n
+        )
+        secrets = [to_secret(endpoint.id.bytes * 2)]
+
+        async with notifier.delivering():
+            for hours in (0, 1):
+                notifier.now += timedelta(hours=hours)
+                secrets.append(str(await rotate(endpoint.id)))
+            await notifier.tell(a_swap(app_id=endpoint.app_id))
+            await sink.until(1)
+            notifier.now = NOW + DAY
+            await notifier.tell(a_swap(app_id=endpoint.app_id))
+            during, after = await sink.until(2)
+
+        for secret in secrets:
+            _verify(secret, during.body, during.headers)
+        assert len(after.headers["svix-signature"].split()) == 2
+        with pytest.raises(standardwebhooks.WebhookVerificationError):
+            _verify(secrets[0], after.body, after.headers)
+
 
 class TestReplaying:
     async def test_sends_the_same_message_again(self, notifier: Notifier, sink: Sink) -> None:

@@ -103,9 +103,10 @@ QUESTIONS: Final = {
     "COUNT_ENDPOINTS": asked("COUNT_ENDPOINTS", app_id=APP),
     "ENDPOINT": asked("ENDPOINT", id=APP),
     "ENDPOINTS_OF_APP": asked("ENDPOINTS_OF_APP", app_id=APP),
-    "ROTATE": asked("ROTATE", id=APP, secret="another", until=NOW),
+    "ROTATE": asked("ROTATE", id=APP, secret="another", at=NOW, until=NOW),
     "SEAL_SECRETS": asked(
-        "SEAL_SECRETS", at_most=100, id=APPS, secret=["a"] * 5, previous_secret=[None] * 5
+        "SEAL_SECRETS", at_most=100, id=APPS, secret=["a"] * 5, previous_secret=[None] * 5,
+        earlier_secret=[None] * 5,
     ),
     "DISABLE": asked("DISABLE", at_most=100, ids=APPS, at=NOW, reason="operator"),
     "ADD_NOTICES": asked(

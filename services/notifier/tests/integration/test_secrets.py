@@ -16,7 +16,7 @@ from swap_notifier.adapters.deliveries import PostgresDeliveries
 from swap_notifier.adapters.endpoints import PostgresEndpoints
 from swap_notifier.adapters.sealing import Sealing
 from swap_notifier.adapters.unit_of_work import PostgresUnitOfWork
-from swap_notifier.domain.endpoints import Endpoint, Kept
+from swap_notifier.domain.endpoints import Endpoint, Kept, to_secret
 from swap_notifier.usecases.create_messages import CreateMessages
 from swap_notifier.usecases.seal_secrets import SealSecrets
 from swap_runtime.database import create_engine
@@ -25,6 +25,7 @@ from swap_runtime.metrics import REGISTRY
 pytestmark = pytest.mark.connected
 Open = Callable[..., "Store"]
 FIRST, SECOND = b"1" * 32, b"2" * 32
+LOST_SECRET = to_secret(b"l" * 32)
 
 
 @pytest.fixture
@@ -68,10 +69,10 @@ class Store:
 
     async def rotate(self, endpoint: Endpoint, secret: str) -> None:
         until = NOW + timedelta(days=1)
-        assert await self.endpoints.rotate(endpoint.id, secret=secret, until=until)
+        assert await self.endpoints.rotate(endpoint.id, secret=secret, at=NOW, until=until)
 
-    async def stored(self) -> Sequence[tuple[str, str | None]]:
-        query = "SELECT secret, previous_secret FROM endpoint ORDER BY id"
+    async def stored(self) -> Sequence[tuple[str | None, ...]]:
+        query = "SELECT secret, previous_secret, earlier_secret FROM endpoint ORDER BY id"
         async with await psycopg.AsyncConnection.connect(self.database) as connection:
             return await (await connection.execute(query)).fetchall()
 
@@ -107,12 +108,13 @@ class TestStoring:
     async def test_writes_no_secret_in_the_clear(self, open_store: Open) -> None:
         store = open_store(FIRST)
         endpoint = await store.endpoint(OLD_SECRET)
+        await store.rotate(endpoint, LOST_SECRET)
         await store.rotate(endpoint, SECRET)
 
         [secrets] = await store.stored()
 
         assert all(one and "whsec" not in one for one in secrets)
-        assert await store.signing(endpoint) == {endpoint.id: (SECRET, OLD_SECRET)}
+        assert await store.signing(endpoint) == {endpoint.id: (SECRET, LOST_SECRET, OLD_SECRET)}
 
     async def test_of_one_endpoint_is_nothing_for_another(self, open_store: Open) -> None:
         store = open_store(FIRST)
@@ -133,9 +135,11 @@ class TestSealingAnew:
         endpoint = await store.endpoint()
         await store.write(
             "UPDATE endpoint SET secret = %(new)s, previous_secret = %(old)s,"
-            " previous_secret_until = %(until)s",
+            " previous_secret_until = %(until)s, earlier_secret = %(lost)s,"
+            " earlier_secret_until = %(until)s",
             new=SECRET,
             old=OLD_SECRET,
+            lost=LOST_SECRET,
             until=NOW + timedelta(days=1),
         )
 
@@ -143,17 +147,19 @@ class TestSealingAnew:
 
         [secrets] = await store.stored()
         assert all(one and store.sealing.is_current(one) for one in secrets)
-        assert await store.signing(endpoint) == {endpoint.id: (SECRET, OLD_SECRET)}
+        assert await store.signing(endpoint) == {endpoint.id: (SECRET, OLD_SECRET, LOST_SECRET)}
 
     async def test_lets_an_old_key_go(self, open_store: Open) -> None:
         endpoint = await open_store(FIRST).endpoint(OLD_SECRET)
+        await open_store(FIRST, SECOND).rotate(endpoint, LOST_SECRET)
+        await open_store(SECOND, FIRST).seal_secrets()
         await open_store(FIRST, SECOND).rotate(endpoint, SECRET)
 
         await open_store(SECOND, FIRST).seal_secrets()
 
-        assert (kept(Kept.FIRST_KEY), kept(Kept.OTHERWISE)) == (2, 0)
+        assert (kept(Kept.FIRST_KEY), kept(Kept.OTHERWISE)) == (3, 0)
         signing = await open_store(SECOND).signing(endpoint)
-        assert signing == {endpoint.id: (SECRET, OLD_SECRET)}
+        assert signing == {endpoint.id: (SECRET, LOST_SECRET, OLD_SECRET)}
 
     async def test_changes_nothing_that_is_as_it_must_be(self, open_store: Open) -> None:
         store = open_store(FIRST)

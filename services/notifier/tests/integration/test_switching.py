@@ -69,7 +69,9 @@ class TestRemoving:
         assert await notifier.endpoints.list_endpoints(endpoint.app_id) == []
         for do in (notifier.switch.remove, notifier.switch.enable, notifier.switch.disable):
             assert not await do(endpoint.id)
-        assert not await notifier.endpoints.rotate(endpoint.id, secret="x", until=notifier.now)
+        assert not await notifier.endpoints.rotate(
+            endpoint.id, secret="x", at=notifier.now, until=notifier.now
+        )
 
     async def test_makes_room_for_another(self, notifier: Notifier) -> None:
         endpoint = await notifier.endpoint("http://a.example")

@@ -15,6 +15,7 @@ from swap_notifier.adapters.sealing import Sealing, Unreadable
 from swap_notifier.domain.outcomes import Claimed, DisabledReason, Outcome
 from swap_runtime.columns import columns
 from swap_runtime.database import Engine, execute_alone, transaction
+from swap_runtime.sql import Row
 
 
 class PostgresDeliveries:
@@ -44,21 +45,19 @@ class PostgresDeliveries:
         rows = await execute_alone(self._engine, statements.CLAIM, values)
         # What cannot be signed is nobody's failure: it is due again when its claim is over.
         return [
-            to_claimed(row, claim, secrets)
-            for row in rows
-            if (secrets := self._secrets_of(row.endpoint_id, row.secret, row.previous_secret))
+            to_claimed(row, claim, secrets) for row in rows if (secrets := self._secrets_of(row))
         ]
 
-    def _secrets_of(self, endpoint_id: UUID, sealed: str, previous: str | None) -> tuple[str, ...]:
+    def _secrets_of(self, row: Row) -> tuple[str, ...]:
         """Return what signs, the newest first; nothing while the newest cannot be read."""
         secrets: list[str] = []
-        for one in (sealed, previous):
+        for one in (row.secret, row.previous_secret, row.earlier_secret):
             if one is None:
                 continue
             try:
-                secrets.append(self._sealing.open(one, endpoint_id=endpoint_id))
+                secrets.append(self._sealing.open(one, endpoint_id=row.endpoint_id))
             except Unreadable as error:
-                observe.secret_unreadable(endpoint_id, str(error))
+                observe.secret_unreadable(row.endpoint_id, str(error))
                 break
         return tuple(secrets)
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
+from typing import Final
 from uuid import UUID
 
 from swap_notifier.adapters import statements
@@ -18,6 +19,8 @@ from swap_notifier.domain.urls import place_of
 from swap_notifier.ports import KeptDisabled, TooMany
 from swap_runtime.columns import columns
 from swap_runtime.database import Engine, Transaction, execute_alone, reading, transaction
+
+SECRETS: Final = ("secret", "previous_secret", "earlier_secret")
 
 
 class PostgresEndpoints:
@@ -46,9 +49,11 @@ class PostgresEndpoints:
             row = rows.one_or_none()
         return None if row is None else to_endpoint(row)
 
-    async def rotate(self, endpoint_id: UUID, *, secret: str, until: datetime) -> bool:
+    async def rotate(
+        self, endpoint_id: UUID, *, secret: str, at: datetime, until: datetime
+    ) -> bool:
         sealed = self._sealing.seal(secret, endpoint_id=endpoint_id)
-        values = {"id": endpoint_id, "secret": sealed, "until": until}
+        values = {"id": endpoint_id, "secret": sealed, "at": at, "until": until}
         return bool(await execute_alone(self._engine, statements.ROTATE, values))
 
     async def disable(self, endpoint_id: UUID, *, reason: DisabledReason, at: datetime) -> bool:
@@ -82,10 +87,10 @@ class PostgresEndpoints:
             rows = await connection.execute(statements.OLDER_SECRETS, {**keys, "limit": limit})
             anew = []
             for row in rows:
-                secrets = [self._anew(row.id, one) for one in (row.secret, row.previous_secret)]
-                if secrets != [row.secret, row.previous_secret]:
-                    secret, previous = secrets
-                    anew.append({"id": row.id, "secret": secret, "previous_secret": previous})
+                stored = {name: getattr(row, name) for name in SECRETS}
+                sealed = {name: self._anew(row.id, one) for name, one in stored.items()}
+                if sealed != stored:
+                    anew.append({"id": row.id, **sealed})
             if anew:
                 connection.post(statements.SEAL_SECRETS, columns(anew))
         return len(anew)

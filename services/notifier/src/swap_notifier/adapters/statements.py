@@ -79,7 +79,8 @@ WITH RECURSIVE waiting AS (
 SELECT claimed.*, endpoint.*
 FROM claimed CROSS JOIN LATERAL (
   SELECT url, secret, failing_since,
-         CASE WHEN previous_secret_until > :at THEN previous_secret END AS previous_secret
+         CASE WHEN previous_secret_until > :at THEN previous_secret END AS previous_secret,
+         CASE WHEN earlier_secret_until > :at THEN earlier_secret END AS earlier_secret
   FROM endpoint WHERE id = claimed.endpoint_id OFFSET 0
 ) AS endpoint
 """,
@@ -142,28 +143,38 @@ FROM endpoint WHERE removed_at IS NULL
 ENDPOINTS: Final = sql(f"{_ENDPOINT} ORDER BY created_at, id")
 ENDPOINTS_OF_APP: Final = sql(f"{_ENDPOINT} AND app_id = :app_id ORDER BY created_at, id")
 ENDPOINT: Final = sql(f"{_ENDPOINT} AND id = :id")
+# The one before the last signs to the end of its day: whoever lost the answer with the last asks
+# for another at once, while his receiver still has that one.
 ROTATE: Final = sql("""
-UPDATE endpoint SET previous_secret = secret, previous_secret_until = :until, secret = :secret
+UPDATE endpoint
+SET earlier_secret = CASE WHEN previous_secret_until > :at THEN previous_secret END,
+    earlier_secret_until = CASE WHEN previous_secret_until > :at THEN previous_secret_until END,
+    previous_secret = secret, previous_secret_until = :until, secret = :secret
 WHERE id = :id AND removed_at IS NULL RETURNING id
 """)
 # The second part of what is stored names the key that sealed it; without one it is in the clear.
 OLDER_SECRETS: Final = sql("""
-SELECT id, secret, previous_secret FROM endpoint
+SELECT id, secret, previous_secret, earlier_secret FROM endpoint
 WHERE (split_part(secret, '.', 2) <> :first
     AND split_part(secret, '.', 2) = ANY(CAST(:known AS text[])))
   OR (split_part(previous_secret, '.', 2) <> :first
     AND split_part(previous_secret, '.', 2) = ANY(CAST(:known AS text[])))
+  OR (split_part(earlier_secret, '.', 2) <> :first
+    AND split_part(earlier_secret, '.', 2) = ANY(CAST(:known AS text[])))
 ORDER BY id LIMIT :limit FOR UPDATE SKIP LOCKED
 """)
 SEAL_SECRETS: Final = sql("""
-UPDATE endpoint SET secret = new.secret, previous_secret = new.previous_secret
-FROM unnest(CAST(:id AS uuid[]), CAST(:secret AS text[]), CAST(:previous_secret AS text[]))
-     AS new(id, secret, previous_secret)
+UPDATE endpoint SET secret = new.secret, previous_secret = new.previous_secret,
+                    earlier_secret = new.earlier_secret
+FROM unnest(CAST(:id AS uuid[]), CAST(:secret AS text[]), CAST(:previous_secret AS text[]),
+            CAST(:earlier_secret AS text[]))
+     AS new(id, secret, previous_secret, earlier_secret)
 WHERE endpoint.id = new.id
 """)
 SECRETS_BY_KEY: Final = sql("""
 SELECT split_part(stored.secret, '.', 2) AS key_id, count(*) AS number
-FROM endpoint CROSS JOIN LATERAL (VALUES (secret), (previous_secret)) AS stored(secret)
+FROM endpoint CROSS JOIN LATERAL (VALUES (secret), (previous_secret), (earlier_secret))
+     AS stored(secret)
 WHERE stored.secret IS NOT NULL GROUP BY key_id
 """)
 DISABLE: Final = sql("""

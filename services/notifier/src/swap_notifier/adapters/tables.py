@@ -37,6 +37,8 @@ class EndpointRow(Table, table=True):
     secret: str = Field(sa_column=Column(Text, nullable=False))
     previous_secret: str | None = Field(sa_column=Column(Text))
     previous_secret_until: datetime | None = Field(sa_column=Column(DateTime(timezone=True)))
+    earlier_secret: str | None = Field(sa_column=Column(Text))
+    earlier_secret_until: datetime | None = Field(sa_column=Column(DateTime(timezone=True)))
     created_at: datetime = Field(sa_column=Column(DateTime(timezone=True), nullable=False))
     enabled_from: datetime = Field(sa_column=Column(DateTime(timezone=True), nullable=False))
     disabled_at: datetime | None = Field(sa_column=Column(DateTime(timezone=True)))

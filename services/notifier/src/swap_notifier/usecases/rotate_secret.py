@@ -22,8 +22,10 @@ class RotateSecret:
     async def __call__(self, endpoint_id: UUID) -> str | None:
         """Return the new secret, which is never shown again; None for an unknown endpoint."""
         secret = to_secret(self._random_bytes(SECRET_BYTES))
-        until = self._clock() + OVERLAP
-        if not await self._endpoints.rotate(endpoint_id, secret=secret, until=until):
+        now = self._clock()
+        if not await self._endpoints.rotate(
+            endpoint_id, secret=secret, at=now, until=now + OVERLAP
+        ):
             return None
         observe.endpoint_changed(endpoint_id, "secret rotated")
         return secret
