@@ -72,8 +72,11 @@ class Deliveries(Protocol):
         """Take what is due, in turns between the endpoints; nobody else takes it before `until`."""
         ...
 
-    async def record(self, outcomes: Sequence[Outcome]) -> None:
-        """Write down attempts and what follows from them; of a claim that was lost, nothing."""
+    async def record(self, outcomes: Sequence[Outcome]) -> Sequence[Outcome]:
+        """Write down attempts and what follows from them; of a claim that was lost, nothing.
+
+        Return them as they were written: an endpoint that was heard from is not disabled.
+        """
         ...
 
 

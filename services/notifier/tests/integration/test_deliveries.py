@@ -11,13 +11,14 @@ import standardwebhooks
 from aiohttp import web
 from sqlalchemy.dialects import postgresql
 
-from services.notifier.tests.factories import NOW, a_swap, sealed
+from services.notifier.tests.factories import NOW, SEALING, a_swap, an_answer, sealed
 from services.notifier.tests.process_parts import DAY, KEEP, Notifier
 from services.notifier.tests.sink import Sink, answering, hang_up, never_answer
+from swap_notifier.adapters.deliveries import PostgresDeliveries
 from swap_notifier.adapters.tables import METADATA
 from swap_notifier.adapters.unit_of_work import PostgresUnitOfWork
 from swap_notifier.domain.endpoints import to_secret
-from swap_notifier.domain.outcomes import DisabledReason
+from swap_notifier.domain.outcomes import DisabledReason, outcome_of
 from swap_notifier.domain.windows import Windows
 from swap_notifier.usecases.create_messages import CreateMessages
 from swap_notifier.usecases.discard_messages import DiscardMessages
@@ -202,6 +203,30 @@ class TestEndpoints:
 
         assert failing_since == NOW
         assert (await notifier.listed(endpoint)).disabled_reason == "failing"
+
+    @pytest.mark.parametrize("at_once", [True, False])
+    async def test_n12_one_that_comes_back_is_not_disabled_for_what_it_does_not_take_yet(
+        self, notifier: Notifier, sink: Sink, *, at_once: bool
+    ) -> None:
+        endpoint = await notifier.endpoint(sink.at("/hooks", answering(500)))
+        await notifier.tell(*(a_swap(app_id=endpoint.app_id) for _ in range(2)))
+        async with notifier.delivering():
+            await notifier.until_attempted(2)
+        notifier.now += 5 * DAY
+        one, other = await notifier.claim_and_die(seconds=30)
+        taken = outcome_of(one, an_answer(204), at=notifier.now, jitter_ppm=0)
+        refused = outcome_of(other, an_answer(503), at=notifier.now, jitter_ppm=0)
+        assert refused.disables
+
+        deliveries = PostgresDeliveries(notifier.engine, SEALING)
+        for outcomes in [[taken, refused]] if at_once else [[taken], [refused]]:
+            written = await deliveries.record(outcomes)
+
+        assert written[-1].disables is None
+        assert (await notifier.listed(endpoint)).disabled_at is None
+        [waiting] = [row for row in await notifier.rows() if row.state == "waiting"]
+        assert (waiting.id, waiting.attempts) == (other.message_id, 2)
+        assert waiting.due_at == notifier.now + timedelta(minutes=5)
 
     async def test_one_success_ends_its_failing(self, notifier: Notifier, sink: Sink) -> None:
         endpoint = await notifier.endpoint(sink.at("/hooks", answering(500)))

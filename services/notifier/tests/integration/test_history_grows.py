@@ -100,6 +100,7 @@ QUESTIONS: Final = {
         state=["delivered"] * 5,
         due_at=[NOW] * 5,
     ),
+    "STILL_FAILING": asked("STILL_FAILING", at_most=100, ids=APPS, before=NOW),
     "COUNT_ENDPOINTS": asked("COUNT_ENDPOINTS", app_id=APP),
     "ENDPOINT": asked("ENDPOINT", id=APP),
     "ENDPOINTS_OF_APP": asked("ENDPOINTS_OF_APP", app_id=APP),

@@ -29,8 +29,9 @@ class OneDelivery:
     ) -> Sequence[Claimed]:
         return [a_claim(claim=claim)]
 
-    async def record(self, outcomes: Sequence[Outcome]) -> None:
+    async def record(self, outcomes: Sequence[Outcome]) -> Sequence[Outcome]:
         self.recorded += outcomes
+        return outcomes
 
 
 class BrokenSender:

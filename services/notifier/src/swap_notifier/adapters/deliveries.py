@@ -12,9 +12,9 @@ from swap_notifier.adapters import statements
 from swap_notifier.adapters.disabling import disable
 from swap_notifier.adapters.rows import outcome_row, to_claimed
 from swap_notifier.adapters.sealing import Sealing, Unreadable
-from swap_notifier.domain.outcomes import Claimed, DisabledReason, Outcome
+from swap_notifier.domain.outcomes import FAILING_MAX, Claimed, DisabledReason, Outcome
 from swap_runtime.columns import columns
-from swap_runtime.database import Engine, execute_alone, transaction
+from swap_runtime.database import Engine, Transaction, execute_alone, transaction
 from swap_runtime.sql import Row
 
 
@@ -61,17 +61,45 @@ class PostgresDeliveries:
                 break
         return tuple(secrets)
 
-    async def record(self, outcomes: Sequence[Outcome]) -> None:
-        disabled: dict[DisabledReason, set[UUID]] = defaultdict(set)
-        for outcome in outcomes:
-            if outcome.disables is not None:
-                disabled[outcome.disables].add(outcome.claimed.endpoint_id)
+    async def record(self, outcomes: Sequence[Outcome]) -> Sequence[Outcome]:
+        if not any(outcome.disables for outcome in outcomes):
+            await execute_alone(self._engine, statements.RECORD, _rows(outcomes))
+            return outcomes
         at = outcomes[-1].at
-        rows = columns([outcome_row(outcome) for outcome in outcomes])
-        if not disabled:
-            await execute_alone(self._engine, statements.RECORD, rows)
-            return
         async with transaction(self._engine) as connection:
-            connection.post(statements.RECORD, rows)
+            outcomes = await _with_the_living_spared(connection, outcomes, at=at)
+            disabled: dict[DisabledReason, set[UUID]] = defaultdict(set)
+            for outcome in outcomes:
+                if outcome.disables is not None:
+                    disabled[outcome.disables].add(outcome.claimed.endpoint_id)
+            connection.post(statements.RECORD, _rows(outcomes))
             for reason, endpoint_ids in disabled.items():
                 await disable(connection, sorted(endpoint_ids), reason=reason, at=at)
+        return outcomes
+
+
+def _rows(outcomes: Sequence[Outcome]) -> dict[str, list[object]]:
+    return columns([outcome_row(outcome) for outcome in outcomes])
+
+
+async def _with_the_living_spared(
+    connection: Transaction, outcomes: Sequence[Outcome], *, at: datetime
+) -> Sequence[Outcome]:
+    """Let one that answered since its attempts were claimed not be disabled for failing.
+
+    They are claimed several at once, and one that comes back may not take all of what waited.
+    """
+    failing = {
+        outcome.claimed.endpoint_id
+        for outcome in outcomes
+        if outcome.disables is DisabledReason.FAILING
+    }
+    if not failing:
+        return outcomes
+    values = {"ids": sorted(failing), "before": at - FAILING_MAX}
+    dead = {row.id for row in await connection.execute(statements.STILL_FAILING, values)}
+    dead -= {outcome.claimed.endpoint_id for outcome in outcomes if outcome.answer.is_success}
+    return [
+        outcome.spared() if outcome.claimed.endpoint_id in failing - dead else outcome
+        for outcome in outcomes
+    ]

@@ -123,6 +123,10 @@ WHERE endpoint.id = latest.endpoint_id
   AND (endpoint.failing_since IS NULL) <> has_delivered
 """)
 
+STILL_FAILING: Final = sql("""
+SELECT id FROM endpoint WHERE id = ANY(CAST(:ids AS uuid[])) AND failing_since <= :before
+""")
+
 ADD_ENDPOINT: Final = sql("""
 INSERT INTO endpoint (id, app_id, url, environment, wants_updates, wants_notices, secret,
                       created_at, enabled_from)

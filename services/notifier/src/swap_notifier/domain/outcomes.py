@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
@@ -68,10 +68,17 @@ class Outcome:
     state: State
     due_at: datetime  # of the next attempt, while there is one
     disables: DisabledReason | None
+    again_at: datetime | None = None  # of the next attempt, should it disable nothing after all
 
     @property
     def attempts(self) -> int:
         return self.claimed.attempts + 1
+
+    def spared(self) -> Outcome:
+        """Return what follows where the endpoint was heard from since this was claimed."""
+        if self.again_at is None:
+            return replace(self, disables=None)
+        return replace(self, state=State.WAITING, due_at=self.again_at, disables=None)
 
 
 def outcome_of(claimed: Claimed, answer: Answer, *, at: datetime, jitter_ppm: int) -> Outcome:
@@ -81,9 +88,10 @@ def outcome_of(claimed: Claimed, answer: Answer, *, at: datetime, jitter_ppm: in
     disables = _disables(claimed, answer, at)
     retry_after = answer.retry_after if answer.http_status in ASKS_FOR_TIME else None
     pause = pause_after(claimed.attempts + 1, retry_after=retry_after, jitter_ppm=jitter_ppm)
-    if pause is None or disables is not None:
-        return Outcome(claimed, answer, at, State.FAILED, at, disables)
-    return Outcome(claimed, answer, at, State.WAITING, at + pause, None)
+    again_at = None if pause is None else at + pause
+    if again_at is None or disables is not None:
+        return Outcome(claimed, answer, at, State.FAILED, at, disables, again_at)
+    return Outcome(claimed, answer, at, State.WAITING, again_at, None)
 
 
 def _disables(claimed: Claimed, answer: Answer, at: datetime) -> DisabledReason | None:

@@ -92,14 +92,14 @@ class DeliverMessages:
         if not self._ended:
             return 0
         ended = self._ended[:]
-        await self._deliveries.record(ended)
+        written = await self._deliveries.record(ended)
         del self._ended[: len(ended)]
         if len(ended) >= ENDED_MAX:
             self._due.set()
         for outcome in ended:
             if outcome.disables:
                 self._windows.reopen(outcome.claimed.endpoint_id)
-        _observe(ended)
+        _observe(written)
         return len(ended)
 
     async def _attempt(self, claimed: Claimed) -> None:
