@@ -12,10 +12,13 @@ from swap_chains.events import BlockAdded
 from swap_chains.evm import codec
 from swap_chains.evm.blocks import find_header, to_block
 from swap_chains.evm.following import Pace
+from swap_chains.evm.gasless import Relayed
+from swap_chains.evm.gasless_reading import GaslessReader
 from swap_chains.evm.l1_data_fees import L1DataFees
 from swap_chains.evm.price_feeds import EvmPriceFeeds
 from swap_chains.evm.reader import EvmReader
 from swap_chains.evm.rpc import Node, Rpc
+from swap_domain.gasless import GaslessStandard, TokenDomain
 
 DEPOSITORY = codec.checksum_address("0x" + "d1" * 20)
 TREASURY = codec.checksum_address("0x" + "7e" * 20)
@@ -101,6 +104,29 @@ async def test_a_call_that_returned_no_bytes_is_no_price_and_no_fee(session, ser
         await L1DataFees(rpc, oracle=TOKEN, transaction_bytes=1, max_wei=1).upper_bound()
     with pytest.raises(ChainUnavailable):
         await EvmPriceFeeds(rpc).latest([TOKEN])
+
+
+async def test_a_token_that_no_node_asks_now_is_not_a_signer_without_money(session, serve):
+    node = await serve()
+    node.chain.answer = lambda method, params: {"code": -32000, "message": "header not found"}
+    rpc = Rpc.to_urls("TESTNET", [node.url], session, rounds=1)
+    relayed = Relayed(
+        standard=GaslessStandard.EIP2612,
+        domain=TokenDomain("USD Coin", "2"),
+        chain_id=31337,
+        token=TOKEN,
+        paymaster=DEPOSITORY,
+        receiver=TREASURY,
+        key=KNOWN,
+        signer=TREASURY,
+        base_units=1,
+        nonce=0,
+        valid_after=0,
+        valid_before=1,
+    )
+
+    with pytest.raises(ChainUnavailable):
+        await GaslessReader(rpc).standing(relayed)
 
 
 class TestRefusals:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from swap_chains.errors import ChainUnavailable
 from swap_chains.evm import codec, gasless
 from swap_chains.evm.check import check_chain_id
 from swap_chains.evm.gasless import Relayed
@@ -117,12 +118,13 @@ class GaslessReader:
             if is_permit
             else gasless.encode_authorization_state(signer, relayed.nonce)
         )
-        balance, nonce = await self._views(
-            [(token, codec.encode_balance_of(signer)), (token, asks_nonce)]
-        )
-        number = codec.decode_uint(nonce)
+        told = await self._views([(token, codec.encode_balance_of(signer)), (token, asks_nonce)])
+        try:
+            balance, number = map(codec.decode_uint, told)
+        except ValueError as error:  # refused: who offers the token has seen it answer
+            raise ChainUnavailable(self._rpc.network, [f"{token}: {error}"]) from error
         return Standing(
-            base_units=codec.decode_uint(balance),
+            base_units=balance,
             has_code=bool(await self._state.with_code([signer])),
             next_nonce=number if is_permit else None,
             is_nonce_used=number != relayed.nonce if is_permit else bool(number),
