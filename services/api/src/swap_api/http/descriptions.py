@@ -12,7 +12,7 @@ actions say, and be told by webhook when it was paid out.
 Every answer is an envelope of `data` and `error`; one of the two is null. Amounts that decide
 something are in base units, as text; the doubles beside them are for showing. Moments are RFC 3339.
 Every answer carries `X-Request-Id`, and answers to a key `RateLimit-Limit`, `RateLimit-Remaining`
-and `RateLimit-Reset`.
+and `RateLimit-Reset`. HEAD is answered wherever GET is, with the same headers and no body.
 """.strip()
 
 TAGS: Final[Mapping[str, str]] = {

@@ -82,17 +82,14 @@ class Endpoints:
             raise NothingThere("There is nothing at this address")
         endpoint = methods.get(method)
         if endpoint is None:
-            allowed = self.allowed(path)
-            raise ApiRefusal(
-                ErrorCode.METHOD_NOT_ALLOWED,
-                f"This address answers {allowed}",
-                headers={"allow": allowed},
-            )
+            raise not_allowed(self.allowed(path))
         return endpoint, values
 
     def allowed(self, path: str) -> str:
         """Return the methods that an address answers; without an address, just OPTIONS."""
-        return ", ".join(sorted((*self._at(path)[0], "OPTIONS")))
+        methods = self._at(path)[0]
+        head = ("HEAD",) if "GET" in methods else ()
+        return ", ".join(sorted((*methods, *head, "OPTIONS")))
 
     def _at(self, path: str) -> tuple[Mapping[str, Endpoint], Mapping[str, str]]:
         methods = self._fixed.get(path)
@@ -113,3 +110,13 @@ class Endpoints:
                 methods[endpoint.method] = endpoint
                 return
         self._open.append((pattern, {endpoint.method: endpoint}))
+
+
+def not_allowed(allowed: str) -> ApiRefusal:
+    """Refuse a method that an address does not answer.
+
+    :param allowed: those that it answers.
+    """
+    return ApiRefusal(
+        ErrorCode.METHOD_NOT_ALLOWED, f"This address answers {allowed}", headers={"allow": allowed}
+    )

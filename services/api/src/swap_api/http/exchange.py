@@ -60,7 +60,12 @@ class Request:
 
     @property
     def method(self) -> str:
-        return str(self._scope["method"])
+        """What is asked for: HEAD asks for what GET does, and is only answered without it."""
+        return "GET" if self.is_head else str(self._scope["method"])
+
+    @property
+    def is_head(self) -> bool:
+        return bool(self._scope["method"] == "HEAD")
 
     def header(self, name: str) -> str | None:
         value = self._headers.get(name.encode())

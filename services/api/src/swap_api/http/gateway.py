@@ -20,7 +20,7 @@ from swap_api.domain.rate_limits import Kind
 from swap_api.domain.refusals import ApiRefusal
 from swap_api.http.clients import Clients
 from swap_api.http.cors import Cors
-from swap_api.http.endpoints import Context, Endpoint, Endpoints
+from swap_api.http.endpoints import Context, Endpoint, Endpoints, not_allowed
 from swap_api.http.errors import Errors
 from swap_api.http.exchange import Answer, Receive, Request, Scope, Send
 from swap_api.http.once import AnswerOnce
@@ -33,6 +33,7 @@ REQUEST_ID: Final = "x-request-id"
 NOWHERE: Final = "none"
 SERVER_ERROR: Final = 500
 WITHOUT_BODY: Final = (204, 304)
+PAGE_METHODS: Final = "GET, HEAD, OPTIONS"  # of what everybody may read
 FOR_MEMBERS: Final = (KeyScope.MEMBER, KeyScope.PERSON)
 
 _REQUEST_ID: Final = re.compile(r"[A-Za-z0-9._:-]{1,128}")
@@ -106,18 +107,21 @@ class Gateway:
             if answer.status >= SERVER_ERROR:
                 observe.failed(exchange.route, request_id, error)
         headers = {**self._headers(exchange), **answer.headers}
-        if answer.stream is None:
-            await _send(send, answer, headers)
+        if answer.stream is None or request.is_head:
+            await _send(send, answer, headers, has_body=not request.is_head)
         else:
             await _stream(send, answer, headers, until=request.gone)
         observe.answered(exchange.route, answer.status, perf_counter() - began)
 
     async def _answer(self, exchange: _Exchange) -> Answer:
         request = exchange.request
-        if request.method == "OPTIONS":
-            return self._cors.preflight(request, allowed=self._endpoints.allowed(request.path))
         public = self._public.get(request.path)
-        if public is not None and request.method == "GET":
+        if request.method == "OPTIONS":
+            allowed = PAGE_METHODS if public else self._endpoints.allowed(request.path)
+            return self._cors.preflight(request, allowed=allowed)
+        if public is not None:
+            if request.method != "GET":
+                raise not_allowed(PAGE_METHODS)
             return public()
         try:
             endpoint, request.path_values = self._endpoints.find(request.method, request.path)
@@ -199,12 +203,13 @@ def _bearer(request: Request) -> str | None:
     return token.strip() if scheme.lower() == "bearer" else None
 
 
-async def _send(send: Send, answer: Answer, headers: dict[str, str]) -> None:
+async def _send(send: Send, answer: Answer, headers: dict[str, str], *, has_body: bool) -> None:
     if answer.status not in WITHOUT_BODY:
         headers["content-type"] = answer.content_type
-        headers["content-length"] = str(len(answer.body))
+        if answer.stream is None:
+            headers["content-length"] = str(len(answer.body))
     await _start(send, answer, headers)
-    await send({"type": "http.response.body", "body": answer.body})
+    await send({"type": "http.response.body", "body": answer.body if has_body else b""})
 
 
 async def _stream(
