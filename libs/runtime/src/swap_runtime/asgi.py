@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import Any, Final
 
 import uvicorn
 
 from swap_runtime.bounded_http import BoundedHttp
+from swap_runtime.settings import IDLE_TIMEOUT
 
 DRAIN_SECONDS: Final = 10
 
@@ -25,7 +27,12 @@ class _Uvicorn(uvicorn.Server):
 class AsgiServer:
     """One application on one port."""
 
-    def __init__(self, app: Any, host: str, port: int) -> None:
+    def __init__(
+        self, app: Any, host: str, port: int, idle_timeout: timedelta = IDLE_TIMEOUT
+    ) -> None:
+        """
+        :param idle_timeout: how long a connection is kept on which nothing is asked.
+        """
         self._server = _Uvicorn(
             uvicorn.Config(
                 app,
@@ -38,6 +45,7 @@ class AsgiServer:
                 server_header=False,
                 proxy_headers=False,  # whom to believe is the application's own setting
                 timeout_graceful_shutdown=DRAIN_SECONDS,
+                timeout_keep_alive=idle_timeout.total_seconds(),  # type: ignore[arg-type]
             )
         )
         self._serving: asyncio.Task[None] | None = None

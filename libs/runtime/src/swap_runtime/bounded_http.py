@@ -133,7 +133,11 @@ class BoundedHttp(HttpToolsProtocol):
         self._pending = 0
         self._is_receiving = False
         super().on_message_complete()
-        self._is_idle = self._is_answered
+        if self._is_answered:  # before all of it was here, so that the wait for the next was ended
+            self._is_idle = True
+            self.timeout_keep_alive_task = self.loop.call_later(
+                self.timeout_keep_alive, self.timeout_keep_alive_handler
+            )
 
     def on_response_complete(self) -> None:
         if self.pipeline:  # what came meanwhile is the next exchange

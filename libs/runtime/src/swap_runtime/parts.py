@@ -15,7 +15,7 @@ from swap_runtime.database import Engine, create_engine
 from swap_runtime.internal import AdminRoute, Check, Handler
 from swap_runtime.leases import TERM, Lease, work_while_held
 from swap_runtime.parking import PostgresParking
-from swap_runtime.settings import ServiceGroup, SharedSettings
+from swap_runtime.settings import IDLE_TIMEOUT, ServiceGroup, SharedSettings
 from swap_runtime.supervision import Beat, Rounds, Run, Supervised, Work
 from swap_runtime.wake import Wake, Wakes
 
@@ -53,7 +53,7 @@ class Service:
         self.tasks: list[Supervised] = []
         self.rounds: list[Rounds] = []
         self.admin_routes: list[AdminRoute] = []
-        self.asgi: list[tuple[Any, str, int]] = []
+        self.asgi: list[tuple[Any, str, int, timedelta]] = []
         self.answering: list[tuple[Answering, str, int]] = []
         self.checks: dict[str, Check] = {}
         self.starters: list[Close] = []
@@ -120,9 +120,16 @@ class Service:
         """Add an operator's route below `/admin`; who has no operator token never reaches it."""
         self.admin_routes.append(AdminRoute(method, path, handler))
 
-    def serve(self, app: Any, *, port: int, host: str | None = None) -> None:
+    def serve(
+        self,
+        app: Any,
+        *,
+        port: int,
+        host: str | None = None,
+        idle_timeout: timedelta = IDLE_TIMEOUT,
+    ) -> None:
         """Serve an ASGI application in the same event loop, and let its requests end at a stop."""
-        self.asgi.append((app, host or self.group.host, port))
+        self.asgi.append((app, host or self.group.host, port, idle_timeout))
 
     def answer(self, answer: Answering, *, port: int) -> None:
         """Let a function answer on a port that only our own processes ask."""

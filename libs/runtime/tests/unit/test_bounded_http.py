@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager, suppress
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from uvicorn.server import ServerState
 from swap_runtime import bounded_http
 from swap_runtime.asgi import AsgiServer
 from swap_runtime.bounded_http import HEAD_BYTES_MAX, BoundedHttp
+from swap_runtime.settings import IDLE_TIMEOUT
 
 CHUNKED = b"POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n"
 EXPECTING = CHUNKED.replace(b"host: a", b"expect: 100-continue")
@@ -39,8 +41,8 @@ async def count_body(scope: Any, receive: Any, send: Any) -> None:
 
 
 @asynccontextmanager
-async def serving(app: Any) -> AsyncIterator[int]:
-    server = AsgiServer(app, "127.0.0.1", 0)
+async def serving(app: Any, idle_timeout: timedelta = IDLE_TIMEOUT) -> AsyncIterator[int]:
+    server = AsgiServer(app, "127.0.0.1", 0, idle_timeout)
     yield await server.start()
     await server.stop()
 
@@ -229,6 +231,33 @@ class TestEndsInTime:
                 assert (await reader.readuntil(b"\r\n\r\n0")).startswith(b"HTTP/1.1 200 ")
 
         writer.close()
+
+
+class TestIdleConnections:
+    SOON = timedelta(seconds=0.3)
+
+    def test_are_kept_for_longer_than_load_balancers_keep_them(self) -> None:
+        assert timedelta(seconds=60) < IDLE_TIMEOUT
+
+    async def test_end_when_nothing_was_asked_for_so_long(self) -> None:
+        async with serving(count_body, self.SOON) as port:
+            began = asyncio.get_running_loop().time()
+            answer = await ask(port, b"GET / HTTP/1.1\r\nhost: a\r\n\r\n")
+            lasted = asyncio.get_running_loop().time() - began
+
+        assert answer.startswith(b"HTTP/1.1 200 ")
+        assert lasted >= self.SOON.total_seconds()
+
+    async def test_end_too_after_a_body_that_came_later_than_its_answer(self) -> None:
+        async def refuse(scope: Any, receive: Any, send: Any) -> None:
+            if scope["type"] == "http":
+                headers = [(b"content-length", b"1")]
+                await send({"type": "http.response.start", "status": 401, "headers": headers})
+                await send({"type": "http.response.body", "body": b"!"})
+
+        begin = b"POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n\r\n"
+        async with serving(refuse, self.SOON) as port:
+            assert await ask(port, b"12345", first=(begin, b"\r\n\r\n!")) == b""
 
 
 class TestLetsPass:

@@ -135,7 +135,7 @@ async def build(service: Service) -> None:
     )
     # Before anybody asks, so that a start refuses nothing that was offered before it.
     await parts.offers.refresh()
-    service.serve(parts.gateway, port=group.port)
+    service.serve(parts.gateway, port=group.port, idle_timeout=group.idle_timeout)
     for method, path, handler in parts.door.routes():
         service.admin(method, path, handler)
     service.every("refresh-prices", group.prices_poll_interval, parts.know_prices.refresh)

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, SecretStr
 
-from swap_runtime.settings import Group, ServiceGroup, SharedSettings
+from swap_runtime.settings import IDLE_TIMEOUT, Group, ServiceGroup, SharedSettings
 
 
 class RateSettings(Group):
@@ -43,6 +43,11 @@ class BoundSettings(Group):
 
 class ApiGroup(ServiceGroup):
     port: int = Field(description="The public port")
+    idle_timeout: timedelta = Field(
+        default=IDLE_TIMEOUT,
+        gt=timedelta(0),
+        description="Unused connections are kept for so long; more than by the load balancer",
+    )
     quoter_url: str = Field(description="Where the quoter answers, inside")
     notifier_url: str | None = Field(
         default=None,

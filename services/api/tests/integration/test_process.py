@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ pytestmark = pytest.mark.connected
 TOKEN = "an operator's token"
 OPERATOR = {"Authorization": f"Bearer {TOKEN}"}
 RESIDENT_MB_MAX = 130
+LONGER_THAN_COMMON_SECONDS = 5.5  # servers often close after five
 
 
 class Api:
@@ -109,6 +111,17 @@ class TestProcess:
             status, content = await asked(session, "GET", f"{process.public}/api/v2/health")
 
         assert (status, content["error"]["code"]) == (401, "API_KEY_REQUIRED")
+
+    async def test_keeps_a_connection_that_is_not_used_for_a_while(self, process: Api) -> None:
+        port = int(process.public.rpartition(":")[2])
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+
+        for pause in (LONGER_THAN_COMMON_SECONDS, 0):
+            writer.write(b"HEAD /api/v2/health HTTP/1.1\r\nhost: a\r\n\r\n")
+            assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 401 ")
+            await asyncio.sleep(pause)
+
+        writer.close()
 
     async def test_stays_small(self, process: Api) -> None:
         async with aiohttp.ClientSession() as session:
