@@ -189,7 +189,7 @@ class TestWebhookCommands:
         )
 
     def test_show_what_an_endpoint_was_sent_and_each_attempt(self, port: Port, stack: Path) -> None:
-        of_endpoint = f"{MANAGE}/webhooks/{APP_ID}/messages?undelivered_only=true"
+        of_endpoint = f"{MANAGE}/webhooks/{APP_ID}/messages?undelivered_only=true&page_size=100"
         port.answers["GET", of_endpoint] = (200, {"data": [{"id": "msg_1"}]})
         port.answers["GET", "/admin/messages/msg_1"] = (200, {"log": [{"attempt": 1}]})
 

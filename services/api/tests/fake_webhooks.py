@@ -8,6 +8,7 @@ from uuid import UUID, uuid4
 
 from swap_api.domain.bounds import Bound
 from swap_api.domain.refusals import NothingThere
+from swap_api.management_ports import Part, Window
 
 Row = Mapping[str, Any]
 AT = "2026-01-02T03:04:05Z"
@@ -18,6 +19,7 @@ class FakeWebhooks:
         self.endpoints: dict[str, Row] = {}
         self.done: list[tuple[str, str]] = []
         self.said: list[Row] = []
+        self.windows: list[Window] = []
 
     async def list_all(self, app_id: UUID) -> Sequence[Row]:
         return [row for row in self.endpoints.values() if row["app_id"] == str(app_id)]
@@ -56,8 +58,9 @@ class FakeWebhooks:
                 return {"id": str(endpoint_id), "is_removed": True}
         return {"id": str(endpoint_id), "is_enabled": what == "enable"}
 
-    async def messages(self, endpoint_id: UUID, asked: Row) -> Sequence[Row]:
-        return []
+    async def messages(self, endpoint_id: UUID, asked: Row, window: Window) -> Part:
+        self.windows.append(window)
+        return Part([], 50, has_more=True)
 
     async def replay(self, endpoint_id: UUID, message_id: str) -> Row:
         self.done.append((str(endpoint_id), "replay"))

@@ -10,6 +10,7 @@ import typer
 
 from swapctl.commands.partners import AppId, moment
 from swapctl.context import internal, management
+from swapctl.management import PAGE_SIZE
 from swapctl.output import Json, show, show_all
 from swapctl.places import ServiceName
 
@@ -125,6 +126,7 @@ def list_sent(
         f"/webhooks/{endpoint_id}/messages",
         since=None if since is None else moment(since),
         undelivered_only="true" if undelivered else None,
+        page_size=str(PAGE_SIZE),
     )
     show_all(messages, as_json=as_json, columns=MESSAGE_COLUMNS)
 

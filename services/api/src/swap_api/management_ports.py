@@ -29,6 +29,7 @@ class Part:
 
     rows: Sequence[Row]
     total: int  # counted up to a bound
+    has_more: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,7 +329,7 @@ class WebhookEndpoints(Protocol):
         """
         ...
 
-    async def messages(self, endpoint_id: UUID, asked: Row) -> Sequence[Row]:
+    async def messages(self, endpoint_id: UUID, asked: Row, window: Window) -> Part:
         """
         :raises ApiRefusal: when it cannot be told.
         """

@@ -8,9 +8,10 @@ from uuid import UUID, uuid4
 import pytest
 from api_harness import Harness
 from fake_webhooks import FakeWebhooks
-from people import Person, a_colleague, an_owner
+from people import BASE, Person, a_colleague, an_owner
 
 from swap_api.domain.members import OPERATOR, Role
+from swap_api.management_ports import Window
 
 pytestmark = pytest.mark.connected
 
@@ -97,3 +98,20 @@ async def test_an_endpoint_of_somebody_else_is_looked_up_like_one_that_nobody_ha
 
     assert told[0] == told[1]
     assert told[0][0] == 404
+
+
+async def test_messages_are_listed_by_pages(owner: Person, webhooks: FakeWebhooks) -> None:
+    path = f"/webhooks/{await a_webhook(owner)}/messages"
+
+    first = await owner.get(path)
+    third = await owner.get(path, params={"page": 3, "page_size": 5, "undelivered_only": True})
+    refused = await owner.get(path, params={"page_size": 101})
+
+    assert webhooks.windows == [Window(20, 0), Window(5, 10)]
+    assert first.headers["x-total-count"] == "50"
+    assert third.headers["link"] == (
+        f'<{BASE}{path}?page_size=5&undelivered_only=true&page=1>; rel="first", '
+        f'<{BASE}{path}?page_size=5&undelivered_only=true&page=2>; rel="prev", '
+        f'<{BASE}{path}?page_size=5&undelivered_only=true&page=4>; rel="next"'
+    )
+    assert refused.status_code == 400

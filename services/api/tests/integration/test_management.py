@@ -27,8 +27,14 @@ from swap_contracts.public.management import (
     NewKeyModel,
     OrganizationModel,
 )
+from tests.plugins.postgres import Database
 
 pytestmark = pytest.mark.connected
+MANY_CHANGES = """
+INSERT INTO api.audit_entry (partner_id, at, actor, request_id, action, subject_id, details)
+SELECT %s, now(), 'owner', 'request', 'app.added', gen_random_uuid(), '{}'
+FROM generate_series(1, 10000)
+"""
 
 
 def code(answer: httpx.Response) -> tuple[int, str]:
@@ -351,6 +357,21 @@ class TestChanges:
         await owner.post(f"/apps/{uuid4()}/keys")
 
         assert await self.count(owner) == before
+
+    async def test_go_on_behind_the_last_that_is_counted(
+        self, owner: Person, database: Database
+    ) -> None:
+        path = f"/organizations/{owner.organization_id}/changes"
+        with psycopg.connect(database.superuser_url) as connection:
+            connection.execute(MANY_CHANGES, (owner.organization_id,))
+
+        counted = await owner.get(path, params={"page": 100, "page_size": 100})
+        last = await owner.get(path, params={"page": 101, "page_size": 100})
+
+        assert counted.headers["x-total-count"] == "10000"
+        assert 'page=101>; rel="next"' in counted.headers["link"]
+        assert len(last.json()["data"]) == 4
+        assert 'rel="next"' not in last.headers["link"]
 
     async def test_cannot_be_taken_back(self, api: Harness, owner: Person) -> None:
         for statement in (

@@ -13,6 +13,7 @@ from pydantic import SecretStr
 from swap_api.adapters.webhook_endpoints import NotifierEndpoints
 from swap_api.domain.bounds import Bound, Bounded
 from swap_api.domain.refusals import ApiRefusal, NothingThere
+from swap_api.management_ports import Part, Window
 from swap_contracts.public.errors import ErrorCode
 
 pytestmark = pytest.mark.connected
@@ -26,6 +27,7 @@ class Notifier:
     def __init__(self) -> None:
         self.replayed: list[str] = []
         self.reason = "disabled"
+        self.asked: dict[str, str] = {}
 
     async def find(self, request: web.Request) -> web.Response:
         if request.match_info["id"] != MESSAGE:
@@ -39,6 +41,10 @@ class Notifier:
     async def refuse(self, request: web.Request) -> web.Response:
         return web.json_response({"error": "not now", "reason": self.reason}, status=409)
 
+    async def messages(self, request: web.Request) -> web.Response:
+        self.asked = dict(request.query)
+        return web.json_response({"messages": [{"id": MESSAGE}], "total": 7, "has_more": True})
+
 
 @pytest.fixture
 def notifier() -> Notifier:
@@ -50,6 +56,7 @@ async def endpoints(notifier: Notifier) -> AsyncIterator[NotifierEndpoints]:
     app = web.Application()
     app.router.add_get("/admin/messages/{id}", notifier.find)
     app.router.add_post("/admin/messages/{id}/replay", notifier.replay)
+    app.router.add_get("/admin/endpoints/{id}/messages", notifier.messages)
     app.router.add_post("/admin/endpoints", notifier.refuse)
     app.router.add_post("/admin/endpoints/{id}/enable", notifier.refuse)
     async with TestServer(app) as server:
@@ -75,6 +82,15 @@ async def test_a_message_of_another_endpoint_is_not_there(
             await endpoints.replay(endpoint_id, message_id)
 
     assert notifier.replayed == []
+
+
+async def test_messages_are_asked_for_by_parts(
+    endpoints: NotifierEndpoints, notifier: Notifier
+) -> None:
+    part = await endpoints.messages(OWNER, {"undelivered_only": True}, Window(20, 40))
+
+    assert notifier.asked == {"undelivered_only": "true", "limit": "20", "offset": "40"}
+    assert part == Part([{"id": MESSAGE}], 7, has_more=True)
 
 
 async def test_what_the_notifier_does_not_do_is_told_by_its_own_code(

@@ -168,6 +168,23 @@ class OtherClock(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Which part of a list is wanted."""
+
+    limit: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A part of a list of messages."""
+
+    messages: Sequence[Mapping[str, Any]]
+    total: int  # counted up to a bound
+    has_more: bool
+
+
 class Messages(Protocol):
     async def add_test(
         self, endpoint_id: UUID, *, message_id: str, body: bytes, at: datetime
@@ -180,9 +197,9 @@ class Messages(Protocol):
         ...
 
     async def list_of_endpoint(
-        self, endpoint_id: UUID, *, since: datetime, undelivered_only: bool, limit: int
-    ) -> Sequence[Mapping[str, Any]]:
-        """Return what waits for it and what ended since, the newest end first."""
+        self, endpoint_id: UUID, window: Window, *, since: datetime, undelivered_only: bool
+    ) -> Listed:
+        """Return what waits for it, by when it is due, then what ended since, newest end first."""
         ...
 
     async def list_of_swap(self, swap_id: UUID) -> Sequence[Mapping[str, Any]]:

@@ -172,6 +172,9 @@ class TestProcess:
             replayed = await process.admin("POST", f"{at}/replay", asked)
             first, second = await sink.until(2)
             listed = await process.admin("GET", f"{at}/messages?undelivered_only=false")
+            rest = await process.admin("GET", f"{at}/messages?limit=1&offset=1")
+            with pytest.raises(AssertionError, match="limit: "):
+                await process.admin("GET", f"{at}/messages?limit=101")
             with pytest.raises(AssertionError, match="since: "):
                 await process.admin("POST", f"{at}/replay", {"since": "yesterday"})
             with pytest.raises(AssertionError, match="no such endpoint"):
@@ -181,6 +184,7 @@ class TestProcess:
         assert json.loads(shown["body"])["swap"]["status"] == "user_transfer_pending"
         assert replayed["replayed"] == 1
         assert [message["id"] for message in listed["messages"]] == [tested["message_id"]]
+        assert rest == {"messages": [], "total": 1, "has_more": False}
         standardwebhooks.Webhook(endpoint["secret"]).verify(first.body, first.headers)
 
     async def test_takes_only_https_where_the_catalogue_is_live(

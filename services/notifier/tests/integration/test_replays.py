@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 
@@ -15,6 +15,7 @@ from swap_contracts.public.catalogue import PublicCatalogue
 from swap_domain.catalogue_document import catalogue_from
 from swap_notifier.app import renderer
 from swap_notifier.domain.windows import Windows
+from swap_notifier.ports import Listed, Window
 from swap_notifier.usecases.list_sent import ListSent
 from swap_notifier.usecases.send_test import SendTest
 from swap_runtime.public_catalogue import public_catalogue
@@ -24,6 +25,21 @@ pytestmark = pytest.mark.connected
 
 def a_catalogue() -> PublicCatalogue:
     return public_catalogue(catalogue_from(a_catalogue_document(), to_address=str))
+
+
+async def shown(
+    listed: ListSent,
+    endpoint_id: UUID,
+    *,
+    undelivered_only: bool = False,
+    limit: int = 100,
+    offset: int = 0,
+) -> Listed:
+    part = await listed.of_endpoint(
+        endpoint_id, Window(limit, offset), since=NOW, undelivered_only=undelivered_only
+    )
+    assert part is not None
+    return part
 
 
 class TestReplayingSince:
@@ -157,23 +173,47 @@ class TestAttemptLog:
         async with notifier.delivering():
             await notifier.tell(a_swap(app_id=endpoint.app_id, sequence=1))
             await notifier.until_attempted(1)
-            waiting = await listed.of_endpoint(endpoint.id, NOW, undelivered_only=True)
+            waiting = await shown(listed, endpoint.id, undelivered_only=True)
             sink.at("/hooks", answering(204))
             notifier.now += timedelta(seconds=5)
             (row,) = await notifier.until("delivered")
 
-        shown = await listed.of_endpoint(endpoint.id, NOW, undelivered_only=False)
-        undelivered = await listed.of_endpoint(endpoint.id, NOW, undelivered_only=True)
+        ended = await shown(listed, endpoint.id)
+        undelivered = await shown(listed, endpoint.id, undelivered_only=True)
         message = await listed.message(row.id)
-        assert waiting is not None
-        assert shown is not None
         assert message is not None
-        assert [entry["http_status"] for entry in waiting[0]["log"]] == [500]
-        assert [entry["http_status"] for entry in shown[0]["log"]] == [500, 204]
-        assert undelivered == []
+        assert [entry["http_status"] for entry in waiting.messages[0]["log"]] == [500]
+        assert [entry["http_status"] for entry in ended.messages[0]["log"]] == [500, 204]
+        assert undelivered.messages == []
         assert message["body"] == '{"sequence":1}'
 
     async def test_knows_no_other_endpoint(self, notifier: Notifier) -> None:
         listed = ListSent(notifier.endpoints, notifier.messages)
 
-        assert await listed.of_endpoint(uuid4(), NOW, undelivered_only=False) is None
+        window = Window(limit=1, offset=0)
+        assert await listed.of_endpoint(uuid4(), window, since=NOW, undelivered_only=False) is None
+
+
+class TestPages:
+    async def test_show_every_message_once_what_waits_first(
+        self, notifier: Notifier, sink: Sink
+    ) -> None:
+        endpoint = await notifier.endpoint(sink.at("/hooks"))
+        async with notifier.delivering():
+            await notifier.tell(*(a_swap(app_id=endpoint.app_id) for _ in range(3)))
+            await notifier.until(*["delivered"] * 3)
+        for _ in range(4):
+            notifier.now += timedelta(seconds=1)
+            changed = a_swap(app_id=endpoint.app_id, changed_at=notifier.now)
+            await notifier.tell(changed)
+        listed = ListSent(notifier.endpoints, notifier.messages)
+
+        parts = [await shown(listed, endpoint.id, limit=3, offset=at) for at in (0, 3, 6, 9)]
+
+        messages = [message for part in parts for message in part.messages]
+        assert [message["state"] for message in messages] == ["waiting"] * 4 + ["delivered"] * 3
+        assert len({message["id"] for message in messages}) == 7
+        due = [message["due_at"] for message in messages[:4]]
+        assert due == sorted(due)
+        assert [part.total for part in parts] == [7] * 4
+        assert [part.has_more for part in parts] == [True, True, False, False]

@@ -176,8 +176,10 @@ class Listing(NamedTuple):
 
     async def part(self, engine: Engine, values: Mapping[str, Any], window: Window) -> Part:
         async with reading(engine) as connection:
-            bounds = {"limit": window.limit, "offset": window.offset}
+            # One row more, which tells whether another part follows.
+            bounds = {"limit": window.limit + 1, "offset": window.offset}
             rows, [(total,)] = await connection.ask(
                 (self.rows, {**values, **bounds}), (self.total, values)
             )
-        return Part([shown(row) for row in rows], int(total))
+        listed = [shown(row) for row in rows]
+        return Part(listed[: window.limit], int(total), has_more=len(listed) > window.limit)

@@ -14,7 +14,7 @@ from pydantic import SecretStr
 
 from swap_api.domain.bounds import Bound
 from swap_api.domain.refusals import ApiRefusal, Invalid, NothingThere
-from swap_api.management_ports import Row
+from swap_api.management_ports import Part, Row, Window
 from swap_contracts.public.errors import ErrorCode
 from swap_runtime.database import forbid_open_transaction
 from swap_runtime.errors import Unavailable
@@ -68,11 +68,11 @@ class NotifierEndpoints:
             raise _kept_disabled() from error
         return done
 
-    async def messages(self, endpoint_id: UUID, asked: Row) -> Sequence[Row]:
-        query = {name: _text(value) for name, value in asked.items()}
+    async def messages(self, endpoint_id: UUID, asked: Row, window: Window) -> Part:
+        wanted = {**asked, "limit": window.limit, "offset": window.offset}
+        query = {name: _text(value) for name, value in wanted.items()}
         told = await self._ask("GET", f"/endpoints/{endpoint_id}/messages", query=query)
-        messages: Sequence[Row] = told["messages"]
-        return messages
+        return Part(told["messages"], told["total"], has_more=told["has_more"])
 
     async def replay(self, endpoint_id: UUID, message_id: str) -> Row:
         message = await self._ask("GET", f"/messages/{message_id}")

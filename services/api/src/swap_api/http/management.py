@@ -160,13 +160,12 @@ def told(content: Mapping[str, Any] | list[Any], *, is_secret: bool = False) -> 
 
 def listed(request: Request, part: Part) -> Answer:
     asked = parse_query(PageParameters, request.query)
-    has_more = asked.page * asked.page_size < part.total
     return paged(
         request,
         orjson.dumps(list(part.rows)),
         page=asked.page,
         total=part.total,
-        has_more=has_more,
+        has_more=part.has_more,
     )
 
 

@@ -42,7 +42,7 @@ def reading(
         summary,
         answers,
         scope=scope,
-        query=PageParameters if is_paged else query,
+        query=query or (PageParameters if is_paged else None),
         refuses=_found(path, refuses),
         headers=PAGED if is_paged else {},
     )

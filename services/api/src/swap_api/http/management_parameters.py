@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field, StringConstraints
 
 from swap_api.domain.keys import Allowances, Environment, KeyKind
 from swap_api.domain.members import Role
-from swap_api.http.parameters import Moment, Parameters, printable
+from swap_api.http.parameters import Moment, PageParameters, Parameters, printable
 from swap_domain.fees import PARTNER_FEE_MAX
 
 NAME_MAX = 200
@@ -147,6 +147,6 @@ class ReplayBody(Parameters):
     undelivered_only: bool = Field(default=False, description="Only what never got through")
 
 
-class MessagesParameters(Parameters):
+class MessagesParameters(PageParameters):
     since: Moment | None = Field(default=None, description="Only what ended since then, or waits")
     undelivered_only: bool = Field(default=False, description="Only what never got through")

@@ -349,8 +349,9 @@ def _webhooks(webhooks: WebhookEndpoints) -> list[Endpoint]:
         reading(
             f"{WEBHOOK}/messages",
             webhooks.messages,
-            "List the latest hundred messages of an endpoint, with every attempt",
+            "List an endpoint's messages with every attempt: what waits, then what ended last",
             list[WebhookMessageModel],
+            is_paged=True,
             query=MessagesParameters,
         ),
     ]

@@ -8,7 +8,7 @@ from typing import Final
 from swap_api.domain.refusals import NothingThere
 from swap_api.http.endpoints import Context
 from swap_api.http.exchange import Answer, Request
-from swap_api.http.management import actor_of, read, told
+from swap_api.http.management import actor_of, listed, read, told, window_of
 from swap_api.http.management_parameters import MessagesParameters, ReplayBody, WebhookBody
 from swap_api.http.parameters import Parameters, id_of, parse_query
 from swap_api.management_ports import Row
@@ -60,10 +60,13 @@ class WebhookEndpoints:
     async def messages(self, request: Request, context: Context) -> Answer:
         webhook_id = id_of(request, "webhookId")
         asked = parse_query(MessagesParameters, request.query)
-        messages = await self._keep.messages(
-            webhook_id, asked.model_dump(exclude_none=True), actor=actor_of(context)
+        part = await self._keep.messages(
+            webhook_id,
+            asked.model_dump(exclude_none=True, include={"since", "undelivered_only"}),
+            window_of(request),
+            actor=actor_of(context),
         )
-        return told(messages)
+        return listed(request, part)
 
     async def _order(
         self, what: str, request: Request, context: Context, body: Parameters | None = None

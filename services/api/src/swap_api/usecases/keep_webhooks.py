@@ -7,7 +7,7 @@ from swap_api.domain.bounds import Bounded, Bounds
 from swap_api.domain.keys import Environment
 from swap_api.domain.members import Actor
 from swap_api.domain.refusals import NothingThere
-from swap_api.management_ports import Audit, Partners, Row, WebhookEndpoints
+from swap_api.management_ports import Audit, Part, Partners, Row, WebhookEndpoints, Window
 from swap_api.ports import Clock
 
 NOBODY: Final = UUID(int=0)
@@ -68,12 +68,14 @@ class KeepWebhooks:
         await self._note(organization_id, what, endpoint_id, {"app_id": app_id, **asked}, actor)
         return done
 
-    async def messages(self, endpoint_id: UUID, asked: Row, *, actor: Actor) -> list[Row]:
+    async def messages(
+        self, endpoint_id: UUID, asked: Row, window: Window, *, actor: Actor
+    ) -> Part:
         """
         :raises NothingThere: when there is no such endpoint.
         """
         await self._partners.find_app(await self._app_of(endpoint_id), actor)
-        return list(await self._endpoints.messages(endpoint_id, asked))
+        return await self._endpoints.messages(endpoint_id, asked, window)
 
     async def replay(self, endpoint_id: UUID, message_id: str, *, actor: Actor) -> Row:
         """Have one message sent again as it was.

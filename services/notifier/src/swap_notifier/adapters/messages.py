@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from swap_notifier.adapters import statements
 from swap_notifier.domain.events import TEST
+from swap_notifier.ports import Listed, Window
 from swap_runtime.database import Engine, execute_alone, reading, transaction
+
+COUNTED_MAX: Final = 10_000
 
 
 class PostgresMessages:
@@ -22,17 +25,26 @@ class PostgresMessages:
             return [row._asdict() for row in rows]
 
     async def list_of_endpoint(
-        self, endpoint_id: UUID, *, since: datetime, undelivered_only: bool, limit: int
-    ) -> Sequence[Mapping[str, Any]]:
+        self, endpoint_id: UUID, window: Window, *, since: datetime, undelivered_only: bool
+    ) -> Listed:
         values = {
             "endpoint_id": endpoint_id,
             "since": since,
             "undelivered_only": undelivered_only,
-            "limit": limit,
+        }
+        one_more = window.limit + 1  # which tells whether another part follows
+        bounds = {
+            "limit": one_more,
+            "offset": window.offset,
+            "reach": window.offset + one_more,
         }
         async with reading(self._engine) as connection:
-            rows = await connection.execute(statements.MESSAGES_OF_ENDPOINT, values)
-            return [row._asdict() for row in rows]
+            rows, [(total,)] = await connection.ask(
+                (statements.MESSAGES_OF_ENDPOINT, {**values, **bounds}),
+                (statements.COUNT_MESSAGES_OF_ENDPOINT, {**values, "reach": COUNTED_MAX}),
+            )
+        messages = [row._asdict() for row in rows]
+        return Listed(messages[: window.limit], int(total), has_more=len(messages) > window.limit)
 
     async def find(self, message_id: str) -> Mapping[str, Any] | None:
         async with reading(self._engine) as connection:

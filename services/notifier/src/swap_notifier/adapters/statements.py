@@ -244,18 +244,27 @@ MESSAGES_OF_SWAP: Final = sql(f"""
 SELECT {_SHOWN} FROM webhook_message AS m WHERE m.swap_id = :swap_id
 ORDER BY m.sequence, m.endpoint_id
 """)
-# Two indexes: what waits is found by when it is due, what ended by when that was.
+# What waits has no end yet and comes first. Two indexes: it is found by when it is due, what ended
+# by when that was.
+_LISTED: Final = """
+(SELECT w.id, w.ended_at, w.due_at FROM webhook_message AS w
+ WHERE w.endpoint_id = :endpoint_id AND w.state = 'waiting'
+ ORDER BY w.due_at, w.id LIMIT :reach)
+UNION ALL
+(SELECT e.id, e.ended_at, e.due_at FROM webhook_message AS e
+ WHERE e.endpoint_id = :endpoint_id AND e.ended_at >= :since
+   AND (e.state <> 'delivered' OR NOT :undelivered_only)
+ ORDER BY e.ended_at DESC, e.due_at, e.id LIMIT :reach)
+"""
+# Ids first: nothing else of the pages before is read.
 MESSAGES_OF_ENDPOINT: Final = sql(f"""
 SELECT {_SHOWN} FROM webhook_message AS m
-WHERE m.id IN (
-  (SELECT w.id FROM webhook_message AS w
-   WHERE w.endpoint_id = :endpoint_id AND w.state = 'waiting' ORDER BY w.due_at LIMIT :limit)
-  UNION ALL
-  (SELECT e.id FROM webhook_message AS e
-   WHERE e.endpoint_id = :endpoint_id AND e.ended_at >= :since
-     AND (e.state <> 'delivered' OR NOT :undelivered_only)
-   ORDER BY e.ended_at DESC LIMIT :limit)
-) ORDER BY m.ended_at DESC NULLS FIRST, m.id
+WHERE m.id IN (SELECT id FROM ({_LISTED}) AS listed
+  ORDER BY ended_at DESC NULLS FIRST, due_at, id LIMIT :limit OFFSET :offset)
+ORDER BY m.ended_at DESC NULLS FIRST, m.due_at, m.id
+""")
+COUNT_MESSAGES_OF_ENDPOINT: Final = sql(f"""
+SELECT count(*) FROM (SELECT FROM ({_LISTED}) AS listed LIMIT :reach) AS counted
 """)
 MESSAGE: Final = sql(f"""
 SELECT {_SHOWN}, convert_from(m.body, 'UTF8') AS body FROM webhook_message AS m WHERE m.id = :id

@@ -14,7 +14,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationErro
 
 from swap_notifier.domain.outcomes import DisabledReason
 from swap_notifier.domain.urls import UrlRefused
-from swap_notifier.ports import KeptDisabled, TooMany
+from swap_notifier.ports import KeptDisabled, TooMany, Window
 from swap_notifier.usecases.add_endpoint import AddEndpoint
 from swap_notifier.usecases.list_sent import ListSent
 from swap_notifier.usecases.replay_messages import ReplayMessages
@@ -24,6 +24,8 @@ from swap_notifier.usecases.switch_endpoints import By, SwitchEndpoints
 from swap_runtime.service import Service
 
 ALWAYS: Final = datetime(2000, 1, 1, tzinfo=UTC)
+SHOWN_MAX: Final = 100
+OFFSET_MAX: Final = 10**9
 
 
 class NewEndpoint(BaseModel):
@@ -45,12 +47,24 @@ class Switch(BaseModel):
 
 
 class Since(BaseModel):
-    """What a replay or a list is about."""
+    """What a replay is about."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     since: AwareDatetime
     undelivered_only: bool = False
+
+
+class Part(Since):
+    """Which messages of an endpoint are wanted."""
+
+    since: AwareDatetime = ALWAYS
+    limit: int = Field(default=SHOWN_MAX, ge=1, le=SHOWN_MAX)
+    offset: int = Field(default=0, ge=0, le=OFFSET_MAX)
+
+    @property
+    def window(self) -> Window:
+        return Window(self.limit, self.offset)
 
 
 class Switching(Protocol):
@@ -180,20 +194,21 @@ class EndpointRoutes:
 
     async def _messages_of_endpoint(self, request: web.Request) -> web.Response:
         try:
-            asked = Since.model_validate({"since": ALWAYS, **request.query})
+            asked = Part.model_validate(dict(request.query))
         except ValidationError as error:
             return _invalid(error)
         endpoint_id = _uuid(request.match_info["id"])
-        messages = (
+        listed = (
             None
             if endpoint_id is None
             else await self._list_sent.of_endpoint(
-                endpoint_id, asked.since, undelivered_only=asked.undelivered_only
+                endpoint_id,
+                asked.window,
+                since=asked.since,
+                undelivered_only=asked.undelivered_only,
             )
         )
-        if messages is None:
-            return _error(404, "no such endpoint")
-        return _json({"messages": messages})
+        return _error(404, "no such endpoint") if listed is None else _json(asdict(listed))
 
     async def _message(self, request: web.Request) -> web.Response:
         message = await self._list_sent.message(request.match_info["id"])

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Any
 from uuid import UUID
 
 from swap_notifier.domain.endpoints import Endpoint
-from swap_notifier.ports import Endpoints, Messages
-
-SHOWN_MAX: Final = 100
+from swap_notifier.ports import Endpoints, Listed, Messages, Window
 
 
 class ListSent:
@@ -31,11 +29,11 @@ class ListSent:
         return await self._messages.list_of_swap(swap_id)
 
     async def of_endpoint(
-        self, endpoint_id: UUID, since: datetime, *, undelivered_only: bool
-    ) -> Sequence[Mapping[str, Any]] | None:
-        """Return the latest; None for an unknown endpoint."""
+        self, endpoint_id: UUID, window: Window, *, since: datetime, undelivered_only: bool
+    ) -> Listed | None:
+        """Return a part of what was sent to it; None for an unknown endpoint."""
         if await self._endpoints.find(endpoint_id) is None:
             return None
         return await self._messages.list_of_endpoint(
-            endpoint_id, since=since, undelivered_only=undelivered_only, limit=SHOWN_MAX
+            endpoint_id, window, since=since, undelivered_only=undelivered_only
         )
