@@ -137,6 +137,18 @@ class TestEnvelope:
         await api.stop()
 
 
+class TestCaches:
+    @pytest.mark.parametrize("path", ["/swaps", "/quote", "/nothing", "/swaps/not-a-uuid"])
+    async def test_keep_nothing_that_is_for_one_key(self, api: Harness, path: str) -> None:
+        answer = await api.get(await api.an_app(), path)
+
+        assert answer.headers["cache-control"] == "no-store"
+
+    @pytest.mark.parametrize("path", ["/docs", "/docs/errors", "/openapi.json"])
+    async def test_may_keep_what_is_for_everybody(self, api: Harness, path: str) -> None:
+        assert "no-store" not in (await api.client.get(path)).headers.get("cache-control", "")
+
+
 class TestRequests:
     async def test_keep_the_id_they_bring(self, api: Harness) -> None:
         kept = await api.client.get("/api/v2/health", headers={"X-Request-Id": "abc-1.2:3"})

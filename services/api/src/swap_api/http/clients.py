@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from ipaddress import IPv6Address, IPv6Network, ip_address, ip_network
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Final
 
 from swap_api.http.exchange import Request
@@ -20,26 +20,34 @@ class Clients:
     def bucket(self, request: Request) -> str:
         """Return what the requests of one client are counted under."""
         address = request.peer
-        forwarded = request.header("x-forwarded-for") or ""
+        forwarded = request.lines("x-forwarded-for")
         hops = [hop.strip() for hop in forwarded.split(",")][-HOPS_MAX:] if forwarded else []
         while hops and self._is_trusted(address):
             address = hops.pop()
         return _counted_as(address)
 
     def _is_trusted(self, address: str) -> bool:
-        try:
-            known = ip_address(address)
-        except ValueError:
-            return False
-        return any(known in network for network in self._trusted)
+        known = _known(address)
+        return known is not None and any(known in network for network in self._trusted)
+
+
+def _known(address: str) -> IPv4Address | IPv6Address | None:
+    """Read an address, behind which some proxies write the port."""
+    if address.startswith("["):
+        address = address[1:].partition("]")[0]
+    elif address.count(":") == 1:
+        address = address.partition(":")[0]
+    try:
+        return ip_address(address)
+    except ValueError:
+        return None
 
 
 def _counted_as(address: str) -> str:
-    try:
-        known = ip_address(address)
-    except ValueError:
+    known = _known(address)
+    if known is None:
         return "unknown"
-    if not isinstance(known, IPv6Address):
+    if isinstance(known, IPv4Address):
         return str(known)
     if known.ipv4_mapped is not None:
         return str(known.ipv4_mapped)

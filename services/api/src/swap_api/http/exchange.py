@@ -71,6 +71,13 @@ class Request:
         value = self._headers.get(name.encode())
         return None if value is None else value.decode("latin-1")
 
+    def lines(self, name: str) -> str:
+        """Return a header to which whoever passed the request on may have added its own line."""
+        key = name.encode()
+        return ",".join(
+            text.decode("latin-1") for known, text in self._scope["headers"] if known == key
+        )
+
     @property
     def peer(self) -> str:
         """The address at the other end of the connection: perhaps a proxy's."""

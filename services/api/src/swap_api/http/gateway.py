@@ -190,6 +190,9 @@ class Gateway:
 
     def _headers(self, exchange: _Exchange) -> dict[str, str]:
         headers = {REQUEST_ID: exchange.request_id, **self._cors.headers(exchange.request)}
+        if exchange.request.path not in self._public:
+            # A cache in between does not know that answers differ by our own header.
+            headers["cache-control"] = "no-store"
         standing = exchange.standing
         if standing is not None:
             headers["ratelimit-limit"] = str(standing.limit)
