@@ -115,6 +115,7 @@ class BoundedHttp(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         self._is_receiving = True
+        self._unset_keepalive_if_required()  # it may follow in the same read
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:

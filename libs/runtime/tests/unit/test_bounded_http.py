@@ -21,6 +21,7 @@ from swap_runtime.settings import IDLE_TIMEOUT
 CHUNKED = b"POST / HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n"
 EXPECTING = CHUNKED.replace(b"host: a", b"expect: 100-continue")
 WITHIN_SECONDS = 10
+SOON = timedelta(seconds=0.3)
 
 
 async def count_body(scope: Any, receive: Any, send: Any) -> None:
@@ -38,6 +39,16 @@ async def count_body(scope: Any, receive: Any, send: Any) -> None:
     headers = [(b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     await send({"type": "http.response.body", "body": body})
+
+
+async def refuse(scope: Any, receive: Any, send: Any) -> None:
+    """Refuse POST before its body came, and all else late."""
+    if scope["type"] == "http":
+        if scope["method"] != "POST":
+            await asyncio.sleep(2 * SOON.total_seconds())
+        headers = [(b"content-length", b"1")]
+        await send({"type": "http.response.start", "status": 401, "headers": headers})
+        await send({"type": "http.response.body", "body": b"!"})
 
 
 @asynccontextmanager
@@ -234,30 +245,30 @@ class TestEndsInTime:
 
 
 class TestIdleConnections:
-    SOON = timedelta(seconds=0.3)
+    BEGIN = b"POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n\r\n"
 
     def test_are_kept_for_longer_than_load_balancers_keep_them(self) -> None:
         assert timedelta(seconds=60) < IDLE_TIMEOUT
 
     async def test_end_when_nothing_was_asked_for_so_long(self) -> None:
-        async with serving(count_body, self.SOON) as port:
+        async with serving(count_body, SOON) as port:
             began = asyncio.get_running_loop().time()
             answer = await ask(port, b"GET / HTTP/1.1\r\nhost: a\r\n\r\n")
             lasted = asyncio.get_running_loop().time() - began
 
         assert answer.startswith(b"HTTP/1.1 200 ")
-        assert lasted >= self.SOON.total_seconds()
+        assert lasted >= SOON.total_seconds()
 
     async def test_end_too_after_a_body_that_came_later_than_its_answer(self) -> None:
-        async def refuse(scope: Any, receive: Any, send: Any) -> None:
-            if scope["type"] == "http":
-                headers = [(b"content-length", b"1")]
-                await send({"type": "http.response.start", "status": 401, "headers": headers})
-                await send({"type": "http.response.body", "body": b"!"})
+        async with serving(refuse, SOON) as port:
+            assert await ask(port, b"12345", first=(self.BEGIN, b"\r\n\r\n!")) == b""
 
-        begin = b"POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n\r\n"
-        async with serving(refuse, self.SOON) as port:
-            assert await ask(port, b"12345", first=(begin, b"\r\n\r\n!")) == b""
+    async def test_are_none_while_the_next_request_is_answered(self) -> None:
+        async with serving(refuse, SOON) as port:
+            rest = b"12345" + b"GET / HTTP/1.1\r\nhost: a\r\n\r\n"
+            answer = await ask(port, rest, first=(self.BEGIN, b"\r\n\r\n!"))
+
+        assert answer.startswith(b"HTTP/1.1 401 ")
 
 
 class TestLetsPass:
