@@ -41,6 +41,24 @@ async def next_action(api: Harness, app: App, swap_id: str, **query: str) -> Any
     return data["next_action"]
 
 
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/swaps/{}",
+        "/swaps/{}/deposit_actions",
+        "/experimental/swaps/{}",
+    ],
+)
+async def test_a_wallet_that_is_none_is_refused_in_every_view(
+    api: Harness, app: App, path: str
+) -> None:
+    swap_id = await a_swap(api, app)
+
+    answer = await api.get(app, path.format(swap_id), params={"source_address": "nobody"})
+
+    assert answer.json()["error"]["code"] == "INVALID_ADDRESS_ERROR"
+
+
 class TestAShortAllowance:
     async def test_asks_for_the_exact_approval_before_the_deposit(
         self, api: Harness, app: App

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from uuid import uuid4
 
 import pytest
 from api_factories import ALICE, a_body
@@ -44,9 +45,10 @@ class TestKeys:
         ending = await api.another_key(app, KeyKind.SECRET, expires_at=later)
         api.parts.callers._clock = lambda: later
 
-        answer = await api.get(ending, "/health")
+        answer = await api.post(ending, f"/swaps/{uuid4()}/authorize", {})
 
         assert answer.status_code == 403
+        assert "expired" not in answer.json()["error"]["message"]  # that is said of signatures
 
     async def test_that_are_publishable_list_by_address_only(self, api: Harness) -> None:
         app = await api.an_app(kind=KeyKind.PUBLISHABLE)

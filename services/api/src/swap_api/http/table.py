@@ -162,7 +162,7 @@ def _swaps(swaps: SwapEndpoints) -> list[Endpoint]:
             "Read a swap",
             PreparedSwapModel,
             query=SwapParameters,
-            refuses=(ErrorCode.NOT_FOUND,),
+            refuses=(ErrorCode.NOT_FOUND, ErrorCode.INVALID_ADDRESS_ERROR),
             is_conditional=True,
         ),
         Endpoint(

@@ -34,5 +34,6 @@ class IdentifyCaller:
             if caller is None:
                 raise
         if caller is None:
-            raise forbidden("The API key is unknown, revoked or expired")
+            # Not "expired": clients of authorize take that word for their signature's.
+            raise forbidden("The API key is unknown or not valid any more")
         return caller
