@@ -170,6 +170,13 @@ class TestRequests:
 
         assert (await api.client.get("/api/v2/health", headers=headers)).status_code == 200
 
+    async def test_may_have_blanks_behind_a_header(self, api: Harness) -> None:
+        headers = {"X-SVC-APIKEY": f"{(await api.an_app()).key} \t", "X-Request-Id": "abc "}
+
+        answer = await api.client.get("/api/v2/health", headers=headers)
+
+        assert (answer.status_code, answer.headers["x-request-id"]) == (200, "abc")
+
     async def test_find_header_names_in_any_case(self, api: Harness) -> None:
         app = await api.an_app()
 

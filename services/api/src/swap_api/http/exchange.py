@@ -18,6 +18,7 @@ Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 BODY_BYTES_MAX: Final = 65_536
 QUERY_FIELDS_MAX: Final = 200
 OK: Final = 200
+BLANKS: Final = " \t"  # around a header, they are not part of it (RFC 9110, 5.5)
 
 _SLASHES: Final = re.compile("/{2,}")
 _JSON: Final = re.compile(r"\s*application/(?:[\w.+-]+\+)?json\s*(?:;.*)?", re.IGNORECASE)
@@ -68,8 +69,9 @@ class Request:
         return bool(self._scope["method"] == "HEAD")
 
     def header(self, name: str) -> str | None:
+        """Return a header without the blanks around it, which the parser leaves behind it."""
         value = self._headers.get(name.encode())
-        return None if value is None else value.decode("latin-1")
+        return None if value is None else value.decode("latin-1").strip(BLANKS)
 
     def lines(self, name: str) -> str:
         """Return a header to which whoever passed the request on may have added its own line."""
