@@ -291,6 +291,7 @@ class World:
             unit_of_work=self.work,
             give_up=self.give_up,
             end_relays=self.end_relays,
+            calls=self.calls,
             clock=self.clock,
             announcer=self.announcer,
             gas_alarm=gas_alarm or GasAlarm(1, 1),

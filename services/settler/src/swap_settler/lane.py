@@ -143,6 +143,7 @@ class Lane:
             unit_of_work=self._work,
             give_up=self._give_up,
             end_relays=self._end_relays,
+            calls=self._calls,
             clock=self._clock,
             announcer=self._announcer,
             gas_alarm=GasAlarm(payment, self._group.gas_payments_min),

@@ -189,6 +189,10 @@ class LaneStore(Protocol):
         """Return the attempts on open slots below a nonce."""
         ...
 
+    async def payments_on(self, nonces: Collection[int]) -> Sequence[Payment]:
+        """Return what these slots carry and no block has, as far as we heard."""
+        ...
+
     async def relays_on(self, nonces: Collection[int]) -> Mapping[Payment, int]:
         """Return the gasless deposits on these slots that are not over, each with its nonce."""
         ...

@@ -223,7 +223,7 @@ class PostgresLaneStore:
             if nonces:
                 values = self._values(nonces=nonces)
                 for row in await connection.execute(statements.PAYMENTS_ON, values):
-                    carried[row.nonce].append(replace(_payment(row), sweep_of=row.sweep_of))
+                    carried[row.nonce].append(_carried(row))
         return [_open_slot(row, tuple(carried[row.nonce])) for row in rows]
 
     async def keep_replacement(self, attempt: Attempt, *, epoch: int) -> bool:
@@ -260,6 +260,12 @@ class PostgresLaneStore:
             values = self._values(below=below, limit=1000)
             rows = await connection.execute(statements.OPEN_SLOTS, values)
         return [SignedFor(r.nonce, r.transaction_hash, r.is_cancel) for r in rows]
+
+    async def payments_on(self, nonces: Collection[int]) -> Sequence[Payment]:
+        async with reading(self._engine) as connection:
+            values = self._values(nonces=list(nonces))
+            rows = await connection.execute(statements.PAYMENTS_ON, values)
+        return [_carried(row) for row in rows]
 
     async def relays_on(self, nonces: Collection[int]) -> Mapping[Payment, int]:
         async with reading(self._engine) as connection:
@@ -313,6 +319,10 @@ def _payment(row: Row) -> Payment:
         payer=row.payer,
         call_data=None if row.call_data is None else bytes(row.call_data),
     )
+
+
+def _carried(row: Row) -> Payment:
+    return replace(_payment(row), sweep_of=row.sweep_of)
 
 
 def _due(row: Row) -> Payment:

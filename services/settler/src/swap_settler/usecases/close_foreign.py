@@ -18,14 +18,14 @@ from swap_settler import observe, observe_losses
 from swap_settler.domain import ledger_foreign
 from swap_settler.domain.accounts import LedgerTransaction
 from swap_settler.domain.changes import Changes
-from swap_settler.domain.payouts import gave_up, lone_sent, sent
+from swap_settler.domain.payouts import gave_up
 from swap_settler.domain.relaying import ended
 from swap_settler.domain.signer import Signer
 from swap_settler.domain.swap import Intent, IntentKind, Swap
 from swap_settler.lane_ports import ForeignNonces, ForeignUnitOfWork, ForeignWork
 from swap_settler.usecases.announcing import Announcer
 from swap_settler.usecases.folding import Folding
-from swap_settler.usecases.give_up_payouts import lock_owners
+from swap_settler.usecases.give_up_payouts import leave, lock_owners
 from swap_settler.usecases.prove_foreign import Foreign, ProveForeign, Proven
 
 BECAUSE: Final = "its nonce was used by a transaction that was not signed here"
@@ -163,16 +163,8 @@ class CloseForeign:
             swap = folding.swaps[owners[i].id]
             folding.add(self._end(swap, i, failures[i]), trace_id=swap.terms.trace_id)
         for i in gone:
-            self._leave(folding, owners[i], i)
+            leave(folding, owners[i], i, at=self._clock())
         return folding.changes
-
-    def _leave(self, folding: Folding, owner: Swap | Intent, intent_id: UUID) -> None:
-        now = self._clock()
-        if isinstance(owner, Intent):
-            folding.add(lone_sent(owner, at=now), trace_id=str(owner.id))
-            return
-        swap = folding.swaps[owner.id]
-        folding.add(sent(swap, intent_id, at=now), trace_id=swap.terms.trace_id)
 
     def _end(self, swap: Swap, intent_id: UUID, failures: int) -> Changes:
         now = self._clock()

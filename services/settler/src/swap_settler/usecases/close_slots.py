@@ -11,6 +11,7 @@ from uuid import UUID
 from swap_chains.events import Block
 from swap_chains.ports import ChainReader, Holding, NodeReceipt, Receipt
 from swap_runtime.clock import Clock
+from swap_runtime.errors import Unavailable
 from swap_settler import observe
 from swap_settler.domain import ledger
 from swap_settler.domain.changes import Changes
@@ -27,6 +28,7 @@ from swap_settler.lane_ports import (
 from swap_settler.usecases.announcing import Announcer
 from swap_settler.usecases.end_relays import EndRelays
 from swap_settler.usecases.give_up_payouts import GiveUpPayouts, lock_owners
+from swap_settler.usecases.lane_calls import LaneCalls
 
 ROUNDS_UNEXPLAINED_MAX: Final = 10  # final blocks in a row
 
@@ -50,6 +52,7 @@ class CloseSlots:
         unit_of_work: LaneUnitOfWork,
         give_up: GiveUpPayouts,
         end_relays: EndRelays,
+        calls: LaneCalls,
         clock: Clock,
         announcer: Announcer,
         gas_alarm: GasAlarm,
@@ -61,6 +64,7 @@ class CloseSlots:
         self._unit_of_work = unit_of_work
         self._give_up = give_up
         self._end_relays = end_relays
+        self._calls = calls
         self._clock = clock
         self._announcer = announcer
         self._gas_alarm = gas_alarm
@@ -153,9 +157,11 @@ class CloseSlots:
             return
         relays = await self._relays(closed)
         short = await self._end_relays.short([relay for relay, done in relays.items() if not done])
+        unpaid = [slot.nonce for slot in closed if slot.paid_nothing]
+        elsewhere = await self._paid_elsewhere(unpaid, final) if unpaid else frozenset()
         async with self._unit_of_work() as work:
             await work.require_epoch(epoch)
-            ends = await self._ends(work, closed, relays, short)
+            ends = await self._ends(work, unpaid, relays, short, elsewhere)
             changes = [*ends, *self._booked(final, closed, rise)]
             if closed:
                 await work.close_slots(closed, final)
@@ -169,15 +175,33 @@ class CloseSlots:
         found = await self._store.relays_on(list(done)) if done else {}
         return {relay: done[nonce] for relay, nonce in found.items()}
 
+    async def _paid_elsewhere(self, nonces: Sequence[int], final: Block) -> frozenset[UUID]:
+        """Return the payments that did not leave here, and that the Treasury has made for another.
+
+        :raises Unavailable: when no node tells it.
+        """
+        payments = [p for p in await self._store.payments_on(nonces) if p.paid_id]
+        calls = [self._calls.is_paid(payment.paid_id) for payment in payments]
+        found: set[UUID] = set()
+        # What is not final yet is not sent back meanwhile either.
+        for block in (final, None) if calls else ():
+            answers = await self._chain.simulate(calls, sender=self._signer, at=block)
+            for payment, answer in zip(payments, answers, strict=True):
+                if not answer.succeeded:
+                    raise Unavailable(f"no node tells whether {payment.paid_id} is paid")
+                if int.from_bytes(answer.data, "big"):
+                    found.add(payment.intent_id)
+        return frozenset(found)
+
     async def _ends(
         self,
         work: LaneWork,
-        closed: Sequence[ClosedSlot],
+        unpaid: Sequence[int],
         relays: Mapping[Payment, bool],
         short: frozenset[UUID],
+        elsewhere: frozenset[UUID],
     ) -> Sequence[Changes]:
         """Return what dies with the slots, and which gasless deposits are done."""
-        unpaid = [slot.nonce for slot in closed if slot.paid_nothing]
         intents = dict(await work.intents_on(unpaid)) if unpaid else {}
         intents |= {relay.intent_id: relay.swap_id for relay in relays}
         if not intents:
@@ -185,7 +209,11 @@ class CloseSlots:
         owners = await lock_owners(work, intents)
         for relay in relays:
             del intents[relay.intent_id]
-        dead = await self._give_up.of_dead_slots(work, intents, owners) if intents else ()
+        dead = (
+            await self._give_up.of_dead_slots(work, intents, owners, elsewhere=elsewhere)
+            if intents
+            else ()
+        )
         return [*dead, *self._end_relays.of_closed_slots(owners, relays, short)]
 
     def _booked(self, final: Block, closed: Sequence[ClosedSlot], rise: int) -> Sequence[Changes]:

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
 from swap_runtime.clock import Clock
 from swap_settler import observe
-from swap_settler.domain.changes import Changes
+from swap_settler.domain.changes import Changes, Halt
 from swap_settler.domain.lane import Retries
-from swap_settler.domain.payouts import gave_up, lone_gave_up
+from swap_settler.domain.payouts import gave_up, lone_gave_up, lone_sent, sent
 from swap_settler.domain.swap import Intent, Swap
 from swap_settler.lane_ports import LaneUnitOfWork, LaneWork, Owners
 from swap_settler.usecases.announcing import Announcer
 from swap_settler.usecases.folding import Folding
 
 REJECTED: Final = "its recipient must not be paid"
+# The chain knows a payment that the ledger does not: for a person, never paid again.
+PAID_ELSEWHERE: Final = "the chain has paid what the ledger has not"
 
 
 class GiveUpPayouts:
@@ -70,15 +72,23 @@ class GiveUpPayouts:
         observe.changed(changes)
 
     async def of_dead_slots(
-        self, work: LaneWork, intents: Owners, owners: Mapping[UUID, Swap | Intent]
+        self,
+        work: LaneWork,
+        intents: Owners,
+        owners: Mapping[UUID, Swap | Intent],
+        *,
+        elsewhere: Collection[UUID],
     ) -> Sequence[Changes]:
         """Do so for what reverted, in the transaction that proves it; the caller flushes.
 
         :param owners: of the intents, locked.
+        :param elsewhere: what the Treasury has paid all the same: it has left, whoever sent it,
+            and is neither tried again nor given up, by anybody.
         """
-        failures = await work.failures_of_dead(list(intents))
+        failures = dict(await work.failures_of_dead(list(intents)))
         because = dict.fromkeys(intents, "no transaction of its slot paid it")
-        return await self._count(work, owners, failures, because)
+        left = [i for i in elsewhere if failures.pop(i, None) is not None]
+        return await self._count(work, owners, failures, because, left)
 
     async def _count(
         self,
@@ -86,6 +96,7 @@ class GiveUpPayouts:
         owners: Mapping[UUID, Swap | Intent],
         before: Mapping[UUID, int],
         because: Mapping[UUID, str],
+        left: Sequence[UUID] = (),
     ) -> Sequence[Changes]:
         failures = {i: n + 1 for i, n in before.items()}
         again = {
@@ -101,6 +112,10 @@ class GiveUpPayouts:
         for i, n in failures.items():
             if i not in again:
                 self._end(folding, owners[i], i, because[i], n)
+        for i in left:
+            leave(folding, owners[i], i, at=self._clock())
+            halt = Halt(_intent(owners[i], i).network, f"{PAID_ELSEWHERE}: intent {i}")
+            folding.add(Changes(halt=halt), trace_id=str(i))
         return folding.changes
 
     def _end(
@@ -135,12 +150,25 @@ class GiveUpPayouts:
         return self._retries.is_over(failures, in_slot_for=in_slot_for)
 
 
+def leave(folding: Folding, owner: Swap | Intent, intent_id: UUID, *, at: datetime) -> None:
+    """Keep that a payment has left, whoever sent it: nothing gives it up for having waited."""
+    if isinstance(owner, Intent):
+        folding.add(lone_sent(owner, at=at), trace_id=str(owner.id))
+        return
+    swap = folding.swaps[owner.id]
+    folding.add(sent(swap, intent_id, at=at), trace_id=swap.terms.trace_id)
+
+
 async def lock_owners(work: LaneWork, intents: Owners) -> Mapping[UUID, Swap | Intent]:
     """Return, for each intent, its swap, or itself if it is no swap's."""
     swaps = await work.lock_swaps_by_id({swap for swap in intents.values() if swap})
     alone = await work.lock_lone({intent for intent, swap in intents.items() if swap is None})
     of_swaps = {intent: swaps[swap] for intent, swap in intents.items() if swap}
     return {**of_swaps, **alone}
+
+
+def _intent(owner: Swap | Intent, intent_id: UUID) -> Intent:
+    return owner if isinstance(owner, Intent) else owner.intents[intent_id]
 
 
 def _is_taken(owner: Swap | Intent, intent_id: UUID) -> bool:

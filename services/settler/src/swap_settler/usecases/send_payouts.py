@@ -23,7 +23,7 @@ from swap_settler import observe
 from swap_settler.domain.lane import Group, Payment, Slot, group_payments, one_permit_each
 from swap_settler.lane_ports import Attempt, LaneStore, fitting
 from swap_settler.usecases.end_relays import EndRelays
-from swap_settler.usecases.give_up_payouts import GiveUpPayouts
+from swap_settler.usecases.give_up_payouts import PAID_ELSEWHERE, GiveUpPayouts
 from swap_settler.usecases.heed_limits import HeedLimits
 from swap_settler.usecases.lane_calls import LaneCalls
 from swap_settler.usecases.screen_payments import ScreenPayments
@@ -298,7 +298,7 @@ class SendPayouts:
         if unknown:
             # A ledger that lost one payment may have lost others.
             ids = ", ".join(str(payment.intent_id) for payment in unknown)
-            await self._store.halt(f"the chain has paid what the ledger has not: intent {ids}")
+            await self._store.halt(f"{PAID_ELSEWHERE}: intent {ids}")
         for payment, reason in failed:
             observe.payment_refused(payment.swap_id, self._chain.network, reason)
         relays = {p: a for p, a in refused if p.is_relay and a.data[:4] not in NOT_NOW}
