@@ -402,3 +402,13 @@ class TestCaps:
         run(stack, "payouts", "pass", "7", "--reason", "payday", "--by", "ann")
 
         assert port.asked[-1][2] == {"by": "ann", "reason": "payday"}
+
+    def test_tell_the_end_of_what_was_paid_without_us(self, port: Port, stack: Path) -> None:
+        ended = [{"intent_id": "7", "end": "made"}]
+        port.answers["POST", "/admin/payouts/explain"] = (200, {"ended": ended})
+        said = ["--reason", "the old deployment", "--by", "ann"]
+
+        assert run(stack, "payouts", "explain", "A_DEVNET", "0x1", *said) == ended
+
+        told = {"by": "ann", "reason": "the old deployment"}
+        assert port.asked[-1][2] == {"network": "A_DEVNET", "transaction_hash": "0x1", **told}

@@ -44,12 +44,13 @@ SELECT chain_id, number FROM chain_block WHERE finalized AND state<>'canonical';
 -- name: I-13 nonce gap below the highest slot of a signer
 SELECT s.chain_id, s.signer, s.nonce+1 missing FROM nonce_slot s WHERE NOT EXISTS(SELECT 1 FROM nonce_slot n WHERE (n.chain_id,n.signer,n.nonce)=(s.chain_id,s.signer,s.nonce+1))
 AND s.nonce<(SELECT max(nonce) FROM nonce_slot m WHERE (m.chain_id,m.signer)=(s.chain_id,s.signer));
--- name: I-14 chain shows a transaction of our signer that we never signed and nobody named, or a Paid log that no attempt of ours explains (intent, token, recipient, amount)
+-- name: I-14 chain shows a transaction of our signer that we never signed and nobody named, or a Paid log that no attempt of ours explains (intent, token, recipient, amount) and nobody either
 SELECT x.chain_id, x.tx_hash FROM signer_tx x LEFT JOIN attempt t USING(chain_id,tx_hash) WHERE t.tx_hash IS NULL
  AND NOT EXISTS(SELECT 1 FROM foreign_tx f WHERE (f.chain_id,f.tx_hash)=(x.chain_id,x.tx_hash))
 UNION ALL SELECT m.chain_id, m.tx_hash FROM movement m JOIN chain_block b ON b.chain_id=m.chain_id AND b.hash=m.block_hash AND b.state='canonical'
 WHERE m.kind='paid' AND NOT EXISTS(SELECT 1 FROM success s JOIN intent i ON i.id=s.intent_id
- WHERE (s.chain_id,s.movement_id)=(m.chain_id,m.id) AND (i.token,i.to_addr,i.amount)=(m.token,m.to_addr,m.amount));
+ WHERE (s.chain_id,s.movement_id)=(m.chain_id,m.id) AND (i.token,i.to_addr,i.amount)=(m.token,m.to_addr,m.amount))
+ AND NOT EXISTS(SELECT 1 FROM taken_payment t WHERE (t.chain_id,t.tx_hash,t.paid_id)=(m.chain_id,m.tx_hash,m.paid_id));
 -- name: I-15 intent holds a second nonce slot although an earlier one was never proven dead
 SELECT n.intent_id, count(*) FROM slot_intent n JOIN intent i ON i.id=n.intent_id
 WHERE i.kind<>'cancel' AND NOT EXISTS(SELECT 1 FROM dead_slot d WHERE (d.chain_id,d.signer,d.nonce)=(n.chain_id,n.signer,n.nonce)) GROUP BY 1 HAVING count(*)>1;

@@ -94,6 +94,9 @@ SELECT network AS chain_id, bytes(signer) AS signer, nonce, bytes(transaction_ha
 FROM settler.signer_transaction;
 CREATE VIEW foreign_tx AS -- used a nonce of ours, as an operator said and the chain has proven
 SELECT network AS chain_id, bytes(transaction_hash) AS tx_hash FROM settler.foreign_transaction;
+CREATE VIEW taken_payment AS -- an id that the Treasury took without us, as was said and proven
+SELECT intent_id, network AS chain_id, paid_id, bytes(transaction_hash) AS tx_hash, is_as_ordered
+FROM settler.taken_payment;
 -- What left before a cap was set, or set anew, was held by another one.
 CREATE VIEW outflow_cap AS
 SELECT id, network AS chain_id, bytes(token) AS token, app_id, units, span AS win, set_at
@@ -144,7 +147,13 @@ UNION ALL
 SELECT s.intent_id, s.chain_id, s.tx_hash, c.block_hash, NULL, NULL, NULL, NULL
 FROM sent s JOIN receipt c ON (c.chain_id, c.tx_hash) = (s.chain_id, s.tx_hash)
 JOIN chain_block b ON (b.chain_id, b.hash, b.state) = (c.chain_id, c.block_hash, 'canonical')
-WHERE c.status = 1 AND s.is_cancel = (s.kind = 'cancel');
+WHERE c.status = 1 AND s.is_cancel = (s.kind = 'cancel')
+UNION ALL -- made by what was not signed here
+SELECT t.intent_id, t.chain_id, t.tx_hash, m.block_hash, m.id, m.token, m.to_addr, m.amount
+FROM taken_payment t
+JOIN movement m ON m.kind = 'paid' AND (m.chain_id, m.tx_hash, m.paid_id) = (t.chain_id, t.tx_hash, t.paid_id)
+JOIN chain_block b ON (b.chain_id, b.hash, b.state) = (m.chain_id, m.block_hash, 'canonical')
+WHERE t.is_as_ordered;
 CREATE VIEW dead_slot AS -- consumed at a finalized block by something that cannot have paid
 SELECT x.chain_id, x.signer, x.nonce FROM signer_tx x
 WHERE NOT EXISTS (

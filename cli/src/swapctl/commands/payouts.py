@@ -19,6 +19,7 @@ NOT_YET = (
     "swapctl: it is stopped, but a round that began before hangs and may still keep what it signs "
     "for some seconds: stop it once more, until this is not said"
 )
+ENDED = ("intent_id", "swap_id", "end", "to", "token", "base_units")
 QUEUE = ("since", "intent_id", "kind", "network", "token", "base_units", "reason")
 Where = Annotated[str | None, typer.Argument(help="A network; without one, all of them.")]
 
@@ -89,3 +90,25 @@ def let_through(
     port = internal(context, ServiceName.SETTLER)
     told = port.post(f"/payouts/queue/{intent_id}/pass", body)["waiting"]
     show_all(told, as_json=as_json, columns=QUEUE)
+
+
+@payouts.command("explain")
+def explain(
+    context: typer.Context,
+    network: str,
+    transaction_hash: Annotated[
+        str, typer.Argument(help="Final, not signed here, and it paid what one of ours was to pay.")
+    ],
+    *,
+    reason: Annotated[str, typer.Option(prompt="How did it come about", help="Kept for ever.")],
+    by: By,
+    as_json: Json = False,
+) -> None:
+    """Tell the ends of payments whose ids at the Treasury were taken by what was not signed here.
+
+    The settler asks the nodes for the proof. What was paid as ordered is made; what was not can
+    never be made by its id: it fails, and its money is claimable.
+    """
+    body = {"network": network, "transaction_hash": transaction_hash, "by": by, "reason": reason}
+    told = internal(context, ServiceName.SETTLER).post("/payouts/explain", body)["ended"]
+    show_all(told, as_json=as_json, columns=ENDED)

@@ -40,6 +40,7 @@ from swap_settler.adapters.rescues import PostgresRescues
 from swap_settler.adapters.signers import PostgresSigners
 from swap_settler.adapters.stops import PostgresStops
 from swap_settler.adapters.sweep_orders import PostgresSweepOrders
+from swap_settler.adapters.taken import PostgresTakenUnitOfWork
 from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
 from swap_settler.adapters.withdrawal_work import PostgresWithdrawals
 from swap_settler.domain.dwelling import Dwell
@@ -48,6 +49,7 @@ from swap_settler.http.admin import Admin
 from swap_settler.http.blocked import BlockedAdmin
 from swap_settler.http.caps import CapAdmin
 from swap_settler.http.claims import ClaimAdmin
+from swap_settler.http.explaining import ExplainAdmin
 from swap_settler.http.partner_fees import FeeAdmin
 from swap_settler.http.rescues import RescueAdmin
 from swap_settler.http.signers import SignerAdmin
@@ -63,6 +65,7 @@ from swap_settler.usecases.close_foreign import CloseForeign
 from swap_settler.usecases.complete_swaps import CompleteSwaps
 from swap_settler.usecases.expire_authorizations import ExpireAuthorizations
 from swap_settler.usecases.expire_swaps import ExpireSwaps
+from swap_settler.usecases.explain_payments import ExplainPayments
 from swap_settler.usecases.facts import Facts
 from swap_settler.usecases.give_up_waiting import GiveUpWaiting
 from swap_settler.usecases.guard_losses import GuardLosses
@@ -304,6 +307,15 @@ def _serve_signers(
     )
     service.admin("GET", "/signers", of_signers.list_all)
     service.admin("POST", "/signers/{network}/resume", of_signers.resume)
+    explain_payments = ExplainPayments(
+        nonces,
+        PostgresTakenUnitOfWork(service.engine, consumer=CONSUMER),
+        catalogue=catalogue,
+        chains=chains,
+        clock=service.clock,
+        announcer=announcer,
+    )
+    service.admin("POST", "/payouts/explain", ExplainAdmin(explain_payments).explain)
 
 
 def _serve_claims(service: Service, catalogue: Catalogue, announcer: Announcer) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable
 import structlog
 
 from swap_runtime.metrics import counter, gauge
+from swap_settler.operator_ports import Taken
 
 log = structlog.get_logger()
 
@@ -77,6 +78,19 @@ def rescue_ordered(
         network=network,
         transaction_hash=transaction_hash,
         to_address=to_address,
+        by=by,
+        reason=reason,
+    )
+
+
+def payment_explained(taken: Taken, *, by: str, reason: str) -> None:
+    log.error(
+        "end of a payment told whose id was taken without us",
+        network=taken.log.network,
+        intent_id=str(taken.intent_id),
+        swap_id=taken.swap_id and str(taken.swap_id),
+        transaction_hash=taken.log.transaction_hash,
+        is_as_ordered=taken.is_as_ordered,
         by=by,
         reason=reason,
     )

@@ -43,6 +43,7 @@ from swap_settler.adapters import (
     swap_statements,
     sweep_orders,
     sweep_statements,
+    taken,
     withdrawal_work,
 )
 from swap_settler.adapters.swap_statements import Loading
@@ -53,7 +54,7 @@ pytestmark = pytest.mark.connected
 MODULES: Final[tuple[ModuleType, ...]] = (
     blocked, caps, claims, due_statements, dwelling, foreign, lane_statements, losses,
     outflow_statements, partner_fees, records, rescues, signers, statements, stops,
-    swap_statements, sweep_orders, sweep_statements, withdrawal_work,
+    swap_statements, sweep_orders, sweep_statements, taken, withdrawal_work,
 )  # fmt: skip
 AT_MOST: Final = 150  # pages, and rows of each step: most ask for seven things
 # These are given everything that is open.
@@ -226,6 +227,7 @@ SPECIAL: Final[Mapping[str, Mapping[str, Any]]] = {
         "block_hash": ["block"] * len(ASKED),
         "succeeded": [True] * len(ASKED),
     },
+    "taken.GIVE_TIME": {"intent_id": OUTPUTS, "at": [NOW] * len(ASKED)},
     "withdrawal_work.MARK_BOOKED": {"ids": ids("withdrawal", ASKED)},
 }
 # These are given rows as they are: of the open ones, which they write again.
@@ -245,7 +247,7 @@ INSERTIONS: Final = frozenset({
     "lane_statements.ADD_ATTEMPTS", "lane_statements.ADD_RECEIPTS",
     "lane_statements.ADD_SIGNER_TRANSACTIONS", "lane_statements.ADD_SNAPSHOTS", "rescues.ORDER",
     "statements.ADD_TRANSITIONS", "sweep_statements.ADD_DEPOSIT_ADDRESSES",
-    "sweep_statements.ADD_SWEEPS",
+    "sweep_statements.ADD_SWEEPS", "taken.KEEP_TAKEN",
 })  # fmt: skip
 # A ledger transaction and its postings are one: see BOOKED.
 BOOKING: Final = frozenset({"statements.ADD_LEDGER_TRANSACTIONS", "statements.BOOK"})

@@ -13,6 +13,7 @@ from swap_settler.adapters import (
     outflow_tables,
     rescue_tables,
     sweep_tables,
+    taken_tables,
     withdrawal_tables,
 )
 from swap_settler.adapters.tables import METADATA
@@ -23,6 +24,7 @@ assert sweep_tables.SweepRow.metadata is METADATA  # it adds its tables to the o
 assert foreign_tables.ForeignTransactionRow.metadata is METADATA
 assert loss_tables.SourceStopRow.metadata is METADATA
 assert rescue_tables.RescuedTokenRow.metadata is METADATA
+assert taken_tables.TakenPaymentRow.metadata is METADATA
 assert outflow_tables.OutflowCapRow.metadata is METADATA
 COLUMNS = """
 SELECT attname, format_type(atttypid, atttypmod), NOT attnotnull FROM pg_attribute

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestClient, TestServer
 
 from services.settler.tests.integration.lane_worlds import opened_world
 from services.settler.tests.lane_world import (
     DESTINATION,
+    NOW,
     PAYOUT,
+    REQUESTED,
     SIGNER,
     SOURCE,
     TREASURY,
@@ -21,8 +26,18 @@ from services.settler.tests.lane_world import (
 from swap_chains.evm.codec import Payment, encode_pay
 from swap_chains.fake import FakeSender
 from swap_chains.ports import Call, Fees
+from swap_contracts.payouts import PayoutChanged
+from swap_contracts.topics import PAYOUT_CHANGED
 from swap_domain.catalogue import NATIVE
+from swap_runtime.errors import Refused
 from swap_settler.adapters.dwelling import PostgresDwelling
+from swap_settler.adapters.foreign import PostgresForeignNonces
+from swap_settler.adapters.taken import PostgresTakenUnitOfWork
+from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
+from swap_settler.http.explaining import ExplainAdmin
+from swap_settler.usecases.explain_payments import ExplainPayments
+from swap_settler.usecases.facts import Facts
+from swap_settler.usecases.settle_payouts import SettlePayouts
 
 SAID = {"by": "ann", "reason": "another deployment paid it"}
 pytestmark = pytest.mark.connected
@@ -41,13 +56,15 @@ async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
         yield world
 
 
-async def pays(world: World, to_address: str, base_units: int = PAYOUT, *, nonce: int = 0) -> str:
-    """Let another operator use the id of the first payment."""
+async def pays(
+    world: World, to_address: str, base_units: int = PAYOUT, *, signer: str = OTHER
+) -> str:
+    """Let another operator, or another who has our key, use the id of the payment."""
     [row] = await world.rows("SELECT paid_id FROM intent WHERE kind = 'output'")
     payment = Payment(int(row.paid_id), NATIVE, to_address, base_units)
     call = Call(to=TREASURY, value=0, data=encode_pay(payment), gas_limit=10**6)
-    sender = FakeSender(world.chain, OTHER)
-    signed = await sender.sign(call, nonce=nonce, fees=FEES)
+    sender = FakeSender(world.chain, signer)
+    signed = await sender.sign(call, nonce=0, fees=FEES)
     await sender.broadcast([signed])
     world.chain.mine()
     return signed.transaction_hash
@@ -67,6 +84,176 @@ async def is_halted(world: World) -> bool:
 async def status(world: World) -> str:
     [swap] = await world.rows("SELECT status FROM swap")
     return str(swap.status)
+
+
+def explaining(world: World) -> ExplainPayments:
+    return ExplainPayments(
+        PostgresForeignNonces(world.engine),
+        PostgresTakenUnitOfWork(world.engine, consumer="settler"),
+        catalogue=world.catalogue,
+        chains={DESTINATION: world.reader},
+        clock=world.clock,
+        announcer=world.announcer,
+    )
+
+
+async def heard(world: World, foreign: str, to_address: str, base_units: int = PAYOUT) -> None:
+    """Tell what the watcher does once it is final."""
+    [row] = await world.rows("SELECT paid_id FROM intent WHERE kind = 'output'")
+    place = world.chain.find(foreign)
+    assert place is not None
+    body = PayoutChanged(
+        intent_id=str(int(row.paid_id)),
+        version=2,
+        state="confirmed",
+        network=DESTINATION,
+        transaction_hash=foreign,
+        block_number=place[0].block.number,
+        block_hash=place[0].block.hash,
+        block_time=NOW,
+        token=NATIVE,
+        to_address=to_address,
+        base_units=str(base_units),
+    )
+    settle = SettlePayouts(
+        PostgresUnitOfWork(world.engine, consumer="settler"),
+        clock=world.clock,
+        facts=Facts(world.catalogue),
+        announcer=world.announcer,
+    )
+    await settle([PAYOUT_CHANGED.seal(body, version=2, occurred_at=NOW, trace_id="t")])
+
+
+async def balances(world: World) -> dict[str, int]:
+    rows = await world.rows(
+        "SELECT kind, sum(balance) AS held FROM account WHERE kind IN "
+        "('in_flight', 'payout_suspense', 'claimable', 'swap_liability') GROUP BY kind"
+    )
+    return {row.kind: int(row.held) for row in rows if row.held}
+
+
+async def taken(world: World, to_address: str, base_units: int = PAYOUT) -> str:
+    """Let the lane find that another has taken the id of what waits for it, for good."""
+    await world.confirmed_swaps(1)
+    foreign = await pays(world, to_address, base_units)
+    await world.new_process()(epoch=world.epoch)
+    world.chain.mine(4)
+    await heard(world, foreign, to_address, base_units)
+    assert await is_halted(world)
+    return foreign
+
+
+class TestExplaining:
+    async def test_nothing_else_ends_it_and_the_signer_halts_again_and_again(
+        self, world: World
+    ) -> None:
+        """What the log says is what was ordered, and yet no attempt of ours made it."""
+        await taken(world, a_recipient(1))
+
+        for _ in range(2):
+            await world.resuming()(DESTINATION, **SAID)
+            await world.rows("UPDATE intent SET due_at = now() RETURNING 1")
+            await world.new_process()(epoch=world.epoch)
+
+            assert await is_halted(world)
+            assert await status(world) == "ls_transfer_pending"
+
+    async def test_what_another_paid_as_ordered_is_made(self, world: World) -> None:
+        foreign = await taken(world, a_recipient(1))
+
+        [ended] = await explaining(world)(DESTINATION, foreign, **SAID)
+
+        assert (ended.is_as_ordered, await status(world)) == (True, "completed")
+        assert await world.intent_states() == ["confirmed"]
+        assert await balances(world) == {}
+        [intent] = await world.rows("SELECT transaction_hash FROM intent")
+        assert intent.transaction_hash == foreign
+        [kept] = await world.rows("SELECT named_by, named_because FROM taken_payment")
+        assert (kept.named_by, kept.named_because) == (SAID["by"], SAID["reason"])
+        await world.resuming()(DESTINATION, **SAID)
+        await world.send_everything()
+        assert not await is_halted(world)
+
+    async def test_what_its_id_was_spent_on_fails_and_is_claimable(self, world: World) -> None:
+        foreign = await taken(world, THIEF)
+        await world.refund_address(1, a_recipient(9))
+
+        [ended] = await explaining(world)(DESTINATION, foreign, **SAID)
+
+        assert (ended.is_as_ordered, await status(world)) == (False, "failed")
+        assert await world.intent_states() == ["dead"]
+        assert await balances(world) == {"claimable": -REQUESTED, "payout_suspense": PAYOUT}
+        assert await world.rows("SELECT 1 FROM refund_due") == []
+        await world.resuming()(DESTINATION, **SAID)
+        await world.send_everything()
+        assert not await is_halted(world)
+
+    async def test_what_our_own_key_made_elsewhere_ends_as_well(self, world: World) -> None:
+        """Its nonce was named before: ADR 0034."""
+        await world.confirmed_swaps(1)
+        await world.send_everything()
+        world.chain.pool.clear()
+        foreign = await pays(world, a_recipient(1), signer=SIGNER)
+        world.chain.mine(4)
+        await heard(world, foreign, a_recipient(1))
+        with pytest.raises(Refused, match="may be in a block"):
+            await explaining(world)(DESTINATION, foreign, **SAID)
+        await world.resuming()(DESTINATION, used_by=[foreign], **SAID)
+        assert await world.intent_states() == ["broadcast"]
+
+        await explaining(world)(DESTINATION, foreign, **SAID)
+
+        assert await status(world) == "completed"
+        assert await balances(world) == {}
+
+    async def test_is_told_on_the_internal_port(self, world: World) -> None:
+        foreign = await taken(world, a_recipient(1))
+        app = web.Application()
+        app.add_routes([web.post("/", ExplainAdmin(explaining(world)).explain)])
+        async with TestClient(TestServer(app)) as http:
+            assert (await http.post("/", json={"network": DESTINATION})).status == 400
+            asked = {"network": DESTINATION, "transaction_hash": foreign, **SAID}
+            answer = await http.post("/", json=asked)
+            [ended] = (await answer.json())["ended"]
+
+        assert (ended["end"], ended["to"]) == ("made", a_recipient(1))
+
+    async def test_two_operators_tell_it_once(self, world: World) -> None:
+        foreign = await taken(world, a_recipient(1))
+        said = [explaining(world)(DESTINATION, foreign, **SAID) for _ in range(2)]
+
+        told = await asyncio.gather(*said, return_exceptions=True)
+
+        assert sorted(type(one).__name__ for one in told) == ["Refused", "list"]
+        assert await balances(world) == {}
+
+    async def test_is_refused_until_it_is_final(self, world: World) -> None:
+        await world.confirmed_swaps(1)
+        foreign = await pays(world, a_recipient(1))
+        with pytest.raises(Refused, match="in no final block"):
+            await explaining(world)(DESTINATION, foreign, **SAID)
+        world.chain.mine(4)
+        with pytest.raises(Refused, match="has not heard"):
+            await explaining(world)(DESTINATION, foreign, **SAID)
+
+        assert await world.intent_states() == ["reserved"]
+
+    async def test_is_refused_when_its_recipient_got_another_sum(self, world: World) -> None:
+        foreign = await taken(world, a_recipient(1), PAYOUT - 1)
+
+        with pytest.raises(Refused, match="another sum"):
+            await explaining(world)(DESTINATION, foreign, **SAID)
+
+        assert await status(world) == "ls_transfer_pending"
+
+    async def test_is_refused_for_a_transaction_of_ours(self, world: World) -> None:
+        await world.confirmed_swaps(1)
+        await world.send_everything()
+        world.chain.mine(4)
+        [ours] = await world.rows("SELECT transaction_hash FROM attempt")
+
+        with pytest.raises(Refused, match="signed here"):
+            await explaining(world)(DESTINATION, ours.transaction_hash, **SAID)
 
 
 class TestPaidByAnother:
@@ -94,3 +281,16 @@ class TestPaidByAnother:
         dwelling = PostgresDwelling(world.engine, networks=[SOURCE, DESTINATION])
         await world.resuming()(DESTINATION, **SAID)
         assert await dwelling.unsent(timedelta(0), limit=10) == {}
+
+
+async def test_nothing_is_given_up_while_its_signer_is_halted(world: World) -> None:
+    """The chain may know a payment that the ledger does not: only a person can tell."""
+    await world.confirmed_swaps(1)
+    world.chain.refuse(a_recipient(1))
+    await world.store.halt("a person must look")
+
+    for _ in range(3):
+        await world.new_process()(epoch=world.epoch)
+
+    assert await world.intent_states() == ["reserved"]
+    assert await status(world) == "ls_transfer_pending"

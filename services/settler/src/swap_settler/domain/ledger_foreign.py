@@ -1,4 +1,4 @@
-"""The booking of what somebody else's transaction took out of a signer."""
+"""The bookings of what somebody else's transactions took out of a signer, and paid."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from swap_settler.domain.accounts import (
     LedgerTransaction,
     Posting,
 )
+from swap_settler.domain.facts import Payout
 
 
 def foreign_spent(
@@ -40,4 +41,21 @@ def foreign_spent(
         network,
         block_number,
         tuple(Posting(account, units) for account, units in moves if units),
+    )
+
+
+def payout_explained(payout: Payout, treasury: str) -> LedgerTransaction:
+    """What the Treasury paid and nothing explained was a payment of ours, booked as its own."""
+    network, token = payout.network, payout.token
+    custody = Account(AccountKind.CUSTODY, network, token, holder=Holder.TREASURY, address=treasury)
+    return LedgerTransaction(
+        "payout_explained",
+        f"payout_explained/{network}/{payout.paid_id}/{payout.transaction_hash}",
+        None,
+        network,
+        payout.block_number,
+        (
+            Posting(custody, payout.base_units),
+            Posting(Account(AccountKind.PAYOUT_SUSPENSE, network, token), -payout.base_units),
+        ),
     )

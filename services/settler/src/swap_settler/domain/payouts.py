@@ -8,7 +8,7 @@ from typing import Final
 from uuid import UUID
 
 from swap_domain.lifecycle import Status, Trigger
-from swap_settler.domain import ledger, ledger_fees, ledger_refuels
+from swap_settler.domain import ledger, ledger_fees, ledger_foreign, ledger_refuels
 from swap_settler.domain.accounts import LedgerTransaction
 from swap_settler.domain.changes import NOTHING, Changes, Halt
 from swap_settler.domain.facts import Payout, Said
@@ -25,7 +25,7 @@ from swap_settler.domain.settling import (
 )
 from swap_settler.domain.swap import FailReason, Intent, IntentKind, IntentState, Swap
 
-REJECTED_WITH_THE_SWAP: Final = (IntentKind.OUTPUT, IntentKind.REFUND)
+ENDED_WITH_THE_SWAP: Final = (IntentKind.OUTPUT, IntentKind.REFUND)
 
 
 def decide(
@@ -48,6 +48,48 @@ def decide(
         return _unexplained(payout, treasury)
     if payout.version <= intent.version:
         return NOTHING
+    return _applied(swap, intent, payout, at=at, treasury=treasury, refuel_id=refuel_id)
+
+
+def made_elsewhere(
+    swap: Swap | None,
+    intent: Intent,
+    payout: Payout,
+    *,
+    at: datetime,
+    treasury: str,
+    refuel_id: int | None = None,
+) -> Changes:
+    """Return what it changes that what was not signed here has made a payment as it was ordered.
+
+    It is final, nothing that was signed here can make it any more, and its log is booked as one
+    that nothing explains.
+    """
+    told = replace(payout, version=intent.version + 1)
+    # What waits for a nonce has none, and left when its block was made.
+    left = replace(intent, slot_at=intent.slot_at or payout.block_time)
+    done = _applied(swap, left, told, at=at, treasury=treasury, refuel_id=refuel_id)
+    return replace(done, ledger=(*done.ledger, ledger_foreign.payout_explained(told, treasury)))
+
+
+def taken_elsewhere(swap: Swap, intent: Intent, *, at: datetime, because: str) -> Changes:
+    """Return what it changes that its id at the Treasury was spent on something else, for good.
+
+    It can never be made by that id: an operator says what becomes of the money.
+    """
+    reason = swap.fail_reason or FailReason.DESTINATION_UNAVAILABLE
+    return gave_up(swap, intent.id, at=at, because=because, failures=0, fails_for=reason)
+
+
+def _applied(
+    swap: Swap | None,
+    intent: Intent,
+    payout: Payout,
+    *,
+    at: datetime,
+    treasury: str | None,
+    refuel_id: int | None,
+) -> Changes:
     if intent.state is IntentState.CONFIRMED:
         return _after_the_end(swap, intent, payout, at)
     if (in_none := _in_no_block(intent, payout)) is not None:
@@ -121,11 +163,12 @@ def gave_up(
     at: datetime,
     because: str,
     failures: int,
-    is_rejected: bool = False,
+    fails_for: FailReason | None = None,
 ) -> Changes:
     """Return what it changes that the payment is proven dead and is not tried again.
 
-    :param is_rejected: its recipient must not be paid; an operator says what becomes of the money.
+    :param fails_for: why nothing is sent back by itself: an operator says what becomes of the
+        money.
     """
     intent = swap.intents.get(intent_id)
     if intent is None or intent.state in (IntentState.MINED, IntentState.CONFIRMED):
@@ -136,8 +179,8 @@ def gave_up(
     is_taken = freed.is_paid_for(dead) and bool(freed.taken_from(dead.deposit_id))
     if is_taken:
         done = _without(freed, dead, at)
-    elif is_rejected and dead.deposit_id is None and dead.kind in REJECTED_WITH_THE_SWAP:
-        done = fail(freed, FailReason.REJECTED_BY_POLICY, at)
+    elif fails_for and dead.deposit_id is None and dead.kind in ENDED_WITH_THE_SWAP:
+        done = fail(freed, fails_for, at)
     else:
         done = _ended(freed, dead, at)
     return changes_of(swap, done.after(*undone.entries, intents=(dead, *undone.intents)))
@@ -194,10 +237,14 @@ def _paid_by(swap: Swap | None, payout: Payout) -> Intent | None:
     return next((i for i in intents if (i.network, i.paid_id) == key), None)
 
 
-def _explains(intent: Intent, payout: Payout) -> bool:
+def is_as_ordered(intent: Intent, payout: Payout) -> bool:
+    """Whether the log pays what the payment is for, whoever signed it."""
     ordered = (intent.token, intent.to_address, intent.base_units)
-    paid = (payout.token, payout.to_address, payout.base_units)
-    return payout.transaction_hash in intent.attempts and ordered == paid
+    return ordered == (payout.token, payout.to_address, payout.base_units)
+
+
+def _explains(intent: Intent, payout: Payout) -> bool:
+    return payout.transaction_hash in intent.attempts and is_as_ordered(intent, payout)
 
 
 def _unexplained(payout: Payout, treasury: str | None) -> Changes:

@@ -12,8 +12,9 @@ from swap_settler import observe
 from swap_settler.domain.changes import Changes, Halt
 from swap_settler.domain.lane import Retries
 from swap_settler.domain.payouts import gave_up, lone_gave_up, lone_sent, sent
-from swap_settler.domain.swap import Intent, Swap
+from swap_settler.domain.swap import FailReason, Intent, Swap
 from swap_settler.lane_ports import LaneUnitOfWork, LaneWork, Owners
+from swap_settler.ports import Work
 from swap_settler.usecases.announcing import Announcer
 from swap_settler.usecases.folding import Folding
 
@@ -66,7 +67,8 @@ class GiveUpPayouts:
             unsent = await work.failures_of_unsigned(list(intents))
             folding = Folding({o.id: o for o in owners.values() if isinstance(o, Swap)}, {})
             for i, failures in unsent.items():
-                self._end(folding, owners[i], i, REJECTED, failures, is_rejected=True)
+                reason = FailReason.REJECTED_BY_POLICY
+                self._end(folding, owners[i], i, REJECTED, failures, fails_for=reason)
             changes = folding.changes
             await work.flush(changes, self._announcer.outgoing(changes, at=self._clock()))
         observe.changed(changes)
@@ -126,7 +128,7 @@ class GiveUpPayouts:
         because: str,
         failures: int,
         *,
-        is_rejected: bool = False,
+        fails_for: FailReason | None = None,
     ) -> None:
         if isinstance(owner, Intent):
             change = lone_gave_up(owner, because=because, failures=failures)
@@ -139,7 +141,7 @@ class GiveUpPayouts:
             at=self._clock(),
             because=because,
             failures=failures,
-            is_rejected=is_rejected,
+            fails_for=fails_for,
         )
         folding.add(change, trace_id=swap.terms.trace_id)
 
@@ -159,7 +161,7 @@ def leave(folding: Folding, owner: Swap | Intent, intent_id: UUID, *, at: dateti
     folding.add(sent(swap, intent_id, at=at), trace_id=swap.terms.trace_id)
 
 
-async def lock_owners(work: LaneWork, intents: Owners) -> Mapping[UUID, Swap | Intent]:
+async def lock_owners(work: Work, intents: Owners) -> Mapping[UUID, Swap | Intent]:
     """Return, for each intent, its swap, or itself if it is no swap's."""
     swaps = await work.lock_swaps_by_id({swap for swap in intents.values() if swap})
     alone = await work.lock_lone({intent for intent, swap in intents.items() if swap is None})

@@ -118,6 +118,8 @@ class SendPayouts:
             self._has_unsigned_slots = await self._store.has_unsigned_slots()
         due = await self._store.due(limit=self._slots_max * self._payments_max)
         self._had_many = len(due.payments) >= self._payments_max
+        if due.next_nonce is None:
+            return ()  # the chain may know what the ledger does not: nothing is given up either
         waiting = one_permit_each(due.payments, permit=DEPOSIT_WITH_PERMIT)
         free = await self._free_slots(due.in_flight) if waiting else 0
         if free <= 0:

@@ -1,0 +1,90 @@
+"""Payments whose ids the Treasury took without us, on Postgres."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Collection, Sequence
+from contextlib import asynccontextmanager
+from typing import Final
+
+from swap_runtime.columns import columns
+from swap_runtime.database import Engine, transaction
+from swap_runtime.sql import sql
+from swap_settler.adapters import swap_statements
+from swap_settler.adapters.unit_of_work import PostgresWork
+from swap_settler.lane_ports import Owners
+from swap_settler.operator_ports import Taken
+
+# By what was booked when it was final: see domain/ledger.py.
+UNEXPLAINED: Final = sql("""
+SELECT wanted.paid_id FROM unnest(CAST(:paid_ids AS text[])) AS wanted(paid_id)
+WHERE EXISTS (SELECT FROM ledger_transaction WHERE dedupe_key
+    = concat_ws('/', 'payout_unexplained', CAST(:network AS text), wanted.paid_id,
+        CAST(:hash AS text)))
+""")
+KEEP_TAKEN: Final = sql("""
+INSERT INTO taken_payment (
+    intent_id, network, paid_id, transaction_hash, block_number, block_hash, token, to_address,
+    base_units, is_as_ordered, named_by, named_because)
+SELECT new.*, :by, :reason FROM unnest(
+    CAST(:intent_id AS uuid[]), CAST(:network AS text[]), CAST(:paid_id AS numeric[]),
+    CAST(:transaction_hash AS text[]), CAST(:block_number AS bigint[]),
+    CAST(:block_hash AS text[]), CAST(:token AS text[]), CAST(:to_address AS text[]),
+    CAST(:base_units AS numeric[]), CAST(:is_as_ordered AS boolean[])) AS new
+""")
+# See domain/payouts.py: when a payment got its nonce, only the lane and this write.
+GIVE_TIME: Final = sql("""
+UPDATE intent SET slot_at = new.at
+FROM unnest(CAST(:intent_id AS uuid[]), CAST(:at AS timestamptz[])) AS new(intent_id, at)
+WHERE intent.id = new.intent_id AND intent.slot_at IS NULL
+""")
+
+
+class PostgresTakenWork(PostgresWork):
+    async def payments_of(self, network: str, paid_ids: Collection[int]) -> Owners:
+        ids = [str(paid_id) for paid_id in paid_ids]
+        values = {"networks": [network] * len(ids), "paid_ids": ids}
+        rows = await self._connection.execute(swap_statements.PAID_BY, values)
+        return {row.id: row.swap_id for row in rows}
+
+    async def unexplained(
+        self, network: str, transaction_hash: str, paid_ids: Collection[int]
+    ) -> frozenset[int]:
+        ids = [str(paid_id) for paid_id in paid_ids]
+        values = {"network": network, "hash": transaction_hash, "paid_ids": ids}
+        return frozenset(map(int, await self._connection.scalars(UNEXPLAINED, values)))
+
+    async def keep_taken(self, taken: Sequence[Taken], *, by: str, reason: str) -> None:
+        rows = [
+            {
+                "intent_id": one.intent_id,
+                "network": one.log.network,
+                "paid_id": str(one.log.paid_id),
+                "transaction_hash": one.log.transaction_hash,
+                "block_number": one.log.block_number,
+                "block_hash": one.log.block_hash,
+                "token": one.log.token,
+                "to_address": one.log.to_address,
+                "base_units": str(one.log.base_units),
+                "is_as_ordered": one.is_as_ordered,
+            }
+            for one in taken
+        ]
+        self._connection.post(KEEP_TAKEN, {**columns(rows), "by": by, "reason": reason})
+        made = [
+            {"intent_id": one.intent_id, "at": one.log.block_time}
+            for one in taken
+            if one.is_as_ordered
+        ]
+        if made:
+            self._connection.post(GIVE_TIME, columns(made))
+
+
+class PostgresTakenUnitOfWork:
+    def __init__(self, engine: Engine, *, consumer: str) -> None:
+        self._engine = engine
+        self._consumer = consumer
+
+    @asynccontextmanager
+    async def __call__(self) -> AsyncIterator[PostgresTakenWork]:
+        async with transaction(self._engine) as connection:
+            yield PostgresTakenWork(connection, self._consumer)

@@ -1,0 +1,233 @@
+"""Tells the ends of payments whose ids the Treasury took by what was not signed here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+from swap_chains.errors import ChainError
+from swap_chains.events import Block, Paid
+from swap_chains.evm.codec import encode_is_paid
+from swap_chains.ports import Call, ChainReader, FoundTransaction
+from swap_domain.catalogue import Catalogue
+from swap_runtime.clock import Clock
+from swap_runtime.errors import Refused, Unavailable
+from swap_settler import observe, observe_losses
+from swap_settler.domain.changes import Changes
+from swap_settler.domain.facts import Payout, Said
+from swap_settler.domain.payouts import is_as_ordered, made_elsewhere, taken_elsewhere
+from swap_settler.domain.swap import Intent, IntentKind, IntentState, Swap
+from swap_settler.domain.witnesses import Word, weigh
+from swap_settler.lane_ports import ForeignNonces
+from swap_settler.operator_ports import Taken, TakenUnitOfWork
+from swap_settler.usecases.announcing import Announcer
+from swap_settler.usecases.facts import Facts, refuel_id_of
+from swap_settler.usecases.folding import Folding
+from swap_settler.usecases.give_up_payouts import lock_owners
+
+VIEW_GAS: Final = 100_000
+# What fails is claimable by an id of its own; what these pay has no other id than theirs.
+CAN_FAIL: Final = (IntentKind.OUTPUT, IntentKind.REFUND, IntentKind.REFUEL)
+MAY_BE_OUT: Final = (IntentState.MINED, IntentState.CONFIRMED)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Who has a payment, with the log that took its id."""
+
+    swap: Swap | None
+    intent: Intent
+    log: Payout
+
+    @property
+    def is_as_ordered(self) -> bool:
+        return is_as_ordered(self.intent, self.log)
+
+
+class ExplainPayments:
+    """An operator names the transaction; the chain has to prove what it paid.
+
+    A payment that it made as ordered is made. One whose id it spent on something else can never
+    be made by that id: it fails, and its money is claimable.
+    """
+
+    def __init__(
+        self,
+        nonces: ForeignNonces,
+        unit_of_work: TakenUnitOfWork,
+        *,
+        catalogue: Catalogue,
+        chains: Mapping[str, ChainReader],
+        clock: Clock,
+        announcer: Announcer,
+    ) -> None:
+        self._nonces = nonces
+        self._unit_of_work = unit_of_work
+        self._facts = Facts(catalogue)
+        self._chains = chains
+        self._clock = clock
+        self._announcer = announcer
+
+    async def __call__(
+        self, network: str, transaction_hash: str, *, by: str, reason: str
+    ) -> Sequence[Taken]:
+        """Return the payments that it ended.
+
+        :raises Refused: when the chain does not prove it, the ledger has not heard of it yet, or
+            a payment may still be made here.
+        :raises Unavailable: when no node answers.
+        """
+        chain = self._chains.get(network)
+        if chain is None:
+            raise Refused(f"{network} is not a network of the catalogue")
+        if await self._nonces.is_network_halted(network):
+            raise Refused(f"what is final on {network} is in doubt: see swapctl network")
+        if await self._nonces.ours([transaction_hash]):
+            raise Refused(f"signed here, its payments end by themselves: {transaction_hash}")
+        try:
+            logs = await self._proven(chain, transaction_hash)
+        except ChainError as error:
+            raise Unavailable(str(error)) from error
+        changes, taken = await self._end(network, transaction_hash, logs, by=by, reason=reason)
+        observe.changed(changes)
+        for one in taken:
+            observe_losses.payment_explained(one, by=by, reason=reason)
+        return taken
+
+    async def _proven(self, chain: ChainReader, transaction_hash: str) -> Mapping[int, Payout]:
+        """Return what the transaction paid, by id, in a final block that no node denies."""
+        final = await chain.finalized()
+        one = (await chain.transactions([transaction_hash])).get(transaction_hash)
+        if one is None or one.block_number is None or one.block_number > final.number:
+            raise Refused(f"{transaction_hash} is in no final block")
+        block = await chain.block_at(one.block_number)
+        await _require_witnesses(chain, one, block)
+        added = await chain.movements(first=block.number, last=block)
+        moved = [m for each in added for m in each.movements if isinstance(m, Paid)]
+        logs = {
+            m.intent_id: _payout(chain.network, m, block)
+            for m in moved
+            if m.id.transaction_hash == transaction_hash
+        }
+        if not logs:
+            raise Refused(f"the Treasury has paid nothing by {transaction_hash}")
+        calls = [
+            Call(self._facts.treasury_of(chain.network), 0, encode_is_paid(paid_id), VIEW_GAS)
+            for paid_id in logs
+        ]
+        answers = await chain.simulate(calls, sender=one.from_address, at=final)
+        if not all(a.succeeded and int.from_bytes(a.data, "big") for a in answers):
+            raise Unavailable("a node does not tell that the ids are taken")
+        return logs
+
+    async def _end(
+        self,
+        network: str,
+        transaction_hash: str,
+        logs: Mapping[int, Payout],
+        *,
+        by: str,
+        reason: str,
+    ) -> tuple[Sequence[Changes], Sequence[Taken]]:
+        async with self._unit_of_work() as work:
+            owners = await lock_owners(work, await work.payments_of(network, logs))
+            heard = await work.unexplained(network, transaction_hash, logs)
+            folding = Folding({o.id: o for o in owners.values() if isinstance(o, Swap)}, {})
+            taken = []
+            for intent_id, owner in owners.items():
+                one = _found(folding, owner, intent_id, logs)
+                if one is not None:
+                    self._require(one, heard)
+                    folding.add(self._ended(one), trace_id=_trace_id(one))
+                    taken.append(Taken(intent_id, one.intent.swap_id, one.log, one.is_as_ordered))
+            if not taken:
+                raise Refused("none of our payments that wait has an id that it took")
+            changes = folding.changes
+            await work.keep_taken(taken, by=by, reason=reason)
+            await work.flush(changes, self._announcer.outgoing(changes, at=self._clock()))
+        return changes, taken
+
+    def _require(self, found: Found, heard: frozenset[int]) -> None:
+        """
+        :raises Refused: when nobody may tell its end, or not yet.
+        """
+        intent, log = found.intent, found.log
+        if intent.has_open_attempt or intent.state in MAY_BE_OUT:
+            raise Refused(f"what was signed for payment {log.paid_id} may be in a block: wait")
+        is_known = self._facts.treasury(log.network, log.token) is not None
+        if is_known and log.paid_id not in heard:
+            raise Refused(f"the ledger has not heard that payment {log.paid_id} is final: wait")
+        if found.is_as_ordered:
+            return
+        if intent.kind not in CAN_FAIL:
+            raise Refused(f"payment {log.paid_id} has no other id, and this one is spent")
+        if intent.to_address == log.to_address:
+            raise Refused(f"payment {log.paid_id} went to its recipient, as another sum: settle it")
+
+    def _ended(self, found: Found) -> Changes:
+        swap, intent, log = found.swap, found.intent, found.log
+        if found.is_as_ordered:
+            return made_elsewhere(
+                swap,
+                intent,
+                log,
+                at=self._clock(),
+                treasury=self._facts.treasury_of(log.network),
+                refuel_id=None if swap is None else refuel_id_of(swap),
+            )
+        assert swap is not None, "what can fail is a swap's"
+        because = f"the Treasury took its id by {log.transaction_hash}, for {log.to_address}"
+        return taken_elsewhere(swap, intent, at=self._clock(), because=because)
+
+
+async def _require_witnesses(chain: ChainReader, one: FoundTransaction, block: Block) -> None:
+    """
+    :raises Refused: when a node tells it otherwise.
+    :raises Unavailable: when none tells it.
+    """
+    told = (await chain.receipts_of_each_node([one.transaction_hash]))[one.transaction_hash]
+    words = [
+        Word(s.node, s.has_answered)
+        if s.receipt is None
+        else Word(s.node, s.has_answered, s.receipt.block.hash, s.receipt.succeeded)
+        for s in told
+    ]
+    witnesses = weigh(words, block_hash=block.hash, succeeded=True)
+    if witnesses.deny:
+        raise Refused(f"nodes tell {one.transaction_hash} otherwise: {', '.join(witnesses.deny)}")
+    if not witnesses.agree:
+        raise Unavailable(f"no node has a receipt of {one.transaction_hash}")
+
+
+def _found(
+    folding: Folding, owner: Swap | Intent, intent_id: UUID, logs: Mapping[int, Payout]
+) -> Found | None:
+    """Return it as it is by now; None for one that died meanwhile."""
+    swap = None if isinstance(owner, Intent) else folding.swaps[owner.id]
+    intent = owner if isinstance(owner, Intent) else folding.swaps[owner.id].intents.get(intent_id)
+    if intent is None:
+        return None
+    assert intent.paid_id is not None, "it was found by its id"
+    return Found(swap, intent, logs[intent.paid_id])
+
+
+def _trace_id(found: Found) -> str:
+    return str(found.intent.id) if found.swap is None else found.swap.terms.trace_id
+
+
+def _payout(network: str, paid: Paid, block: Block) -> Payout:
+    return Payout(
+        paid_id=paid.intent_id,
+        version=0,
+        said=Said.CONFIRMED,
+        network=network,
+        transaction_hash=paid.id.transaction_hash,
+        block_number=block.number,
+        block_hash=block.hash,
+        block_time=block.time,
+        token=paid.token,
+        to_address=paid.to_address,
+        base_units=paid.base_units,
+    )
