@@ -95,7 +95,7 @@ FROM settler.signer_transaction;
 CREATE VIEW foreign_tx AS -- used a nonce of ours, as an operator said and the chain has proven
 SELECT network AS chain_id, bytes(transaction_hash) AS tx_hash FROM settler.foreign_transaction;
 CREATE VIEW taken_payment AS -- an id that the Treasury took without us, as was said and proven
-SELECT intent_id, network AS chain_id, paid_id, bytes(transaction_hash) AS tx_hash, is_as_ordered
+SELECT intent_id, network AS chain_id, paid_id, bytes(transaction_hash) AS tx_hash, outcome
 FROM settler.taken_payment;
 -- What left before a cap was set, or set anew, was held by another one.
 CREATE VIEW outflow_cap AS
@@ -153,7 +153,7 @@ SELECT t.intent_id, t.chain_id, t.tx_hash, m.block_hash, m.id, m.token, m.to_add
 FROM taken_payment t
 JOIN movement m ON m.kind = 'paid' AND (m.chain_id, m.tx_hash, m.paid_id) = (t.chain_id, t.tx_hash, t.paid_id)
 JOIN chain_block b ON (b.chain_id, b.hash, b.state) = (m.chain_id, m.block_hash, 'canonical')
-WHERE t.is_as_ordered;
+WHERE t.outcome = 'made';
 CREATE VIEW dead_slot AS -- consumed at a finalized block by something that cannot have paid
 SELECT x.chain_id, x.signer, x.nonce FROM signer_tx x
 WHERE NOT EXISTS (

@@ -107,7 +107,8 @@ def explain(
     """Tell the ends of payments whose ids at the Treasury were taken by what was not signed here.
 
     The settler asks the nodes for the proof. What was paid as ordered is made; what was not can
-    never be made by its id: it fails, and its money is claimable.
+    never be made by its id: it fails, and its money is claimable. What its own recipient got as
+    another sum, or what has no other id (a claim, a partner's fee), is left for people to settle.
     """
     body = {"network": network, "transaction_hash": transaction_hash, "by": by, "reason": reason}
     told = internal(context, ServiceName.SETTLER).post("/payouts/explain", body)["ended"]

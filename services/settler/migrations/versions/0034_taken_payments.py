@@ -18,7 +18,7 @@ CREATE TABLE taken_payment (
   token text NOT NULL,
   to_address text NOT NULL,
   base_units numeric(78,0) NOT NULL CHECK (base_units >= 0),
-  is_as_ordered boolean NOT NULL, -- it made the payment; else its id is spent
+  outcome text NOT NULL CHECK (outcome IN ('made', 'failed', 'left')),
   named_by text NOT NULL,
   named_because text NOT NULL,
   at timestamptz NOT NULL DEFAULT now()

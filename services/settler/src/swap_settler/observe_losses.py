@@ -90,7 +90,7 @@ def payment_explained(taken: Taken, *, by: str, reason: str) -> None:
         intent_id=str(taken.intent_id),
         swap_id=taken.swap_id and str(taken.swap_id),
         transaction_hash=taken.log.transaction_hash,
-        is_as_ordered=taken.is_as_ordered,
+        end=taken.end.value,
         by=by,
         reason=reason,
     )

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import StrEnum
 from typing import Protocol
 from uuid import UUID
 
@@ -159,6 +160,14 @@ class Rescues(Protocol):
     ) -> None: ...
 
 
+class End(StrEnum):
+    """What becomes of such a payment."""
+
+    MADE = "made"  # as it was ordered
+    FAILED = "failed"  # its id was spent on something else: its money is claimable
+    LEFT = "left"  # people settle it
+
+
 @dataclass(frozen=True, slots=True)
 class Taken:
     """A payment whose id the Treasury took by what was not signed here."""
@@ -166,7 +175,7 @@ class Taken:
     intent_id: UUID
     swap_id: UUID | None
     log: Payout
-    is_as_ordered: bool  # it made the payment; else its id is spent
+    end: End
 
 
 class TakenWork(Work, Protocol):

@@ -12,7 +12,7 @@ from swap_runtime.sql import sql
 from swap_settler.adapters import swap_statements
 from swap_settler.adapters.unit_of_work import PostgresWork
 from swap_settler.lane_ports import Owners
-from swap_settler.operator_ports import Taken
+from swap_settler.operator_ports import End, Taken
 
 # By what was booked when it was final: see domain/ledger.py.
 UNEXPLAINED: Final = sql("""
@@ -24,12 +24,13 @@ WHERE EXISTS (SELECT FROM ledger_transaction WHERE dedupe_key
 KEEP_TAKEN: Final = sql("""
 INSERT INTO taken_payment (
     intent_id, network, paid_id, transaction_hash, block_number, block_hash, token, to_address,
-    base_units, is_as_ordered, named_by, named_because)
+    base_units, outcome, named_by, named_because)
 SELECT new.*, :by, :reason FROM unnest(
     CAST(:intent_id AS uuid[]), CAST(:network AS text[]), CAST(:paid_id AS numeric[]),
     CAST(:transaction_hash AS text[]), CAST(:block_number AS bigint[]),
     CAST(:block_hash AS text[]), CAST(:token AS text[]), CAST(:to_address AS text[]),
-    CAST(:base_units AS numeric[]), CAST(:is_as_ordered AS boolean[])) AS new
+    CAST(:base_units AS numeric[]), CAST(:outcome AS text[])) AS new
+ON CONFLICT (intent_id) DO NOTHING -- what was left is told once
 """)
 # See domain/payouts.py: when a payment got its nonce, only the lane and this write.
 GIVE_TIME: Final = sql("""
@@ -65,18 +66,18 @@ class PostgresTakenWork(PostgresWork):
                 "token": one.log.token,
                 "to_address": one.log.to_address,
                 "base_units": str(one.log.base_units),
-                "is_as_ordered": one.is_as_ordered,
+                "outcome": one.end.value,
             }
             for one in taken
         ]
         self._connection.post(KEEP_TAKEN, {**columns(rows), "by": by, "reason": reason})
-        made = [
+        left = [
             {"intent_id": one.intent_id, "at": one.log.block_time}
             for one in taken
-            if one.is_as_ordered
+            if one.end is not End.FAILED
         ]
-        if made:
-            self._connection.post(GIVE_TIME, columns(made))
+        if left:
+            self._connection.post(GIVE_TIME, columns(left))
 
 
 class PostgresTakenUnitOfWork:

@@ -6,7 +6,7 @@ from datetime import datetime
 from decimal import Decimal
 from uuid import UUID
 
-from swap_settler.adapters.tables import Table, _at, _bigint, _bool, _text, _units, _uuid
+from swap_settler.adapters.tables import Table, _at, _bigint, _text, _units, _uuid
 
 
 class TakenPaymentRow(Table, table=True):
@@ -21,7 +21,7 @@ class TakenPaymentRow(Table, table=True):
     token: str = _text()
     to_address: str = _text()
     base_units: Decimal = _units()
-    is_as_ordered: bool = _bool()
+    outcome: str = _text()
     named_by: str = _text()
     named_because: str = _text()
     at: datetime = _at()

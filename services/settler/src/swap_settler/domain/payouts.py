@@ -81,6 +81,17 @@ def taken_elsewhere(swap: Swap, intent: Intent, *, at: datetime, because: str) -
     return gave_up(swap, intent.id, at=at, because=because, failures=0, fails_for=reason)
 
 
+def left_elsewhere(swap: Swap | None, intent: Intent, payout: Payout, *, at: datetime) -> Changes:
+    """Return what it changes that its id was spent, and only people can settle what is owed.
+
+    It is neither tried again nor given up, by anybody.
+    """
+    left = replace(intent, state=IntentState.BROADCAST, slot_at=intent.slot_at or payout.block_time)
+    if swap is None:
+        return Changes(intents=(left,))
+    return changes_of(swap, complete(_told(swap, left, at), at=at))
+
+
 def _applied(
     swap: Swap | None,
     intent: Intent,

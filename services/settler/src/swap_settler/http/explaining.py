@@ -43,7 +43,7 @@ class ExplainAdmin:
                 "to": one.log.to_address,
                 "token": one.log.token,
                 "base_units": str(one.log.base_units),
-                "end": "made" if one.is_as_ordered else "failed",
+                "end": one.end.value,
             }
             for one in taken
         ]

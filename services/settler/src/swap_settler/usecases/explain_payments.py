@@ -17,11 +17,16 @@ from swap_runtime.errors import Refused, Unavailable
 from swap_settler import observe, observe_losses
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.facts import Payout, Said
-from swap_settler.domain.payouts import is_as_ordered, made_elsewhere, taken_elsewhere
+from swap_settler.domain.payouts import (
+    is_as_ordered,
+    left_elsewhere,
+    made_elsewhere,
+    taken_elsewhere,
+)
 from swap_settler.domain.swap import Intent, IntentKind, IntentState, Swap
 from swap_settler.domain.witnesses import Word, weigh
 from swap_settler.lane_ports import ForeignNonces
-from swap_settler.operator_ports import Taken, TakenUnitOfWork
+from swap_settler.operator_ports import End, Taken, TakenUnitOfWork
 from swap_settler.usecases.announcing import Announcer
 from swap_settler.usecases.facts import Facts, refuel_id_of
 from swap_settler.usecases.folding import Folding
@@ -42,15 +47,20 @@ class Found:
     log: Payout
 
     @property
-    def is_as_ordered(self) -> bool:
-        return is_as_ordered(self.intent, self.log)
+    def end(self) -> End:
+        if is_as_ordered(self.intent, self.log):
+            return End.MADE
+        is_recipients = self.intent.to_address == self.log.to_address
+        can_fail = self.intent.kind in CAN_FAIL and not is_recipients
+        return End.FAILED if can_fail else End.LEFT
 
 
 class ExplainPayments:
     """An operator names the transaction; the chain has to prove what it paid.
 
     A payment that it made as ordered is made. One whose id it spent on something else can never
-    be made by that id: it fails, and its money is claimable.
+    be made by that id: it fails, and its money is claimable. Where its own recipient got another
+    sum, or what it pays has no other id, it is left for people to settle, and no lane tries it.
     """
 
     def __init__(
@@ -141,7 +151,7 @@ class ExplainPayments:
                 if one is not None:
                     self._require(one, heard)
                     folding.add(self._ended(one), trace_id=_trace_id(one))
-                    taken.append(Taken(intent_id, one.intent.swap_id, one.log, one.is_as_ordered))
+                    taken.append(Taken(intent_id, one.intent.swap_id, one.log, one.end))
             if not taken:
                 raise Refused("none of our payments that wait has an id that it took")
             changes = folding.changes
@@ -159,16 +169,12 @@ class ExplainPayments:
         is_known = self._facts.treasury(log.network, log.token) is not None
         if is_known and log.paid_id not in heard:
             raise Refused(f"the ledger has not heard that payment {log.paid_id} is final: wait")
-        if found.is_as_ordered:
-            return
-        if intent.kind not in CAN_FAIL:
-            raise Refused(f"payment {log.paid_id} has no other id, and this one is spent")
-        if intent.to_address == log.to_address:
-            raise Refused(f"payment {log.paid_id} went to its recipient, as another sum: settle it")
 
     def _ended(self, found: Found) -> Changes:
         swap, intent, log = found.swap, found.intent, found.log
-        if found.is_as_ordered:
+        if found.end is End.LEFT:
+            return left_elsewhere(swap, intent, log, at=self._clock())
+        if found.end is End.MADE:
             return made_elsewhere(
                 swap,
                 intent,
