@@ -6,12 +6,14 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import timedelta
+from enum import StrEnum
 from typing import NamedTuple, Protocol
 from uuid import UUID
 
 from swap_chains.events import Block
 from swap_chains.ports import Fees, Receipt, SignedTransaction
 from swap_settler.domain.caps import Kept
+from swap_settler.domain.facts import Payout
 from swap_settler.domain.foreign import OpenNonce
 from swap_settler.domain.lane import Group, Payment, Slot, SweepSlot, WaitingSweep
 from swap_settler.domain.replacing import OpenSlot
@@ -314,6 +316,46 @@ class ForeignWork(LaneWork, Protocol):
 
 class ForeignUnitOfWork(Protocol):
     def __call__(self, signer: Signer) -> AbstractAsyncContextManager[ForeignWork]: ...
+
+
+class End(StrEnum):
+    """What becomes of such a payment."""
+
+    MADE = "made"  # as it was ordered
+    FAILED = "failed"  # its id was spent on something else: its money is claimable
+    LEFT = "left"  # people settle it
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A payment whose id the Treasury took by what was not signed here."""
+
+    intent_id: UUID
+    swap_id: UUID | None
+    log: Payout
+    end: End
+
+
+class TakenWork(Work, Protocol):
+    """A settler's transaction in which an operator tells the ends of such payments."""
+
+    async def payments_of(self, network: str, paid_ids: Collection[int]) -> Owners:
+        """Return the live payments that have these ids at the Treasury. Locks nothing."""
+        ...
+
+    async def unexplained(
+        self, network: str, transaction_hash: str, paid_ids: Collection[int]
+    ) -> frozenset[int]:
+        """Return the ids that the transaction paid and that are booked as nothing explains them."""
+        ...
+
+    async def keep_taken(self, taken: Sequence[Taken], *, by: str, reason: str) -> None:
+        """Keep what took each id, and who named it and why. Before the flush."""
+        ...
+
+
+class TakenUnitOfWork(Protocol):
+    def __call__(self) -> AbstractAsyncContextManager[TakenWork]: ...
 
 
 class Wake(Protocol):

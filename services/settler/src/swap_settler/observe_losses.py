@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from uuid import UUID
 
 import structlog
 
 from swap_runtime.metrics import counter, gauge
-from swap_settler.operator_ports import Taken
 
 log = structlog.get_logger()
 
@@ -83,14 +83,15 @@ def rescue_ordered(
     )
 
 
-def payment_explained(taken: Taken, *, by: str, reason: str) -> None:
+def payment_explained(
+    network: str, transaction_hash: str, intent_id: UUID, end: str, *, by: str, reason: str
+) -> None:
     log.error(
-        "end of a payment told whose id was taken without us",
-        network=taken.log.network,
-        intent_id=str(taken.intent_id),
-        swap_id=taken.swap_id and str(taken.swap_id),
-        transaction_hash=taken.log.transaction_hash,
-        end=taken.end.value,
+        "payment explained whose id was taken by what was not signed here",
+        network=network,
+        transaction_hash=transaction_hash,
+        intent_id=str(intent_id),
+        end=end,
         by=by,
         reason=reason,
     )

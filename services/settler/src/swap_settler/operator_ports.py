@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from enum import StrEnum
 from typing import Protocol
 from uuid import UUID
 
 from swap_chains.ports import ToldTransfer
 from swap_settler.domain.caps import CapState, Waiting
-from swap_settler.domain.facts import Payout
 from swap_settler.domain.signer import Blocked, Stop
-from swap_settler.lane_ports import Owners
-from swap_settler.ports import Work
 
 
 class Caps(Protocol):
@@ -158,43 +153,3 @@ class Rescues(Protocol):
         by: str,
         reason: str,
     ) -> None: ...
-
-
-class End(StrEnum):
-    """What becomes of such a payment."""
-
-    MADE = "made"  # as it was ordered
-    FAILED = "failed"  # its id was spent on something else: its money is claimable
-    LEFT = "left"  # people settle it
-
-
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """A payment whose id the Treasury took by what was not signed here."""
-
-    intent_id: UUID
-    swap_id: UUID | None
-    log: Payout
-    end: End
-
-
-class TakenWork(Work, Protocol):
-    """A settler's transaction in which an operator tells the ends of such payments."""
-
-    async def payments_of(self, network: str, paid_ids: Collection[int]) -> Owners:
-        """Return the live payments that have these ids at the Treasury. Locks nothing."""
-        ...
-
-    async def unexplained(
-        self, network: str, transaction_hash: str, paid_ids: Collection[int]
-    ) -> frozenset[int]:
-        """Return the ids that the transaction paid and that are booked as nothing explains them."""
-        ...
-
-    async def keep_taken(self, taken: Sequence[Taken], *, by: str, reason: str) -> None:
-        """Keep what took each id, and who named it and why. Before the flush."""
-        ...
-
-
-class TakenUnitOfWork(Protocol):
-    def __call__(self) -> AbstractAsyncContextManager[TakenWork]: ...

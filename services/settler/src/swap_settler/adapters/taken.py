@@ -11,8 +11,7 @@ from swap_runtime.database import Engine, transaction
 from swap_runtime.sql import sql
 from swap_settler.adapters import swap_statements
 from swap_settler.adapters.unit_of_work import PostgresWork
-from swap_settler.lane_ports import Owners
-from swap_settler.operator_ports import End, Taken
+from swap_settler.lane_ports import End, Owners, Taken
 
 # By what was booked when it was final: see domain/ledger.py.
 UNEXPLAINED: Final = sql("""

@@ -25,8 +25,7 @@ from swap_settler.domain.payouts import (
 )
 from swap_settler.domain.swap import Intent, IntentKind, IntentState, Swap
 from swap_settler.domain.witnesses import Word, weigh
-from swap_settler.lane_ports import ForeignNonces
-from swap_settler.operator_ports import End, Taken, TakenUnitOfWork
+from swap_settler.lane_ports import End, ForeignNonces, Taken, TakenUnitOfWork
 from swap_settler.usecases.announcing import Announcer
 from swap_settler.usecases.facts import Facts, refuel_id_of
 from swap_settler.usecases.folding import Folding
@@ -103,7 +102,9 @@ class ExplainPayments:
         changes, taken = await self._end(network, transaction_hash, logs, by=by, reason=reason)
         observe.changed(changes)
         for one in taken:
-            observe_losses.payment_explained(one, by=by, reason=reason)
+            observe_losses.payment_explained(
+                network, transaction_hash, one.intent_id, one.end.value, by=by, reason=reason
+            )
         return taken
 
     async def _proven(self, chain: ChainReader, transaction_hash: str) -> Mapping[int, Payout]:
