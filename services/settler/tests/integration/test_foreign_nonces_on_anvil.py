@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from eth_account import Account
 
+from services.settler.tests.integration.explaining import explaining, heard
 from services.settler.tests.integration.lane_worlds import opened_world
-from services.settler.tests.lane_world import DESTINATION, PAYOUT, World, a_recipient
+from services.settler.tests.lane_world import (
+    DESTINATION,
+    PAYOUT,
+    REQUESTED,
+    World,
+    a_recipient,
+)
 from swap_chains.evm.codec import Payment, encode_is_paid, encode_pay, encode_withdraw, selector
 from swap_chains.evm.deploy import Deployer, deploy_contracts
 from swap_chains.evm.keys import LocalKey
@@ -19,7 +26,7 @@ from swap_chains.evm.reader import EvmReader
 from swap_chains.evm.rpc import Rpc, open_session
 from swap_chains.evm.sender import EvmSender
 from swap_chains.ports import Call, Fees, Holding, SignedTransaction
-from swap_domain.catalogue import NATIVE
+from swap_domain.catalogue import NATIVE, Catalogue
 from swap_settler.usecases.close_slots import ROUNDS_UNEXPLAINED_MAX
 from tests.plugins.processes import Program, accepts, free_port
 
@@ -62,6 +69,15 @@ class OnAnvil:
         [signer] = await world.rows("SELECT halted_reason FROM signer")
         assert "used by no transaction of ours" in signer.halted_reason
         return foreign.transaction_hash
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """Return the world's, with the Treasury that is here."""
+        known = self.world.catalogue
+        network = known.network(DESTINATION)
+        contracts = replace(network.contracts, treasury=self.world.treasury)
+        networks = {**known.networks, DESTINATION: replace(network, contracts=contracts)}
+        return replace(known, networks=networks)
 
     async def held(self, account: str) -> int:
         holding = Holding(account, NATIVE)
@@ -143,6 +159,28 @@ async def test_s11_what_our_key_has_paid_elsewhere_is_not_paid_again(here: OnAnv
     again = Call(world.treasury, 0, payment, 300_000)
     [answer] = await here.reader.simulate([again], sender=world.signer)
     assert answer.is_revert
+
+    await heard(world, foreign, a_recipient(1))
+    [ended] = await explaining(world, here.catalogue)(DESTINATION, foreign, **SAID)
+
+    assert (ended.end, await world.intent_states()) == ("made", ["confirmed"])
+    [swap] = await world.rows("SELECT status FROM swap")
+    assert swap.status == "completed"
+
+
+async def test_s11_what_a_thief_had_our_id_spent_on_is_claimable(here: OnAnvil) -> None:
+    world = here.world
+    [intent] = await world.rows("SELECT paid_id FROM intent")
+    theft = encode_pay(Payment(int(intent.paid_id), NATIVE, THIEF, PAYOUT))
+
+    foreign = await here.robbed(Call(world.treasury, 0, theft, 300_000))
+    await world.resuming()(DESTINATION, used_by=[foreign], **SAID)
+    await heard(world, foreign, THIEF)
+    [ended] = await explaining(world, here.catalogue)(DESTINATION, foreign, **SAID)
+
+    assert (ended.end, await world.intent_states()) == ("failed", ["dead"])
+    [owed] = await world.rows("SELECT balance FROM account WHERE kind = 'claimable'")
+    assert owed.balance == -REQUESTED
 
 
 async def test_a18_what_a_stolen_key_signs_beyond_its_limits_the_treasury_refuses(

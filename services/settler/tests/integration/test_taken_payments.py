@@ -11,10 +11,10 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
+from services.settler.tests.integration.explaining import explaining, heard
 from services.settler.tests.integration.lane_worlds import opened_world
 from services.settler.tests.lane_world import (
     DESTINATION,
-    NOW,
     PAYOUT,
     REQUESTED,
     SIGNER,
@@ -26,18 +26,10 @@ from services.settler.tests.lane_world import (
 from swap_chains.evm.codec import Payment, encode_pay
 from swap_chains.fake import FakeSender
 from swap_chains.ports import Call, Fees
-from swap_contracts.payouts import PayoutChanged
-from swap_contracts.topics import PAYOUT_CHANGED
 from swap_domain.catalogue import NATIVE
 from swap_runtime.errors import Refused
 from swap_settler.adapters.dwelling import PostgresDwelling
-from swap_settler.adapters.foreign import PostgresForeignNonces
-from swap_settler.adapters.taken import PostgresTakenUnitOfWork
-from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
 from swap_settler.http.explaining import ExplainAdmin
-from swap_settler.usecases.explain_payments import ExplainPayments
-from swap_settler.usecases.facts import Facts
-from swap_settler.usecases.settle_payouts import SettlePayouts
 
 SAID = {"by": "ann", "reason": "another deployment paid it"}
 pytestmark = pytest.mark.connected
@@ -84,44 +76,6 @@ async def is_halted(world: World) -> bool:
 async def status(world: World) -> str:
     [swap] = await world.rows("SELECT status FROM swap")
     return str(swap.status)
-
-
-def explaining(world: World) -> ExplainPayments:
-    return ExplainPayments(
-        PostgresForeignNonces(world.engine),
-        PostgresTakenUnitOfWork(world.engine, consumer="settler"),
-        catalogue=world.catalogue,
-        chains={DESTINATION: world.reader},
-        clock=world.clock,
-        announcer=world.announcer,
-    )
-
-
-async def heard(world: World, foreign: str, to_address: str, base_units: int = PAYOUT) -> None:
-    """Tell what the watcher does once it is final."""
-    [row] = await world.rows("SELECT paid_id FROM intent WHERE kind = 'output'")
-    place = world.chain.find(foreign)
-    assert place is not None
-    body = PayoutChanged(
-        intent_id=str(int(row.paid_id)),
-        version=2,
-        state="confirmed",
-        network=DESTINATION,
-        transaction_hash=foreign,
-        block_number=place[0].block.number,
-        block_hash=place[0].block.hash,
-        block_time=NOW,
-        token=NATIVE,
-        to_address=to_address,
-        base_units=str(base_units),
-    )
-    settle = SettlePayouts(
-        PostgresUnitOfWork(world.engine, consumer="settler"),
-        clock=world.clock,
-        facts=Facts(world.catalogue),
-        announcer=world.announcer,
-    )
-    await settle([PAYOUT_CHANGED.seal(body, version=2, occurred_at=NOW, trace_id="t")])
 
 
 async def balances(world: World) -> dict[str, int]:

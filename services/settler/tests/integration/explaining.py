@@ -1,0 +1,53 @@
+"""What the Treasury paid by what was not signed here: heard of, and explained."""
+
+from __future__ import annotations
+
+from services.settler.tests.lane_world import DESTINATION, NOW, PAYOUT, World
+from swap_contracts.payouts import PayoutChanged
+from swap_contracts.topics import PAYOUT_CHANGED
+from swap_domain.catalogue import NATIVE, Catalogue
+from swap_settler.adapters.foreign import PostgresForeignNonces
+from swap_settler.adapters.taken import PostgresTakenUnitOfWork
+from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
+from swap_settler.usecases.explain_payments import ExplainPayments
+from swap_settler.usecases.facts import Facts
+from swap_settler.usecases.settle_payouts import SettlePayouts
+
+
+def explaining(world: World, catalogue: Catalogue | None = None) -> ExplainPayments:
+    return ExplainPayments(
+        PostgresForeignNonces(world.engine),
+        PostgresTakenUnitOfWork(world.engine, consumer="settler"),
+        catalogue=catalogue or world.catalogue,
+        chains={DESTINATION: world.reader},
+        clock=world.clock,
+        announcer=world.announcer,
+    )
+
+
+async def heard(world: World, foreign: str, to_address: str, base_units: int = PAYOUT) -> None:
+    """Tell what the watcher does once it is final."""
+    [row] = await world.rows("SELECT paid_id FROM intent WHERE kind = 'output'")
+    place = (await world.reader.transactions([foreign]))[foreign]
+    assert place.block_number is not None
+    assert place.block_hash is not None
+    body = PayoutChanged(
+        intent_id=str(int(row.paid_id)),
+        version=2,
+        state="confirmed",
+        network=DESTINATION,
+        transaction_hash=foreign,
+        block_number=place.block_number,
+        block_hash=place.block_hash,
+        block_time=NOW,
+        token=NATIVE,
+        to_address=to_address,
+        base_units=str(base_units),
+    )
+    settle = SettlePayouts(
+        PostgresUnitOfWork(world.engine, consumer="settler"),
+        clock=world.clock,
+        facts=Facts(world.catalogue),
+        announcer=world.announcer,
+    )
+    await settle([PAYOUT_CHANGED.seal(body, version=2, occurred_at=NOW, trace_id="t")])
