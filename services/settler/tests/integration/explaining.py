@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from services.settler.tests.lane_world import DESTINATION, NOW, PAYOUT, World
+from services.settler.tests.lane_world import NOW, PAYOUT, World
 from swap_contracts.payouts import PayoutChanged
 from swap_contracts.topics import PAYOUT_CHANGED
 from swap_domain.catalogue import NATIVE, Catalogue
@@ -19,7 +19,7 @@ def explaining(world: World, catalogue: Catalogue | None = None) -> ExplainPayme
         PostgresForeignNonces(world.engine),
         PostgresTakenUnitOfWork(world.engine, consumer="settler"),
         catalogue=catalogue or world.catalogue,
-        chains={DESTINATION: world.reader},
+        chains={world.network: world.reader},
         clock=world.clock,
         announcer=world.announcer,
     )
@@ -27,7 +27,7 @@ def explaining(world: World, catalogue: Catalogue | None = None) -> ExplainPayme
 
 async def heard(world: World, foreign: str, to_address: str, base_units: int = PAYOUT) -> None:
     """Tell what the watcher does once it is final."""
-    [row] = await world.rows("SELECT paid_id FROM intent WHERE kind = 'output'")
+    [row] = await world.rows("SELECT paid_id FROM intent")
     place = (await world.reader.transactions([foreign]))[foreign]
     assert place.block_number is not None
     assert place.block_hash is not None
@@ -35,7 +35,7 @@ async def heard(world: World, foreign: str, to_address: str, base_units: int = P
         intent_id=str(int(row.paid_id)),
         version=2,
         state="confirmed",
-        network=DESTINATION,
+        network=world.network,
         transaction_hash=foreign,
         block_number=place.block_number,
         block_hash=place.block_hash,

@@ -15,12 +15,14 @@ from services.settler.tests.integration.explaining import explaining, heard
 from services.settler.tests.integration.lane_worlds import opened_world
 from services.settler.tests.lane_world import (
     DESTINATION,
+    FUNDER,
     PAYOUT,
     REQUESTED,
     SIGNER,
     SOURCE,
     TREASURY,
     World,
+    a_deposit,
     a_recipient,
 )
 from swap_chains.evm.codec import Payment, encode_pay
@@ -28,8 +30,10 @@ from swap_chains.fake import FakeSender
 from swap_chains.ports import Call, Fees
 from swap_domain.catalogue import NATIVE
 from swap_runtime.errors import Refused
+from swap_settler.adapters.claims import PostgresClaimUnitOfWork
 from swap_settler.adapters.dwelling import PostgresDwelling
 from swap_settler.http.explaining import ExplainAdmin
+from swap_settler.usecases.pay_claimable import Order, PayClaimable
 
 SAID = {"by": "ann", "reason": "another deployment paid it"}
 pytestmark = pytest.mark.connected
@@ -52,7 +56,7 @@ async def pays(
     world: World, to_address: str, base_units: int = PAYOUT, *, signer: str = OTHER
 ) -> str:
     """Let another operator, or another who has our key, use the id of the payment."""
-    [row] = await world.rows("SELECT paid_id FROM intent WHERE kind = 'output'")
+    [row] = await world.rows("SELECT paid_id FROM intent")
     payment = Payment(int(row.paid_id), NATIVE, to_address, base_units)
     call = Call(to=TREASURY, value=0, data=encode_pay(payment), gas_limit=10**6)
     sender = FakeSender(world.chain, signer)
@@ -220,6 +224,53 @@ class TestExplaining:
 
         with pytest.raises(Refused, match="signed here"):
             await explaining(world)(DESTINATION, ours.transaction_hash, **SAID)
+
+
+class TestExplainingAClaim:
+    """It is no swap's, and what it pays has no other id at the Treasury."""
+
+    @pytest.fixture
+    async def foreign(self, there: World, to_address: str) -> str:
+        transfer = {"kind": "native_received", "sequence_number": None}
+        # What the owner brought is there as well, or a theft would leave nothing to owe.
+        await there.settle(a_deposit(5, **transfer), a_deposit(6, from_address=FUNDER, **transfer))
+        [waiting] = await there.rows("SELECT id FROM account WHERE kind = 'suspense'")
+        work = PostgresClaimUnitOfWork(there.engine, consumer="settler")
+        pay = PayClaimable(
+            work, catalogue=there.catalogue, clock=there.clock, announcer=there.announcer
+        )
+        await pay(Order(waiting.id, REQUESTED, a_recipient(1), by="ann", reason="proved"))
+        foreign = await pays(there, to_address, REQUESTED)
+        await there.new_process()(epoch=there.epoch)
+        there.chain.mine(4)
+        await heard(there, foreign, to_address, REQUESTED)
+        return foreign
+
+    @pytest.fixture
+    async def there(self, migrated: Callable[[str], str]) -> AsyncIterator[World]:
+        migrated("chain_watcher")
+        async with opened_world(migrated("settler"), SOURCE) as world:
+            world.chain.authorize(OTHER)
+            yield world
+
+    @pytest.mark.parametrize(
+        ("to_address", "end", "state", "left"),
+        [
+            (a_recipient(1), "made", "confirmed", {}),
+            (THIEF, "left", "broadcast", {"in_flight": -REQUESTED, "payout_suspense": REQUESTED}),
+        ],
+    )
+    async def test_is_made_or_left_and_stops_nobody(
+        self, there: World, foreign: str, end: str, state: str, left: dict[str, int]
+    ) -> None:
+        [ended] = await explaining(there)(SOURCE, foreign, **SAID)
+
+        assert (ended.end, ended.swap_id) == (end, None)
+        assert await there.intent_states() == [state]
+        assert await balances(there) == left
+        await there.resuming()(SOURCE, **SAID)
+        await there.send_everything()
+        assert not await is_halted(there)
 
 
 class TestPaidByAnother:

@@ -67,6 +67,7 @@ async def test_looks_at_deadlines_and_answers_operators(service: Service) -> Non
         ("GET", "/payouts/stops"),
         ("POST", "/payouts/stop"),
         ("POST", "/payouts/go"),
+        ("POST", "/payouts/explain"),
         ("GET", "/payouts/queue"),
         ("POST", "/payouts/queue/{id}/pass"),
         ("GET", "/blocked"),
