@@ -116,6 +116,16 @@ class TestExplaining:
             assert await is_halted(world)
             assert await status(world) == "ls_transfer_pending"
 
+    async def test_is_not_given_up_for_having_waited_whoever_resumed_its_signer(
+        self, world: World
+    ) -> None:
+        """No lane may try it meanwhile, as where it stands in a line."""
+        await taken(world, a_recipient(1))
+        await world.resuming()(DESTINATION, **SAID)
+
+        dwelling = PostgresDwelling(world.engine, networks=[SOURCE, DESTINATION])
+        assert await dwelling.unsent(timedelta(0), limit=10) == {}
+
     async def test_what_another_paid_as_ordered_is_made(self, world: World) -> None:
         foreign = await taken(world, a_recipient(1))
 
