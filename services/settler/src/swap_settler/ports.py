@@ -314,7 +314,10 @@ class Records(Protocol):
     """What an operator may look at. Locks nothing."""
 
     async def find_swap(self, swap_id: UUID) -> Record | None:
-        """Return a swap with its history, deposits, intents with their attempts, and postings."""
+        """Return a swap with its history, deposits, intents with their attempts, and postings.
+
+        With what took the ids of its payments without us, as it was explained.
+        """
         ...
 
     async def list_claimable(self, *, limit: int) -> Sequence[Record]:

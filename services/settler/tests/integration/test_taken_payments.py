@@ -32,6 +32,7 @@ from swap_domain.catalogue import NATIVE
 from swap_runtime.errors import Refused
 from swap_settler.adapters.claims import PostgresClaimUnitOfWork
 from swap_settler.adapters.dwelling import PostgresDwelling
+from swap_settler.adapters.records import PostgresRecords
 from swap_settler.http.explaining import ExplainAdmin
 from swap_settler.usecases.pay_claimable import Order, PayClaimable
 
@@ -136,8 +137,11 @@ class TestExplaining:
         assert await balances(world) == {}
         [intent] = await world.rows("SELECT transaction_hash FROM intent")
         assert intent.transaction_hash == foreign
-        [kept] = await world.rows("SELECT named_by, named_because FROM taken_payment")
-        assert (kept.named_by, kept.named_because) == (SAID["by"], SAID["reason"])
+        assert ended.swap_id is not None
+        record = await PostgresRecords(world.engine).find_swap(ended.swap_id)
+        assert record is not None
+        [kept] = record["taken"]  # type: ignore[misc]  # rows, as an operator reads them
+        assert (kept["named_by"], kept["named_because"]) == (SAID["by"], SAID["reason"])
         await world.resuming()(DESTINATION, **SAID)
         await world.send_everything()
         assert not await is_halted(world)

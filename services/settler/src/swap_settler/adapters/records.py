@@ -25,6 +25,9 @@ SELECT intent_id, network, signer, nonce, transaction_hash, is_cancel, signed_at
 FROM slot_intent JOIN nonce_slot USING (network, signer, nonce)
 LEFT JOIN attempt USING (network, signer, nonce)
 WHERE intent_id IN (SELECT id FROM intent WHERE swap_id = :id) ORDER BY signed_at"""),
+    "taken": sql("""
+SELECT taken_payment.* FROM intent JOIN taken_payment ON taken_payment.intent_id = intent.id
+WHERE intent.swap_id = :id ORDER BY taken_payment.at"""),
     "ledger": sql("""
 SELECT entry.kind, entry.at, entry.effective_block, account.kind AS account, account.network,
        account.token, account.deposit_id, posting.base_units
