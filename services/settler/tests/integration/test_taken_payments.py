@@ -29,7 +29,7 @@ from swap_chains.evm.codec import Payment, encode_pay
 from swap_chains.fake import FakeSender
 from swap_chains.ports import Call, Fees
 from swap_domain.catalogue import NATIVE
-from swap_runtime.errors import Refused
+from swap_runtime.errors import Refused, Unavailable
 from swap_settler.adapters.claims import PostgresClaimUnitOfWork
 from swap_settler.adapters.dwelling import PostgresDwelling
 from swap_settler.adapters.records import PostgresRecords
@@ -296,8 +296,17 @@ class TestPaidByAnother:
         await world.confirmed_swaps(1)
         await world.new_process()(epoch=world.epoch)
         if is_cancelled:
-            await world.replacing(dwell=timedelta(0))(epoch=world.epoch)
-        ours = dict(world.chain.pool)
+            world.chain.base_fee *= 10  # no block takes it
+            cancel = world.replacing(dwell=timedelta(0))
+            await cancel(epoch=world.epoch)
+            world.chain.mine(2)
+            assert await cancel(epoch=world.epoch) == 1
+            world.chain.base_fee //= 10
+        [newest] = await world.rows(
+            "SELECT transaction_hash AS h, is_cancel FROM attempt ORDER BY signed_at DESC LIMIT 1"
+        )
+        assert newest.is_cancel is is_cancelled
+        ours = {newest.h: world.chain.pool[newest.h]}
         world.chain.pool.clear()
         await pays(world, a_recipient(1))
         world.chain.pool.update(ours)
@@ -312,6 +321,31 @@ class TestPaidByAnother:
         dwelling = PostgresDwelling(world.engine, networks=[SOURCE, DESTINATION])
         await world.resuming()(DESTINATION, **SAID)
         assert await dwelling.unsent(timedelta(0), limit=10) == {}
+
+
+@pytest.mark.parametrize("is_gone", [False, True])
+async def test_what_another_paid_is_waited_for_until_it_is_final(
+    world: World, *, is_gone: bool
+) -> None:
+    """A reorg may take it back: then ours is tried again, or sent back, as if it never was."""
+    await world.confirmed_swaps(1)
+    await world.new_process()(epoch=world.epoch)
+    world.chain.refuse(a_recipient(1))
+    world.chain.mine(4)
+    world.chain.refuse(a_recipient(1), refuses=False)
+    await pays(world, a_recipient(1))
+
+    with pytest.raises(Unavailable, match="not final"):
+        await long_after(world).close_slots()
+    assert await world.intent_states() == ["broadcast"]
+    if is_gone:
+        world.chain.reorg(1)
+        world.chain.pool.clear()
+    world.chain.mine(4)
+    await long_after(world).close_slots()
+
+    assert await world.intent_states() == ["dead" if is_gone else "broadcast"]
+    assert await is_halted(world) is not is_gone
 
 
 async def test_nothing_is_given_up_while_its_signer_is_halted(world: World) -> None:

@@ -178,20 +178,24 @@ class CloseSlots:
     async def _paid_elsewhere(self, nonces: Sequence[int], final: Block) -> frozenset[UUID]:
         """Return the payments that did not leave here, and that the Treasury has made for another.
 
-        :raises Unavailable: when no node tells it.
+        :raises Unavailable: when no node tells it, and until what was paid is final, or gone.
         """
         payments = [p for p in await self._store.payments_on(nonces) if p.paid_id]
+        if not payments:
+            return frozenset()
+        newest = await self._paid(payments, at=None)
+        paid = await self._paid(payments, at=final)
+        if young := newest - paid:
+            raise Unavailable(f"paid by others in a block that is not final: {len(young)}")
+        return paid
+
+    async def _paid(self, payments: Sequence[Payment], *, at: Block | None) -> frozenset[UUID]:
         calls = [self._calls.is_paid(payment.paid_id) for payment in payments]
-        found: set[UUID] = set()
-        # What is not final yet is not sent back meanwhile either.
-        for block in (final, None) if calls else ():
-            answers = await self._chain.simulate(calls, sender=self._signer, at=block)
-            for payment, answer in zip(payments, answers, strict=True):
-                if not answer.succeeded:
-                    raise Unavailable(f"no node tells whether {payment.paid_id} is paid")
-                if int.from_bytes(answer.data, "big"):
-                    found.add(payment.intent_id)
-        return frozenset(found)
+        answers = await self._chain.simulate(calls, sender=self._signer, at=at)
+        if not all(answer.succeeded for answer in answers):
+            raise Unavailable("no node tells whether the Treasury has paid it for another")
+        told = zip(payments, answers, strict=True)
+        return frozenset(p.intent_id for p, said in told if int.from_bytes(said.data, "big"))
 
     async def _ends(
         self,
