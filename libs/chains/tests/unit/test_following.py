@@ -124,7 +124,7 @@ class TestNodesThatAreBehind:
         assert numbers(events) == [1, 2, 3, 4, 5, 6]
         assert not any(isinstance(e, BlocksReverted) for e in events)
 
-    async def test_no_logs_from_a_node_without_the_block_are_not_an_empty_block(
+    async def test_w2_no_logs_from_a_node_without_the_block_are_no_empty_block(
         self, session, serve
     ):
         chain_ahead = await serve()
@@ -379,7 +379,7 @@ class TestCatchingUp:
         assert len(numbers(events)) < 40
         assert node.requests < 25
 
-    async def test_a_refused_range_is_halved_until_it_is_answered(self, session, serve):
+    async def test_w10_a_refused_range_is_halved_until_it_is_answered(self, session, serve):
         node = await serve()
         node.chain.grow(600)
         node.chain.finality_depth = 0
