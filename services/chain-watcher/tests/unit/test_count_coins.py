@@ -19,7 +19,7 @@ from watch_factories import (
 from swap_chain_watcher.ports import Target, ToLookAt
 from swap_chain_watcher.usecases.count_coins import STATES_KEPT_MIN, CountCoins, Diligence
 from swap_chains.errors import ChainUnavailable
-from swap_chains.events import Block, BlockAdded, BlocksFinalized
+from swap_chains.events import Block, BlockAdded, BlocksFinalized, BlocksReverted
 from swap_chains.fake import FakeChain, FakeReader
 
 NOW = GENESIS_TIME + timedelta(days=1)
@@ -87,3 +87,22 @@ async def test_near_the_head_a_count_is_waited_for(chain: FakeChain) -> None:
 async def test_of_a_final_block_it_may_be_too_late(chain: FakeChain) -> None:
     last = chain.blocks[-1]
     assert await counting(Absent(chain)).count([added(last), BlocksFinalized(last)], at=NOW) is None
+
+
+async def test_what_is_mined_again_after_a_reorg_told_by_itself_is_looked_up(
+    chain: FakeChain,
+) -> None:
+    count_coins = counting(FakeReader(chain))
+    first = await count_coins.count([added(chain.blocks[-1])], at=NOW)
+    assert first is not None
+    count_coins.remember(first)
+    again = await count_coins.count([added(chain.blocks[-1])], at=NOW)
+    assert again is not None
+    assert again.changed == frozenset()
+
+    reverted = BlocksReverted(chain.blocks[-2], (chain.blocks[-1],))
+    assert await count_coins.count([reverted], at=NOW) is None
+    count = await count_coins.count([added(chain.blocks[-1])], at=NOW)
+
+    assert count is not None
+    assert count.changed == {DEPOSIT_ADDRESS}

@@ -88,6 +88,9 @@ class CountCoins:
 
         :raises ChainError: when no node tells, and it is not too late to ask.
         """
+        if has_reverts(happened):
+            # What was told may be gone, and the same amount there again in a later batch.
+            self._seen.clear()
         network, block = self._reader.network, last_block(happened)
         if block is None:
             return None
@@ -145,9 +148,6 @@ class CountCoins:
     def _changed(
         self, balances: Mapping[str, int], happened: Sequence[ChainEvent]
     ) -> frozenset[str]:
-        if has_reverts(happened):
-            # What was told may be gone, and the same amount there again.
-            return frozenset(a for a, held in balances.items() if held or self._seen.get(a))
         swept = swept_addresses(happened) & balances.keys()
         # Of what was never counted nobody knows whether more came, and was swept.
         moved = (a for a, held in balances.items() if held != self._seen.get(a))
