@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 from watch_factories import (
+    DEPOSITORY,
     NETWORK,
     TREASURY,
     USER,
@@ -20,7 +21,7 @@ from swap_chain_watcher.usecases.assign_targets import AssignTargets
 from swap_chain_watcher.usecases.report_networks import ReportNetworks
 from swap_chains.errors import BlockUnknown, ChainMismatch
 from swap_chains.events import Block
-from swap_chains.fake import FakeReader
+from swap_chains.fake import FakeChain, FakeReader
 from swap_contracts.deposits import DepositTargetAssigned
 from swap_contracts.topics import DEPOSIT_TARGET_ASSIGNED
 from swap_runtime.database import Engine
@@ -310,6 +311,18 @@ class TestReportNetworks:
         assert report.place is not None
         assert (report.head, report.place.cursor.number, report.lag_blocks) == (10, 8, 2)
         assert report.place.finalized_number == 2
+
+    async def test_says_no_lag_behind_a_head_below_what_is_final(self, world: World) -> None:
+        async with world.followed():
+            world.chain.mine(8)
+            await world.is_at_head()
+        anew = FakeChain(NETWORK, depository=DEPOSITORY, treasury=TREASURY, decimals={})
+
+        (report,) = await ReportNetworks(
+            world.watches, [FakeReader(anew)], patience=timedelta(seconds=1)
+        )()
+
+        assert (report.head, report.lag_blocks) == (0, None)
 
     async def test_does_not_wait_for_a_node_that_is_away(self, world: World) -> None:
         world.chain.is_reachable = False

@@ -23,6 +23,8 @@ class NetworkReport:
     def lag_blocks(self) -> int | None:
         if self.head is None or self.place is None:
             return None
+        if self.head < self.place.finalized_number:
+            return None  # a node that loads its chain anew, or another chain: it says nothing
         return max(self.head - self.place.cursor.number, 0)
 
 
