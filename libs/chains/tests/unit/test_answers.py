@@ -11,7 +11,12 @@ import orjson
 import pytest
 from aiohttp import web
 
-from swap_chains.errors import ChainUnavailable, InconsistentAnswer, NodeUnreachable
+from swap_chains.errors import (
+    ChainUnavailable,
+    InconsistentAnswer,
+    NodeRefused,
+    NodeUnreachable,
+)
 from swap_chains.evm import answers
 from swap_chains.evm.answers import TooMuchAtOnce, as_revert, in_order
 from swap_chains.evm.rpc import Node, Request, Rpc
@@ -199,6 +204,25 @@ class TestBatchesThatAreTooLong:
         rpc = Rpc.to_urls("TESTNET", [node.url, free.url], session)
 
         assert await rpc.batch([CHAIN_ID] * 4) == ["0x7a69"] * 4
+        assert node.requests == 1
+
+    async def test_a_limit_that_is_told_as_being_busy_is_a_limit_too(self, session, serve):
+        node = await serve()
+        limited = {"code": -32005, "message": "batch size limit exceeded"}
+        limit_to(node, 10, lambda *_: {"jsonrpc": "2.0", "id": None, "error": limited})
+
+        assert await Node(node.url, session).batch([CHAIN_ID] * 30) == ["0x7a69"] * 30
+
+    async def test_what_belongs_together_is_never_asked_apart(self, session, serve):
+        node = await serve()
+        sizes = limit_to(node, 100, erigon)
+
+        assert len(await Node(node.url, session).batch([CHAIN_ID] * 301, unit=3)) == 301
+        assert [size % 3 for size in sizes[:-1]] == [0] * (len(sizes) - 1)
+
+        limit_to(node, 2, erigon)
+        with pytest.raises(NodeRefused):
+            await Node(node.url, session).batch([CHAIN_ID] * 3, unit=3)
 
 
 def limit_to(node, limit, refusal):

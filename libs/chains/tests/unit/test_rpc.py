@@ -345,6 +345,18 @@ class TestSecondOpinion:
 
         assert await second.call("eth_chainId") == "0x7a69"
 
+    async def test_is_asked_of_the_one_in_use_last(self, session, serve):
+        one, two, in_use = await serve(), await serve(), await serve()
+        first = rpc_of(session, one, two, in_use)
+        second = rpc_of(session, two, in_use, one, unlike=first)
+        one.reply = two.reply = answering(status=503)
+        await first.call("eth_chainId")
+        one.reply = None
+
+        await second.call("eth_chainId")
+
+        assert (one.requests, two.requests, in_use.requests) == (2, 2, 1)
+
 
 class TestClassification:
     @pytest.mark.parametrize(

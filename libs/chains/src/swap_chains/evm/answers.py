@@ -131,6 +131,11 @@ def is_busy(refusal: NodeRefused) -> bool:
     return refusal.code in _BUSY_CODES and refusal.data is None and not is_out_of_gas
 
 
+def is_busy_for_all(refusal: BatchRefused) -> bool:
+    """Whether a refusal of many questions speaks of the node, and not of how many they are."""
+    return is_busy(refusal) and "batch" not in refusal.text.lower()
+
+
 def as_revert(refusal: NodeRefused) -> CallReverted | None:
     """Return the revert that a refused call was; None when the node said something else.
 

@@ -36,9 +36,9 @@ async def by_hash(
     requests: list[Request] = []
     for block in blocks:
         requests += [header_of(block.hash), *followed.filters({"blockHash": block.hash})]
+    size = len(requests) // max(len(blocks), 1)
     requests.append(header_at("finalized"))
-    answers = await node.batch(requests)
-    size = (len(requests) - 1) // max(len(blocks), 1)
+    answers = await node.batch(requests, unit=max(size, 1))
 
     logs: list[Log] = []
     for nth, block in enumerate(blocks):
@@ -62,10 +62,13 @@ async def by_range(
 ) -> tuple[Block, list[BlockAdded]]:
     """Read a range behind finality: its first block, the blocks with movements, and its last.
 
+    One request asks for both ends, too: no logs up to a block that is not there say nothing.
+
     :raises NodeRefused: when the node wants a shorter one.
     """
     place = {"fromBlock": to_quantity(first), "toBlock": to_quantity(last)}
-    answers = await node.batch([header_at(first), header_at(last), *followed.filters(place)])
+    requests = [header_at(first), header_at(last), *followed.filters(place)]
+    answers = await node.batch(requests, unit=len(requests))
     ends = [to_block(node, answer) for answer in answers[:2]]
     if [block.number for block in ends] != [first, last]:
         raise InconsistentAnswer(node.label, f"not the blocks {first} and {last}")
