@@ -115,6 +115,8 @@ class BoundedHttp(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         self._is_receiving = True
+        if self._is_idle:  # it came in one read with the end of a body that nobody waited for
+            self._begin()
         self._unset_keepalive_if_required()  # it may follow in the same read
         super().on_message_begin()
 

@@ -263,6 +263,16 @@ class TestIdleConnections:
         async with serving(refuse, SOON) as port:
             assert await ask(port, b"12345", first=(self.BEGIN, b"\r\n\r\n!")) == b""
 
+    async def test_end_too_when_half_a_request_came_behind_that_body(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(bounded_http, "EXCHANGE_SECONDS_MAX", 0.5)
+        async with serving(refuse, SOON) as port:
+            rest = b"12345" + b"GET / HT"
+            answer = await ask(port, rest, first=(self.BEGIN, b"\r\n\r\n!"))
+
+        assert answer.startswith(b"HTTP/1.1 408 ")
+
     async def test_are_none_while_the_next_request_is_answered(self) -> None:
         async with serving(refuse, SOON) as port:
             rest = b"12345" + b"GET / HTTP/1.1\r\nhost: a\r\n\r\n"
