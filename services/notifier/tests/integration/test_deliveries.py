@@ -228,6 +228,24 @@ class TestEndpoints:
         assert (waiting.id, waiting.attempts) == (other.message_id, 2)
         assert waiting.due_at == notifier.now + timedelta(minutes=5)
 
+    async def test_n12_one_that_says_it_is_gone_is_disabled_whatever_it_took_before(
+        self, notifier: Notifier, sink: Sink
+    ) -> None:
+        endpoint = await notifier.endpoint(sink.at("/hooks", answering(500)))
+        await notifier.tell(*(a_swap(app_id=endpoint.app_id) for _ in range(3)))
+        async with notifier.delivering():
+            await notifier.until_attempted(3)
+        notifier.now += 5 * DAY
+        claimed = await notifier.claim_and_die(seconds=30)
+        outcomes = [
+            outcome_of(one, an_answer(status), at=notifier.now, jitter_ppm=0)
+            for one, status in zip(claimed, (204, 503, 410), strict=True)
+        ]
+
+        await PostgresDeliveries(notifier.engine, SEALING).record(outcomes)
+
+        assert (await notifier.listed(endpoint)).disabled_reason == "gone"
+
     async def test_one_success_ends_its_failing(self, notifier: Notifier, sink: Sink) -> None:
         endpoint = await notifier.endpoint(sink.at("/hooks", answering(500)))
 

@@ -99,7 +99,10 @@ async def _with_the_living_spared(
     values = {"ids": sorted(failing), "before": at - FAILING_MAX}
     dead = {row.id for row in await connection.execute(statements.STILL_FAILING, values)}
     dead -= {outcome.claimed.endpoint_id for outcome in outcomes if outcome.answer.is_success}
+    alive = failing - dead
     return [
-        outcome.spared() if outcome.claimed.endpoint_id in failing - dead else outcome
+        outcome.spared()
+        if outcome.disables is DisabledReason.FAILING and outcome.claimed.endpoint_id in alive
+        else outcome
         for outcome in outcomes
     ]
