@@ -25,14 +25,23 @@ def explaining(world: World, catalogue: Catalogue | None = None) -> ExplainPayme
     )
 
 
-async def heard(world: World, foreign: str, to_address: str, base_units: int = PAYOUT) -> None:
-    """Tell what the watcher does once it is final."""
-    [row] = await world.rows("SELECT paid_id FROM intent")
+async def heard(
+    world: World,
+    foreign: str,
+    to_address: str,
+    base_units: int = PAYOUT,
+    *,
+    paid_id: int | None = None,
+) -> None:
+    """Tell what the watcher does once it is final, of the only payment unless another is named."""
+    if paid_id is None:
+        [row] = await world.rows("SELECT paid_id FROM intent")
+        paid_id = int(row.paid_id)
     place = (await world.reader.transactions([foreign]))[foreign]
     assert place.block_number is not None
     assert place.block_hash is not None
     body = PayoutChanged(
-        intent_id=str(int(row.paid_id)),
+        intent_id=str(paid_id),
         version=2,
         state="confirmed",
         network=world.network,

@@ -34,7 +34,6 @@ from swap_settler.usecases.give_up_payouts import lock_owners
 VIEW_GAS: Final = 100_000
 # What fails is claimable by an id of its own; what these pay has no other id than theirs.
 CAN_FAIL: Final = (IntentKind.OUTPUT, IntentKind.REFUND, IntentKind.REFUEL)
-MAY_BE_OUT: Final = (IntentState.MINED, IntentState.CONFIRMED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +164,7 @@ class ExplainPayments:
         :raises Refused: when nobody may tell its end, or not yet.
         """
         intent, log = found.intent, found.log
-        if intent.has_open_attempt or intent.state in MAY_BE_OUT:
+        if intent.has_open_attempt or intent.state is IntentState.MINED:
             raise Refused(f"what was signed for payment {log.paid_id} may be in a block: wait")
         is_known = self._facts.treasury(log.network, log.token) is not None
         if is_known and log.paid_id not in heard:
@@ -211,11 +210,11 @@ async def _require_witnesses(chain: ChainReader, one: FoundTransaction, block: B
 def _found(
     folding: Folding, owner: Swap | Intent, intent_id: UUID, logs: Mapping[int, Payout]
 ) -> Found | None:
-    """Return it as it is by now; None for one that died meanwhile."""
+    """Return it as it is by now; None for one whose end is told, or that died meanwhile."""
     swap = None if isinstance(owner, Intent) else folding.swaps[owner.id]
     intent = owner if isinstance(owner, Intent) else folding.swaps[owner.id].intents.get(intent_id)
-    if intent is None:
-        return None
+    if intent is None or intent.state is IntentState.CONFIRMED:
+        return None  # others of the same transaction may still wait
     assert intent.paid_id is not None, "it was found by its id"
     return Found(swap, intent, logs[intent.paid_id])
 

@@ -1,0 +1,81 @@
+"""What becomes of a payment whose id is taken before, while and after an operator explains it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+
+import pytest
+
+from services.settler.tests.integration.explaining import explaining, heard
+from services.settler.tests.integration.lane_worlds import opened_world
+from services.settler.tests.lane_world import (
+    DESTINATION,
+    PAYOUT,
+    SIGNER,
+    TREASURY,
+    World,
+    a_recipient,
+    a_request,
+)
+from swap_chains.evm.codec import Payment, encode_pay_batch, intent_id
+from swap_chains.fake import FakeSender
+from swap_chains.ports import Call, Fees
+from swap_domain.catalogue import NATIVE
+
+SAID = {"by": "ann", "reason": "another deployment paid it"}
+pytestmark = pytest.mark.connected
+OTHER = a_recipient(77)  # another operator of the Treasury
+
+
+@pytest.fixture
+async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
+    migrated("chain_watcher")
+    async with opened_world(migrated("settler"), DESTINATION) as world:
+        world.chain.give(SIGNER, NATIVE, 10**18)
+        world.chain.authorize(OTHER)
+        await world.close_slots()  # the ledger has its gas money
+        yield world
+
+
+def output(n: int) -> Payment:
+    """Return what the swap of that number pays, before or after it is ordered."""
+    return Payment(
+        intent_id(a_request(n).body.swap_id, "output", "main"), NATIVE, a_recipient(n), PAYOUT
+    )
+
+
+async def made_by_another(world: World, *payments: Payment) -> str:
+    """Let another operator make payments, in one final transaction that the ledger hears of."""
+    sender = FakeSender(world.chain, OTHER)
+    call = Call(to=TREASURY, value=0, data=encode_pay_batch(payments), gas_limit=10**6)
+    signed = await sender.sign(call, nonce=0, fees=Fees(10**13, 10**13))
+    await sender.broadcast([signed])
+    world.chain.mine(5)
+    foreign = signed.transaction_hash
+    for paid in payments:
+        await heard(world, foreign, paid.to_address, paid.base_units, paid_id=paid.intent_id)
+    return foreign
+
+
+async def is_halted(world: World) -> bool:
+    [signer] = await world.rows("SELECT halted_reason IS NOT NULL AS is_so FROM signer")
+    return bool(signer.is_so)
+
+
+async def test_one_transaction_is_explained_as_often_as_it_takes(world: World) -> None:
+    """What it paid may come to life here after the first of its payments was explained."""
+    await world.confirmed_swaps(1)
+    foreign = await made_by_another(world, output(1), output(2))
+    [first] = await explaining(world)(DESTINATION, foreign, **SAID)
+    await world.resuming()(DESTINATION, **SAID)
+    await world.confirmed_swaps(1, first=2)
+    await world.new_process()(epoch=world.epoch)
+    assert await is_halted(world)
+
+    [second] = await explaining(world)(DESTINATION, foreign, **SAID)
+
+    assert (first.end, second.end) == ("made", "made")
+    await world.resuming()(DESTINATION, **SAID)
+    await world.send_everything()
+    assert not await is_halted(world)
+    assert await world.intent_states() == ["confirmed", "confirmed"]
