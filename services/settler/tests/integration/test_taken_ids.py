@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 
 import pytest
 
@@ -16,11 +16,14 @@ from services.settler.tests.lane_world import (
     World,
     a_recipient,
     a_request,
+    expect_other_nonces,
 )
 from swap_chains.evm.codec import Payment, encode_pay_batch, intent_id
 from swap_chains.fake import FakeSender
 from swap_chains.ports import Call, Fees
 from swap_domain.catalogue import NATIVE
+from swap_settler.adapters.lane_store import PostgresLaneStore
+from swap_settler.lane_ports import Attempt
 
 SAID = {"by": "ann", "reason": "another deployment paid it"}
 pytestmark = pytest.mark.connected
@@ -79,3 +82,36 @@ async def test_one_transaction_is_explained_as_often_as_it_takes(world: World) -
     await world.send_everything()
     assert not await is_halted(world)
     assert await world.intent_states() == ["confirmed", "confirmed"]
+
+
+async def test_what_was_made_elsewhere_leaves_the_nonce_that_waited_for_its_bytes(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or the no-op of that nonce is sent only once, and a node that loses it stops the lane."""
+
+    async def halted(
+        self: PostgresLaneStore, attempts: Sequence[Attempt], *, epoch: int
+    ) -> Sequence[Attempt]:
+        await self.halt("a person must look")
+        return await keep(self, attempts, epoch=epoch)
+
+    keep = PostgresLaneStore.keep
+    with monkeypatch.context() as patch:
+        expect_other_nonces(patch)
+        patch.setattr(PostgresLaneStore, "keep", halted)
+        await world.confirmed_swaps(1)
+        await world.new_process()(epoch=world.epoch)
+    assert await world.intent_states() == ["assigned"]
+    assert await world.rows("SELECT 1 FROM attempt") == []
+    foreign = await made_by_another(world, output(1))
+    await explaining(world)(DESTINATION, foreign, **SAID)
+    await world.resuming()(DESTINATION, **SAID)
+    await world.send_everything()
+    world.chain.pool.clear()  # the nodes lost it
+
+    await world.rebroadcast()
+    await world.confirmed_swaps(1, first=2)
+    await world.send_everything()
+    world.chain.mine(4)
+
+    assert (world.paid(1), world.paid(2)) == (PAYOUT, PAYOUT)

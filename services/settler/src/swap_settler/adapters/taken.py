@@ -9,7 +9,7 @@ from typing import Final
 from swap_runtime.columns import columns
 from swap_runtime.database import Engine, transaction
 from swap_runtime.sql import sql
-from swap_settler.adapters import swap_statements
+from swap_settler.adapters import statements, swap_statements
 from swap_settler.adapters.unit_of_work import PostgresWork
 from swap_settler.lane_ports import End, Owners, Taken
 
@@ -70,13 +70,13 @@ class PostgresTakenWork(PostgresWork):
             for one in taken
         ]
         self._connection.post(KEEP_TAKEN, {**columns(rows), "by": by, "reason": reason})
-        left = [
-            {"intent_id": one.intent_id, "at": one.log.block_time}
-            for one in taken
-            if one.end is not End.FAILED
-        ]
-        if left:
-            self._connection.post(GIVE_TIME, columns(left))
+        alive = [one for one in taken if one.end is not End.FAILED]
+        if alive:
+            times = [{"intent_id": one.intent_id, "at": one.log.block_time} for one in alive]
+            self._connection.post(GIVE_TIME, columns(times))
+            # A nonce that waits for its bytes gets a no-op; as theirs it would never be sent again.
+            ids = [one.intent_id for one in alive]
+            self._connection.post(statements.LEAVE_UNSIGNED, {"ids": ids})
 
 
 class PostgresTakenUnitOfWork:
