@@ -60,6 +60,32 @@ async def made_by_another(world: World, *payments: Payment) -> str:
     return foreign
 
 
+async def halted_before_it_signed(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the payment of the first swap have a nonce that nothing is signed for."""
+
+    async def halted(
+        self: PostgresLaneStore, attempts: Sequence[Attempt], *, epoch: int
+    ) -> Sequence[Attempt]:
+        await self.halt("a person must look")
+        return await keep(self, attempts, epoch=epoch)
+
+    keep = PostgresLaneStore.keep
+    with monkeypatch.context() as patch:
+        expect_other_nonces(patch)
+        patch.setattr(PostgresLaneStore, "keep", halted)
+        await world.confirmed_swaps(1)
+        await world.new_process()(epoch=world.epoch)
+    assert await world.intent_states() == ["assigned"]
+    assert await world.rows("SELECT 1 FROM attempt") == []
+
+
+async def block(world: World, address: str) -> None:
+    await world.rows(
+        "INSERT INTO blocked_address (address, blocked_by, blocked_because) "
+        f"VALUES ('{address.lower()}', 'ann', 'it is on a list') RETURNING 1"
+    )
+
+
 async def is_halted(world: World) -> bool:
     [signer] = await world.rows("SELECT halted_reason IS NOT NULL AS is_so FROM signer")
     return bool(signer.is_so)
@@ -88,21 +114,7 @@ async def test_what_was_made_elsewhere_leaves_the_nonce_that_waited_for_its_byte
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Or the no-op of that nonce is sent only once, and a node that loses it stops the lane."""
-
-    async def halted(
-        self: PostgresLaneStore, attempts: Sequence[Attempt], *, epoch: int
-    ) -> Sequence[Attempt]:
-        await self.halt("a person must look")
-        return await keep(self, attempts, epoch=epoch)
-
-    keep = PostgresLaneStore.keep
-    with monkeypatch.context() as patch:
-        expect_other_nonces(patch)
-        patch.setattr(PostgresLaneStore, "keep", halted)
-        await world.confirmed_swaps(1)
-        await world.new_process()(epoch=world.epoch)
-    assert await world.intent_states() == ["assigned"]
-    assert await world.rows("SELECT 1 FROM attempt") == []
+    await halted_before_it_signed(world, monkeypatch)
     foreign = await made_by_another(world, output(1))
     await explaining(world)(DESTINATION, foreign, **SAID)
     await world.resuming()(DESTINATION, **SAID)
@@ -115,3 +127,31 @@ async def test_what_was_made_elsewhere_leaves_the_nonce_that_waited_for_its_byte
     world.chain.mine(4)
 
     assert (world.paid(1), world.paid(2)) == (PAYOUT, PAYOUT)
+
+
+async def test_what_was_made_elsewhere_is_not_given_up_for_its_recipient(world: World) -> None:
+    """It would be claimable, and paid twice."""
+    await world.confirmed_swaps(1)
+    foreign = await made_by_another(world, output(1))
+    await world.resuming()(DESTINATION, **SAID)
+    await block(world, a_recipient(1))
+
+    await world.new_process()(epoch=world.epoch)
+
+    assert await world.intent_states() == ["reserved"]
+    [ended] = await explaining(world)(DESTINATION, foreign, **SAID)
+    assert ended.end == "made"
+
+
+async def test_what_has_an_unsigned_nonce_is_not_given_up_while_its_signer_is_halted(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await halted_before_it_signed(world, monkeypatch)
+    await block(world, a_recipient(1))
+
+    await world.new_process()(epoch=world.epoch)
+    assert await world.intent_states() == ["assigned"]
+
+    await world.resuming()(DESTINATION, **SAID)
+    await world.new_process()(epoch=world.epoch)
+    assert await world.intent_states() == ["dead"]

@@ -11,7 +11,7 @@ from swap_domain.lifecycle import Status
 from swap_runtime.database import Engine, reading, transaction
 from swap_runtime.sql import sql
 from swap_settler.adapters.clocks import stopped, stopped_or_silent
-from swap_settler.adapters.statements import MAY_BE_OUT
+from swap_settler.adapters.statements import IS_TAKEN, MAY_BE_OUT
 from swap_settler.domain.dwelling import Silences, Stuck
 
 _SWAPS_PAUSED: Final = stopped_or_silent(
@@ -35,14 +35,6 @@ WHERE status = 'user_transfer_pending' AND source_network = ANY(CAST(:networks A
     AND expires_at < now() - :deadline
 ORDER BY since, id LIMIT :limit
 """)
-# The Treasury has paid its id without us, as the ledger has it: see usecases/explain_payments.py.
-_IS_TAKEN: Final = """
-EXISTS (SELECT FROM account JOIN posting ON posting.account_id = account.id
-        JOIN ledger_transaction AS paid ON paid.id = posting.transaction_id
-    WHERE (account.kind, account.network) = ('payout_suspense', intent.network)
-        AND starts_with(paid.dedupe_key,
-            concat('payout_unexplained/', intent.network, '/', intent.paid_id, '/')) OFFSET 0)
-"""
 # Not while a signer of its network is halted, nor until as long after as a payment may wait: a
 # chain that knows more than the ledger may have paid it, and only a person can tell.
 # Only of swaps that wait for it: what goes back on a leg of its own keeps no swap from its end.
@@ -60,7 +52,7 @@ WHERE intent.kind IN ('output', 'refund') AND intent.state IN ('reserved', 'assi
     AND NOT {MAY_BE_OUT}
     AND NOT EXISTS (SELECT FROM signer WHERE signer.network = intent.network
         AND (signer.halted_reason IS NOT NULL OR signer.resumed_at > now() - :dwell))
-    AND NOT {_IS_TAKEN}
+    AND NOT {IS_TAKEN}
 ORDER BY swap.id LIMIT :limit
 """)
 # A watcher's own blocks are the only clock of a chain that everybody here can see.

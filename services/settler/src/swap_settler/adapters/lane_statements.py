@@ -4,7 +4,7 @@ from typing import Final
 
 from swap_runtime.sql import sql
 from swap_settler.adapters.clocks import stopped_or_silent
-from swap_settler.adapters.statements import HALT_REASONS_MAX
+from swap_settler.adapters.statements import HALT_REASONS_MAX, IS_TAKEN
 
 # The watcher saw what is final there change.
 _IS_HALTED: Final = """
@@ -322,12 +322,12 @@ WHERE id = ANY(CAST(:ids AS uuid[])) AND state = 'reserved' AND NOT EXISTS (
 ORDER BY id FOR UPDATE
 """)
 # Those also that have a nonce and no bytes: whoever ends them leaves a slot for a no-op.
-UNSIGNED_FAILURES: Final = sql("""
+UNSIGNED_FAILURES: Final = sql(f"""
 SELECT id, failures FROM intent
 WHERE id = ANY(CAST(:ids AS uuid[])) AND state IN ('reserved', 'assigned') AND NOT EXISTS (
     SELECT 1 FROM slot_intent AS carried JOIN nonce_slot AS slot USING (network, signer, nonce)
     JOIN attempt USING (network, signer, nonce)
-    WHERE carried.intent_id = intent.id AND slot.closed_at IS NULL)
+    WHERE carried.intent_id = intent.id AND slot.closed_at IS NULL) AND NOT {IS_TAKEN}
 ORDER BY id FOR UPDATE
 """)
 DEAD_FAILURES: Final = sql("""

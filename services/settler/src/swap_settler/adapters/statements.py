@@ -144,6 +144,14 @@ EXISTS (SELECT FROM slot_intent AS carried CROSS JOIN LATERAL (
             AND slot.closed_at IS NULL AND NOT attempt.is_cancel OFFSET 0) AS signed
     WHERE carried.intent_id = intent.id OFFSET 0)
 """
+# The Treasury has paid its id without us, as the ledger has it: see usecases/explain_payments.py.
+IS_TAKEN: Final = """
+EXISTS (SELECT FROM account JOIN posting ON posting.account_id = account.id
+        JOIN ledger_transaction AS paid ON paid.id = posting.transaction_id
+    WHERE (account.kind, account.network) = ('payout_suspense', intent.network)
+        AND starts_with(paid.dedupe_key,
+            concat('payout_unexplained/', intent.network, '/', intent.paid_id, '/')) OFFSET 0)
+"""
 LAPSED: Final = sql(f"""
 SELECT swap_id FROM intent
 WHERE kind = 'gasless' AND state IN ('reserved', 'assigned') AND not_after <= :now

@@ -110,16 +110,16 @@ class SendPayouts:
 
     async def _stored(self, epoch: int) -> Sequence[Attempt]:
         """Return what may be sent now: signed, and stored."""
+        due = await self._store.due(limit=self._slots_max * self._payments_max)
+        if due.next_nonce is None:
+            return ()  # the chain may know what the ledger does not: nothing is given up either
         if self._has_unsigned_slots:
             left_over = await self._store.unsigned_slots()
             if left_over:
                 return await self._left_over(left_over, epoch)
             # While payments are stopped there may be some that nothing is signed for.
             self._has_unsigned_slots = await self._store.has_unsigned_slots()
-        due = await self._store.due(limit=self._slots_max * self._payments_max)
         self._had_many = len(due.payments) >= self._payments_max
-        if due.next_nonce is None:
-            return ()  # the chain may know what the ledger does not: nothing is given up either
         waiting = one_permit_each(due.payments, permit=DEPOSIT_WITH_PERMIT)
         free = await self._free_slots(due.in_flight) if waiting else 0
         if free <= 0:
@@ -149,13 +149,13 @@ class SendPayouts:
         return await self._kept(clear, await self._fees(), epoch) if clear else ()
 
     async def _assigned(
-        self, groups: Sequence[Group], next_nonce: int | None, fees: Fees, epoch: int
+        self, groups: Sequence[Group], next_nonce: int, fees: Fees, epoch: int
     ) -> Sequence[Attempt]:
         """Take nonces for the groups, with bytes that were signed for the nonces to be expected.
 
         What is not carried as it was signed is signed for anew; those bytes never leave.
         """
-        expected = [] if next_nonce is None else list(enumerate(groups, start=next_nonce))
+        expected = enumerate(groups, start=next_nonce)
         signed = [await self._signed(Slot(nonce, group), fees) for nonce, group in expected]
         crashpoint("settler.after_sign")
         had_some, self._has_unsigned_slots = self._has_unsigned_slots, True
