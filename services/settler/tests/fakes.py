@@ -212,6 +212,9 @@ class FakeUnitOfWork:
         due = [id for id, due_at in self.completions_due.items() if due_at <= now]
         return [self.swap(id) for id in sorted(due)][:limit]
 
+    async def refuels_in_doubt(self, swap_ids: Collection[UUID]) -> Collection[UUID]:
+        return ()
+
     async def drop_completions_due(self, ids: Sequence[UUID]) -> None:
         self.completions_due = {
             id: due_at for id, due_at in self.completions_due.items() if id not in ids

@@ -160,6 +160,10 @@ class Work(BatchWork, Protocol):
         """
         ...
 
+    async def refuels_in_doubt(self, swap_ids: Collection[UUID]) -> Collection[UUID]:
+        """Return the swaps whose refuel the chain may know as paid, and the ledger does not."""
+        ...
+
     async def drop_completions_due(self, ids: Sequence[UUID]) -> None:
         """Forget that these wait for their refuel: it is decided about in this transaction."""
         ...

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
+from datetime import timedelta
 
 import pytest
 
@@ -10,10 +11,14 @@ from services.settler.tests.integration.explaining import explaining, heard
 from services.settler.tests.integration.lane_worlds import opened_world
 from services.settler.tests.lane_world import (
     DESTINATION,
+    NOW,
     PAYOUT,
+    QUOTE,
     SIGNER,
     TREASURY,
     World,
+    a_deposit,
+    a_funding,
     a_recipient,
     a_request,
     expect_other_nonces,
@@ -23,10 +28,13 @@ from swap_chains.fake import FakeSender
 from swap_chains.ports import Call, Fees
 from swap_domain.catalogue import NATIVE
 from swap_settler.adapters.lane_store import PostgresLaneStore
+from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
 from swap_settler.lane_ports import Attempt
+from swap_settler.usecases.complete_swaps import CompleteSwaps
 
 SAID = {"by": "ann", "reason": "another deployment paid it"}
 pytestmark = pytest.mark.connected
+REFUEL = 10**15
 OTHER = a_recipient(77)  # another operator of the Treasury
 
 
@@ -155,3 +163,32 @@ async def test_what_has_an_unsigned_nonce_is_not_given_up_while_its_signer_is_ha
     await world.resuming()(DESTINATION, **SAID)
     await world.new_process()(epoch=world.epoch)
     assert await world.intent_states() == ["dead"]
+
+
+@pytest.mark.parametrize("is_paid", [True, False])
+async def test_a_refuel_that_may_be_paid_is_not_claimable_for_being_late(
+    world: World, *, is_paid: bool
+) -> None:
+    """Its id is taken, or a person has to tell whether it is: it would be paid twice."""
+    bought = {"refuel_in_source_base_units": str(10**16), "refuel_base_units": str(REFUEL)}
+    request = a_request(1, quote=QUOTE.model_copy(update=bought))
+    refuel_id = intent_id(request.body.swap_id, "refuel", "main")
+    refuel = Payment(refuel_id, NATIVE, a_recipient(1), REFUEL)
+    await world.requesting()([request])
+    await world.settle(a_funding(10**24 + 1), a_deposit(1))
+    foreign = await made_by_another(world, output(1), *([refuel] if is_paid else []))
+    await explaining(world)(DESTINATION, foreign, **SAID)
+    if is_paid:
+        await world.resuming()(DESTINATION, **SAID)
+
+    later = NOW + timedelta(minutes=3)
+    work = PostgresUnitOfWork(world.engine, consumer="settler")
+    await CompleteSwaps(work, clock=lambda: later, announcer=world.announcer)()
+
+    [swap] = await world.rows("SELECT status FROM swap")
+    assert swap.status == "completed"
+    assert sorted(await world.intent_states()) == ["confirmed", "reserved"]
+    assert await world.rows("SELECT 1 FROM account WHERE kind = 'claimable' AND balance <> 0") == []
+    if is_paid:
+        [ended] = await explaining(world)(DESTINATION, foreign, **SAID)
+        assert ended.end == "made"

@@ -217,6 +217,12 @@ class TestARefuelThatCannotBeSent:
         assert swap_of(change).status is Status.COMPLETED
         assert (change.intents, change.ledger) == ((), ())
 
+    def test_but_may_be_paid_by_another_is_left_alone(self) -> None:
+        change = refuels.overdue(final(), at=NOON + 2 * MINUTE, may_be_paid=True)
+
+        assert swap_of(change).status is Status.COMPLETED
+        assert (change.intents, change.ledger) == ((), ())
+
     @pytest.mark.parametrize("status", [s for s in Status if s is not Status.PAYOUT_PENDING])
     def test_moves_no_other_status(self, status: Status) -> None:
         assert refuels.overdue(replace(final(), status=status), at=NOON) is NOTHING

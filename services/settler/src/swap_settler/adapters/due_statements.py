@@ -4,6 +4,7 @@ from typing import Final
 
 from swap_runtime.sql import sql
 from swap_settler.adapters.clocks import stopped
+from swap_settler.adapters.statements import IS_TAKEN
 from swap_settler.adapters.swap_statements import SWAP
 
 REQUOTE_DUE: Final = "requote_due"  # the channel of who asks the quoter
@@ -49,6 +50,14 @@ ON CONFLICT (swap_id) DO NOTHING
 LOCK_OVERDUE: Final = sql(f"""
 {SWAP} WHERE id = ANY(ARRAY(SELECT swap_id FROM completion_due WHERE due_at <= :now))
 ORDER BY id LIMIT :limit FOR UPDATE SKIP LOCKED
+""")
+# Their signer is halted, or the ledger has heard that the Treasury has taken their ids.
+REFUELS_IN_DOUBT: Final = sql(f"""
+SELECT swap_id FROM intent
+WHERE swap_id = ANY(CAST(:ids AS uuid[])) AND kind = 'refuel' AND state IN ('reserved', 'assigned')
+    AND (EXISTS (SELECT FROM signer
+            WHERE signer.network = intent.network AND signer.halted_reason IS NOT NULL)
+        OR {IS_TAKEN})
 """)
 DROP_COMPLETIONS_DUE: Final = sql(
     "DELETE FROM completion_due WHERE swap_id = ANY(CAST(:ids AS uuid[]))"

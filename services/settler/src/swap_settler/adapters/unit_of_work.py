@@ -117,6 +117,10 @@ class PostgresWork(PostgresBatchWork, SweepWork, WithdrawalWork):
     async def lock_overdue(self, now: datetime, *, limit: int) -> Sequence[Swap]:
         return await self._load(due_statements.LOCK_OVERDUE, {"now": now, "limit": limit})
 
+    async def refuels_in_doubt(self, swap_ids: Collection[UUID]) -> Collection[UUID]:
+        values = {"ids": list(swap_ids)}
+        return list(await self._connection.scalars(due_statements.REFUELS_IN_DOUBT, values))
+
     async def drop_completions_due(self, ids: Sequence[UUID]) -> None:
         self._connection.post(due_statements.DROP_COMPLETIONS_DUE, {"ids": list(ids)})
 

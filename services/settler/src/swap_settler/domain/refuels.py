@@ -90,10 +90,12 @@ def forget(swap: Swap, dead: Intent) -> Settled | None:
     return Settled(replace(swap, quote=swap.quote.without_refuel()), entries=(kept,))
 
 
-def overdue(swap: Swap, *, at: datetime) -> Changes:
+def overdue(swap: Swap, *, at: datetime, may_be_paid: bool = False) -> Changes:
     """Return what it changes that a final output has waited long enough for its refuel.
 
     What was signed is left to its own end: it may still arrive, or be claimable later.
+
+    :param may_be_paid: the chain may know the refuel as paid, whoever did: it is left as well.
     """
     output = swap.output
     is_final = output is not None and output.state is IntentState.CONFIRMED
@@ -101,7 +103,7 @@ def overdue(swap: Swap, *, at: datetime) -> Changes:
         return NOTHING
     done = Settled(swap.on(at))
     intent = swap.refuel
-    if intent is not None and intent.can_be_taken_back:
+    if intent is not None and intent.can_be_taken_back and not may_be_paid:
         dead = intent.died(TOO_LATE)
         freed = done.swap.with_intent(dead)
         entry = ledger.payout_released(freed, dead)

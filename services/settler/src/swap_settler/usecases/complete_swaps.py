@@ -27,8 +27,10 @@ class CompleteSwaps:
             if not due:
                 return False
             folding = Folding({swap.id: swap for swap in due}, {})
+            in_doubt = await work.refuels_in_doubt([swap.id for swap in due])
             for swap in due:
-                folding.add(overdue(swap, at=now), trace_id=swap.terms.trace_id)
+                change = overdue(swap, at=now, may_be_paid=swap.id in in_doubt)
+                folding.add(change, trace_id=swap.terms.trace_id)
             await work.drop_completions_due([swap.id for swap in due])
             await work.flush(folding.changes, self._announcer.outgoing(folding.changes, at=now))
         observe.changed(folding.changes)
