@@ -102,6 +102,7 @@ CREATE VIEW outflow_cap AS
 SELECT id, network AS chain_id, bytes(token) AS token, app_id, units, span AS win, set_at
 FROM settler.outflow_cap WHERE units IS NOT NULL;
 CREATE VIEW outflow AS -- an intent counts from the moment it got a slot; before that it queues
+-- What another paid no cap let through.
 SELECT c.id AS cap_id, i.id AS intent_id, i.slot_at,
        CASE WHEN c.token IS NULL THEN i.usd_micros ELSE i.base_units END AS amount
 FROM settler.outflow_cap c
@@ -109,7 +110,8 @@ JOIN settler.intent i ON i.network = c.network AND (c.token IS NULL OR i.token =
   AND i.kind IN ('output', 'refuel', 'refund', 'claim', 'partner_fee') AND i.state <> 'dead'
 LEFT JOIN settler.swap s ON s.id = i.swap_id
 WHERE (c.app_id IS NULL OR c.app_id = coalesce(s.app_id, i.app_id)) AND i.slot_at > c.set_at
-  AND NOT EXISTS (SELECT 1 FROM settler.outflow_pass p WHERE p.intent_id = i.id);
+  AND NOT EXISTS (SELECT 1 FROM settler.outflow_pass p WHERE p.intent_id = i.id)
+  AND NOT EXISTS (SELECT 1 FROM settler.taken_payment t WHERE t.intent_id = i.id);
 CREATE VIEW authorization_ AS
 SELECT intent_id AS id, swap_id, source_network AS chain_id, bytes(source_token) AS token,
        bytes(signer) AS signer, nonce, valid_before, a.status

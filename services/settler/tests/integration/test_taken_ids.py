@@ -192,3 +192,20 @@ async def test_a_refuel_that_may_be_paid_is_not_claimable_for_being_late(
     if is_paid:
         [ended] = await explaining(world)(DESTINATION, foreign, **SAID)
         assert ended.end == "made"
+
+
+async def test_what_was_made_elsewhere_is_not_what_a_cap_let_through(world: World) -> None:
+    """It waited in the cap's line: the invariants see no cap exceeded when it is explained."""
+    await world.rows(
+        "INSERT INTO outflow_cap (network, token, units, span, set_by, set_because, set_at) VALUES "
+        f"('{DESTINATION}', '{NATIVE}', 5, '1 hour', 'ann', 'a small day', '2020-01-01Z') "
+        "RETURNING 1"
+    )
+    await world.confirmed_swaps(1)
+    await world.new_process()(epoch=world.epoch)
+    assert await world.rows("SELECT 1 FROM nonce_slot") == []
+    foreign = await made_by_another(world, output(1))
+
+    [ended] = await explaining(world)(DESTINATION, foreign, **SAID)
+
+    assert ended.end == "made"
