@@ -27,8 +27,10 @@ from swap_chains.evm.codec import Payment, encode_pay_batch, intent_id
 from swap_chains.fake import FakeSender
 from swap_chains.ports import Call, Fees
 from swap_domain.catalogue import NATIVE
+from swap_settler import observe
 from swap_settler.adapters.lane_store import PostgresLaneStore
 from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
+from swap_settler.domain.changes import Changes
 from swap_settler.lane_ports import Attempt
 from swap_settler.usecases.complete_swaps import CompleteSwaps
 
@@ -55,14 +57,20 @@ def output(n: int) -> Payment:
     )
 
 
-async def made_by_another(world: World, *payments: Payment) -> str:
-    """Let another operator make payments, in one final transaction that the ledger hears of."""
+async def paid_by_another(world: World, *payments: Payment) -> str:
+    """Let another operator make payments, in one transaction."""
     sender = FakeSender(world.chain, OTHER)
     call = Call(to=TREASURY, value=0, data=encode_pay_batch(payments), gas_limit=10**6)
     signed = await sender.sign(call, nonce=0, fees=Fees(10**13, 10**13))
     await sender.broadcast([signed])
-    world.chain.mine(5)
-    foreign = signed.transaction_hash
+    world.chain.mine()
+    return signed.transaction_hash
+
+
+async def made_by_another(world: World, *payments: Payment) -> str:
+    """Do so for good, and let the ledger hear of it."""
+    foreign = await paid_by_another(world, *payments)
+    world.chain.mine(4)
     for paid in payments:
         await heard(world, foreign, paid.to_address, paid.base_units, paid_id=paid.intent_id)
     return foreign
@@ -209,3 +217,24 @@ async def test_what_was_made_elsewhere_is_not_what_a_cap_let_through(world: Worl
     [ended] = await explaining(world)(DESTINATION, foreign, **SAID)
 
     assert ended.end == "made"
+
+
+async def test_all_that_another_paid_is_named_and_told_when_ours_fails(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[Changes] = []
+    monkeypatch.setattr(observe, "changed", told.extend)
+    await world.confirmed_swaps(2)
+    await world.new_process()(epoch=world.epoch)
+    ours = dict(world.chain.pool)
+    world.chain.pool.clear()
+    await paid_by_another(world, output(1), output(2))
+    world.chain.pool.update(ours)
+    world.chain.mine(4)
+
+    await world.close_slots()
+
+    [signer] = await world.rows("SELECT halted_reason AS because FROM signer")
+    for row in await world.rows("SELECT id FROM intent"):
+        assert str(row.id) in signer.because
+    assert [change.halt.reason for change in told if change.halt] == [signer.because]

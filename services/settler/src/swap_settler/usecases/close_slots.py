@@ -168,6 +168,7 @@ class CloseSlots:
             await work.flush(changes, self._announcer.outgoing(changes, at=self._clock()))
             if is_complete:
                 await work.add_snapshots([Snapshot(self._signer, self._native, balance)], final)
+        observe.changed(changes)
 
     async def _relays(self, closed: Sequence[ClosedSlot]) -> Mapping[Payment, bool]:
         """Return the gasless deposits that were consumed, and whether each did what it is for."""

@@ -116,8 +116,12 @@ class GiveUpPayouts:
                 self._end(folding, owners[i], i, because[i], n)
         for i in left:
             leave(folding, owners[i], i, at=self._clock())
-            halt = Halt(_intent(owners[i], i).network, f"{PAID_ELSEWHERE}: intent {i}")
-            folding.add(Changes(halt=halt), trace_id=str(i))
+        if left:
+            # One reason: of several for a network only the first is kept.
+            ids = ", ".join(map(str, left))
+            network = _intent(owners[left[0]], left[0]).network
+            halt = Halt(network, f"{PAID_ELSEWHERE}: intent {ids}")
+            folding.add(Changes(halt=halt), trace_id=str(left[0]))
         return folding.changes
 
     def _end(
