@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -38,6 +39,7 @@ SAID = {"by": "ann", "reason": "another deployment paid it"}
 pytestmark = pytest.mark.connected
 REFUEL = 10**15
 OTHER = a_recipient(77)  # another operator of the Treasury
+THIEF = a_recipient(66)
 
 
 @pytest.fixture
@@ -238,3 +240,16 @@ async def test_all_that_another_paid_is_named_and_told_when_ours_fails(
     for row in await world.rows("SELECT id FROM intent"):
         assert str(row.id) in signer.because
     assert [change.halt.reason for change in told if change.halt] == [signer.because]
+
+
+async def test_what_failed_so_goes_back_to_an_address_that_is_set_later(world: World) -> None:
+    await world.confirmed_swaps(1)
+    foreign = await made_by_another(world, replace(output(1), to_address=THIEF))
+    [ended] = await explaining(world)(DESTINATION, foreign, **SAID)
+    assert ended.end == "failed"
+
+    await world.refund_address(1, a_recipient(9))
+
+    [swap] = await world.rows("SELECT status FROM swap")
+    assert swap.status == "pending_refund"
+    assert len(await world.rows("SELECT 1 FROM refund_due")) == 1

@@ -75,7 +75,8 @@ def made_elsewhere(
 def taken_elsewhere(swap: Swap, intent: Intent, *, at: datetime, because: str) -> Changes:
     """Return what it changes that its id at the Treasury was spent on something else, for good.
 
-    It can never be made by that id: an operator says what becomes of the money.
+    It can never be made by that id: its money is claimable. No address that is known gets it back
+    by itself; one that is set later does, as after every end but a rejection.
     """
     reason = swap.fail_reason or FailReason.DESTINATION_UNAVAILABLE
     return gave_up(swap, intent.id, at=at, because=because, failures=0, fails_for=reason)
