@@ -2,7 +2,8 @@
 
 It is ordered once the output is in a block, and never before, so that it cannot hold the output up.
 A swap that has one completes when the output is final and the refuel has left; one that has not
-left some minutes later is claimable for the recipient, and the swap completes without it.
+left some minutes later is claimable for the recipient, and the swap completes without it. One that
+the chain may know as paid already is not: it waits for a person, and the swap does not.
 """
 
 from __future__ import annotations
