@@ -24,6 +24,7 @@ from swap_sdk.webhooks import Event, NotGenuine, verify
 
 BODY_BYTES_MAX = 1_000_000
 RECONCILE_SECONDS = 300
+LATER_SECONDS = 2
 OPEN = ("user_transfer_pending", "ls_transfer_pending", "pending_refund")
 
 TABLES = """
@@ -48,6 +49,10 @@ INSERT INTO swap (id, sequence, status) VALUES (?, ?, ?)
 ON CONFLICT (id) DO UPDATE SET sequence = excluded.sequence, status = excluded.status
 WHERE excluded.sequence > swap.sequence
 """
+
+
+class NotYet(Exception):
+    """The service does not say so far what a message of it said."""
 
 
 class Orders:
@@ -75,19 +80,28 @@ class Orders:
                 self.take_what_came()
                 if not came:
                     self.reconcile()
-            except SwapError as error:
+            except (SwapError, NotYet) as error:
                 print(f"later: {error}", file=sys.stderr, flush=True)
-                threading.Timer(5, self._something_came.set).start()
+                threading.Timer(LATER_SECONDS, self._something_came.set).start()
 
     def take_what_came(self) -> None:
         with self._open() as connection:
             rows = connection.execute("SELECT id, type, content FROM inbox WHERE NOT is_done")
             events = [Event(i, kind, json.loads(content)) for i, kind, content in rows]
+        waiting: list[NotYet] = []
         for event in events:
-            if event.is_about_swap:
-                self._note(event.swap_id, event.sequence, event.payload["swap"]["status"])
-            with self._open() as connection:
-                connection.execute("UPDATE inbox SET is_done = 1 WHERE id = ?", (event.id,))
+            try:
+                self._take(event)
+            except NotYet as error:
+                waiting.append(error)  # it stops no other
+        if waiting:
+            raise waiting[0]
+
+    def _take(self, event: Event) -> None:
+        if event.is_about_swap:
+            self._note(event.swap_id, event.sequence, event.payload["swap"]["status"])
+        with self._open() as connection:
+            connection.execute("UPDATE inbox SET is_done = 1 WHERE id = ?", (event.id,))
 
     def reconcile(self) -> None:
         """Read what is open: a webhook may be late, and an endpoint may have been disabled."""
@@ -111,9 +125,13 @@ class Orders:
             self._fulfil(swap_id)
 
     def _fulfil(self, swap_id: str) -> None:
-        """Do what cannot be undone, once, and only when the service itself says so."""
-        if self._swaps.swap(swap_id)["swap"]["status"] != "completed":
-            return
+        """Do what cannot be undone, once, and only when the service itself says so.
+
+        :raises NotYet: for the message to be taken again: it is not done.
+        """
+        now = self._swaps.swap(swap_id, exclude_deposit_actions=True)["swap"]["status"]
+        if now != "completed":
+            raise NotYet(f"{swap_id} is {now}")
         with self._open() as connection:
             marked = connection.execute(
                 "UPDATE swap SET is_fulfilled = 1 WHERE id = ? AND NOT is_fulfilled", (swap_id,)

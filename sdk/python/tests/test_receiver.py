@@ -149,6 +149,21 @@ class TestReceiver:
         with pytest.raises(Empty):
             receiver.line(within=0.5)
 
+    def test_asks_again_until_the_service_says_so_and_goes_on_with_others(
+        self, receiver: Receiver, service: Service
+    ) -> None:
+        service.statuses.update(a="ls_transfer_pending", b="completed", c="failed")
+        for swap_id in "acb":
+            assert receiver.push(swap_id, "completed", 3) == 204
+        assert receiver.line() == "fulfilled b"
+        assert receiver.push("c", "failed", 4) == 204
+
+        service.statuses["a"] = "completed"
+
+        assert receiver.line() == "fulfilled a"
+        while receiver.rows("SELECT id FROM inbox WHERE NOT is_done"):
+            pass
+
     def test_refuses_what_is_not_genuine_and_keeps_nothing_of_it(self, receiver: Receiver) -> None:
         assert receiver.push("a", "completed", 3, **{"webhook-signature": "v1,AAAA"}) == 400
         assert receiver.rows("SELECT * FROM inbox WHERE id LIKE 'msg%'") == []

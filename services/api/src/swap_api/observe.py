@@ -20,6 +20,7 @@ REPLAYED: Final = counter("api_answers_replayed", "First answers given again")
 COUNTERS_AWAY: Final = counter("api_counters_away", "Times Redis did not answer")
 QUOTER_AWAY: Final = counter("api_quoter_away", "Times the quoter did not answer")
 STORED: Final = counter("api_swaps_stored", "Rows of the read model written")
+SHOWN_BEHIND: Final = counter("api_swaps_shown_behind", "Reads that the settler was ahead of")
 
 GASLESS: Final = gauge(
     "api_gasless_offered", "Tokens that can be deposited by a signature now", ["network", "token"]
@@ -70,6 +71,10 @@ def answer_replayed() -> None:
 
 def swaps_stored(number: int) -> None:
     STORED.inc(number)
+
+
+def shown_behind() -> None:
+    SHOWN_BEHIND.inc()
 
 
 def heads_unreadable(error: Exception) -> None:

@@ -230,12 +230,14 @@ class UnpaidSwaps(Protocol):
 
 
 class Swaps(Protocol):
-    async def find(self, swap_id: UUID) -> StoredSwap | None: ...
+    async def find(self, swap_id: UUID) -> StoredSwap | None:
+        """Return a swap as the settler has it, as long as it tells so within a second."""
+        ...
 
     async def find_by_hash(
         self, app_id: UUID, transaction_hash: str
     ) -> tuple[UUID, StoredSwap] | None:
-        """Return the app's newest swap that has the transaction."""
+        """Return the app's newest swap that has the transaction, in the same way."""
         ...
 
     async def list_page(self, wanted: SwapFilter) -> SwapPage: ...

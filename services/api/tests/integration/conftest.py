@@ -51,6 +51,7 @@ def catalogue_file(tmp_path: Path) -> Path:
 def database_url(migrated: Callable[[str], str], database: Database) -> str:
     url = migrated("api")
     migrated("chain-watcher")  # its published view tells how far the chains are
+    migrated("settler")  # and its ones what the settler has said of swaps, of stops and of the past
     with psycopg.connect(database.superuser_url) as connection:
         connection.execute("SET search_path = api")
         connection.execute(f"TRUNCATE {TABLES} CASCADE")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -25,8 +24,7 @@ TOLD = "SELECT payload FROM outbox WHERE topic = 'swap.requests.v1' ORDER BY id"
 
 
 @pytest.fixture
-def database_url(database_url: str, migrated: Callable[[str], str], database: Database) -> str:
-    migrated("settler")  # its views tell what came without a swap
+def database_url(database_url: str, database: Database) -> str:
     with psycopg.connect(database.superuser_url) as connection:
         connection.execute("TRUNCATE settler.swap, settler.deposit CASCADE")
     return database_url

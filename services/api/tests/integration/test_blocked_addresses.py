@@ -23,8 +23,7 @@ VALUES (lower(%s), %s, 'a', 'b')
 
 
 @pytest.fixture
-def settlers(migrated: Callable[[str], str], database: Database) -> psycopg.Connection:
-    migrated("settler")  # whose views show the list
+def settlers(database_url: str, database: Database) -> psycopg.Connection:
     connection = psycopg.connect(database.superuser_url, autocommit=True)
     connection.execute("TRUNCATE settler.blocked_address")
     return connection

@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -96,10 +96,7 @@ def _described(tenant: Tenant, key: str, waiting: list[str]) -> dict[str, Any]:
 
 
 @pytest.fixture
-def served(
-    migrated: Callable[[str], str], database_url: str, valkey: Any, catalogue_file: Path
-) -> Iterator[Served]:
-    migrated("settler")  # whose views show the past
+def served(database_url: str, valkey: Any, catalogue_file: Path) -> Iterator[Served]:
     with Served(database_url, f"redis://127.0.0.1:{valkey.port}/0", catalogue_file) as served:
         yield served
 

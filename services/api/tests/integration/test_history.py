@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import psycopg
 import pytest
 from api_factories import HASH, a_body
@@ -27,11 +25,6 @@ INSERT INTO settler.inventory (network, token, held_base_units, owed_base_units)
   ('BASE_DEVNET', '0x00', 1, 0);
 INSERT INTO settler.stuck_report VALUES ('ETHEREUM_DEVNET', 2, now());
 """
-
-
-@pytest.fixture(autouse=True)
-def _settler(migrated: Callable[[str], str], database_url: str) -> None:
-    migrated("settler")  # whose views show the past
 
 
 async def a_swap(api: Harness, app: App) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 
 import httpx
 import pytest
@@ -17,11 +17,6 @@ pytestmark = pytest.mark.connected
 # What is another one each time, or counts down.
 OF_THE_MOMENT = {"x-request-id", "ratelimit-remaining", "ratelimit-reset", "date"}
 PUBLIC = ("/openapi.json", "/docs", "/docs/errors")
-
-
-@pytest.fixture(autouse=True)
-def _settler(migrated: Callable[[str], str], database_url: str) -> None:
-    migrated("settler")  # whose views show a swap's past
 
 
 async def told(api: Harness, app: App, method: str, path: str) -> tuple[httpx.Response, object]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import psycopg
 import pytest
 from api_factories import a_body
@@ -31,8 +29,7 @@ QUOTE = {
 
 
 @pytest.fixture
-def settlers(migrated: Callable[[str], str], database: Database) -> psycopg.Connection:
-    migrated("settler")  # whose view shows the stops
+def settlers(database_url: str, database: Database) -> psycopg.Connection:
     connection = psycopg.connect(database.superuser_url, autocommit=True)
     connection.execute("TRUNCATE settler.payout_stop, settler.source_stop")
     connection.execute("TRUNCATE chain_watcher.watch_cursor")

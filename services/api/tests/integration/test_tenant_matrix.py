@@ -5,7 +5,7 @@ An address that is added has to be classified here, or the first test fails.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from enum import Enum, auto
 from typing import Any, get_type_hints
 from uuid import uuid4
@@ -181,11 +181,6 @@ def told(answer: httpx.Response) -> object:
 
 def keyed(key: str) -> dict[str, str]:
     return {"X-SVC-APIKEY": key, "Authorization": f"Bearer {key}"}
-
-
-@pytest.fixture(autouse=True)
-def _settler(migrated: Callable[[str], str], database_url: str) -> None:
-    migrated("settler")  # whose views show the past
 
 
 @pytest.fixture
