@@ -80,8 +80,8 @@ class Finished:
 
     @property
     def statuses(self) -> list[str]:
-        """Return the statuses in the order in which they were seen, each change once."""
-        told = [answer["swap"]["status"] for answer in self.seen]
+        """Return the statuses in the order in which they were told, each change once."""
+        told = [answer["swap"]["status"] for answer in (self.prepared, *self.seen)]
         return [s for n, s in enumerate(told) if n == 0 or told[n - 1] != s]
 
     def transaction(self, kind: str) -> Mapping[str, Any]:

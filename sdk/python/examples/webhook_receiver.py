@@ -15,7 +15,8 @@ import os
 import sqlite3
 import sys
 import threading
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -24,7 +25,10 @@ from swap_sdk.webhooks import Event, NotGenuine, verify
 
 BODY_BYTES_MAX = 1_000_000
 RECONCILE_SECONDS = 300
-LATER_SECONDS = 2
+LATER_SECONDS, LATEST_SECONDS = (
+    2.0,
+    60.0,
+)  # until what failed is tried again: twice as long each time
 OPEN = ("user_transfer_pending", "ls_transfer_pending", "pending_refund")
 
 TABLES = """
@@ -58,9 +62,11 @@ class NotYet(Exception):
 class Orders:
     """What this shop knows of its swaps."""
 
-    def __init__(self, database: Path, swaps: Client) -> None:
+    def __init__(self, database: Path, swaps: Client, *, reconcile_seconds: float) -> None:
         self._database = database
         self._swaps = swaps
+        self._reconcile_seconds = reconcile_seconds
+        self._failed: dict[str, tuple[float, float]] = {}  # the next pause, and until when this one
         self._something_came = threading.Event()
         with self._open() as connection:
             connection.executescript(TABLES)
@@ -73,29 +79,22 @@ class Orders:
 
     def work(self) -> None:
         """Go through what came, and now and then through what is open, for ever."""
+        reconciled = time.monotonic()
         while True:
-            came = self._something_came.wait(RECONCILE_SECONDS)
+            self._something_came.wait(LATER_SECONDS)
             self._something_came.clear()
-            try:
-                self.take_what_came()
-                if not came:
-                    self.reconcile()
-            except (SwapError, NotYet) as error:
-                print(f"later: {error}", file=sys.stderr, flush=True)
-                threading.Timer(LATER_SECONDS, self._something_came.set).start()
+            self.take_what_came()
+            if time.monotonic() - reconciled >= self._reconcile_seconds:
+                self.reconcile()
+                reconciled = time.monotonic()
 
     def take_what_came(self) -> None:
         with self._open() as connection:
-            rows = connection.execute("SELECT id, type, content FROM inbox WHERE NOT is_done")
-            events = [Event(i, kind, json.loads(content)) for i, kind, content in rows]
-        waiting: list[NotYet] = []
-        for event in events:
-            try:
-                self._take(event)
-            except NotYet as error:
-                waiting.append(error)  # it stops no other
-        if waiting:
-            raise waiting[0]
+            rows = connection.execute(
+                "SELECT id, type, content FROM inbox WHERE NOT is_done ORDER BY rowid"
+            ).fetchall()
+        for identity, kind, content in rows:
+            self._try(identity, self._take, Event(identity, kind, json.loads(content)))
 
     def _take(self, event: Event) -> None:
         if event.is_about_swap:
@@ -108,12 +107,29 @@ class Orders:
         with self._open() as connection:
             marks = ",".join("?" * len(OPEN))
             rows = connection.execute(
-                f"SELECT id, sequence, status FROM swap WHERE status IN ({marks})", OPEN
+                f"SELECT id, sequence, status FROM swap WHERE status IN ({marks})"
+                " OR (status = 'completed' AND NOT is_fulfilled)",
+                OPEN,
             ).fetchall()
-        for swap_id, sequence, status in rows:
-            now = self._swaps.swap(swap_id, exclude_deposit_actions=True)["swap"]["status"]
-            if now != status:
-                self._note(swap_id, sequence + 1, now)
+        for row in rows:
+            self._try(row[0], self._look, *row)
+
+    def _look(self, swap_id: str, sequence: int, status: str) -> None:
+        now = self._swaps.swap(swap_id, exclude_deposit_actions=True)["swap"]["status"]
+        self._note(swap_id, sequence + (now != status), now)
+
+    def _try(self, name: str, do: Callable[..., None], *about: object) -> None:
+        """Do it, unless it failed a moment ago: that comes again later, and stops nothing else."""
+        pause, due = self._failed.get(name, (LATER_SECONDS, 0.0))
+        if time.monotonic() < due:
+            return
+        try:
+            do(*about)
+        except (SwapError, NotYet) as error:
+            print(f"later: {error}", file=sys.stderr, flush=True)
+            self._failed[name] = min(2 * pause, LATEST_SECONDS), time.monotonic() + pause
+        else:
+            self._failed.pop(name, None)
 
     def _note(self, swap_id: str, sequence: int, status: str) -> None:
         with self._open() as connection:
@@ -127,7 +143,7 @@ class Orders:
     def _fulfil(self, swap_id: str) -> None:
         """Do what cannot be undone, once, and only when the service itself says so.
 
-        :raises NotYet: for the message to be taken again: it is not done.
+        :raises NotYet: when it does not, so far.
         """
         now = self._swaps.swap(swap_id, exclude_deposit_actions=True)["swap"]["status"]
         if now != "completed":
@@ -177,9 +193,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Receive webhooks of a swap service.")
     parser.add_argument("--port", type=int, default=8080)
     parser.add_argument("--database", type=Path, default=Path("orders.db"))
+    parser.add_argument("--reconcile-seconds", type=float, default=RECONCILE_SECONDS)
     told = parser.parse_args()
     with Client(os.environ["SWAP_URL"], os.environ["SWAP_KEY"]) as swaps:
-        orders = Orders(told.database, swaps)
+        orders = Orders(told.database, swaps, reconcile_seconds=told.reconcile_seconds)
         threading.Thread(target=orders.work, daemon=True).start()
         orders.accept(Event("started", "started", {}))  # what came before a crash is taken now
         secrets = os.environ["WEBHOOK_SECRET"].split()

@@ -68,6 +68,7 @@ from swap_api.usecases.list_networks import ListNetworks
 from swap_api.usecases.list_reachable import ListReachable
 from swap_api.usecases.list_swaps import ListSwaps
 from swap_api.usecases.read_authorization import ReadAuthorization
+from swap_api.usecases.read_decided import ReadDecided
 from swap_api.usecases.read_history import ReadHistory
 from swap_api.usecases.read_swap import ReadSwap
 from swap_api.usecases.resolve_deposit import ResolveDeposit
@@ -185,6 +186,7 @@ class Building:
             depository=self._offers.depository,
         )
         self._swaps = PostgresSwaps(service.engine)
+        self._read_decided = ReadDecided(self._swaps)
         self._heads = WatchedHeads(service.engine)
         self._sign_requests = PostgresSignRequests(service.engine)
         self._gasless_rendering = JsonGaslessRendering(
@@ -209,7 +211,7 @@ class Building:
             allowances=allowances,
         )
         self._read_swap = ReadSwap(
-            self._swaps, self._heads, self._rendering, deposit=self._resolve_deposit
+            self._read_decided, self._heads, self._rendering, deposit=self._resolve_deposit
         )
         self._hashes = KeyHashes(group.key_pepper)
         self._management = build_management(service, group, self._hashes, new_id=uuid4)
@@ -291,7 +293,7 @@ class Building:
                 clock=clock,
             ),
             read_authorization=ReadAuthorization(
-                self._swaps,
+                self._read_decided,
                 self._heads,
                 self._gasless_rendering,
                 requests=requests,

@@ -20,7 +20,9 @@ REPLAYED: Final = counter("api_answers_replayed", "First answers given again")
 COUNTERS_AWAY: Final = counter("api_counters_away", "Times Redis did not answer")
 QUOTER_AWAY: Final = counter("api_quoter_away", "Times the quoter did not answer")
 STORED: Final = counter("api_swaps_stored", "Rows of the read model written")
-SHOWN_BEHIND: Final = counter("api_swaps_shown_behind", "Reads that the settler was ahead of")
+SHOWN_BEHIND: Final = counter(
+    "api_swaps_shown_behind", "Reads that the settler was ahead of", ["because"]
+)
 
 GASLESS: Final = gauge(
     "api_gasless_offered", "Tokens that can be deposited by a signature now", ["network", "token"]
@@ -73,8 +75,8 @@ def swaps_stored(number: int) -> None:
     STORED.inc(number)
 
 
-def shown_behind() -> None:
-    SHOWN_BEHIND.inc()
+def shown_behind(because: str) -> None:
+    SHOWN_BEHIND.labels(because=because).inc()
 
 
 def heads_unreadable(error: Exception) -> None:

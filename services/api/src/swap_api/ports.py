@@ -62,6 +62,8 @@ class StoredSwap:
     rendered: Rendered
     gasless: GaslessSwap | None = None
     sign_template: bytes | None = None  # the action of a gasless swap, before anybody is asked
+    sequence: int = 0  # of the last change that is stored
+    decided: int = 0  # of the last one that the settler had decided when this was read
 
     @classmethod
     def of(
@@ -230,14 +232,12 @@ class UnpaidSwaps(Protocol):
 
 
 class Swaps(Protocol):
-    async def find(self, swap_id: UUID) -> StoredSwap | None:
-        """Return a swap as the settler has it, as long as it tells so within a second."""
-        ...
+    async def find(self, swap_id: UUID) -> StoredSwap | None: ...
 
     async def find_by_hash(
         self, app_id: UUID, transaction_hash: str
     ) -> tuple[UUID, StoredSwap] | None:
-        """Return the app's newest swap that has the transaction, in the same way."""
+        """Return the app's newest swap that has the transaction."""
         ...
 
     async def list_page(self, wanted: SwapFilter) -> SwapPage: ...

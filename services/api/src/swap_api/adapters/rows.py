@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import orjson
 
@@ -104,6 +104,11 @@ def to_stored(row: Row) -> StoredSwap:
     gaps = tuple(Gap(*gap) for gap in orjson.loads(row.gaps)) if row.gaps else ()
     rendered = Rendered(row.document, gaps, row.action, row.step_status)
     return StoredSwap.of(row.app_id, row.expires_at, rendered, to_gasless(row.gasless))
+
+
+def to_compared(row: Row) -> StoredSwap:
+    """Return a swap with how far it is here and at the settler, who may not know of it yet."""
+    return replace(to_stored(row), sequence=row.sequence, decided=row.decided or 0)
 
 
 def _gaps_text(gaps: tuple[Gap, ...]) -> str | None:

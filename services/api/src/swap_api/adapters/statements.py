@@ -207,19 +207,18 @@ SELECT deposit_address FROM swap WHERE deposit_address = ANY(CAST(:addresses AS 
 WHICH_EXIST: Final = sql("SELECT id FROM swap WHERE id = ANY(CAST(:ids AS uuid[]))")
 
 SHOWN: Final = "id, app_id, expires_at, document, gaps, action, step_status, gasless"
-# Whether the settler has said more than what is stored here: then that is on its way. A scalar, so
-# that each is looked up by its key.
-IS_BEHIND: Final = """
-(SELECT told.sequence > s.sequence FROM settler.swap_told AS told WHERE told.swap_id = s.id)
-  AS is_behind"""
+# How far a swap is here and at the settler: what is between them is on its way. A scalar, so that
+# each is looked up by its key.
+COMPARED: Final = """
+s.sequence, (SELECT sequence FROM settler.swap_told WHERE swap_id = s.id) AS decided"""
 FIND_SWAPS: Final = sql(
-    f"SELECT {SHOWN}, {IS_BEHIND} FROM swap AS s WHERE id = ANY(CAST(:ids AS uuid[]))",
+    f"SELECT {SHOWN}, {COMPARED} FROM swap AS s WHERE id = ANY(CAST(:ids AS uuid[]))",
     is_binary=True,
 )
 FIND_BY_HASH: Final = sql(
     f"""
 SELECT DISTINCT ON (t.app_id, t.hash) t.app_id, t.hash, s.id, s.expires_at, s.document, s.gaps,
-       s.action, s.step_status, s.gasless, {IS_BEHIND}
+       s.action, s.step_status, s.gasless, {COMPARED}
 FROM unnest(CAST(:app_id AS uuid[]), CAST(:hash AS text[])) AS wanted(app_id, hash)
 JOIN transaction_hash AS t USING (app_id, hash) JOIN swap AS s ON s.id = t.swap_id
 ORDER BY t.app_id, t.hash, s.created_at DESC

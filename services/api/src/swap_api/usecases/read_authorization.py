@@ -5,9 +5,9 @@ from uuid import UUID
 from swap_api.domain.gasless import status_of
 from swap_api.domain.keys import Caller
 from swap_api.gasless_ports import GaslessRendering, SignRequests
-from swap_api.ports import Clock, Heads, Swaps
+from swap_api.ports import Clock, Heads
 from swap_api.usecases.authorize_deposit import not_requested
-from swap_api.usecases.own_swap import own_swap
+from swap_api.usecases.read_decided import ReadDecided
 
 
 class ReadAuthorization:
@@ -15,14 +15,14 @@ class ReadAuthorization:
 
     def __init__(
         self,
-        swaps: Swaps,
+        decided: ReadDecided,
         heads: Heads,
         rendering: GaslessRendering,
         *,
         requests: SignRequests,
         clock: Clock,
     ) -> None:
-        self._swaps = swaps
+        self._decided = decided
         self._heads = heads
         self._rendering = rendering
         self._requests = requests
@@ -33,7 +33,7 @@ class ReadAuthorization:
         :raises NothingThere: for an unknown id and for somebody else's alike.
         :raises ApiRefusal: when nobody was asked to sign.
         """
-        stored = await own_swap(self._swaps, caller, swap_id)
+        stored = await self._decided.by_id(caller, swap_id)
         if stored.gasless is None:
             raise not_requested()
         held = await self._requests.submitted(swap_id)

@@ -4,8 +4,8 @@ from uuid import UUID
 
 from swap_api.domain.keys import Caller
 from swap_api.domain.refusals import NothingThere
-from swap_api.ports import Heads, Rendering, Swaps
-from swap_api.usecases.own_swap import own_swap
+from swap_api.ports import Heads, Rendering
+from swap_api.usecases.read_decided import ReadDecided
 from swap_api.usecases.resolve_deposit import ResolveDeposit
 from swap_runtime.errors import Unavailable
 
@@ -14,10 +14,10 @@ class ReadSwap:
     """Read one swap of the caller's, by one of its names."""
 
     def __init__(
-        self, swaps: Swaps, heads: Heads, rendering: Rendering, *, deposit: ResolveDeposit
+        self, decided: ReadDecided, heads: Heads, rendering: Rendering, *, deposit: ResolveDeposit
     ) -> None:
         self._deposit = deposit
-        self._swaps = swaps
+        self._decided = decided
         self._heads = heads
         self._rendering = rendering
 
@@ -32,7 +32,7 @@ class ReadSwap:
         """
         :raises NothingThere: for an unknown id and for somebody else's alike.
         """
-        stored = await own_swap(self._swaps, caller, swap_id)
+        stored = await self._decided.by_id(caller, swap_id)
         if with_actions:
             stored = await self._deposit.inline(stored, swap_id, source_address)
         heads = await self._heads.current() if stored.rendered.gaps else {}
@@ -46,7 +46,7 @@ class ReadSwap:
         :raises NothingThere: when no swap of the caller's has the transaction.
         :raises ApiRefusal: for an address that is none.
         """
-        found = await self._swaps.find_by_hash(caller.app_id, transaction_hash)
+        found = await self._decided.by_hash(caller, transaction_hash)
         if found is None:
             raise NothingThere
         swap_id, stored = found
@@ -61,7 +61,7 @@ class ReadSwap:
         """
         :raises NothingThere: when no swap of the caller's has the transaction.
         """
-        found = await self._swaps.find_by_hash(caller.app_id, transaction_id)
+        found = await self._decided.by_hash(caller, transaction_id)
         if found is None:
             raise NothingThere
         _, stored = found
@@ -80,7 +80,7 @@ class ReadSwap:
         :raises NothingThere: for an unknown id and for somebody else's alike.
         :raises ApiRefusal: when somebody has to sign, and nobody can be asked now.
         """
-        stored = await own_swap(self._swaps, caller, swap_id)
+        stored = await self._decided.by_id(caller, swap_id)
         return await self._deposit.steps(stored, swap_id, source_address)
 
     async def with_next_action(
@@ -91,7 +91,7 @@ class ReadSwap:
         :raises NothingThere: for an unknown id and for somebody else's alike.
         :raises ApiRefusal: for an address that is none.
         """
-        stored = await own_swap(self._swaps, caller, swap_id)
+        stored = await self._decided.by_id(caller, swap_id)
         stored, action = await self._deposit.now(stored, swap_id, source_address)
         heads = await self._heads.current() if stored.rendered.gaps else {}
         return self._rendering.prepared(stored, heads, with_actions=False, next_action=action)

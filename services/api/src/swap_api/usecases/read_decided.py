@@ -1,0 +1,73 @@
+"""Reads a swap as the settler had it when it was asked for.
+
+What the settler has decided may be on its way here while a webhook tells it already. A read of
+that swap waits for it, so that whoever reads after a webhook sees what it said.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import chain, repeat
+from typing import Final
+from uuid import UUID
+
+from swap_api import observe
+from swap_api.domain.keys import Caller
+from swap_api.ports import StoredSwap, Swaps
+from swap_api.usecases.own_swap import own_swap
+from swap_runtime.errors import Unavailable
+
+WITHIN_SECONDS: Final = 1.0
+WAITING_MAX: Final = 256
+PAUSES: Final = (0.02, 0.03, 0.05)  # seconds; what is on its way mostly comes within them
+LATER: Final = 0.1
+
+
+class ReadDecided:
+    """Read swaps of the caller's. What does not come in time is shown as it is stored."""
+
+    def __init__(
+        self, swaps: Swaps, *, within: float = WITHIN_SECONDS, waiting_max: int = WAITING_MAX
+    ) -> None:
+        """
+        :param within: how many seconds a read waits at most.
+        :param waiting_max: how many reads may wait at once. The next are shown what is stored, so
+            that a topic that is away takes no place from reads of anything else.
+        """
+        self._swaps = swaps
+        self._within = within
+        self._free = waiting_max
+
+    async def by_id(self, caller: Caller, swap_id: UUID) -> StoredSwap:
+        """
+        :raises NothingThere: for an unknown id and for somebody else's alike.
+        """
+        return await self._decided(swap_id, await own_swap(self._swaps, caller, swap_id))
+
+    async def by_hash(
+        self, caller: Caller, transaction_hash: str
+    ) -> tuple[UUID, StoredSwap] | None:
+        """Return the caller's newest swap that has the transaction."""
+        found = await self._swaps.find_by_hash(caller.app_id, transaction_hash)
+        return found and (found[0], await self._decided(*found))
+
+    async def _decided(self, swap_id: UUID, stored: StoredSwap) -> StoredSwap:
+        if stored.sequence >= stored.decided:
+            return stored
+        if not self._free:
+            observe.shown_behind("many wait")
+            return stored
+        latest = stored
+        self._free -= 1
+        try:
+            async with asyncio.timeout(self._within):
+                for pause in chain(PAUSES, repeat(LATER)):
+                    await asyncio.sleep(pause)
+                    latest = await self._swaps.find(swap_id) or latest
+                    if latest.sequence >= stored.decided:
+                        break
+        except (TimeoutError, Unavailable):  # what there is can be shown all the same
+            observe.shown_behind("nothing came")
+        finally:
+            self._free += 1
+        return latest

@@ -1,0 +1,81 @@
+"""A read is as new as what was decided when it came, and answered also when nothing arrives."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import Any, cast
+from uuid import UUID, uuid4
+
+import pytest
+from api_factories import AT, a_caller
+
+from swap_api import observe
+from swap_api.ports import Rendered, StoredSwap, Swaps
+from swap_api.usecases.read_decided import ReadDecided
+from swap_runtime.errors import Unavailable
+
+CALLER, ID = a_caller(), uuid4()
+FIRST = StoredSwap(CALLER.app_id, AT, Rendered(b"{}", (), None, "completed"), sequence=1)
+BEHIND = replace(FIRST, decided=2)
+
+
+class Looks:
+    """What is stored at each look; the last one stays."""
+
+    def __init__(self, *looks: StoredSwap | Exception) -> None:
+        self._looks = list(looks)
+        self.number = 0
+
+    async def find(self, swap_id: UUID) -> StoredSwap:
+        look = self._looks.pop(0) if len(self._looks) > 1 else self._looks[0]
+        self.number += 1
+        if isinstance(look, Exception):
+            raise look
+        return look
+
+
+def reading(looks: Looks, **limits: Any) -> ReadDecided:
+    return ReadDecided(cast(Swaps, looks), **limits)
+
+
+def shown_behind(because: str) -> float:
+    return float(observe.SHOWN_BEHIND.labels(because=because)._value.get())
+
+
+class TestReadDecided:
+    async def test_waits_for_what_was_decided_when_it_came_and_not_for_what_follows(self) -> None:
+        arrived = replace(FIRST, sequence=2, decided=3)
+        looks = Looks(BEHIND, BEHIND, arrived)
+
+        assert await reading(looks).by_id(CALLER, ID) == arrived
+        assert looks.number == 3
+
+    async def test_shows_what_is_stored_after_a_while(self) -> None:
+        before = shown_behind("nothing came")
+
+        assert await reading(Looks(BEHIND), within=0.05).by_id(CALLER, ID) == BEHIND
+        assert shown_behind("nothing came") == before + 1
+
+    async def test_shows_what_it_has_when_a_later_look_fails(self) -> None:
+        looks = Looks(BEHIND, Unavailable("postgres"))
+
+        assert await reading(looks).by_id(CALLER, ID) == BEHIND
+
+    async def test_fails_when_the_first_look_does(self) -> None:
+        with pytest.raises(Unavailable):
+            await reading(Looks(Unavailable("postgres"))).by_id(CALLER, ID)
+
+    async def test_lets_no_more_than_some_wait_and_gives_their_places_back(self) -> None:
+        before = shown_behind("many wait")
+        decided = reading(Looks(BEHIND), within=0.2, waiting_max=2)
+
+        for _ in range(2):
+            readings = [asyncio.create_task(decided.by_id(CALLER, ID)) for _ in range(5)]
+            done, waiting = await asyncio.wait(readings, timeout=0.1)
+            assert (len(done), len(waiting)) == (3, 2)
+            for one in waiting:
+                one.cancel()
+            await asyncio.wait(waiting)
+
+        assert shown_behind("many wait") == before + 6
