@@ -20,15 +20,14 @@ from collections.abc import Callable, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from swap_sdk import Client, SwapError
+from swap_sdk import Client, Retries
 from swap_sdk.webhooks import Event, NotGenuine, verify
 
 BODY_BYTES_MAX = 1_000_000
 RECONCILE_SECONDS = 300
-LATER_SECONDS, LATEST_SECONDS = (
-    2.0,
-    60.0,
-)  # until what failed is tried again: twice as long each time
+# Until what failed is tried again: twice as long each time.
+PAUSE_SECONDS = 2.0
+PAUSE_SECONDS_MAX = 60.0
 OPEN = ("user_transfer_pending", "ls_transfer_pending", "pending_refund")
 
 TABLES = """
@@ -81,53 +80,53 @@ class Orders:
         """Go through what came, and now and then through what is open, for ever."""
         reconciled = time.monotonic()
         while True:
-            self._something_came.wait(LATER_SECONDS)
+            self._something_came.wait(PAUSE_SECONDS)
             self._something_came.clear()
-            self.take_what_came()
+            self._try("inbox", self.take_what_came)
             if time.monotonic() - reconciled >= self._reconcile_seconds:
-                self.reconcile()
+                self._try("swaps", self.reconcile)
                 reconciled = time.monotonic()
 
     def take_what_came(self) -> None:
         with self._open() as connection:
-            rows = connection.execute(
-                "SELECT id, type, content FROM inbox WHERE NOT is_done ORDER BY rowid"
-            ).fetchall()
-        for identity, kind, content in rows:
-            self._try(identity, self._take, Event(identity, kind, json.loads(content)))
+            rows = connection.execute("SELECT id, type, content FROM inbox WHERE NOT is_done")
+            came = rows.fetchall()
+        for identity, *told in came:
+            self._try(identity, self._take, identity, *told)
 
-    def _take(self, event: Event) -> None:
+    def _take(self, identity: str, kind: str, content: str) -> None:
+        event = Event(identity, kind, json.loads(content))
         if event.is_about_swap:
             self._note(event.swap_id, event.sequence, event.payload["swap"]["status"])
         with self._open() as connection:
-            connection.execute("UPDATE inbox SET is_done = 1 WHERE id = ?", (event.id,))
+            connection.execute("UPDATE inbox SET is_done = 1 WHERE id = ?", (identity,))
 
     def reconcile(self) -> None:
         """Read what is open: a webhook may be late, and an endpoint may have been disabled."""
         with self._open() as connection:
             marks = ",".join("?" * len(OPEN))
             rows = connection.execute(
-                f"SELECT id, sequence, status FROM swap WHERE status IN ({marks})"
+                f"SELECT id FROM swap WHERE status IN ({marks})"
                 " OR (status = 'completed' AND NOT is_fulfilled)",
                 OPEN,
             ).fetchall()
-        for row in rows:
-            self._try(row[0], self._look, *row)
+        for (swap_id,) in rows:
+            self._try(swap_id, self._look, swap_id)
 
-    def _look(self, swap_id: str, sequence: int, status: str) -> None:
-        now = self._swaps.swap(swap_id, exclude_deposit_actions=True)["swap"]["status"]
-        self._note(swap_id, sequence + (now != status), now)
+    def _look(self, swap_id: str) -> None:
+        last = self._swaps.events(swap_id)[-1]
+        self._note(swap_id, last["sequence"], last["to_status"])
 
-    def _try(self, name: str, do: Callable[..., None], *about: object) -> None:
+    def _try(self, name: str, do: Callable[..., None], *about: str) -> None:
         """Do it, unless it failed a moment ago: that comes again later, and stops nothing else."""
-        pause, due = self._failed.get(name, (LATER_SECONDS, 0.0))
+        pause, due = self._failed.get(name, (PAUSE_SECONDS, 0.0))
         if time.monotonic() < due:
             return
         try:
             do(*about)
-        except (SwapError, NotYet) as error:
-            print(f"later: {error}", file=sys.stderr, flush=True)
-            self._failed[name] = min(2 * pause, LATEST_SECONDS), time.monotonic() + pause
+        except Exception as error:  # whatever it is: what was accepted must be done one day
+            print(f"later: {name}: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
+            self._failed[name] = min(2 * pause, PAUSE_SECONDS_MAX), time.monotonic() + pause
         else:
             self._failed.pop(name, None)
 
@@ -141,7 +140,7 @@ class Orders:
             self._fulfil(swap_id)
 
     def _fulfil(self, swap_id: str) -> None:
-        """Do what cannot be undone, once, and only when the service itself says so.
+        """Do what cannot be undone, at most once, and only when the service itself says so.
 
         :raises NotYet: when it does not, so far.
         """
@@ -195,7 +194,8 @@ def main() -> None:
     parser.add_argument("--database", type=Path, default=Path("orders.db"))
     parser.add_argument("--reconcile-seconds", type=float, default=RECONCILE_SECONDS)
     told = parser.parse_args()
-    with Client(os.environ["SWAP_URL"], os.environ["SWAP_KEY"]) as swaps:
+    once = Retries(attempts_max=1)  # what fails is tried again here, and holds up nothing else
+    with Client(os.environ["SWAP_URL"], os.environ["SWAP_KEY"], retries=once) as swaps:
         orders = Orders(told.database, swaps, reconcile_seconds=told.reconcile_seconds)
         threading.Thread(target=orders.work, daemon=True).start()
         orders.accept(Event("started", "started", {}))  # what came before a crash is taken now

@@ -22,6 +22,7 @@ import httpx
 import pytest
 from standardwebhooks import Webhook
 
+SEQUENCES = {"ls_transfer_pending": 2, "completed": 3, "failed": 4}
 PROGRAM = Path(__file__).parents[1] / "examples/webhook_receiver.py"
 SECRET = f"whsec_{b64encode(b's' * 32).decode()}"
 
@@ -32,7 +33,7 @@ class Service(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Reads)
         self.statuses: dict[str, str] = {}
-        self.unknown: set[str] = set()
+        self.broken: dict[str, tuple[int, str]] = {}
 
     @property
     def url(self) -> str:
@@ -43,13 +44,20 @@ class _Reads(BaseHTTPRequestHandler):
     server: Service
 
     def do_GET(self) -> None:
-        swap_id = self.path.partition("?")[0].rpartition("/")[2]
+        swap_id = self.path.partition("?")[0].removesuffix("/events").rpartition("/")[2]
+        if swap_id in self.server.broken:
+            return self._answer(*self.server.broken[swap_id])
         status = self.server.statuses.get(swap_id, "failed")
-        content = json.dumps({"data": {"swap": {"status": status}}, "error": None}).encode()
-        self.send_response(404 if swap_id in self.server.unknown else 200)
+        told: Any = {"swap": {"status": status}}
+        if self.path.endswith("/events"):
+            told = [{"sequence": SEQUENCES[status], "to_status": status}]
+        return self._answer(200, json.dumps({"data": told, "error": None}))
+
+    def _answer(self, status: int, content: str) -> None:
+        self.send_response(status)
         self.send_header("content-length", str(len(content)))
         self.end_headers()
-        self.wfile.write(content)
+        self.wfile.write(content.encode())
 
     def log_message(self, *_: object) -> None:
         pass
@@ -169,24 +177,36 @@ class TestReceiver:
         service.statuses.update(a="ls_transfer_pending", b="ls_transfer_pending")
         receiver = Receiver(service, tmp_path / "orders.db", "--reconcile-seconds", "1")
         try:
-            assert receiver.push("a", "completed", 3) == 204  # and never is
+            assert receiver.push("a", "completed", 3) == 204  # and is not yet
             assert receiver.push("b", "ls_transfer_pending", 2) == 204
             service.statuses["b"] = "completed"
-
             assert receiver.line() == "fulfilled b"
+            service.statuses["a"] = "completed"
+            assert receiver.line() == "fulfilled a"
         finally:
             receiver.stop()
 
-    def test_goes_on_with_others_behind_one_that_the_service_does_not_know(
-        self, receiver: Receiver, service: Service
+    @pytest.mark.parametrize(
+        "answer",
+        [
+            (404, '{"data": null, "error": {"code": "NOT_FOUND", "message": "", "metadata": {}}}'),
+            (200, "<html>maintenance</html>"),
+            (200, '{"data": null}'),
+            (500, ""),
+        ],
+    )
+    def test_goes_on_with_others_behind_one_that_fails(
+        self, receiver: Receiver, service: Service, answer: tuple[int, str]
     ) -> None:
-        service.statuses.update(b="completed")
-        service.unknown.add("a")
+        service.statuses.update(a="completed", b="completed")
+        service.broken["a"] = answer
 
         assert receiver.push("a", "completed", 3) == 204
         assert receiver.push("b", "completed", 3) == 204
 
         assert receiver.line() == "fulfilled b"
+        service.broken.clear()
+        assert receiver.line() == "fulfilled a"
 
     def test_refuses_what_is_not_genuine_and_keeps_nothing_of_it(self, receiver: Receiver) -> None:
         assert receiver.push("a", "completed", 3, **{"webhook-signature": "v1,AAAA"}) == 400

@@ -119,11 +119,14 @@ class Call(Generic[Answer]):
 
     def read(self, answer: httpx.Response) -> Answer:
         """
-        :raises SwapError: when the answer is no success.
+        :raises SwapError: when the answer is no success, or not the service's.
         """
         if answer.status_code != httpx.codes.OK:
             raise error_of(answer)
-        return cast(Answer, answer.json().get("data"))
+        try:
+            return cast(Answer, answer.json()["data"])
+        except (ValueError, KeyError, TypeError):
+            raise error_of(answer) from None
 
 
 def price(

@@ -63,7 +63,7 @@ class StoredSwap:
     gasless: GaslessSwap | None = None
     sign_template: bytes | None = None  # the action of a gasless swap, before anybody is asked
     sequence: int = 0  # of the last change that is stored
-    decided: int = 0  # of the last one that the settler had decided when this was read
+    decided_sequence: int = 0  # of the last one that the settler had decided when this was read
 
     @classmethod
     def of(

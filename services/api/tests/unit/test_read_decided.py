@@ -17,7 +17,7 @@ from swap_runtime.errors import Unavailable
 
 CALLER, ID = a_caller(), uuid4()
 FIRST = StoredSwap(CALLER.app_id, AT, Rendered(b"{}", (), None, "completed"), sequence=1)
-BEHIND = replace(FIRST, decided=2)
+BEHIND = replace(FIRST, decided_sequence=2)
 
 
 class Looks:
@@ -45,7 +45,7 @@ def shown_behind(because: str) -> float:
 
 class TestReadDecided:
     async def test_waits_for_what_was_decided_when_it_came_and_not_for_what_follows(self) -> None:
-        arrived = replace(FIRST, sequence=2, decided=3)
+        arrived = replace(FIRST, sequence=2, decided_sequence=3)
         looks = Looks(BEHIND, BEHIND, arrived)
 
         assert await reading(looks).by_id(CALLER, ID) == arrived
@@ -54,7 +54,7 @@ class TestReadDecided:
     async def test_shows_what_is_stored_after_a_while(self) -> None:
         before = shown_behind("nothing came")
 
-        assert await reading(Looks(BEHIND), within=0.05).by_id(CALLER, ID) == BEHIND
+        assert await reading(Looks(BEHIND), within_seconds=0.05).by_id(CALLER, ID) == BEHIND
         assert shown_behind("nothing came") == before + 1
 
     async def test_shows_what_it_has_when_a_later_look_fails(self) -> None:
@@ -68,7 +68,7 @@ class TestReadDecided:
 
     async def test_lets_no_more_than_some_wait_and_gives_their_places_back(self) -> None:
         before = shown_behind("many wait")
-        decided = reading(Looks(BEHIND), within=0.2, waiting_max=2)
+        decided = reading(Looks(BEHIND), within_seconds=0.2, waiting_max=2)
 
         for _ in range(2):
             readings = [asyncio.create_task(decided.by_id(CALLER, ID)) for _ in range(5)]

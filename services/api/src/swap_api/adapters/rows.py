@@ -108,7 +108,7 @@ def to_stored(row: Row) -> StoredSwap:
 
 def to_compared(row: Row) -> StoredSwap:
     """Return a swap with how far it is here and at the settler, who may not know of it yet."""
-    return replace(to_stored(row), sequence=row.sequence, decided=row.decided or 0)
+    return replace(to_stored(row), sequence=row.sequence, decided_sequence=row.decided or 0)
 
 
 def _gaps_text(gaps: tuple[Gap, ...]) -> str | None:

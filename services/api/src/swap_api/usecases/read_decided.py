@@ -19,23 +19,28 @@ from swap_runtime.errors import Unavailable
 
 WITHIN_SECONDS: Final = 1.0
 WAITING_MAX: Final = 256
-PAUSES: Final = (0.02, 0.03, 0.05)  # seconds; what is on its way mostly comes within them
-LATER: Final = 0.1
+# What is on its way mostly comes within the first ones.
+PAUSES_SECONDS: Final = (0.02, 0.03, 0.05)
+LAST_PAUSE_SECONDS: Final = 0.1
 
 
 class ReadDecided:
     """Read swaps of the caller's. What does not come in time is shown as it is stored."""
 
     def __init__(
-        self, swaps: Swaps, *, within: float = WITHIN_SECONDS, waiting_max: int = WAITING_MAX
+        self,
+        swaps: Swaps,
+        *,
+        within_seconds: float = WITHIN_SECONDS,
+        waiting_max: int = WAITING_MAX,
     ) -> None:
         """
-        :param within: how many seconds a read waits at most.
+        :param within_seconds: how long a read waits at most.
         :param waiting_max: how many reads may wait at once. The next are shown what is stored, so
             that a topic that is away takes no place from reads of anything else.
         """
         self._swaps = swaps
-        self._within = within
+        self._within_seconds = within_seconds
         self._free = waiting_max
 
     async def by_id(self, caller: Caller, swap_id: UUID) -> StoredSwap:
@@ -52,7 +57,7 @@ class ReadDecided:
         return found and (found[0], await self._decided(*found))
 
     async def _decided(self, swap_id: UUID, stored: StoredSwap) -> StoredSwap:
-        if stored.sequence >= stored.decided:
+        if stored.sequence >= stored.decided_sequence:
             return stored
         if not self._free:
             observe.shown_behind("many wait")
@@ -60,14 +65,16 @@ class ReadDecided:
         latest = stored
         self._free -= 1
         try:
-            async with asyncio.timeout(self._within):
-                for pause in chain(PAUSES, repeat(LATER)):
+            async with asyncio.timeout(self._within_seconds):
+                for pause in chain(PAUSES_SECONDS, repeat(LAST_PAUSE_SECONDS)):
                     await asyncio.sleep(pause)
                     latest = await self._swaps.find(swap_id) or latest
-                    if latest.sequence >= stored.decided:
+                    if latest.sequence >= stored.decided_sequence:
                         break
-        except (TimeoutError, Unavailable):  # what there is can be shown all the same
+        except TimeoutError:
             observe.shown_behind("nothing came")
+        except Unavailable:  # what there is can be shown all the same
+            observe.shown_behind("a look failed")
         finally:
             self._free += 1
         return latest
