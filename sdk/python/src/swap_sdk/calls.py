@@ -124,8 +124,8 @@ class Call(Generic[Answer]):
         if answer.status_code != httpx.codes.OK:
             raise error_of(answer)
         try:
-            return cast(Answer, answer.json()["data"])
-        except (ValueError, KeyError, TypeError):
+            return cast(Answer, answer.json().get("data"))  # there is none where nothing is said
+        except (ValueError, AttributeError):
             raise error_of(answer) from None
 
 
