@@ -33,8 +33,10 @@ class CompletedJourney:
 
     route: Route
 
-    def test_shows_three_statuses_in_order(self, done: Finished) -> None:
-        assert done.statuses == STATUSES
+    def test_shows_its_statuses_in_order(self, done: Finished) -> None:
+        # Who asks now and then may miss one that did not last; the webhooks tell each.
+        assert done.statuses == [status for status in STATUSES if status in done.statuses]
+        assert {STATUSES[0], STATUSES[-1]} <= set(done.statuses)
 
     def test_is_never_completed_without_its_payout(self, done: Finished) -> None:
         for answer in done.seen:

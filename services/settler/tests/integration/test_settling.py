@@ -225,6 +225,25 @@ class TestDelivery:
         assert await statuses(engine) == {"ls_transfer_pending": 1}
         assert await is_in_balance(engine)
 
+    async def test_a_deposit_keeps_no_inventory_while_it_waits_for_a_row_of_it(
+        self, engine: Engine
+    ) -> None:
+        run, swap = a_settler(engine), a_swap()
+        await run.deposits(funding())
+        await run.requests(a_request())
+        came, paid = swap.terms.source, swap.terms.destination
+        new, there = (came.network, came.token), (paid.network, paid.token)
+        unit_of_work = PostgresUnitOfWork(engine, consumer="settler")
+
+        async with unit_of_work() as adding:
+            await adding.lock_inventory({new})
+            coming = asyncio.create_task(run.deposits(a_deposit_message()))
+            await _until_somebody_waits(engine)
+            await adding.lock_inventory({there})
+        await coming
+
+        assert await statuses(engine) == {"ls_transfer_pending": 1}
+
     async def test_batches_in_opposite_order_do_not_deadlock(self, engine: Engine) -> None:
         run = a_settler(engine)
         await run.deposits(funding())

@@ -80,7 +80,8 @@ _OF_KEYS: Final = """ARRAY(
     SELECT swap_id FROM deposit
     WHERE id = ANY(CAST(:deposit_ids AS uuid[])) AND attached_at IS NOT NULL)"""
 BY_KEY: Final = _loading(_OF_KEYS)
-# What deciding about these swaps may move, and the assets that came; rows that are there already.
+# What deciding about these swaps may move, and the assets that came: all rows or, where one is not
+# there yet, none. Who adds a row while he holds another waits for whoever added it and wants that.
 INVENTORY_BY_KEY: Final = sql(f"""
 WITH told AS MATERIALIZED (
     SELECT source_network, source_token, destination_network, destination_token,
@@ -95,6 +96,10 @@ WITH told AS MATERIALIZED (
 )
 SELECT network, token, held_base_units, owed_base_units, version
 FROM inventory JOIN wanted USING (network, token)
+WHERE NOT EXISTS (
+    SELECT FROM wanted AS one WHERE NOT EXISTS (
+        SELECT FROM inventory AS there
+        WHERE (there.network, there.token) = (one.network, one.token)))
 ORDER BY network, token FOR UPDATE OF inventory
 """)
 # Where the watcher's clock is, on networks of which everything it said up to there was heard.
