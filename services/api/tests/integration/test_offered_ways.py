@@ -269,7 +269,8 @@ class TestFactory:
     @pytest.mark.parametrize("code", ["0x", "0x6001"], ids=["none", "another"])
     async def test_that_is_not_ours_is_refused(self, code: str) -> None:
         def result(asked: Mapping[str, Any]) -> str:
-            return code if asked["method"] == "eth_getCode" else "0x" + "00" * 32
+            told = {"eth_chainId": hex(31337), "eth_getCode": code}
+            return told.get(asked["method"], "0x" + "00" * 32)
 
         catalogue = a_catalogue()
         network = catalogue.network(NAME)

@@ -128,6 +128,7 @@ def _gas_followers(
                 session,
                 l1=network.l1_data_fee,
                 units_min=network.gas.least,
+                chain_id=network.chain_id,
             ),
             market,
             clock=service.clock,
@@ -164,6 +165,7 @@ def _follow_prices(
             timeout_seconds=2,
             rounds=1,
             before_call=lambda: forbid_open_transaction("rpc"),
+            chain_id=catalogue.network(name).chain_id,
         )
         sources[name] = ChainFeeds(feeds, EvmPriceFeeds(rpc), clock=clock)
     for name, source in sources.items():

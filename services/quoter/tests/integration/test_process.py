@@ -41,18 +41,19 @@ GWEI = 10**9
 
 @pytest.fixture
 async def node() -> AsyncIterator[str]:
-    """A node that knows what gas costs and what one feed says, and nothing else."""
+    """A node of any chain that knows what gas costs and what one feed says, and nothing else."""
 
     async def answer(request: web.Request) -> web.Response:
         asked = await request.json()
+        results = {**_RESULTS, "eth_chainId": hex(int(request.match_info["chain_id"]))}
         answers = [
-            {"jsonrpc": "2.0", "id": one["id"], "result": _RESULTS[one["method"]]}
+            {"jsonrpc": "2.0", "id": one["id"], "result": results[one["method"]]}
             for one in (asked if isinstance(asked, list) else [asked])
         ]
         return web.json_response(answers if isinstance(asked, list) else answers[0])
 
     app = web.Application()
-    app.router.add_post("/", answer)
+    app.router.add_post("/{chain_id}", answer)
     runner = web.AppRunner(app)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
@@ -125,7 +126,7 @@ class TestProcess:
                 "SWAP_REDIS__URL": "redis://127.0.0.1:1",
                 "SWAP_OPERATOR__TOKEN": "operator",
                 "SWAP_CATALOGUE": str(catalogue),
-                "SWAP_NODES": json.dumps({ETHEREUM: [node], POLYGON: [node]}),
+                "SWAP_NODES": json.dumps({ETHEREUM: [f"{node}31337"], POLYGON: [f"{node}31338"]}),
                 "SWAP_QUOTER__DATABASE_URL": migrated("quoter"),
                 "SWAP_QUOTER__INTERNAL_PORT": str(internal),
                 "SWAP_QUOTER__PORT": str(port),

@@ -90,7 +90,7 @@ async def check_chain_id(rpc: Rpc, chain_id: int) -> None:
     failures: list[str] = []
     for node in rpc.nodes:
         try:
-            actual = codec.from_quantity(await node.call("eth_chainId"))
+            actual = await node.chain_id()
         except (ChainError, ValueError) as error:
             failures.append(str(error))
             continue

@@ -143,6 +143,7 @@ class Follower:
         return events
 
     async def _advance(self, node: Node) -> _Step:
+        await node.verify()
         answer = await node.post(_POLL)
         if answer == self._seen:
             return _Step(seen=answer)

@@ -77,6 +77,7 @@ class CheckedDepositAddresses:
             self._session,
             timeout_seconds=NODE_SECONDS,
             before_call=lambda: forbid_open_transaction("rpc"),
+            chain_id=network.chain_id,
         )
         treasury = network.contracts.treasury
         await check_derivation(

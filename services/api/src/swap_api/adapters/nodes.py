@@ -25,6 +25,7 @@ def open_nodes(
             timeout_seconds=timeout_seconds,
             rounds=1,
             before_call=lambda: forbid_open_transaction("rpc"),
+            chain_id=network.chain_id,
         )
         for network in catalogue.networks.values()
     }

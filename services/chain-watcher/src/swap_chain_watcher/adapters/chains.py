@@ -41,6 +41,7 @@ class EvmChain:
                 on_failure=self._on_failure,
                 before_call=lambda: forbid_open_transaction("rpc"),
                 unlike=unlike,
+                chain_id=network.chain_id,
             )
 
         pace = Pace(poll_seconds=poll_interval.total_seconds(), range_blocks_max=range_blocks_max)

@@ -51,6 +51,7 @@ class ChainGas:
         *,
         l1: L1DataFee | None = None,
         units_min: int = 1,
+        chain_id: int | None = None,
     ) -> ChainGas:
         """Ask these nodes, once each: the next poll is the next try."""
         rpc = Rpc.to_urls(
@@ -60,6 +61,7 @@ class ChainGas:
             timeout_seconds=2,
             rounds=1,
             before_call=lambda: forbid_open_transaction("rpc"),
+            chain_id=chain_id,
         )
         data_fee = None if l1 is None else l1_data_fees(rpc, l1)
         return cls(EvmState(rpc), data_fee, units_min=units_min)

@@ -71,6 +71,7 @@ def open_rpc(
         session,
         before_call=lambda: forbid_open_transaction("rpc"),
         asks_together=asks_together,
+        chain_id=network.chain_id,
     )
 
 
