@@ -112,6 +112,9 @@ class Orders:
             ).fetchall()
         for (swap_id,) in rows:
             self._try(swap_id, self._look, swap_id)
+        # What failed, and was not tried again when it could be, was done by another way.
+        lately = time.monotonic() - PAUSE_SECONDS_MAX
+        self._failed = {name: told for name, told in self._failed.items() if told[1] > lately}
 
     def _look(self, swap_id: str) -> None:
         last = self._swaps.events(swap_id)[-1]

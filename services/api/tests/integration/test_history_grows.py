@@ -8,6 +8,7 @@ from typing import Any, Final
 from uuid import UUID
 
 import pytest
+from api_settlers_swaps import INSERT_SWAPS, THE_REST
 
 from swap_api.adapters import hints, lone_transfers, statements
 from swap_api.adapters.listing import count_statement, page_statement
@@ -81,13 +82,9 @@ FROM generate_series(1, {SWAPS}) AS n
 )
 # What the settler has said of them all.
 TOLD: Final = f"""
-INSERT INTO swap (
-  id, app_id, sequence_number, match_key, sequence, status, method, source_network, source_token,
-  source_decimals, destination_network, destination_token, destination_decimals,
-  destination_address, requested_base_units, payout_base_units, fee_base_units, quote,
-  quote_expires_at, created_at, expires_at, changed_at, trace_id)
+{INSERT_SWAPS}
 SELECT lpad(to_hex(n), 32, '0')::uuid, lpad('1', 32, '0')::uuid, n, 'key' || n, 1, 'completed',
-       'direct', 'A', '0x', 18, 'B', '0x', 18, '0x', 1, 1, 0, '{{}}', now(), now(), now(), now(), ''
+       {THE_REST}
 FROM generate_series(1, {SWAPS}) AS n
 """
 APP: Final = UUID(int=1)

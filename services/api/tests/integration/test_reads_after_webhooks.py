@@ -9,20 +9,16 @@ import psycopg
 import pytest
 from api_factories import HASH, a_message, a_swap, an_input
 from api_harness import App, Harness, Statements
+from api_settlers_swaps import INSERT_SWAPS, THE_REST
 
 from swap_contracts.swaps import SwapChanged
 from tests.plugins.postgres import Database
 
 pytestmark = pytest.mark.connected
 
-DECIDED = """
-INSERT INTO settler.swap (
-  id, app_id, sequence_number, match_key, sequence, status, method, source_network, source_token,
-  source_decimals, destination_network, destination_token, destination_decimals,
-  destination_address, requested_base_units, payout_base_units, fee_base_units, quote,
-  quote_expires_at, created_at, expires_at, changed_at, trace_id)
-VALUES (%(id)s, %(id)s, 1, 'key', %(sequence)s, 'completed', 'direct', 'A', '0x', 18, 'B', '0x', 18,
-  '0x', 1, 1, 0, '{}', now(), now(), now(), now(), '')
+DECIDED = f"""
+{INSERT_SWAPS}
+VALUES (%(id)s, %(id)s, 1, 'key', %(sequence)s, 'completed', {THE_REST})
 ON CONFLICT (id) DO UPDATE SET sequence = excluded.sequence
 """
 Decide = Callable[[SwapChanged], None]

@@ -12,6 +12,7 @@ from api_factories import AT, a_caller
 
 from swap_api import observe
 from swap_api.ports import Rendered, StoredSwap, Swaps
+from swap_api.usecases import read_decided
 from swap_api.usecases.read_decided import ReadDecided
 from swap_runtime.errors import Unavailable
 
@@ -26,6 +27,9 @@ class Looks:
     def __init__(self, *looks: StoredSwap | Exception) -> None:
         self._looks = list(looks)
         self.number = 0
+
+    def then(self, *looks: StoredSwap) -> None:
+        self._looks = list(looks)
 
     async def find(self, swap_id: UUID) -> StoredSwap:
         look = self._looks.pop(0) if len(self._looks) > 1 else self._looks[0]
@@ -56,6 +60,48 @@ class TestReadDecided:
 
         assert await reading(Looks(BEHIND), within_seconds=0.05).by_id(CALLER, ID) == BEHIND
         assert shown_behind("nothing came") == before + 1
+
+    async def test_waits_for_the_same_no_second_time_until_later(self) -> None:
+        now, looks = [100.0], Looks(BEHIND)
+        decided = reading(looks, within_seconds=0.05, now=lambda: now[0])
+        await decided.by_id(CALLER, ID)
+        looked, before = looks.number, shown_behind("it did not come before")
+
+        assert await decided.by_id(CALLER, ID) == BEHIND
+        assert looks.number == looked + 1
+        assert shown_behind("it did not come before") == before + 1
+
+        now[0] += read_decided.LATE_SECONDS
+        await decided.by_id(CALLER, ID)
+        assert looks.number > looked + 2
+
+    async def test_waits_for_what_is_newer_than_what_did_not_come(self) -> None:
+        newer = replace(BEHIND, decided_sequence=3)
+        there = replace(newer, sequence=3)
+        looks = Looks(BEHIND)
+        decided = reading(looks, within_seconds=0.05)
+        await decided.by_id(CALLER, ID)
+
+        looks.then(newer, there)
+        assert await decided.by_id(CALLER, ID) == there
+
+    async def test_remembers_no_more_than_some_of_what_did_not_come(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(read_decided, "LATE_MAX", 2)
+        looks = Looks(BEHIND)
+        decided = reading(looks, within_seconds=0.03)
+        first, *others = (uuid4() for _ in range(3))
+        for swap_id in (first, *others):
+            await decided.by_id(CALLER, swap_id)
+
+        for swap_id in others:
+            before = looks.number
+            await decided.by_id(CALLER, swap_id)
+            assert looks.number == before + 1
+        before = looks.number
+        await decided.by_id(CALLER, first)
+        assert looks.number > before + 1
 
     async def test_shows_what_it_has_when_a_later_look_fails(self) -> None:
         looks = Looks(BEHIND, Unavailable("postgres"))

@@ -7,7 +7,9 @@ that swap waits for it, so that whoever reads after a webhook sees what it said.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from itertools import chain, repeat
+from time import monotonic
 from typing import Final
 from uuid import UUID
 
@@ -22,6 +24,9 @@ WAITING_MAX: Final = 256
 # What is on its way mostly comes within the first ones.
 PAUSES_SECONDS: Final = (0.02, 0.03, 0.05)
 LAST_PAUSE_SECONDS: Final = 0.1
+# What did not come in time is not waited for again so soon: perhaps a person has to release it.
+LATE_SECONDS: Final = 10.0
+LATE_MAX: Final = 1000
 
 
 class ReadDecided:
@@ -33,15 +38,19 @@ class ReadDecided:
         *,
         within_seconds: float = WITHIN_SECONDS,
         waiting_max: int = WAITING_MAX,
+        now: Callable[[], float] = monotonic,
     ) -> None:
         """
         :param within_seconds: how long a read waits at most.
         :param waiting_max: how many reads may wait at once. The next are shown what is stored, so
             that a topic that is away takes no place from reads of anything else.
+        :param now: seconds, since whenever.
         """
         self._swaps = swaps
         self._within_seconds = within_seconds
         self._free = waiting_max
+        self._now = now
+        self._late: dict[UUID, tuple[int, float]] = {}  # what did not come, and since when
 
     async def by_id(self, caller: Caller, swap_id: UUID) -> StoredSwap:
         """
@@ -59,6 +68,9 @@ class ReadDecided:
     async def _decided(self, swap_id: UUID, stored: StoredSwap) -> StoredSwap:
         if stored.sequence >= stored.decided_sequence:
             return stored
+        if self._is_late(swap_id, stored):
+            observe.shown_behind("it did not come before")
+            return stored
         if not self._free:
             observe.shown_behind("many wait")
             return stored
@@ -73,8 +85,19 @@ class ReadDecided:
                         break
         except TimeoutError:
             observe.shown_behind("nothing came")
+            self._keep_late(swap_id, stored)
         except Unavailable:  # what there is can be shown all the same
             observe.shown_behind("a look failed")
         finally:
             self._free += 1
         return latest
+
+    def _is_late(self, swap_id: UUID, stored: StoredSwap) -> bool:
+        sequence, since = self._late.get(swap_id, (0, 0.0))
+        return stored.decided_sequence <= sequence and self._now() < since + LATE_SECONDS
+
+    def _keep_late(self, swap_id: UUID, stored: StoredSwap) -> None:
+        self._late.pop(swap_id, None)
+        if len(self._late) >= LATE_MAX:
+            del self._late[next(iter(self._late))]  # the one that is late for longest
+        self._late[swap_id] = stored.decided_sequence, self._now()

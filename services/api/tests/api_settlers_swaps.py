@@ -1,0 +1,15 @@
+"""Swaps as the settler keeps them, for what the api asks of its view of them."""
+
+from typing import Final, LiteralString
+
+INSERT_SWAPS: Final[LiteralString] = """
+INSERT INTO settler.swap (
+  id, app_id, sequence_number, match_key, sequence, status, method, source_network, source_token,
+  source_decimals, destination_network, destination_token, destination_decimals,
+  destination_address, requested_base_units, payout_base_units, fee_base_units, quote,
+  quote_expires_at, created_at, expires_at, changed_at, trace_id)
+"""
+# From `method` on: a swap like any other.
+THE_REST: Final[LiteralString] = (
+    "'direct', 'A', '0x', 18, 'B', '0x', 18, '0x', 1, 1, 0, '{}', now(), now(), now(), now(), ''"
+)
