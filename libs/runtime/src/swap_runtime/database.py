@@ -42,6 +42,10 @@ class TransactionOpen(Exception):
     """Somebody called out while this task had a transaction open: a bug, never a state."""
 
 
+class TransactionUndone(Exception):
+    """A statement failed, and whoever caught that went on: COMMIT would keep nothing. A bug."""
+
+
 class _Open:
     """A flag that tasks started inside a transaction share with it, so that they see it end."""
 
@@ -153,7 +157,12 @@ class Transaction(Connection):
         return self._posted[-1]
 
     async def commit(self) -> None:
-        """Commit, with what waits; nothing where nothing was asked and nothing waits."""
+        """Commit, with what waits; nothing where nothing was asked and nothing waits.
+
+        :raises TransactionUndone: where Postgres would answer a COMMIT with ROLLBACK, and no error.
+        """
+        if self._wire.is_undone:
+            raise TransactionUndone
         if self._waiting != [_BEGIN]:
             await self._exchange([_COMMIT])
             if self._heard is not None:

@@ -96,6 +96,11 @@ class Wire:
         return is_idle and not self._is_exchanging
 
     @property
+    def is_undone(self) -> bool:
+        """Whether a statement of the transaction failed: it can only be rolled back."""
+        return self._pgconn.transaction_status == TransactionStatus.INERROR
+
+    @property
     def _is_exchanging(self) -> bool:
         return self._pgconn.pipeline_status != PipelineStatus.OFF
 

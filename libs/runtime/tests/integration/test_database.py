@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from datetime import timedelta
 
 import psycopg
@@ -11,6 +12,7 @@ from pydantic import SecretStr
 from swap_runtime.database import (
     Engine,
     TransactionOpen,
+    TransactionUndone,
     create_engine,
     execute_alone,
     forbid_open_transaction,
@@ -85,6 +87,21 @@ class TestTransaction:
 
         async with reading(engine) as connection:
             assert await connection.scalar(sql("SELECT count(*) FROM note")) == 0
+
+    async def test_whose_failed_statement_was_caught_is_not_called_committed(
+        self, engine: Engine
+    ) -> None:
+        async def go_on() -> None:
+            async with transaction(engine) as connection:
+                await connection.execute(sql("INSERT INTO note (thing) VALUES ('x')"))
+                with suppress(ProgrammingError):
+                    await connection.execute("SELECT nonsense")
+
+        with pytest.raises(TransactionUndone):
+            await go_on()
+
+        async with reading(engine) as connection:
+            assert await connection.scalar("SELECT count(*) FROM note") == 0
 
     async def test_k9_a_connection_lost_inside_is_unavailable(
         self, engine: Engine, database: Database
