@@ -112,7 +112,7 @@ class Orders:
             ).fetchall()
         for (swap_id,) in rows:
             self._try(swap_id, self._look, swap_id)
-        # What failed, and was not tried again when it could be, was done by another way.
+        # What was not tried again for a minute was done by another way, mostly; or it begins anew.
         lately = time.monotonic() - PAUSE_SECONDS_MAX
         self._failed = {name: told for name, told in self._failed.items() if told[1] > lately}
 

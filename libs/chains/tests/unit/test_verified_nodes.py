@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import aclosing
+from time import monotonic
 
 import pytest
 from aiohttp import web
 
+import swap_chains.evm.rpc
 from swap_chains.errors import ChainUnavailable, WrongChain
 from swap_chains.events import BlockAdded
 from swap_chains.evm import codec
@@ -15,7 +17,7 @@ from swap_chains.evm.blocks import to_block
 from swap_chains.evm.check import check_chain_id
 from swap_chains.evm.following import Pace
 from swap_chains.evm.reader import EvmReader
-from swap_chains.evm.rpc import Rpc
+from swap_chains.evm.rpc import VERIFIED_SECONDS, Rpc
 from swap_chains.evm.sender import EvmSender
 from swap_chains.ports import Call, Fees
 
@@ -34,8 +36,21 @@ def rpc_of(session, *nodes, **options):
     return Rpc.to_urls("TESTNET", urls, session, rounds=1, chain_id=CHAIN, **options)
 
 
-async def away(request):
-    return web.Response(status=502)
+def answering(status):
+    async def stream(request):
+        return web.Response(status=status)
+
+    return stream
+
+
+async def closing(request):
+    request.transport.close()
+    return web.Response()
+
+
+async def hanging(request):
+    await asyncio.sleep(1)
+    return web.Response()
 
 
 async def test_another_chains_node_has_no_say(session, serve):
@@ -51,21 +66,51 @@ async def test_another_chains_node_has_no_say(session, serve):
     assert "it serves chain 1, not 31337" in str(heard[0])
 
 
-async def test_a_node_is_asked_for_its_chain_once(session, serve):
+async def test_has_no_say_where_many_ask_together_either(session, serve):
+    foreign, ours = await serve(), await serve()
+    foreign.change = of_chain(1)
+    rpc = rpc_of(session, foreign, ours, asks_together=True)
+
+    heads = await asyncio.gather(*(rpc.call(*HEAD) for _ in range(20)))
+
+    assert [head["number"] for head in heads] == ["0x0"] * 20
+    assert foreign.methods == ["eth_chainId"]
+    assert ours.methods.count("eth_chainId") == 1
+
+
+async def test_a_node_is_asked_for_its_chain_once_in_a_while(session, serve, monkeypatch):
     node = await serve()
     rpc = rpc_of(session, node)
 
     for _ in range(3):
         await rpc.call(*HEAD)
-
     assert node.methods.count("eth_chainId") == 1
 
+    monkeypatch.setattr(swap_chains.evm.rpc, "monotonic", lambda: monotonic() + VERIFIED_SECONDS)
+    node.change = of_chain(1)  # behind the same address, and nobody saw the other go
+    with pytest.raises(ChainUnavailable, match="it serves chain 1"):
+        await rpc.call(*HEAD)
 
-async def test_a_node_that_was_away_may_come_back_as_another(session, serve):
+
+async def test_a_node_that_has_had_enough_of_questions_is_not_asked_one_more(session, serve):
     node = await serve()
     rpc = rpc_of(session, node)
     await rpc.call(*HEAD)
-    node.stream = away
+    node.stream = answering(429)
+    with pytest.raises(ChainUnavailable, match="HTTP 429"):
+        await rpc.call(*HEAD)
+
+    node.stream = None
+    await rpc.call(*HEAD)
+    assert node.methods.count("eth_chainId") == 1
+
+
+@pytest.mark.parametrize("gone", ["502", "closed", "slow"])
+async def test_a_node_that_was_away_may_come_back_as_another(session, serve, gone):
+    node = await serve()
+    rpc = rpc_of(session, node, timeout_seconds=0.2)
+    await rpc.call(*HEAD)
+    node.stream = {"502": answering(502), "closed": closing, "slow": hanging}[gone]
     with pytest.raises(ChainUnavailable):
         await rpc.call(*HEAD)
 
@@ -102,8 +147,20 @@ async def test_nothing_is_sent_to_another_chain(session, serve):
 
     with pytest.raises(ChainUnavailable):
         await sender.broadcast([signed])
+    with pytest.raises(ChainUnavailable):
+        await sender.look_up([signed.transaction_hash])
 
     assert set(foreign.methods) == {"eth_chainId"}
+
+
+async def next_number(events):
+    while not isinstance(event := await anext(events), BlockAdded):
+        pass
+    return event.block.number
+
+
+def reader_of(rpc):
+    return EvmReader(rpc, depository=TREASURY, treasury=TREASURY, tokens=[], pace=PACE)
 
 
 async def test_another_chains_blocks_are_not_followed(session, serve):
@@ -111,18 +168,35 @@ async def test_another_chains_blocks_are_not_followed(session, serve):
     genesis = to_block(None, node.chain.blocks[0])
     node.chain.grow(1)
     node.change = of_chain(1)
-    reader = EvmReader(
-        rpc_of(session, node), depository=TREASURY, treasury=TREASURY, tokens=[], pace=PACE
-    )
 
-    async with aclosing(reader.follow(after=genesis)) as events:
-        coming = asyncio.ensure_future(anext(events))
+    async with aclosing(reader_of(rpc_of(session, node)).follow(after=genesis)) as events:
+        coming = asyncio.ensure_future(next_number(events))
         done, _ = await asyncio.wait([coming], timeout=0.2)
         assert not done
         assert set(node.methods) == {"eth_chainId"}
 
         node.change = of_chain(CHAIN)
-        added = await asyncio.wait_for(coming, 5)
+        assert await asyncio.wait_for(coming, 5) == 1
 
-    assert isinstance(added, BlockAdded)
-    assert added.block.number == 1
+
+async def test_a_followed_node_that_becomes_another_is_left(session, serve):
+    node = await serve()
+    other = await serve(node.chain)
+    genesis = to_block(None, node.chain.blocks[0])
+    rpc = rpc_of(session, node, other)
+
+    async with (
+        asyncio.timeout(5),
+        aclosing(reader_of(rpc).follow(after=genesis)) as events,
+    ):
+        node.chain.grow(1)
+        assert await next_number(events) == 1
+        node.stream = closing
+        node.chain.grow(1)
+        assert await next_number(events) == 2
+        node.stream, node.change = None, of_chain(1)
+        rpc.prefer_another()
+        node.chain.grow(1)
+        assert await next_number(events) == 3
+
+    assert rpc.in_use is rpc.nodes[1]

@@ -26,7 +26,7 @@ PAUSES_SECONDS: Final = (0.02, 0.03, 0.05)
 LAST_PAUSE_SECONDS: Final = 0.1
 # What did not come in time is not waited for again so soon: perhaps a person has to release it.
 LATE_SECONDS: Final = 10.0
-LATE_MAX: Final = 1000
+LATE_MAX: Final = 4096  # more than all places can find late in that time
 
 
 class ReadDecided:
@@ -97,7 +97,7 @@ class ReadDecided:
         return stored.decided_sequence <= sequence and self._now() < since + LATE_SECONDS
 
     def _keep_late(self, swap_id: UUID, stored: StoredSwap) -> None:
-        self._late.pop(swap_id, None)
+        known, _ = self._late.pop(swap_id, (0, 0.0))
         if len(self._late) >= LATE_MAX:
             del self._late[next(iter(self._late))]  # the one that is late for longest
-        self._late[swap_id] = stored.decided_sequence, self._now()
+        self._late[swap_id] = max(known, stored.decided_sequence), self._now()

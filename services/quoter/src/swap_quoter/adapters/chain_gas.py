@@ -49,9 +49,9 @@ class ChainGas:
         urls: Sequence[str],
         session: aiohttp.ClientSession,
         *,
+        chain_id: int,
         l1: L1DataFee | None = None,
         units_min: int = 1,
-        chain_id: int | None = None,
     ) -> ChainGas:
         """Ask these nodes, once each: the next poll is the next try."""
         rpc = Rpc.to_urls(
