@@ -27,6 +27,7 @@ from swap_chains.ports import NodeReceipt
 from swap_domain.catalogue import NATIVE
 from swap_runtime.leases import Lease, LeaseLost
 from swap_runtime.sql import sql
+from swap_settler import observe
 from swap_settler.adapters.lane_store import LaneName
 from swap_settler.usecases import send_payouts
 
@@ -176,6 +177,8 @@ class TestARecipientThatRefuses:
     async def test_s22_holds_up_nobody_and_is_given_up_in_the_end(self, world: World) -> None:
         await world.confirmed_swaps(3)
         world.chain.refuse(a_recipient(2))
+        counted = observe.FAILURES.labels("destination_unavailable")._value
+        before = counted.get()
 
         for _ in range(3):
             await world.send_everything()
@@ -184,6 +187,7 @@ class TestARecipientThatRefuses:
         assert [world.paid(n) for n in (1, 2, 3)] == [PAYOUT, 0, PAYOUT]
         failed = await world.rows("SELECT status, fail_reason FROM swap WHERE sequence_number = 2")
         assert failed == [("failed", "destination_unavailable")]
+        assert counted.get() == before + 1
         claimable = "SELECT balance FROM account WHERE kind = 'claimable'"
         assert await world.rows(claimable) == [(-REQUESTED,)]
         owed = "SELECT sum(balance) FROM account WHERE kind IN ('swap_liability', 'in_flight')"

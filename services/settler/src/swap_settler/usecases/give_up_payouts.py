@@ -55,6 +55,7 @@ class GiveUpPayouts:
             because = {id: f"refused: {words}" for id, words in refusals.items()}
             changes = await self._count(work, owners, failures, because)
             await work.flush(changes, self._announcer.outgoing(changes, at=self._clock()))
+        observe.changed(changes)
 
     async def reject(self, intents: Owners, *, epoch: int) -> None:
         """End unsent intents whose recipients must not be paid.
