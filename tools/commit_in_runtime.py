@@ -1,4 +1,7 @@
-"""Fail when anything but the runtime commits: one use case is one transaction."""
+"""Fail when anything but the runtime commits or notifies: a use case is one transaction.
+
+What notifies commits alone, of all transactions of all databases: only `wake.py` does, afterwards.
+"""
 
 import ast
 import sys
@@ -11,10 +14,14 @@ def offences(tree: ast.AST) -> list[int]:
     return [
         node.lineno
         for node in ast.walk(tree)
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and (node.func.attr == "commit" or _opens(node.func))
+        if _commits(node) or (isinstance(node, ast.Constant) and "pg_notify" in str(node.value))
     ]
+
+
+def _commits(node: ast.AST) -> bool:
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return False
+    return node.func.attr == "commit" or _opens(node.func)
 
 
 def _opens(function: ast.Attribute) -> bool:
@@ -23,7 +30,7 @@ def _opens(function: ast.Attribute) -> bool:
 
 def main(roots: list[str]) -> int:
     found = [
-        f"{path}:{line}: only swap_runtime.database opens and commits a transaction"
+        f"{path}:{line}: only swap_runtime opens and commits a transaction, or notifies"
         for root in roots
         for path in sorted(Path(root).rglob("*.py"))
         if not set(COMMITTERS) & set(path.parts) and "migrations" not in path.parts

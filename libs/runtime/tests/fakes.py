@@ -14,7 +14,7 @@ from swap_runtime.database import Engine, transaction
 from swap_runtime.inbox import mark_seen
 from swap_runtime.outbox import Outgoing, add_to_outbox
 from swap_runtime.parking import Behind, Record
-from swap_runtime.schema import create_runtime_tables
+from swap_runtime.schema import create_runtime_tables, drop_outbox_trigger
 from swap_runtime.sql import sql
 
 NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
@@ -114,8 +114,9 @@ def make_tables(url: str) -> None:
     with psycopg.connect(url.replace("+psycopg", "")) as connection:
         for table in ("outbox", "inbox", "watermark", "parked", "lease", "note"):
             connection.execute(f"DROP TABLE IF EXISTS {table} CASCADE")
-        connection.execute("DROP FUNCTION IF EXISTS notify_outbox, make_outbox_partition")
+        connection.execute("DROP FUNCTION IF EXISTS make_outbox_partition")
         create_runtime_tables(Migration(connection))
+        drop_outbox_trigger(Migration(connection))
         connection.execute(
             "CREATE TABLE note (n bigint GENERATED ALWAYS AS IDENTITY, thing text, version int)"
         )

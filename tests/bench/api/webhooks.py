@@ -34,7 +34,7 @@ SELECT 'msg_' || gen_random_uuid(), gen_random_uuid(), %(endpoint)s, 1, %(app)s,
        %(body)s, 'waiting', 0, now(), now()
 FROM generate_series(1, %(number)s)
 """
-NOTIFY = "SELECT pg_notify('notifier_messages_due', '')"
+NOTIFY = "SELECT pg_notify('notifier', 'bench messages_due')"
 Send = Callable[[dict[str, str]], Awaitable[None]]
 
 

@@ -7,7 +7,7 @@ JSON-RPC, which does not know this package, is handed it as `before_call`.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from datetime import timedelta
@@ -55,6 +55,7 @@ class _Open:
 
 _open: ContextVar[_Open | None] = ContextVar("open_transaction", default=None)
 Heard = Callable[[str], None]
+Say = Callable[[Collection[str]], None]
 
 
 _BEGIN: Final = Leaving("BEGIN", is_prepared=True)
@@ -146,6 +147,7 @@ class Transaction(Connection):
     def __init__(self, wire: Wire, heard: Heard | None) -> None:
         super().__init__(wire, heard)
         self._waiting = [_BEGIN]
+        self.wakes: set[str] = set()
 
     def post(self, statement: Statement, values: Mapping[str, Any] | None = None) -> Posted:
         """Let a statement leave with what is asked next, or with COMMIT.
@@ -155,6 +157,10 @@ class Transaction(Connection):
         self._waiting.append(self._leaving(statement, values))
         self._posted.append(Posted())
         return self._posted[-1]
+
+    def wake(self, channel: str) -> None:
+        """Wake whoever waits for this, in this process or another, once it is committed."""
+        self.wakes.add(channel)
 
     async def commit(self) -> None:
         """Commit, with what waits; nothing where nothing was asked and nothing waits.
@@ -180,6 +186,7 @@ class Engine:
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self.heard: Heard | None = None  # told every statement, and each end of a transaction
+        self.said: Say = lambda _: None  # told what a commit wakes
 
     @asynccontextmanager
     async def connect(self) -> AsyncIterator[Connection]:
@@ -205,6 +212,7 @@ class Engine:
             except BaseException:
                 await connection.roll_back()
                 raise
+            self.said(connection.wakes)
         finally:
             await self._pool.give_back(wire)
 
@@ -276,10 +284,15 @@ async def reading(engine: Engine) -> AsyncIterator[Connection]:
 
 
 async def execute_alone(
-    engine: Engine, statement: Statement, values: Mapping[str, Any] | None = None
+    engine: Engine,
+    statement: Statement,
+    values: Mapping[str, Any] | None = None,
+    *,
+    wakes: Collection[str] = (),
 ) -> Rows:
     """Run one statement that is a transaction by itself: one round trip instead of three.
 
+    :param wakes: what it wakes, once it is committed.
     :raises Unavailable: as `transaction` does, and as little is known after a lost connection.
     """
     with _unavailable(), _marked_open():
@@ -287,6 +300,7 @@ async def execute_alone(
             rows = await connection.execute(statement, values)
         if engine.heard is not None:
             engine.heard("COMMIT")
+        engine.said(wakes)
         return rows
 
 

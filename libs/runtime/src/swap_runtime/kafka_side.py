@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import structlog
 
 from swap_runtime.metrics import gauge
+from swap_runtime.outbox import OUTBOX
 from swap_runtime.parts import Service
 from swap_runtime.relay import Relay
 from swap_runtime.supervision import Beat
@@ -85,14 +86,16 @@ class KafkaSide:
         from swap_runtime.producing import KafkaProducer  # noqa: PLC0415  loads aiokafka
 
         service = self._service
-        self._relay = Relay(
+        self._relay = relay = Relay(
             service.engine, KafkaProducer(service.settings.kafka), holder=service.holder
         )
+        wake = service.wakes.on(OUTBOX)
+        wake.alone_while(lambda: relay.leads)
         service.every(
             "relay",
             service.group.outbox_poll_interval,
-            self._relay,
-            wake=service.wakes.on(f"outbox_{service.name}"),
+            relay,
+            wake=wake,
             rest=service.group.outbox_rest,
         )
 

@@ -49,7 +49,8 @@ class Service:
         self.engine: Engine = create_engine(
             group.database_url, application_name=name, pool_size=group.database_pool_size
         )
-        self.wakes = Wakes(group.database_url, application_name=name)
+        self.wakes = Wakes(self.engine, group.database_url, service=name)
+        self.engine.said = self.wakes.say
         self.tasks: list[Supervised] = []
         self.rounds: list[Rounds] = []
         self.admin_routes: list[AdminRoute] = []

@@ -109,7 +109,8 @@ class Running:
         for begin in service.starters:
             await self._waited_for("start", begin)
         self._kafka.build()
-        service.task("wakes", service.wakes.run)
+        service.task("wakes", service.wakes.listen)
+        service.task("wake others", service.wakes.tell)
         for task in service.tasks:
             self._running[task] = asyncio.create_task(task.keep_running(), name=task.name)
         await self._serve()

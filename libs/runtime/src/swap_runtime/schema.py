@@ -161,3 +161,9 @@ def create_runtime_tables(op: Operations) -> None:
     for part in (OUTBOX, INBOX, WATERMARK, PARKED, LEASE, GRANTS):
         for statement in part:
             op.execute(statement)
+
+
+def drop_outbox_trigger(op: Operations) -> None:
+    """Let the outbox notify nobody: who writes it says so after the commit (`wake.py`)."""
+    op.execute("DROP TRIGGER outbox_written ON outbox")
+    op.execute("DROP FUNCTION notify_outbox()")

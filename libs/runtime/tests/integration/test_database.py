@@ -22,7 +22,6 @@ from swap_runtime.database import (
 )
 from swap_runtime.errors import Unavailable
 from swap_runtime.sql import sql
-from swap_runtime.wake import Wakes
 from tests.plugins.postgres import Database
 
 pytestmark = pytest.mark.connected
@@ -316,40 +315,6 @@ class TestForbidOpenTransaction:
         ended.set()
 
         await task
-
-
-class TestWakes:
-    async def test_k5_wakes_on_a_notification_and_after_a_lost_connection(
-        self, engine: Engine, url: str, database: Database, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr("swap_runtime.wake.RECONNECT_PAUSE_SECONDS", 0.1)
-        wakes = Wakes(SecretStr(url), application_name="test")
-        wake = wakes.on("outbox_settler")
-        listening = asyncio.create_task(wakes.run(lambda: None))
-        assert await wake.wait(timedelta(seconds=10))  # connected: something may have been missed
-
-        async with transaction(engine) as connection:
-            await connection.execute(sql("NOTIFY outbox_settler"))
-        assert await wake.wait(timedelta(seconds=10))
-
-        assert not await wake.wait(timedelta(milliseconds=50))
-        end_connections(database)
-        assert await wake.wait(timedelta(seconds=10))
-        listening.cancel()
-
-    async def test_wake_everybody_who_waits_for_a_channel(self, engine: Engine, url: str) -> None:
-        wakes = Wakes(SecretStr(url), application_name="test")
-        two = [wakes.on("intent_somewhere") for _ in range(2)]
-        listening = asyncio.create_task(wakes.run(lambda: None))
-        for wake in two:
-            assert await wake.wait(timedelta(seconds=10))  # connected
-
-        async with transaction(engine) as connection:
-            await connection.execute(sql("NOTIFY intent_somewhere"))
-
-        for wake in two:
-            assert await wake.wait(timedelta(seconds=10))
-        listening.cancel()
 
 
 class TestPlans:

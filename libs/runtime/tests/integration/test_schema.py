@@ -78,16 +78,3 @@ class TestOutbox:
 
         assert found is not None
         assert found[0] == found[1]
-
-    def test_a_statement_notifies_its_schema_once(self, database: Database) -> None:
-        with connect(database, "settler") as listener, connect(database, "settler") as writer:
-            listener.autocommit = True
-            listener.execute("LISTEN outbox_settler")
-            writer.execute(
-                "INSERT INTO outbox (message_id, topic, key, payload) "
-                "SELECT gen_random_uuid(), 't', 'k', 'p' FROM generate_series(1, 3)"
-            )
-            writer.commit()
-            heard = list(listener.notifies(timeout=5, stop_after=1))
-
-        assert [notification.channel for notification in heard] == ["outbox_settler"]

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from psycopg import AsyncConnection
 from watch_factories import NETWORK
 from watch_world import IMPATIENT, NOW, World, until
 
@@ -52,19 +51,19 @@ class Blind(FakeReader):
             yield batch
 
 
-@asynccontextmanager
-async def listening(database_url: str) -> AsyncIterator[Callable[[], Awaitable[int]]]:
+@contextmanager
+def listening(world: World) -> Iterator[Callable[[], int]]:
     """Yield what counts how often the network's follower was woken since it was asked last."""
-    url = database_url.replace("+psycopg", "")
-    async with await AsyncConnection.connect(url, autocommit=True) as connection:
-        await connection.execute(f'LISTEN "{hint_channel(NETWORK)}"')
+    said: list[str] = []
+    world.engine.said = said.extend
 
-        async def heard() -> int:
-            channels = [told.channel async for told in connection.notifies(timeout=0.3)]
-            assert set(channels) <= {hint_channel(NETWORK)}
-            return len(channels)
+    def heard() -> int:
+        times = said.count(hint_channel(NETWORK))
+        said.clear()
+        return times
 
-        yield heard
+    yield heard
+    world.engine.said = lambda _: None
 
 
 class TestHints:
@@ -136,9 +135,7 @@ class TestHints:
 
             await world.says(("seen", 1))
 
-    async def test_reach_the_follower_through_postgres_and_only_once(
-        self, world: World, database_url: str
-    ) -> None:
+    async def test_reach_the_follower_through_postgres_and_only_once(self, world: World) -> None:
         envelope = DEPOSIT_HINTED.seal(
             DepositHinted(network=NETWORK, transaction_hash="0xabc"),
             version="0xabc",
@@ -146,26 +143,26 @@ class TestHints:
             trace_id="t",
         )
         take_hints = TakeHints(world.work, networks=[NETWORK], patience=PATIENCE)
-        async with listening(database_url) as heard:
+        with listening(world) as heard:
             await take_hints([envelope])
             await take_hints([envelope])
-            assert await heard() == 1
+            assert heard() == 1
 
     async def test_are_repeated_ever_more_rarely_until_the_transaction_is_seen(
-        self, world: World, database_url: str
+        self, world: World
     ) -> None:
         sent = await world.deposits(7)
         await self._hinted(world, sent.transaction_hash)
         repeat_hints = RepeatHints(world.work, patience=PATIENCE)
 
-        async with listening(database_url) as heard:
+        with listening(world) as heard:
             await repeat_hints()
-            assert await heard() == 0  # not due yet
+            assert heard() == 0  # not due yet
             pauses = []
             for _ in range(4):
                 await self._change(world, "UPDATE hint SET due_at = now()")
                 await repeat_hints()
-                assert await heard() == 1
+                assert heard() == 1
                 pauses += await self._pauses(world)
             assert pauses == [1, 2, 3, 3]
 
@@ -174,18 +171,18 @@ class TestHints:
                 await world.says(("seen", 1))
             await self._change(world, "UPDATE hint SET due_at = now()")
             await repeat_hints()
-            assert await heard() == 0
+            assert heard() == 0
         assert await self._pauses(world) == []
 
     async def test_are_forgotten_when_nobody_has_seen_the_transaction_for_long(
-        self, world: World, database_url: str
+        self, world: World
     ) -> None:
         await self._hinted(world, "0xabc")
         await self._change(world, "UPDATE hint SET due_at = now(), ends_at = now()")
 
-        async with listening(database_url) as heard:
+        with listening(world) as heard:
             await RepeatHints(world.work, patience=PATIENCE)()
-            assert await heard() == 0
+            assert heard() == 0
         assert await self._pauses(world) == []
 
     @staticmethod

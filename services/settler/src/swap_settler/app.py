@@ -25,10 +25,10 @@ from swap_runtime.service import Service, run
 from swap_settler.adapters.blocked import PostgresBlocked
 from swap_settler.adapters.caps import PostgresCaps
 from swap_settler.adapters.chains import open_reader, open_rpc
+from swap_settler.adapters.channels import REQUOTE_DUE
 from swap_settler.adapters.claims import PostgresClaimUnitOfWork
 from swap_settler.adapters.due_refunds import PostgresDueRefunds
 from swap_settler.adapters.due_requotes import PostgresDueRequotes
-from swap_settler.adapters.due_statements import REQUOTE_DUE
 from swap_settler.adapters.due_sweeps import PostgresDueSweeps
 from swap_settler.adapters.dwelling import PostgresDwelling
 from swap_settler.adapters.foreign import PostgresForeignNonces, PostgresForeignUnitOfWork

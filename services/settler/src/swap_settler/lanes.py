@@ -15,6 +15,7 @@ from swap_runtime.service import Service
 from swap_runtime.supervision import Beat
 from swap_settler import observe
 from swap_settler.adapters.chains import Chain
+from swap_settler.adapters.channels import lane_channel
 from swap_settler.adapters.keys import open_keys
 from swap_settler.adapters.lane_store import LaneName
 from swap_settler.lane import Lane
@@ -40,6 +41,7 @@ def add_lanes(
         for signer in network.signers:
             if signer not in keys:
                 observe.signer_without_key(network.name, signer)
+                service.wakes.on(lane_channel(network.name))  # of the process that has its key
             else:
                 chain = Chain.of(network, nodes.get(network.name, ()), keys[signer], session)
                 _add_lane(service, group, chain, announcer=announcer, screening=screening)
@@ -54,10 +56,11 @@ def _add_lane(
     screening: Screening,
 ) -> None:
     name = LaneName(chain.network.name, chain.sender.address)
-    wake = service.wakes.on(f"intent_{name.network}")
+    wake = service.wakes.on(lane_channel(name.network))
 
     async def run(beat: Beat, lease: Lease) -> None:
         assert lease.epoch is not None
+        wake.alone_while(lambda: lease.is_held)
         lane = Lane(service, group, chain, name, announcer=announcer, screening=screening)
         work = lane.running()
         await _until_one_ends(

@@ -15,6 +15,7 @@ from swap_runtime.columns import columns
 from swap_runtime.crashpoint import crashpoint
 from swap_runtime.database import Engine, execute_alone, reading
 from swap_runtime.errors import Unavailable
+from swap_runtime.outbox import OUTBOX
 
 SIGN_COLUMNS: Final = (
     *("swap_id", "signer", "issue", "standard"),
@@ -64,7 +65,7 @@ class PostgresCreations:
             **_claims(batch),
             **_sign_requests(batch),
         }
-        rows = await execute_alone(self._engine, statements.CREATE_SWAPS, values)
+        rows = await execute_alone(self._engine, statements.CREATE_SWAPS, values, wakes=(OUTBOX,))
         return frozenset(row.id for row in rows)
 
     async def _why_not(self, left: Sequence[NewSwap]) -> Mapping[UUID, Exception]:

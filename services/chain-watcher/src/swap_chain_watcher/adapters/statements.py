@@ -189,10 +189,6 @@ FROM unnest(CAST(:network AS text[]), CAST(:address AS text[]), CAST(:since AS t
 ON CONFLICT (network, address) DO NOTHING
 """)
 
-NOTIFY: Final = sql("""
-SELECT pg_notify(channel, '') FROM unnest(CAST(:channels AS text[])) AS channel
-""")
-
 ADD_HINTS: Final = sql("""
 INSERT INTO hint (network, transaction_hash, due_at, pause, ends_at)
 SELECT network, transaction_hash, now() + CAST(:pause AS interval), :pause,

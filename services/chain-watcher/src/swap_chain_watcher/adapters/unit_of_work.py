@@ -40,7 +40,7 @@ def lease_name(network: str) -> str:
 
 
 def hint_channel(network: str) -> str:
-    """Return where Postgres says that a network should be looked at now."""
+    """Return what wakes the follower of a network, to look at it now."""
     return f"watch_{network}"
 
 
@@ -209,9 +209,8 @@ class PostgresWork:
         return frozenset(again)
 
     async def hurry(self, networks: Collection[str]) -> None:
-        if networks:
-            channels = [hint_channel(network) for network in sorted(networks)]
-            self._connection.post(statements.NOTIFY, {"channels": channels})
+        for network in networks:
+            self._connection.wake(hint_channel(network))
 
     def _save_blocks(self, step: Step) -> None:
         place = {

@@ -39,5 +39,5 @@ async def disable(
     if notices:
         told = {**columns(notices), "at": at, "event_type": DISABLED}
         connection.post(statements.ADD_NOTICES, told)
-        connection.post(statements.NOTIFY)
+        connection.wake(statements.MESSAGES_DUE)
     return len(rows)

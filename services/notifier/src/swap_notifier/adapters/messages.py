@@ -64,7 +64,7 @@ class PostgresMessages:
         }
         async with transaction(self._engine) as connection:
             added = await connection.scalar(statements.ADD_TEST, values)
-            connection.post(statements.NOTIFY)
+            connection.wake(statements.MESSAGES_DUE)
             return added is not None
 
     async def replay_since(
@@ -87,14 +87,14 @@ class PostgresMessages:
             if not await connection.scalar(statements.IS_ENABLED, {"id": endpoint_id}):
                 return None
             made_due = await connection.scalars(statements.REPLAY_SINCE, values)
-            connection.post(statements.NOTIFY)
+            connection.wake(statements.MESSAGES_DUE)
             return len(made_due)
 
     async def replay(self, message_id: str, *, at: datetime) -> bool:
         async with transaction(self._engine) as connection:
             values = {"id": message_id, "at": at}
             found = await connection.scalar(statements.REPLAY, values)
-            connection.post(statements.NOTIFY)
+            connection.wake(statements.MESSAGES_DUE)
             return found is not None
 
     async def discard(self, *, at: datetime) -> int:

@@ -4,7 +4,7 @@ from typing import Final
 
 from swap_runtime.sql import sql
 
-MESSAGES_DUE: Final = "notifier_messages_due"
+MESSAGES_DUE: Final = "messages_due"
 
 AUDIENCE: Final = sql("""
 SELECT app_id, bool_or(wants_updates) AS wants_updates
@@ -40,7 +40,6 @@ ORDER BY new.swap_id, endpoint.id, new.sequence
 ON CONFLICT (swap_id, endpoint_id, sequence) DO NOTHING
 """)
 DATABASE_NOW: Final = sql("SELECT clock_timestamp()")
-NOTIFY: Final = sql(f"SELECT pg_notify('{MESSAGES_DUE}', '')")
 
 # First the endpoints for which something waits, found by jumping along the index; of each the
 # oldest that is due, as many as it has room for; then turn by turn, so that no endpoint's backlog

@@ -42,7 +42,7 @@ class PostgresWork:
         rows = columns([change_row(change) for change in changes])
         values = {**rows, "at": at, "kept_from": kept_from, "updated": UPDATED}
         self._added.append(self._connection.post(statements.ADD_MESSAGES, values))
-        self._connection.post(statements.NOTIFY)
+        self._connection.wake(statements.MESSAGES_DUE)
 
 
 class PostgresUnitOfWork:

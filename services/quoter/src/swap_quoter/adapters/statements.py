@@ -4,7 +4,7 @@ from typing import Final
 
 from swap_runtime.sql import sql
 
-MARKET_CHANGED: Final = "quoter_market"
+MARKET_CHANGED: Final = "market_changed"
 
 SAVE_INVENTORY: Final = sql("""
 INSERT INTO inventory AS known (network, token, version, available_base_units)
@@ -61,8 +61,6 @@ GROUP BY source_network, source_token, destination_network, destination_token
 ON CONFLICT (source_network, source_token, destination_network, destination_token) DO UPDATE
 SET milliseconds = excluded.milliseconds, swaps = excluded.swaps
 """)
-NOTIFY: Final = sql(f"SELECT pg_notify('{MARKET_CHANGED}', '')")
-
 INVENTORY: Final = sql("SELECT network, token, available_base_units FROM inventory")
 COMPLETION_AVERAGES: Final = sql("""
 SELECT source_network, source_token, destination_network, destination_token, milliseconds

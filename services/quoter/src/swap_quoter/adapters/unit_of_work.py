@@ -26,7 +26,7 @@ class PostgresWork:
 
     async def save_inventory(self, news: Sequence[InventoryNews]) -> None:
         self._connection.post(statements.SAVE_INVENTORY, columns([asdict(one) for one in news]))
-        self._connection.post(statements.NOTIFY)
+        self._connection.wake(statements.MARKET_CHANGED)
 
     async def save_completions(self, completions: Sequence[Completion], *, window: int) -> None:
         post = self._connection.post
@@ -35,7 +35,7 @@ class PostgresWork:
         post(statements.LOCK_ROUTES, routes)
         post(statements.ADD_COMPLETIONS, rows)
         post(statements.AVERAGE, {**routes, "window": window})
-        post(statements.NOTIFY)
+        self._connection.wake(statements.MARKET_CHANGED)
 
 
 class PostgresUnitOfWork:

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from swap_runtime.database import Engine, reading, transaction
 from swap_runtime.sql import Row, sql
+from swap_settler.adapters.channels import lane_channel
 from swap_settler.domain.caps import CapState, Waiting
 
 CAPS: Final = sql("""
@@ -63,12 +64,8 @@ INSERT INTO outflow_pass (intent_id, network, passed_by, passed_because)
 SELECT intent.id, intent.network, :by, :reason FROM intent
 WHERE intent.id = :intent_id AND state = 'reserved'
     AND EXISTS (SELECT FROM outflow_queue WHERE intent_id = intent.id AND cap_id IS NOT NULL)
-ON CONFLICT DO NOTHING
+ON CONFLICT DO NOTHING RETURNING network
 """)
-WAKE: Final = sql("""
-SELECT pg_notify('intent_' || network, '') FROM intent WHERE id = :intent_id
-""")
-WAKE_NETWORK: Final = sql("SELECT pg_notify('intent_' || CAST(:network AS text), '')")
 
 
 class PostgresCaps:
@@ -94,7 +91,7 @@ class PostgresCaps:
         values = {"network": network, "token": token, "app_id": app_id, "units": str(units)}
         async with transaction(self._engine) as connection:
             await connection.execute(SET, {**values, "span": span, "by": by, "reason": reason})
-            await connection.execute(WAKE_NETWORK, {"network": network})
+            connection.wake(lane_channel(network))
 
     async def lift_cap(
         self, network: str, token: str | None, app_id: UUID | None, *, by: str, reason: str
@@ -102,7 +99,7 @@ class PostgresCaps:
         values = {"network": network, "token": token, "app_id": app_id, "by": by, "reason": reason}
         async with transaction(self._engine) as connection:
             is_lifted = (await connection.execute(LIFT, values)).changed > 0
-            await connection.execute(WAKE_NETWORK, {"network": network})
+            connection.wake(lane_channel(network))
         return is_lifted
 
     async def list_waiting(self, *, limit: int) -> Sequence[Waiting]:
@@ -121,9 +118,10 @@ class PostgresCaps:
         values = {"intent_id": intent_id}
         async with transaction(self._engine) as connection:
             told = {**values, "by": by, "reason": reason}
-            is_new = (await connection.execute(LET_THROUGH, told)).changed > 0
-            await connection.execute(WAKE, values)
-        return is_new
+            let_through = await connection.scalars(LET_THROUGH, told)
+            for network in let_through:
+                connection.wake(lane_channel(network))
+        return bool(let_through)
 
 
 def _cap(row: Row) -> CapState:

@@ -7,8 +7,6 @@ from swap_settler.adapters.clocks import stopped
 from swap_settler.adapters.statements import IS_TAKEN
 from swap_settler.adapters.swap_statements import SWAP
 
-REQUOTE_DUE: Final = "requote_due"  # the channel of who asks the quoter
-
 # What is due again while it was due already is due once.
 ADD_REFUNDS_DUE: Final = sql("""
 INSERT INTO refund_due (network, swap_id, deposit_id)

@@ -13,6 +13,7 @@ from swap_runtime.outbox import Outgoing, add_to_outbox
 from swap_runtime.sql import Statement
 from swap_settler.adapters import bookings, due_statements, statements, swap_statements
 from swap_settler.adapters.batch_work import PostgresBatchWork
+from swap_settler.adapters.channels import REQUOTE_DUE, lane_channel
 from swap_settler.adapters.inventory_news import inventory_news
 from swap_settler.adapters.loading import to_intents
 from swap_settler.adapters.outflow import give_back
@@ -33,7 +34,7 @@ from swap_settler.adapters.sweep_work import SweepWork
 from swap_settler.adapters.withdrawal_work import WithdrawalWork
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.inventory import AssetKey, Inventory, assets_moved
-from swap_settler.domain.swap import Deposit, Intent, Swap
+from swap_settler.domain.swap import Deposit, Intent, IntentState, Swap
 
 
 class PostgresWork(PostgresBatchWork, SweepWork, WithdrawalWork):
@@ -141,12 +142,16 @@ class PostgresWork(PostgresBatchWork, SweepWork, WithdrawalWork):
         self._save(statements.ADD_TRANSITIONS, [transition_row(c, s) for c, s in swaps])
         self._save(statements.UPSERT_DEPOSITS, deposits.values())
         self._save(statements.UPSERT_INTENTS, in_order)
+        for intent in (i for c in changes for i in c.intents if i.state is IntentState.RESERVED):
+            self._connection.wake(lane_channel(intent.network))
         self._save(statements.UPSERT_AUTHORIZATIONS, signed)
         if dead:
             self._connection.post(statements.PROVE_DEAD, {"ids": dead})
             self._connection.post(statements.LEAVE_UNSIGNED, {"ids": dead})
         self._save(due_statements.ADD_REFUNDS_DUE, refund_due_rows(changes))
-        self._save(due_statements.ADD_REQUOTES_DUE, requote_due_rows(changes))
+        if asked := requote_due_rows(changes):
+            self._save(due_statements.ADD_REQUOTES_DUE, asked)
+            self._connection.wake(REQUOTE_DUE)
         self._save(due_statements.ADD_COMPLETIONS_DUE, completion_due_rows(changes))
         news = await self._book(changes)
         if freed := [*dead, *self._freed]:

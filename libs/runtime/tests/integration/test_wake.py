@@ -1,0 +1,170 @@
+"""Who is woken by a commit: here at once, elsewhere by NOTIFY, which no commit carries."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from datetime import timedelta
+from uuid import UUID
+
+import psycopg
+import pytest
+from pydantic import SecretStr
+
+from libs.runtime.tests.integration.test_database import end_connections
+from swap_runtime.database import Engine, execute_alone, transaction
+from swap_runtime.outbox import OUTBOX, Outgoing, add_to_outbox
+from swap_runtime.sql import sql
+from swap_runtime.wake import Wake, Wakes
+from tests.plugins.postgres import Database
+
+pytestmark = pytest.mark.connected
+SOON, PATIENCE = timedelta(milliseconds=300), timedelta(seconds=10)
+OUTGOING = Outgoing(UUID(int=1), "t", b"k", b"p")
+NOTE = sql("INSERT INTO note (thing) VALUES ('x')")
+
+
+@asynccontextmanager
+async def process(engine: Engine, url: str) -> AsyncIterator[Wakes]:
+    """Yield the wakes of a process that listens and tells."""
+    wakes = Wakes(engine, SecretStr(url), service="settler")
+    connected = wakes.on("connected")
+    loops = [asyncio.create_task(run(lambda: None)) for run in (wakes.listen, wakes.tell)]
+    try:
+        assert await woken(connected)  # something may have been missed
+        yield wakes
+    finally:
+        for loop in loops:
+            loop.cancel()
+        await asyncio.gather(*loops, return_exceptions=True)
+
+
+async def woken(wake: Wake) -> bool:
+    return await wake.wait(PATIENCE)
+
+
+async def left_alone(wake: Wake) -> bool:
+    return not await wake.wait(SOON)
+
+
+class TestACommit:
+    async def test_wakes_who_waits_in_the_same_process_without_a_server(
+        self, engine: Engine, url: str
+    ) -> None:
+        wakes = Wakes(engine, SecretStr(url), service="settler")  # nothing of it runs
+        engine.said, wake, other = wakes.say, wakes.on(OUTBOX), wakes.on("other")
+
+        async with transaction(engine) as connection:
+            add_to_outbox(connection, [OUTGOING])
+            assert await left_alone(wake)  # not before it is committed
+
+        assert await woken(wake)
+        assert await left_alone(other)
+
+    async def test_wakes_everybody_who_waits_for_it(self, engine: Engine, url: str) -> None:
+        wakes = Wakes(engine, SecretStr(url), service="settler")
+        engine.said, two = wakes.say, [wakes.on(OUTBOX) for _ in range(2)]
+
+        await execute_alone(engine, NOTE, wakes=[OUTBOX])
+
+        for wake in two:
+            assert await woken(wake)
+
+    async def test_wakes_nobody_where_it_fails_or_is_not_reached(
+        self, engine: Engine, url: str
+    ) -> None:
+        wakes = Wakes(engine, SecretStr(url), service="settler")
+        engine.said, wake = wakes.say, wakes.on("it")
+
+        with suppress(RuntimeError):
+            async with transaction(engine) as connection:
+                connection.wake("it")
+                raise RuntimeError
+        with suppress(psycopg.errors.DivisionByZero):
+            async with transaction(engine) as connection:
+                connection.wake("it")
+                connection.post(sql("SELECT 1 / 0"))
+        with suppress(psycopg.errors.DivisionByZero):
+            await execute_alone(engine, sql("SELECT 1 / 0"), wakes=["it"])
+
+        assert await left_alone(wake)
+
+    async def test_notifies_nobody_by_itself(self, engine: Engine, url: str) -> None:
+        """Postgres would let only one transaction of all databases commit at a time."""
+        async with process(engine, url) as other:
+            wake = other.on(OUTBOX)
+
+            async with transaction(engine) as connection:
+                add_to_outbox(connection, [OUTGOING])
+
+            assert await left_alone(wake)
+
+
+class TestOtherProcesses:
+    async def test_k5_are_told_and_woken_after_a_lost_connection(
+        self, engine: Engine, url: str, database: Database, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("swap_runtime.wake.RECONNECT_PAUSE_SECONDS", 0.1)
+        async with process(engine, url) as here, process(engine, url) as there:
+            engine.said, wake, other = here.say, there.on("it"), there.on("other")
+
+            async with transaction(engine) as connection:
+                await connection.execute(NOTE)
+                connection.wake("it")
+
+            assert await woken(wake)
+            assert await left_alone(other)
+            end_connections(database)
+            assert await woken(wake)
+            assert await woken(other)
+
+    async def test_are_left_alone_while_the_one_who_works_is_here(
+        self, engine: Engine, url: str
+    ) -> None:
+        async with process(engine, url) as here, process(engine, url) as there:
+            engine.said, leads = here.say, True
+            mine, theirs = here.on("it"), there.on("it")
+            mine.alone_while(lambda: leads)
+
+            await execute_alone(engine, NOTE, wakes=["it"])
+            assert await woken(mine)
+            assert await left_alone(theirs)
+
+            leads = False
+            await execute_alone(engine, NOTE, wakes=["it"])
+            assert await woken(theirs)
+
+    async def test_are_told_where_only_one_of_those_who_wait_here_works_alone(
+        self, engine: Engine, url: str
+    ) -> None:
+        async with process(engine, url) as here, process(engine, url) as there:
+            engine.said, theirs = here.say, there.on("it")
+            here.on("it").alone_while(lambda: True)
+            here.on("it")
+
+            await execute_alone(engine, NOTE, wakes=["it"])
+
+            assert await woken(theirs)
+
+    async def test_do_not_hear_themselves(self, engine: Engine, url: str) -> None:
+        async with process(engine, url) as here, process(engine, url) as there:
+            engine.said, mine, theirs = here.say, here.on("it"), there.on("it")
+
+            await execute_alone(engine, NOTE, wakes=["it"])
+
+            assert await woken(mine)
+            assert await woken(theirs)
+            assert await left_alone(mine)
+
+    async def test_of_another_service_are_left_alone(self, engine: Engine, url: str) -> None:
+        async with process(engine, url) as here, process(engine, url) as there:
+            api = Wakes(engine, SecretStr(url), service="api")
+            engine.said, mine, theirs = api.say, here.on("it"), there.on("it")
+            telling = asyncio.create_task(api.tell(lambda: None))
+
+            await execute_alone(engine, NOTE, wakes=["it"])
+
+            assert await left_alone(mine)
+            assert await left_alone(theirs)
+            telling.cancel()

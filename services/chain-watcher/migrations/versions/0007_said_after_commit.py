@@ -1,0 +1,14 @@
+"""The outbox notifies nobody: who writes it says so after the commit."""
+
+from alembic import op
+
+from swap_runtime.schema import drop_outbox_trigger
+
+revision = "0007"
+down_revision = "0006"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    drop_outbox_trigger(op)

@@ -1,0 +1,22 @@
+"""What is written notifies nobody: who writes it says so after the commit."""
+
+from alembic import op
+
+from swap_runtime.schema import drop_outbox_trigger
+
+revision = "0036"
+down_revision = "0035"
+branch_labels = None
+depends_on = None
+
+INTENTS_AND_REQUOTES = """
+DROP TRIGGER intent_written ON intent;
+DROP FUNCTION notify_intent();
+DROP TRIGGER requote_written ON requote_due;
+DROP FUNCTION notify_requote();
+"""
+
+
+def upgrade() -> None:
+    drop_outbox_trigger(op)
+    op.execute(INTENTS_AND_REQUOTES)

@@ -1,0 +1,99 @@
+"""What the settler's commits wake, and that nothing it writes notifies by itself."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from datetime import timedelta
+from uuid import UUID
+
+import psycopg
+import pytest
+
+from services.settler.tests.factories import (
+    LATER,
+    POLYGON,
+    a_deposit_message,
+    a_request,
+    funding,
+)
+from services.settler.tests.settlers import Settler
+from swap_runtime.database import Engine
+from swap_runtime.outbox import OUTBOX
+from swap_settler.adapters.caps import PostgresCaps
+from swap_settler.adapters.channels import REQUOTE_DUE, lane_channel
+from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
+from tests.plugins.postgres import SERVICES, Database
+
+pytestmark = pytest.mark.connected
+TRIGGERS_THAT_NOTIFY = """
+SELECT tgrelid::regclass::text FROM pg_trigger JOIN pg_proc ON pg_proc.oid = tgfoid
+WHERE prosrc ILIKE '%notify%'
+"""
+
+
+@pytest.fixture
+async def said(engine: Engine) -> AsyncIterator[list[str]]:
+    """What commits woke."""
+    said: list[str] = []
+    engine.said = said.extend
+    yield said
+    engine.said = lambda _: None
+
+
+@pytest.fixture
+async def run(engine: Engine) -> Settler:
+    """A settler with money, and a swap that waits for its own."""
+    run = Settler(PostgresUnitOfWork(engine, consumer="settler"))
+    await run.deposits(funding())
+    await run.requests(a_request())
+    return run
+
+
+async def test_no_trigger_of_any_service_notifies(
+    migrated: Callable[[str], str], database: Database
+) -> None:
+    """Postgres lets only one transaction that notifies commit at a time."""
+    for service in SERVICES:
+        migrated(service)
+    with psycopg.connect(database.superuser_url) as connection:
+        assert connection.execute(TRIGGERS_THAT_NOTIFY).fetchall() == []
+
+
+async def test_a_payout_wakes_its_network_s_lanes_and_the_relay(
+    run: Settler, said: list[str]
+) -> None:
+    await run.deposits(a_deposit_message())
+
+    assert set(said) == {lane_channel(POLYGON), OUTBOX}
+
+
+async def test_money_that_is_late_wakes_whoever_asks_for_a_new_price(
+    run: Settler, said: list[str]
+) -> None:
+    run.now = LATER
+
+    await run.deposits(a_deposit_message(block_time=LATER))
+
+    assert set(said) == {REQUOTE_DUE, OUTBOX}
+
+
+async def test_a_changed_cap_wakes_the_lanes_before_which_payments_wait(
+    engine: Engine, said: list[str]
+) -> None:
+    caps = PostgresCaps(engine, networks=[POLYGON])
+    word = {"by": "ann", "reason": "as agreed"}
+
+    await caps.set_cap(POLYGON, None, None, units=1, span=timedelta(days=1), **word)
+    await caps.lift_cap(POLYGON, None, None, **word)
+
+    assert said == [lane_channel(POLYGON)] * 2
+
+
+async def test_a_payment_that_waits_for_no_cap_is_let_through_by_nobody(
+    engine: Engine, said: list[str]
+) -> None:
+    word = {"by": "ann", "reason": "as agreed"}
+
+    assert not await PostgresCaps(engine, networks=[POLYGON]).let_through(UUID(int=1), **word)
+
+    assert said == []
