@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import NamedTuple, Protocol
 from uuid import UUID
 
 from swap_chain_watcher.domain.addresses import Received
@@ -61,11 +61,25 @@ class Target:
     since: datetime
 
 
+class Recalled(NamedTuple):
+    """What is stored about a batch before it is decided."""
+
+    known: Mapping[Subject, Known]  # the last word ever published, where there was one
+    targets: frozenset[str]  # the deposit addresses among the senders, in lower case
+
+
 class Work(Protocol):
     """One open transaction. Nothing outside the database is called while it lasts."""
 
-    async def take_turn(self, watch: Watch, *, epoch: int) -> None:
-        """Lock the network's cursor for this follower.
+    async def take_turn(
+        self,
+        watch: Watch,
+        *,
+        epoch: int,
+        subjects: Collection[Subject],
+        senders: Collection[str],
+    ) -> Recalled:
+        """Lock the network's cursor for this follower; recall behind it, in the same round trip.
 
         :raises LeaseLost: when the epoch is not the lease's any more.
         :raises CursorMoved: when the cursor is not where the watch was left.
@@ -73,14 +87,13 @@ class Work(Protocol):
         """
         ...
 
-    async def known(
-        self, network: str, movement_ids: Collection[UUID], paid_ids: Collection[int]
-    ) -> Mapping[Subject, Known]:
-        """Return the last word ever published about each of these, where there was one."""
-        ...
+    async def recall(
+        self, network: str, *, subjects: Collection[Subject], senders: Collection[str] = ()
+    ) -> Recalled:
+        """Return what was published about the subjects, and which senders are deposit addresses.
 
-    async def targets_among(self, network: str, addresses: Collection[str]) -> frozenset[str]:
-        """Return which of the addresses, in lower case, are deposit addresses."""
+        :param senders: in lower case.
+        """
         ...
 
     async def advance(self, step: Step, *, at: datetime) -> None:

@@ -28,8 +28,9 @@ from watch_factories import (
 
 from swap_chain_watcher.adapters.unit_of_work import PostgresUnitOfWork, lease_name
 from swap_chain_watcher.adapters.watches import PostgresWatches
+from swap_chain_watcher.domain.second_look import decide_missed
 from swap_chain_watcher.domain.watch import Watch
-from swap_chain_watcher.ports import CursorMoved, Target
+from swap_chain_watcher.ports import CursorMoved, Halt, NetworkHalted, Target
 from swap_chain_watcher.usecases.advance_watch import AdvanceWatch
 from swap_chains import events
 from swap_chains.events import Block, BlockAdded, BlocksFinalized, BlocksReverted, ChainEvent
@@ -90,6 +91,15 @@ class Database:
 
     async def said(self) -> list[tuple[str, int]]:
         return [(body["state"], body["version"]) for body in await self.messages()]
+
+    async def waits_for_its_turn(self) -> None:
+        waiting = """
+            SELECT FROM pg_stat_activity
+            WHERE wait_event_type = 'Lock' AND datname = current_database()
+        """
+        async with asyncio.timeout(10):
+            while not await self.rows(waiting):  # noqa: ASYNC110  only the server knows
+                await asyncio.sleep(0.01)
 
     async def count(self, table: str) -> int:
         return int((await self.rows(f"SELECT count(*) FROM {table}"))[0][0])
@@ -156,12 +166,13 @@ class TestOneCommit:
         assert (await database_.stored()).cursor == a_block(1)
 
     async def test_costs_as_many_statements_for_two_hundred_movements_as_for_two(
-        self, database_: Database
+        self, database_: Database, round_trips: list[int]
     ) -> None:
         counted = []
         for number, size in ((1, 2), (2, 200)):
             movements = [a_deposit(f"{size}/{n}") for n in range(size - 1)]
             watch = await database_.stored()
+            round_trips.clear()
             with statements_of(database_.engine) as seen:
                 await database_.advance(
                     watch,
@@ -172,6 +183,7 @@ class TestOneCommit:
                     epoch=database_.epoch,
                 )
             counted.append(seen)
+            assert len(round_trips) == 2
 
         two, two_hundred = counted
         assert [len(two["statements"]), two["commits"]] == [
@@ -180,6 +192,25 @@ class TestOneCommit:
         ]
         assert len(two_hundred["statements"]) <= 10
         assert two_hundred["commits"] == 1
+
+    async def test_waits_twice_whatever_it_has_to_recall(
+        self, database_: Database, round_trips: list[int]
+    ) -> None:
+        watch, counted = await database_.stored(), []
+        for number, movements in (
+            (1, ()),
+            (2, (a_payout("paid"),)),
+            (3, (a_deposit("one"), a_payout("again", 7), a_transfer("two"))),
+        ):
+            round_trips.clear()
+            with statements_of(database_.engine) as seen:
+                watch = await database_.advance(
+                    watch, [BlockAdded(a_block(number), movements)], epoch=database_.epoch
+                )
+            counted.append((round_trips[0], len(round_trips), seen["commits"]))
+
+        # BEGIN, the epoch and the cursor; what was published, and who has a deposit address.
+        assert counted == [(3, 2, 1), (4, 2, 1), (5, 2, 1)]
 
 
 class TestOneFollower:
@@ -213,6 +244,41 @@ class TestOneFollower:
             )
 
         assert (await database_.stored()).cursor == a_block(0)
+
+    async def test_refuses_before_anything_else_what_stands_against_it(
+        self, database_: Database
+    ) -> None:
+        stale = await database_.stored()
+        first = [BlockAdded(a_block(1), (a_deposit("one"),))]
+        moved = await database_.advance(stale, first, epoch=database_.epoch)
+        await database_.watches.halt(Halt(NETWORK, "a node lied", NOW))
+
+        with pytest.raises(LeaseLost):
+            await database_.advance(stale, first, epoch=database_.epoch + 1)
+        with pytest.raises(CursorMoved):
+            await database_.advance(stale, first, epoch=database_.epoch)
+        with pytest.raises(NetworkHalted):
+            await database_.advance(moved, [BlockAdded(a_block(2), ())], epoch=database_.epoch)
+
+        assert await database_.said() == [("seen", 1)]
+
+    async def test_recalls_what_was_written_before_its_turn_came(self, database_: Database) -> None:
+        hidden = [BlockAdded(a_block(0), (a_payout("hidden"),))]
+        sweep = a_transfer("sweep", from_address=DEPOSIT_ADDRESS)
+        happened = [BlockAdded(a_block(1), (a_payout("same intent"), sweep))]
+        watch = await database_.stored()
+
+        async with asyncio.TaskGroup() as tasks, database_.work() as second_look:
+            stored = await second_look.stored_of(NETWORK, hidden, [], first=0, last=0)
+            tasks.create_task(database_.advance(watch, happened, epoch=database_.epoch))
+            await database_.waits_for_its_turn()
+            missed = decide_missed(NETWORK, hidden, stored=stored, policy=a_policy(), known={})
+            await second_look.add_missed(NETWORK, missed, at=NOW, checked_number=0)
+            await second_look.add_targets([Target(NETWORK, DEPOSIT_ADDRESS, NOW)])
+
+        assert await database_.said() == [("seen", 1), ("confirmed", 2), ("seen", 3)]
+        rows = await database_.rows("SELECT internal FROM movement WHERE kind = 'token_transfer'")
+        assert [row.internal for row in rows] == [True]
 
 
 class TestReorgs:

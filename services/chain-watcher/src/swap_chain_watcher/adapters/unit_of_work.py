@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from swap_chain_watcher.adapters import statements
@@ -20,10 +21,10 @@ from swap_chain_watcher.adapters.rows import (
 )
 from swap_chain_watcher.domain.addresses import Received, Rise
 from swap_chain_watcher.domain.hints import Hinted, HintPatience
-from swap_chain_watcher.domain.movements import Known, Subject
+from swap_chain_watcher.domain.movements import Subject
 from swap_chain_watcher.domain.second_look import Missed, Stored
 from swap_chain_watcher.domain.watch import Step, Watch
-from swap_chain_watcher.ports import CursorMoved, NetworkHalted, Target, Work
+from swap_chain_watcher.ports import CursorMoved, NetworkHalted, Recalled, Target, Work
 from swap_chains.events import BlockAdded
 from swap_domain.catalogue import NATIVE
 from swap_runtime.columns import columns
@@ -32,6 +33,7 @@ from swap_runtime.database import Engine, Transaction, transaction
 from swap_runtime.inbox import mark_seen
 from swap_runtime.leases import require_epoch
 from swap_runtime.outbox import add_to_outbox
+from swap_runtime.sql import Rows, Statement
 
 
 def lease_name(network: str) -> str:
@@ -51,35 +53,36 @@ class PostgresWork:
         self._connection = connection
         self._consumer = consumer
 
-    async def take_turn(self, watch: Watch, *, epoch: int) -> None:
-        asked = (statements.LOCK_CURSOR, {"network": watch.network})
-        [locked] = await require_epoch(self._connection, lease_name(watch.network), epoch, asked)
+    async def take_turn(
+        self,
+        watch: Watch,
+        *,
+        epoch: int,
+        subjects: Collection[Subject],
+        senders: Collection[str],
+    ) -> Recalled:
+        questions = _questions(watch.network, subjects, senders)
+        # Behind the lock: each statement sees what was committed before it began.
+        locked, *answers = await require_epoch(
+            self._connection,
+            lease_name(watch.network),
+            epoch,
+            (statements.LOCK_CURSOR, {"network": watch.network}),
+            *questions.items(),
+        )
         stored = locked.one_or_none()
         if stored is None or stored.hash != watch.cursor.hash:
             raise CursorMoved(watch.network)
         if stored.halt_reason is not None:
             raise NetworkHalted(stored.halt_reason)
+        return _recalled(questions, answers)
 
-    async def known(
-        self, network: str, movement_ids: Collection[UUID], paid_ids: Collection[int]
-    ) -> Mapping[Subject, Known]:
-        if not movement_ids and not paid_ids:
-            return {}
-        asked = {
-            "network": network,
-            "ids": list(movement_ids),
-            "paid_ids": [str(paid_id) for paid_id in paid_ids],
-        }
-        # In the order of their versions: the last one stays.
-        return dict(
-            to_known(row) for row in await self._connection.execute(statements.KNOWN, asked)
-        )
-
-    async def targets_among(self, network: str, addresses: Collection[str]) -> frozenset[str]:
-        if not addresses:
-            return frozenset()
-        asked = {"network": network, "addresses": list(addresses)}
-        return frozenset(await self._connection.scalars(statements.TARGETS_AMONG, asked))
+    async def recall(
+        self, network: str, *, subjects: Collection[Subject], senders: Collection[str] = ()
+    ) -> Recalled:
+        questions = _questions(network, subjects, senders)
+        answers = await self._connection.ask(*questions.items()) if questions else ()
+        return _recalled(questions, answers)
 
     async def advance(self, step: Step, *, at: datetime) -> None:
         network = step.after.network
@@ -230,6 +233,31 @@ class PostgresWork:
             self._connection.post(statements.FINALIZE_BLOCKS, place)
         if rows:
             self._connection.post(statements.SAVE_BLOCKS, {**place, **columns(rows)})
+
+
+def _questions(
+    network: str, subjects: Collection[Subject], senders: Collection[str]
+) -> Mapping[Statement, Mapping[str, Any]]:
+    """Return what is to be asked: nothing about nobody."""
+    questions: dict[Statement, Mapping[str, Any]] = {}
+    if subjects:
+        questions[statements.KNOWN] = {
+            "network": network,
+            "ids": [subject for subject in subjects if not isinstance(subject, int)],
+            "paid_ids": [str(subject) for subject in subjects if isinstance(subject, int)],
+        }
+    if senders:
+        questions[statements.TARGETS_AMONG] = {"network": network, "addresses": list(senders)}
+    return questions
+
+
+def _recalled(questions: Iterable[Statement], answers: Sequence[Rows]) -> Recalled:
+    rows = dict(zip(questions, answers, strict=True))
+    return Recalled(
+        # In the order of their versions: the last one stays.
+        dict(to_known(row) for row in rows.get(statements.KNOWN, ())),
+        frozenset(row.address for row in rows.get(statements.TARGETS_AMONG, ())),
+    )
 
 
 class PostgresUnitOfWork:

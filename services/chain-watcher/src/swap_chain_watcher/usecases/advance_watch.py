@@ -54,20 +54,16 @@ class AdvanceWatch:
         """
         if not watch.has_news(happened):
             return watch
-        network, coins = watch.network, self._count_coins
+        coins = self._count_coins
         count = await coins.count(happened, at=self._clock()) if coins else None
-        asked = subjects(network, happened)
-        paid_ids = [subject for subject in asked if isinstance(subject, int)]
-        movement_ids = [subject for subject in asked if not isinstance(subject, int)]
         async with self._unit_of_work() as work:
-            await work.take_turn(watch, epoch=epoch)
-            step = decide(
+            known, targets = await work.take_turn(
                 watch,
-                happened,
-                policy=self._policy,
-                known=await work.known(network, movement_ids, paid_ids),
-                targets=await work.targets_among(network, senders(happened)),
+                epoch=epoch,
+                subjects=subjects(watch.network, happened),
+                senders=senders(happened),
             )
+            step = decide(watch, happened, policy=self._policy, known=known, targets=targets)
             now = self._clock()
             await work.advance(step, at=now)
             risen = None

@@ -133,8 +133,8 @@ class CountCoins:
             found += to_movements(count.block, known.address, risen, self._policy)
         if not found:
             return None
-        known_words = await work.known(network, [movement.id for movement in found], [])
-        step = decide_found(watch, found, policy=self._policy, known=known_words)
+        recalled = await work.recall(network, subjects=[movement.id for movement in found])
+        step = decide_found(watch, found, policy=self._policy, known=recalled.known)
         await work.add_found(step, at=at)
         return step
 

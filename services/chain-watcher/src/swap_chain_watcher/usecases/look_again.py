@@ -99,7 +99,6 @@ class LookAgain:
             await self._addresses.refresh()
             watched = frozenset(self._addresses.watched)
         found = await self._reader.movements(first=first, last=last)
-        asked = subjects(network, found)
         async with self._unit_of_work() as work:
             stored = await work.stored_of(
                 network,
@@ -108,17 +107,16 @@ class LookAgain:
                 first=first,
                 last=last.number,
             )
+            known, targets = await work.recall(
+                network, subjects=subjects(network, found), senders=senders(found)
+            )
             missed = decide_missed(
                 network,
                 found,
                 stored=stored,
                 policy=self._policy,
-                known=await work.known(
-                    network,
-                    [subject for subject in asked if not isinstance(subject, int)],
-                    [subject for subject in asked if isinstance(subject, int)],
-                ),
-                targets=await work.targets_among(network, senders(found)),
+                known=known,
+                targets=targets,
                 watched=watched,
             )
             await work.add_missed(network, missed, at=self._clock(), checked_number=last.number)

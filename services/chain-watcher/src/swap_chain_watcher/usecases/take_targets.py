@@ -9,7 +9,7 @@ from typing import Final
 from swap_chain_watcher import observe
 from swap_chain_watcher.domain.decide import decide_found
 from swap_chain_watcher.domain.policy import Policy
-from swap_chain_watcher.domain.reading import read, senders
+from swap_chain_watcher.domain.reading import read, senders, subjects
 from swap_chain_watcher.domain.watch import Watch
 from swap_chain_watcher.ports import Target, Targets, UnitOfWork
 from swap_chains.errors import ChainError
@@ -97,21 +97,21 @@ class TakeTargets:
     ) -> Watch:
         network = watch.network
         async with self._unit_of_work() as work:
-            await work.take_turn(watch, epoch=epoch)
-            targets = await work.targets_among(network, senders(found))
+            known, targets = await work.take_turn(
+                watch, epoch=epoch, subjects=subjects(network, found), senders=senders(found)
+            )
             movements = [
                 movement
                 for added in found
                 for fact in added.movements
                 if (movement := read(added.block, fact, self._policy, targets)) is not None
             ]
-            ids = [movement.id for movement in movements]
-            stored = await work.stored_ids(network, ids)
+            stored = await work.stored_ids(network, [movement.id for movement in movements])
             step = decide_found(
                 watch,
                 [movement for movement in movements if movement.id not in stored],
                 policy=self._policy,
-                known=await work.known(network, ids, []),
+                known=known,
             )
             await work.add_found(step, at=self._clock())
             await work.take_up(network, [target.address for target in new])
