@@ -1,4 +1,4 @@
-"""One run, phase by phase: floors, an even pace, full load, and the books at the end."""
+"""One run: floors, an even pace, full load, the floors once more, and the books at the end."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Outcome:
 
     settings: Settings
     broker: str
-    floors: floors.Floors
+    floors: floors.Twice
     idle: machine.Memory
     loaded: machine.Memory
     idle_used: machine.Used
@@ -95,7 +95,7 @@ class Run:
         flushing = [asyncio.create_task(c.flush_forever()) for c in self._chains.values()]
         try:
             idle_used, idle = await self._idle()
-            floor = await self._floors()
+            before = await self._floors()
             await self._warm_up()
             alone = (
                 await self._at_pace(ALONE, settings.alone, ALONE_RATE) if settings.alone else None
@@ -105,6 +105,9 @@ class Run:
             paced = await self._evenly(name)
             full = await self._full() if settings.seconds else None
             loaded = machine.memory_of(self._service_pids())
+            with self._progress.step("at rest"):  # for as long as before the first floors
+                await asyncio.sleep(2 * SETTLE_SECONDS)
+            after = await self._floors()
             faults = await self._faults()
         finally:
             for task in flushing:
@@ -113,7 +116,7 @@ class Run:
         return Outcome(
             settings=settings,
             broker=str(stack["broker"]),
-            floors=floor,
+            floors=floors.Twice(before, after),
             idle=idle,
             loaded=loaded,
             idle_used=idle_used,
