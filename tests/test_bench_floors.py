@@ -1,10 +1,14 @@
-"""The floors of `make bench`: two measurements become one."""
+"""The floors of `make bench`: two measurements become one, and no moment of a block is spared."""
 
 from __future__ import annotations
 
+from collections import Counter
+from random import Random
+
 import pytest
 
-from tests.bench.floors import Broker, Database, Floors, NodeFloor, Twice, mean_of
+from tests.bench.floors import Broker, Database, Floors, NodeFloor, Twice, mean_of, part_pause
+from tests.bench.load import QUICK_BLOCK_SECONDS
 
 BEFORE = Floors(
     Broker(10_000.0, 50_000.0, 0.002),
@@ -49,3 +53,24 @@ class TestMeanOf:
 
     def test_two_equal_measurements_stay_what_they_are(self) -> None:
         assert mean_of(BEFORE, BEFORE).payout_seconds == pytest.approx(BEFORE.payout_seconds)
+
+
+class TestPartPause:
+    # The last one, with an even pause of 0.23 s, would keep step with the blocks.
+    @pytest.mark.parametrize("took", [0.0, 0.008, 0.02])
+    def test_measurements_fall_on_all_moments_between_two_blocks(self, took: float) -> None:
+        random, samples, parts = Random(1), 2_000, 10
+        at, found = 0.0, Counter[int]()
+        for _ in range(samples):
+            at += took + part_pause(random)
+            found[int(at % QUICK_BLOCK_SECONDS / QUICK_BLOCK_SECONDS * parts)] += 1
+
+        assert len(found) == parts
+        assert all(0.7 < found[n] * parts / samples < 1.3 for n in found)
+
+    def test_there_are_four_a_second(self) -> None:
+        random, samples = Random(1), 2_000
+
+        assert sum(part_pause(random) for _ in range(samples)) / samples == pytest.approx(
+            0.25, rel=0.02
+        )

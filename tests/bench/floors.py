@@ -8,13 +8,14 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from random import Random
 from statistics import fmean, harmonic_mean
 
 import psycopg
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer  # type: ignore[import-untyped]
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic  # type: ignore[import-untyped]
 
-from tests.bench.load import Chain
+from tests.bench.load import QUICK_BLOCK_SECONDS, Chain
 from tests.bench.numbers import median
 
 TOPIC = "bench.floor.v1"
@@ -23,7 +24,6 @@ PAYLOAD = os.urandom(2048).hex().encode()  # about what a message about a swap h
 SAMPLES = 200
 COMMITS = 300
 SENDERS = 4
-PART_PAUSE_SECONDS = 0.25  # so that they find the caches as a payout does
 BATCH = 100
 TRANSFER_GAS = 21_000
 IN_FLIGHT = 16  # as many as a public node keeps of one account
@@ -120,6 +120,17 @@ def sum_of_parts(commit: float, hop: float, sign: float, send: float) -> float:
     return 2 * commit + hop + sign + send
 
 
+def part_pause(random: Random) -> float:
+    """Return how long to wait until a payout's parts are measured again, four times a second.
+
+    They find the caches as a payout does then. Blocks come at an even pace: with an even pause the
+    measurements fall for long on the same moment between two blocks, or drift by slowly, whichever
+    pause it is, since what one takes is added to it. Drawn from a range as wide as blocks are
+    apart, it ends at each such moment as likely as at any other, however long the last one took.
+    """
+    return QUICK_BLOCK_SECONDS * (0.5 + random.random())
+
+
 async def measure_broker(servers: str, messages: int) -> Broker:
     await _make_topic(servers)
     producer = AIOKafkaProducer(bootstrap_servers=servers, acks="all", linger_ms=0)
@@ -149,7 +160,7 @@ async def measure_broker(servers: str, messages: int) -> Broker:
 
 
 async def measure_parts(
-    servers: str, url: str, chain: Chain, *, until: asyncio.Event
+    servers: str, url: str, chain: Chain, *, until: asyncio.Event, random: Random
 ) -> float | None:
     """Return the sum of a payout's parts while everything else works; nothing without a sample."""
     took: list[tuple[float, float, float, float]] = []
@@ -176,7 +187,7 @@ async def measure_parts(
                 sent = time.perf_counter()
                 took.append((committed - began, heard - committed, signed - heard, sent - signed))
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(until.wait(), PART_PAUSE_SECONDS)
+                    await asyncio.wait_for(until.wait(), part_pause(random))
     finally:
         await consumer.stop()
         await producer.stop()

@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from random import Random
 from typing import Any
 
 from swap_stack.places import Places
@@ -14,7 +15,7 @@ from swap_stack.processes import Registry
 from tests.bench import floors, machine
 from tests.bench.clients import Client
 from tests.bench.facts import Facts, Steps
-from tests.bench.load import Chain, Load, open_chain
+from tests.bench.load import QUICK_BLOCK_SECONDS, Chain, Load, open_chain
 from tests.bench.partner import open_partner
 from tests.bench.profiling import profiled
 from tests.bench.progress import Progress
@@ -24,7 +25,6 @@ from tests.bench.settings import Settings
 SETTLE_SECONDS = 3.0  # what start-up left behind ends before anything is measured
 ALONE = "2 swaps/s"
 ALONE_RATE = 2
-QUICK_BLOCK_SECONDS = 0.25  # as quick rollups make them
 SERVICES = ("api", "quoter", "chain_watcher", "settler", "notifier")
 
 
@@ -79,6 +79,7 @@ class Run:
         self._facts = Facts(stack["postgres"]["url"])
         self._load: Load
         self._chains: dict[str, Chain] = {}
+        self._random = Random()
 
     async def __call__(self) -> Outcome:
         """Run all phases."""
@@ -175,7 +176,7 @@ class Run:
     async def _parts(self, is_over: asyncio.Event) -> float | None:
         chain = next(iter(self._chains.values()))
         servers, url = self._stack["kafka"]["bootstrap_servers"], self._stack["postgres"]["url"]
-        return await floors.measure_parts(servers, url, chain, until=is_over)
+        return await floors.measure_parts(servers, url, chain, until=is_over, random=self._random)
 
     async def _evenly(self, name: str) -> Phase:
         """Let deposits arrive as evenly as swaps are made: in small blocks, one after the other."""
