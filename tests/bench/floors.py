@@ -8,12 +8,14 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from random import Random
+from statistics import fmean, harmonic_mean
 
 import psycopg
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer  # type: ignore[import-untyped]
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic  # type: ignore[import-untyped]
 
-from tests.bench.load import Chain
+from tests.bench.load import QUICK_BLOCK_SECONDS, Chain
 from tests.bench.numbers import median
 
 TOPIC = "bench.floor.v1"
@@ -22,7 +24,6 @@ PAYLOAD = os.urandom(2048).hex().encode()  # about what a message about a swap h
 SAMPLES = 200
 COMMITS = 300
 SENDERS = 4
-PART_PAUSE_SECONDS = 0.25  # so that they find the caches as a payout does
 BATCH = 100
 TRANSFER_GAS = 21_000
 IN_FLIGHT = 16  # as many as a public node keeps of one account
@@ -73,9 +74,61 @@ class Floors:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Twice:
+    """Before and after everything they are compared with: a machine does not keep its speed."""
+
+    before: Floors
+    after: Floors
+
+    @property
+    def between(self) -> Floors:
+        return mean_of(self.before, self.after)
+
+
+def mean_of(before: Floors, after: Floors) -> Floors:
+    """Return what both measurements say together, as if they were one with a pause in it.
+
+    Both do the same work. So a time is the mean of both, and a rate is all their work over all
+    their seconds: the harmonic mean, which goes with the mean of the times. Where the speed has
+    changed it is the lower mean of rates (of 2,500 and 4,300 it is 3,162, not 3,400), so both
+    measurements are printed beside it.
+    """
+    one, two = before.broker, after.broker
+    broker = Broker(
+        harmonic_mean((one.produced_per_second, two.produced_per_second)),
+        harmonic_mean((one.consumed_per_second, two.consumed_per_second)),
+        fmean((one.hop_seconds, two.hop_seconds)),
+    )
+    first, second = before.database, after.database
+    database = Database(
+        harmonic_mean((first.commits_per_second, second.commits_per_second)),
+        fmean((first.commit_seconds, second.commit_seconds)),
+    )
+    early, late = before.node, after.node
+    node = NodeFloor(
+        harmonic_mean((early.accepted_per_second, late.accepted_per_second)),
+        harmonic_mean((early.pipelined_per_second, late.pipelined_per_second)),
+        fmean((early.sign_seconds, late.sign_seconds)),
+        fmean((early.send_seconds, late.send_seconds)),
+    )
+    return Floors(broker, database, node)
+
+
 def sum_of_parts(commit: float, hop: float, sign: float, send: float) -> float:
     """Return what a payout is made of: two commits, a hop, a signature, a sending."""
     return 2 * commit + hop + sign + send
+
+
+def part_pause(random: Random) -> float:
+    """Return how long to wait until a payout's parts are measured again, four times a second.
+
+    They find the caches as a payout does then. Blocks come at an even pace: with an even pause the
+    measurements fall for long on the same moment between two blocks, or drift by slowly, whichever
+    pause it is, since what one takes is added to it. Drawn from a range as wide as blocks are
+    apart, it ends at each such moment as likely as at any other, however long the last one took.
+    """
+    return QUICK_BLOCK_SECONDS * (0.5 + random.random())
 
 
 async def measure_broker(servers: str, messages: int) -> Broker:
@@ -107,7 +160,7 @@ async def measure_broker(servers: str, messages: int) -> Broker:
 
 
 async def measure_parts(
-    servers: str, url: str, chain: Chain, *, until: asyncio.Event
+    servers: str, url: str, chain: Chain, *, until: asyncio.Event, random: Random
 ) -> float | None:
     """Return the sum of a payout's parts while everything else works; nothing without a sample."""
     took: list[tuple[float, float, float, float]] = []
@@ -134,7 +187,7 @@ async def measure_parts(
                 sent = time.perf_counter()
                 took.append((committed - began, heard - committed, signed - heard, sent - signed))
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(until.wait(), PART_PAUSE_SECONDS)
+                    await asyncio.wait_for(until.wait(), part_pause(random))
     finally:
         await consumer.stop()
         await producer.stop()
@@ -224,6 +277,7 @@ async def _hopped(producer: AIOKafkaProducer, consumer: AIOKafkaConsumer, number
 
 
 async def _make_topic(servers: str) -> None:
+    """Make the topic, unless it is there already: the broker then says so, and nothing raises."""
     admin = AIOKafkaAdminClient(bootstrap_servers=servers)
     await admin.start()
     try:

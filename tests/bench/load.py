@@ -24,6 +24,7 @@ FLUSH_SECONDS = 0.02
 QUIET_SECONDS = 45.0  # without any news for so long, the rest is lost
 ALL = 2**255
 BLOCK_SECONDS = 1
+QUICK_BLOCK_SECONDS = 0.25  # as quick rollups make them
 SIGNING_SECONDS = 2.0  # at a pace; under full load everybody pays at once
 BUSY = 503
 BUSY_PAUSE_SECONDS = 0.2

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tests.bench import machine
-from tests.bench.floors import Floors
+from tests.bench.floors import Floors, Twice
 from tests.bench.numbers import Spread
 from tests.bench.run import ALONE, SERVICES, Outcome, Phase
 
@@ -35,7 +35,8 @@ class Target:
 
 def targets(outcome: Outcome) -> list[Target]:
     """Return what the first mark asks for."""
-    sender = outcome.floors.node.pipelined_per_second
+    floors = outcome.floors.between
+    sender = floors.node.pipelined_per_second
     payout = Spread.of(outcome.paced.steps.whole)
     idle = outcome.idle.proportional / MIB
     lost = len(outcome.faults)
@@ -43,7 +44,7 @@ def targets(outcome: Outcome) -> list[Target]:
         Target(f"memory of the idle services under {IDLE_MIB} MiB", f"{idle:.0f}", idle < IDLE_MIB),
         Target("nothing lost", f"{lost} faults" if lost else "all there", not lost),
     ]
-    parts = {"by themselves": outcome.floors.payout_seconds, "beside it": outcome.paced.parts}
+    parts = {"by themselves": floors.payout_seconds, "beside it": outcome.paced.parts}
     for measured, seconds in parts.items():
         if payout is not None and seconds is not None:
             times = payout.p50 / seconds
@@ -110,8 +111,9 @@ def _latencies(outcome: Outcome, phases: Mapping[str, Phase]) -> Table:
             _spread(table, f"  until {step}", seconds)
         _spread(table, f"status to webhook, {name}", phase.webhook)
         _spread(table, f"created to last webhook, {name}", phase.lifetime)
+    by_themselves = outcome.floors.between.payout_seconds
     for name, phase in phases.items():
-        _parts(table, f"sum of a payout's parts, {name}", phase, outcome.floors.payout_seconds)
+        _parts(table, f"sum of a payout's parts, {name}", phase, by_themselves)
     for name, phase in phases.items():
         if phase.parts is not None:
             _parts(table, f"the same, measured during {name}", phase, phase.parts)
@@ -147,23 +149,28 @@ def _processors(phases: Mapping[str, Phase]) -> Table:
     return table
 
 
-def _floors(floors: Floors) -> Table:
-    table = _table("Floors, measured in this run", "")
-    broker, database, node = floors.broker, floors.database, floors.node
-    rows: Sequence[tuple[str, str]] = (
-        ("broker: produced", f"{broker.produced_per_second:.0f}/s"),
-        ("broker: consumed", f"{broker.consumed_per_second:.0f}/s"),
-        ("broker: send to poll", f"{1000 * broker.hop_seconds:.2f} ms"),
-        ("PostgreSQL: one row, one commit", f"{database.commits_per_second:.0f}/s"),
-        ("PostgreSQL: commit", f"{1000 * database.commit_seconds:.2f} ms"),
-        ("node: transfers taken, in batches", f"{node.accepted_per_second:.0f}/s"),
-        ("node: transfers signed and pipelined", f"{node.pipelined_per_second:.0f}/s"),
-        ("node: one transaction alone", f"{1000 * node.send_seconds:.2f} ms"),
-        ("sign one payment", f"{1000 * node.sign_seconds:.2f} ms"),
-    )
-    for name, value in rows:
-        table.add_row(name, value)
+def _floors(floors: Twice) -> Table:
+    table = _table("Floors, measured in this run", "before", "after", "mean")
+    columns = [_floor(each) for each in (floors.before, floors.after, floors.between)]
+    for name in columns[0]:
+        table.add_row(name, *(column[name] for column in columns))
     return table
+
+
+def _floor(floors: Floors) -> Mapping[str, str]:
+    broker, database, node = floors.broker, floors.database, floors.node
+    return {
+        "broker: produced": f"{broker.produced_per_second:.0f}/s",
+        "broker: consumed": f"{broker.consumed_per_second:.0f}/s",
+        "broker: send to poll": f"{1000 * broker.hop_seconds:.2f} ms",
+        "PostgreSQL: one row, one commit": f"{database.commits_per_second:.0f}/s",
+        "PostgreSQL: commit": f"{1000 * database.commit_seconds:.2f} ms",
+        "node: transfers taken, in batches": f"{node.accepted_per_second:.0f}/s",
+        "node: transfers signed and pipelined": f"{node.pipelined_per_second:.0f}/s",
+        "node: one transaction alone": f"{1000 * node.send_seconds:.2f} ms",
+        "sign one payment": f"{1000 * node.sign_seconds:.2f} ms",
+        "sum of a payout's parts": f"{1000 * floors.payout_seconds:.2f} ms",
+    }
 
 
 def _show_disturbance(phases: Mapping[str, Phase], console: Console) -> None:
@@ -188,7 +195,11 @@ def _document(outcome: Outcome, moment: datetime) -> dict[str, Any]:
         "machine": machine.description(),
         "broker": outcome.broker,
         "settings": asdict(outcome.settings),
-        "floors": {**asdict(outcome.floors), "payout_seconds": outcome.floors.payout_seconds},
+        "floors": {
+            **_floors_document(outcome.floors.between),  # which everything is compared with
+            "before": _floors_document(outcome.floors.before),
+            "after": _floors_document(outcome.floors.after),
+        },
         "quote": _three(outcome.quotes),
         "phases": {name: _phase_document(p) for name, p in phases.items() if p is not None},
         "memory": {"idle": asdict(outcome.idle), "loaded": asdict(outcome.loaded)},
@@ -197,6 +208,10 @@ def _document(outcome: Outcome, moment: datetime) -> dict[str, Any]:
         "faults": outcome.faults,
         "targets": [asdict(target) for target in targets(outcome)],
     }
+
+
+def _floors_document(floors: Floors) -> dict[str, Any]:
+    return {**asdict(floors), "payout_seconds": floors.payout_seconds}
 
 
 def _phase_document(phase: Phase) -> dict[str, Any]:

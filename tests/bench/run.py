@@ -1,4 +1,4 @@
-"""One run, phase by phase: floors, an even pace, full load, and the books at the end."""
+"""One run: floors, an even pace, full load, the floors once more, and the books at the end."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from random import Random
 from typing import Any
 
 from swap_stack.places import Places
@@ -14,7 +15,7 @@ from swap_stack.processes import Registry
 from tests.bench import floors, machine
 from tests.bench.clients import Client
 from tests.bench.facts import Facts, Steps
-from tests.bench.load import Chain, Load, open_chain
+from tests.bench.load import QUICK_BLOCK_SECONDS, Chain, Load, open_chain
 from tests.bench.partner import open_partner
 from tests.bench.profiling import profiled
 from tests.bench.progress import Progress
@@ -24,7 +25,6 @@ from tests.bench.settings import Settings
 SETTLE_SECONDS = 3.0  # what start-up left behind ends before anything is measured
 ALONE = "2 swaps/s"
 ALONE_RATE = 2
-QUICK_BLOCK_SECONDS = 0.25  # as quick rollups make them
 SERVICES = ("api", "quoter", "chain_watcher", "settler", "notifier")
 
 
@@ -52,7 +52,7 @@ class Outcome:
 
     settings: Settings
     broker: str
-    floors: floors.Floors
+    floors: floors.Twice
     idle: machine.Memory
     loaded: machine.Memory
     idle_used: machine.Used
@@ -79,6 +79,7 @@ class Run:
         self._facts = Facts(stack["postgres"]["url"])
         self._load: Load
         self._chains: dict[str, Chain] = {}
+        self._random = Random()
 
     async def __call__(self) -> Outcome:
         """Run all phases."""
@@ -95,7 +96,7 @@ class Run:
         flushing = [asyncio.create_task(c.flush_forever()) for c in self._chains.values()]
         try:
             idle_used, idle = await self._idle()
-            floor = await self._floors()
+            before = await self._floors()
             await self._warm_up()
             alone = (
                 await self._at_pace(ALONE, settings.alone, ALONE_RATE) if settings.alone else None
@@ -105,6 +106,9 @@ class Run:
             paced = await self._evenly(name)
             full = await self._full() if settings.seconds else None
             loaded = machine.memory_of(self._service_pids())
+            with self._progress.step("at rest"):  # for as long as before the first floors
+                await asyncio.sleep(2 * SETTLE_SECONDS)
+            after = await self._floors()
             faults = await self._faults()
         finally:
             for task in flushing:
@@ -113,7 +117,7 @@ class Run:
         return Outcome(
             settings=settings,
             broker=str(stack["broker"]),
-            floors=floor,
+            floors=floors.Twice(before, after),
             idle=idle,
             loaded=loaded,
             idle_used=idle_used,
@@ -172,7 +176,7 @@ class Run:
     async def _parts(self, is_over: asyncio.Event) -> float | None:
         chain = next(iter(self._chains.values()))
         servers, url = self._stack["kafka"]["bootstrap_servers"], self._stack["postgres"]["url"]
-        return await floors.measure_parts(servers, url, chain, until=is_over)
+        return await floors.measure_parts(servers, url, chain, until=is_over, random=self._random)
 
     async def _evenly(self, name: str) -> Phase:
         """Let deposits arrive as evenly as swaps are made: in small blocks, one after the other."""

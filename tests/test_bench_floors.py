@@ -1,0 +1,76 @@
+"""The floors of `make bench`: two measurements become one, and no moment of a block is spared."""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+
+import pytest
+
+from tests.bench.floors import Broker, Database, Floors, NodeFloor, Twice, mean_of, part_pause
+from tests.bench.load import QUICK_BLOCK_SECONDS
+
+BEFORE = Floors(
+    Broker(10_000.0, 50_000.0, 0.002),
+    Database(2_000.0, 0.0004),
+    NodeFloor(6_000.0, 2_000.0, 0.0001, 0.0010),
+)
+AFTER = Floors(
+    Broker(15_000.0, 50_000.0, 0.004),
+    Database(1_000.0, 0.0006),
+    NodeFloor(3_000.0, 6_000.0, 0.0003, 0.0020),
+)
+
+
+class TestMeanOf:
+    def test_a_rate_is_all_the_work_over_all_the_seconds(self) -> None:
+        mean = mean_of(BEFORE, AFTER)
+
+        transfers = 4_000
+        seconds = transfers / 2_000 + transfers / 6_000
+        assert mean.node.pipelined_per_second == pytest.approx(2 * transfers / seconds)
+        assert mean.node.accepted_per_second == pytest.approx(4_000)
+        assert mean.database.commits_per_second == pytest.approx(1_333.33, abs=0.01)
+        assert mean.broker.produced_per_second == pytest.approx(12_000)
+        assert mean.broker.consumed_per_second == pytest.approx(50_000)
+
+    def test_a_time_is_halfway_between_both(self) -> None:
+        mean = mean_of(BEFORE, AFTER)
+
+        assert mean.broker.hop_seconds == pytest.approx(0.003)
+        assert mean.database.commit_seconds == pytest.approx(0.0005)
+        assert mean.node.sign_seconds == pytest.approx(0.0002)
+        assert mean.node.send_seconds == pytest.approx(0.0015)
+
+    def test_what_a_payout_takes_at_the_least_is_halfway_too(self) -> None:
+        twice = Twice(BEFORE, AFTER)
+
+        halfway = (BEFORE.payout_seconds + AFTER.payout_seconds) / 2
+        assert twice.between.payout_seconds == pytest.approx(halfway)
+
+    def test_which_came_first_makes_no_difference(self) -> None:
+        assert mean_of(BEFORE, AFTER) == mean_of(AFTER, BEFORE)
+
+    def test_two_equal_measurements_stay_what_they_are(self) -> None:
+        assert mean_of(BEFORE, BEFORE).payout_seconds == pytest.approx(BEFORE.payout_seconds)
+
+
+class TestPartPause:
+    # The last one, with an even pause of 0.23 s, would keep step with the blocks.
+    @pytest.mark.parametrize("took", [0.0, 0.008, 0.02])
+    def test_measurements_fall_on_all_moments_between_two_blocks(self, took: float) -> None:
+        random, samples, parts = Random(1), 2_000, 10
+        at, found = 0.0, Counter[int]()
+        for _ in range(samples):
+            at += took + part_pause(random)
+            found[int(at % QUICK_BLOCK_SECONDS / QUICK_BLOCK_SECONDS * parts)] += 1
+
+        assert len(found) == parts
+        assert all(0.7 < found[n] * parts / samples < 1.3 for n in found)
+
+    def test_there_are_four_a_second(self) -> None:
+        random, samples = Random(1), 2_000
+
+        assert sum(part_pause(random) for _ in range(samples)) / samples == pytest.approx(
+            0.25, rel=0.02
+        )
