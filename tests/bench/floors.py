@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from random import Random
-from statistics import fmean, harmonic_mean
+from statistics import fmean
 
 import psycopg
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer  # type: ignore[import-untyped]
@@ -87,28 +87,26 @@ class Twice:
 
 
 def mean_of(before: Floors, after: Floors) -> Floors:
-    """Return what both measurements say together, as if they were one with a pause in it.
+    """Return the mean of two measurements, number by number.
 
-    Both do the same work. So a time is the mean of both, and a rate is all their work over all
-    their seconds: the harmonic mean, which goes with the mean of the times. Where the speed has
-    changed it is the lower mean of rates (of 2,500 and 4,300 it is 3,162, not 3,400), so both
-    measurements are printed beside it.
+    Full load runs for a time, not for a number of swaps: what it makes of a machine that changes
+    its speed goes with the mean of its rates.
     """
     one, two = before.broker, after.broker
     broker = Broker(
-        harmonic_mean((one.produced_per_second, two.produced_per_second)),
-        harmonic_mean((one.consumed_per_second, two.consumed_per_second)),
+        fmean((one.produced_per_second, two.produced_per_second)),
+        fmean((one.consumed_per_second, two.consumed_per_second)),
         fmean((one.hop_seconds, two.hop_seconds)),
     )
     first, second = before.database, after.database
     database = Database(
-        harmonic_mean((first.commits_per_second, second.commits_per_second)),
+        fmean((first.commits_per_second, second.commits_per_second)),
         fmean((first.commit_seconds, second.commit_seconds)),
     )
     early, late = before.node, after.node
     node = NodeFloor(
-        harmonic_mean((early.accepted_per_second, late.accepted_per_second)),
-        harmonic_mean((early.pipelined_per_second, late.pipelined_per_second)),
+        fmean((early.accepted_per_second, late.accepted_per_second)),
+        fmean((early.pipelined_per_second, late.pipelined_per_second)),
         fmean((early.sign_seconds, late.sign_seconds)),
         fmean((early.send_seconds, late.send_seconds)),
     )
