@@ -91,11 +91,13 @@ def _deliver(service: Service, group: NotifierGroup, sealing: Sealing) -> None:
     sender = HttpSender(
         guarded_connector(allow_loopback=group.allow_loopback), timeout=group.attempt_timeout
     )
+    windows = Windows(total_max=group.concurrency_max, endpoint_max=group.endpoint_concurrency_max)
     due, ended = service.wakes.on(MESSAGES_DUE), Wake()
+    due.alone_while(lambda: windows.free > 0)
     deliver_messages = DeliverMessages(
         PostgresDeliveries(service.engine, sealing),
         sender,
-        Windows(total_max=group.concurrency_max, endpoint_max=group.endpoint_concurrency_max),
+        windows,
         due=due,
         ended=ended,
         attempt_timeout=group.attempt_timeout,
