@@ -18,5 +18,6 @@ DROP FUNCTION notify_requote();
 
 
 def upgrade() -> None:
-    drop_outbox_trigger(op)
+    # As a use case locks them: it has read payments when it adds messages, last of all.
     op.execute(INTENTS_AND_REQUOTES)
+    drop_outbox_trigger(op)
