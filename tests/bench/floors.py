@@ -7,9 +7,10 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from random import Random
 from statistics import fmean
+from typing import TypeVar
 
 import psycopg
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer  # type: ignore[import-untyped]
@@ -57,6 +58,9 @@ class NodeFloor:
     send_seconds: float  # one transaction, one request
 
 
+Measured = TypeVar("Measured", Broker, Database, NodeFloor)
+
+
 @dataclass(frozen=True, slots=True)
 class Floors:
     broker: Broker
@@ -92,25 +96,15 @@ def mean_of(before: Floors, after: Floors) -> Floors:
     Full load runs for a time, not for a number of swaps: what it makes of a machine that changes
     its speed goes with the mean of its rates.
     """
-    one, two = before.broker, after.broker
-    broker = Broker(
-        fmean((one.produced_per_second, two.produced_per_second)),
-        fmean((one.consumed_per_second, two.consumed_per_second)),
-        fmean((one.hop_seconds, two.hop_seconds)),
+    return Floors(
+        _halfway(before.broker, after.broker),
+        _halfway(before.database, after.database),
+        _halfway(before.node, after.node),
     )
-    first, second = before.database, after.database
-    database = Database(
-        fmean((first.commits_per_second, second.commits_per_second)),
-        fmean((first.commit_seconds, second.commit_seconds)),
-    )
-    early, late = before.node, after.node
-    node = NodeFloor(
-        fmean((early.accepted_per_second, late.accepted_per_second)),
-        fmean((early.pipelined_per_second, late.pipelined_per_second)),
-        fmean((early.sign_seconds, late.sign_seconds)),
-        fmean((early.send_seconds, late.send_seconds)),
-    )
-    return Floors(broker, database, node)
+
+
+def _halfway(one: Measured, two: Measured) -> Measured:
+    return type(one)(*map(fmean, zip(astuple(one), astuple(two), strict=True)))
 
 
 def sum_of_parts(commit: float, hop: float, sign: float, send: float) -> float:

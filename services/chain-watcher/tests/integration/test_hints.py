@@ -21,6 +21,7 @@ from swap_chains.fake import FakeReader
 from swap_contracts.deposits import DepositHinted
 from swap_contracts.topics import DEPOSIT_HINTED
 from swap_runtime.database import reading, transaction
+from swap_runtime.outbox import OUTBOX
 from swap_runtime.sql import sql
 
 pytestmark = pytest.mark.connected
@@ -58,6 +59,7 @@ def listening(world: World) -> Iterator[Callable[[], int]]:
     world.engine.said = said.extend
 
     def heard() -> int:
+        assert set(said) <= {hint_channel(NETWORK), OUTBOX}
         times = said.count(hint_channel(NETWORK))
         said.clear()
         return times
@@ -135,7 +137,7 @@ class TestHints:
 
             await world.says(("seen", 1))
 
-    async def test_reach_the_follower_through_postgres_and_only_once(self, world: World) -> None:
+    async def test_wake_the_follower_and_only_once(self, world: World) -> None:
         envelope = DEPOSIT_HINTED.seal(
             DepositHinted(network=NETWORK, transaction_hash="0xabc"),
             version="0xabc",

@@ -24,7 +24,7 @@ class NotifierGroup(ServiceGroup):
     concurrency_max: int = Field(512, ge=1, description="Deliveries under way at once")
     endpoint_concurrency_max: int = Field(64, ge=1, description="The same, of one endpoint")
     poll_interval: timedelta = Field(
-        timedelta(seconds=1), description="How late a due delivery is when a NOTIFY got lost"
+        timedelta(seconds=1), description="How late a due delivery is when a wake got lost"
     )
     keep_messages: timedelta = Field(
         timedelta(days=30), description="How long a message that ended can be replayed"

@@ -48,7 +48,7 @@ class QuoterGroup(ServiceGroup):
         100, ge=1, description="How many completed swaps of a route are averaged"
     )
     market_poll_interval: timedelta = Field(
-        timedelta(seconds=1), description="How late inventory is when a NOTIFY got lost"
+        timedelta(seconds=1), description="How late inventory is when a wake got lost"
     )
 
 

@@ -44,7 +44,7 @@ class SettlerGroup(ServiceGroup):
     )
     quoter_url: str = Field(description="Where the quoter answers, inside")
     requote_interval: timedelta = Field(
-        timedelta(seconds=1), description="How late a requote is when a NOTIFY got lost"
+        timedelta(seconds=1), description="How late a requote is when a wake got lost"
     )
     requote_pause: timedelta = Field(
         timedelta(seconds=5), description="Until a quoter that did not answer is asked again"
@@ -98,7 +98,7 @@ class SettlerGroup(ServiceGroup):
         timedelta(seconds=1), description="How often losses are compared with their budgets"
     )
     lane_poll_interval: timedelta = Field(
-        timedelta(milliseconds=500), description="How late a lane is when a NOTIFY got lost"
+        timedelta(milliseconds=500), description="How late a lane is when a wake got lost"
     )
     lane_upkeep_interval: timedelta = Field(
         timedelta(seconds=2), description="How often a lane looks after what it has sent"

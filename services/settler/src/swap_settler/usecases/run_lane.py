@@ -62,7 +62,7 @@ class RunLane:
         self._upkeep_interval = upkeep_interval
 
     async def send(self, wake: Wake, *, epoch: int, beat: Callable[[], None]) -> None:
-        """Send for ever; NOTIFY wakes it, the poll is what makes it certain.
+        """Send for ever; commits wake it, the poll is what makes it certain.
 
         :raises ChainMismatch: or WrongChain, when signing here would be a mistake.
         """
