@@ -1,7 +1,7 @@
 """The jobs of docker-compose.yml.
 
 python -m swap_compose
-    secrets|host-files|migrations|topics|chains|partners|receiver|sandbox|stack-file
+    secrets|host-files|migrations|topics|chains|invariants|partners|receiver|sandbox|stack-file
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 import structlog
 
-from swap_compose.ground import make_topics, migrate_all, prepare_chains
+from swap_compose.ground import make_topics, migrate_all, prepare_chains, show_invariants
 from swap_compose.host import keep_stack_file, prepare_host_files
 from swap_compose.places import HostPorts
 from swap_compose.secrets import make_secrets
@@ -27,6 +27,7 @@ JOBS: dict[str, Callable[[], None]] = {
     "migrations": migrate_all,
     "topics": lambda: asyncio.run(make_topics(os.environ)),
     "chains": lambda: asyncio.run(prepare_chains(HostPorts.from_environment())),
+    "invariants": lambda: asyncio.run(show_invariants()),
     "partners": make_partners,
     "receiver": receive,
     "sandbox": play,

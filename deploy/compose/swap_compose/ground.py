@@ -7,9 +7,11 @@ from collections.abc import Mapping
 
 import orjson
 from aiokafka.errors import KafkaError  # type: ignore[import-untyped]
+from eth_utils.address import to_checksum_address
 
 from swap_compose.places import APP, NODE_URLS, STACK, HostPorts
-from swap_compose.secrets import database_url
+from swap_compose.secrets import database_url, superuser_url
+from swap_runtime.catalogue import load_catalogue
 from swap_runtime.migrate import migrate
 from swap_runtime.settings import KafkaSettings
 from swap_runtime.topics import ensure_topics
@@ -22,6 +24,7 @@ from swap_stack.catalogue import (
     write_text,
 )
 from swap_stack.contracts import deploy_and_fund, find_deployment
+from swap_stack.database import show_to_auditor
 from swap_stack.keys import DevelopmentKeys, development_keys, load_or_make
 from swap_stack.node import Node
 from swap_stack.parts.anvil import CHAINS, DevelopmentChain
@@ -64,6 +67,16 @@ async def prepare_chains(ports: HostPorts) -> None:
         # Whoever changed a price by hand keeps it.
         write_text(STACK.prices_file, orjson.dumps(PRICES).decode())
     write_catalogue(STACK.catalogue_file, make_catalogue(chains, keys, measured_gas(APP)))
+
+
+async def show_invariants() -> None:
+    """Make what `swapctl invariants` asks: views of the tables that the migrations made."""
+    networks = load_catalogue(STACK.catalogue_file, to_checksum_address).networks
+    await show_to_auditor(
+        superuser_url(load_or_make(STACK.secrets_file)),
+        APP,
+        {name: network.payout_confirmations for name, network in networks.items()},
+    )
 
 
 async def _prepare(

@@ -8,6 +8,7 @@ from pathlib import Path
 import orjson
 
 from swap_compose.places import POSTGRES_PASSWORD, SERVICE_SECRETS, STACK
+from swap_stack.database import FORGET_VIEWS
 from swap_stack.files import PRIVATE, write_json
 from swap_stack.keys import Secrets, key_of, load_or_make
 from swap_stack.services import SERVICES
@@ -29,7 +30,7 @@ def make_secrets() -> None:
 def roles_script(secrets: Secrets) -> str:
     """Return what psql runs. Passwords as arguments could be read in a list of processes."""
     lines = [f"\\set {role}_password {word}" for role, word in secrets.role_passwords.items()]
-    return "\n".join(["\\set ON_ERROR_STOP on", *lines, f"\\i {ROLES}", ""])
+    return "\n".join(["\\set ON_ERROR_STOP on", *lines, f"\\i {ROLES}", FORGET_VIEWS, ""])
 
 
 def service_secrets(name: str, secrets: Secrets) -> dict[str, str]:
@@ -52,6 +53,10 @@ def service_secrets(name: str, secrets: Secrets) -> dict[str, str]:
 def database_url(role: str, secrets: Secrets) -> str:
     password = secrets.role_passwords[role]
     return f"postgresql+psycopg://{role}:{password}@postgres:5432/{DATABASE}"
+
+
+def superuser_url(secrets: Secrets) -> str:
+    return f"postgresql://postgres:{secrets.postgres_password}@postgres:5432/{DATABASE}"
 
 
 def write_private(path: Path, text: str) -> None:

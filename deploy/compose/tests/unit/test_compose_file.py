@@ -126,6 +126,10 @@ def test_everything_that_is_waited_for_is_there() -> None:
         assert not (shared and {"ports", "networks"} & set(one))
 
 
+def test_a_stack_that_is_ready_can_be_asked_for_its_invariants() -> None:
+    assert "invariants" in COMPOSE["services"]["stack-file"]["depends_on"]
+
+
 def test_every_volume_that_is_mounted_is_declared() -> None:
     mounted = {
         volume.split(":")[0]

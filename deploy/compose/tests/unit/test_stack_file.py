@@ -105,4 +105,7 @@ class TestSecrets:
 
         for role in LOGIN_ROLES:
             assert f"\\set {role}_password {secrets.role_passwords[role]}\n" in script
-        assert script.endswith("\\i /roles.sql\n")
+        assert "\n\\i /roles.sql\n" in script
+
+    def test_no_view_holds_up_a_migration(self, secrets: Secrets) -> None:
+        assert roles_script(secrets).endswith("\nDROP SCHEMA IF EXISTS invariant CASCADE;\n")

@@ -6,6 +6,7 @@ import asyncio
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Final
 
 import psycopg
 from psycopg import sql
@@ -17,6 +18,8 @@ from swap_stack.services import SERVICES
 DATABASE = "swap"
 PSYCOPG = "postgresql+psycopg"
 VIEWS = "deploy/postgres/invariants/views.sql"
+# They are made anew once the tables are; until then no view may hold up a migration.
+FORGET_VIEWS: Final = "DROP SCHEMA IF EXISTS invariant CASCADE;"
 
 
 def role_url(postgres: Postgres, role: str, password: str, *, scheme: str = "postgresql") -> str:
@@ -40,7 +43,7 @@ async def make_roles(postgres: Postgres, root: Path, passwords: Mapping[str, str
             await admin.execute(sql.SQL("CREATE DATABASE {}").format(name))
     # On standard input and not as arguments, which every user of the machine could read.
     lines = [f"\\set {role}_password {password}" for role, password in passwords.items()]
-    lines.append(f"\\i '{root / 'deploy/postgres/roles.sql'}'")
+    lines += [f"\\i '{root / 'deploy/postgres/roles.sql'}'", FORGET_VIEWS]
     await run_to_end(
         [program("psql"), "-X", "-q", "-v", "ON_ERROR_STOP=1", "-f", "-"],
         env={**postgres.environment(), "PGDATABASE": DATABASE},
@@ -63,13 +66,11 @@ def list_migrations(root: Path) -> list[str]:
 
 
 async def show_to_auditor(
-    postgres: Postgres, root: Path, payout_confirmations: Mapping[str, int | None]
+    superuser_url: str, root: Path, payout_confirmations: Mapping[str, int | None]
 ) -> None:
     """Make the views that the invariants ask, with each network's policy."""
     views = await asyncio.to_thread((root / VIEWS).read_text)
-    async with await psycopg.AsyncConnection.connect(
-        postgres.url(DATABASE), autocommit=True
-    ) as admin:
+    async with await psycopg.AsyncConnection.connect(superuser_url, autocommit=True) as admin:
         await admin.execute(views.encode())
         cursor = admin.cursor()
         await cursor.executemany(

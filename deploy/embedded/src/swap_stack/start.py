@@ -26,6 +26,7 @@ from swap_stack.catalogue import (
 from swap_stack.contracts import deploy_and_fund, find_deployment
 from swap_stack.daemon import Part, StackError
 from swap_stack.database import (
+    DATABASE,
     followed_blocks,
     make_roles,
     migrate,
@@ -81,7 +82,7 @@ class Start:
         catalogue = self._write_catalogue(chains)
         networks = load_catalogue(catalogue, to_checksum_address).networks
         await show_to_auditor(
-            self._parts.postgres,
+            self._parts.postgres.url(DATABASE),
             self._places.root,
             {name: network.payout_confirmations for name, network in networks.items()},
         )

@@ -10,6 +10,8 @@ import psycopg
 import pytest
 
 from swap_stack.daemon import Daemon, StackError
+from swap_stack.database import DATABASE, make_roles
+from swap_stack.keys import LOGIN_ROLES
 from swap_stack.node import Node
 from swap_stack.parts.anvil import CHAINS, Anvil
 from swap_stack.parts.broker import BrokerChoice, choose_broker, make_broker
@@ -64,6 +66,23 @@ async def test_postgres_keeps_its_data_over_a_restart(workshop: Workshop) -> Non
     with psycopg.connect(second.url()) as connection:
         assert connection.execute("SELECT count(*) FROM kept").fetchone() == (1,)
     await second.stop()
+
+
+async def test_no_view_of_the_auditor_s_holds_up_a_migration(workshop: Workshop) -> None:
+    postgres, root = workshop.postgres(), workshop.places.root
+    passwords = dict.fromkeys(LOGIN_ROLES, "secret")
+    await start(postgres)
+    await make_roles(postgres, root, passwords)
+    with psycopg.connect(postgres.url(DATABASE), autocommit=True) as connection:
+        connection.execute("CREATE TABLE settler.thing (name text)")
+        connection.execute("CREATE SCHEMA invariant")
+        connection.execute("CREATE VIEW invariant.thing AS SELECT name FROM settler.thing")
+
+    await make_roles(postgres, root, passwords)
+
+    with psycopg.connect(postgres.url(DATABASE), autocommit=True) as connection:
+        connection.execute("ALTER TABLE settler.thing ALTER name TYPE varchar(9)")
+    await postgres.stop()
 
 
 async def test_valkey_starts_and_stops(workshop: Workshop) -> None:
