@@ -20,7 +20,7 @@ QUERIES: Mapping[str, tuple[str, str]] = {
 # What one service's tables can answer alone, without a watcher, a relay or a notifier behind them.
 OF_THE_SETTLER = (
     "I-01", "I-02", "I-03", "I-04", "I-05", "I-07", "I-13", "I-14", "I-15", "I-16", "I-18", "I-19",
-    "I-20", "I-21", "I-22", "I-24", "I-27", "I-28", "I-30", "I-31", "I-32",
+    "I-20", "I-21", "I-22", "I-24", "I-27", "I-28", "I-30", "I-31", "I-32", "I-35",
 )  # fmt: skip
 OF_THE_WATCHER = ("I-11", "I-12")
 

@@ -123,3 +123,5 @@ SELECT i.swap_id, (s.quote->>'partner_fee_base_units')::numeric quoted, e.earned
 CROSS JOIN LATERAL (SELECT coalesce(-sum(p.amount),0) earned FROM ltxn t JOIN posting p ON p.txn_id=t.id JOIN account a ON a.id=p.account_id
  WHERE t.swap_id=i.swap_id AND t.kind='partner_fee_earned' AND a.kind='partner_fee' AND a.app_id=s.app_id) e
 WHERE i.kind='output' AND i.state='confirmed' AND e.earned<>coalesce((s.quote->>'partner_fee_base_units')::numeric,0);
+-- name: I-35 a posting whose ledger transaction or account is not there
+SELECT p.txn_id, p.n, p.account_id FROM posting p LEFT JOIN ltxn t ON t.id=p.txn_id LEFT JOIN account a ON a.id=p.account_id WHERE t.id IS NULL OR a.id IS NULL;

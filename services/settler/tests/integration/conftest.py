@@ -11,9 +11,9 @@ from tests.plugins.invariants import OF_THE_SETTLER, Audit
 from tests.plugins.postgres import Database
 
 TABLES = """
-swap, deposit, intent, account, ledger_transaction, inventory, ledger_cursor, balance_snapshot,
-signer, nonce_slot, attempt, receipt, signer_transaction, inbox, outbox, watermark, parked, lease,
-payout_stop, swept, sweep_due, withdrawal, outflow_cap, blocked_address,
+swap, deposit, intent, account, ledger_transaction, posting, inventory, ledger_cursor,
+balance_snapshot, signer, nonce_slot, attempt, receipt, signer_transaction, inbox, outbox,
+watermark, parked, lease, payout_stop, swept, sweep_due, withdrawal, outflow_cap, blocked_address,
 network_silence, source_stop, rescued_token
 """
 WATCHED_TABLES = "watch_cursor, past_halt, outbox"

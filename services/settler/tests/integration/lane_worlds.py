@@ -16,7 +16,7 @@ from swap_runtime.sql import sql
 from swap_settler.adapters.lane_store import LaneName
 
 EMPTY = sql(
-    "TRUNCATE swap, deposit, account, ledger_transaction, inventory, intent, signer, "
+    "TRUNCATE swap, deposit, account, ledger_transaction, posting, inventory, intent, signer, "
     "nonce_slot, attempt, receipt, signer_transaction, inbox, lease, payout_stop, "
     "withdrawal, swept, source_stop, rescued_token, outflow_cap, blocked_address, network_silence, "
     "parked, "

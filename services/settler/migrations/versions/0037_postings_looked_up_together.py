@@ -1,0 +1,42 @@
+"""What postings are of is looked up once per statement, not row by row; no account is deleted."""
+
+from alembic import op
+
+revision = "0037"
+down_revision = "0036"
+branch_labels = None
+depends_on = None
+
+# As a use case locks them: whoever holds one of them is not waited for with another in hand.
+TABLES = "LOCK TABLE account, ledger_transaction, posting IN ACCESS EXCLUSIVE MODE"
+# What only another transaction sees is not there, as it was not for the keys.
+GUARD = """
+CREATE OR REPLACE FUNCTION postings_balance() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF EXISTS (SELECT 1 FROM added
+      LEFT JOIN ledger_transaction AS entry ON entry.id = added.transaction_id
+      WHERE entry.xid IS DISTINCT FROM pg_current_xact_id()) THEN
+    RAISE EXCEPTION 'ledger transaction is closed, or there is none';
+  END IF;
+  IF EXISTS (SELECT 1 FROM added LEFT JOIN account ON account.id = added.account_id
+      GROUP BY added.transaction_id, account.network, account.token
+      HAVING account.network IS NULL OR sum(added.base_units) <> 0) THEN
+    RAISE EXCEPTION 'unbalanced ledger transaction, or one of an account that is not there';
+  END IF;
+  RETURN NULL;
+END $$
+"""
+# An account's id is in its postings: it stays what it is, and so does the account.
+ACCOUNTS_STAY = """
+CREATE TRIGGER stays BEFORE DELETE OR UPDATE OF id ON account
+FOR EACH ROW EXECUTE FUNCTION refuse_change()
+"""
+KEYS = """
+ALTER TABLE posting
+  DROP CONSTRAINT posting_account_id_fkey, DROP CONSTRAINT posting_transaction_id_fkey
+"""
+
+
+def upgrade() -> None:
+    for statement in (TABLES, GUARD, ACCOUNTS_STAY, KEYS):
+        op.execute(statement)

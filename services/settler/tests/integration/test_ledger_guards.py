@@ -1,0 +1,137 @@
+"""What Postgres refuses to book, whoever asks: the last guard of the books."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from uuid import UUID, uuid5
+
+import pytest
+from psycopg.errors import RaiseException
+
+from services.settler.tests.factories import ETHEREUM, SOME, USDC, funding
+from services.settler.tests.settlers import Settler
+from swap_runtime.database import Connection, Engine
+from swap_runtime.sql import sql
+from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
+from tests.plugins.invariants import violations
+from tests.plugins.postgres import Database
+
+pytestmark = pytest.mark.connected
+ONE, NONE = uuid5(SOME, "one"), uuid5(SOME, "none")
+ADD_ENTRY = sql("""
+INSERT INTO ledger_transaction (id, kind, dedupe_key, at) VALUES (:id, 'test', 'test', now())
+""")
+ADD_ACCOUNT = sql("""
+INSERT INTO account (kind, network, token) VALUES ('position', :network, :token) RETURNING id
+""")
+# There and back on each account: whatever is refused, it is not for its sums.
+POST = sql("""
+INSERT INTO posting (transaction_id, n, account_id, base_units)
+SELECT CAST(:id AS uuid), CAST(:first AS int) + 2 * of.n + side, of.account_id, 2 * side - 1
+FROM unnest(CAST(:accounts AS bigint[])) WITH ORDINALITY AS of(account_id, n),
+     generate_series(0, 1) AS side
+""")
+
+
+@pytest.fixture
+async def known(engine: Engine) -> int:
+    """An account that has been there for long."""
+    await Settler(PostgresUnitOfWork(engine, consumer="settler")).deposits(funding())
+    async with engine.connect() as connection:
+        return int(await connection.scalar("SELECT min(id) FROM account"))
+
+
+@pytest.fixture
+async def other(engine: Engine) -> AsyncIterator[Connection]:
+    """A transaction beside, which does not end before the test does."""
+    async with engine.connect() as connection:
+        await connection.execute("BEGIN")
+        yield connection
+        await connection.execute("ROLLBACK")
+
+
+async def entered(engine: Engine, *accounts: int, of: UUID = ONE) -> None:
+    """Add a ledger transaction, and book on these accounts."""
+    async with engine.begin() as connection:
+        await connection.execute(ADD_ENTRY, {"id": ONE})
+        await post(connection, *accounts, of=of)
+
+
+async def post(connection: Connection, *accounts: int, of: UUID = ONE, first: int = 0) -> None:
+    await connection.execute(POST, {"id": of, "first": first, "accounts": list(accounts)})
+
+
+async def added_account(connection: Connection) -> int:
+    values = {"network": ETHEREUM, "token": USDC[ETHEREUM]}
+    return int(await connection.scalar(ADD_ACCOUNT, values))
+
+
+class TestPostings:
+    async def test_of_what_is_there_are_kept(self, engine: Engine, known: int) -> None:
+        await entered(engine, known)
+
+        async with engine.connect() as connection:
+            count = "SELECT count(*) FROM posting WHERE transaction_id = :id"
+            assert await connection.scalar(sql(count), {"id": ONE}) == 2
+
+    async def test_of_an_unknown_account_are_refused(self, engine: Engine, known: int) -> None:
+        for accounts in ((10**9,), (known, 10**9), (10**9, 10**9 + 1)):
+            with pytest.raises(RaiseException, match="account that is not there"):
+                await entered(engine, *accounts)
+
+    async def test_of_an_account_that_another_adds_meanwhile_are_refused(
+        self, engine: Engine, known: int, other: Connection
+    ) -> None:
+        added = await added_account(other)
+
+        with pytest.raises(RaiseException, match="account that is not there"):
+            await asyncio.wait_for(entered(engine, known, added), 5)
+
+        await other.execute("COMMIT")
+        await entered(engine, known, added)
+
+    async def test_of_an_unknown_ledger_transaction_are_refused(
+        self, engine: Engine, known: int
+    ) -> None:
+        with pytest.raises(RaiseException, match="there is none"):
+            await entered(engine, known, of=NONE)
+
+    async def test_of_the_ledger_transaction_of_another_are_refused(
+        self, engine: Engine, known: int, other: Connection
+    ) -> None:
+        """While the other has it in hand, and once it is closed."""
+        await other.execute(ADD_ENTRY, {"id": ONE})
+        await post(other, known)
+        for end in ("SELECT", "COMMIT"):
+            await other.execute(end)
+
+            with pytest.raises(RaiseException, match="is closed"):
+                async with engine.begin() as connection:
+                    await asyncio.wait_for(post(connection, known, first=9), 5)
+
+    async def test_of_nothing_are_found_where_no_trigger_saw_them(
+        self, engine: Engine, known: int, database: Database
+    ) -> None:
+        """A backup is restored before its triggers are."""
+        url = database.url("auditor").replace("+psycopg", "")
+        async with engine.connect() as connection:
+            await connection.execute("ALTER TABLE posting DISABLE TRIGGER postings_balance")
+            await post(connection, known, 10**9, of=NONE)
+            await connection.execute("ALTER TABLE posting ENABLE TRIGGER postings_balance")
+
+        [(_, found)] = violations(url, ["I-35"]).items()
+        assert len(found) == 4
+
+        async with engine.connect() as connection:
+            await connection.execute("TRUNCATE posting, account, ledger_transaction, inventory")
+
+
+class TestAccounts:
+    @pytest.mark.parametrize(
+        "statement", ["DELETE FROM account", "UPDATE account SET id = DEFAULT"]
+    )
+    async def test_stay(self, engine: Engine, known: int, statement: str) -> None:
+        with pytest.raises(RaiseException, match="append only: account"):
+            async with engine.begin() as connection:
+                await connection.execute(statement)
