@@ -113,7 +113,13 @@ class Connection:
             self._heard(text)
         if isinstance(statement, Statement):
             ordered = statement.ordered(values or {})
-            return Leaving(text, ordered, is_prepared=True, is_binary=statement.is_binary)
+            return Leaving(
+                text,
+                ordered,
+                is_prepared=True,
+                is_binary=statement.is_binary,
+                arrays=statement.arrays,
+            )
         return Leaving(text)
 
     async def _exchange(self, asked: Sequence[Leaving]) -> Sequence[Rows]:
@@ -244,6 +250,7 @@ def create_engine(
             url.get_secret_value().replace("+psycopg", "", 1),
             autocommit=True,
             application_name=application_name,
+            client_encoding="utf8",  # as arrays leave, whatever the database keeps text in
             options=" ".join((*options, "-c timezone=UTC")),
             connect_timeout=5,
             keepalives_idle=10,

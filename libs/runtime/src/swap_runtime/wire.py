@@ -32,6 +32,7 @@ from psycopg.pq import (
 from psycopg.pq.abc import PGconn, PGresult
 from psycopg.waiting import Ready, Wait
 
+from swap_runtime.arrays import Array
 from swap_runtime.sql import Row, Rows
 
 # What was prepared is not what there is: a migration changed a column, or somebody else forgot it.
@@ -39,6 +40,7 @@ OUTDATED: Final = frozenset({b"0A000", b"26000"})
 NOT_DONE: Final = frozenset({ExecStatus.FATAL_ERROR, ExecStatus.PIPELINE_ABORTED})
 # More than a service has, times the types that parameters of one come with.
 PREPARED_MAX: Final = 1000
+BINARY: Final = Format.BINARY
 NOT_OF_A_NAME: Final = re.compile(r"\W")
 _Key = tuple[str, tuple[int, ...]]  # a statement, and the types of its values
 
@@ -50,6 +52,7 @@ class Leaving(NamedTuple):
     values: Sequence[Any] = ()
     is_prepared: bool = False
     is_binary: bool = False  # how its rows come
+    arrays: Sequence[Array | None] = ()  # what each value is cast to, where that is known
 
 
 FORGET_ALL: Final = Leaving("DEALLOCATE ALL")
@@ -128,11 +131,30 @@ class Wire:
 
         :raises psycopg.Error: when one of them has no form in Postgres.
         """
-        if not leaving.values:
-            return Dumped(leaving)
-        converter, formats = self._converter, [PyFormat.AUTO] * len(leaving.values)
-        values = converter.dump_sequence(leaving.values, formats)
-        return Dumped(leaving, converter.types or (), values, converter.formats or ())
+        if not leaving.arrays:
+            return Dumped(leaving, *self._converted(leaving.values))
+        values = [
+            array and array.dump(value)
+            for array, value in zip(leaving.arrays, leaving.values, strict=True)
+        ]
+        types = [array.oid if array else 0 for array in leaving.arrays]
+        formats = [BINARY] * len(values)
+        if None in values:
+            others = [place for place, data in enumerate(values) if data is None]
+            converted = self._converted([leaving.values[place] for place in others])
+            for place, *each in zip(others, *converted, strict=True):
+                types[place], values[place], formats[place] = each
+        return Dumped(leaving, tuple(types), values, formats)
+
+    def _converted(
+        self, values: Sequence[Any]
+    ) -> tuple[tuple[int, ...], Sequence[Any], Sequence[Format]]:
+        """Return the types, the bytes and their formats as psycopg finds them."""
+        if not values:
+            return (), (), ()
+        converter = self._converter
+        dumped = converter.dump_sequence(values, [PyFormat.AUTO] * len(values))
+        return converter.types or (), dumped, converter.formats or ()
 
     async def exchange(self, dumped: Sequence[Dumped]) -> Sequence[Rows]:
         """Run the statements in this order and return the rows of each, after one round trip.
@@ -168,7 +190,7 @@ class Wire:
 
     def _queued(self, dumped: Dumped) -> Iterator[_Expected]:
         """Queue a statement, and say for each answer that it brings what it is about."""
-        (text, _, is_prepared, is_binary), types, values, formats = dumped
+        (text, _, is_prepared, is_binary, _), types, values, formats = dumped
         key = (text, types)
         rows_format = Format.BINARY if is_binary else Format.TEXT
         if is_prepared:
