@@ -85,7 +85,18 @@ def show(outcome: Outcome, console: Console) -> list[Target]:
     for target in found:
         mark = "[green]reached[/]" if target.is_met else "[red]missed [/]"
         console.print(f"{mark}  {target.what}: {target.measured}")
+    _show_at_rest(outcome, console)
     return [target for target in found if not target.is_met]
+
+
+def _show_at_rest(outcome: Outcome, console: Console) -> None:
+    """Say also what no mark is held against: ADR 0047."""
+    payout = Spread.of(outcome.paced.steps.whole)
+    if payout is not None:
+        times = payout.p50 / outcome.floors.between.payout_seconds
+        console.print(
+            f"no mark  payout p50 beside the same parts on a machine at rest: {times:.1f} x"
+        )
 
 
 def write(outcome: Outcome, folder: Path) -> Path:
