@@ -43,9 +43,11 @@ def targets(outcome: Outcome) -> list[Target]:
         Target(f"memory of the idle services under {IDLE_MIB} MiB", f"{idle:.0f}", idle < IDLE_MIB),
         Target("nothing lost", f"{lost} faults" if lost else "all there", not lost),
     ]
-    if payout is not None and parts is not None:
+    what = f"payout p50 at most {OF_PARTS:.0f} x the sum of its parts, measured beside it"
+    if payout is None or parts is None:
+        found.append(Target(what, "not measured", False))
+    else:
         times = payout.p50 / parts
-        what = f"payout p50 at most {OF_PARTS:.0f} x the sum of its parts, measured beside it"
         found.append(Target(what, f"{times:.1f} x", times <= OF_PARTS))
     if outcome.full is not None:
         rate = outcome.full.per_second

@@ -7,7 +7,7 @@ down_revision = "0036"
 branch_labels = None
 depends_on = None
 
-# As a use case locks them: whoever holds one of them is not waited for with another in hand.
+# As bookings lock them: whoever holds one of them is not waited for with another in hand.
 TABLES = "LOCK TABLE account, ledger_transaction, posting IN ACCESS EXCLUSIVE MODE"
 # What only another transaction sees is not there, as it was not for the keys.
 GUARD = """
@@ -26,10 +26,11 @@ BEGIN
   RETURN NULL;
 END $$
 """
-# An account's id is in its postings: it stays what it is, and so does the account.
+# An account's id is in its postings: it stays what it is, and so does the account. For a statement:
+# with a trigger for rows every balance that moves would be locked once more before it does.
 ACCOUNTS_STAY = """
 CREATE TRIGGER stays BEFORE DELETE OR UPDATE OF id ON account
-FOR EACH ROW EXECUTE FUNCTION refuse_change()
+FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()
 """
 KEYS = """
 ALTER TABLE posting
