@@ -96,9 +96,7 @@ def _show_at_rest(outcome: Outcome, console: Console) -> None:
     payout = Spread.of(outcome.paced.steps.whole)
     if payout is not None:
         times = payout.p50 / outcome.floors.between.payout_seconds
-        console.print(
-            f"no mark  payout p50 beside the same parts on a machine at rest: {times:.1f} x"
-        )
+        console.print(f"no mark  payout p50, of the same parts on a machine at rest: {times:.1f} x")
 
 
 def write(outcome: Outcome, folder: Path) -> Path:
