@@ -72,11 +72,7 @@ async def prepare_chains(ports: HostPorts) -> None:
 async def show_invariants() -> None:
     """Make what `swapctl invariants` asks: views of the tables that the migrations made."""
     networks = load_catalogue(STACK.catalogue_file, to_checksum_address).networks
-    await show_to_auditor(
-        superuser_url(load_or_make(STACK.secrets_file)),
-        APP,
-        {name: network.payout_confirmations for name, network in networks.items()},
-    )
+    await show_to_auditor(superuser_url(load_or_make(STACK.secrets_file)), APP, networks)
 
 
 async def _prepare(

@@ -11,6 +11,7 @@ from typing import Final
 import psycopg
 from psycopg import sql
 
+from swap_domain.catalogue import Network
 from swap_stack.parts.postgres import Postgres, program
 from swap_stack.programs import run_to_end
 from swap_stack.services import SERVICES
@@ -65,17 +66,14 @@ def list_migrations(root: Path) -> list[str]:
     return sorted(str(path) for path in root.glob("services/*/migrations"))
 
 
-async def show_to_auditor(
-    superuser_url: str, root: Path, payout_confirmations: Mapping[str, int | None]
-) -> None:
+async def show_to_auditor(superuser_url: str, root: Path, networks: Mapping[str, Network]) -> None:
     """Make the views that the invariants ask, with each network's policy."""
+    policies = [(name, network.payout_confirmations) for name, network in networks.items()]
     views = await asyncio.to_thread((root / VIEWS).read_text)
     async with await psycopg.AsyncConnection.connect(superuser_url, autocommit=True) as admin:
         await admin.execute(views.encode())
         cursor = admin.cursor()
-        await cursor.executemany(
-            "INSERT INTO invariant.network VALUES (%s, %s)", list(payout_confirmations.items())
-        )
+        await cursor.executemany("INSERT INTO invariant.network VALUES (%s, %s)", policies)
 
 
 async def followed_blocks(postgres: Postgres) -> dict[str, int]:

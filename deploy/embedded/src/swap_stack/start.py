@@ -79,23 +79,20 @@ class Start:
         self._report.say("files", f"{self._places.shown(self._places.var)}, logs in log/")
         chains = await self._ground()
         await self._require_nothing_lost()
-        catalogue = self._write_catalogue(chains)
-        networks = load_catalogue(catalogue, to_checksum_address).networks
-        await show_to_auditor(
-            self._parts.postgres.url(DATABASE),
-            self._places.root,
-            {name: network.payout_confirmations for name, network in networks.items()},
-        )
-        settings = self._settings(catalogue)
+        written = self._write_catalogue(chains)
+        catalogue = load_catalogue(written, to_checksum_address)
+        superuser_url = self._parts.postgres.url(DATABASE)
+        await show_to_auditor(superuser_url, self._places.root, catalogue.networks)
+        settings = self._settings(written)
         services = await self._launch(settings)
         partners = await self._partners()
-        await self._play(load_catalogue(catalogue, to_checksum_address).environment, partners)
+        await self._play(catalogue.environment, partners)
         description = describe(
             parts=self._parts,
             ports=self._service_ports,
             secrets=self._secrets,
             keys=self._keys,
-            catalogue=load_catalogue(catalogue, to_checksum_address),
+            catalogue=catalogue,
             partners=partners,
         )
         if partners and not self._options.without and self._options.catalogue is None:

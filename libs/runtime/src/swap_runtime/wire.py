@@ -40,7 +40,6 @@ OUTDATED: Final = frozenset({b"0A000", b"26000"})
 NOT_DONE: Final = frozenset({ExecStatus.FATAL_ERROR, ExecStatus.PIPELINE_ABORTED})
 # More than a service has, times the types that parameters of one come with.
 PREPARED_MAX: Final = 1000
-BINARY: Final = Format.BINARY
 NOT_OF_A_NAME: Final = re.compile(r"\W")
 _Key = tuple[str, tuple[int, ...]]  # a statement, and the types of its values
 
@@ -138,7 +137,7 @@ class Wire:
             for array, value in zip(leaving.arrays, leaving.values, strict=True)
         ]
         types = [array.oid if array else 0 for array in leaving.arrays]
-        formats = [BINARY] * len(values)
+        formats = [Format.BINARY] * len(values)
         if None in values:
             others = [place for place, data in enumerate(values) if data is None]
             converted = self._converted([leaving.values[place] for place in others])
