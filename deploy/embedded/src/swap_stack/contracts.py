@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
+from eth_utils.address import to_checksum_address
+
 from swap_stack.daemon import StackError
 from swap_stack.deploying import Contracts, mined
 from swap_stack.fiat_token import deploy_fiat_token
@@ -45,9 +47,14 @@ SIGNER_GAS_MONEY = 1_000 * COIN
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """Where the contracts of one chain are. `genesis` tells the chain from one made anew."""
+    """Where the contracts of one chain are.
 
-    genesis: str
+    `deployed_in` is the hash of the block with the Treasury's creation: another chain has no such
+    block. The hash of block 0 identifies nothing: anvil makes a new block 0 at every start, writes
+    it beside the earlier ones, and answers with any of them.
+    """
+
+    deployed_in: str
     treasury: str
     depository: str
     paymaster: str
@@ -70,13 +77,19 @@ async def find_deployment(path: Path, chain: DevelopmentChain, node: Node) -> De
             "from nothing."
         )
     deployment = Deployment(**told)
-    has_code = await node.call("eth_getCode", deployment.treasury, "latest") != "0x"
-    if not has_code or await _genesis(node) != deployment.genesis:
+    if not await _is_on(node, deployment):
         raise StackError(
             f"{chain.network} has lost its contracts, and the database remembers what was paid "
             "through them. `make up FRESH=1` starts from nothing."
         )
     return deployment
+
+
+async def _is_on(node: Node, deployment: Deployment) -> bool:
+    in_full = False
+    block = await node.call("eth_getBlockByHash", deployment.deployed_in, in_full)
+    code = await node.call("eth_getCode", deployment.treasury, "latest")
+    return block is not None and code != "0x"
 
 
 async def deploy_and_fund(
@@ -94,7 +107,8 @@ async def _deploy(
 ) -> Deployment:
     owner = await Wallet.open(node, keys.owner.private_key)
     contracts = Contracts(root, node, owner)
-    treasury = await contracts.make("Treasury", owner.address, [keys.signer.address])
+    created = await contracts.create("Treasury", owner.address, [keys.signer.address])
+    treasury = to_checksum_address(created["contractAddress"])
     depository = await contracts.make("Depository", owner.address, [treasury])
     paymaster = await contracts.make("Paymaster", owner.address, depository, [keys.signer.address])
     factory = await contracts.make("DepositAddressFactory", treasury)
@@ -108,7 +122,7 @@ async def _deploy(
         await mined(node, await owner.send(treasury, data=data))
     question = {"to": factory, "data": call_data("initCodeHash()")}
     return Deployment(
-        genesis=await _genesis(node),
+        deployed_in=str(created["blockHash"]),
         treasury=treasury,
         depository=depository,
         paymaster=paymaster,
@@ -133,11 +147,6 @@ async def _make_token(contracts: Contracts, token: DevelopmentToken, keys: Devel
         )
     arguments = (token.name, token.symbol, token.decimals, keys.funder.address, supply)
     return await contracts.make("DevToken", *arguments)
-
-
-async def _genesis(node: Node) -> str:
-    in_full = False
-    return str((await node.call("eth_getBlockByNumber", "0x0", in_full))["hash"])
 
 
 async def _fund(

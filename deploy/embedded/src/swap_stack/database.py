@@ -1,10 +1,11 @@
-"""The stack's database: roles and schemas, migrations, and how far the chains were followed."""
+"""The stack's database: roles and schemas, migrations, and what the watcher holds to be final."""
 
 from __future__ import annotations
 
 import asyncio
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -21,6 +22,12 @@ PSYCOPG = "postgresql+psycopg"
 VIEWS = "deploy/postgres/invariants/views.sql"
 # They are made anew once the tables are; until then no view may hold up a migration.
 FORGET_VIEWS: Final = "DROP SCHEMA IF EXISTS invariant CASCADE;"
+FINAL_BLOCKS: Final = """
+SELECT b.network, b.number, b.hash
+FROM chain_watcher.watch_cursor c
+JOIN chain_watcher.chain_block b ON b.network = c.network AND b.number = c.finalized_number
+WHERE b.state = 'canonical'
+"""
 
 
 def role_url(postgres: Postgres, role: str, password: str, *, scheme: str = "postgresql") -> str:
@@ -76,12 +83,16 @@ async def show_to_auditor(superuser_url: str, root: Path, networks: Mapping[str,
         await cursor.executemany("INSERT INTO invariant.network VALUES (%s, %s)", policies)
 
 
-async def followed_blocks(postgres: Postgres) -> dict[str, int]:
-    """Return the last block of each network that the chain-watcher has stored."""
+@dataclass(frozen=True, slots=True)
+class FinalBlock:
+    """The last block of a network that the chain-watcher stored as final."""
+
+    network: str
+    number: int
+    hash: str
+
+
+async def final_blocks(postgres: Postgres) -> tuple[FinalBlock, ...]:
     async with await psycopg.AsyncConnection.connect(postgres.url(DATABASE)) as connection:
-        there = await connection.execute("SELECT to_regclass('chain_watcher.progress')")
-        row = await there.fetchone()
-        if row is None or row[0] is None:
-            return {}
-        rows = await connection.execute("SELECT network, block_number FROM chain_watcher.progress")
-        return {network: int(number) for network, number in await rows.fetchall()}
+        rows = await connection.execute(FINAL_BLOCKS)
+        return tuple(FinalBlock(*row) for row in await rows.fetchall())

@@ -43,5 +43,9 @@ class Contracts:
 
     async def make(self, name: str, *arguments: object) -> str:
         """Return the address of a new contract."""
+        return to_checksum_address((await self.create(name, *arguments))["contractAddress"])
+
+    async def create(self, name: str, *arguments: object) -> Mapping[str, Any]:
+        """Return the receipt of a new contract."""
         sent = await self.owner.deploy(load_artifact(self.root, name), *arguments)
-        return to_checksum_address((await mined(self.node, sent))["contractAddress"])
+        return await mined(self.node, sent)

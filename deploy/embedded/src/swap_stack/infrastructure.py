@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from swap_stack.daemon import StackError
+from swap_stack.database import FinalBlock
 from swap_stack.keys import Secrets
+from swap_stack.node import Node
 from swap_stack.options import Options
 from swap_stack.parts.anvil import CHAINS, Anvil
 from swap_stack.parts.broker import BrokerChoice, choose_broker, make_broker
@@ -42,15 +45,20 @@ class Infrastructure:
         )
 
 
-def require_nothing_lost(heads: dict[str, int], followed: dict[str, int]) -> None:
-    """Refuse to go on where a chain lost blocks that were followed and paid on already.
+async def require_nothing_final_lost(
+    nodes: Mapping[str, Node], final_blocks: Iterable[FinalBlock]
+) -> None:
+    """Refuse to start where a chain lost a final block. Later blocks lost are a reorg.
 
     :raises StackError: naming the chain.
     """
-    for network, number in followed.items():
-        head = heads.get(network)
-        if head is not None and head < number:
+    in_full = False
+    for block in final_blocks:
+        node = nodes.get(block.network)
+        if node is None:
+            continue
+        if await node.call("eth_getBlockByHash", block.hash, in_full) is None:
             raise StackError(
-                f"{network} is at block {head}, but block {number} was followed already: the chain "
-                "lost its latest state. `make up FRESH=1` starts from nothing."
+                f"{block.network} has lost block {block.number}, which was final: payments rely on "
+                "it. `make up FRESH=1` starts from nothing."
             )

@@ -27,14 +27,14 @@ from swap_stack.contracts import deploy_and_fund, find_deployment
 from swap_stack.daemon import Part, StackError
 from swap_stack.database import (
     DATABASE,
-    followed_blocks,
+    final_blocks,
     make_roles,
     migrate,
     service_urls,
     show_to_auditor,
 )
 from swap_stack.files import read_json
-from swap_stack.infrastructure import Infrastructure, require_nothing_lost
+from swap_stack.infrastructure import Infrastructure, require_nothing_final_lost
 from swap_stack.keys import development_keys, load_or_make
 from swap_stack.launch import Supervisor, wait_until_ready
 from swap_stack.liquidity import wait_until_quoted
@@ -78,7 +78,8 @@ class Start:
         """
         self._report.say("files", f"{self._places.shown(self._places.var)}, logs in log/")
         chains = await self._ground()
-        await self._require_nothing_lost()
+        nodes = {chain.chain.network: Node(chain.rpc_url) for chain in chains}
+        await require_nothing_final_lost(nodes, await final_blocks(self._parts.postgres))
         written = self._write_catalogue(chains)
         catalogue = load_catalogue(written, to_checksum_address)
         superuser_url = self._parts.postgres.url(DATABASE)
@@ -145,13 +146,6 @@ class Start:
             with self._report.timed(chain.network, "contracts deployed and funded"):
                 deployment = await deploy_and_fund(file, root, chain, node, self._keys)
         return RunningChain(chain, anvil.rpc_url, deployment)
-
-    async def _require_nothing_lost(self) -> None:
-        heads = {
-            anvil.chain.network: await Node(anvil.rpc_url).number("eth_blockNumber")
-            for anvil in self._parts.anvils
-        }
-        require_nothing_lost(heads, await followed_blocks(self._parts.postgres))
 
     def _write_catalogue(self, chains: tuple[RunningChain, ...]) -> Path:
         """Return the catalogue that the services read."""

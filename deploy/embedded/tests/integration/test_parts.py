@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import psycopg
 import pytest
 
+from swap_stack.contracts import deploy_and_fund, find_deployment
 from swap_stack.daemon import Daemon, StackError
-from swap_stack.database import DATABASE, make_roles
-from swap_stack.keys import LOGIN_ROLES
+from swap_stack.database import DATABASE, FinalBlock, make_roles
+from swap_stack.infrastructure import require_nothing_final_lost
+from swap_stack.keys import LOGIN_ROLES, development_keys
 from swap_stack.node import Node
 from swap_stack.parts.anvil import CHAINS, Anvil
 from swap_stack.parts.broker import BrokerChoice, choose_broker, make_broker
@@ -20,7 +25,7 @@ from swap_stack.parts.postgres import Postgres
 from swap_stack.parts.valkey import Valkey
 from swap_stack.places import Places, default_places
 from swap_stack.ports import Ports, is_free
-from swap_stack.processes import Registry, end
+from swap_stack.processes import Registry, end, send
 
 pytestmark = [pytest.mark.connected, pytest.mark.timeout(90)]
 
@@ -35,6 +40,22 @@ class Workshop:
 
     def postgres(self) -> Postgres:
         return Postgres(self.places, self.ports, self.registry, "secret")
+
+
+def wait_until_written(state: Path) -> None:
+    """Return right after a chain has written its state: killed while it writes, it has none."""
+    before, deadline = state.stat().st_mtime_ns, time.monotonic() + 30
+    while state.stat().st_mtime_ns == before or not has_whole_state(state):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def has_whole_state(state: Path) -> bool:
+    try:
+        json.loads(state.read_text())
+    except json.JSONDecodeError:
+        return False
+    return True
 
 
 @pytest.fixture
@@ -127,6 +148,76 @@ async def test_a_chain_goes_on_where_it_was(workshop: Workshop) -> None:
     for block in ("latest", "finalized"):
         assert await node.call("eth_getBalance", "0x" + "11" * 20, block) == "0x7"
     await second.stop()
+
+
+async def test_a_chain_is_recognised_after_five_restarts_and_a_kill(workshop: Workshop) -> None:
+    chain, root, file = CHAINS[2], workshop.places.root, workshop.places.deployment_file
+
+    async def started() -> tuple[Anvil, Node]:
+        ports = Ports(workshop.places.ports_file)
+        anvil = Anvil(chain, workshop.places, ports, workshop.registry)
+        await start(anvil)
+        return anvil, Node(anvil.rpc_url)
+
+    anvil, node = await started()
+    keys = development_keys("0x" + "11" * 32)
+    deployment = await deploy_and_fund(file, root, chain, node, keys)
+    for _ in range(5):
+        await anvil.stop()
+        anvil, node = await started()
+        assert await find_deployment(file, chain, node) == deployment
+    state = workshop.places.var / f"anvil/{chain.network}.json"
+    await asyncio.to_thread(wait_until_written, state)
+    (record,) = workshop.registry.list_alive()
+    send(record, signal.SIGKILL)
+    await anvil.stop()
+
+    anvil, node = await started()
+    assert await find_deployment(file, chain, node) == deployment
+    await anvil.stop()
+
+
+async def test_a_chain_made_anew_is_not_taken_for_the_one_of_before(workshop: Workshop) -> None:
+    chain, root, file = CHAINS[2], workshop.places.root, workshop.places.deployment_file
+    earlier = Anvil(chain, workshop.places, workshop.ports, workshop.registry)
+    keys = development_keys("0x" + "11" * 32)
+    await start(earlier)
+    await deploy_and_fund(file, root, chain, Node(earlier.rpc_url), keys)
+    await earlier.stop()
+    (workshop.places.var / f"anvil/{chain.network}.json").unlink()
+    # Two chains that begin in the same second have the same blocks.
+    begin = ["--timestamp", "1700000000"]
+    anvil = Anvil(chain, workshop.places, workshop.ports, workshop.registry, begin)
+    await start(anvil)
+    node = Node(anvil.rpc_url)
+    # The same key and the same nonce make the same addresses.
+    elsewhere = workshop.places.var / "another.json"
+    await deploy_and_fund(elsewhere, root, chain, node, keys)
+
+    with pytest.raises(StackError, match="lost its contracts"):
+        await find_deployment(file, chain, node)
+    await anvil.stop()
+
+
+async def test_a_chain_that_lost_a_final_block_is_refused(workshop: Workshop) -> None:
+    chain = CHAINS[2]
+    anvil = Anvil(chain, workshop.places, workshop.ports, workshop.registry)
+    await start(anvil)
+    node, in_full = Node(anvil.rpc_url), False
+    await node.call("anvil_mine", "0x5")
+    [final, lost] = [
+        FinalBlock(chain.network, number, block["hash"])
+        for number in (2, 4)
+        if (block := await node.call("eth_getBlockByNumber", hex(number), in_full))
+    ]
+    depth = await node.number("eth_blockNumber") - final.number
+    await node.call("anvil_reorg", depth, [])
+
+    await require_nothing_final_lost({chain.network: node}, [final])
+    with pytest.raises(StackError, match="block 4, which was final"):
+        await require_nothing_final_lost({chain.network: node}, [final, lost])
+    await require_nothing_final_lost({}, [lost])  # another catalogue's network
+    await anvil.stop()
 
 
 async def test_a_chain_that_was_killed_while_it_wrote_says_so(workshop: Workshop) -> None:

@@ -14,7 +14,7 @@ from swap_stack.places import default_places
 
 KEYS = development_keys("0x" + "11" * 32)
 DEPLOYMENT = Deployment(
-    genesis="0x00",
+    deployed_in="0x" + "8" * 64,
     treasury="0x" + "1" * 40,
     depository="0x" + "2" * 40,
     paymaster="0x" + "5" * 40,

@@ -6,10 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from swap_stack.daemon import StackError
 from swap_stack.demo.closing import whole
 from swap_stack.down import turn
-from swap_stack.infrastructure import require_nothing_lost
 from swap_stack.options import Options
 from swap_stack.places import Places
 from swap_stack.processes import ProcessRecord
@@ -42,12 +40,6 @@ def test_the_callers_settings_win(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
         assert service.env["SWAP_KAFKA__BOOTSTRAP_SERVERS"] == "127.0.0.1:1"
         assert service.env["SWAP_REDIS__URL"] == "redis://"
     assert "api" not in {service.name for service in plan.services}
-
-
-def test_a_chain_that_lost_blocks_is_not_gone_on_with() -> None:
-    require_nothing_lost({"BASE_DEVNET": 7}, {"BASE_DEVNET": 7, "UNKNOWN": 99})
-    with pytest.raises(StackError, match="FRESH=1"):
-        require_nothing_lost({"BASE_DEVNET": 6}, {"BASE_DEVNET": 7})
 
 
 def test_the_supervisor_is_ended_before_the_services_and_these_before_the_rest() -> None:
