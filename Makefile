@@ -104,6 +104,9 @@ test-sdk: install-python install-sdk openapi  ## The clients against the service
 	cd sdk/typescript && npm run --silent build
 	$(PYTEST) services/api/tests/integration/test_clients.py
 
+mutate: install-python  ## Mutation test of the money's code (PART=settler, ONLY=pattern); resumable
+	$(BIN)/python tools/mutate.py $(PART) $(if $(ONLY),--only '$(ONLY)')
+
 test-evm: install-evm  ## The contracts: units, fuzz, invariants, artifacts, gas
 	cd evm && npm run --silent artifacts:check && npm test --silent && npm run --silent gas:check && npm run --silent trees && npm run --silent format:check
 
@@ -164,4 +167,4 @@ lock:  ## Rewrite requirements.lock
 	$(BIN)/uv lock
 	$(BIN)/uv export --quiet --all-packages --all-groups --no-emit-workspace --format requirements-txt -o requirements.lock
 
-.PHONY: help sdk demo up down env swap clean test test-unit test-integration test-e2e test-conformance test-faults test-stack test-kill test-schedules test-evm test-fuzz bench bench-api check lint types layers words generated generate install install-python install-evm install-sdk lint-openapi openapi test-sdk lock
+.PHONY: help sdk demo up down env swap clean test test-unit test-integration test-e2e test-conformance test-faults test-stack test-kill test-schedules mutate test-evm test-fuzz bench bench-api check lint types layers words generated generate install install-python install-evm install-sdk lint-openapi openapi test-sdk lock

@@ -6,7 +6,7 @@ import { compileFiatToken } from "./fiat-token.mjs";
 import { forge, root } from "./forge.mjs";
 import { checking, finish, read, render, write } from "./generated.mjs";
 
-const CONTRACTS = ["Depository", "Treasury", "DepositAddressFactory", "DepositAddress", "Paymaster", "DevAggregator", "DevEntryPoint", "DevGasPriceOracle", "DevSaltToken", "DevSignerWallet", "DevToken", "DevWallet"];
+const CONTRACTS = ["Depository", "Treasury", "DepositAddressFactory", "DepositAddress", "Paymaster", "DevAggregator", "DevEntryPoint", "DevGasPriceOracle", "DevMultiSend", "DevSaltToken", "DevSignerWallet", "DevToken", "DevWallet"];
 const OUT = "out/artifacts";
 
 forge("build", "src", "--force", "--out", OUT, "--cache-path", "cache/artifacts");

@@ -10,7 +10,7 @@ import pytest
 
 from tests.conformance.paid import Paid
 from tests.conformance.tables import enums
-from tests.conformance.wallet import Chain
+from tests.conformance.wallet import GAS_USUAL, Chain, Wallets
 from tests.conformance.world import World, new_address
 
 rule = pytest.mark.rule
@@ -206,6 +206,29 @@ def test_a_transactions_status_is_told(world: World, paid: Paid) -> None:
     assert (told["status"], told["network"]) == ("completed", network)
     assert told["transaction_id"] == journey.deposit
     assert (told["is_found"], told["is_completed"]) == (True, True)
+
+
+@rule("D2", "transaction-reverted")
+@rule("D2", "transaction-unmatched")
+def test_a_transaction_without_a_swap_is_looked_up_on_the_chain(world: World, paid: Paid) -> None:
+    journey = paid.by_depository
+    network = journey.created["swap"]["source_network"]["name"]
+    wallet = Wallets(world.target.settings.stack).on(network)
+    [action] = journey.created["deposit_actions"]
+    # A function that the Depository does not have, and a transfer of nothing to oneself.
+    calls = {"failed": (action["to_address"], "0xffffffff"), "pending": (wallet.address, "0x")}
+
+    for status, (to, data) in calls.items():
+        sent = wallet.send(to=to, value=0, data=data, gas=GAS_USUAL)
+        wallet.chain.receipt(sent)
+        told = world.target.get(
+            "/api/v2/transaction_status",
+            "TransactionStatus",
+            network=network,
+            transaction_id=sent,
+        )
+        assert (told["status"], told["is_found"], told["is_completed"]) == (status, True, False)
+        assert 1 <= told["confirmations"] <= told["max_confirmations"]
 
 
 @rule("D2", "ledger")

@@ -211,6 +211,20 @@ def test_a_hint_of_an_unknown_transaction_is_no_error(world: World) -> None:
         assert (answer.status, answer.envelope) == (200, {"error": None})
 
 
+@rule("D2", "transaction-hinted")
+def test_a_transaction_that_only_a_hint_names_is_pending(world: World) -> None:
+    body = {"transaction_id": "0x" + secrets.token_hex(32)}
+    asked = {"network": world.swap["swap"]["source_network"]["name"], **body}
+    unknown = world.target.ask("GET", "/api/v2/transaction_status", params=asked)
+    unknown.refuses("NOT_FOUND")
+
+    path = f"/api/v2/swaps/{id_of(world.swap)}/deposit_speedup"
+    world.target.ask("POST", path, json=body)
+    told = world.target.get("/api/v2/transaction_status", "TransactionStatus", **asked)
+
+    assert (told["status"], told["is_found"], told["is_completed"]) == ("pending", False, False)
+
+
 @rule("D2", "refund-address-set")
 def test_a_refund_address_is_set_once(world: World) -> None:
     path = f"/api/v2/swaps/{id_of(world.target.create(world.order()))}/refund_address"

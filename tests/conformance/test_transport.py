@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.conformance.everything import STRANGE_HASH
+from tests.conformance.everything import HINTED_HASH
 from tests.conformance.signing import Lacking
 from tests.conformance.tables import codes
 from tests.conformance.target import Target
@@ -217,7 +217,7 @@ def test_every_creation_about_a_swap_may_be_sent_again(world: World) -> None:
     swap_id = world.target.create(world.order())["swap"]["id"]
     for verb, body, other in (
         ("refund_address", {"refund_address": new_address()}, {"refund_address": new_address()}),
-        ("deposit_speedup", {"transaction_id": STRANGE_HASH}, {"transaction_id": OTHER_HASH}),
+        ("deposit_speedup", {"transaction_id": HINTED_HASH}, {"transaction_id": OTHER_HASH}),
     ):
         path = f"/api/v2/swaps/{swap_id}/{verb}"
         headers = {"Idempotency-Key": secrets.token_hex()}

@@ -22,6 +22,9 @@ COIN = Route("ETHEREUM_DEVNET", "ETH", "BASE_DEVNET", "ETH", "0.4")
 TOKEN = Route("BASE_DEVNET", "USDC", "ETHEREUM_DEVNET", "USDC", "120.5")
 DIRECT = {"use_depository": False}
 GAS_WALLET = 400_000
+SAFE_EXECUTE = (
+    "execTransaction(address,uint256,bytes,uint8,uint256,uint256,uint256,address,address,bytes)"
+)
 
 
 @pytest.fixture(scope="class")
@@ -243,14 +246,15 @@ async def a_wallet(user: User, action: Mapping[str, Any] | None) -> str:
 
 
 async def execute(user: User, wallet: str, action: Mapping[str, Any]) -> str:
-    """Let a wallet send an action; return the transaction's hash."""
+    """Let a wallet send an action as a Safe does; return the transaction's hash."""
     value, data = int(action["amount_in_base_units"]), bytes.fromhex(action["call_data"][2:])
-    to = bytes.fromhex(action["to_address"][2:])
-    packed = to + value.to_bytes(32) + len(data).to_bytes(32) + data
+    to = to_checksum_address(action["to_address"])
+    nobody = "0x" + "00" * 20
+    order = (to, value, data, 0, 0, 0, 0, nobody, nobody, b"")
     call: TxParams = {
         "to": to_checksum_address(wallet),
         "value": value,  # type: ignore[typeddict-item]
-        "data": call_data("execute(bytes)", packed),
+        "data": call_data(SAFE_EXECUTE, *order),
         "gas": GAS_WALLET,
     }
     [sent] = await user.send(call)

@@ -20,6 +20,7 @@ from swapctl.commands import (
     partners,
     payouts,
     policy,
+    recovery,
     rescue,
     signers,
     stuck,
@@ -52,6 +53,7 @@ app.add_typer(signers.signer, name="signer")
 app.add_typer(payouts.payouts, name="payouts")
 app.add_typer(caps.caps, name="caps")
 app.add_typer(policy.policy, name="policy")
+app.add_typer(recovery.recovery, name="recovery")
 app.add_typer(parked.parked, name="parked")
 app.add_typer(claimable.claimable, name="claimable")
 app.add_typer(fees.fees, name="fees")

@@ -21,4 +21,37 @@ contract DevWallet {
             calls = calls[end:];
         }
     }
+
+    /// @notice Makes one call as a Safe does, whoever asks: the signatures are not read.
+    /// @param operation 0 for a call, 1 for a delegatecall.
+    function execTransaction(
+        address to,
+        uint256 value,
+        bytes calldata data,
+        uint8 operation,
+        uint256,
+        uint256,
+        uint256,
+        address,
+        address payable,
+        bytes calldata
+    ) external payable returns (bool succeeded) {
+        (succeeded,) = operation == 0 ? to.call{value: value}(data) : to.delegatecall(data);
+        if (!succeeded) revert CallFailed(to);
+    }
+
+    /// @notice A call of a batch.
+    struct Call {
+        address to;
+        uint256 value;
+        bytes data;
+    }
+
+    /// @notice Makes every call as a smart account does, whoever asks, or none.
+    function executeBatch(Call[] calldata calls) external payable {
+        for (uint256 i = 0; i < calls.length; ++i) {
+            (bool succeeded,) = calls[i].to.call{value: calls[i].value}(calls[i].data);
+            if (!succeeded) revert CallFailed(calls[i].to);
+        }
+    }
 }

@@ -13,9 +13,11 @@ from swap_contracts.envelope import Envelope, Message, Topic
 from swap_runtime.database import Engine, transaction
 from swap_runtime.inbox import mark_seen
 from swap_runtime.outbox import Outgoing, add_to_outbox
-from swap_runtime.parking import Behind, Record
-from swap_runtime.schema import create_runtime_tables, drop_outbox_trigger
+from swap_runtime.parking import Behind, PostgresParking
+from swap_runtime.records import Record
+from swap_runtime.schema import create_runtime_tables, drop_outbox_trigger, verify_messages
 from swap_runtime.sql import sql
+from swap_runtime.verification import Unverified
 
 NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
 
@@ -34,8 +36,9 @@ def a_note(thing: str = "a", *, version: int = 1) -> Envelope[Note]:
 
 
 def a_record(thing: str = "a", *, version: int = 1, value: bytes | None = None) -> Record:
+    """Return a record as the sweep reads it from the outbox: nothing compares it again."""
     raw = a_note(thing, version=version).model_dump_json().encode()
-    return Record(NOTES.name, 0, version, thing.encode(), value or raw)
+    return Record(NOTES.name, 0, version, thing.encode(), value or raw, is_from_outbox=True)
 
 
 def outgoing(thing: str = "a", *, version: int = 1) -> Outgoing:
@@ -43,15 +46,27 @@ def outgoing(thing: str = "a", *, version: int = 1) -> Outgoing:
 
 
 class FakeParking:
-    def __init__(self, held: Iterable[bytes] = ()) -> None:
+    """
+    :param forged: values of records that no outbox holds.
+    """
+
+    def __init__(self, held: Iterable[bytes] = (), *, forged: Iterable[bytes] = ()) -> None:
         self._held = frozenset(held)
+        self._forged = frozenset(forged)
         self.parked: list[tuple[bytes, str]] = []
+        self.unverified: list[Record] = []
 
     @contextmanager
-    def guarding(self, topic: str, keys: Collection[bytes]) -> Iterator[None]:
-        if self._held & frozenset(keys):
+    def guarding(self, topic: str, records: Sequence[Record]) -> Iterator[None]:
+        if any(record.value in self._forged for record in records):
+            raise Unverified
+        if self._held & {record.key for record in records}:
             raise Behind
         yield
+
+    async def verified(self, topic: str, records: Sequence[Record]) -> Sequence[Record]:
+        self.unverified += [record for record in records if record.value in self._forged]
+        return [record for record in records if record.value not in self._forged]
 
     async def held(self, topic: str, keys: Collection[bytes]) -> frozenset[bytes]:
         return self._held & frozenset(keys)
@@ -60,6 +75,14 @@ class FakeParking:
         self, record: Record, message_id: UUID | None, *, reason: str, is_behind: bool = False
     ) -> None:
         self.parked.append((record.value, reason))
+
+
+SOURCES = {NOTES.name: "settler"}
+
+
+def a_parking(engine: Engine, *, topic: Topic[Note] = NOTES) -> PostgresParking:
+    """Return where the consumer `test` sets aside what it cannot take of the settler's notes."""
+    return PostgresParking(engine, consumer="test", sources={topic.name: "settler"})
 
 
 class KeepNotes:
@@ -117,6 +140,7 @@ def make_tables(url: str) -> None:
         connection.execute("DROP FUNCTION IF EXISTS make_outbox_partition")
         create_runtime_tables(Migration(connection))
         drop_outbox_trigger(Migration(connection))
+        verify_messages(Migration(connection))
         connection.execute(
             "CREATE TABLE note (n bigint GENERATED ALWAYS AS IDENTITY, thing text, version int)"
         )

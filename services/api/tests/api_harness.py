@@ -11,7 +11,7 @@ from uuid import UUID
 
 import httpx
 import orjson
-from fake_chains import FakeChains, FakeDepositories, FakeWallets
+from fake_chains import FakeChains, FakeChainTransactions, FakeDepositories, FakeWallets
 from fake_pricing import FakePricing
 from pydantic import TypeAdapter
 
@@ -107,7 +107,9 @@ class Harness:
         factories: FakeDepositAddresses,
         depositories: FakeDepositories,
         wallets: FakeWallets,
+        transactions: FakeChainTransactions,
     ) -> None:
+        self.transactions = transactions
         self.chains = chains
         self.wallets = wallets
         self.factories = factories
@@ -214,7 +216,7 @@ def start(database_url: str, redis_url: str, catalogue_file: Path, **api: Any) -
     catalogue = load_catalogue(settings.catalogue, str)
     quoter = FakePricing(catalogue)
     chains, addresses, wallets = FakeChains(), FakeDepositAddresses(), FakeWallets()
-    depositories = FakeDepositories()
+    depositories, transactions = FakeDepositories(), FakeChainTransactions()
     building = Building(
         service,
         settings.api,
@@ -225,6 +227,7 @@ def start(database_url: str, redis_url: str, catalogue_file: Path, **api: Any) -
         wallets=wallets,
         deposit_addresses=addresses,
         depositories=depositories,
+        transactions=transactions,
         guards=Guards.of(service.engine, catalogue, blocked=ReadList(service.engine)),
     )
     parts = building.parts()
@@ -236,6 +239,7 @@ def start(database_url: str, redis_url: str, catalogue_file: Path, **api: Any) -
         factories=addresses,
         depositories=depositories,
         wallets=wallets,
+        transactions=transactions,
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from swap_chains.evm.gasless import Relayed
 from swap_chains.evm.gasless_reading import Standing
+from swap_chains.evm.transaction_lookup import UNKNOWN_TRANSACTION, LocatedTransaction
 from swap_chains.ports import Simulated
 from swap_domain.catalogue import Network
 from swap_runtime.errors import Unavailable
@@ -82,3 +83,18 @@ class FakeWallets:
 
     async def takes(self, network: Network, wallet: str, digest: bytes, signature: bytes) -> bool:
         return self.taken[wallet] == signature
+
+
+class FakeChainTransactions:
+    """Nodes that know no transaction, until a test says otherwise."""
+
+    def __init__(self) -> None:
+        self.is_away = False
+        self.located: dict[tuple[str, str], LocatedTransaction] = {}  # by network and hash
+        self.asked: list[tuple[str, str]] = []
+
+    async def locate(self, network: Network, transaction_hash: str) -> LocatedTransaction:
+        if self.is_away:
+            raise Unavailable("no node answers")
+        self.asked.append((network.name, transaction_hash))
+        return self.located.get((network.name, transaction_hash), UNKNOWN_TRANSACTION)

@@ -45,6 +45,7 @@ from swap_runtime.database import Engine
 from swap_runtime.sql import sql
 from swap_runtime.wake import Wake
 
+SECOND = "second.example"  # another provider than the one that is followed
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 IMPATIENT = Patience(
     first_pause=timedelta(milliseconds=5),
@@ -101,7 +102,7 @@ class World:
 
     def resuming(self, reader: FakeReader | None = None) -> ResumeNetwork:
         """Return what lets the network go on, once that reader agrees with what is stored."""
-        reader = reader or FakeReader(self.chain)
+        reader = reader or FakeReader(self.chain, provider=SECOND)
         open_watch = OpenWatch(self.watches, reader, check_chain=self.check_chain, start_block=0)
         look_again = LookAgain(
             self.work,
@@ -110,7 +111,7 @@ class World:
             policy=a_policy(),
             clock=lambda: NOW,
             blocks_max=1000,
-            has_second_node=True,
+            has_second_provider=True,
         )
         checks = (open_watch.check_final, look_again.check)
         return ResumeNetwork(self.watches, checks={NETWORK: checks})

@@ -146,6 +146,7 @@ def a_claim(**members: Any) -> Claimed:
     return Claimed(
         **{
             "message_id": "msg_" + b64encode(b"m").decode().strip("="),
+            "swap_id": uuid4(),
             "claim": uuid4(),
             "endpoint_id": uuid4(),
             "event_type": "swap.completed",

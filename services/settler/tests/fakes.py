@@ -14,12 +14,13 @@ from swap_domain.lifecycle import Status
 from swap_runtime.outbox import Outgoing
 from swap_settler.adapters.inventory_news import inventory_news
 from swap_settler.batch_ports import OpenedDeposits, OpenedPayouts, OpenedRequests, PaymentKey
-from swap_settler.domain.accounts import Account, AccountKind, Holder, LedgerTransaction
+from swap_settler.domain.accounts import Account, AccountKind, LedgerTransaction
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.inventory import AssetKey, Inventory, after, assets_moved
 from swap_settler.domain.swap import Deposit, Intent, IntentState, Leg, Swap
 from swap_settler.domain.sweeps import SweptFact, Unbooked
 from swap_settler.domain.withdrawals import Withdrawal
+from swap_settler.domain.work_due import WorkDue, work_due
 from swap_settler.ports import DueRefund, DueRequote, Place
 
 BOTH_WAYS = {AccountKind.EQUITY, AccountKind.POSITION}
@@ -54,8 +55,8 @@ class FakeUnitOfWork:
         self.withdrawals_booked: frozenset[UUID] = frozenset()
         self.numbers: dict[Place, int] = {}  # of deposit addresses
         self.swept: dict[UUID, SweptFact] = {}
-        self.postponed: list[int] = []
         self.requotes_due: dict[UUID, timedelta] = {}  # with how long each has waited
+        self.pauses: dict[int | UUID, timedelta] = {}  # of refunds and requotes that are put off
         self.completions_due: dict[UUID, datetime] = {}
         self.halted: dict[str, str] = {}
         self.sent: list[Outgoing] = []
@@ -127,7 +128,8 @@ class FakeUnitOfWork:
         for swap in map(self.swap, sorted(self.swaps)):
             block_time = self.block_times.get(swap.terms.source.network)
             has_passed = block_time is not None and swap.expires_at < min(now, block_time)
-            if swap.status is Status.DEPOSIT_PENDING and has_passed and not swap.open_deposits:
+            may_get_money = bool(swap.open_deposits) or swap.awaits_relay
+            if swap.status is Status.DEPOSIT_PENDING and has_passed and not may_get_money:
                 due.append(swap)
         return due[:limit]
 
@@ -194,7 +196,7 @@ class FakeUnitOfWork:
         return ()
 
     async def postpone_refunds(self, ids: Sequence[int], *, pause: timedelta) -> None:
-        self.postponed += ids
+        self.pauses |= dict.fromkeys(ids, pause)
 
     async def drop_refunds_due(self, ids: Sequence[int]) -> None:
         self.refunds_due = {leg: id for leg, id in self.refunds_due.items() if id not in ids}
@@ -202,11 +204,8 @@ class FakeUnitOfWork:
     async def settle_requotes_due(
         self, done: Sequence[UUID], again: Sequence[UUID], *, pause: timedelta
     ) -> None:
-        self.requotes_due = {
-            id: waited + pause if id in again else waited
-            for id, waited in self.requotes_due.items()
-            if id not in done
-        }
+        self.requotes_due = {id: w for id, w in self.requotes_due.items() if id not in done}
+        self.pauses |= dict.fromkeys(again, pause)
 
     async def lock_overdue(self, now: datetime, *, limit: int) -> Sequence[Swap]:
         due = [id for id, due_at in self.completions_due.items() if due_at <= now]
@@ -224,33 +223,30 @@ class FakeUnitOfWork:
         of_network = (
             DueRefund(id, swap_id, leg)
             for (swap_id, leg), id in self.refunds_due.items()
-            if self.swaps[swap_id].terms.source.network == network
+            if self.swaps[swap_id].terms.source.network == network and not self.pauses.get(id)
         )
         return list(of_network)[:limit]
+
+    def wait(self, duration: timedelta) -> None:
+        """Let time pass for what is due."""
+        self.requotes_due = {id: waited + duration for id, waited in self.requotes_due.items()}
+        left = {id: pause - duration for id, pause in self.pauses.items()}
+        self.pauses = {id: pause for id, pause in left.items() if pause > timedelta(0)}
 
     async def flush(self, changes: Sequence[Changes], outgoing: Sequence[Outgoing]) -> None:
         for change in changes:
             self._save(change)
+        self._save_due(work_due(changes))
         entries = [entry for change in changes for entry in change.ledger]
         touched = await self.lock_inventory(assets_moved(entries))
         moved = [new for row in touched.values() if (new := after(row, entries)) != row]
         for row in moved:
-            if row.owed_base_units > row.held_base_units + self._unswept(row):
-                raise Refused(f"{row} owes more than it holds")
             self.inventory[row.network, row.token] = row
         for account, balance in self.balances.items():
             self._check(account, balance)
         self.sent += outgoing
         if entries:
             self.sent += inventory_news(moved, [c for c in changes if c.ledger][-1])
-
-    def _unswept(self, row: Inventory) -> int:
-        return self.balance(
-            AccountKind.CUSTODY,
-            network=row.network,
-            token=row.token,
-            holder=Holder.DEPOSIT_ADDRESS,
-        )
 
     def _save(self, change: Changes) -> None:
         swap = change.swap
@@ -259,7 +255,6 @@ class FakeUnitOfWork:
                 raise Refused(f"sequence {swap.sequence} of {swap.id} was spent")
             self.transitions[swap.id, swap.sequence] = (change.previous_status, swap.status)
             self.swaps[swap.id] = swap
-            self._remember_what_is_due(change, swap.id)
         if change.target is not None:
             target = change.target
             self.numbers[target.network, target.address] = target.sequence_number
@@ -272,16 +267,17 @@ class FakeUnitOfWork:
             for posting in entry.postings:
                 self.balances[posting.account] += posting.base_units
         if change.halt is not None:
-            self.halted.setdefault(change.halt.network, change.halt.reason)
+            known = self.halted.get(change.halt.network, "").split("; ")
+            reasons = dict.fromkeys([*filter(None, known), change.halt.reason])
+            self.halted[change.halt.network] = "; ".join(reasons)
 
-    def _remember_what_is_due(self, change: Changes, swap_id: UUID) -> None:
-        for leg in change.refunds_due:
+    def _save_due(self, due: WorkDue) -> None:
+        for refund in due.refunds:
             self.dues += 1
-            self.refunds_due.setdefault((swap_id, leg), self.dues)
-        if change.is_requote_due:
-            self.requotes_due[swap_id] = timedelta(0)
-        if change.completion_due_at is not None:
-            self.completions_due.setdefault(swap_id, change.completion_due_at)
+            self.refunds_due.setdefault((refund.swap_id, refund.leg), self.dues)
+        self.requotes_due |= dict.fromkeys(due.requotes, timedelta(0))
+        self.pauses = {id: pause for id, pause in self.pauses.items() if id not in due.requotes}
+        self.completions_due = {**due.completions, **self.completions_due}
 
     def _check(self, account: Account, balance: int) -> None:
         is_wrong = balance < 0 if account.kind in DEBIT else balance > 0
@@ -324,4 +320,6 @@ class FakeRequotes:
         self._work = work
 
     async def due(self, *, limit: int) -> Sequence[DueRequote]:
-        return [DueRequote(id, waited) for id, waited in self._work.requotes_due.items()][:limit]
+        waiting = self._work.requotes_due.items()
+        due = [DueRequote(id, waited) for id, waited in waiting if id not in self._work.pauses]
+        return due[:limit]

@@ -30,6 +30,7 @@ from swap_runtime.sql import sql
 from swap_settler.adapters.due_refunds import PostgresDueRefunds
 from swap_settler.adapters.due_sweeps import PostgresDueSweeps
 from swap_settler.adapters.foreign import PostgresForeignNonces, PostgresForeignUnitOfWork
+from swap_settler.adapters.incarnations import PostgresRecoveries
 from swap_settler.adapters.lane_store import LaneName, PostgresLaneStore
 from swap_settler.adapters.lane_unit_of_work import PostgresLaneUnitOfWork
 from swap_settler.adapters.signers import PostgresSigners
@@ -44,6 +45,7 @@ from swap_settler.usecases.close_foreign import CloseForeign
 from swap_settler.usecases.close_slots import CloseSlots
 from swap_settler.usecases.end_relays import EndRelays
 from swap_settler.usecases.facts import Facts
+from swap_settler.usecases.finish_recovery import FinishRecovery
 from swap_settler.usecases.give_up_payouts import GiveUpPayouts
 from swap_settler.usecases.lane_calls import LaneCalls
 from swap_settler.usecases.mark_sent import MarkSent
@@ -400,6 +402,13 @@ class World:
     @property
     def _settling(self) -> PostgresUnitOfWork:
         return PostgresUnitOfWork(self.engine, consumer="settler")
+
+    async def finish_recovery(self) -> None:
+        """End what a chain's evidence began, as an operator does."""
+        finish = FinishRecovery(PostgresRecoveries(self.engine))
+        found = await finish.find()
+        assert found is not None
+        await finish(found.id, by="ann", reason="each payment was looked at")
 
     async def rows(self, query: str) -> Sequence[Any]:
         async with self.engine.connect() as connection:

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 
 from aiokafka.admin import AIOKafkaAdminClient  # type: ignore[import-untyped]
 
-from swap_runtime.topics import SOURCES
+from swap_runtime.sources import SOURCES
 from tests.e2e.outside import Outside, Route, new_address
 from tests.plugins.stack import Stack
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
+from eth_abi.abi import encode
 from eth_account import Account
 
 from swap_chains.events import Block, BlockAdded, ChainEvent, Movement
@@ -24,6 +25,7 @@ from swap_chains.evm.memos import encode_transfer_with_memo
 from swap_chains.evm.reader import EvmReader
 from swap_chains.evm.rpc import Rpc, open_session
 from swap_chains.evm.sender import EvmSender
+from swap_chains.evm.wallet_calls import MULTI_SEND, SAFE_EXECUTE
 from swap_chains.fake import FakeChain, FakeReader, FakeSender
 from swap_chains.fake.execution import INIT_CODE_HASH as FAKE_INIT_CODE_HASH
 from swap_chains.ports import Call, ChainReader, ChainSender, Fees, SignedTransaction
@@ -40,7 +42,28 @@ USER_KEY = "0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a"
 STRANGER = codec.checksum_address("0x" + "5a" * 20)
 FUNDS = 10**24
 KINDS = ("d1", "7e", "70", "3a", "fa")  # of the fake's contracts
+MULTI_SEND_ADDRESS = codec.checksum_address("0x9641d764fc13c8b624c04430c7356c1c7c8102e2")
+SAFE_TYPES = (
+    *("address", "uint256", "bytes", "uint8", "uint256"),
+    *("uint256", "uint256", "address", "address", "bytes"),
+)
 Addresses = tuple[str, str, str, str, str]  # depository, treasury, token, wallet, factory
+
+
+def packed_call(call: Call) -> bytes:
+    words = codec.uint_word(call.value) + codec.uint_word(len(call.data))
+    return bytes.fromhex(call.to[2:]) + words + call.data
+
+
+def encode_safe_order(*calls: Call) -> bytes:
+    """Encode what a Safe is called with: one call, or several by its MultiSend."""
+    order = (calls[0].to, calls[0].value, calls[0].data, 0)
+    if len(calls) > 1:
+        packed = b"".join(bytes(1) + packed_call(call) for call in calls)
+        order = (MULTI_SEND_ADDRESS, 0, MULTI_SEND + encode(["bytes"], [packed]), 1)
+    signature = b"s" * 65
+    arguments = (*order, 0, 0, 0, ZERO_ADDRESS, ZERO_ADDRESS, signature)
+    return SAFE_EXECUTE + encode(SAFE_TYPES, arguments)
 
 
 @dataclass
@@ -85,14 +108,14 @@ class ChainHarness:
         return Call(self.token, 0, codec.encode_approve(self.depository, base_units), 100_000)
 
     def through_wallet(self, *calls: Call) -> Call:
-        """Let the contract wallet make the calls, with the value that comes along."""
-        packed = b"".join(
-            bytes.fromhex(call.to[2:])
-            + codec.uint_word(call.value)
-            + codec.uint_word(len(call.data))
-            + call.data
-            for call in calls
-        )
+        """Let a wallet with a Safe's interface make the calls, with the value that comes along."""
+        value = sum(call.value for call in calls)
+        data = encode_safe_order(*calls)
+        return Call(self.wallet, value, data, 600_000)
+
+    def through_unlisted_form(self, *calls: Call) -> Call:
+        """Let the wallet make the calls in a form of its own, which no list of wallets has."""
+        packed = b"".join(map(packed_call, calls))
         words = codec.uint_word(codec.WORD) + codec.uint_word(len(packed))
         data = codec.selector("execute(bytes)") + words + packed
         return Call(self.wallet, sum(call.value for call in calls), data, 600_000)
@@ -276,7 +299,15 @@ async def _deploy(url: str) -> Addresses:
         await deployer.transact(dev_token, token, "mint", wallet, FUNDS)
         await deployer.send_native(treasury, 10**20)
         factory = await deploy_factory(deployer, ARTIFACTS, treasury)
+        multi_send = await deployer.deploy(ARTIFACTS / "DevMultiSend.json")
+    await _copy_code(url, multi_send, MULTI_SEND_ADDRESS)
     return depository, treasury, token, wallet, factory
+
+
+async def _copy_code(url: str, from_address: str, to_address: str) -> None:
+    async with open_session() as session:
+        ask = Rpc.to_urls("ETHEREUM_DEVNET", [url], session).nodes[0].call
+        await ask("anvil_setCode", to_address, await ask("eth_getCode", from_address, "latest"))
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -20,7 +19,7 @@ from swap_chains.evm import codec
 from swap_chains.evm.deploy import Deployer
 from swap_chains.evm.memos import encode_memo
 from swap_chains.evm.rpc import Rpc, open_session
-from swap_chains.evm.user_operations import ENTRY_POINTS
+from swap_chains.evm.wallet_calls import ENTRY_POINTS
 from swap_chains.ports import Call
 
 from .conftest import ARTIFACTS, FUNDS, OWNER_KEY, STRANGER, Addresses, ChainHarness
@@ -74,9 +73,11 @@ async def ask(anvil_url: str) -> AsyncIterator[Any]:
         yield Rpc.to_urls("ETHEREUM_DEVNET", [anvil_url], session).nodes[0].call
 
 
-def through(chain: ChainHarness, wallet: str, *calls: Call) -> tuple[str, Call]:
+def through(wallet: str, *calls: Call) -> tuple[str, Call]:
     """Return a wallet's operation that makes these calls, or none of them."""
-    return wallet, replace(chain, wallet=wallet).through_wallet(*calls)
+    batch = encode(["(address,uint256,bytes)[]"], [[(c.to, c.value, c.data) for c in calls]])
+    data = codec.selector("executeBatch((address,uint256,bytes)[])") + batch
+    return wallet, Call(wallet, 0, data, GAS)
 
 
 def pulled(chain: ChainHarness, owner: str, base_units: int) -> Call:
@@ -96,8 +97,8 @@ async def told(chain: ChainHarness, call: Call) -> list[tuple[str, int, bytes]]:
 async def test_w20_two_wallets_of_one_bundle_have_the_memo_that_each_signed(anvil, wallets):
     mine, theirs = wallets
     call = to_entry_point(
-        through(anvil, mine, anvil.transfer(anvil.treasury, 5, MINE)),
-        through(anvil, theirs, anvil.transfer(anvil.treasury, 5, THEIRS)),
+        through(mine, anvil.transfer(anvil.treasury, 5, MINE)),
+        through(theirs, anvil.transfer(anvil.treasury, 5, THEIRS)),
     )
 
     assert await told(anvil, call) == [(mine, 5, MINE), (theirs, 5, THEIRS)]
@@ -107,8 +108,8 @@ async def test_w20_coins_of_a_bundle_have_theirs_too(anvil, wallets):
     mine, theirs = wallets
     await anvil.send_and_mine(anvil.user, *(Call(w, 100, b"", 50_000) for w in wallets))
     call = to_entry_point(
-        through(anvil, mine, anvil.send_native(5, MINE)),
-        through(anvil, theirs, anvil.send_native(5, THEIRS)),
+        through(mine, anvil.send_native(5, MINE)),
+        through(theirs, anvil.send_native(5, THEIRS)),
     )
 
     assert await told(anvil, call) == [(mine, 5, MINE), (theirs, 5, THEIRS)]
@@ -118,8 +119,8 @@ async def test_w21_an_operation_that_fails_leaves_the_others_as_they_are(anvil, 
     mine, theirs = wallets
     fails = anvil.transfer(codec.ZERO_ADDRESS, 5)
     call = to_entry_point(
-        through(anvil, mine, anvil.transfer(anvil.treasury, 5, MINE), fails),
-        through(anvil, theirs, anvil.transfer(anvil.treasury, 5, THEIRS)),
+        through(mine, anvil.transfer(anvil.treasury, 5, MINE), fails),
+        through(theirs, anvil.transfer(anvil.treasury, 5, THEIRS)),
     )
 
     assert await told(anvil, call) == [(theirs, 5, THEIRS)]
@@ -133,8 +134,8 @@ async def test_w21_the_memo_of_an_operation_that_fails_takes_no_transfer_of_anot
     allowed = Call(anvil.token, 0, codec.encode_approve(owner, 5), 100_000)
     fails = anvil.transfer(codec.ZERO_ADDRESS, 5)
     call = to_entry_point(
-        through(anvil, thief, anvil.transfer(anvil.treasury, 5, MINE), fails),
-        through(anvil, owner, allowed, pulled(anvil, owner, 5)),
+        through(thief, anvil.transfer(anvil.treasury, 5, MINE), fails),
+        through(owner, allowed, pulled(anvil, owner, 5)),
     )
 
     assert await told(anvil, call) == [(owner, 5, b"")]
@@ -155,8 +156,8 @@ async def test_a_transfer_pulled_from_the_caller_of_another_contract_has_no_memo
 async def test_a_bundle_within_a_strangers_contract_is_nobodys(anvil, wallets, ask):
     """It could carry a wallet's real operation where nobody sees it, and another's memo here."""
     _, owner = wallets
-    real = bundle(through(anvil, owner, anvil.transfer(anvil.treasury, 5, THEIRS)))
-    said = bundle(through(anvil, owner, anvil.transfer(anvil.treasury, 5, MINE)))
+    real = bundle(through(owner, anvil.transfer(anvil.treasury, 5, THEIRS)))
+    said = bundle(through(owner, anvil.transfer(anvil.treasury, 5, MINE)))
     await ask("anvil_setCode", REPLAYER, "0x" + replaying(real).hex())
 
     assert await told(anvil, Call(REPLAYER, 0, said, GAS)) == [(owner, 5, b"")]

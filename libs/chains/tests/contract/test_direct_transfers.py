@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from swap_chains.events import Deposited, NativeReceived, TokenTransfer
@@ -85,6 +87,30 @@ class TestThroughAWallet:
         one, other = await sent(chain, chain.through_wallet(*calls))
 
         assert (one.memo, other.memo) == (MEMO, OTHER_MEMO)
+
+    async def test_w20_in_a_form_that_is_not_listed_prove_nothing(self, chain):
+        """Its arguments may be the carrier's, for all that a stranger to the wallet can say."""
+        calls = (chain.transfer(chain.treasury, 5, MEMO), chain.send_native(9, MEMO))
+
+        transfer, received = await sent(chain, chain.through_unlisted_form(*calls))
+
+        assert (transfer.base_units, transfer.memo) == (5, b"")
+        assert (received.base_units, received.memo) == (9, b"")
+
+    async def test_w20_bring_two_coins_memos_of_one_amount(self, chain):
+        calls = (chain.send_native(9, MEMO), chain.send_native(9, OTHER_MEMO))
+
+        one, other = await sent(chain, chain.through_wallet(*calls))
+
+        assert (one.memo, other.memo) == (MEMO, OTHER_MEMO)
+
+    async def test_w16_bytes_behind_the_signed_order_change_nothing(self, chain):
+        call = chain.through_wallet(chain.transfer(chain.treasury, 5))
+        carried = replace(call, data=call.data + chain.transfer(chain.treasury, 5, MEMO).data)
+
+        (transfer,) = await sent(chain, carried)
+
+        assert (transfer.base_units, transfer.memo) == (5, b"")
 
     @pytest.mark.parametrize("other", [b"", MEMO, OTHER_MEMO])
     async def test_of_one_amount_leave_open_whose_memo_it_is(self, chain, other):

@@ -86,8 +86,8 @@ class ScriptedChain:
 
     def answer(self, method: str, params: list[Any]) -> Any:
         match method:
-            case "eth_chainId":
-                return "0x7a69"
+            case "eth_chainId" | "eth_getTransactionCount" | "eth_getBalance":
+                return "0x7a69" if method == "eth_chainId" else "0x0"
             case "eth_getBlockByNumber":
                 return self._block_at(params[0])
             case "eth_getBlockByHash":
@@ -98,7 +98,11 @@ class ScriptedChain:
             case "eth_getTransactionByHash":
                 log = next(log for log in self.logs if log["transactionHash"] == params[0])
                 place = {"hash": params[0], "blockHash": log["blockHash"]}
-                sent = {"to": log["address"], "input": self.inputs.get(params[0], "0x")}
+                sent = {
+                    "to": log["address"],
+                    "value": "0x0",
+                    "input": self.inputs.get(params[0], "0x"),
+                }
                 return {**place, "from": USER.lower(), **sent}
             case "eth_getLogs":
                 return [log for log in self.logs if self._matches(log, params[0])]

@@ -77,7 +77,9 @@ async def test_another_node_is_followed(session, serve, change):
 
     async with (
         asyncio.timeout(5),
-        aclosing(reader.follow(after=to_block(None, honest.chain.blocks[0]))) as events,
+        aclosing(
+            reader.follow(after=to_block(Node("http://any", None), honest.chain.blocks[0]))
+        ) as events,
     ):
         added = await anext(aiter(events))
 

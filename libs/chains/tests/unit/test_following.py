@@ -24,7 +24,7 @@ from swap_chains.evm.blocks import Tail, to_block
 from swap_chains.evm.following import Pace
 from swap_chains.evm.memos import encode_memo, memo_number
 from swap_chains.evm.reader import EvmReader
-from swap_chains.evm.rpc import Rpc
+from swap_chains.evm.rpc import Node, Rpc
 
 DEPOSITORY = codec.checksum_address("0x" + "d1" * 20)
 TREASURY = codec.checksum_address("0x" + "7e" * 20)
@@ -38,7 +38,7 @@ def reader_of(session, *nodes, pace=PACE):
 
 
 def block(chain, number):
-    return to_block(None, chain.blocks[number])
+    return to_block(Node("http://any", None), chain.blocks[number])
 
 
 async def follow_until(reader, is_enough, *, after, recent=()):

@@ -8,7 +8,9 @@ import sys
 import pytest
 
 
-@pytest.mark.parametrize("module", ["evm.codec", "evm.rpc", "evm.reader", "evm.check", "fake"])
+@pytest.mark.parametrize(
+    "module", ["evm.codec", "evm.rpc", "evm.reader", "evm.check", "evm.transaction_lookup", "fake"]
+)
 def test_reading_loads_neither_web3_nor_eth_account(module):
     code = f"import sys, swap_chains.{module}; print({{'web3', 'eth_account'}} & set(sys.modules))"
 

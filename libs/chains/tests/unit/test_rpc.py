@@ -14,6 +14,7 @@ from swap_chains.errors import (
     NodeUnreachable,
 )
 from swap_chains.evm.answers import as_revert
+from swap_chains.evm.providers import providers_of
 from swap_chains.evm.rpc import Backoff, Node, Request, Rpc
 
 CHAIN_ID = Request("eth_chainId")
@@ -321,41 +322,41 @@ class TestFailover:
 
 
 class TestSecondOpinion:
-    async def test_comes_from_another_node_than_the_first_one_uses_now(self, session, serve):
+    async def test_is_never_asked_of_the_provider_of_the_first(self, session, serve):
         one, other = await serve(), await serve()
-        first = rpc_of(session, one, other)
-        second = rpc_of(session, other, one, unlike=first)
+        rpc = rpc_of(session, one, other)
+        first = {rpc.nodes[0].provider}
 
-        one.reply = answering(status=503)
-        await first.call("eth_chainId")
-        one.reply = None
-        await second.call("eth_chainId")
-        assert (one.requests, other.requests) == (2, 1)
+        await rpc.on_one_node(lambda node: node.call("eth_chainId"), unlike=first)
+        assert (one.requests, other.requests) == (0, 1)
 
         other.reply = answering(status=503)
-        await first.call("eth_chainId")
-        await second.call("eth_chainId")  # one node is better than none
-        other.reply = None
-        await second.call("eth_chainId")
-        assert (one.requests, other.requests) == (4, 4)
+        with pytest.raises(ChainUnavailable):
+            await rpc.on_one_node(lambda node: node.call("eth_chainId"), unlike=first)
+        assert one.requests == 0
 
-    async def test_comes_from_the_only_node_where_there_is_one(self, session, serve):
-        node = await serve()
-        second = rpc_of(session, node, unlike=rpc_of(session, node))
+    async def test_does_not_change_the_node_in_use(self, session, serve):
+        one, two, three = await serve(), await serve(), await serve()
+        rpc = rpc_of(session, one, two, three)
+        two.reply = answering(status=503)
 
-        assert await second.call("eth_chainId") == "0x7a69"
+        unlike = {rpc.nodes[0].provider}
+        await rpc.on_one_node(lambda node: node.call("eth_chainId"), unlike=unlike)
 
-    async def test_is_asked_of_the_one_in_use_last(self, session, serve):
-        one, two, in_use = await serve(), await serve(), await serve()
-        first = rpc_of(session, one, two, in_use)
-        second = rpc_of(session, two, in_use, one, unlike=first)
-        one.reply = two.reply = answering(status=503)
-        await first.call("eth_chainId")
-        one.reply = None
+        assert rpc.in_use is rpc.nodes[0]
 
-        await second.call("eth_chainId")
-
-        assert (one.requests, two.requests, in_use.requests) == (2, 2, 1)
+    @pytest.mark.parametrize(
+        ("urls", "providers"),
+        [
+            (["https://a.example/v1/key", "https://A.example./v2/other"], ["a.example"]),
+            (["https://a.example:8545", "https://a.example:8546"], ["a.example"]),
+            (["https://a.example", "https://b.example"], ["a.example", "b.example"]),
+            (["http://127.0.0.1:1", "http://127.0.0.1:2"], ["127.0.0.1:1", "127.0.0.1:2"]),
+            (["http://localhost:1", "http://[::1]:1"], ["localhost:1", "::1:1"]),
+        ],
+    )
+    def test_two_addresses_of_one_host_are_one_provider(self, urls, providers):
+        assert providers_of(urls) == tuple(providers)
 
 
 class TestClassification:

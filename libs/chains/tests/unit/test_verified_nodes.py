@@ -17,7 +17,7 @@ from swap_chains.evm.blocks import to_block
 from swap_chains.evm.check import check_chain_id
 from swap_chains.evm.following import Pace
 from swap_chains.evm.reader import EvmReader
-from swap_chains.evm.rpc import VERIFIED_SECONDS, Rpc
+from swap_chains.evm.rpc import VERIFIED_SECONDS, Node, Rpc
 from swap_chains.evm.sender import EvmSender
 from swap_chains.ports import Call, Fees
 
@@ -165,7 +165,7 @@ def reader_of(rpc):
 
 async def test_another_chains_blocks_are_not_followed(session, serve):
     node = await serve()
-    genesis = to_block(None, node.chain.blocks[0])
+    genesis = to_block(Node("http://any", None), node.chain.blocks[0])
     node.chain.grow(1)
     node.change = of_chain(1)
 
@@ -182,7 +182,7 @@ async def test_another_chains_blocks_are_not_followed(session, serve):
 async def test_a_followed_node_that_becomes_another_is_left(session, serve):
     node = await serve()
     other = await serve(node.chain)
-    genesis = to_block(None, node.chain.blocks[0])
+    genesis = to_block(Node("http://any", None), node.chain.blocks[0])
     rpc = rpc_of(session, node, other)
 
     async with (

@@ -10,7 +10,7 @@ import structlog
 
 from swap_contracts.envelope import Body, Topic
 from swap_runtime.batches import Batches, TooManyParked
-from swap_runtime.parking import Position, Record
+from swap_runtime.records import Position, Record
 
 log = structlog.get_logger()
 
@@ -50,9 +50,4 @@ class Consumer(Generic[Body]):
 
     def _has_passed(self, record: Record) -> bool:
         position, mark = record.position, self.watermark
-        return (
-            position is not None
-            and mark is not None
-            and position.source == mark.source
-            and (position.xid, position.id) <= (mark.xid, mark.id)
-        )
+        return position is not None and mark is not None and position.is_passed_by(mark)

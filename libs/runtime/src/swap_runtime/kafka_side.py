@@ -12,6 +12,7 @@ from swap_runtime.metrics import gauge
 from swap_runtime.outbox import OUTBOX
 from swap_runtime.parts import Service
 from swap_runtime.relay import Relay
+from swap_runtime.sources import SOURCES
 from swap_runtime.supervision import Beat
 from swap_runtime.sweep import Sweep
 
@@ -100,7 +101,7 @@ class KafkaSide:
         )
 
     def _consume(self) -> None:
-        from swap_runtime.topics import SOURCES, has_topic  # noqa: PLC0415  loads aiokafka
+        from swap_runtime.topics import has_topic  # noqa: PLC0415  loads aiokafka
         from swap_runtime.watchdog import Watchdog  # noqa: PLC0415
 
         service, settings = self._service, self._service.settings

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import logging as standard
 import sys
-from collections.abc import Iterator, MutableMapping
-from contextlib import contextmanager
+import threading
+from collections.abc import Callable, Iterator, MutableMapping
+from contextlib import contextmanager, suppress
 from typing import Any, Final
+from uuid import UUID
 
 import orjson
 import structlog
 from pydantic import SecretBytes, SecretStr
+
+from swap_contracts.tracing import trace_id_of
 
 HIDDEN: Final = "**********"
 # Fields whose values never reach a log, whatever their type.
@@ -32,12 +37,13 @@ def configure_logging(service: str, *, level: str = "INFO") -> None:
         structlog.processors.TimeStamper(fmt="iso", utc=True, key="at"),
         structlog.processors.format_exc_info,
         hide_secrets,
+        add_trace_id,
     ]
     structlog.configure(
         processors=[
             *shared,
             _service(service),
-            structlog.processors.JSONRenderer(serializer=orjson.dumps, default=str),
+            structlog.processors.JSONRenderer(serializer=to_json, default=str),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(standard.getLevelNamesMapping()[level]),
         logger_factory=structlog.BytesLoggerFactory(sys.stdout.buffer),
@@ -54,6 +60,37 @@ def configure_logging(service: str, *, level: str = "INFO") -> None:
         )
     )
     standard.basicConfig(handlers=[handler], level=standard.WARNING, force=True)
+    standard.captureWarnings(capture=True)
+    _log_uncaught()
+
+
+def write_as_the_rest(logger: standard.Logger) -> None:
+    """Take a library's own handlers away: what it logs is written as JSON with everything else."""
+    logger.handlers.clear()
+    logger.propagate = True
+
+
+def to_json(event: object, *, default: Callable[[object], object]) -> bytes:
+    """Return one line. Amounts of 256 bits and broken text must not make logging fail."""
+    try:
+        return orjson.dumps(event, default=default)
+    except TypeError:
+        return json.dumps(event, default=default).encode()
+
+
+def _log_uncaught() -> None:
+    """Log exceptions that nothing caught: Python writes them as plain text otherwise."""
+    log = structlog.get_logger()
+
+    def uncaught(
+        kind: type[BaseException], error: BaseException | None, trace: object = None
+    ) -> None:
+        if not issubclass(kind, KeyboardInterrupt | SystemExit):
+            log.critical("uncaught exception", exc_info=error)
+
+    sys.excepthook = uncaught
+    threading.excepthook = lambda told: uncaught(told.exc_type, told.exc_value)
+    sys.unraisablehook = lambda told: uncaught(told.exc_type, told.exc_value)
 
 
 @contextmanager
@@ -71,6 +108,16 @@ def hide_secrets(
         named = any(word in name for word in SECRET_WORDS)
         if named or isinstance(value, SecretStr | SecretBytes):
             event[name] = HIDDEN
+    return event
+
+
+def add_trace_id(
+    _logger: object, _method: str, event: MutableMapping[str, Any]
+) -> MutableMapping[str, Any]:
+    """Add the trace of the swap that a line is about, whichever service writes it."""
+    if (swap_id := event.get("swap_id")) is not None:
+        with suppress(ValueError):
+            event["trace_id"] = trace_id_of(UUID(str(swap_id)))
     return event
 
 

@@ -11,7 +11,7 @@ import structlog
 from swap_runtime.database import Connection, Engine, execute_alone, reading, transaction
 from swap_runtime.errors import Unavailable
 from swap_runtime.metrics import gauge
-from swap_runtime.schema import DAYS_AHEAD
+from swap_runtime.schema import DAYS_AHEAD, FIRST_XID
 from swap_runtime.sql import sql
 
 KEPT: Final = timedelta(days=7)
@@ -80,7 +80,10 @@ DELETE FROM inbox WHERE ctid = ANY(ARRAY(
 # A dump that was restored elsewhere brings transaction ids which are still to come there.
 # What is visible was committed, so its own id is smaller than the next one.
 FORGET_FOREIGN_XIDS: Final = (
-    sql("UPDATE outbox SET xid = '3' WHERE xid >= pg_snapshot_xmax(pg_current_snapshot())"),
+    sql(
+        f"UPDATE outbox SET xid = '{FIRST_XID}' "
+        "WHERE xid >= pg_snapshot_xmax(pg_current_snapshot())"
+    ),
     sql(
         "UPDATE watermark SET xid = '0', id = 0 "
         "WHERE xid >= pg_snapshot_xmax(pg_current_snapshot())"
@@ -91,12 +94,17 @@ STATE: Final = sql("""
 SELECT (SELECT coalesce(extract(epoch FROM now() - min(created_at)), 0) FROM outbox
         WHERE published_at IS NULL) AS oldest,
        (SELECT count(*) FROM parked WHERE state IN ('parked', 'releasing')) AS parked,
+       (SELECT count(*) FROM parked WHERE state = 'unverified') AS unverified,
        (SELECT count(*) FROM outbox_default) AS homeless
 """)
 OLDEST_UNPUBLISHED: Final = gauge(
     "outbox_oldest_seconds", "Age of the oldest message not published"
 )
 PARKED_NOW: Final = gauge("parked_messages", "Messages waiting for a person")
+# Alert: any.
+UNVERIFIED_NOW: Final = gauge(
+    "unverified_messages", "Messages from Kafka kept because their sender's outbox lacks them"
+)
 HOMELESS: Final = gauge("outbox_default_rows", "Outbox rows whose day had no partition")
 log = structlog.get_logger()
 
@@ -124,6 +132,7 @@ class Maintenance:
             state = (await connection.execute(STATE)).one()
         OLDEST_UNPUBLISHED.set(float(state.oldest))
         PARKED_NOW.set(state.parked)
+        UNVERIFIED_NOW.set(state.unverified)
         HOMELESS.set(state.homeless)
         if state.homeless:
             log.error("outbox rows had no partition", rows=state.homeless)

@@ -16,6 +16,8 @@ from typing import Final
 from alembic import command
 from alembic.config import Config
 
+from swap_runtime.logging import configure_logging
+
 ENVIRONMENT: Final = Path(__file__).parent / "alembic_env"
 
 
@@ -34,6 +36,7 @@ def migrate(migrations: Path, url: str, *, revision: str = "head") -> None:
 
 def main(arguments: list[str]) -> int:
     """Migrate each folder given."""
+    configure_logging("migrate")
     if not arguments:
         sys.stderr.write("usage: python -m swap_runtime.migrate services/<name>/migrations…\n")
         return 2

@@ -15,6 +15,7 @@ class Operations(Protocol):
 
 
 DAYS_AHEAD: Final = 7
+FIRST_XID: Final = "3"  # Postgres hands it out before all others; a restored dump's rows get it
 
 # Partitioned by day and never deleted from row by row: days are dropped when they are read.
 # `xid` orders commits where `id` cannot: ids are handed out before commit.
@@ -167,3 +168,22 @@ def drop_outbox_trigger(op: Operations) -> None:
     """Let the outbox notify nobody: who writes it says so after the commit (`wake.py`)."""
     op.execute("DROP TRIGGER outbox_written ON outbox")
     op.execute("DROP FUNCTION notify_outbox()")
+
+
+# What Kafka brought and its sender's outbox does not hold is shown with what is parked, and is no
+# message of its key. `claimed_id` and `outbox_id` are what its headers say.
+UNVERIFIED: Final = (
+    "ALTER TABLE parked ADD COLUMN claimed_id uuid, ADD COLUMN outbox_id bigint",
+    "ALTER TABLE parked DROP CONSTRAINT parked_state_check",
+    """
+ALTER TABLE parked ADD CONSTRAINT parked_state_check
+CHECK (state IN ('parked', 'releasing', 'released', 'dropped', 'unverified'))
+""",
+    "CREATE INDEX parked_unverified ON parked (consumer, topic) WHERE state = 'unverified'",
+)
+
+
+def verify_messages(op: Operations) -> None:
+    """Let the service keep messages from Kafka that their sender's outbox does not hold."""
+    for statement in UNVERIFIED:
+        op.execute(statement)

@@ -12,22 +12,19 @@ from time import monotonic
 from typing import Any, Final
 
 import structlog
-from psycopg.errors import InsufficientPrivilege, InvalidSchemaName, UndefinedTable
 
 from swap_runtime.consumer import Consumer
 from swap_runtime.database import Connection, Engine, Transaction
 from swap_runtime.errors import Unavailable
 from swap_runtime.leases import Lease
 from swap_runtime.metrics import counter
-from swap_runtime.parking import Position, Record
+from swap_runtime.parking import NOT_THERE
+from swap_runtime.records import Position, Record
 from swap_runtime.releasing import Releasing
 from swap_runtime.settings import SweepSettings
 from swap_runtime.sql import Rows, Statement, sql
+from swap_runtime.watermark import FIND_WATERMARK
 
-FIND_WATERMARK: Final = sql("""
-SELECT CAST(CAST(xid AS text) AS bigint) AS xid, id FROM watermark
-WHERE consumer = :consumer AND source = :source AND topic = :topic
-""")
 ADD_WATERMARK: Final = sql("""
 INSERT INTO watermark (consumer, source, topic) VALUES (:consumer, :source, :topic)
 ON CONFLICT DO NOTHING
@@ -68,7 +65,6 @@ MISSING: Final = (
 
 ADVANCE_LIMIT: Final = 5000
 BATCH_SIZE: Final = 500
-NOT_THERE: Final = (InvalidSchemaName, UndefinedTable, InsufficientPrivilege)
 
 SWEPT: Final = counter("swept_messages", "Messages that came without Kafka", ["consumer", "topic"])
 log = structlog.get_logger()
@@ -177,7 +173,16 @@ class Sweep:
     def _record(self, row: Any) -> Record:
         position = Position(self._source, row.xid, row.id)
         topic = self._consumer.topic.name
-        return Record(topic, -1, row.id, row.key, row.payload, row.message_id, position)
+        return Record(
+            topic,
+            -1,
+            row.id,
+            row.key,
+            row.payload,
+            row.message_id,
+            position,
+            is_from_outbox=True,
+        )
 
     def _statement(self, template: str) -> Statement:
         if not self._source.isidentifier():

@@ -1,11 +1,10 @@
-"""Who produces which topic, and making sure that all of them are there."""
+"""Making sure that all topics are there."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
-from types import MappingProxyType
 from typing import Any, Final
 
 import structlog
@@ -21,17 +20,7 @@ from aiokafka.errors import (  # type: ignore[import-untyped]
 
 from swap_runtime.database import forbid_open_transaction
 from swap_runtime.settings import KafkaSettings
-
-# The schema whose outbox a topic comes from: what the sweep reads when Kafka is not there.
-SOURCES: Final = MappingProxyType({
-    "swap.requests.v1": "api",
-    "deposit.hinted.v1": "api",
-    "deposit.changed.v1": "chain_watcher",
-    "payout.changed.v1": "chain_watcher",
-    "swap.changed.v1": "settler",
-    "deposit-target.assigned.v1": "settler",
-    "inventory.changed.v1": "settler",
-})  # fmt: skip
+from swap_runtime.sources import SOURCES
 
 RETENTION_MS: Final = 7 * 24 * 3600 * 1000  # as long as the outbox keeps its days
 ANSWER_SECONDS: Final = 5

@@ -16,6 +16,7 @@ from libs.runtime.tests.fakes import (
     KeepNotes,
     Note,
     a_note,
+    a_parking,
     decide,
     outgoing,
 )
@@ -25,7 +26,7 @@ from swap_runtime.consuming import Subscriptions, consume
 from swap_runtime.database import Engine
 from swap_runtime.errors import Unavailable
 from swap_runtime.outbox import Outgoing
-from swap_runtime.parking import Parking, PostgresParking
+from swap_runtime.parking import Parking
 from swap_runtime.producing import KafkaProducer
 from swap_runtime.relay import Outbound, Relay
 from swap_runtime.settings import KafkaSettings
@@ -111,9 +112,7 @@ class TestConsume:
         sealed = [a_note(version=n) for n in range(1, 51)]
         await decide(engine, *(Outgoing.of(topic, note) for note in sealed))
 
-        async with consuming(
-            broker.settings, topic, notes, PostgresParking(engine, consumer="test")
-        ):
+        async with consuming(broker.settings, topic, notes, a_parking(engine, topic=topic)):
             assert await relay.publish_batch() == 50
             await until(lambda: _has(notes, 50))
 

@@ -15,12 +15,15 @@ from swap_runtime import (
     outbox,
     parked_routes,
     parking,
+    quarantine,
     relay,
     releasing,
     sweep,
+    verification,
+    watermark,
 )
 from swap_runtime.database import Engine
-from swap_runtime.sql import sql
+from swap_runtime.sql import Statement, sql
 from tests.plugins.plans import History, Question, Readers
 
 pytestmark = pytest.mark.connected
@@ -58,7 +61,7 @@ IDS: Final = [UUID(int=n) for n in (2000, 2001, 2500, 3001, 4999)]
 PLACE: Final = {**OF, "xid": "3", "id": READ}
 
 
-def of_source(template: str) -> sweep.Statement:
+def of_source(template: str) -> Statement:
     return sql(template.format(source="settler"))
 
 
@@ -77,7 +80,26 @@ QUESTIONS: Final = {
         relay.MARK_PUBLISHED, {"ids": list(range(READ + 1, SENT + 1))}, at_most=150
     ),
     "inbox.MARK_SEEN": Question(inbox.MARK_SEEN, {"consumer": "consumer", "ids": IDS}),
-    "sweep.FIND_WATERMARK": Question(sweep.FIND_WATERMARK, {**OF, "source": "settler"}),
+    "watermark.FIND_WATERMARK": Question(watermark.FIND_WATERMARK, {**OF, "source": "settler"}),
+    "verification.FIND_DIGESTS": Question(
+        verification.find_digests("settler"),
+        {"topic": "topic", "xids": ["3", "700"], "ids": [2000, 2001, 2500, 4999]},
+    ),
+    "quarantine.STORE": Question(
+        quarantine.STORE,
+        {
+            **OF,
+            "key": [b"key2000"],
+            "value": [b"value"],
+            "partition": [0],
+            "place": [1],
+            "name": [UUID(int=SENT + 2)],
+            "claimed_id": [None],
+            "outbox_id": [None],
+            "reason": "reason",
+            "at_most": quarantine.STORED_MAX,
+        },
+    ),
     "sweep.ADD_WATERMARK": Question(sweep.ADD_WATERMARK, {**OF, "source": "settler"}),
     "sweep.ADVANCE": Question(
         of_source(sweep.ADVANCE), {**PLACE, "source": "settler", "limit": sweep.ADVANCE_LIMIT}
@@ -108,6 +130,8 @@ QUESTIONS: Final = {
     "parked_routes.LIST_STANDING": Question(
         parked_routes.LIST_STANDING, {"topic": None, "limit": parked_routes.LIMIT}
     ),
+    "parked_routes.FIND_UNVERIFIED": Question(parked_routes.FIND_UNVERIFIED, {"id": SENT}),
+    "parked_routes.END_UNVERIFIED": Question(parked_routes.END_UNVERIFIED, {"id": SENT}),
     "parked_routes.RELEASE": Question(parked_routes.RELEASE, {"id": SENT}),
     "parked_routes.DROP": Question(parked_routes.DROP, {"id": SENT}),
     "leases.HOLD": Question(

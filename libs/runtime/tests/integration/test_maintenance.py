@@ -5,12 +5,11 @@ from typing import Any
 
 import pytest
 
-from libs.runtime.tests.fakes import NOTES, KeepNotes, decide, outgoing
+from libs.runtime.tests.fakes import NOTES, KeepNotes, a_parking, decide, outgoing
 from swap_runtime.batches import Batches
 from swap_runtime.consumer import Consumer
 from swap_runtime.database import Engine, transaction
 from swap_runtime.maintenance import IS_UNREAD, Maintenance
-from swap_runtime.parking import PostgresParking
 from swap_runtime.settings import SweepSettings
 from swap_runtime.sql import sql
 from swap_runtime.sweep import Sweep
@@ -66,7 +65,7 @@ def notes(reader: Engine) -> KeepNotes:
 
 @pytest.fixture
 def sweep(reader: Engine, notes: KeepNotes) -> Sweep:
-    parking = PostgresParking(reader, consumer="test")
+    parking = a_parking(reader)
     consumer = Consumer(NOTES, "test", Batches(NOTES, notes, parking))
     settings = SweepSettings(idle_after=timedelta(0))
     return Sweep(reader, consumer, source="settler", holder="a", settings=settings)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -74,7 +75,9 @@ class TestMigrate:
         said = [replica.communicate(timeout=60)[0] for replica in replicas]
 
         assert [replica.returncode for replica in replicas] == [0, 0, 0]
-        assert "".join(said).count("migrated 0001: Make the shared tables.") == 1
+        lines = [json.loads(text) for text in "".join(said).splitlines()]
+        migrated = [(line["revision"], line["about"]) for line in lines]
+        assert migrated == [("0001", "Make the shared tables.")]
         assert {"outbox", "inbox", "alembic_version"} <= tables(database)
 
     def test_nothing_of_a_failed_revision_stays(self, migrations: Path, database: Database) -> None:

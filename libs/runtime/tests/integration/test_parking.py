@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
-from libs.runtime.tests.fakes import NOTES, KeepNotes, Note, a_note, a_record
+from libs.runtime.tests.fakes import NOTES, KeepNotes, Note, a_note, a_parking, a_record
 from swap_contracts.envelope import Envelope
 from swap_runtime.batches import Batches
 from swap_runtime.consumer import Consumer
 from swap_runtime.database import Engine, reading, transaction
 from swap_runtime.parked_routes import ParkedRoutes
-from swap_runtime.parking import PARK, PostgresParking, Record
+from swap_runtime.parking import PARK
+from swap_runtime.records import Record
 from swap_runtime.releasing import Releasing
 from swap_runtime.sql import sql
 
@@ -23,7 +24,7 @@ class Room:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self.notes = KeepNotes(engine)
-        self.parking = PostgresParking(engine, consumer="test")
+        self.parking = a_parking(engine)
         self.consumer = Consumer(NOTES, "test", Batches(NOTES, self.notes, self.parking))
         self.releasing = Releasing(engine, self.consumer)
         self.operator = ParkedRoutes(engine)

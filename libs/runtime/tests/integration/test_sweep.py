@@ -6,13 +6,13 @@ from datetime import timedelta
 
 import pytest
 
-from libs.runtime.tests.fakes import NOTES, KeepNotes, a_note, decide, outgoing
+from libs.runtime.tests.fakes import NOTES, KeepNotes, a_note, a_parking, decide, outgoing
 from swap_runtime.batches import Batches
 from swap_runtime.consumer import Consumer
 from swap_runtime.database import Engine, transaction
 from swap_runtime.errors import Unavailable
 from swap_runtime.outbox import add_to_outbox
-from swap_runtime.parking import Position, PostgresParking, Record
+from swap_runtime.records import Position, Record
 from swap_runtime.settings import SweepSettings
 from swap_runtime.sql import sql
 from swap_runtime.sweep import Sweep
@@ -28,7 +28,7 @@ class Room:
 
     def __init__(self, reader: Engine, settings: SweepSettings = AT_ONCE) -> None:
         self.notes = KeepNotes(reader)
-        batches = Batches(NOTES, self.notes, PostgresParking(reader, consumer="test"))
+        batches = Batches(NOTES, self.notes, a_parking(reader))
         self.consumer = Consumer(NOTES, "test", batches)
         self.sweep = Sweep(reader, self.consumer, source="settler", holder="a", settings=settings)
 

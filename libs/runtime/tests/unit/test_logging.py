@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import json
 import logging
+import subprocess
+import sys
 from collections.abc import Iterator
 from uuid import UUID
 
@@ -9,6 +11,7 @@ import pytest
 import structlog
 from pydantic import SecretStr
 
+from swap_contracts.tracing import trace_id_of
 from swap_runtime.logging import HIDDEN, bound, configure_logging
 
 SWAP_ID = UUID(int=7)
@@ -60,3 +63,46 @@ class TestLogging:
 
         line = last_line(capsys)
         assert (line["event"], line["level"], line["logger"]) == ("lost it", "warning", "aiokafka")
+
+    def test_a_line_about_a_swap_carries_the_trace_of_the_swap(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        configure_logging("settler")
+        for swap_id in (SWAP_ID, str(SWAP_ID)):
+            structlog.get_logger().info("told", swap_id=swap_id)
+            assert last_line(capsys)["trace_id"] == trace_id_of(SWAP_ID)
+
+        structlog.get_logger().info("told", swap_id=None)
+        structlog.get_logger().info("told", swap_id="no id")
+        assert "trace_id" not in last_line(capsys)
+
+    def test_writes_amounts_of_256_bits_and_broken_text(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        configure_logging("settler")
+        structlog.get_logger().info("told", base_units=10**30, text="\udcff")
+
+        assert last_line(capsys)["base_units"] == 10**30
+
+    def test_every_line_of_a_process_is_json_whatever_writes_it(self) -> None:
+        code = """
+import logging, warnings
+from swap_runtime.consuming import build_broker
+from swap_contracts.tracing import trace_id_of
+from swap_runtime.logging import configure_logging
+from swap_runtime.settings import KafkaSettings
+configure_logging("settler")
+build_broker(KafkaSettings(bootstrap_servers="127.0.0.1:1"))
+logging.getLogger("faststream").warning("of the framework")
+warnings.warn("of a library")
+raise ValueError("of nobody")
+"""
+        process = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=False
+        )
+        lines = [json.loads(line) for line in process.stdout.splitlines()]
+        assert process.stderr == ""
+        assert "of the framework" in {line["event"] for line in lines}
+        assert any("of a library" in line["event"] for line in lines)
+        assert "of nobody" in lines[-1]["exception"]
+        assert {line["service"] for line in lines} == {"settler"}

@@ -347,6 +347,7 @@ class NetworkStatus(TypedDict):
     liquidity: Literal["available", "partial", "none"]
     payouts: Literal["running", "stopped"]
     stuck_swaps: int | None
+    node_providers: int
 
 
 class NetworkWithTokens(TypedDict):

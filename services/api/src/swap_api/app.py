@@ -10,6 +10,7 @@ from uuid import uuid4
 from swap_api.adapters.allowances import EvmAllowances
 from swap_api.adapters.approval_rendering import JsonApprovalRendering
 from swap_api.adapters.callers import KeyHashes, PostgresCallers
+from swap_api.adapters.chain_transactions import EvmChainTransactions
 from swap_api.adapters.chains import EvmGaslessChains
 from swap_api.adapters.counters import LocalCounters, RedisCounters
 from swap_api.adapters.creations import PostgresCreations
@@ -50,6 +51,7 @@ from swap_api.http.operator_door import OperatorDoor
 from swap_api.http.pricing import PricingEndpoints
 from swap_api.http.swaps import SwapEndpoints
 from swap_api.http.table import endpoints
+from swap_api.lookup_ports import ChainTransactions
 from swap_api.managing import Management, build_management
 from swap_api.offers import Offers
 from swap_api.ports import DepositAddresses, Depositories, Pricing
@@ -71,6 +73,7 @@ from swap_api.usecases.read_authorization import ReadAuthorization
 from swap_api.usecases.read_decided import ReadDecided
 from swap_api.usecases.read_history import ReadHistory
 from swap_api.usecases.read_swap import ReadSwap
+from swap_api.usecases.read_transaction_status import ReadTransactionStatus
 from swap_api.usecases.resolve_deposit import ResolveDeposit
 from swap_api.usecases.set_refund_address import SetRefundAddress
 from swap_api.usecases.show_signing import ShowSigning
@@ -78,9 +81,11 @@ from swap_api.usecases.speed_up_deposit import SpeedUpDeposit
 from swap_api.usecases.store_swaps import StoreSwaps
 from swap_api.usecases.tell_status import TellStatus
 from swap_chains.evm.codec import checksum_address
+from swap_chains.evm.providers import providers_of
 from swap_chains.evm.rpc import open_session
 from swap_domain.catalogue import Catalogue
 from swap_runtime.catalogue import load_catalogue
+from swap_runtime.logging import configure_logging
 from swap_runtime.public_catalogue import public_catalogue
 from swap_runtime.service import Service, run
 
@@ -89,6 +94,7 @@ FORGET_INTERVAL: Final = timedelta(minutes=1)
 
 
 def main() -> None:
+    configure_logging("api")  # first: a wrong setting is logged, too
     settings = ApiSettings()  # type: ignore[call-arg]  # the environment fills it
     run("api", settings, settings.api, build)
 
@@ -129,6 +135,7 @@ async def build(service: Service) -> None:
         wallets=EvmWallets(catalogue, service.settings.node_urls(), session),
         deposit_addresses=addresses,
         depositories=EvmDepositories(catalogue, service.settings.node_urls(), session),
+        transactions=EvmChainTransactions(catalogue, service.settings.node_urls(), session),
         guards=Guards.of(service.engine, catalogue, service.settings.screening, session),
     ).parts()
     swaps.subscribe(
@@ -164,9 +171,11 @@ class Building:
         wallets: Wallets,
         deposit_addresses: DepositAddresses,
         depositories: Depositories,
+        transactions: ChainTransactions,
         guards: Guards | None = None,
     ) -> None:
         self._wallets = wallets
+        self._transactions = transactions
         self._chains = chains
         self._deposit_addresses = deposit_addresses
         self._service = service
@@ -188,6 +197,7 @@ class Building:
         self._swaps = PostgresSwaps(service.engine)
         self._read_decided = ReadDecided(self._swaps)
         self._heads = WatchedHeads(service.engine)
+        self._hints = PostgresHints(service.engine)
         self._sign_requests = PostgresSignRequests(service.engine)
         self._gasless_rendering = JsonGaslessRendering(
             catalogue, in_lower_case=group.authorize_status_case == "lower"
@@ -229,11 +239,7 @@ class Building:
         asking = self._catalogue, self._ask_price, self._rendering
         table = endpoints(
             self._swap_endpoints(idempotency),
-            HistoryEndpoints(
-                self._catalogue,
-                read_history=ReadHistory(self._swaps, PostgresHistory(engine), self._rendering),
-                read_swap=self._read_swap,
-            ),
+            self._history_endpoints(),
             PricingEndpoints(
                 give_quote=GiveQuote(*asking, self._guards.screen_parties),
                 give_ranges=GiveRanges(*asking),
@@ -331,8 +337,20 @@ class Building:
                 clock=self._service.clock,
                 screen_parties=self._guards.screen_parties,
             ),
-            speed_up_deposit=SpeedUpDeposit(
-                PostgresHints(self._service.engine), clock=self._service.clock
+            speed_up_deposit=SpeedUpDeposit(self._hints, clock=self._service.clock),
+        )
+
+    def _history_endpoints(self) -> HistoryEndpoints:
+        history = PostgresHistory(self._service.engine)
+        return HistoryEndpoints(
+            read_history=ReadHistory(self._swaps, history, self._rendering),
+            read_transaction_status=ReadTransactionStatus(
+                self._catalogue,
+                decided=self._read_decided,
+                heads=self._heads,
+                rendering=self._rendering,
+                transactions=self._transactions,
+                hints=self._hints,
             ),
         )
 
@@ -345,11 +363,18 @@ class Building:
             list_reachable=ListReachable(self._catalogue, reach, prices, rendering),
             tell_status=TellStatus(
                 self._catalogue,
-                PostgresNetworkStates(self._service.engine),
+                PostgresNetworkStates(self._service.engine, providers=self._providers()),
                 rendering,
                 clock=self._service.clock,
             ),
         )
+
+    def _providers(self) -> dict[str, int]:
+        nodes, networks = self._service.settings.node_urls(), self._catalogue.networks.values()
+        urls = {
+            network.name: nodes.get(network.name) or network.public_nodes for network in networks
+        }
+        return {name: len(providers_of(of_network)) for name, of_network in urls.items()}
 
     def _cap_unpaid_swaps(self) -> CapUnpaidSwaps:
         return CapUnpaidSwaps(

@@ -8,6 +8,9 @@ from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
+from swap_chains.evm.transaction_lookup import LocatedTransaction
+from swap_domain.catalogue import Network
+
 
 @dataclass(frozen=True, slots=True)
 class SwapEvent:
@@ -60,6 +63,7 @@ class NetworkState:
     payable_tokens: int = 0  # of which something can be paid
     stuck_swaps: int | None = None
     is_stopped: bool = False
+    providers: int = 1  # independent ones of the nodes that are configured
 
 
 class PayoutStops(Protocol):
@@ -97,5 +101,17 @@ class NetworkStates(Protocol):
     async def current(self) -> Mapping[str, NetworkState]:
         """
         :raises Unavailable: when Postgres is away.
+        """
+        ...
+
+
+class ChainTransactions(Protocol):
+    """The nodes, asked about single transactions."""
+
+    async def locate(self, network: Network, transaction_hash: str) -> LocatedTransaction:
+        """Return where the transaction is; the answer may be a second old.
+
+        :param transaction_hash: in lower case.
+        :raises Unavailable: when no node answers in time, or too many questions wait.
         """
         ...

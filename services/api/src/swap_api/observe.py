@@ -34,6 +34,7 @@ AUTHORIZATIONS: Final = counter(
     "api_authorizations_taken", "Signatures that were taken", ["network", "standard"]
 )
 
+SERVER_ERROR: Final = 500
 log = structlog.get_logger()
 
 
@@ -53,13 +54,25 @@ def refused(code: str) -> None:
     REFUSALS.labels(code=code).inc()
 
 
-def failed(route: str, request_id: str, error: BaseException) -> None:
-    log.error("request failed", route=route, request_id=request_id, exc_info=error)
+def answered_with_error(status: int, error: BaseException, **request: object) -> None:
+    """Log an error under the request id that its answer carries.
+
+    :param request: `request_id`, `route`, and `app_id` and `swap_id` where they are known.
+    """
+    if status >= SERVER_ERROR:
+        log.error("request failed", status=status, exc_info=error, **request)
+    else:
+        code = getattr(error, "code", None)
+        log.info("request refused", status=status, code=code, **request)
 
 
-def swap_created(swap_id: UUID, source: str, destination: str, request_id: str) -> None:
+def swap_created(swap_id: UUID, source: str, destination: str) -> None:
     _created(source, destination).inc()
-    log.debug("swap created", swap_id=str(swap_id), request_id=request_id)
+    log.info("swap created", swap_id=swap_id)
+
+
+def refund_address_set(swap_id: UUID) -> None:
+    log.info("refund address set", swap_id=swap_id)
 
 
 @cache
@@ -139,7 +152,8 @@ def depository_unknown(network: str, error: Exception) -> None:
     log.warning("depository unknown", network=network, error=str(error))
 
 
-def authorization_taken(network: str, standard: str) -> None:
+def authorization_taken(swap_id: UUID, network: str, standard: str) -> None:
+    log.info("signature taken", swap_id=swap_id, network=network, standard=standard)
     AUTHORIZATIONS.labels(network=network, standard=standard).inc()
 
 
@@ -147,12 +161,16 @@ def allowance_unknown(network: str, error: Exception) -> None:
     log.warning("allowance unknown", network=network, error=str(error))
 
 
-def deposit_hinted(network: str, *, is_told: bool) -> None:
-    log.info("deposit hinted", network=network, is_told=is_told)
+def deposit_hinted(swap_id: UUID, network: str, *, is_told: bool) -> None:
+    log.info("deposit hinted", swap_id=swap_id, network=network, is_told=is_told)
 
 
-def attachment_taken(network: str) -> None:
-    log.info("signature over a transfer taken", network=network)
+def lookup_failed(network: str, error: Exception) -> None:
+    log.warning("transactions not looked up", network=network, error=str(error))
+
+
+def attachment_taken(swap_id: UUID, network: str) -> None:
+    log.info("signature over a transfer taken", swap_id=swap_id, network=network)
 
 
 def stops_changed(networks: Collection[str]) -> None:

@@ -17,6 +17,7 @@ from swap_api.domain.listing import SwapFilter
 from swap_api.domain.rate_limits import Count, Quota
 from swap_api.domain.reach import Reached
 from swap_api.lookup_ports import NetworkState, Posting, SwapEvent
+from swap_chains.evm.transaction_lookup import LocatedTransaction
 from swap_contracts.explaining import ExplanationModel
 from swap_contracts.quoting import (
     LimitsAnswer,
@@ -99,7 +100,7 @@ class SwapRow:
 class Claim:
     """The right to answer a request with an idempotency key."""
 
-    app_id: UUID
+    app_id: UUID  # or who else owns the key: see `domain.keys.idempotency_owner`
     key: str
     body_hash: bytes
     token: UUID
@@ -252,6 +253,14 @@ class Hints(Protocol):
         """Keep the hint and add the message; False when it was given before, or is too many."""
         ...
 
+    async def has_hint(self, app_id: UUID, network: str, transaction_hash: str) -> bool:
+        """Whether a hint for a swap of the app, from that network, names the transaction.
+
+        :param transaction_hash: in lower case.
+        :raises Unavailable: when Postgres is away.
+        """
+        ...
+
 
 class RefundAddresses(Protocol):
     async def source_network(self, app_id: UUID, swap_id: UUID) -> str | None:
@@ -338,6 +347,10 @@ class Rendering(Protocol):
     def transaction(
         self, stored: StoredSwap, heads: Mapping[str, int], *, network: str, transaction_id: str
     ) -> bytes | None: ...
+
+    def located_transaction(
+        self, network: Network, transaction_hash: str, located: LocatedTransaction, head: int
+    ) -> bytes: ...
 
     def status(
         self, networks: Sequence[str], states: Mapping[str, NetworkState], *, at: datetime

@@ -24,7 +24,7 @@ class RateSettings(Group):
     )
     weights: dict[str, Annotated[int, Field(gt=0)]] = Field(
         default={},
-        description="What one request counts, where not 1: JSON object, such as"
+        description="What one request counts, where not as documented: JSON object, such as"
         ' {"GET /api/v2/swaps": 5}',
     )
 

@@ -19,6 +19,7 @@ from swap_chains.evm.deposit_addresses import deposit_address
 from swap_contracts.envelope import Envelope
 from swap_contracts.public.models import PreparedSwapModel
 from swap_contracts.swaps import SwapRequested
+from swap_contracts.tracing import trace_id_of
 
 pytestmark = pytest.mark.connected
 
@@ -61,7 +62,7 @@ class TestCreate:
         assert (message.topic, message.key) == ("swap.requests.v1", swap_id.encode())
         envelope = Envelope[SwapRequested].model_validate_json(message.payload)
         assert envelope.body.sequence_number == row.sequence_number
-        assert envelope.trace_id == answer.headers["x-request-id"]
+        assert envelope.trace_id == trace_id_of(UUID(swap_id))
         assert envelope.body.expires_at - envelope.body.created_at == (
             row.expires_at - row.created_at
         )

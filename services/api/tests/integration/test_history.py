@@ -88,6 +88,7 @@ class TestStatus:
         assert {(n.head, n.lag_seconds, n.liquidity, n.stuck_swaps) for n in told.networks} == {
             (None, None, "none", None)
         }
+        assert {network.node_providers for network in told.networks} == {1}
 
     async def test_shows_what_the_watcher_and_the_settler_say(
         self, api: Harness, database: Database

@@ -39,6 +39,7 @@ from swap_chains.evm.rpc import open_session
 from swap_domain.catalogue import Catalogue
 from swap_runtime.catalogue import load_catalogue
 from swap_runtime.leases import Lease
+from swap_runtime.logging import configure_logging
 from swap_runtime.service import Service, run
 from swap_runtime.supervision import Beat
 
@@ -49,6 +50,7 @@ HINTS_INTERVAL = timedelta(seconds=1)
 
 def main() -> None:
     """Run the process."""
+    configure_logging(NAME)  # first: a wrong setting is logged, too
     settings = ChainWatcherSettings()  # type: ignore[call-arg]  # from the environment
     catalogue = load_catalogue(settings.catalogue, checksum_address)
 
@@ -78,6 +80,9 @@ async def add_to(
         )
         for network in catalogue.networks.values()
     ]
+    for chain in chains:
+        is_live = catalogue.environment == "live"
+        observe.nodes_configured(chain.network.name, len(chain.providers), is_live=is_live)
     service.on_start(lambda: refuse_mismatches(chains))
 
     work = PostgresUnitOfWork(service.engine, consumer=NAME)
@@ -184,7 +189,7 @@ def _look_again(
         policy=Policy(chain.network),
         clock=service.clock,
         blocks_max=group.second_look_blocks_max,
-        has_second_node=chain.has_second_node,
+        has_second_provider=len(chain.providers) > 1,
         addresses=FollowedAddresses(
             PostgresTargets(service.engine), chain.network.name, chain.second_watched
         ),

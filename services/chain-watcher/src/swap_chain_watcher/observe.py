@@ -39,6 +39,12 @@ MISSED = counter("watch_missed_movements", "Movements only the second look found
 CONTRADICTIONS = counter(
     "watch_contradictions", "Times final blocks, read again, were not as told", ["network"]
 )
+# Alert: grows for long. No provider but that of the first look answers, and none is asked twice.
+SECOND_LOOK_FAILURES = counter(
+    "watch_second_look_failures", "Second looks that no other provider answered", ["network"]
+)
+# Alert: below 2 on a live network. What its one provider reports is believed there.
+PROVIDERS = gauge("watch_providers", "Independent providers of nodes", ["network"])
 CHECKED_NUMBER = gauge("watch_checked_block", "Last final block that was read twice", ["network"])
 NODE_FAILURES = counter("watch_node_failures", "Answers a node did not give", ["network"])
 # From the block's own time, which has whole seconds: a distribution, not a stop-watch.
@@ -107,6 +113,16 @@ def _reorged(step: Step) -> None:
     )
 
 
+def nodes_configured(network: str, providers: int, *, is_live: bool) -> None:
+    PROVIDERS.labels(network).set(providers)
+    if is_live and providers == 1:
+        log.warning(
+            "all nodes are of one provider",
+            network=network,
+            trusted_for="deposits, payouts, balances and finality: none of it is compared",
+        )
+
+
 def looked_again(network: str, missed: Missed, *, checked_number: int) -> None:
     CHECKED_NUMBER.labels(network).set(checked_number)
     for tracked in missed.sighted:
@@ -121,6 +137,7 @@ def looked_again(network: str, missed: Missed, *, checked_number: int) -> None:
 
 
 def second_look_failed(network: str, error: Exception) -> None:
+    SECOND_LOOK_FAILURES.labels(network).inc()
     log.warning("second look failed", network=network, error=f"{type(error).__name__}: {error}")
 
 
@@ -175,14 +192,16 @@ def head_seen(network: str, *, head: int, cursor: int, finalized: int) -> None:
     HEAD_LAG.labels(network).set(max(head - cursor, 0))
 
 
-def hinted(network: str, transaction_hash: str) -> None:
+def hinted(network: str, transaction_hash: str, *, trace_id: str) -> None:
     HINTS.labels(network).inc()
-    log.info("transaction hinted", network=network, transaction_hash=transaction_hash)
+    log.info(
+        "transaction hinted", network=network, transaction_hash=transaction_hash, trace_id=trace_id
+    )
 
 
-def target_assigned(network: str, address: str) -> None:
+def target_assigned(network: str, address: str, *, trace_id: str) -> None:
     TARGETS.labels(network).inc()
-    log.info("deposit address assigned", network=network, address=address)
+    log.info("deposit address assigned", network=network, address=address, trace_id=trace_id)
 
 
 def targets_taken_up(network: str, addresses: int, movements: int) -> None:

@@ -185,6 +185,10 @@ class Watches(Protocol):
         """Return the highest stored canonical block at or below a number."""
         ...
 
+    async def one_provider(self, network: str, *, after: int, upto: int) -> Block | None:
+        """Return the last stored block of the first run that one provider reported."""
+        ...
+
     async def find_unchecked(self, network: str, *, is_halted: bool = False) -> Unchecked | None:
         """Return what a second look has to do; nothing while the network is halted.
 

@@ -67,7 +67,13 @@ NUMBERS: Final = [2000, 2001, 2500, 3001, 4999]
 IDS: Final = [UUID(int=number * 10 + 1) for number in NUMBERS]
 HASHES: Final = [f"hash{number}" for number in NUMBERS]
 SOMEBODIES: Final = [f"Somebody{number}" for number in NUMBERS]
-PLACE: Final = {"number": BLOCKS, "hash": "hash", "parent_hash": "parent", "time": NOW}
+PLACE: Final = {
+    "number": BLOCKS,
+    "hash": "hash",
+    "parent_hash": "parent",
+    "time": NOW,
+    "provider": "one.example",
+}
 MOVED: Final = {
     "block_hash": HASHES,
     "id": IDS,
@@ -121,6 +127,7 @@ QUESTIONS: Final = {
         number=NUMBERS,
         parent_hash=HASHES,
         time=[NOW] * 5,
+        provider=["one.example"] * 5,
         state=["canonical"] * 5,
     ),
     "FINALIZE_BLOCKS": asked("FINALIZE_BLOCKS", at_most=120, finalized_number=BLOCKS),
@@ -130,6 +137,7 @@ QUESTIONS: Final = {
         "ADVANCE", **PLACE, finalized_number=FINAL, start_number=1, has_told=False
     ),
     "UNCHECKED": asked("UNCHECKED", is_halted=False),
+    "ONE_PROVIDER": asked("ONE_PROVIDER", after=2000, upto=2005),
     "STORED_MOVEMENTS": asked("STORED_MOVEMENTS", ids=IDS),
     "PUBLISHED_BETWEEN": asked("PUBLISHED_BETWEEN", first=2001, last=2005),
     "CANONICAL_HASHES": asked("CANONICAL_HASHES", numbers=NUMBERS),

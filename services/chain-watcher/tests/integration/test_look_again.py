@@ -11,14 +11,15 @@ from watch_factories import (
     a_deposit,
     a_policy,
 )
-from watch_world import NOW, World
+from watch_world import NOW, SECOND, World
 
 from swap_chain_watcher import observe
 from swap_chain_watcher.ports import Halt
 from swap_chain_watcher.usecases.look_again import LookAgain
+from swap_chains.errors import BlockDiffers, FinalBlocksDiffer
 from swap_chains.events import BlockAdded
 from swap_chains.fake import FakeChain, FakeReader
-from swap_runtime.errors import Refused
+from swap_runtime.errors import Refused, Unavailable
 from swap_runtime.sql import sql
 
 pytestmark = pytest.mark.connected
@@ -75,6 +76,20 @@ class OfAnotherBranch(FakeReader):
         return [replace(added, block=replace(added.block, hash="0xother")) for added in found]
 
 
+class Differing(FakeReader):
+    """A node of another provider that has another block at the end of each range."""
+
+    async def movements(self, **place: Any) -> Any:
+        raise BlockDiffers("second", place["last"].number)
+
+
+class CallingAnotherFinal(FakeReader):
+    """Nodes of two providers that do not have the same final block."""
+
+    async def finalized(self) -> Any:
+        raise FinalBlocksDiffer(NETWORK, 3, ("one.example", SECOND))
+
+
 class TestLookAgain:
     def look_again(
         self,
@@ -82,16 +97,16 @@ class TestLookAgain:
         chain: FakeChain | None = None,
         *,
         reader: FakeReader | None = None,
-        has_second_node: bool = True,
+        has_second_provider: bool = True,
     ) -> LookAgain:
         return LookAgain(
             world.work,
             world.watches,
-            reader or FakeReader(chain or world.chain),
+            reader or FakeReader(chain or world.chain, provider=SECOND),
             policy=a_policy(),
             clock=lambda: NOW,
             blocks_max=1000,
-            has_second_node=has_second_node,
+            has_second_provider=has_second_provider,
         )
 
     async def test_halts_at_once_when_another_node_denies_what_was_published(
@@ -145,7 +160,7 @@ class TestLookAgain:
         async with world.followed(Inventing(world.chain)):
             world.chain.mine(9)
             await world.is_at_head()
-        look_again = self.look_again(world, has_second_node=False)
+        look_again = self.look_again(world, has_second_provider=False)
 
         assert not await look_again()
         assert await world.watches.find_halt(NETWORK) is None
@@ -160,24 +175,97 @@ class TestLookAgain:
             world.chain.mine(9)
             await world.is_at_head()
         node = Forgetful(world.chain)
-        look_again = self.look_again(world, reader=node, has_second_node=False)
+        look_again = self.look_again(world, reader=node, has_second_provider=False)
 
         assert not await look_again()
         node.has_index = True
         assert await look_again()
         assert await world.watches.find_halt(NETWORK) is None
 
-    async def test_counts_two_nodes_that_differ_on_a_final_block(self, world: World) -> None:
+    @pytest.mark.parametrize("is_alone", [False, True])
+    async def test_w27_halts_when_two_providers_have_another_final_block(
+        self, world: World, is_alone: bool
+    ) -> None:
+        """A node that is alone changes its own word: a reorg, which the follower finds."""
         async with world.followed():
             await world.deposits(7)
             world.chain.mine(9)
             await world.is_at_head()
         contradicted = contradictions()
+        reader = OfAnotherBranch(world.chain, provider=SECOND)
 
-        assert not await self.look_again(world, reader=OfAnotherBranch(world.chain))()
+        look_again = self.look_again(world, reader=reader, has_second_provider=not is_alone)
+        assert not await look_again()
 
         assert contradictions() == contradicted + 1
-        assert await world.watches.find_halt(NETWORK) is None
+        halt = await world.watches.find_halt(NETWORK)
+        assert (halt is None) is is_alone
+
+    async def test_w27_halts_when_another_provider_has_another_last_block(
+        self, world: World
+    ) -> None:
+        async with world.followed():
+            world.chain.mine(9)
+            await world.is_at_head()
+
+        assert not await self.look_again(world, reader=Differing(world.chain, provider=SECOND))()
+
+        assert "block 3 is not the one" in await world.is_halted()
+
+    async def test_w27_halts_when_two_providers_call_different_blocks_final(
+        self, world: World
+    ) -> None:
+        """Also where nothing is left to be read a second time; and it stays halted meanwhile."""
+        async with world.followed():
+            world.chain.mine(9)
+            await world.is_at_head()
+        assert await self.look_again(world)()
+        liar = CallingAnotherFinal(world.chain, provider=SECOND)
+
+        assert not await self.look_again(world, reader=liar)()
+
+        assert "differ on final block 3" in await world.is_halted()
+        with pytest.raises(Unavailable, match="differ on final block 3"):
+            await world.resuming(liar)(NETWORK)
+
+    async def test_w1_never_asks_the_provider_of_the_first_look_again(self, world: World) -> None:
+        """Also where it is the only one that answers: the look waits, and an alarm counts it."""
+        async with world.followed(FakeReader(world.chain, provider="liar.example")):
+            world.chain.mine(9)
+            await world.is_at_head()
+        failed = observe.SECOND_LOOK_FAILURES.labels(NETWORK)._value.get()
+
+        liar = FakeReader(world.chain, provider="liar.example")
+        assert not await self.look_again(world, reader=liar)()
+
+        assert observe.SECOND_LOOK_FAILURES.labels(NETWORK)._value.get() == failed + 1
+        unchecked = await world.watches.find_unchecked(NETWORK)
+        assert unchecked is not None
+        assert unchecked.checked_number == 0
+        assert await self.look_again(world)()
+
+    async def test_w1_looks_at_the_blocks_of_one_provider_at_a_time(self, world: World) -> None:
+        """After a failover each half has another provider to be asked; neither confirms itself."""
+        async with world.followed(FakeReader(world.chain, provider="one.example")):
+            world.chain.mine(9)
+            await world.is_at_head()
+        async with world.followed(FakeReader(world.chain, provider="other.example")):
+            world.chain.mine(9)
+            await world.is_at_head()
+        asked: list[tuple[int, int, frozenset[str]]] = []
+
+        class Asked(FakeReader):
+            async def movements(self, **place: Any) -> Any:
+                asked.append((place["first"], place["last"].number, frozenset(place["unlike"])))
+                return await super().movements(**place)
+
+        look_again = self.look_again(world, reader=Asked(world.chain, provider=SECOND))
+        assert await look_again()
+        assert await look_again()
+        assert not await look_again()
+
+        one, other = frozenset({"one.example"}), frozenset({"other.example"})
+        assert asked == [(1, 9, one), (10, 12, other)]
 
     async def test_adds_what_a_node_hid(self, world: World) -> None:
         look_again = self.look_again(world)

@@ -8,6 +8,7 @@ from datetime import timedelta
 import aiohttp
 import orjson
 import pytest
+import structlog
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 from watch_factories import NETWORK, a_block, a_network
@@ -30,14 +31,17 @@ def a_chain(urls: Sequence[str], session: aiohttp.ClientSession) -> EvmChain:
 
 
 @pytest.mark.parametrize(
-    ("urls", "has_second_node"),
-    [(["http://a"], False), (["http://a", "http://a"], False), (["http://a", "http://b"], True)],
+    ("urls", "count"),
+    [
+        (["http://a"], 1),
+        (["http://a", "http://a"], 1),
+        (["http://a/key", "http://a/other-key"], 1),
+        (["http://a", "http://b"], 2),
+    ],
 )
-async def test_takes_only_another_address_for_another_node(
-    urls: list[str], has_second_node: bool
-) -> None:
+async def test_takes_only_another_host_for_another_provider(urls: list[str], count: int) -> None:
     async with open_session() as session:
-        assert a_chain(urls, session).has_second_node is has_second_node
+        assert len(a_chain(urls, session).providers) == count
 
 
 async def test_counts_a_node_whose_final_block_is_another() -> None:
@@ -63,3 +67,16 @@ async def test_counts_a_node_whose_final_block_is_another() -> None:
             await chain.second_reader.movements(first=1, last=a_block(5))
 
     assert counted.get() > before
+
+
+@pytest.mark.parametrize(
+    ("providers", "is_live", "warnings"), [(1, True, 1), (2, True, 0), (1, False, 0)]
+)
+def test_warns_of_a_live_network_that_one_provider_is_believed_about(
+    providers: int, is_live: bool, warnings: int
+) -> None:
+    with structlog.testing.capture_logs() as logs:
+        observe.nodes_configured(NETWORK, providers, is_live=is_live)
+
+    assert [line["log_level"] for line in logs] == ["warning"] * warnings
+    assert observe.PROVIDERS.labels(NETWORK)._value.get() == providers

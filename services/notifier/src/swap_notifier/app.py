@@ -41,6 +41,7 @@ from swap_notifier.usecases.seal_secrets import SealSecrets
 from swap_notifier.usecases.send_test import SendTest
 from swap_notifier.usecases.switch_endpoints import SwitchEndpoints
 from swap_runtime.catalogue import load_catalogue
+from swap_runtime.logging import configure_logging
 from swap_runtime.public_catalogue import public_catalogue
 from swap_runtime.service import Service, run
 from swap_runtime.wake import Wake
@@ -53,6 +54,7 @@ SEAL_INTERVAL = timedelta(minutes=1)
 
 
 def main() -> None:
+    configure_logging("notifier")  # first: a wrong setting is logged, too
     settings = NotifierSettings()  # type: ignore[call-arg]  # the environment fills it
     run("notifier", settings, settings.notifier, build, publishes=False)
 

@@ -9,6 +9,7 @@ from uuid import UUID
 import structlog
 
 from swap_notifier.domain.endpoints import Kept
+from swap_notifier.domain.outcomes import Answer, Claimed
 from swap_runtime.metrics import counter, gauge, histogram
 
 log = structlog.get_logger()
@@ -39,32 +40,39 @@ def messages_created(number: int) -> None:
     CREATED.inc(number)
 
 
-def delivered(milliseconds: int) -> None:
+def delivered(claimed: Claimed, milliseconds: int) -> None:
+    log.info("webhook delivered", milliseconds=milliseconds, **_names(claimed))
     ATTEMPTS.labels("delivered").inc()
     TOOK.observe(milliseconds / 1000)
 
 
-def attempt_failed(
-    message_id: str, endpoint_id: UUID, attempt: int, http_status: int | None, error: str | None
-) -> None:
+def attempt_failed(claimed: Claimed, attempt: int, answer: Answer) -> None:
     log.info(
         "attempt failed",
-        webhook_message_id=message_id,
-        endpoint_id=endpoint_id,
         attempt=attempt,
-        http_status=http_status,
-        error=error,
+        http_status=answer.http_status,
+        error=answer.error,
+        **_names(claimed),
     )
     ATTEMPTS.labels("failed").inc()
 
 
-def attempt_broke(message_id: str, error: Exception) -> None:
-    log.error("attempt broke", webhook_message_id=message_id, exc_info=error)
+def attempt_broke(claimed: Claimed, error: Exception) -> None:
+    log.error("attempt broke", exc_info=error, **_names(claimed))
 
 
-def gave_up(message_id: str, endpoint_id: UUID) -> None:
-    log.warning("webhook message given up", webhook_message_id=message_id, endpoint_id=endpoint_id)
+def gave_up(claimed: Claimed) -> None:
+    log.warning("webhook message given up", **_names(claimed))
     ATTEMPTS.labels("gave_up").inc()
+
+
+def _names(claimed: Claimed) -> dict[str, object]:
+    return {
+        "swap_id": claimed.swap_id,
+        "webhook_message_id": claimed.message_id,
+        "endpoint_id": claimed.endpoint_id,
+        "event_type": claimed.event_type,
+    }
 
 
 def under_way(number: int) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -28,10 +28,9 @@ from swap_contracts.topics import SWAP_CHANGED
 from swap_runtime.clock import utc_now
 from swap_runtime.crashpoint import KILLED
 from swap_runtime.outbox import Outgoing
-from swap_runtime.producing import KafkaProducer
-from swap_runtime.relay import Outbound
 from swap_runtime.topics import ensure_topics
 from tests.plugins.broker import Broker
+from tests.plugins.outbox_messages import send_from_outbox
 from tests.plugins.processes import free_port
 
 pytestmark = [pytest.mark.connected, pytest.mark.timeout(120)]
@@ -108,13 +107,18 @@ def write_catalogue(path: str, **members: Any) -> None:
     Path(path).write_text(json.dumps(a_catalogue_document() | members))  # every JSON is YAML
 
 
-async def tell(broker: Broker, *swaps: SwapChanged) -> None:
-    producer = KafkaProducer(broker.settings)
-    try:
-        outgoing = [Outgoing.of(SWAP_CHANGED, sealed(swap)) for swap in swaps]
-        await producer.publish([Outbound(o.topic, o.key, o.payload, ()) for o in outgoing])
-    finally:
-        await producer.discard()
+Publish = Callable[[SwapChanged], Awaitable[None]]
+
+
+@pytest.fixture
+def publish(migrated: Callable[[str], str], broker: Broker) -> Publish:
+    """Return a function that publishes a swap's change as the settler does."""
+
+    async def of(swap: SwapChanged) -> None:
+        message = Outgoing.of(SWAP_CHANGED, sealed(swap))
+        await send_from_outbox(migrated("settler"), broker, message)
+
+    return of
 
 
 async def an_endpoint(process: Process, url: str) -> dict[str, Any]:
@@ -126,14 +130,14 @@ async def an_endpoint(process: Process, url: str) -> dict[str, Any]:
 
 class TestProcess:
     async def test_tells_a_receiver_what_kafka_brought(
-        self, environment: dict[str, str], broker: Broker, sink: Sink
+        self, environment: dict[str, str], publish: Publish, sink: Sink
     ) -> None:
         async with a_process(environment) as process:
             endpoint = await an_endpoint(process, sink.at("/hooks"))
             swap = a_swap(app_id=endpoint["app_id"], changed_at=utc_now())
-            await tell(broker, swap)
+            await publish(swap)
             (received,) = await sink.until(1)
-            await tell(broker, swap.model_copy(update={"sequence": 2, "previous_status": "x"}))
+            await publish(swap.model_copy(update={"sequence": 2, "previous_status": "x"}))
             await sink.until(2)
             listed = await process.admin("GET", f"/messages?swap_id={swap.swap_id}")
 
@@ -142,11 +146,11 @@ class TestProcess:
         assert [message["sequence"] for message in listed["messages"]] == [1, 2]
 
     async def test_n16_sends_the_same_message_again_after_a_crash(
-        self, environment: dict[str, str], broker: Broker, sink: Sink
+        self, environment: dict[str, str], publish: Publish, sink: Sink
     ) -> None:
         async with a_process(environment, CRASH_AT="notifier.after_post:1") as process:
             endpoint = await an_endpoint(process, sink.at("/hooks"))
-            await tell(broker, a_swap(app_id=endpoint["app_id"], changed_at=utc_now()))
+            await publish(a_swap(app_id=endpoint["app_id"], changed_at=utc_now()))
             await sink.until(1)
             assert await process.running.wait() == KILLED
         async with a_process(environment) as process:

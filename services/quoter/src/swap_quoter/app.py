@@ -39,10 +39,12 @@ from swap_runtime.catalogue import load_catalogue
 from swap_runtime.clock import Clock
 from swap_runtime.database import forbid_open_transaction
 from swap_runtime.errors import Unavailable
+from swap_runtime.logging import configure_logging
 from swap_runtime.service import Service, run
 
 
 def main() -> None:
+    configure_logging("quoter")  # first: a wrong setting is logged, too
     settings = QuoterSettings()  # type: ignore[call-arg]  # the environment fills it
     run("quoter", settings, settings.quoter, build, publishes=False)
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 
 import structlog
 from prometheus_client import Counter
 
+from swap_quoter.domain.completions import Completion
 from swap_runtime.metrics import counter, gauge
 
 log = structlog.get_logger()
@@ -58,5 +59,7 @@ def gas_unknown(network: str) -> None:
     GAS_UNKNOWN.labels(network).inc()
 
 
-def completions_recorded(number: int) -> None:
-    COMPLETIONS.inc(number)
+def completions_recorded(completions: Sequence[Completion]) -> None:
+    for one in completions:
+        log.info("completion recorded", swap_id=one.swap_id, milliseconds=one.milliseconds)
+    COMPLETIONS.inc(len(completions))

@@ -29,10 +29,9 @@ from swap_contracts.quoting import QuoteAnswer, Refusal
 from swap_contracts.swaps import InventoryChanged
 from swap_contracts.topics import INVENTORY_CHANGED
 from swap_runtime.outbox import Outgoing
-from swap_runtime.producing import KafkaProducer
-from swap_runtime.relay import Outbound
 from swap_runtime.topics import ensure_topics
 from tests.plugins.broker import Broker
+from tests.plugins.outbox_messages import send_from_outbox
 from tests.plugins.processes import Program, free_port
 
 pytestmark = [pytest.mark.connected, pytest.mark.timeout(120)]
@@ -70,7 +69,7 @@ _RESULTS: dict[str, Any] = {
 FEED = {"symbol": "POL", "network": POLYGON, "aggregator": USDC[POLYGON], "max_age": "P36525D"}
 
 
-async def tell_inventory(broker: Broker, available: int, *, version: int) -> None:
+async def publish_inventory(settler: str, broker: Broker, available: int, *, version: int) -> None:
     body = InventoryChanged(
         network=POLYGON,
         token=USDC[POLYGON],
@@ -78,10 +77,7 @@ async def tell_inventory(broker: Broker, available: int, *, version: int) -> Non
         available_base_units=str(available),
     )
     sealed = INVENTORY_CHANGED.seal(body, version=version, occurred_at=NOW, trace_id="t")
-    out = Outgoing.of(INVENTORY_CHANGED, sealed)
-    producer = KafkaProducer(broker.settings)
-    await producer.publish([Outbound(out.topic, out.key, out.payload, ())])
-    await producer.discard()
+    await send_from_outbox(settler, broker, Outgoing.of(INVENTORY_CHANGED, sealed))
 
 
 async def quote(url: str, **members: Any) -> tuple[int, bytes]:
@@ -107,7 +103,7 @@ class TestProcess:
         self, migrated: Callable[[str], str], broker: Broker, node: str, tmp_path: Path
     ) -> None:
         await ensure_topics(broker.settings)
-        migrated("settler")
+        settler = migrated("settler")
         prices, catalogue = tmp_path / "prices.json", tmp_path / "catalogue.yaml"
         prices.write_text('{"ETH": "3000", "USDC": "1"}')
         catalogue.write_text(json.dumps(a_catalogue_document()))  # every JSON is YAML
@@ -139,7 +135,7 @@ class TestProcess:
         await asyncio.to_thread(process.start)
         try:
             refused, body = await quote(url)
-            await tell_inventory(broker, 10**9, version=1)
+            await publish_inventory(settler, broker, 10**9, version=1)
             answer = QuoteAnswer.model_validate_json(await until(HTTPStatus.OK, url))
             prices.write_text('{"ETH": "3000"}')
             unpriced = Refusal.model_validate_json(await until(HTTPStatus.NOT_FOUND, url))

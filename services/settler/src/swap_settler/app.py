@@ -13,6 +13,7 @@ from swap_chains.evm.reader import EvmReader
 from swap_chains.evm.rpc import Rpc, open_session
 from swap_domain.catalogue import Catalogue
 from swap_runtime.catalogue import load_catalogue
+from swap_runtime.logging import configure_logging
 from swap_runtime.screening import (
     BlockList,
     FreshList,
@@ -56,6 +57,7 @@ from swap_settler.http.signers import SignerAdmin
 from swap_settler.http.stops import StopAdmin
 from swap_settler.http.sweeps import SweepAdmin
 from swap_settler.lanes import add_lanes
+from swap_settler.recovering import add_recovery
 from swap_settler.settings import SettlerGroup, SettlerSettings
 from swap_settler.usecases.announcing import Announcer
 from swap_settler.usecases.attach_claimable import AttachClaimable
@@ -94,6 +96,7 @@ STUCK_INTERVAL = timedelta(seconds=10)
 
 
 def main() -> None:
+    configure_logging("settler")  # first: a wrong setting is logged, too
     settings = SettlerSettings()  # type: ignore[call-arg]  # the environment fills it
     run("settler", settings, settings.settler, build)
 
@@ -116,17 +119,16 @@ async def build(service: Service) -> None:
         announcer=announcer,
         screening=_screening(service, session, environment=catalogue.environment),
     )
-    nodes = service.settings.node_urls()
-    rpcs = {
-        network.name: open_rpc(network, nodes.get(network.name, ()), session)
-        for network in catalogue.networks.values()
-    }
-    chains = {n: open_reader(catalogue.networks[n], rpc) for n, rpc in rpcs.items()}
+    networks, nodes = catalogue.networks, service.settings.node_urls()
+    rpcs = {n: open_rpc(network, nodes.get(n, ()), session) for n, network in networks.items()}
+    chains = {n: open_reader(networks[n], rpc) for n, rpc in rpcs.items()}
+    proofs = {n: open_reader(networks[n], rpc, needs_two=True) for n, rpc in rpcs.items()}
+    add_recovery(service, group, chains)
     _refund(service, group, catalogue, announcer, chains, rpcs=rpcs)
     _sweep(service, group, catalogue, chains)
     list_stuck = _watch_dwelling(service, group, catalogue, announcer)
     _serve_operators(service, list_stuck)
-    _serve_signers(service, catalogue, announcer, chains, group.signer_report_interval)
+    _serve_signers(service, catalogue, announcer, proofs, group.signer_report_interval)
     _serve_claims(service, catalogue, announcer)
     _serve_stops(service, group, catalogue)
     _serve_caps(service, catalogue, group.signer_report_interval)
@@ -179,7 +181,7 @@ def _requote(
 ) -> None:
     requote_swaps = RequoteSwaps(
         PostgresUnitOfWork(service.engine, consumer=CONSUMER),
-        requotes=PostgresDueRequotes(service.engine),
+        requotes=PostgresDueRequotes(service.engine, consumer=CONSUMER),
         pricing=pricing,
         clock=service.clock,
         announcer=announcer,
@@ -345,8 +347,7 @@ def _serve_claims(service: Service, catalogue: Catalogue, announcer: Announcer) 
 
 
 def _serve_sweeps(service: Service, catalogue: Catalogue) -> None:
-    orders = PostgresSweepOrders(service.engine)
-    admin = SweepAdmin(SweepStrangers(orders, catalogue=catalogue))
+    admin = SweepAdmin(SweepStrangers(PostgresSweepOrders(service.engine), catalogue=catalogue))
     service.admin("POST", "/sweeps", admin.order)
 
 
@@ -393,8 +394,7 @@ def _serve_caps(service: Service, catalogue: Catalogue, report_interval: timedel
 
 
 def _serve_blocked(service: Service, catalogue: Catalogue) -> None:
-    keep_blocked = KeepBlocked(PostgresBlocked(service.engine), catalogue=catalogue)
-    admin = BlockedAdmin(keep_blocked)
+    admin = BlockedAdmin(KeepBlocked(PostgresBlocked(service.engine), catalogue=catalogue))
     service.admin("GET", "/blocked", admin.list_all)
     service.admin("POST", "/blocked", admin.block)
     service.admin("POST", "/blocked/lift", admin.lift)

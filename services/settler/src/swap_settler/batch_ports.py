@@ -21,6 +21,7 @@ PaymentKey = tuple[str, int]  # network, paid_id
 class OpenedDeposits:
     fresh: frozenset[UUID]  # the messages that were not seen before
     swaps: Mapping[str, Swap]  # by match key
+    held: frozenset[UUID] = frozenset()  # those of the swaps that a recovery holds
 
 
 @dataclass(frozen=True, slots=True)

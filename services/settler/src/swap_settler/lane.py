@@ -19,6 +19,7 @@ from swap_settler.usecases.lane_calls import LaneCalls
 from swap_settler.usecases.mark_sent import MarkSent
 from swap_settler.usecases.rebroadcast import Rebroadcast
 from swap_settler.usecases.replace_stuck import ReplaceStuck
+from swap_settler.usecases.require_same_treasury import RequireSameTreasury
 from swap_settler.usecases.run_lane import RunLane
 from swap_settler.usecases.screen_payments import ScreenPayments
 from swap_settler.usecases.send_payouts import SendPayouts
@@ -76,11 +77,25 @@ class Lane:
             close_slots=self._close_slots(),
             tell_sent=self._tell_sent,
             snapshot=self._snapshot(),
-            check_chain=self._chain.check,
+            check_chain=self._check,
             poll_interval=self._group.lane_poll_interval,
             upkeep_interval=self._group.lane_upkeep_interval,
             sweep=self._sweep() if self._calls.factory is not None else None,
         )
+
+    async def _check(self) -> None:
+        """
+        :raises ChainMismatch: or WrongChain, when signing here would be a mistake.
+        """
+        await self._chain.check()
+        if self._name.network not in self._group.new_treasuries:
+            require = RequireSameTreasury(
+                chain=self._chain.reader,
+                store=self._store,
+                calls=self._calls,
+                signer=self._name.signer,
+            )
+            await require()
 
     def _send(self) -> SendPayouts:
         network = self._chain.network
@@ -136,7 +151,7 @@ class Lane:
         network = self._chain.network
         payment = network.max_fee_per_gas * network.gas.pay_erc20
         return CloseSlots(
-            chain=self._chain.reader,
+            chain=self._chain.proofs,
             signer=self._name.signer,
             native=NATIVE,
             store=self._store,
@@ -152,7 +167,7 @@ class Lane:
     def _snapshot(self) -> SnapshotTreasury:
         network = self._chain.network
         return SnapshotTreasury(
-            chain=self._chain.reader,
+            chain=self._chain.proofs,
             treasury=network.contracts.treasury,
             tokens=[token.address for token in network.tokens],
             store=self._store,

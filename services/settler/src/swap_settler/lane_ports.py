@@ -92,7 +92,13 @@ class LaneStore(Protocol):
         """Begin at `nonce` if the signer is new; return the next nonce that will be handed out."""
         ...
 
-    async def halt(self, reason: str) -> None: ...
+    async def halt(self, reason: str) -> None:
+        """Halt for what a chain has and the ledger has not; a recovery begins."""
+        ...
+
+    async def paid_sample(self) -> Sequence[int]:
+        """Return the ids of some final payments of the network, at random."""
+        ...
 
     async def halt_for(self, nonces: Collection[int], reason: str) -> None:
         """Halt for nonces that nothing explains, unless something has explained all of them."""

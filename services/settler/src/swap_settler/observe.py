@@ -77,7 +77,7 @@ def changed(changes: Sequence[Changes]) -> None:
         for deposit in change.deposits:
             _deposit_changed(deposit)
         if change.swap is not None and change.swap.status is not change.previous_status:
-            _status_changed(change.swap, change.trace_id)
+            _status_changed(change.swap)
         for entry in change.ledger:
             if entry.kind == "lost":
                 log.error("deposit lost after payout", swap_id=entry.swap_id, key=entry.dedupe_key)
@@ -88,8 +88,8 @@ def changed(changes: Sequence[Changes]) -> None:
             HALTS.labels(change.halt.network).inc()
 
 
-def _status_changed(swap: Swap, trace_id: str | None) -> None:
-    log.info("swap moved", swap_id=swap.id, status=swap.status.value, trace_id=trace_id)
+def _status_changed(swap: Swap) -> None:
+    log.info("swap moved", swap_id=swap.id, status=swap.status.value)
     SWAPS.labels(swap.status.value).inc()
     if swap.fail_reason is not None and swap.status is Status.FAILED:
         FAILURES.labels(swap.fail_reason.value).inc()
@@ -100,7 +100,9 @@ def _payments_back_changed(change: Changes) -> None:
         if intent.kind is IntentKind.REFUND:
             REFUNDS.labels(intent.state.value).inc()
         if intent.kind is IntentKind.CLAIM:
-            log.info("claim moved", intent_id=intent.id, state=intent.state.value)
+            log.info(
+                "claim moved", swap_id=intent.swap_id, intent_id=intent.id, state=intent.state.value
+            )
             CLAIMS.labels(intent.state.value).inc()
 
 

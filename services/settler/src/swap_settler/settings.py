@@ -97,6 +97,16 @@ class SettlerGroup(ServiceGroup):
     loss_interval: timedelta = Field(
         timedelta(seconds=1), description="How often losses are compared with their budgets"
     )
+    failover_is_lossless: bool = Field(
+        default=False,
+        description="Standbys have every commit before it is acknowledged: another timeline of "
+        "the database alone is no restore, and only the signers' nonces are compared",
+    )
+    new_treasuries: frozenset[str] = Field(
+        default=frozenset(),
+        description="Networks with a Treasury that has not made the payments of the past, and may "
+        "be used all the same: JSON",
+    )
     lane_poll_interval: timedelta = Field(
         timedelta(milliseconds=500), description="How late a lane is when a wake got lost"
     )

@@ -68,7 +68,8 @@ LONE_ID: UUID = a_transfer().body.deposit_id
 @pytest.fixture
 async def run(engine: Engine) -> Settler:
     run = Settler(
-        PostgresUnitOfWork(engine, consumer="settler"), requotes=PostgresDueRequotes(engine)
+        PostgresUnitOfWork(engine, consumer="settler"),
+        requotes=PostgresDueRequotes(engine, consumer="settler"),
     )
     await run.deposits(funding())
     await run.requests(a_request(7), a_request(8))

@@ -2,31 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Callable
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 import pytest
+from pydantic import SecretStr
 
 from services.settler.tests.factories import (
     DEADLINE,
+    DEPOSIT_ADDRESSES,
     ETHEREUM,
     MINUTE,
     POLYGON,
     REQUESTED,
     a_deposit_message,
+    a_refund_address,
     a_request,
+    an_attachment,
 )
 from services.settler.tests.settlers import Settler
+from swap_chains.evm.deposit_addresses import deposit_address
 from swap_chains.evm.memos import encode_memo
-from swap_contracts.deposits import DepositChanged
 from swap_contracts.envelope import Envelope
-from swap_runtime.database import Engine
+from swap_runtime.database import Engine, create_engine
 from swap_runtime.sql import sql
 from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
 
 pytestmark = pytest.mark.connected
 
 PAST = DEADLINE + MINUTE
+# As long as those that are drawn: a short one is found in any message.
+NUMBER = 8_237_465_019_283_746
+ADDRESS, ELSEWHERE = (
+    deposit_address(DEPOSIT_ADDRESSES["factory"], DEPOSIT_ADDRESSES["init_code_hash"], number)
+    for number in (NUMBER, NUMBER + 1)
+)
 
 
 async def watched(
@@ -58,6 +70,38 @@ async def said(watcher: Engine, message_id: UUID, topic: str = "deposit.changed.
 async def status(engine: Engine) -> object:
     async with engine.connect() as connection:
         return await connection.scalar(sql("SELECT status FROM swap"))
+
+
+async def park(engine: Engine, topic: str, message: Envelope[Any]) -> None:
+    async with engine.begin() as connection:
+        await connection.execute(
+            sql("INSERT INTO parked (consumer, topic, key, value, partition, \"offset\","
+                 " message_id, reason, is_behind) VALUES ('settler', :topic,"
+                 " :key, :value, 0, 0, :message_id, 'why', false)"),
+            {
+                "topic": topic,
+                "key": message.key.encode(),
+                "value": message.model_dump_json().encode(),
+                "message_id": message.message_id,
+            },
+        )  # fmt: skip
+
+
+async def end_parked(engine: Engine, state: str) -> None:
+    async with engine.begin() as connection:
+        await connection.execute(
+            sql("UPDATE parked SET state = :state, ended_at = now()"), {"state": state}
+        )
+
+
+@pytest.fixture
+async def api(migrated: Callable[[str], str]) -> AsyncIterator[Engine]:
+    """The api's database, as the api sees it."""
+    engine = create_engine(SecretStr(migrated("api")), application_name="test")
+    yield engine
+    async with engine.begin() as connection:
+        await connection.execute(sql("TRUNCATE outbox"))
+    await engine.dispose()
 
 
 @pytest.fixture
@@ -143,28 +187,94 @@ class TestExpireSwaps:
         assert await status(engine) == "expired"
 
     @pytest.mark.parametrize(
-        "deposit",
+        "named",
         [
-            a_deposit_message("seen"),
-            a_deposit_message("seen", number=None, memo="0x" + encode_memo(7).hex()),
+            {"sequence_number": NUMBER},
+            {"memo": "0x" + encode_memo(NUMBER).hex()},
+            {"to_address": ADDRESS, "kind": "token_transfer"},
         ],
-        ids=["by number", "by memo"],
+        ids=["by number", "by memo", "by address"],
     )
     async def test_a_deposit_whose_message_is_parked_keeps_a_swap_open(
-        self, run: Settler, engine: Engine, watcher: Engine, deposit: Envelope[DepositChanged]
+        self, engine: Engine, watcher: Engine, named: dict[str, Any]
+    ) -> None:
+        run = Settler(PostgresUnitOfWork(engine, consumer="settler"))
+        await run.requests(a_request(NUMBER, method="deposit_address"))
+        run.now = PAST
+        await watched(watcher, PAST)
+        deposit = a_deposit_message("seen", number=None, **named)
+        await park(engine, "deposit.changed.v1", deposit)
+
+        await run.expire_swaps()
+        assert await status(engine) == "user_transfer_pending"
+
+        await end_parked(engine, "dropped")
+        await run.expire_swaps()
+        assert await status(engine) == "expired"
+
+    @pytest.mark.parametrize(
+        "named",
+        [
+            {"sequence_number": NUMBER + 1},
+            {"memo": "0x" + encode_memo(NUMBER + 1).hex()},
+            {"to_address": ELSEWHERE, "kind": "token_transfer"},
+        ],
+        ids=["by number", "by memo", "by address"],
+    )
+    async def test_a_parked_deposit_of_another_swap_holds_nothing_up(
+        self, engine: Engine, watcher: Engine, named: dict[str, Any]
+    ) -> None:
+        run = Settler(PostgresUnitOfWork(engine, consumer="settler"))
+        await run.requests(a_request(NUMBER, method="deposit_address"))
+        run.now = PAST
+        await watched(watcher, PAST)
+        deposit = a_deposit_message("seen", number=None, **named)
+        await park(engine, "deposit.changed.v1", deposit)
+
+        await run.expire_swaps()
+
+        assert await status(engine) == "expired"
+
+    async def test_an_attachment_whose_message_is_parked_keeps_a_swap_open(
+        self, run: Settler, engine: Engine, watcher: Engine
     ) -> None:
         await watched(watcher, PAST)
-        async with engine.begin() as connection:
-            await connection.execute(
-                sql("INSERT INTO parked (consumer, topic, key, value, partition, \"offset\","
-                     " message_id, reason, is_behind) VALUES ('settler', 'deposit.changed.v1',"
-                     " '', :value, 0, 0, :message_id, 'why', false)"),
-                {"value": deposit.model_dump_json().encode(), "message_id": deposit.message_id},
-            )  # fmt: skip
+        transfer = a_deposit_message("seen", number=None, kind="token_transfer")
+        await park(engine, "swap.requests.v1", an_attachment(transfer))
 
         await run.expire_swaps()
 
         assert await status(engine) == "user_transfer_pending"
+
+    async def test_a_parked_request_that_brings_no_money_holds_nothing_up(
+        self, run: Settler, engine: Engine, watcher: Engine
+    ) -> None:
+        await watched(watcher, PAST)
+        await park(engine, "swap.requests.v1", a_refund_address())
+
+        await run.expire_swaps()
+
+        assert await status(engine) == "expired"
+
+    async def test_waits_for_a_request_that_was_sent_and_not_received(
+        self, run: Settler, engine: Engine, watcher: Engine, api: Engine
+    ) -> None:
+        await watched(watcher, PAST)
+        transfer = a_deposit_message(number=None, kind="token_transfer", memo=None)
+        await run.deposits(transfer)
+        attached = an_attachment(transfer)
+        async with api.begin() as connection:
+            await connection.execute(
+                sql("INSERT INTO outbox (message_id, topic, key, payload)"
+                     " VALUES (:message_id, 'swap.requests.v1', :key, '')"),
+                {"message_id": attached.message_id, "key": attached.key.encode()},
+            )  # fmt: skip
+
+        await run.expire_swaps()
+        assert await status(engine) == "user_transfer_pending"
+
+        await run.requests(attached)
+        assert await status(engine) == "failed"  # nothing is there to pay it out
 
     async def test_a_seen_deposit_keeps_a_swap_open(
         self, run: Settler, engine: Engine, watcher: Engine

@@ -198,6 +198,7 @@ class TestAForeignNonce:
         await world.store.halt("a person must look")
 
         await world.resuming()(DESTINATION, used_by=[foreign], **SAID)
+        await world.finish_recovery()
 
         await world.send_everything()
         world.chain.mine()

@@ -294,7 +294,14 @@ class TestADeathProof:
                 "block_hash": mined.hash,
                 "final_number": final.number,
                 "final_hash": final.hash,
-                "witnesses": {"agree": [NODE], "unknown": [], "silent": [], "deny": []},
+                "witnesses": {
+                    "agree": [NODE],
+                    "unknown": [],
+                    "silent": [],
+                    "deny": [],
+                    "providers_agreeing": 1,
+                    "providers_required": 1,
+                },
             }
         ]
 
@@ -320,6 +327,25 @@ class TestADeathProof:
 
         [(proof,)] = await world.rows("SELECT dead_proof FROM intent")
         assert (proof["attempts"], proof["slots"]) == (0, [])
+
+    @pytest.mark.parametrize("has_answered", [True, False])
+    async def test_s12_is_none_while_one_of_two_providers_alone_saw_it(
+        self, world: World, monkeypatch: pytest.MonkeyPatch, *, has_answered: bool
+    ) -> None:
+        await world.confirmed_swaps(1)
+        await world.send_everything()
+        world.chain.refuse(a_recipient(1))
+        world.chain.mine(3)
+        of_one = world.reader.receipts_of_each_node
+
+        async def of_two(hashes: Collection[str]) -> Mapping[str, Sequence[NodeReceipt]]:
+            told = await of_one(hashes)
+            other = NodeReceipt("1:other", has_answered, receipt=None)
+            return {h: (*reports, other) for h, reports in told.items()}
+
+        monkeypatch.setattr(world.reader, "receipts_of_each_node", of_two)
+        await world.close_slots()
+        assert await world.intent_states() == ["broadcast"]
 
     @pytest.mark.parametrize("succeeded", [True, False])
     async def test_s12_is_none_while_another_node_tells_it_otherwise(

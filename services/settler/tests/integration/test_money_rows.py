@@ -29,7 +29,7 @@ async def test_what_comes_ends_where_its_row_says(
     settler = Settler(
         PostgresUnitOfWork(engine, consumer="settler"),
         PostgresDueRefunds(engine),
-        requotes=PostgresDueRequotes(engine),
+        requotes=PostgresDueRequotes(engine, consumer="settler"),
     )
     books = PostgresBooks(engine, watcher)
 

@@ -65,7 +65,9 @@ class Play:
     def __init__(self, engine: Engine, watcher: Engine, number: int, random: Random) -> None:
         self.work = PostgresUnitOfWork(engine, consumer="settler")
         self.settler = Settler(
-            self.work, PostgresDueRefunds(engine), requotes=PostgresDueRequotes(engine)
+            self.work,
+            PostgresDueRefunds(engine),
+            requotes=PostgresDueRequotes(engine, consumer="settler"),
         )
         self.books = PostgresBooks(engine, watcher, number=number)
         self.number = number

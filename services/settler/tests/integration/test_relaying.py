@@ -478,6 +478,12 @@ class TestOneOfASwap:
         assert await authorizations(world) == [(1, "Published")]
         assert world.chain.world.balances[TREASURY, USDC] == AMOUNT
 
+    async def test_each_of_a_batch_is_stored_with_its_own_end(self, world: World) -> None:
+        too_late = a_signature(told=asked(valid_before=1))
+        await submit(world, too_late, a_signature(submission=2))
+
+        assert await authorizations(world) == [(1, "Expired"), (2, "Initiated")]
+
     async def test_g13_none_is_taken_for_a_swap_that_is_funded(self, world: World) -> None:
         await submit(world)
         await world.settle(

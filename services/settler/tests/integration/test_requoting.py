@@ -15,6 +15,7 @@ from services.settler.tests.factories import (
     funding,
 )
 from services.settler.tests.integration.postgres_books import PostgresBooks
+from services.settler.tests.integration.test_expiring import NUMBER, end_parked, park
 from services.settler.tests.settlers import Quoter, Settler
 from swap_contracts.quoting import QuoteAnswer, QuoteQuestion
 from swap_domain.lifecycle import Status
@@ -36,7 +37,8 @@ class Killed(BaseException):
 async def run(engine: Engine) -> Settler:
     """Return a settler whose only swap got its money late."""
     run = Settler(
-        PostgresUnitOfWork(engine, consumer="settler"), requotes=PostgresDueRequotes(engine)
+        PostgresUnitOfWork(engine, consumer="settler"),
+        requotes=PostgresDueRequotes(engine, consumer="settler"),
     )
     await run.deposits(funding())
     await run.requests(a_request())
@@ -51,7 +53,7 @@ def books(engine: Engine, watcher: Engine) -> PostgresBooks:
 
 
 async def due(engine: Engine) -> int:
-    return len(await PostgresDueRequotes(engine).due(limit=10))
+    return len(await PostgresDueRequotes(engine, consumer="settler").due(limit=10))
 
 
 async def test_s1_a_crash_before_the_answer_is_applied_is_asked_again(
@@ -91,6 +93,17 @@ async def test_keeps_the_quote_that_was_paid(run: Settler, books: PostgresBooks)
     assert swap.quote.payout_base_units == swap.output.base_units == 995_000
     assert swap.quote.last_requoted_at == swap.quote.locked_at == LATER
     assert swap.quote.expires_at > LATER
+
+
+async def test_waits_while_a_deposit_of_the_swap_is_parked(engine: Engine) -> None:
+    run = Settler(PostgresUnitOfWork(engine, consumer="settler"), now=LATER)
+    await run.requests(a_request(NUMBER))
+    await run.deposits(a_deposit_message(number=NUMBER, block_time=LATER))
+    await park(engine, "deposit.changed.v1", a_deposit_message("seen", nth=1, number=NUMBER))
+    assert await due(engine) == 0
+
+    await end_parked(engine, "released")
+    assert await due(engine) == 1
 
 
 class Interrupted(Quoter):

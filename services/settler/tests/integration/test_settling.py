@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product
 from typing import Any
 from uuid import uuid5
@@ -30,10 +31,13 @@ from services.settler.tests.factories import (
 )
 from services.settler.tests.integration.lanes import ASSIGN, HASH, sign
 from services.settler.tests.settlers import Settler
+from swap_contracts.deposits import DepositChanged
+from swap_contracts.envelope import Envelope
 from swap_contracts.topics import DEPOSIT_CHANGED
 from swap_runtime.batches import Batches
 from swap_runtime.database import Engine
-from swap_runtime.parking import PostgresParking, Record
+from swap_runtime.parking import PostgresParking
+from swap_runtime.records import Position, Record
 from swap_runtime.sql import sql
 from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
 from swap_settler.domain.accounts import Account, AccountKind, LedgerTransaction, Posting
@@ -106,7 +110,7 @@ class TestCost:
         await run.deposits(*(a_deposit_message(number=number) for number in NUMBERS))
 
         assert sent.count("COMMIT") == 1
-        assert len(sent) == 1 + 17
+        assert len(sent) == 1 + 18
         assert len(round_trips) <= 2
         assert await statuses(engine) == {"ls_transfer_pending": 201}
         [(announced,)] = await rows(
@@ -150,6 +154,17 @@ class TestCost:
         await run.deposits(a_deposit_message("seen"))
 
         assert not any("inventory" in statement for statement in sent)
+
+
+def batches_of(engine: Engine, run: Settler) -> Batches[DepositChanged]:
+    parking = PostgresParking(engine, consumer="settler")
+    return Batches(DEPOSIT_CHANGED, run.settle_deposits, parking)
+
+
+def a_record(message: Envelope[DepositChanged], *, offset: int = 0) -> Record:
+    value = message.model_dump_json().encode()
+    key = message.key.encode()
+    return Record(DEPOSIT_CHANGED.name, 0, offset, key, value, message.message_id)
 
 
 class TestDelivery:
@@ -263,22 +278,32 @@ class TestDelivery:
         run = a_settler(engine)
         await run.deposits(funding())
         await run.requests(a_request(1), a_request(2))
-        parking = PostgresParking(engine, consumer="settler")
-        batches = Batches(DEPOSIT_CHANGED, run.settle_deposits, parking)
         poison = a_deposit_message(number=3, network="NOWHERE")
         batch = [a_deposit_message(number=1), poison, a_deposit_message(number=2)]
 
-        await batches(
-            [
-                Record("deposit.changed.v1", 0, n, m.key.encode(), m.model_dump_json().encode())
-                for n, m in enumerate(batch)
-            ]
+        await batches_of(engine, run)(
+            [replace(a_record(m, offset=n), is_from_outbox=True) for n, m in enumerate(batch)]
         )
 
         assert await statuses(engine) == {"ls_transfer_pending": 2}
         [(parked, reason)] = await rows(engine, "SELECT message_id, reason FROM parked")
         assert parked == poison.message_id
         assert "NOWHERE" in str(reason)
+
+    async def test_a_deposit_that_the_watcher_did_not_send_is_not_credited(
+        self, engine: Engine
+    ) -> None:
+        run = a_settler(engine)
+        await run.deposits(funding())
+        await run.requests(a_request(1))
+        forged = a_record(a_deposit_message(number=1))
+
+        await batches_of(engine, run)([replace(forged, position=Position("chain_watcher", 3, 1))])
+
+        assert await statuses(engine) == {"user_transfer_pending": 1}
+        assert await rows(engine, "SELECT state, reason FROM parked") == [
+            ("unverified", "not in the outbox of chain_watcher")
+        ]
 
 
 class TestInventory:

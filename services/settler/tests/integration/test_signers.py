@@ -157,6 +157,7 @@ class TestResuming:
         (signer,) = await port.signers()
         assert signer["halted"] is None
         assert {name: signer["resumed"][name] for name in SAID} == SAID
+        await world.finish_recovery()
         await world.send_everything()
         world.chain.mine()
         assert world.paid(1) == PAYOUT

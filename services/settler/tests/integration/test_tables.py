@@ -11,6 +11,7 @@ from swap_settler.adapters import (
     foreign_tables,
     loss_tables,
     outflow_tables,
+    recovery_tables,
     rescue_tables,
     sweep_tables,
     taken_tables,
@@ -24,6 +25,7 @@ assert sweep_tables.SweepRow.metadata is METADATA  # it adds its tables to the o
 assert foreign_tables.ForeignTransactionRow.metadata is METADATA
 assert loss_tables.SourceStopRow.metadata is METADATA
 assert rescue_tables.RescuedTokenRow.metadata is METADATA
+assert recovery_tables.RecoveryRow.metadata is METADATA
 assert taken_tables.TakenPaymentRow.metadata is METADATA
 assert outflow_tables.OutflowCapRow.metadata is METADATA
 COLUMNS = """

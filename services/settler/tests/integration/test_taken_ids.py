@@ -115,6 +115,7 @@ async def test_one_transaction_is_explained_as_often_as_it_takes(world: World) -
     foreign = await made_by_another(world, output(1), output(2))
     [first] = await explaining(world)(DESTINATION, foreign, **SAID)
     await world.resuming()(DESTINATION, **SAID)
+    await world.finish_recovery()
     await world.confirmed_swaps(1, first=2)
     await world.new_process()(epoch=world.epoch)
     assert await is_halted(world)
@@ -136,6 +137,7 @@ async def test_what_was_made_elsewhere_leaves_the_nonce_that_waited_for_its_byte
     foreign = await made_by_another(world, output(1))
     await explaining(world)(DESTINATION, foreign, **SAID)
     await world.resuming()(DESTINATION, **SAID)
+    await world.finish_recovery()
     await world.send_everything()
     world.chain.pool.clear()  # the nodes lost it
 

@@ -111,6 +111,8 @@ class TestExplaining:
 
         for _ in range(2):
             await world.resuming()(DESTINATION, **SAID)
+            # A recovery would hold it, and cannot be ended before it is explained.
+            await world.rows("DELETE FROM recovery RETURNING 1")
             await world.rows("UPDATE intent SET due_at = now() RETURNING 1")
             await world.new_process()(epoch=world.epoch)
 
@@ -219,6 +221,7 @@ class TestExplaining:
             [ended] = await explaining(world)(DESTINATION, foreign, **SAID)
             assert (ended.end, await status(world)) == ("left", "ls_transfer_pending")
         await world.resuming()(DESTINATION, **SAID)
+        await world.finish_recovery()
         await world.confirmed_swaps(1, first=2)
         await world.send_everything()
         world.chain.mine(4)

@@ -74,6 +74,8 @@ async def test_looks_at_deadlines_and_answers_operators(service: Service) -> Non
         ("POST", "/blocked"),
         ("POST", "/blocked/lift"),
         ("POST", "/sweeps"),
+        ("GET", "/recovery"),
+        ("POST", "/recovery/{id}/finish"),
         ("GET", "/rescues/{network}/{hash}"),
         ("POST", "/rescues/{network}/{hash}"),
         ("GET", "/caps"),

@@ -47,9 +47,7 @@ class FakeBooks:
         self._work.block_times[ETHEREUM] = at
 
     async def wait_for_the_quoter(self, duration: timedelta) -> None:
-        self._work.requotes_due = {
-            id: waited + duration for id, waited in self._work.requotes_due.items()
-        }
+        self._work.wait(duration)
 
 
 @pytest.mark.parametrize("has_address", [True, False], ids=["with address", "without"])

@@ -98,7 +98,7 @@ async def test_what_nobody_prices_goes_back_once_nobody_answers(opened: Opened) 
     await opened.comes(REQUESTED)
     assert opened.swap.status is Status.DEPOSIT_PENDING
 
-    opened.work.requotes_due = {swap_id(NUMBER): timedelta(hours=1)}
+    opened.work.wait(timedelta(hours=1))
     await opened.settler.requote_swaps()
 
     assert opened.swap.fail_reason is FailReason.ROUTE_UNAVAILABLE

@@ -79,7 +79,7 @@ async def test_a_refund_waits_for_the_sweep() -> None:
     await unswept.settler.start_refunds()
 
     assert unswept.swap.status is Status.REFUND_PENDING
-    assert unswept.work.postponed
+    assert unswept.work.pauses
     assert unswept.work.refunds_due
 
 

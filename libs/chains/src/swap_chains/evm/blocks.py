@@ -54,6 +54,7 @@ def to_block(node: Node, answer: Any) -> Block:
             hash=from_word(answer["hash"]),
             parent_hash=from_word(answer["parentHash"]),
             time=datetime.fromtimestamp(from_quantity(answer["timestamp"]), UTC),
+            provider=node.provider,
         )
     except (KeyError, ValueError, OverflowError, OSError) as error:  # the last of a far time
         raise InconsistentAnswer(node.label, f"a broken header: {error!r}") from error

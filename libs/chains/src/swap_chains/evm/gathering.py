@@ -11,8 +11,8 @@ from typing import Any
 from swap_chains.errors import InconsistentAnswer, NodeRefused
 from swap_chains.events import Block, BlockAdded
 from swap_chains.evm.blocks import header_at, header_of, headers_at, to_block
-from swap_chains.evm.codec import checksum_address, from_hex, to_quantity
-from swap_chains.evm.memos import Sent, unexplained, with_memos
+from swap_chains.evm.codec import checksum_address, from_hex, from_quantity, to_quantity
+from swap_chains.evm.memos import unexplained, with_proven_memos
 from swap_chains.evm.movements import (
     Followed,
     Log,
@@ -22,6 +22,7 @@ from swap_chains.evm.movements import (
     to_movements,
 )
 from swap_chains.evm.rpc import Node, Request
+from swap_chains.evm.wallet_calls import Transaction
 
 
 async def by_hash(
@@ -125,13 +126,13 @@ async def with_movements(
         if any(log.block_hash != block.hash for log in mine):
             raise InconsistentAnswer(node.label, f"a log of another block {block.number}")
         added.append(BlockAdded(block, to_movements(node.label, followed, mine, senders)))
-    return await _with_memos(node, followed, added)
+    return await _with_proven_memos(node, followed, added)
 
 
-async def _with_memos(
+async def _with_proven_memos(
     node: Node, followed: Followed, added: Sequence[BlockAdded]
 ) -> list[BlockAdded]:
-    """Ask for the transactions of tokens that no Depository log explains: only they can say it."""
+    """Fetch the transactions of direct transfers: only their call data proves whose memo it is."""
     places = {
         transaction_hash: event.block.hash
         for event in added
@@ -141,23 +142,24 @@ async def _with_memos(
         return list(added)
     answers = await node.batch([Request("eth_getTransactionByHash", (h,)) for h in places])
     sent = {
-        transaction_hash: _to_sent(node, answer, transaction_hash, block_hash)
+        transaction_hash: _to_transaction(node, answer, transaction_hash, block_hash)
         for (transaction_hash, block_hash), answer in zip(places.items(), answers, strict=True)
     }
     return [
-        replace(event, movements=with_memos(event.movements, followed.treasury, sent))
+        replace(event, movements=with_proven_memos(event.movements, followed.treasury, sent))
         for event in added
     ]
 
 
-def _to_sent(node: Node, answer: Any, transaction_hash: str, block_hash: str) -> Sent:
+def _to_transaction(node: Node, answer: Any, transaction_hash: str, block_hash: str) -> Transaction:
     place = (transaction_hash, block_hash)
     if not isinstance(answer, Mapping) or place != tuple(
         str(answer.get(name)).lower() for name in ("hash", "blockHash")
     ):
         raise InconsistentAnswer(node.label, f"no transaction {transaction_hash} in its block")
     try:
-        return Sent(str(answer["from"]), answer["to"], from_hex(answer["input"]))
+        value, data = from_quantity(answer["value"]), from_hex(answer["input"])
+        return Transaction(str(answer["from"]), answer["to"], value, data)
     except (KeyError, ValueError) as error:
         raise InconsistentAnswer(node.label, f"a broken transaction: {error!r}") from error
 

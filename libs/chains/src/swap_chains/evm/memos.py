@@ -1,31 +1,22 @@
-"""The memo of a direct transfer: how it is written, and where in a transaction it is found.
+"""The memo of a direct transfer: how it is written, and when it is proven to be its owner's.
 
-A coin brings it as its call data, and the Treasury logs it. A token's log says nothing of the call
-that caused it, so its memo stands behind the arguments of `transfer` and is looked for in what the
-transaction was sent with: only where the token's sender is told so, and nobody beside it.
+The Treasury logs the call data of a coin; a token's log has none. Both logs leave open who wrote
+the memo, so it counts only in a call that the value's owner signed.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, TypeGuard
 
-from swap_chains.events import Movement, TokenTransfer
+from swap_chains.events import Movement, NativeReceived, TokenTransfer
 from swap_chains.evm import codec
-from swap_chains.evm.user_operations import ENTRY_POINTS, calls_of
+from swap_chains.evm.wallet_calls import SignedCall, Transaction, signed_calls
 
 MEMO_TAG: Final = b"SWAP"  # no selector of the Treasury, which would take it for a call
-
-
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """What a transaction was sent with, by whom and to whom; None where it made a contract."""
-
-    from_address: str
-    to_address: str | None
-    data: bytes
+DirectTransfer = TokenTransfer | NativeReceived
 
 
 def encode_memo(sequence_number: int) -> bytes:
@@ -49,67 +40,73 @@ def encode_transfer_with_memo(to_address: str, base_units: int, memo: bytes) -> 
 
 
 def unexplained(movements: Iterable[Movement], treasury: str) -> list[str]:
-    """List the transactions that moved tokens to the Treasury, and no Depository log says why."""
-    found = (m.id.transaction_hash for m in movements if _is_unexplained(m, treasury))
+    """List the transactions of transfers to the Treasury that may carry a memo of their own."""
+    found = (m.id.transaction_hash for m in movements if _needs_proof(m, treasury))
     return list(dict.fromkeys(found))
 
 
-def with_memos(
-    movements: Sequence[Movement], treasury: str, transactions: Mapping[str, Sent]
+def with_proven_memos(
+    movements: Sequence[Movement], treasury: str, transactions: Mapping[str, Transaction]
 ) -> tuple[Movement, ...]:
-    """Give the tokens' transfers the memos that their transactions carry.
+    """Leave each direct transfer the memo that its owner signed for it, and no other.
 
-    A memo counts for a transfer only if it can be meant for no other: two of one amount by one
-    sender, whatever their tokens, have none.
+    Equal transfers by one owner in one transaction have a memo only where the logs show which is
+    which: coins do, tokens do not.
+
+    :param treasury: in lower case.
     """
-    rivals = Counter(_likeness(m) for m in movements if _is_unexplained(m, treasury))
-    return tuple(
-        replace(m, memo=_find(transactions[m.id.transaction_hash], m))
-        if _is_unexplained(m, treasury) and rivals[_likeness(m)] == 1
-        else m
-        for m in movements
-    )
+    equal = Counter(_likeness(m) for m in movements if _needs_proof(m, treasury))
+    proven: list[Movement] = []
+    for movement in movements:
+        if _needs_proof(movement, treasury):
+            transaction = transactions[movement.id.transaction_hash]
+            calls = signed_calls(transaction, movement.from_address.lower())
+            memo = _signed_memo(movement, calls, treasury, equal=equal[_likeness(movement)])
+            proven.append(replace(movement, memo=memo))
+        else:
+            proven.append(movement)
+    return tuple(proven)
 
 
-def _is_unexplained(movement: Movement, treasury: str) -> TypeGuard[TokenTransfer]:
-    return (
-        isinstance(movement, TokenTransfer)
-        and movement.claimed_by is None
-        and movement.to_address.lower() == treasury
-    )
+def _needs_proof(movement: Movement, treasury: str) -> TypeGuard[DirectTransfer]:
+    """Whether a memo could credit it. A coin without one in its log has none to prove."""
+    if not isinstance(movement, DirectTransfer) or movement.claimed_by is not None:
+        return False
+    if isinstance(movement, NativeReceived):
+        return memo_number(movement.memo) is not None
+    return movement.to_address.lower() == treasury
 
 
-def _likeness(transfer: TokenTransfer) -> tuple[str, str, int]:
-    return transfer.id.transaction_hash, transfer.from_address, transfer.base_units
+def _likeness(transfer: DirectTransfer) -> tuple[str, str, str, int, bytes]:
+    token = transfer.token if isinstance(transfer, TokenTransfer) else codec.ZERO_ADDRESS
+    of_log = (transfer.id.transaction_hash, transfer.from_address, token)
+    return *of_log, transfer.base_units, transfer.memo
 
 
-def _find(sent: Sent, transfer: TokenTransfer) -> bytes:
-    """Return the memo behind the one call that can have caused the transfer, or nothing.
+def _signed_memo(
+    transfer: DirectTransfer, calls: Sequence[SignedCall], treasury: str, *, equal: int
+) -> bytes:
+    if isinstance(transfer, TokenTransfer):
+        return _tokens_memo(transfer, calls) if equal == 1 else b""
+    same = [
+        call
+        for call in calls
+        if (call.to_address, call.value) == (treasury, transfer.base_units)
+        and call.data == transfer.memo
+    ]
+    return transfer.memo if len(same) == equal else b""
 
-    A second such call, with a memo or without, leaves open whose transfer it was.
+
+def _tokens_memo(transfer: TokenTransfer, calls: Sequence[SignedCall]) -> bytes:
+    """Return the memo behind the one signed call that can have caused the transfer.
+
+    A second such call, with a memo or without, leaves open which of them did.
     """
-    call = codec.encode_transfer(transfer.to_address, transfer.base_units)
-    orders = [order for order in _orders(sent, transfer, call) if call in order]
-    if len(orders) != 1:
+    order = codec.encode_transfer(transfer.to_address, transfer.base_units)
+    token = transfer.token.lower()
+    found = [c for c in calls if c.to_address == token and c.data[: len(order)] == order]
+    if len(found) != 1:
         return b""
-    place = orders[0].find(call)
-    if orders[0].find(call, place + 1) >= 0:
-        return b""
-    memo = orders[0][place + len(call) :][: codec.WORD]
+    rest = found[0].data[len(order) :]
+    memo = bytes(rest[: codec.WORD] if found[0].is_outermost else rest)
     return b"" if memo_number(memo) is None else memo
-
-
-def _orders(sent: Sent, transfer: TokenTransfer, call: bytes) -> list[bytes]:
-    """Return what the one whose tokens were moved was told to do.
-
-    The sender of a call to the token itself, the wallet that was called, and of a bundle the wallet
-    that signed an operation. Whatever else stands in a transaction may be a stranger's words: one
-    who carries another's signed order, or an operation of his own that fails.
-    """
-    to_address, owner = (sent.to_address or "").lower(), transfer.from_address.lower()
-    if to_address == transfer.token.lower():
-        is_caller = sent.from_address.lower() == owner
-        return [sent.data] if is_caller and sent.data.startswith(call) else []
-    if to_address == owner:
-        return [sent.data]
-    return calls_of(sent.data, owner) if to_address in ENTRY_POINTS else []

@@ -36,11 +36,12 @@ class EvmReader(EvmState):
         watched: AbstractSet[str] = frozenset(),
         pace: Pace | None = None,
         heads: tuple[str, aiohttp.ClientSession] | None = None,
+        needs_two: bool = False,
     ) -> None:
         """`watched`, in lower case, may grow while it is followed. `factory` is of its addresses.
 
         `heads` is a WebSocket that wakes the polls."""
-        super().__init__(rpc)
+        super().__init__(rpc, needs_two=needs_two)
         self._followed = Followed.of(depository, treasury, tokens, watched, factory)
         self._pace = pace or Pace()
         self._heads = heads
@@ -82,11 +83,20 @@ class EvmReader(EvmState):
                     await waking
 
     async def movements(
-        self, *, first: int, last: Block, to: Collection[str] | None = None
+        self,
+        *,
+        first: int,
+        last: Block,
+        to: Collection[str] | None = None,
+        unlike: Collection[str] = (),
     ) -> Sequence[BlockAdded]:
         if to is not None and not (to and self._followed.tokens):
             return []
-        return await self._on_one_node(lambda node: self._movements(node, first, last, to))
+
+        async def read(node: Node) -> Sequence[BlockAdded]:
+            return await self._movements(node, first, last, to)
+
+        return await (self._on_one_node(read, unlike=unlike) if unlike else self._pinned(read))
 
     async def _movements(
         self, node: Node, first: int, last: Block, to: Collection[str] | None

@@ -15,6 +15,7 @@ from swap_chains.errors import (
 )
 from swap_chains.events import Block
 from swap_chains.evm import codec
+from swap_chains.evm.agreement import final_block, from_two_providers
 from swap_chains.evm.answers import as_revert
 from swap_chains.evm.blocks import find_header, header_at, headers_at
 from swap_chains.evm.rpc import Node, Request, Rpc, read_from
@@ -36,8 +37,13 @@ _BASE_FEE_HEADROOM: Final = 2  # covers five full blocks in a row
 class EvmState:
     """Reads what a network's accounts and contracts are, without following it."""
 
-    def __init__(self, rpc: Rpc) -> None:
+    def __init__(self, rpc: Rpc, *, needs_two: bool = False) -> None:
+        """
+        :param needs_two: what is pinned to a block or a transaction counts only if two providers
+            report it alike, where there are two. Finality always does.
+        """
         self._rpc = rpc
+        self._needs_two = needs_two
         self._finalized: Block | None = None
 
     @property
@@ -62,22 +68,23 @@ class EvmState:
             return max(behind, key=lambda block: block.number)
 
     async def finalized(self) -> Block:
-        claim = await self._on_one_node(lambda node: _tagged(node, "finalized"))
+        claim = await final_block(self._rpc)
         if self._finalized is None or claim.number > self._finalized.number:
             self._finalized = claim
         return self._finalized
 
     async def block_at(self, number: int) -> Block:
-        block = await self._on_one_node(lambda node: find_header(node, number))
+        block = await self._pinned(lambda node: find_header(node, number))
         if block is None:
             raise BlockUnknown(self.network, number)
         return block
 
     async def nonce(self, account: str, *, at: Block) -> int:
-        return await self._quantity("eth_getTransactionCount", account, {"blockHash": at.hash})
+        place = {"blockHash": at.hash}
+        return await self._pinned(lambda node: _quantity(node, account, place))
 
     async def pending_nonce(self, account: str) -> int:
-        return await self._quantity("eth_getTransactionCount", account, "pending")
+        return await self._on_one_node(lambda node: _quantity(node, account, "pending"))
 
     async def balances(self, holdings: Collection[Holding], *, at: Block) -> Mapping[Holding, int]:
         asked = list(dict.fromkeys(holdings))
@@ -87,7 +94,7 @@ class EvmState:
             answers = await node.batch(requests)
             return {h: _units(node, answer) for h, answer in zip(asked, answers, strict=True)}
 
-        return await self._on_one_node(read)
+        return await self._pinned(read)
 
     async def call(self, call: Call, *, sender: str, at: Block) -> bytes:
         return await self._on_one_node(
@@ -109,7 +116,7 @@ class EvmState:
         async def read(node: Node) -> list[Simulated]:
             return [_simulated(node, answer) for answer in await node.batch(requests)]
 
-        return await self._on_one_node(read)
+        return await self._pinned(read)
 
     async def with_code(self, accounts: Collection[str]) -> frozenset[str]:
         asked = list(dict.fromkeys(accounts))
@@ -123,7 +130,7 @@ class EvmState:
 
     async def receipts(self, transaction_hashes: Collection[str]) -> Mapping[str, Receipt]:
         hashes = list(dict.fromkeys(transaction_hashes))
-        return await self._on_one_node(lambda node: _receipts(node, hashes))
+        return await self._pinned(lambda node: _receipts(node, hashes))
 
     async def receipts_of_each_node(
         self, transaction_hashes: Collection[str]
@@ -135,7 +142,9 @@ class EvmState:
             raise ChainUnavailable(self.network, [f"{node.label}: no answer" for node in nodes])
         return {
             h: tuple(
-                NodeReceipt(node.label, receipts is not None, (receipts or {}).get(h))
+                NodeReceipt(
+                    node.label, receipts is not None, (receipts or {}).get(h), node.provider
+                )
                 for node, receipts in zip(nodes, told, strict=True)
             )
             for h in hashes
@@ -151,7 +160,7 @@ class EvmState:
             found = [_found(a) for a in _known(await node.batch(requests))]
             return {transaction.transaction_hash: transaction for transaction in found}
 
-        return await self._on_one_node(read)
+        return await self._pinned(read)
 
     async def fees(self) -> Fees:
         async def read(node: Node) -> Fees:
@@ -167,14 +176,25 @@ class EvmState:
 
         return await self._on_one_node(read)
 
-    async def _quantity(self, method: str, *params: Any) -> int:
-        return codec.from_quantity(await self._on_one_node(lambda node: node.call(method, *params)))
-
-    async def _on_one_node(self, work: Callable[[Node], Awaitable[T]]) -> T:
+    async def _pinned(self, work: Callable[[Node], Awaitable[T]]) -> T:
+        if not self._needs_two:
+            return await self._on_one_node(work)
         try:
-            return await self._rpc.on_one_node(work)
+            return await from_two_providers(self._rpc, work)
         except NodeRefused as refusal:
             raise ChainUnavailable(self.network, [str(refusal)]) from refusal
+
+    async def _on_one_node(
+        self, work: Callable[[Node], Awaitable[T]], *, unlike: Collection[str] = ()
+    ) -> T:
+        try:
+            return await self._rpc.on_one_node(work, unlike=unlike)
+        except NodeRefused as refusal:
+            raise ChainUnavailable(self.network, [str(refusal)]) from refusal
+
+
+async def _quantity(node: Node, account: str, place: object) -> int:
+    return codec.from_quantity(await node.call("eth_getTransactionCount", account, place))
 
 
 async def _tagged(node: Node, tag: str) -> Block:

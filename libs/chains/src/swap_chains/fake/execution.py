@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from swap_chains.evm import codec
 from swap_chains.evm.codec import ZERO_ADDRESS, Payment
 from swap_chains.evm.deposit_addresses import SWEEP, deposit_address
+from swap_chains.evm.wallet_calls import SAFE_EXECUTE
 from swap_chains.ports import Call
 
 NOT_OPERATOR: Final = codec.selector("NotOperator(address)")
@@ -147,13 +148,13 @@ class _Run:
         if call.to == self._contracts.paymaster:
             return self._relay(words)
         self.world.move(ZERO_ADDRESS, self._sender, call.to, call.value)
-        if call.to in self._contracts.wallets and function == EXECUTE:
-            self._execute(call.to, call.data[68 : 68 + _uint(words[1])])
+        if call.to in self._contracts.wallets and function in _WALLET_FORMS:
+            self._execute(call.to, _WALLET_FORMS[function](call.data[4:]))
         return b""
 
-    def _execute(self, wallet: str, packed: bytes) -> None:
+    def _execute(self, wallet: str, calls: Iterable[Call]) -> None:
         sender, self._sender = self._sender, wallet
-        for call in _unpacked(packed):
+        for call in calls:
             self.call(call)
         self._sender = sender
 
@@ -317,6 +318,30 @@ class _Run:
 
     def _emit(self, address: str, topics: tuple[str, ...], data: bytes) -> None:
         self.logs.append(Emitted(address.lower(), topics, "0x" + data.hex()))
+
+
+def _safe_calls(arguments: bytes) -> Iterator[Call]:
+    """Read what a Safe is asked to do: one call, or by delegatecall a MultiSend's list of calls."""
+    to_address, value, _, operation = (arguments[n : n + 32] for n in range(0, 128, 32))
+    data = _bytes_at(arguments, 2)
+    if not _uint(operation):
+        yield Call(_address(to_address), _uint(value), data, 0)
+        return
+    packed = _bytes_at(data[4:], 0)
+    while packed:
+        yield from _unpacked(packed[1 : 85 + _uint(packed[53:85])])
+        packed = packed[85 + _uint(packed[53:85]) :]
+
+
+_WALLET_FORMS: Final[Mapping[bytes, Callable[[bytes], Iterator[Call]]]] = {
+    EXECUTE: lambda arguments: _unpacked(_bytes_at(arguments, 0)),
+    SAFE_EXECUTE: _safe_calls,
+}
+
+
+def _bytes_at(arguments: bytes, nth: int) -> bytes:
+    start = _uint(arguments[nth * 32 : (nth + 1) * 32]) + 32
+    return arguments[start : start + _uint(arguments[start - 32 : start])]
 
 
 def _unpacked(packed: bytes) -> Iterator[Call]:

@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from contextlib import aclosing
 from dataclasses import replace
 
-from swap_chains.errors import BlockUnknown, CallReverted, ReorgBeyondFinality
+from swap_chains.errors import BlockUnknown, CallReverted, ChainUnavailable, ReorgBeyondFinality
 from swap_chains.events import (
     Block,
     BlockAdded,
@@ -16,9 +16,10 @@ from swap_chains.events import (
     ChainEvent,
     TokenTransfer,
 )
-from swap_chains.evm.memos import Sent, with_memos
+from swap_chains.evm.memos import with_proven_memos
 from swap_chains.evm.movements import Followed, Log, to_movements
 from swap_chains.evm.told_transfers import in_logs
+from swap_chains.evm.wallet_calls import Transaction
 from swap_chains.fake.chain import NODE, PRIORITY_FEE, FakeChain
 from swap_chains.fake.execution import Outcome, World, execute
 from swap_chains.ports import (
@@ -36,9 +37,19 @@ from swap_chains.ports import (
 class FakeReader:
     """A ChainReader of a FakeChain."""
 
-    def __init__(self, chain: FakeChain, watched: AbstractSet[str] = frozenset()) -> None:
+    def __init__(
+        self,
+        chain: FakeChain,
+        watched: AbstractSet[str] = frozenset(),
+        *,
+        provider: str = NODE,
+    ) -> None:
+        """
+        :param provider: of the one node that is asked.
+        """
         contracts = chain.contracts
         self._chain = chain
+        self._provider = provider
         self._followed = Followed.of(
             contracts.depository,
             contracts.treasury,
@@ -95,18 +106,19 @@ class FakeReader:
         mined = self._chain.mined_at(block)
         logs: list[Log] = []
         senders: dict[str, str] = {}
-        sent: dict[str, Sent] = {}
+        sent: dict[str, Transaction] = {}
         for transaction_hash, (transaction, outcome) in mined.outcomes.items():
             senders[transaction_hash] = transaction.sender
             call = transaction.call
-            sent[transaction_hash] = Sent(transaction.sender, call.to, call.data)
+            sent[transaction_hash] = Transaction(transaction.sender, call.to, call.value, call.data)
             for log in outcome.logs:
                 place = (block.number, block.hash, transaction_hash, len(logs))
                 logs.append(Log(log.address, log.topics, log.data, *place))
         receivers = followed.receivers()
         wanted = [log for log in logs if followed.wants(log, receivers)]
         movements = to_movements(NODE, followed, wanted, senders)
-        return BlockAdded(block, with_memos(movements, followed.treasury, sent))
+        reported = replace(block, provider=self._provider)
+        return BlockAdded(reported, with_proven_memos(movements, followed.treasury, sent))
 
     async def head(self, *, at_least: int = 0) -> Block:
         self._chain.check_reachable()
@@ -123,8 +135,15 @@ class FakeReader:
         return self._chain.blocks[number]
 
     async def movements(
-        self, *, first: int, last: Block, to: Collection[str] | None = None
+        self,
+        *,
+        first: int,
+        last: Block,
+        to: Collection[str] | None = None,
+        unlike: Collection[str] = (),
     ) -> Sequence[BlockAdded]:
+        if self._provider in unlike:
+            raise ChainUnavailable(self.network)
         self._chain.mined_at(last)
         blocks = self._chain.blocks[first : last.number + 1]
         if to is None:

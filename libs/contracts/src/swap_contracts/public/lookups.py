@@ -61,6 +61,7 @@ class NetworkStatusModel(PublicModel):
     liquidity: Literal["available", "partial", "none"]  # tokens that something can be paid out of
     payouts: Literal["running", "stopped"]
     stuck_swaps: int | None  # that started here and nothing moves in time; null until counted
+    node_providers: int  # whose nodes are asked: with 1, what it reports is compared with nobody's
 
 
 class StatusModel(PublicModel):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
+import structlog
 from alembic import context
 from sqlalchemy import Connection, create_engine, text
 from sqlalchemy.pool import NullPool
@@ -13,8 +13,11 @@ from sqlalchemy.pool import NullPool
 TIMEOUTS = "-c lock_timeout=5s -c statement_timeout=60s -c timezone=UTC"
 
 
+log = structlog.get_logger()
+
+
 def _say(ctx: Any, step: Any, heads: Any, run_args: Any) -> None:
-    sys.stdout.write(f"migrated {step.up_revision_id}: {step.up_revision.doc}\n")
+    log.info("migrated", revision=step.up_revision_id, about=step.up_revision.doc)
 
 
 def _wait_for_others(connection: Connection) -> None:

@@ -19,6 +19,12 @@ SELECT :swap_id, :transaction_hash
 WHERE (SELECT count(*) FROM deposit_hint WHERE swap_id = :swap_id) < :most
 ON CONFLICT DO NOTHING
 """)
+HAS_HINT: Final = sql("""
+SELECT EXISTS (
+  SELECT FROM deposit_hint JOIN swap ON swap.id = deposit_hint.swap_id
+  WHERE deposit_hint.transaction_hash = :transaction_hash
+    AND swap.app_id = :app_id AND swap.source_network = :network)
+""")
 
 
 class PostgresHints:
@@ -39,3 +45,8 @@ class PostgresHints:
                 return False
             add_to_outbox(connection, [outgoing])
         return True
+
+    async def has_hint(self, app_id: UUID, network: str, transaction_hash: str) -> bool:
+        values = {"app_id": app_id, "network": network, "transaction_hash": transaction_hash}
+        async with reading(self._engine) as connection:
+            return bool(await connection.scalar(HAS_HINT, values))

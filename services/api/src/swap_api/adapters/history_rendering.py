@@ -9,8 +9,10 @@ from typing import Any
 import orjson
 
 from swap_api.lookup_ports import Posting, SwapEvent
+from swap_chains.evm.transaction_lookup import LocatedTransaction, TransactionState
 from swap_contracts.public.catalogue import PublicCatalogue
 from swap_contracts.public.doubles import amount_down
+from swap_domain.catalogue import Network
 
 
 def render_event(event: SwapEvent) -> bytes:
@@ -54,6 +56,28 @@ def render_transaction(
         if is_it and shown["network"]["name"] == network:
             return _transaction(shown)
     return None
+
+
+def render_located(
+    network: Network, transaction_hash: str, located: LocatedTransaction, head: int
+) -> dict[str, Any]:
+    """Return how far a transaction is that no swap of the caller has.
+
+    It never counts as completed: that is a swap's credit, and there is none.
+    """
+    enough, block = max(network.finality_blocks, 1), located.block_number
+    # A node may be ahead of the watched head: what is in a block has one confirmation.
+    depth = 0 if block is None else min(max(head - block + 1, 1), enough)
+    has_reverted = located.state is TransactionState.REVERTED
+    return {
+        "status": "failed" if has_reverted else "pending",
+        "network": network.name,
+        "transaction_id": transaction_hash,
+        "is_found": located.state is not TransactionState.UNKNOWN,
+        "is_completed": False,
+        "confirmations": depth,
+        "max_confirmations": enough,
+    }
 
 
 def _transaction(shown: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,13 +16,18 @@ SECOND: Final = timedelta(seconds=1)
 
 
 class PostgresNetworkStates:
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, *, providers: Mapping[str, int]) -> None:
+        """
+        :param providers: how many independent providers each network's nodes have.
+        """
         self._engine = engine
+        self._providers = providers
 
     async def current(self) -> Mapping[str, NetworkState]:
         async with reading(self._engine) as connection:
             rows = await connection.execute(statements.NETWORK_STATES)
-        return {
+        unknown = {n: NetworkState(providers=count) for n, count in self._providers.items()}
+        return unknown | {
             row.network: NetworkState(
                 head=row.block_number,
                 head_at=row.block_time,
@@ -30,6 +35,7 @@ class PostgresNetworkStates:
                 payable_tokens=row.payable_tokens or 0,
                 stuck_swaps=row.stuck,
                 is_stopped=bool(row.is_stopped),
+                providers=self._providers.get(row.network, 1),
             )
             for row in rows
         }
@@ -54,6 +60,7 @@ def _network(name: str, state: NetworkState, at: datetime) -> dict[str, Any]:
         "liquidity": _liquidity(state),
         "payouts": "stopped" if state.is_stopped else "running",
         "stuck_swaps": state.stuck_swaps,
+        "node_providers": state.providers,
     }
 
 

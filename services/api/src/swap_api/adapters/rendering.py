@@ -16,6 +16,7 @@ from swap_api.adapters.gasless_rendering import WITHOUT_DATA, gasless_of, sign_t
 from swap_api.adapters.history_rendering import (
     render_event,
     render_ledger,
+    render_located,
     render_transaction,
 )
 from swap_api.adapters.network_states import render_status
@@ -30,13 +31,14 @@ from swap_api.domain.deposit_actions import (
 from swap_api.domain.reach import Reached
 from swap_api.lookup_ports import NetworkState, Posting, SwapEvent
 from swap_api.ports import Gap, Rendered, StoredSwap, SwapRow
+from swap_chains.evm.transaction_lookup import LocatedTransaction
 from swap_contracts.explaining import ExplanationModel
 from swap_contracts.public.catalogue import PublicCatalogue
 from swap_contracts.public.doubles import amount_down, amount_up, dollars, price
 from swap_contracts.public.rendering import Prices, render_prepared_swap, render_quoted
 from swap_contracts.quoting import LimitsAnswer, Quote, RangesAnswer
 from swap_contracts.swaps import SwapChanged, SwapRequested, SwapTerms, SwapTransaction
-from swap_domain.catalogue import Catalogue, Token
+from swap_domain.catalogue import Catalogue, Network, Token
 from swap_domain.lifecycle import Status
 
 CONFIRMATIONS: Final = b"\x00"
@@ -137,6 +139,11 @@ class JsonRendering:
         document = self.prepared(stored, heads, with_actions=False)
         found = render_transaction(document, network=network, transaction_id=transaction_id)
         return None if found is None else orjson.dumps(found)
+
+    def located_transaction(
+        self, network: Network, transaction_hash: str, located: LocatedTransaction, head: int
+    ) -> bytes:
+        return orjson.dumps(render_located(network, transaction_hash, located, head))
 
     def status(
         self, networks: Sequence[str], states: Mapping[str, NetworkState], *, at: datetime

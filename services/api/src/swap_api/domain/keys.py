@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
-from uuid import UUID
+from uuid import UUID, uuid5
 
 from swap_api.domain.refusals import ApiRefusal
 from swap_contracts.public.errors import ErrorCode
@@ -71,6 +71,17 @@ class Caller:
         """
         if scope is Scope.SECRET and self.is_publishable:
             raise forbidden("This needs a secret key; a publishable key does not open it")
+
+
+def idempotency_owner(caller: Caller, client: str) -> UUID:
+    """Return who owns the idempotency keys of a request: an app, or one of its clients.
+
+    All users of a web page share its publishable key. One user's idempotency key must neither
+    replay another's answer nor block it.
+
+    :param client: the address that requests of publishable keys are told apart by.
+    """
+    return uuid5(caller.app_id, client) if caller.is_publishable else caller.app_id
 
 
 def anybody(environment: Environment) -> Caller:

@@ -38,7 +38,6 @@ class AttachmentEndpoints:
             _hash(body.transaction_id),
             body.transfer_id,
             body.signature,
-            request_id=context.request_id,
         )
         return Answer.of(orjson.dumps(told.model_dump()))
 

@@ -25,7 +25,6 @@ class AuthorizationEndpoints:
             swap_id,
             body.signature,
             body.signer_address,
-            request_id=context.request_id,
         )
         return Answer.of(await self._read_authorization(context.caller, swap_id))
 

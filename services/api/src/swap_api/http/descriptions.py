@@ -54,6 +54,12 @@ ENDPOINTS: Final[Mapping[str, str]] = {
         "The `ETag` changes when the answer does: send it back as `If-None-Match`, and what has "
         "not changed is answered with 304 and no body."
     ),
+    "GET /api/v2/transaction_status": (
+        "Says how far a transaction is. Where no swap of the app has it, a node of the network is "
+        "asked: a reverted transaction is `failed`, one that waits or that is mined is `pending`. "
+        "One that only a `deposit_speedup` names is `pending` with `is_found` false. A request "
+        "counts as two."
+    ),
     "GET /api/v2/swaps/by_transaction_hash/{transactionHash}": (
         "Finds the app's swap by its deposit, payout, refuel or refund, whatever the case of the "
         "hash. With what is to be done next."

@@ -64,14 +64,16 @@ class Endpoints:
             self._add(endpoint)
 
     def weighed(self, weights: Mapping[str, int]) -> Endpoints:
-        """Return them with what a request counts, by method and path, where that is not 1.
+        """Return them with other weights, by method and path.
 
         :raises ValueError: when there is no such endpoint.
         """
         named = {f"{one.method} {one.path}": one for one in self.all}
         if unknown := sorted(weights.keys() - named):
             raise ValueError(f"there is no such endpoint: {', '.join(unknown)}")
-        return Endpoints([replace(one, weight=weights.get(key, 1)) for key, one in named.items()])
+        return Endpoints(
+            [replace(one, weight=weights.get(key, one.weight)) for key, one in named.items()]
+        )
 
     def find(self, method: str, path: str) -> tuple[Endpoint, Mapping[str, str]]:
         """

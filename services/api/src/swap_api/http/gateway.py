@@ -11,6 +11,7 @@ import re
 from collections.abc import Awaitable, Callable, Sequence
 from time import perf_counter
 from typing import Final
+from uuid import UUID
 
 from swap_api import observe
 from swap_api.domain.keys import Caller
@@ -28,14 +29,15 @@ from swap_api.usecases.identify_caller import IdentifyCaller
 from swap_api.usecases.identify_member import IdentifyMember
 from swap_api.usecases.limit_requests import LimitRequests, RateLimited, Standing
 from swap_runtime.errors import Unavailable
+from swap_runtime.logging import bound
 
 REQUEST_ID: Final = "x-request-id"
 NOWHERE: Final = "none"
-SERVER_ERROR: Final = 500
 WITHOUT_BODY: Final = (204, 304)
 PAGE_METHODS: Final = "GET, HEAD, OPTIONS"  # of what everybody may read
 FOR_MEMBERS: Final = (KeyScope.MEMBER, KeyScope.PERSON)
 
+_UUID: Final = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _REQUEST_ID: Final = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 
 
@@ -46,7 +48,18 @@ class _Exchange:
         self.request = request
         self.request_id = request_id
         self.route = NOWHERE
+        self.app_id: UUID | None = None
         self.standing: Standing | None = None
+
+    def facts(self) -> dict[str, object]:
+        """Return what a log line about the request says; ids only where they are ids."""
+        facts: dict[str, object] = {"request_id": self.request_id, "route": self.route}
+        if self.app_id is not None:
+            facts["app_id"] = self.app_id
+        swap_id = self.request.path_values.get("swapId", "")
+        if _UUID.fullmatch(swap_id):
+            facts["swap_id"] = swap_id.lower()
+        return facts
 
 
 class Gateway:
@@ -104,8 +117,7 @@ class Gateway:
                 observe.refused(error.code)
             if isinstance(error, RateLimited):
                 exchange.standing = error.standing
-            if answer.status >= SERVER_ERROR:
-                observe.failed(exchange.route, request_id, error)
+            observe.answered_with_error(answer.status, error, **exchange.facts())
         headers = {**self._headers(exchange), **answer.headers}
         if answer.stream is None or request.is_head:
             await _send(send, answer, headers, has_body=not request.is_head)
@@ -130,7 +142,8 @@ class Gateway:
             raise
         exchange.route = endpoint.path
         context = await self._admit(exchange, endpoint)
-        return await self._answer_once(endpoint, request, context)
+        with bound(**exchange.facts()):
+            return await self._answer_once(endpoint, request, context)
 
     async def _admit(self, exchange: _Exchange, endpoint: Endpoint) -> Context:
         """
@@ -140,6 +153,7 @@ class Gateway:
         if endpoint.scope in FOR_MEMBERS:
             return await self._admit_member(exchange, endpoint)
         caller = await self._caller(request, endpoint)
+        exchange.app_id = caller.app_id if endpoint.scope is not KeyScope.NOBODY else None
         client = self._clients.bucket(request) if caller.is_publishable else ""
         exchange.standing = await self._limit_requests(
             caller, client, endpoint.kind, weight=endpoint.weight

@@ -7,10 +7,9 @@ from typing import Final
 from swap_api.http.endpoints import Context
 from swap_api.http.exchange import Answer, Request
 from swap_api.http.parameters import TransactionParameters, parse_query
-from swap_api.http.swaps import network_name, swap_id_of
+from swap_api.http.swaps import swap_id_of
 from swap_api.usecases.read_history import ReadHistory
-from swap_api.usecases.read_swap import ReadSwap
-from swap_domain.catalogue import Catalogue
+from swap_api.usecases.read_transaction_status import ReadTransactionStatus
 
 LIVE: Final = "text/event-stream"
 DIGITS_MAX: Final = 18  # of any number that an event has
@@ -18,11 +17,10 @@ DIGITS_MAX: Final = 18  # of any number that an event has
 
 class HistoryEndpoints:
     def __init__(
-        self, catalogue: Catalogue, *, read_history: ReadHistory, read_swap: ReadSwap
+        self, *, read_history: ReadHistory, read_transaction_status: ReadTransactionStatus
     ) -> None:
-        self._catalogue = catalogue
         self._read_history = read_history
-        self._read_swap = read_swap
+        self._read_transaction_status = read_transaction_status
 
     async def events(self, request: Request, context: Context) -> Answer:
         swap_id = swap_id_of(request)
@@ -38,7 +36,6 @@ class HistoryEndpoints:
 
     async def transaction_status(self, request: Request, context: Context) -> Answer:
         asked = parse_query(TransactionParameters, request.query)
-        network = network_name(self._catalogue, asked.network)
         return Answer.of(
-            await self._read_swap.transaction_status(context.caller, network, asked.transaction_id)
+            await self._read_transaction_status(context.caller, asked.network, asked.transaction_id)
         )

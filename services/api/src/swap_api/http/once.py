@@ -19,7 +19,7 @@ from uuid import UUID
 import orjson
 
 from swap_api import observe
-from swap_api.domain.keys import Scope
+from swap_api.domain.keys import Scope, idempotency_owner
 from swap_api.domain.refusals import ApiRefusal, Invalid
 from swap_api.http.endpoints import Context, Endpoint
 from swap_api.http.exchange import Answer, Request
@@ -116,9 +116,9 @@ def body_hash(path: str, content: Any) -> bytes:
 
 
 def _owner(context: Context) -> UUID:
-    """Return whose idempotency keys they are: an app's, or those of who manages."""
+    """Return whose idempotency keys they are: an app's, its client's, or those of who manages."""
     if context.actor is None:
-        return context.caller.app_id
+        return idempotency_owner(context.caller, context.client)
     return context.actor.member_id or OPERATOR
 
 

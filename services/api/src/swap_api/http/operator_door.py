@@ -21,7 +21,6 @@ from swap_api.http.once import AnswerOnce, once
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 OPENED: Final = (Scope.MEMBER, Scope.OPERATOR)
-SERVER_ERROR: Final = 500
 
 
 class OperatorDoor:
@@ -54,8 +53,9 @@ class OperatorDoor:
                 answer = await self._answer_once(endpoint, await _request(asked), context)
             except Exception as error:
                 answer = self._errors.answer(error, request_id)
-                if answer.status >= SERVER_ERROR:
-                    observe.failed(endpoint.path, request_id, error)
+                observe.answered_with_error(
+                    answer.status, error, request_id=request_id, route=endpoint.path
+                )
             return _response(answer, request_id)
 
         return handle

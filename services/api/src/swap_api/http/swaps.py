@@ -10,6 +10,7 @@ from swap_api.domain.keys import forbidden
 from swap_api.domain.listing import SwapFilter, to_statuses
 from swap_api.domain.orders import Funding, Parties, PriceAsked, RouteAsked, SwapOrder
 from swap_api.domain.refusals import Invalid, NothingThere
+from swap_api.domain.transaction_hashes import is_transaction_hash
 from swap_api.http.conditional import conditional
 from swap_api.http.endpoints import Context
 from swap_api.http.exchange import Answer, Request
@@ -37,7 +38,6 @@ from swap_domain.catalogue import Catalogue
 EMPTY: Final = b"[]"
 
 # Hashes of every family that may come; anything else cannot be one.
-_EVM_HASH: Final = re.compile(r"0x[0-9a-fA-F]{64}")
 _HASH: Final = re.compile(r"[0-9A-Za-z:_-]{1,128}")
 
 
@@ -68,7 +68,6 @@ class SwapEndpoints:
             order=_order(body),
             idempotency_key=key,
             body_hash=body_hash(request.path, content) if key else b"",
-            request_id=context.request_id,
         )
         created = await self._create_swap(creation)
         return Answer.of(
@@ -88,19 +87,15 @@ class SwapEndpoints:
     async def refund_address(self, request: Request, context: Context) -> Answer:
         swap_id = swap_id_of(request)
         body, _ = parse_body(RefundAddressBody, await request.json_body())
-        await self._set_refund_address(
-            context.caller, swap_id, body.refund_address, request_id=context.request_id
-        )
+        await self._set_refund_address(context.caller, swap_id, body.refund_address)
         return Answer.of(await self._read_swap.by_id(context.caller, swap_id, with_actions=True))
 
     async def deposit_speedup(self, request: Request, context: Context) -> Answer:
         swap_id = swap_id_of(request)
         body, _ = parse_body(SpeedUpBody, await request.json_body())
-        if not _EVM_HASH.fullmatch(body.transaction_id):
+        if not is_transaction_hash(body.transaction_id):
             raise Invalid.field("transaction_id", "is not the hash of a transaction")
-        await self._speed_up_deposit(
-            context.caller, swap_id, body.transaction_id, request_id=context.request_id
-        )
+        await self._speed_up_deposit(context.caller, swap_id, body.transaction_id)
         return Answer(b'{"error":null}')
 
     async def read_by_hash(self, request: Request, context: Context) -> Answer:

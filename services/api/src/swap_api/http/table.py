@@ -69,6 +69,7 @@ PRICE_REFUSALS: Final = (
     ErrorCode.UNSUPPORTED_GASLESS,
     ErrorCode.QUOTE_REQUIRES_NO_DEPOSIT_ADDRESS,
 )
+LOOKUP_WEIGHT: Final = 2  # a node may be asked
 CREATE_REFUSALS: Final = (
     *PRICE_REFUSALS,
     ErrorCode.PAYOUTS_PAUSED,
@@ -244,8 +245,9 @@ def _history(history: HistoryEndpoints) -> list[Endpoint]:
             "GET",
             f"{API}/transaction_status",
             history.transaction_status,
-            "Read how far a transaction of a swap is",
+            "Read how far a transaction is",
             TransactionStatusModel,
+            weight=LOOKUP_WEIGHT,
             query=TransactionParameters,
             refuses=(ErrorCode.NOT_FOUND,),
         ),

@@ -17,6 +17,7 @@ from swap_contracts.public.errors import ErrorCode
 from swap_contracts.public.transfers import LoneTransferModel
 from swap_contracts.swaps import DepositAttached
 from swap_contracts.topics import SWAP_REQUESTS
+from swap_contracts.tracing import trace_id_of
 from swap_domain.attaching import Destined, text_of
 from swap_domain.catalogue import Catalogue, Network
 from swap_runtime.outbox import Outgoing
@@ -61,8 +62,6 @@ class AttachDeposit:
         transaction_hash: str,
         transfer_id: UUID | None,
         signature: str,
-        *,
-        request_id: str,
     ) -> LoneTransferModel:
         """
         :raises NothingThere: for somebody else's swap, or when there is no such transfer.
@@ -95,8 +94,8 @@ class AttachDeposit:
                 signed_at=self._clock(),
                 is_by_contract=by_contract,
             )
-            await self._submit(body, request_id=request_id)
-            observe.attachment_taken(transfer.network)
+            await self._submit(body)
+            observe.attachment_taken(swap_id, transfer.network)
         now_known = await self._transfers.of_transaction(
             swap_id, network.name, transfer.transaction_hash
         )
@@ -137,13 +136,13 @@ class AttachDeposit:
             )
         return True
 
-    async def _submit(self, body: DepositAttached, *, request_id: str) -> None:
+    async def _submit(self, body: DepositAttached) -> None:
         def message(submission: int) -> Outgoing:
             envelope = SWAP_REQUESTS.seal(
                 body,
                 version=f"attached/{body.deposit_id}/{submission}",
                 occurred_at=body.signed_at,
-                trace_id=request_id,
+                trace_id=trace_id_of(body.swap_id),
             )
             return Outgoing.of(SWAP_REQUESTS, envelope)
 

@@ -27,6 +27,7 @@ from swap_chains.evm.signatures import SIGNATURE_BYTES, normalised, recover
 from swap_contracts.public.errors import ErrorCode
 from swap_contracts.swaps import AuthorizationSubmitted
 from swap_contracts.topics import SWAP_REQUESTS
+from swap_contracts.tracing import trace_id_of
 from swap_domain.catalogue import Catalogue
 from swap_runtime.errors import Unavailable
 from swap_runtime.outbox import Outgoing
@@ -66,9 +67,7 @@ class AuthorizeDeposit:
         self._requests = requests
         self._clock = clock
 
-    async def __call__(
-        self, caller: Caller, swap_id: UUID, signature: str, signer: str, *, request_id: str
-    ) -> None:
+    async def __call__(self, caller: Caller, swap_id: UUID, signature: str, signer: str) -> None:
         """
         :raises NothingThere: for an unknown id and for somebody else's alike.
         :raises ApiRefusal: when it is not taken; then nothing of it is kept.
@@ -92,8 +91,8 @@ class AuthorizeDeposit:
             if refusal.code is ErrorCode.SIGNATURE_INVALID:
                 await self._requests.refuse(request)
             raise
-        await self._submit(request, relayed, signed, request_id=request_id)
-        observe.authorization_taken(swap.network, request.standard.value)
+        await self._submit(request, relayed, signed)
+        observe.authorization_taken(swap_id, swap.network, request.standard.value)
 
     async def _check_turn(self, stored: StoredSwap, swap: GaslessSwap, swap_id: UUID) -> None:
         held = await self._requests.submitted(swap_id)
@@ -151,9 +150,7 @@ class AuthorizeDeposit:
         if standing.is_nonce_used:
             raise _invalid("The signature's nonce was used or cancelled; fetch and sign anew")
 
-    async def _submit(
-        self, request: SignRequest, relayed: Relayed, signed: Signed, *, request_id: str
-    ) -> None:
+    async def _submit(self, request: SignRequest, relayed: Relayed, signed: Signed) -> None:
         now = self._clock()
 
         def message(submission: int) -> Outgoing:
@@ -168,7 +165,7 @@ class AuthorizeDeposit:
                 body,
                 version=f"authorized/{submission}",
                 occurred_at=now,
-                trace_id=request_id,
+                trace_id=trace_id_of(request.swap_id),
             )
             return Outgoing.of(SWAP_REQUESTS, envelope)
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from swap_api import observe
 from swap_api.domain.addresses import AddressRules, refuse_own
-from swap_api.domain.keys import Caller
+from swap_api.domain.keys import Caller, idempotency_owner
 from swap_api.domain.orders import OWN_INVENTORY, Parties, Route, SwapOrder, remembering_routes
 from swap_api.domain.refusals import ApiRefusal
 from swap_api.gasless_ports import GaslessRendering
@@ -34,6 +34,7 @@ from swap_contracts.public.errors import ErrorCode
 from swap_contracts.quoting import QuoteAnswer
 from swap_contracts.swaps import SwapRequested
 from swap_contracts.topics import SWAP_REQUESTS
+from swap_contracts.tracing import trace_id_of
 from swap_domain.catalogue import Catalogue
 from swap_runtime.errors import Unavailable
 from swap_runtime.outbox import Outgoing
@@ -51,7 +52,6 @@ class Creation:
     order: SwapOrder
     idempotency_key: str | None
     body_hash: bytes
-    request_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +107,8 @@ class CreateSwap:
         route, parties = self._checked(creation)
         if creation.idempotency_key is None:
             return Created(await self._create(creation, route, parties, None), is_replayed=False)
-        claim = Claim(
-            creation.caller.app_id, creation.idempotency_key, creation.body_hash, self._new_id()
-        )
+        owner = idempotency_owner(creation.caller, creation.client or "")
+        claim = Claim(owner, creation.idempotency_key, creation.body_hash, self._new_id())
         replay = await self._idempotency.claim(claim)
         if replay is not None:
             observe.answer_replayed()
@@ -159,7 +158,7 @@ class CreateSwap:
                 refuse_own(asdict(parties), named.addresses)
                 raise
             source, destination = route.source_network.name, route.destination_network.name
-            observe.swap_created(request.swap_id, source, destination, creation.request_id)
+            observe.swap_created(request.swap_id, source, destination)
             return new.answer
         raise Unavailable("no free sequence number was found")
 
@@ -201,7 +200,7 @@ class CreateSwap:
             SWAP_REQUESTS,
             request,
             version=REQUESTED,
-            trace_id=creation.request_id,
+            trace_id=trace_id_of(request.swap_id),
             at=request.created_at,
         )
         stored = StoredSwap.of(request.app_id, request.expires_at, row.rendered, row.gasless)

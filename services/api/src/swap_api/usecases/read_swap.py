@@ -57,22 +57,6 @@ class ReadSwap:
         heads = await self._heads.current() if stored.rendered.gaps else {}
         return self._rendering.prepared(stored, heads, next_action=action)
 
-    async def transaction_status(self, caller: Caller, network: str, transaction_id: str) -> bytes:
-        """
-        :raises NothingThere: when no swap of the caller's has the transaction.
-        """
-        found = await self._decided.by_hash(caller, transaction_id)
-        if found is None:
-            raise NothingThere
-        _, stored = found
-        heads = await self._heads.current() if stored.rendered.gaps else {}
-        told = self._rendering.transaction(
-            stored, heads, network=network, transaction_id=transaction_id
-        )
-        if told is None:
-            raise NothingThere
-        return told
-
     async def deposit_steps(
         self, caller: Caller, swap_id: UUID, source_address: str | None = None
     ) -> bytes:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from swap_api import observe
 from swap_api.domain.addresses import AddressRules, refuse_own
 from swap_api.domain.keys import Caller
 from swap_api.domain.refusals import Invalid, NothingThere
@@ -9,6 +10,7 @@ from swap_api.ports import Clock, OwnAddresses, RefundAddresses
 from swap_api.usecases.screen_parties import ScreenParties
 from swap_contracts.swaps import RefundAddressSet
 from swap_contracts.topics import SWAP_REQUESTS
+from swap_contracts.tracing import trace_id_of
 from swap_domain.catalogue import Catalogue
 from swap_runtime.outbox import Outgoing
 
@@ -34,9 +36,7 @@ class SetRefundAddress:
         self._addresses = AddressRules(catalogue)
         self._clock = clock
 
-    async def __call__(
-        self, caller: Caller, swap_id: UUID, address: str, *, request_id: str
-    ) -> None:
+    async def __call__(self, caller: Caller, swap_id: UUID, address: str) -> None:
         """
         :raises NothingThere: for an unknown id and for somebody else's alike.
         :raises Invalid: when another address was set before.
@@ -51,8 +51,12 @@ class SetRefundAddress:
         await self._screen_parties({FIELD: (network.name, checked)})
         body = RefundAddressSet(swap_id=swap_id, refund_address=checked)
         envelope = SWAP_REQUESTS.seal(
-            body, version=f"refund/{checked}", occurred_at=self._clock(), trace_id=request_id
+            body,
+            version=f"refund/{checked}",
+            occurred_at=self._clock(),
+            trace_id=trace_id_of(swap_id),
         )
         outgoing = Outgoing.of(SWAP_REQUESTS, envelope)
         if not await self._refund_addresses.set_first(swap_id, checked, outgoing):
             raise Invalid.field(FIELD, "is set already, to another address")
+        observe.refund_address_set(swap_id)

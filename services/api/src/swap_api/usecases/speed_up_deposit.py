@@ -8,6 +8,7 @@ from swap_api.domain.refusals import NothingThere
 from swap_api.ports import Clock, Hints
 from swap_contracts.deposits import DepositHinted
 from swap_contracts.topics import DEPOSIT_HINTED
+from swap_contracts.tracing import trace_id_of
 from swap_runtime.outbox import Outgoing
 
 
@@ -22,9 +23,7 @@ class SpeedUpDeposit:
         self._hints = hints
         self._clock = clock
 
-    async def __call__(
-        self, caller: Caller, swap_id: UUID, transaction_hash: str, *, request_id: str
-    ) -> None:
+    async def __call__(self, caller: Caller, swap_id: UUID, transaction_hash: str) -> None:
         """
         :raises NothingThere: for an unknown id and for somebody else's alike.
         """
@@ -36,8 +35,8 @@ class SpeedUpDeposit:
             DepositHinted(network=network, transaction_hash=known_as),
             version=f"{swap_id}/{known_as}",
             occurred_at=self._clock(),
-            trace_id=request_id,
+            trace_id=trace_id_of(swap_id),
         )
         outgoing = Outgoing.of(DEPOSIT_HINTED, envelope)
         is_told = await self._hints.add(swap_id, known_as, outgoing)
-        observe.deposit_hinted(network, is_told=is_told)
+        observe.deposit_hinted(swap_id, network, is_told=is_told)

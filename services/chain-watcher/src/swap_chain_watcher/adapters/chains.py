@@ -32,30 +32,26 @@ class EvmChain:
     ) -> None:
         self.network = network
 
-        def rpc(nodes: Sequence[str], *, unlike: Rpc | None = None) -> Rpc:
+        def rpc() -> Rpc:
             return Rpc.to_urls(
                 network.name,
-                nodes,
+                urls,
                 session,
                 timeout_seconds=node_timeout.total_seconds(),
                 on_failure=self._on_failure,
                 before_call=lambda: forbid_open_transaction("rpc"),
-                unlike=unlike,
                 chain_id=network.chain_id,
             )
 
         pace = Pace(poll_seconds=poll_interval.total_seconds(), range_blocks_max=range_blocks_max)
-        self._rpc = rpc(urls)
+        self._rpc = rpc()
         self._is_checked = False
         self.watched: set[str] = set()  # deposit addresses, in lower case
         self.reader = _reader(network, self._rpc, pace, self.watched)
-        # Another node where there is one. The same one, later, still tells what it indexed late.
-        others = [url for url in urls if url != urls[0]]
-        self.has_second_node = bool(others)
+        # One node alone, asked later, still reports the logs that it indexed late.
+        self.providers = self._rpc.providers
         self.second_watched: set[str] = set()
-        # And another than the first one uses now, which may have moved on.
-        second_rpc = rpc([*others, *urls[:1]], unlike=self._rpc)
-        self.second_reader = _reader(network, second_rpc, pace, self.second_watched)
+        self.second_reader = _reader(network, rpc(), pace, self.second_watched)
 
     async def check(self) -> None:
         """Hold the chain against the catalogue, once.

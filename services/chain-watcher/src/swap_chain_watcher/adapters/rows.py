@@ -75,6 +75,7 @@ def block_row(block: Block) -> dict[str, object]:
         "hash": block.hash,
         "parent_hash": block.parent_hash,
         "time": block.time,
+        "provider": block.provider,
     }
 
 

@@ -9,8 +9,8 @@ from typing import Final
 from swap_runtime.sql import sql
 
 BEGIN_BLOCK: Final = sql("""
-INSERT INTO chain_block (network, hash, number, parent_hash, time, state)
-SELECT :network, :hash, :number, :parent_hash, :time, 'canonical'
+INSERT INTO chain_block (network, hash, number, parent_hash, time, provider, state)
+SELECT :network, :hash, :number, :parent_hash, :time, :provider, 'canonical'
 WHERE NOT EXISTS (SELECT FROM watch_cursor WHERE network = :network)
 """)
 BEGIN_CURSOR: Final = sql("""
@@ -90,17 +90,20 @@ ORPHAN_BLOCKS: Final = sql("""
 UPDATE chain_block SET state = 'orphan'
 WHERE network = :network AND hash = ANY(CAST(:hashes AS text[])) AND NOT finalized
 """)
-# A block that was left may become canonical again.
+# A block that was left may become canonical again. Its provider is the one of its first look, or
+# of the look that made it canonical again.
 SAVE_BLOCKS: Final = sql("""
-INSERT INTO chain_block AS kept (network, hash, number, parent_hash, time, state, finalized)
-SELECT :network, hash, number, parent_hash, time, state,
+INSERT INTO chain_block AS kept
+  (network, hash, number, parent_hash, time, provider, state, finalized)
+SELECT :network, hash, number, parent_hash, time, provider, state,
        state = 'canonical' AND number <= :finalized_number
 FROM unnest(
   CAST(:hash AS text[]), CAST(:number AS bigint[]), CAST(:parent_hash AS text[]),
-  CAST(:time AS timestamptz[]), CAST(:state AS text[]))
-  AS new(hash, number, parent_hash, time, state)
+  CAST(:time AS timestamptz[]), CAST(:provider AS text[]), CAST(:state AS text[]))
+  AS new(hash, number, parent_hash, time, provider, state)
 ON CONFLICT (network, hash) DO UPDATE SET state = excluded.state,
-  finalized = excluded.finalized
+  finalized = excluded.finalized,
+  provider = CASE WHEN kept.state = 'orphan' THEN excluded.provider ELSE kept.provider END
 """)
 FINALIZE_BLOCKS: Final = sql("""
 UPDATE chain_block SET finalized = true
@@ -147,6 +150,21 @@ UNCHECKED: Final = sql("""
 SELECT checked_number, finalized_number FROM watch_cursor
 WHERE network = :network AND (halted_at IS NOT NULL) = :is_halted
 """)
+# The longest run of blocks after a number that one provider reported. A block that was skipped as
+# empty was reported with the stored one behind it.
+ONE_PROVIDER: Final = sql("""
+WITH block AS MATERIALIZED (
+    SELECT number, hash, parent_hash, time, provider FROM chain_block
+    WHERE network = :network AND state = 'canonical' AND number > :after AND number <= :upto
+), first AS (
+    SELECT provider FROM block ORDER BY number LIMIT 1
+), other AS (
+    SELECT min(block.number) AS number FROM block, first
+    WHERE block.provider IS DISTINCT FROM first.provider
+)
+SELECT block.* FROM block, other WHERE other.number IS NULL OR block.number < other.number
+ORDER BY block.number DESC LIMIT 1
+""")
 STORED_MOVEMENTS: Final = sql(f"""
 SELECT stored.id
 FROM unnest(CAST(:ids AS uuid[])) AS wanted(id)
@@ -165,8 +183,12 @@ WHERE block.network = :network AND block.state = 'canonical'
 ORDER BY block.number, movement.id
 """)
 CANONICAL_HASHES: Final = sql("""
-SELECT number, hash FROM chain_block
-WHERE network = :network AND state = 'canonical' AND number = ANY(CAST(:numbers AS bigint[]))
+SELECT block.number, block.hash
+FROM unnest(CAST(:numbers AS bigint[])) AS wanted(number)
+CROSS JOIN LATERAL (
+    SELECT number, hash FROM chain_block
+    WHERE network = :network AND state = 'canonical' AND number = wanted.number
+    OFFSET 0) AS block
 """)
 CHECKED: Final = sql("""
 UPDATE watch_cursor SET checked_number = :checked_number,

@@ -39,6 +39,7 @@ class ChainBlockRow(Table, table=True):
     time: datetime = Field(sa_column=Column(DateTime(timezone=True), nullable=False))
     state: str = Field(sa_column=Column(Text, nullable=False))
     finalized: bool = Field(sa_column=Column(Boolean, nullable=False))
+    provider: str | None = Field(sa_column=Column(Text, nullable=True))
 
 
 class WatchCursorRow(Table, table=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from swap_chain_watcher.adapters import statements
 from swap_chain_watcher.adapters.rows import block_row, to_block, to_halt, to_place, to_tracked
@@ -51,6 +52,12 @@ class PostgresWatches:
         async with reading(self._engine) as connection:
             row = (await connection.execute(statements.NEAREST_BLOCK, asked)).one_or_none()
         return None if row is None else to_block(row)
+
+    async def one_provider(self, network: str, *, after: int, upto: int) -> Block | None:
+        asked = {"network": network, "after": after, "upto": upto}
+        async with reading(self._engine) as connection:
+            row = (await connection.execute(statements.ONE_PROVIDER, asked)).one_or_none()
+        return None if row is None else replace(to_block(row), provider=row.provider)
 
     async def find_unchecked(self, network: str, *, is_halted: bool = False) -> Unchecked | None:
         asked = {"network": network, "is_halted": is_halted}

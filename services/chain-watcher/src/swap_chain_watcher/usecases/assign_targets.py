@@ -17,8 +17,10 @@ class AssignTargets:
     async def __call__(self, messages: Sequence[Envelope[DepositTargetAssigned]]) -> None:
         async with self._unit_of_work() as work:
             fresh = await work.mark_seen([message.message_id for message in messages])
-            bodies = [message.body for message in messages if message.message_id in fresh]
+            new = [message for message in messages if message.message_id in fresh]
+            bodies = [message.body for message in new]
             await work.add_targets([Target(b.network, b.address, b.since) for b in bodies])
             await work.hurry({body.network for body in bodies})
-        for body in bodies:
-            observe.target_assigned(body.network, body.address)
+        for message in new:
+            body = message.body
+            observe.target_assigned(body.network, body.address, trace_id=message.trace_id)

@@ -1,4 +1,8 @@
-"""Reads final blocks a second time, from another node: adds what was missed, halts on a lie."""
+"""Reads final blocks a second time, from another provider: adds what was missed, halts on a lie.
+
+The provider of the first look is never asked again, however many nodes fail: it would confirm its
+own lie. The look then waits, and `swap_watch_second_look_failures_total` grows.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ from swap_chain_watcher.domain.second_look import MovementsDenied, decide_missed
 from swap_chain_watcher.domain.watch import BrokenChain
 from swap_chain_watcher.ports import Halt, Unchecked, UnitOfWork, Watches
 from swap_chain_watcher.usecases.take_targets import FollowedAddresses
-from swap_chains.errors import ChainError
+from swap_chains.errors import BlockDiffers, ChainError, FinalBlocksDiffer
 from swap_chains.events import Block
 from swap_chains.ports import ChainReader
 from swap_runtime.clock import Clock
@@ -29,7 +33,7 @@ class LookAgain:
         policy: Policy,
         clock: Clock,
         blocks_max: int,
-        has_second_node: bool,
+        has_second_provider: bool,
         addresses: FollowedAddresses | None = None,
     ) -> None:
         """
@@ -42,22 +46,25 @@ class LookAgain:
         self._policy = policy
         self._clock = clock
         self._blocks_max = blocks_max
-        self._has_second_node = has_second_node
+        self._has_second_provider = has_second_provider
         self._denied_before: frozenset[UUID] = frozenset()
 
     async def __call__(self) -> bool:
         """Look at the next final blocks and say whether they are behind us now."""
         network = self._reader.network
         unchecked = await self._watches.find_unchecked(network)
-        if unchecked is None or (last := await self._last_of(unchecked)) is None:
+        if unchecked is None:
             return False
         try:
+            await self._compare_finality()
+            if (last := await self._last_of(unchecked)) is None:
+                return False
             await self._look(unchecked.checked_number + 1, last)
+        except (BlockDiffers, BrokenChain, FinalBlocksDiffer) as error:
+            await self._contradicted(error)
+            return False
         except ChainError as error:
             observe.second_look_failed(network, error)
-            return False
-        except BrokenChain as error:
-            observe.nodes_differed(network, error)
             return False
         except MovementsDenied as error:
             await self._doubt(error)
@@ -68,25 +75,41 @@ class LookAgain:
     async def check(self) -> None:
         """Look at the next final blocks, also of a network that is halted.
 
-        :raises ChainError: when no node tells.
+        :raises ChainError: when no node tells, or another provider has another last block.
         :raises BrokenChain: when the node does not have those blocks.
         :raises MovementsDenied: when it does not have what was told of them.
         """
+        await self._compare_finality()
         unchecked = await self._watches.find_unchecked(self._reader.network, is_halted=True)
         if unchecked is not None and (last := await self._last_of(unchecked)) is not None:
             await self._look(unchecked.checked_number + 1, last)
 
     async def _last_of(self, unchecked: Unchecked) -> Block | None:
         """Return the last block of the next look; None where nothing is left to look at."""
-        upto = min(unchecked.finalized_number, unchecked.checked_number + self._blocks_max)
-        last = await self._watches.nearest(self._reader.network, upto)
-        return None if last is None or last.number <= unchecked.checked_number else last
+        after = unchecked.checked_number
+        upto = min(unchecked.finalized_number, after + self._blocks_max)
+        return await self._watches.one_provider(self._reader.network, after=after, upto=upto)
+
+    async def _compare_finality(self) -> None:
+        """
+        :raises FinalBlocksDiffer: when two providers call different blocks of one height final.
+        """
+        if self._has_second_provider:
+            await self._reader.finalized()
+
+    async def _contradicted(self, error: BlockDiffers | BrokenChain | FinalBlocksDiffer) -> None:
+        """Halt when two providers differ; a node alone differs from itself by a reorg."""
+        network = self._reader.network
+        observe.nodes_differed(network, error)
+        if self._has_second_provider:
+            await self._watches.halt(Halt(network, str(error), self._clock()))
+            observe.halted(network, str(error))
 
     async def _doubt(self, error: MovementsDenied) -> None:
         """Halt at once on another node's word; a node alone may only have lost its index."""
         observe.movements_denied(error)
         denied = frozenset(movement.id for movement in error.denied)
-        if not self._has_second_node and not denied & self._denied_before:
+        if not self._has_second_provider and not denied & self._denied_before:
             self._denied_before = denied
             return
         self._denied_before = frozenset()
@@ -98,7 +121,9 @@ class LookAgain:
         if self._addresses is not None:
             await self._addresses.refresh()
             watched = frozenset(self._addresses.watched)
-        found = await self._reader.movements(first=first, last=last)
+        # A block without a provider was stored before providers were recorded.
+        first_look = {last.provider} if self._has_second_provider and last.provider else set()
+        found = await self._reader.movements(first=first, last=last, unlike=first_look)
         async with self._unit_of_work() as work:
             stored = await work.stored_of(
                 network,

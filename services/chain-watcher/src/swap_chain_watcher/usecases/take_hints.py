@@ -24,9 +24,12 @@ class TakeHints:
     async def __call__(self, messages: Sequence[Envelope[DepositHinted]]) -> None:
         async with self._unit_of_work() as work:
             fresh = await work.mark_seen([message.message_id for message in messages])
-            bodies = [m.body for m in messages if m.message_id in fresh]
-            hints = {(b.network, b.transaction_hash) for b in bodies if b.network in self._networks}
+            new = [
+                m for m in messages if m.message_id in fresh and m.body.network in self._networks
+            ]
+            hints = {(m.body.network, m.body.transaction_hash) for m in new}
             await work.add_hints(hints, patience=self._patience)
             await work.hurry({network for network, _ in hints})
-        for network, transaction_hash in hints:
-            observe.hinted(network, transaction_hash)
+        for message in new:
+            body = message.body
+            observe.hinted(body.network, body.transaction_hash, trace_id=message.trace_id)

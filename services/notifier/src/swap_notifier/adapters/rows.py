@@ -39,6 +39,7 @@ def outcome_row(outcome: Outcome) -> dict[str, object]:
 def to_claimed(row: Row, claim: UUID, secrets: tuple[str, ...]) -> Claimed:
     return Claimed(
         message_id=row.id,
+        swap_id=row.swap_id,
         claim=claim,
         endpoint_id=row.endpoint_id,
         event_type=row.event_type,

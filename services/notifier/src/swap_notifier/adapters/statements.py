@@ -73,7 +73,7 @@ WITH RECURSIVE waiting AS (
 ), claimed AS (
   UPDATE webhook_message AS m SET due_at = :until, claim = :claim
   WHERE m.id IN (SELECT id FROM due ORDER BY turn LIMIT :free)
-  RETURNING m.id, m.endpoint_id, m.event_type, m.body, m.attempts
+  RETURNING m.id, m.swap_id, m.endpoint_id, m.event_type, m.body, m.attempts
 )
 SELECT claimed.*, endpoint.*
 FROM claimed CROSS JOIN LATERAL (

@@ -34,6 +34,7 @@ class Claimed:
     """One message, taken to be sent now, with what its endpoint needs."""
 
     message_id: str
+    swap_id: UUID | None  # None for what is about no swap: tests and notices
     claim: UUID
     endpoint_id: UUID
     event_type: str

@@ -123,7 +123,7 @@ class DeliverMessages:
         try:
             return await self._sender.send(claimed, at=self._clock())
         except Exception as error:
-            observe.attempt_broke(claimed.message_id, error)
+            observe.attempt_broke(claimed, error)
             return Answer(None, type(error).__name__, None, 0)
 
 
@@ -131,16 +131,10 @@ def _observe(outcomes: Sequence[Outcome]) -> None:
     for outcome in outcomes:
         claimed, answer = outcome.claimed, outcome.answer
         if answer.is_success:
-            observe.delivered(answer.milliseconds)
+            observe.delivered(claimed, answer.milliseconds)
             continue
-        observe.attempt_failed(
-            claimed.message_id,
-            claimed.endpoint_id,
-            outcome.attempts,
-            answer.http_status,
-            answer.error,
-        )
+        observe.attempt_failed(claimed, outcome.attempts, answer)
         if outcome.disables:
             observe.endpoint_disabled(claimed.endpoint_id, outcome.disables)
         elif outcome.state is State.FAILED:
-            observe.gave_up(claimed.message_id, claimed.endpoint_id)
+            observe.gave_up(claimed)

@@ -24,7 +24,7 @@ class RecordCompletions:
             completions = [completion for completion in found if completion is not None]
             if completions:
                 await work.save_completions(completions, window=self._window)
-        observe.completions_recorded(len(completions))
+        observe.completions_recorded(completions)
 
 
 def _find(swap: SwapTiming) -> Completion | None:

@@ -17,7 +17,7 @@ from swap_runtime.sql import Rows, Statement
 from swap_settler.adapters import statements, swap_statements
 from swap_settler.adapters.loading import questions, to_swaps
 from swap_settler.adapters.rows import to_deposit, to_inventory
-from swap_settler.adapters.swap_statements import BY_ID, BY_KEY, INVENTORY_BY_KEY
+from swap_settler.adapters.swap_statements import BY_ID, BY_KEY, HELD_BY_KEY, INVENTORY_BY_KEY
 from swap_settler.batch_ports import OpenedDeposits, OpenedPayouts, OpenedRequests, PaymentKey
 from swap_settler.domain.inventory import AssetKey, Inventory
 from swap_settler.domain.swap import Swap
@@ -41,6 +41,8 @@ class PostgresBatchWork:
         held = {"keys": sorted(keys), "deposit_ids": sorted(deposit_ids)}
         asked = [(statements.LOCK_KEYS, held), *questions(BY_KEY, held)] if keys else []
         loaded = slice(1, len(asked))
+        if keys:
+            asked.append((HELD_BY_KEY, held))
         if assets:
             came = {"networks": [n for n, _ in assets], "tokens": [t for _, t in assets]}
             asked.append((INVENTORY_BY_KEY, {**held, **came, "native": NATIVE}))
@@ -48,7 +50,8 @@ class PostgresBatchWork:
         swaps = to_swaps(found[loaded]) if keys else ()
         if assets:
             self._inventory |= {(row.network, row.token): to_inventory(row) for row in found[-1]}
-        return OpenedDeposits(fresh, {swap.match_key: swap for swap in swaps})
+        waiting = frozenset(row.id for row in found[loaded.stop]) if keys else frozenset()
+        return OpenedDeposits(fresh, {swap.match_key: swap for swap in swaps}, waiting)
 
     async def open_payouts(
         self, message_ids: Sequence[UUID], *, payments: Collection[PaymentKey]

@@ -22,6 +22,7 @@ class Chain:
     network: Network
     rpc: Rpc
     reader: EvmReader
+    proofs: EvmReader  # what two providers report alike: for what is decided for good
     sender: EvmSender
 
     @classmethod
@@ -31,7 +32,8 @@ class Chain:
         # A payout asks for its trial, the fees and who runs code at once.
         rpc = open_rpc(network, urls, session, asks_together=True)
         sender = EvmSender(rpc, chain_id=network.chain_id, key=key)
-        return cls(network, rpc, open_reader(network, rpc), sender)
+        proofs = open_reader(network, open_rpc(network, urls, session), needs_two=True)
+        return cls(network, rpc, open_reader(network, rpc), proofs, sender)
 
     async def check(self) -> None:
         """
@@ -75,11 +77,15 @@ def open_rpc(
     )
 
 
-def open_reader(network: Network, rpc: Rpc) -> EvmReader:
+def open_reader(network: Network, rpc: Rpc, *, needs_two: bool = False) -> EvmReader:
+    """
+    :param needs_two: what decides for good has to be reported alike by two providers.
+    """
     contracts = network.contracts
     return EvmReader(
         rpc,
         depository=contracts.depository or contracts.treasury,
         treasury=contracts.treasury,
         tokens=[token.address for token in network.tokens],
+        needs_two=needs_two,
     )

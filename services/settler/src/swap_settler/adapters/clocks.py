@@ -7,6 +7,9 @@ from typing import Final
 _STOPS: Final = """
 SELECT stopped_at AS began_at, coalesce(lifted_at, now()) AS ended_at FROM payout_stop
 WHERE payout_stop.network IN ({networks}, '*') AND (lifted_at > {since} OR lifted_at IS NULL)
+UNION ALL
+SELECT began_at, coalesce(ended_at, now()) AS ended_at FROM recovery
+WHERE ended_at > {since} OR ended_at IS NULL
 """
 # What is final there changed: nothing moves that rests on it.
 _HALTS: Final = """

@@ -10,10 +10,12 @@ from swap_settler.ports import DueRequote
 
 
 class PostgresDueRequotes:
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, *, consumer: str) -> None:
         self._engine = engine
+        self._consumer = consumer
 
     async def due(self, *, limit: int) -> Sequence[DueRequote]:
         async with reading(self._engine) as connection:
-            rows = await connection.execute(statements.REQUOTES_DUE, {"limit": limit})
+            values = {"consumer": self._consumer, "limit": limit}
+            rows = await connection.execute(statements.REQUOTES_DUE, values)
         return [DueRequote(row.swap_id, row.waited) for row in rows]

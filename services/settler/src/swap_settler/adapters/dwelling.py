@@ -11,6 +11,7 @@ from swap_domain.lifecycle import Status
 from swap_runtime.database import Engine, reading, transaction
 from swap_runtime.sql import sql
 from swap_settler.adapters.clocks import stopped, stopped_or_silent
+from swap_settler.adapters.recovery_statements import HELD
 from swap_settler.adapters.statements import IS_TAKEN, MAY_BE_OUT
 from swap_settler.domain.dwelling import Silences, Stuck
 
@@ -52,7 +53,7 @@ WHERE intent.kind IN ('output', 'refund') AND intent.state IN ('reserved', 'assi
     AND NOT {MAY_BE_OUT}
     AND NOT EXISTS (SELECT FROM signer WHERE signer.network = intent.network
         AND (signer.halted_reason IS NOT NULL OR signer.resumed_at > now() - :dwell))
-    AND NOT {IS_TAKEN}
+    AND NOT {IS_TAKEN} AND NOT {HELD}
 ORDER BY swap.id LIMIT :limit
 """)
 # A watcher's own blocks are the only clock of a chain that everybody here can see.

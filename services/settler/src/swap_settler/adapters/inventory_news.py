@@ -14,7 +14,7 @@ from swap_settler.domain.inventory import Inventory
 
 def inventory_news(moved: Sequence[Inventory], cause: Changes) -> Sequence[Outgoing]:
     """Return a message per row that moved, under the trace of what moved it last."""
-    trace_id = cause.trace_id or (cause.swap.terms.trace_id if cause.swap else "")
+    trace_id = cause.swap.terms.trace_id if cause.swap else cause.trace_id or ""
     return [_message(inventory, trace_id) for inventory in moved]
 
 

@@ -4,6 +4,7 @@ from typing import Final
 
 from swap_runtime.sql import sql
 from swap_settler.adapters.clocks import stopped_or_silent
+from swap_settler.adapters.recovery_statements import HELD
 from swap_settler.adapters.statements import HALT_REASONS_MAX, IS_TAKEN
 
 # The watcher saw what is final there change.
@@ -41,7 +42,7 @@ EXISTS (SELECT FROM chain_watcher.halted_network)
         OFFSET 0)
 """
 SOURCE_STOPPED: Final = f"""
-(intent.kind IN ('output', 'refuel', 'refund') AND ({_OVER_BUDGET} OR {_HALTED}))
+(intent.kind IN ('output', 'refuel', 'refund') AND ({_OVER_BUDGET} OR {_HALTED}) OR {HELD})
 """
 WAITING: Final = sql(f"""
 SELECT id, swap_id, paid_id, token, to_address, base_units, failures, goes_alone, payer, call_data,
@@ -157,12 +158,12 @@ WHERE (slot.network, slot.signer) = (:network, :signer) AND slot.closed_at IS NU
     AND {IS_UNSIGNED})
 """)
 # Signed bytes are kept only while the slot's live intents are exactly the ones signed for.
-LOCK_SIGNED: Final = sql("""
+LOCK_SIGNED: Final = sql(f"""
 SELECT slot_intent.nonce, intent.id FROM intent
 JOIN slot_intent ON slot_intent.intent_id = intent.id
 WHERE (slot_intent.network, slot_intent.signer) = (:network, :signer)
     AND slot_intent.nonce = ANY(CAST(:nonces AS bigint[])) AND intent.state = 'assigned'
-    AND (intent.not_after IS NULL OR intent.not_after > now())
+    AND (intent.not_after IS NULL OR intent.not_after > now()) AND NOT {HELD}
 ORDER BY intent.id FOR UPDATE OF intent
 """)
 ADD_ATTEMPTS: Final = sql("""

@@ -20,6 +20,7 @@ from swap_settler.adapters import lane_statements as statements
 from swap_settler.adapters import outflow_statements as outflow
 from swap_settler.adapters import sweep_statements
 from swap_settler.adapters.outflow import admit_payments, keep_lines, stand_in_treasurys_line
+from swap_settler.adapters.recovery_statements import OPEN, PAID_SAMPLE
 from swap_settler.domain.caps import Kept
 from swap_settler.domain.lane import Group, Payment, Slot, SweepSlot, WaitingSweep
 from swap_settler.domain.replacing import OpenSlot
@@ -58,6 +59,12 @@ class PostgresLaneStore:
     async def halt(self, reason: str) -> None:
         async with transaction(self._engine) as connection:
             await connection.execute(statements.HALT_SIGNER, self._values(reason=reason))
+            connection.post(OPEN, {"cause": "evidence", "reason": reason})
+
+    async def paid_sample(self) -> Sequence[int]:
+        async with reading(self._engine) as connection:
+            values: dict[str, object] = {"network": self._lane.network}
+            return [int(id) for id in await connection.scalars(PAID_SAMPLE, values)]
 
     async def halt_for(self, nonces: Collection[int], reason: str) -> None:
         async with transaction(self._engine) as connection:

@@ -27,6 +27,7 @@ from swap_settler.domain.swap import (
     Swap,
     Terms,
 )
+from swap_settler.domain.work_due import RefundDue, WorkDue
 
 Values = dict[str, object]
 
@@ -176,27 +177,16 @@ def transition_row(changes: Changes, swap: Swap) -> Values:
     }
 
 
-def refund_due_rows(changes: Sequence[Changes]) -> Sequence[Values]:
-    return [
-        {"network": c.swap.terms.source.network, "swap_id": c.swap.id, "deposit_id": leg}
-        for c in changes
-        if c.swap is not None
-        for leg in c.refunds_due
-    ]
+def refund_due_row(due: RefundDue) -> Values:
+    return {"network": due.network, "swap_id": due.swap_id, "deposit_id": due.leg}
 
 
-def requote_due_rows(changes: Sequence[Changes]) -> Sequence[Values]:
-    """Return the swaps that the last fact about them left asking."""
-    last = {c.swap.id: c.is_requote_due for c in changes if c.swap is not None}
-    return [{"swap_id": id} for id, is_due in last.items() if is_due]
+def requote_due_rows(due: WorkDue) -> Sequence[Values]:
+    return [{"swap_id": id} for id in due.requotes]
 
 
-def completion_due_rows(changes: Sequence[Changes]) -> Sequence[Values]:
-    return [
-        {"swap_id": c.swap.id, "due_at": c.completion_due_at}
-        for c in changes
-        if c.swap is not None and c.completion_due_at is not None
-    ]
+def completion_due_rows(due: WorkDue) -> Sequence[Values]:
+    return [{"swap_id": id, "due_at": at} for id, at in due.completions.items()]
 
 
 def deposit_row(deposit: Deposit) -> Values:
@@ -282,6 +272,14 @@ def authorization_row(swap_id: UUID, told: Authorization) -> Values:
         "transaction_hash": told.transaction_hash,
         "submitted_at": told.submitted_at,
     }
+
+
+def halt_rows(changes: Sequence[Changes]) -> Sequence[Values]:
+    """Return one row per network, with every reason of the batch once."""
+    reasons: dict[str, dict[str, None]] = {}
+    for halt in (c.halt for c in changes if c.halt is not None):
+        reasons.setdefault(halt.network, {})[halt.reason] = None
+    return [{"network": network, "reason": "; ".join(r)} for network, r in reasons.items()]
 
 
 def account_row(account: Account) -> Values:

@@ -3,6 +3,7 @@
 from typing import Final, NamedTuple
 
 from swap_runtime.sql import Statement, sql
+from swap_settler.adapters.recovery_statements import held_swap
 
 SWAP: Final = """
 SELECT id, app_id, sequence_number, sequence, status, method,
@@ -80,6 +81,9 @@ _OF_KEYS: Final = """ARRAY(
     SELECT swap_id FROM deposit
     WHERE id = ANY(CAST(:deposit_ids AS uuid[])) AND attached_at IS NOT NULL)"""
 BY_KEY: Final = _loading(_OF_KEYS)
+HELD_BY_KEY: Final = sql(f"""
+SELECT id FROM swap WHERE id = ANY({_OF_KEYS}) AND {held_swap("swap.id")}
+""")
 # What deciding about these swaps may move, and the assets that came: all rows or, where one is not
 # there yet, none. Who adds a row while he holds another waits for whoever added it and wants that.
 INVENTORY_BY_KEY: Final = sql(f"""
@@ -102,11 +106,39 @@ WHERE NOT EXISTS (
         WHERE (there.network, there.token) = (one.network, one.token)))
 ORDER BY network, token FOR UPDATE OF inventory
 """)
+# A message that money came for the swap is parked, and not applied until an operator has looked.
+# A deposit names its swap by number, memo or address; the key of an attachment is the swap's id.
+# The bytes are searched, since a message that cannot be decoded is parked, too. One that only looks
+# as if it were the swap's delays the swap, and does nothing else.
+IS_PARKED: Final = """
+EXISTS (SELECT FROM parked
+    WHERE parked.consumer = :consumer AND parked.state IN ('parked', 'releasing')
+        AND CASE parked.topic
+            WHEN 'swap.requests.v1' THEN parked.key = convert_to(swap.id::text, 'UTF8')
+                AND position(convert_to('DepositAttached', 'UTF8') IN parked.value) > 0
+            WHEN 'deposit.changed.v1' THEN EXISTS (
+                SELECT FROM (VALUES
+                    (swap.sequence_number::text),
+                    -- As a memo ends: see swap_chains.evm.memos.
+                    (lpad(to_hex(swap.sequence_number), 56, '0')),
+                    ((SELECT address FROM deposit_address WHERE swap_id = swap.id))
+                ) AS named(part)
+                WHERE position(convert_to(named.part, 'UTF8') IN parked.value) > 0)
+            END)
+"""
 # Where the watcher's clock is, on networks of which everything it said up to there was heard.
 LOCK_EXPIRING: Final = sql(f"""
 WITH mark AS MATERIALIZED (
     SELECT coalesce(max(xid), '0') AS xid, coalesce(max(id), 0) AS id FROM watermark
     WHERE (consumer, source, topic) = (:consumer, 'chain_watcher', 'deposit.changed.v1')
+), request_mark AS MATERIALIZED (
+    SELECT coalesce(max(xid), '0') AS xid, coalesce(max(id), 0) AS id FROM watermark
+    WHERE (consumer, source, topic) = (:consumer, 'api', 'swap.requests.v1')
+), unread_request AS MATERIALIZED (
+    SELECT sent.key FROM api.outbox AS sent, request_mark AS mark
+    WHERE sent.topic = 'swap.requests.v1' AND (sent.xid, sent.id) > (mark.xid, mark.id)
+        AND NOT EXISTS (SELECT 1 FROM inbox
+            WHERE (inbox.consumer, inbox.message_id) = (:consumer, sent.message_id))
 ), heard AS MATERIALIZED (
     SELECT progress.network, progress.block_time FROM chain_watcher.progress AS progress, mark
     WHERE NOT EXISTS (
@@ -124,13 +156,9 @@ WHERE status = 'user_transfer_pending' AND expires_at < :now AND expires_at < he
     AND NOT EXISTS (SELECT 1 FROM (
             SELECT kind, state FROM intent WHERE swap_id = swap.id OFFSET 0) AS own
         WHERE kind = 'gasless' AND state NOT IN ('dead', 'confirmed'))
-    -- A deposit whose message waits for a person is heard of, and not yet acted on.
-    AND NOT EXISTS (SELECT 1 FROM parked WHERE consumer = :consumer
-        AND topic = 'deposit.changed.v1' AND state IN ('parked', 'releasing')
-        AND (position(convert_to(swap.sequence_number::text, 'UTF8') IN value) > 0
-            -- As a memo ends: see swap_chains.evm.memos.
-            OR position(convert_to(lpad(to_hex(swap.sequence_number), 56, '0'), 'UTF8') IN value)
-                > 0))
+    AND NOT {IS_PARKED}
+    -- A deposit that was attached before the deadline, or a signature that deposits.
+    AND convert_to(swap.id::text, 'UTF8') NOT IN (SELECT key FROM unread_request)
 ORDER BY id LIMIT :limit FOR UPDATE OF swap SKIP LOCKED
 """)
 # Each asks for its own: together they might read all that ever came for nobody. So might each, of

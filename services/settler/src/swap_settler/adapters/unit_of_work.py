@@ -11,7 +11,13 @@ from swap_runtime.columns import columns
 from swap_runtime.database import Engine, Transaction, transaction
 from swap_runtime.outbox import Outgoing, add_to_outbox
 from swap_runtime.sql import Statement
-from swap_settler.adapters import bookings, due_statements, statements, swap_statements
+from swap_settler.adapters import (
+    bookings,
+    due_statements,
+    recovery_statements,
+    statements,
+    swap_statements,
+)
 from swap_settler.adapters.batch_work import PostgresBatchWork
 from swap_settler.adapters.channels import REQUOTE_DUE, lane_channel
 from swap_settler.adapters.inventory_news import inventory_news
@@ -22,8 +28,9 @@ from swap_settler.adapters.rows import (
     authorization_row,
     completion_due_rows,
     deposit_row,
+    halt_rows,
     intent_row,
-    refund_due_rows,
+    refund_due_row,
     requote_due_rows,
     swap_row,
     to_deposit,
@@ -35,6 +42,7 @@ from swap_settler.adapters.withdrawal_work import WithdrawalWork
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.inventory import AssetKey, Inventory, assets_moved
 from swap_settler.domain.swap import Deposit, Intent, IntentState, Swap
+from swap_settler.domain.work_due import WorkDue, work_due
 
 
 class PostgresWork(PostgresBatchWork, SweepWork, WithdrawalWork):
@@ -130,10 +138,13 @@ class PostgresWork(PostgresBatchWork, SweepWork, WithdrawalWork):
         swaps = [(c, c.swap) for c in changes if c.swap is not None]
         deposits = {d.id: deposit_row(d) for c in changes for d in c.deposits}
         intents = {i.id: intent_row(i) for c in changes for i in c.intents}
-        halts = {c.halt.network: c.halt.reason for c in reversed(changes) if c.halt is not None}
         saved = {s.id: swap_row(s) for _, s in swaps}
-        last = {s.id: s.authorization for _, s in swaps}
-        signed = [authorization_row(id, told) for id, told in last.items() if told is not None]
+        # One row per signature: of several of one swap in a batch, each keeps its own end.
+        signed = {
+            (swap.id, known.submission): authorization_row(swap.id, known)
+            for _, swap in swaps
+            if (known := swap.authorization) is not None
+        }
         # The dead first: the same payment lives once.
         in_order = sorted(intents.values(), key=lambda row: row["state"] != "dead")
         dead = [row["id"] for row in in_order if row["state"] == "dead"]
@@ -144,20 +155,26 @@ class PostgresWork(PostgresBatchWork, SweepWork, WithdrawalWork):
         self._save(statements.UPSERT_INTENTS, in_order)
         for intent in (i for c in changes for i in c.intents if i.state is IntentState.RESERVED):
             self._connection.wake(lane_channel(intent.network))
-        self._save(statements.UPSERT_AUTHORIZATIONS, signed)
+        self._save(statements.UPSERT_AUTHORIZATIONS, signed.values())
         if dead:
             self._connection.post(statements.PROVE_DEAD, {"ids": dead})
             self._connection.post(statements.LEAVE_UNSIGNED, {"ids": dead})
-        self._save(due_statements.ADD_REFUNDS_DUE, refund_due_rows(changes))
-        if asked := requote_due_rows(changes):
-            self._save(due_statements.ADD_REQUOTES_DUE, asked)
-            self._connection.wake(REQUOTE_DUE)
-        self._save(due_statements.ADD_COMPLETIONS_DUE, completion_due_rows(changes))
+        self._save_due(work_due(changes))
         news = await self._book(changes)
         if freed := [*dead, *self._freed]:
             give_back(self._connection, freed)
-        self._save(statements.HALT_SIGNERS, [{"network": n, "reason": r} for n, r in halts.items()])
+        self._save(statements.HALT_SIGNERS, halt_rows(changes))
+        if found := "; ".join(c.halt.reason for c in changes if c.halt and c.halt.is_evidence):
+            values = {"cause": "evidence", "reason": found}
+            self._connection.post(recovery_statements.OPEN, values)
         add_to_outbox(self._connection, [*outgoing, *news])
+
+    def _save_due(self, due: WorkDue) -> None:
+        self._save(due_statements.ADD_REFUNDS_DUE, [refund_due_row(one) for one in due.refunds])
+        if due.requotes:
+            self._save(due_statements.ADD_REQUOTES_DUE, requote_due_rows(due))
+            self._connection.wake(REQUOTE_DUE)
+        self._save(due_statements.ADD_COMPLETIONS_DUE, completion_due_rows(due))
 
     async def _book(self, changes: Sequence[Changes]) -> Sequence[Outgoing]:
         """Book, and return what is to be said about the inventory."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Final
 
 from swap_domain.lifecycle import Status
@@ -18,6 +17,7 @@ class Halt:
 
     network: str
     reason: str
+    is_evidence: bool = False  # a chain has what the ledger has not: a recovery begins
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +32,9 @@ class Changes:
     deposits: tuple[Deposit, ...] = ()
     intents: tuple[Intent, ...] = ()
     ledger: tuple[LedgerTransaction, ...] = ()
+    # What the fact asks for by itself; `work_due` says what the whole batch leaves to do.
     refunds_due: tuple[Leg, ...] = ()  # legs of the swap whose refund can be worked out now
     is_requote_due: bool = False  # the quoter is to be asked about what the swap holds now
-    completion_due_at: datetime | None = None  # without its refuel, if that has not left by then
     target: DepositTarget | None = None  # the deposit address of a swap that begins
     halt: Halt | None = None
     trace_id: str | None = None  # of the message that caused it; None for what we do by ourselves

@@ -61,15 +61,24 @@ def order(done: Settled, *, at: datetime, paid_id: int) -> Settled:
 
 
 def complete(done: Settled, *, at: datetime) -> Settled:
-    """Complete the swap if its output is final and nothing more has to leave; else say when."""
-    swap, output = done.swap, done.swap.output
-    is_waiting = swap.status is Status.PAYOUT_PENDING
-    if not is_waiting or output is None or output.state is not IntentState.CONFIRMED:
+    """Complete the swap if its output is final and nothing more has to leave."""
+    swap = done.swap
+    if completion_due_at(swap) is None:
         return done
     if swap.quote.refuel is not None and (swap.refuel is None or not swap.refuel.has_left):
-        assert output.confirmed_at is not None
-        return replace(done, completion_due_at=output.confirmed_at + WAITS_FOR)
+        return done
     return replace(done, swap=replace(swap.after(Trigger.PAYOUT_CONFIRMED), closed_at=at))
+
+
+def completion_due_at(swap: Swap) -> datetime | None:
+    """Return when a swap with a final output completes without its refuel."""
+    output = swap.output
+    if swap.status is not Status.PAYOUT_PENDING or output is None:
+        return None
+    if output.state is not IntentState.CONFIRMED:
+        return None
+    assert output.confirmed_at is not None, "a confirmed payment has its time"
+    return output.confirmed_at + WAITS_FOR
 
 
 def claim(done: Settled) -> Settled:

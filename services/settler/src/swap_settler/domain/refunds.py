@@ -53,7 +53,7 @@ def start(swap: Swap, leg: Leg, *, at: datetime, cost: int, paid_id: int) -> Cha
     :param paid_id: what the Treasury accepts once for this leg's refund.
     """
     held, to_address = _held(swap, leg), swap.terms.refund_address
-    if not held or to_address is None or swap.sends_back(leg) or swap.taken_from(leg):
+    if to_address is None or not is_refundable(swap, leg):
         return NOTHING
     told = swap.on(at)
     if not is_worth(swap, leg, cost=cost):
@@ -84,6 +84,13 @@ def start(swap: Swap, leg: Leg, *, at: datetime, cost: int, paid_id: int) -> Cha
     return Changes(
         swap=after, previous_status=swap.status, intents=(refund,), ledger=tuple(entries)
     )
+
+
+def is_refundable(swap: Swap, leg: Leg) -> bool:
+    """Whether a leg holds money that can go back, and no payment of it is under way."""
+    if not _held(swap, leg) or swap.terms.refund_address is None:
+        return False
+    return swap.sends_back(leg) is None and not swap.taken_from(leg)
 
 
 def has_address(swap: Swap) -> bool:

@@ -35,7 +35,6 @@ class Settled:
     intents: tuple[Intent, ...] = ()
     entries: tuple[LedgerTransaction, ...] = ()
     refunds_due: tuple[Leg, ...] = ()
-    completion_due_at: datetime | None = None
 
     def after(self, *entries: LedgerTransaction, intents: tuple[Intent, ...] = ()) -> Settled:
         """Return it with what was written before."""
@@ -63,7 +62,6 @@ def changes_of(before: Swap, done: Settled) -> Changes:
         ledger=done.entries,
         refunds_due=done.refunds_due,
         is_requote_due=_asks_anew(before, done.swap),
-        completion_due_at=done.completion_due_at,
     )
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
+
+PROVIDERS_MIN: Final = 2  # where so many are configured
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +17,12 @@ class Word:
     has_answered: bool
     block_hash: str | None = None  # of the block it is in
     succeeded: bool | None = None
+    provider: str = ""  # without one, the node counts by itself
+
+    @property
+    def counted_as(self) -> str:
+        """Return what nodes of one provider share: they are one report."""
+        return self.provider or self.node
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +33,13 @@ class Witnesses:
     unknown: tuple[str, ...]  # it is in no block of theirs: they lag
     silent: tuple[str, ...]
     deny: tuple[str, ...]  # it ended otherwise, is in another block, or another used the nonce
+    providers_agreeing: int
+    providers_required: int
 
     @property
     def have_proven(self) -> bool:
-        """Whether one says so and none says otherwise."""
-        return bool(self.agree) and not self.deny
+        """Whether enough independent providers report it and no node reports otherwise."""
+        return self.providers_agreeing >= self.providers_required and not self.deny
 
 
 def weigh(
@@ -40,6 +51,9 @@ def weigh(
 ) -> Witnesses:
     """Sort the nodes by whether they saw the transaction end like this in this block.
 
+    Two providers must have seen it where two are configured; one where there is no other.
+
+    :param words: of every node that is configured.
     :param rivals: what the nodes say about other transactions of the same nonce.
     """
     answered = [word for word in words if word.has_answered]
@@ -54,4 +68,6 @@ def weigh(
             for word in (*known, *rivals)
             if word not in agree and word.block_hash is not None
         ),
+        providers_agreeing=len({word.counted_as for word in agree}),
+        providers_required=min(max(len({word.counted_as for word in words}), 1), PROVIDERS_MIN),
     )

@@ -50,15 +50,9 @@ class Announcer:
 
     def outgoing(self, changes: Iterable[Changes], *, at: datetime) -> Sequence[Outgoing]:
         """Return one message per sequence that was spent, in the order of the changes."""
-        return [
-            self._message(c.swap, c.previous_status, c.trace_id or c.swap.terms.trace_id, at)
-            for c in changes
-            if c.swap is not None
-        ]
+        return [self._message(c.swap, c.previous_status, at) for c in changes if c.swap is not None]
 
-    def _message(
-        self, swap: Swap, previous_status: Status | None, trace_id: str, at: datetime
-    ) -> Outgoing:
+    def _message(self, swap: Swap, previous_status: Status | None, at: datetime) -> Outgoing:
         key = str(swap.id)
         message_id = SWAP_CHANGED.message_id(key, swap.sequence)
         envelope = {
@@ -66,7 +60,7 @@ class Announcer:
             "type": SwapChanged.__name__,
             "key": key,
             "occurred_at": at,
-            "trace_id": trace_id,
+            "trace_id": swap.terms.trace_id,
             "body": self._body(swap, previous_status),
         }
         payload = orjson.dumps(envelope, option=orjson.OPT_UTC_Z)

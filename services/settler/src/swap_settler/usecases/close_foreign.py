@@ -98,7 +98,8 @@ class CloseForeign:
             failures = await work.failures_of_dead(list(owners))
             if not await work.lock_open([slot.nonce for slot in slots]):
                 raise Refused(CHANGED)
-            await work.close_slots(slots, proven.final)
+            if slots:  # a restored ledger may have handed out none of them
+                await work.close_slots(slots, proven.final)
             changes = await self._freed(work, owners, failures, proven.paid)
             changes += [Changes(ledger=tuple(lost))] if lost else []
             await work.flush(changes, self._announcer.outgoing(changes, at=self._clock()))

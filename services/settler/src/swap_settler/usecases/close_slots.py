@@ -265,6 +265,11 @@ def _rivals(slot: ClosedSlot, signed: Sequence[SignedFor]) -> Sequence[str]:
 
 
 def _word(said: NodeReceipt) -> Word:
-    if said.receipt is None:
-        return Word(said.node, said.has_answered)
-    return Word(said.node, said.has_answered, said.receipt.block.hash, said.receipt.succeeded)
+    receipt = said.receipt
+    return Word(
+        said.node,
+        said.has_answered,
+        None if receipt is None else receipt.block.hash,
+        None if receipt is None else receipt.succeeded,
+        said.provider,
+    )

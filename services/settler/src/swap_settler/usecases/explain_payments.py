@@ -195,16 +195,20 @@ async def _require_witnesses(chain: ChainReader, one: FoundTransaction, block: B
     """
     told = (await chain.receipts_of_each_node([one.transaction_hash]))[one.transaction_hash]
     words = [
-        Word(s.node, s.has_answered)
-        if s.receipt is None
-        else Word(s.node, s.has_answered, s.receipt.block.hash, s.receipt.succeeded)
+        Word(
+            s.node,
+            s.has_answered,
+            None if s.receipt is None else s.receipt.block.hash,
+            None if s.receipt is None else s.receipt.succeeded,
+            s.provider,
+        )
         for s in told
     ]
     witnesses = weigh(words, block_hash=block.hash, succeeded=True)
     if witnesses.deny:
         raise Refused(f"nodes tell {one.transaction_hash} otherwise: {', '.join(witnesses.deny)}")
-    if not witnesses.agree:
-        raise Unavailable(f"no node has a receipt of {one.transaction_hash}")
+    if not witnesses.have_proven:
+        raise Unavailable(f"too few providers have a receipt of {one.transaction_hash}")
 
 
 def _found(

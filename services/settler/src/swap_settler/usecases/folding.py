@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
+from typing import Final
 from uuid import UUID
 
 from swap_domain.catalogue import NATIVE
@@ -12,6 +13,8 @@ from swap_settler.domain.changes import NOTHING, Changes
 from swap_settler.domain.inventory import AssetKey, Inventory, after
 from swap_settler.domain.settling import Means
 from swap_settler.domain.swap import Deposit, Intent, Swap
+
+MAX_UNITS: Final = 2**256 - 1
 
 
 def assets_of(swap: Swap) -> set[AssetKey]:
@@ -31,7 +34,13 @@ class Folding:
         inventory: Mapping[AssetKey, Inventory],
         unmatched: Mapping[UUID, Deposit] | None = None,
         lone: Mapping[UUID, Intent] | None = None,
+        held: Collection[UUID] = (),
     ) -> None:
+        """
+        :param held: swaps that a recovery holds. What is missing of the inventory may be their
+            own payout, which was forgotten: it is reserved all the same, and does not leave.
+        """
+        self._held = held
         self.swaps = dict(swaps)
         self.unmatched = dict(unmatched or {})
         self.lone = dict(lone or {})  # payments that are no swap's
@@ -56,10 +65,11 @@ class Folding:
         """Return what a swap may be paid with, of rows that are locked."""
         destination = swap.terms.destination
         coin = replace(destination, token=NATIVE)
+        is_held = swap.id in self._held
         return {
-            "available": self.available(destination),
+            "available": MAX_UNITS if is_held else self.available(destination),
             "paid_id": paid_id,
-            "refuel_available": self.available(coin),
+            "refuel_available": MAX_UNITS if is_held else self.available(coin),
         }
 
     def available(self, asset: Asset) -> int:

@@ -121,7 +121,7 @@ class GiveUpPayouts:
             # One reason: of several for a network only the first is kept.
             ids = ", ".join(map(str, left))
             network = _intent(owners[left[0]], left[0]).network
-            halt = Halt(network, f"{PAID_ELSEWHERE}: intent {ids}")
+            halt = Halt(network, f"{PAID_ELSEWHERE}: intent {ids}", is_evidence=True)
             folding.add(Changes(halt=halt), trace_id=str(left[0]))
         return folding.changes
 

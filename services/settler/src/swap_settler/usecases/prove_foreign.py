@@ -176,7 +176,9 @@ def _proven(signer: Signer, one: FoundTransaction, slot: OpenNonce | None, told:
         rivals=rivals,
     )
     if not witnesses.have_proven:
-        raise Refused(f"nodes tell {h} otherwise: {', '.join(witnesses.deny)}")
+        if witnesses.deny:
+            raise Refused(f"nodes tell {h} otherwise: {', '.join(witnesses.deny)}")
+        raise Unavailable(f"one provider alone has a receipt of {h}")
     closed = ClosedSlot(
         one.nonce, h, is_cancel=False, receipt=receipt, witnesses=witnesses, is_foreign=True
     )
@@ -189,9 +191,14 @@ def _lost(signer: Signer, one: FoundTransaction, receipt: Receipt) -> int:
 
 
 def _word(said: NodeReceipt) -> Word:
-    if said.receipt is None:
-        return Word(said.node, said.has_answered)
-    return Word(said.node, said.has_answered, said.receipt.block.hash, said.receipt.succeeded)
+    receipt = said.receipt
+    return Word(
+        said.node,
+        said.has_answered,
+        None if receipt is None else receipt.block.hash,
+        None if receipt is None else receipt.succeeded,
+        said.provider,
+    )
 
 
 def _nonces(nonces: Sequence[int]) -> str:

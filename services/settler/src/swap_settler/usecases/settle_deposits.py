@@ -9,6 +9,7 @@ from swap_contracts.deposits import DepositChanged
 from swap_contracts.envelope import Envelope
 from swap_runtime.clock import Clock
 from swap_settler import observe
+from swap_settler.batch_ports import OpenedDeposits
 from swap_settler.domain.deposits import decide, decide_unmatched
 from swap_settler.domain.facts import DepositFact, Said
 from swap_settler.domain.inventory import AssetKey
@@ -70,7 +71,7 @@ class SettleDeposits:
             told = self._told(messages, opened.fresh)
             await self._save_others(work, told)
             news = [heard[m.message_id] for m in told if m.message_id in heard]
-            folding = await self._apply(work, news, opened.swaps, now)
+            folding = await self._apply(work, news, opened, now)
         observe.changed(folding.changes)
 
     async def _heard(
@@ -114,8 +115,9 @@ class SettleDeposits:
             await work.save_withdrawn(known)
 
     async def _apply(
-        self, work: Work, heard: Sequence[Heard], swaps: Mapping[str, Swap], now: datetime
+        self, work: Work, heard: Sequence[Heard], opened: OpenedDeposits, now: datetime
     ) -> Folding:
+        swaps, held = opened.swaps, opened.held
         owners = _owners(heard, swaps)
         nobodys = {d.id for d in _deposits(heard) if d.id not in owners}
         unmatched = await work.unmatched_deposits(nobodys, ())
@@ -123,7 +125,8 @@ class SettleDeposits:
         alone = await work.lock_lone(set(paid.values()))
         inventory = await work.lock_inventory(self._assets(heard, owners))
         ids = {id: swap.id for id, swap in owners.items()}
-        folding = Folding({s.id: s for s in swaps.values()}, inventory, unmatched, alone)
+        known = {s.id: s for s in swaps.values()}
+        folding = Folding(known, inventory, unmatched, alone, held=held)
         for one in heard:
             self._add(folding, one, ids.get(one.deposit.id), paid.get(one.deposit.id), now)
         await work.flush(folding.changes, self._announcer.outgoing(folding.changes, at=now))

@@ -1,0 +1,117 @@
+"""What nodes of two independent providers report alike: for what is decided once and for all.
+
+Where all nodes are of one provider, its report is taken. Nothing else can be had there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final, TypeVar
+
+from swap_chains.errors import (
+    ChainError,
+    ChainUnavailable,
+    FinalBlocksDiffer,
+    InconsistentAnswer,
+    NodesDiffer,
+)
+from swap_chains.events import Block
+from swap_chains.evm.blocks import find_header
+from swap_chains.evm.rpc import Node, Rpc
+
+T = TypeVar("T")
+PROVIDERS_MIN: Final = 2
+
+
+async def from_two_providers(rpc: Rpc, work: Callable[[Node], Awaitable[T]]) -> T:
+    """Run a unit of reads at every provider, and return what two of them report alike.
+
+    :raises NodesDiffer: when several answered and no two alike.
+    :raises ChainUnavailable: when fewer than two answered.
+    """
+    if len(rpc.providers) < PROVIDERS_MIN:
+        return await rpc.on_one_node(work)
+    pending = {asyncio.create_task(_of(rpc, provider, work)) for provider in rpc.providers}
+    reports: list[T] = []
+    causes: list[str] = []
+    try:
+        while pending:
+            done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                try:
+                    report = task.result()
+                except ChainError as error:
+                    causes.append(str(error))
+                    continue
+                if report in reports:
+                    return report
+                reports.append(report)
+    finally:
+        for task in pending:
+            task.cancel()
+        await asyncio.gather(*pending, return_exceptions=True)
+    if len(reports) < PROVIDERS_MIN:
+        raise ChainUnavailable(rpc.network, ["one provider is not enough", *causes])
+    raise NodesDiffer(rpc.network, len(reports))
+
+
+async def final_block(rpc: Rpc) -> Block:
+    """Return the newest block that two providers call final.
+
+    :raises FinalBlocksDiffer: when two providers call different blocks of one height final.
+    :raises ChainUnavailable: when fewer than two answered.
+    """
+    if len(rpc.providers) < PROVIDERS_MIN:
+        return await rpc.on_one_node(_finalized)
+    claims = await _claims(rpc)
+    newest_first = sorted(claims, key=lambda provider: claims[provider].number, reverse=True)
+    agreed_by = newest_first[PROVIDERS_MIN - 1]
+    agreed = claims[agreed_by]
+    for provider, claim in claims.items():
+        # Each pair is compared at the lower of its two claims, which both call final.
+        if claim.number >= agreed.number:
+            theirs, expected = await _at(rpc, provider, claim, agreed.number), agreed
+        else:
+            theirs, expected = claim, await _at(rpc, agreed_by, agreed, claim.number)
+        if theirs.hash != expected.hash:
+            raise FinalBlocksDiffer(rpc.network, theirs.number, (agreed_by, provider))
+    return agreed
+
+
+async def _claims(rpc: Rpc) -> Mapping[str, Block]:
+    asked = [_of(rpc, provider, _finalized) for provider in rpc.providers]
+    told = await asyncio.gather(*asked, return_exceptions=True)
+    claims: dict[str, Block] = {}
+    causes: list[str] = []
+    for provider, claim in zip(rpc.providers, told, strict=True):
+        if isinstance(claim, Block):
+            claims[provider] = claim
+        elif isinstance(claim, ChainError):
+            causes.append(str(claim))
+        else:
+            raise claim
+    if len(claims) < PROVIDERS_MIN:
+        raise ChainUnavailable(rpc.network, ["one provider is not enough", *causes])
+    return claims
+
+
+async def _at(rpc: Rpc, provider: str, claim: Block, number: int) -> Block:
+    if claim.number == number:
+        return claim
+    block = await _of(rpc, provider, lambda node: find_header(node, number))
+    if block is None:
+        raise ChainUnavailable(rpc.network, [f"{provider} has no block {number}"])
+    return block
+
+
+async def _finalized(node: Node) -> Block:
+    block = await find_header(node, "finalized")
+    if block is None:
+        raise InconsistentAnswer(node.label, "no finalized block")
+    return block
+
+
+async def _of(rpc: Rpc, provider: str, work: Callable[[Node], Awaitable[T]]) -> T:
+    others = [other for other in rpc.providers if other != provider]
+    return await rpc.on_one_node(work, rounds=1, unlike=others)

@@ -1,0 +1,113 @@
+"""What decides for good is what two independent providers report alike."""
+
+from __future__ import annotations
+
+import pytest
+
+from swap_chains.errors import ChainUnavailable, FinalBlocksDiffer, NodesDiffer
+from swap_chains.evm import codec
+from swap_chains.evm.blocks import to_block
+from swap_chains.evm.rpc import Node, Rpc
+from swap_chains.evm.state import EvmState
+from swap_chains.ports import Holding
+
+SIGNER = codec.checksum_address("0x" + "51" * 20)
+COIN = Holding(SIGNER, codec.ZERO_ADDRESS)
+
+
+def state_of(session, *nodes):
+    urls = [node.url for node in nodes]
+    rpc = Rpc.to_urls("TESTNET", urls, session, timeout_seconds=2)
+    return EvmState(rpc, needs_two=True)
+
+
+@pytest.fixture
+async def nodes(serve):
+    """Return three nodes of three providers, on one chain of eleven blocks."""
+    served = [await serve() for _ in range(3)]
+    for node in served:
+        node.chain.grow(10)
+        node.chain.finality_depth = 4
+    return served
+
+
+def saying(number):
+    return lambda method, params, answer: answer if method == "eth_chainId" else hex(number)
+
+
+def away(method, params, answer):
+    return {"code": -32603, "message": "later"}
+
+
+def number(block):
+    return to_block(Node("http://any", None), block)
+
+
+class TestFinality:
+    async def test_w27_is_not_further_than_a_second_provider_says(self, session, nodes):
+        """A node that calls its head final is not believed: the second one is not there yet."""
+        liar, honest, _ = nodes
+        liar.chain.finality_depth = 0
+
+        assert (await state_of(session, liar, honest).finalized()).number == 6
+
+    async def test_w27_is_the_second_furthest_of_three(self, session, nodes):
+        nodes[0].chain.finality_depth = 0
+        nodes[2].chain.finality_depth = 8
+
+        assert (await state_of(session, *nodes).finalized()).number == 6
+
+    @pytest.mark.parametrize("depth", [0, 4, 6])
+    async def test_w27_another_final_block_is_a_contradiction(self, session, serve, nodes, depth):
+        liar = await serve()
+        liar.chain.grow(10, salt="forged")
+        liar.chain.finality_depth = depth
+
+        with pytest.raises(FinalBlocksDiffer):
+            await state_of(session, liar, *nodes[:2]).finalized()
+
+    async def test_w27_nothing_is_final_by_one_of_two_providers(self, session, nodes):
+        nodes[1].change = away
+
+        with pytest.raises(ChainUnavailable):
+            await state_of(session, *nodes[:2]).finalized()
+
+    async def test_is_what_the_only_provider_says(self, session, nodes):
+        assert (await state_of(session, nodes[0]).finalized()).number == 6
+
+    async def test_r8_never_goes_down(self, session, nodes):
+        state = state_of(session, *nodes[:2])
+        await state.finalized()
+        nodes[0].chain.finality_depth = 8
+
+        assert (await state.finalized()).number == 6
+
+
+class TestWhatIsPinned:
+    async def test_s12_one_node_alone_cannot_raise_a_nonce(self, session, nodes):
+        liar, honest, _ = nodes
+        at = number(honest.chain.blocks[6])
+        liar.change, honest.change = saying(9), saying(3)
+
+        with pytest.raises(NodesDiffer):
+            await state_of(session, liar, honest).nonce(SIGNER, at=at)
+
+    async def test_two_of_three_that_agree_are_enough(self, session, nodes):
+        at = number(nodes[0].chain.blocks[6])
+        for node, units in zip(nodes, (9, 3, 3), strict=True):
+            node.change = saying(units)
+
+        assert await state_of(session, *nodes).balances([COIN], at=at) == {COIN: 3}
+
+    async def test_one_of_two_is_not_enough(self, session, nodes):
+        at = number(nodes[0].chain.blocks[6])
+        nodes[0].change, nodes[1].change = saying(9), away
+
+        with pytest.raises(ChainUnavailable):
+            await state_of(session, *nodes[:2]).balances([COIN], at=at)
+
+    async def test_the_only_provider_is_believed(self, session, nodes):
+        nodes[0].change = saying(9)
+
+        at = number(nodes[0].chain.blocks[6])
+        assert await state_of(session, nodes[0]).nonce(SIGNER, at=at) == 9

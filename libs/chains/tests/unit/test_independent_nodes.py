@@ -1,0 +1,82 @@
+"""What one node reports is never confirmed by a node of the same provider."""
+
+from __future__ import annotations
+
+import pytest
+
+from swap_chains.errors import BlockDiffers, ChainUnavailable, InconsistentAnswer
+from swap_chains.evm import codec
+from swap_chains.evm.blocks import to_block
+from swap_chains.evm.reader import EvmReader
+from swap_chains.evm.rpc import Node, Rpc
+
+DEPOSITORY = codec.checksum_address("0x" + "d1" * 20)
+TREASURY = codec.checksum_address("0x" + "7e" * 20)
+TOKEN = codec.checksum_address("0x" + "70" * 20)
+
+
+def reader_of(session, nodes, heard):
+    urls = [node.url for node in nodes]
+    rpc = Rpc.to_urls("TESTNET", urls, session, timeout_seconds=2, on_failure=heard.append)
+    return EvmReader(rpc, depository=DEPOSITORY, treasury=TREASURY, tokens=[TOKEN])
+
+
+def block(node, number):
+    return to_block(Node(node.url, None), node.chain.blocks[number])
+
+
+class TestSecondLook:
+    async def test_w1_the_node_that_lied_is_never_asked_to_confirm_its_lie(self, session, serve):
+        """The other node has no such block: that is the finding."""
+        liar, honest = await serve(), await serve()
+        liar.chain.grow(3, salt="forged")
+        liar.chain.add_transfer(1, 10**9)  # nobody ever paid this
+        honest.chain.grow(3)
+        heard = []
+        last = block(liar, 3)
+        asked = liar.requests
+
+        with pytest.raises(BlockDiffers):
+            await reader_of(session, [liar, honest], heard).movements(
+                first=1, last=last, unlike={last.provider}
+            )
+
+        assert liar.requests == asked
+
+    async def test_w1_it_waits_while_no_other_provider_answers(self, session, serve):
+        liar, honest = await serve(), await serve()
+        liar.chain.grow(3)
+        liar.chain.add_transfer(1, 10**9)
+
+        def refuse(method, params, answer):
+            return {"code": -32603, "message": "later"}
+
+        honest.change = refuse
+        last = block(liar, 3)
+
+        with pytest.raises(ChainUnavailable):
+            await reader_of(session, [honest, liar], []).movements(
+                first=1, last=last, unlike={last.provider}
+            )
+
+        assert liar.requests == 0
+
+    async def test_w3_a_failover_within_the_look_goes_to_a_third_provider_only(
+        self, session, serve
+    ):
+        first, broken, third = await serve(), await serve(), await serve()
+        for node in (first, broken, third):
+            node.chain.grow(3)
+        broken.change = lambda method, params, answer: (
+            [{"removed": True}] if method == "eth_getLogs" else answer
+        )
+        heard = []
+        last = block(first, 3)
+
+        found = await reader_of(session, [first, broken, third], heard).movements(
+            first=1, last=last, unlike={last.provider}
+        )
+
+        assert found == []
+        assert [type(failure) for failure in heard] == [InconsistentAnswer]
+        assert first.requests == 0

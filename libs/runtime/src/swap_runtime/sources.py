@@ -1,0 +1,15 @@
+"""Which service sends which topic."""
+
+from types import MappingProxyType
+from typing import Final
+
+# The schema whose outbox a topic comes from: what the sweep reads when Kafka is not there.
+SOURCES: Final = MappingProxyType({
+    "swap.requests.v1": "api",
+    "deposit.hinted.v1": "api",
+    "deposit.changed.v1": "chain_watcher",
+    "payout.changed.v1": "chain_watcher",
+    "swap.changed.v1": "settler",
+    "deposit-target.assigned.v1": "settler",
+    "inventory.changed.v1": "settler",
+})  # fmt: skip

@@ -1,0 +1,14 @@
+"""Messages from Kafka are compared with their sender's outbox; what differs is set aside."""
+
+from alembic import op
+
+from swap_runtime.schema import verify_messages
+
+revision = "0009"
+down_revision = "0008"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    verify_messages(op)

@@ -1,0 +1,118 @@
+"""Every statement about incarnations and recoveries, and the conditions that hold payments."""
+
+from typing import Final
+
+from swap_runtime.sql import sql
+
+PAYMENTS: Final = "('output', 'refuel', 'refund', 'claim', 'partner_fee')"
+
+
+def _held_swap(swap: str) -> str:
+    """Return SQL: whether the hold covers a row of `swap`: an older one, or one that was given an
+    older deposit. A forgotten swap may have paid for that deposit.
+    """
+    return f"""
+CASE WHEN hold.before IS NULL THEN true
+    WHEN {swap}.source_network <> ALL(hold.networks)
+        AND {swap}.destination_network <> ALL(hold.networks) THEN false
+    WHEN {swap}.created_at < hold.before THEN true
+    ELSE EXISTS (SELECT FROM deposit AS brought WHERE brought.swap_id = {swap}.id
+        AND brought.attached_at IS NOT NULL AND brought.block_time < hold.before OFFSET 0) END"""
+
+
+# The first part is asked once per statement: without a hold nothing else is looked at.
+HELD: Final = f"""
+(intent.kind IN {PAYMENTS} AND EXISTS (SELECT FROM recovery_hold)
+    AND EXISTS (SELECT FROM recovery_hold AS hold
+        LEFT JOIN swap AS own ON own.id = intent.swap_id
+        WHERE CASE WHEN own.id IS NULL
+            THEN hold.before IS NULL OR hold.networks IS NULL
+                OR intent.network = ANY(hold.networks)
+            ELSE {_held_swap("own")} END OFFSET 0))
+"""
+
+
+def held_swap(id: str) -> str:
+    """Return SQL: whether the swap of this id is held."""
+    return f"""
+(EXISTS (SELECT FROM recovery_hold) AND EXISTS (SELECT FROM recovery_hold AS hold
+    JOIN swap AS own ON own.id = {id} WHERE {_held_swap("own")} OFFSET 0))
+"""
+
+
+OPEN: Final = sql("""
+INSERT INTO recovery (cause, reason) VALUES (:cause, :reason)
+ON CONFLICT ((true)) WHERE ended_at IS NULL DO NOTHING
+""")
+
+# One process registers at a time; those that wait see what it has registered.
+LOCK: Final = sql("SELECT pg_advisory_xact_lock(hashtextextended('settler.incarnation', 0))")
+LAST: Final = sql("""
+SELECT id, system_identifier, timeline, database_id, table_id, booted_at, uncompared
+FROM incarnation ORDER BY id DESC LIMIT 1
+""")
+NOW: Final = sql("""
+SELECT (pg_control_system()).system_identifier AS system_identifier,
+       CAST(CAST('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8) AS bit(32)) AS int)
+           AS timeline,
+       (SELECT CAST(oid AS bigint) FROM pg_database WHERE datname = current_database())
+           AS database_id,
+       CAST(CAST(CAST('incarnation' AS regclass) AS oid) AS bigint) AS table_id,
+       pg_postmaster_start_time() AS booted_at,
+       EXISTS (SELECT FROM swap) OR EXISTS (SELECT FROM deposit)
+           OR EXISTS (SELECT FROM nonce_slot) AS has_history
+""")
+REGISTER: Final = sql("""
+INSERT INTO incarnation (
+    system_identifier, timeline, database_id, table_id, booted_at, uncompared)
+VALUES (:system_identifier, :timeline, :database_id, :table_id, :booted_at, :uncompared)
+""")
+COMPARED: Final = sql("""
+UPDATE incarnation SET uncompared = :uncompared
+WHERE id = (SELECT max(id) FROM incarnation)
+""")
+SIGNERS: Final = sql("SELECT network, address, next_nonce FROM signer ORDER BY network, address")
+# Numbers that were handed out in the forgotten time were seen outside: none is given again.
+SEQUENCES: Final = sql("""
+SELECT quote_ident(schemaname) || '.' || quote_ident(sequencename) AS name FROM pg_sequences
+WHERE schemaname = current_schema() ORDER BY sequencename
+""")
+RAISE_SEQUENCE: Final = sql("""
+SELECT setval(CAST(:name AS regclass), nextval(CAST(:name AS regclass)) + :by)
+""")
+SHOWN: Final = sql(f"""
+SELECT recovery.id, cause, reason, began_at,
+       (SELECT count(*) FROM intent WHERE state = 'reserved' AND {HELD})
+           + (SELECT count(*) FROM refund_due WHERE {held_swap("refund_due.swap_id")}) AS held
+FROM recovery WHERE ended_at IS NULL
+""")
+FINISH: Final = sql("""
+UPDATE recovery SET ended_at = now(), ended_by = :by, ended_because = :reason
+WHERE id = :id AND ended_at IS NULL
+""")
+# By ids, which are hashes: the first of them are as good as any, and an index has them in order.
+PAID_SAMPLE: Final = sql("""
+SELECT paid_id FROM intent
+WHERE network = :network AND state <> 'dead' AND state = 'confirmed' AND paid_id IS NOT NULL
+ORDER BY network, paid_id LIMIT 20
+""")
+# As domain/ledger.py names what it books: the network, the id and the transaction.
+UNEXPLAINED: Final = sql("""
+WITH booked AS (
+    SELECT DISTINCT split_part(paid.dedupe_key, '/', 2) AS network,
+           CAST(split_part(paid.dedupe_key, '/', 3) AS numeric) AS paid_id,
+           split_part(paid.dedupe_key, '/', 4) AS transaction_hash
+    FROM account JOIN posting ON posting.account_id = account.id
+    JOIN ledger_transaction AS paid ON paid.id = posting.transaction_id
+    WHERE account.kind = 'payout_suspense' AND paid.kind = 'payout_unexplained')
+SELECT * FROM booked WHERE NOT EXISTS (SELECT FROM taken_payment AS told
+    WHERE (told.network, told.paid_id, told.transaction_hash)
+        = (booked.network, booked.paid_id, booked.transaction_hash))
+ORDER BY network, paid_id
+""")
+UNPAID_SWAPS: Final = sql("""
+SELECT id FROM swap
+WHERE status IN ('user_transfer_pending', 'ls_transfer_pending', 'pending_refund')
+    OR status = 'failed' AND EXISTS (SELECT FROM account
+        WHERE account.swap_id = swap.id AND kind = 'claimable' AND balance <> 0)
+""")

@@ -1,0 +1,37 @@
+"""What notices a restored database, and what an operator does about it, put together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Final
+
+from swap_chains.ports import ChainReader
+from swap_runtime.service import Service
+from swap_settler.adapters.incarnations import PostgresIncarnations, PostgresRecoveries
+from swap_settler.http.recovery import RecoveryAdmin
+from swap_settler.settings import SettlerGroup
+from swap_settler.usecases.finish_recovery import FinishRecovery
+from swap_settler.usecases.watch_incarnation import WatchIncarnation
+
+WATCH_INTERVAL: Final = timedelta(seconds=1)
+
+
+def add_recovery(service: Service, group: SettlerGroup, chains: Mapping[str, ChainReader]) -> None:
+    """Register each start of the database before anything works, and while it does."""
+    watch_incarnation = WatchIncarnation(
+        PostgresIncarnations(service.engine),
+        chains=chains,
+        failover_is_lossless=group.failover_is_lossless,
+    )
+    service.on_start(watch_incarnation)
+    service.every("watch-incarnation", WATCH_INTERVAL, watch_incarnation)
+    finish_recovery = FinishRecovery(PostgresRecoveries(service.engine))
+
+    async def report_recovery() -> None:
+        await finish_recovery.find()
+
+    service.every("report-recovery", group.signer_report_interval, report_recovery)
+    admin = RecoveryAdmin(finish_recovery)
+    service.admin("GET", "/recovery", admin.show)
+    service.admin("POST", "/recovery/{id}/finish", admin.finish)

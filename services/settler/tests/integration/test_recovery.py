@@ -1,0 +1,290 @@
+"""A database that forgot payments is noticed, and nothing older is paid meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from datetime import timedelta
+
+import pytest
+
+from services.settler.tests.integration.explaining import explaining, heard
+from services.settler.tests.integration.lane_worlds import opened_world
+from services.settler.tests.lane_world import (
+    DESTINATION,
+    NOW,
+    PAYOUT,
+    SIGNER,
+    SOURCE,
+    TREASURY,
+    World,
+    a_deposit,
+    a_funding,
+    a_recipient,
+    a_request,
+)
+from swap_chains.evm.codec import Payment, depository_id, encode_pay_batch, intent_id
+from swap_chains.ports import Call, Fees
+from swap_contracts.payouts import PayoutChanged
+from swap_contracts.topics import PAYOUT_CHANGED
+from swap_domain.catalogue import NATIVE
+from swap_runtime.errors import Refused
+from swap_settler.adapters.dwelling import PostgresDwelling
+from swap_settler.adapters.incarnations import PostgresIncarnations, PostgresRecoveries
+from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
+from swap_settler.usecases.facts import Facts
+from swap_settler.usecases.finish_recovery import FinishRecovery
+from swap_settler.usecases.settle_payouts import SettlePayouts
+from swap_settler.usecases.watch_incarnation import WatchIncarnation
+
+pytestmark = pytest.mark.connected
+SAID = {"by": "ann", "reason": "the database was restored"}
+
+
+@pytest.fixture
+async def source(migrated: Callable[[str], str]) -> AsyncIterator[World]:
+    migrated("chain_watcher")
+    async with opened_world(migrated("settler"), SOURCE) as world:
+        yield world
+
+
+@pytest.fixture
+async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
+    migrated("chain_watcher")
+    async with opened_world(migrated("settler"), DESTINATION) as world:
+        world.chain.give(SIGNER, NATIVE, 10**18)
+        yield world
+        await watching(world)()  # the next test begins with a database that is known
+        await world.rows("DELETE FROM recovery RETURNING 1")
+
+
+def watching(world: World, *, is_lossless: bool = False) -> WatchIncarnation:
+    return WatchIncarnation(
+        PostgresIncarnations(world.engine),
+        chains={world.network: world.reader},
+        failover_is_lossless=is_lossless,
+    )
+
+
+async def causes(world: World) -> list[str]:
+    rows = await world.rows("SELECT cause FROM recovery WHERE ended_at IS NULL")
+    return [row.cause for row in rows]
+
+
+async def change_newest(world: World, assignment: str) -> None:
+    """Let the newest incarnation differ from the server's."""
+    await world.rows(
+        f"UPDATE incarnation SET {assignment} WHERE id = (SELECT max(id) FROM incarnation) "
+        "RETURNING 1"
+    )
+
+
+RESTARTED = "booted_at = booted_at - interval '1 hour'"
+
+
+async def with_money_for_one(world: World, number: int) -> None:
+    """Begin a swap that waits for its deposit, and bring what one payout takes."""
+    funding = a_funding(1).body.model_copy(update={"base_units": str(PAYOUT)})
+    await world.settle(a_funding(1).model_copy(update={"body": funding}))
+    await world.requesting()([a_request(number, refund_address=a_recipient(number))])
+
+
+# The output is owed once more than is held until it is explained.
+@pytest.mark.breaks_invariants("I-27")
+async def test_p6_a_forgotten_output_is_not_refunded_too(source: World) -> None:
+    """The backup has the inventory for one payout, and a swap that waits for its money."""
+    await with_money_for_one(source, 1)
+    body = PayoutChanged(
+        intent_id=str(intent_id(a_request(1).body.swap_id, "output", "main")),
+        version=2,
+        state="confirmed",
+        network=DESTINATION,
+        transaction_hash="0x" + "99" * 32,
+        block_number=1,
+        block_hash=depository_id(1),
+        block_time=NOW,
+        token=NATIVE,
+        to_address=a_recipient(1),
+        base_units=str(PAYOUT),
+    )
+    settle = SettlePayouts(
+        PostgresUnitOfWork(source.engine, consumer="settler"),
+        clock=source.clock,
+        facts=Facts(source.catalogue),
+        announcer=source.announcer,
+    )
+    await settle([PAYOUT_CHANGED.seal(body, version=2, occurred_at=NOW, trace_id="t")])
+    await source.settle(a_deposit(1))
+
+    await source.starting_refunds()()
+    await source.send_everything()
+    source.chain.mine()
+
+    assert await causes(source) == ["evidence"]
+    assert source.paid(1) == 0
+    [swap] = await source.rows("SELECT status FROM swap")
+    assert swap.status == "ls_transfer_pending"
+    assert await source.intent_states() == ["reserved"]
+    with pytest.raises(Refused, match="paid already, and not explained: output of"):
+        await source.finish_recovery()
+
+
+async def test_p6_a_forgotten_output_is_explained_and_made_once(world: World) -> None:
+    """What an operator does: docs/recovery.md."""
+    await world.close_slots()  # the ledger has its gas money
+    await with_money_for_one(world, 1)
+    paid_id = intent_id(a_request(1).body.swap_id, "output", "main")
+    payment = Payment(paid_id, NATIVE, a_recipient(1), PAYOUT)
+    call = Call(TREASURY, 0, encode_pay_batch([payment]), 10**6)
+    forgotten = await world.sender.sign(call, nonce=0, fees=Fees(10**13, 10**13))
+    await world.sender.broadcast([forgotten])
+    world.chain.mine(4)
+    made = forgotten.transaction_hash
+    await heard(world, made, a_recipient(1), paid_id=paid_id)
+    await world.settle(a_deposit(1))
+    finish = FinishRecovery(PostgresRecoveries(world.engine))
+    [shown] = await finish.list_forgotten()
+    assert (shown.kind, shown.payment.transaction_hash) == ("output", made)
+
+    [ended] = await explaining(world)(DESTINATION, made, **SAID)
+    await world.resuming()(DESTINATION, used_by=[made], **SAID)
+    assert await finish.list_forgotten() == []
+    await world.finish_recovery()
+    await world.send_everything()
+    world.chain.mine(4)
+
+    assert ended.end == "made"
+    assert await world.intent_states() == ["confirmed"]
+    [swap] = await world.rows("SELECT status FROM swap")
+    assert swap.status == "completed"
+    assert world.paid(1) == PAYOUT
+
+
+class TestEnteringRecovery:
+    async def test_a_start_with_the_same_database_holds_nothing(self, world: World) -> None:
+        await world.confirmed_swaps(1)
+
+        await watching(world)()
+        await world.send_everything()
+        world.chain.mine()
+
+        assert await causes(world) == []
+        assert world.paid(1) == PAYOUT
+
+    @pytest.mark.parametrize(
+        "changed", ["system_identifier = 1", "timeline = 99", "database_id = 1", "table_id = 1"]
+    )
+    async def test_p6_another_copy_begins_one(self, world: World, changed: str) -> None:
+        await world.confirmed_swaps(1)
+        await change_newest(world, f"{changed}, {RESTARTED}")
+
+        await world.send_everything()
+        assert await world.intent_states() == ["reserved"]
+        await watching(world)()
+        await world.send_everything()
+
+        assert await causes(world) == ["restored"]
+        assert await world.intent_states() == ["reserved"]
+
+    async def test_newer_swaps_are_paid(self, world: World) -> None:
+        await world.confirmed_swaps(2)
+        await change_newest(world, f"timeline = 99, {RESTARTED}")
+        await watching(world)()
+        await world.rows(
+            "UPDATE swap SET created_at = now() + interval '1 second' "
+            "WHERE sequence_number = 2 RETURNING 1"
+        )
+
+        await world.send_everything()
+        world.chain.mine()
+
+        assert (world.paid(1), world.paid(2)) == (0, PAYOUT)
+
+    async def test_p5_a_failover_that_loses_nothing_begins_none(self, world: World) -> None:
+        await world.confirmed_swaps(1)
+        await change_newest(world, f"timeline = 99, {RESTARTED}")
+
+        await watching(world, is_lossless=True)()
+        await world.send_everything()
+        world.chain.mine()
+
+        assert await causes(world) == []
+        assert world.paid(1) == PAYOUT
+
+    async def test_a_restart_holds_everything_until_it_is_registered(self, world: World) -> None:
+        await world.confirmed_swaps(1)
+        await change_newest(world, RESTARTED)
+
+        await world.send_everything()
+        assert await world.intent_states() == ["reserved"]
+        await watching(world)()
+        await world.send_everything()
+
+        assert await causes(world) == []
+        assert await world.intent_states() == ["broadcast"]
+
+    async def test_p6_a_volume_that_was_put_back_is_seen_by_a_nonce(self, world: World) -> None:
+        """Nothing of the database's identity has changed: only the chain is ahead."""
+        await world.confirmed_swaps(1)
+        forgotten = await world.sender.sign(
+            Call(SIGNER, 0, b"", 21_000), nonce=0, fees=Fees(10**13, 10**13)
+        )
+        await world.sender.broadcast([forgotten])
+        world.chain.mine()
+        await change_newest(world, RESTARTED)
+
+        await watching(world)()
+        await world.send_everything()
+
+        assert await causes(world) == ["evidence"]
+        assert await world.intent_states() == ["reserved"]
+
+    async def test_a_network_without_an_answer_is_held_until_it_gives_one(
+        self, world: World
+    ) -> None:
+        await world.confirmed_swaps(1)
+        await change_newest(world, f"{RESTARTED}, uncompared = '{{}}'")
+        await watching(world)()
+        await change_newest(world, f"uncompared = '{{{DESTINATION}}}'")
+
+        await world.send_everything()
+        assert await world.intent_states() == ["reserved"]
+        await watching(world)()
+        await world.send_everything()
+
+        assert await world.intent_states() == ["broadcast"]
+
+
+class TestHeld:
+    @pytest.fixture
+    async def held(self, world: World) -> World:
+        await world.confirmed_swaps(1)
+        await change_newest(world, f"timeline = 99, {RESTARTED}")
+        await watching(world)()
+        return world
+
+    async def test_ends_by_an_operators_order_with_a_reason(self, held: World) -> None:
+        finish = FinishRecovery(PostgresRecoveries(held.engine))
+        found = await finish.find()
+        assert found is not None
+        assert found.held == 1
+
+        await held.finish_recovery()
+        await held.send_everything()
+        held.chain.mine()
+
+        assert held.paid(1) == PAYOUT
+        [kept] = await held.rows("SELECT ended_by, ended_because FROM recovery")
+        assert (kept.ended_by, kept.ended_because) == ("ann", "each payment was looked at")
+        with pytest.raises(Refused, match="not open"):
+            await finish(found.id, by="ann", reason="again")
+
+    async def test_is_not_given_up_for_having_waited(self, held: World) -> None:
+        dwelling = PostgresDwelling(held.engine, networks=[SOURCE, DESTINATION])
+        await held.rows("UPDATE intent SET created_at = now() - interval '3 hours' RETURNING 1")
+
+        assert await dwelling.unsent(timedelta(hours=2), limit=10) == {}
+
+    async def test_numbers_of_the_forgotten_time_are_not_given_again(self, held: World) -> None:
+        [row] = await held.rows("SELECT nextval(pg_get_serial_sequence('account', 'id')) AS id")
+
+        assert row.id > 1_000_000_000

@@ -1,0 +1,59 @@
+"""A Treasury that was deployed anew has forgotten what it has paid."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+
+import pytest
+
+from services.settler.tests.integration.lane_worlds import opened_world
+from services.settler.tests.lane_world import DEPOSITORY, DESTINATION, SIGNER, TREASURY, World
+from swap_chains.errors import ChainMismatch
+from swap_chains.fake import FakeChain, FakeReader
+from swap_domain.catalogue import NATIVE
+from swap_settler.usecases.require_same_treasury import RequireSameTreasury
+
+pytestmark = pytest.mark.connected
+
+
+@pytest.fixture
+async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
+    migrated("chain_watcher")
+    async with opened_world(migrated("settler"), DESTINATION) as world:
+        world.chain.give(SIGNER, NATIVE, 10**18)
+        yield world
+
+
+def requiring(world: World, chain: FakeChain) -> RequireSameTreasury:
+    return RequireSameTreasury(
+        chain=FakeReader(chain), store=world.store, calls=world.calls, signer=SIGNER
+    )
+
+
+def deployed_anew() -> FakeChain:
+    return FakeChain(DESTINATION, depository=DEPOSITORY, treasury=TREASURY, decimals={NATIVE: 18})
+
+
+async def paid_finally(world: World, count: int) -> None:
+    await world.confirmed_swaps(count)
+    await world.send_everything()
+    world.chain.mine(4)
+    [attempt] = await world.rows("SELECT transaction_hash FROM attempt")
+    await world.payout("confirmed", version=2, transaction_hash=attempt.transaction_hash)
+
+
+async def test_one_without_history_is_used(world: World) -> None:
+    await requiring(world, deployed_anew())()
+
+
+async def test_the_one_that_paid_is_used(world: World) -> None:
+    await paid_finally(world, 1)
+
+    await requiring(world, world.chain)()
+
+
+async def test_one_that_has_paid_nothing_of_the_ledgers_is_refused(world: World) -> None:
+    await paid_finally(world, 1)
+
+    with pytest.raises(ChainMismatch, match="deployed anew"):
+        await requiring(world, deployed_anew())()

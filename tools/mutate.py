@@ -1,0 +1,293 @@
+"""Mutation test of the code that decides about money, by mutmut.
+
+    tools/mutate.py [settler | watcher | settler-sql]... [--only PATTERN] [--save]
+
+Each part is copied to `.cache/mutation/<part>`, where mutmut changes one expression at a time and
+runs the tests that reach it. mutmut keeps its results there: an interrupted run goes on where it
+ended, and after a change only the changed functions are tried again. A mutant that mypy refuses is
+no valid program and does not count. One counts as caught when a test fails or runs out of time.
+`tests/mutation/judged.toml` names the survivors that a reviewer judged: what is changed, and why
+no test can or should notice it.
+Exit status 1: a part with a threshold caught less than that share of its valid mutants.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+WORKSPACES: Final = ROOT / ".cache/mutation"
+JUDGED: Final = ROOT / "tests/mutation/judged.toml"
+RESULTS: Final = ROOT / "tests/mutation/results.json"
+COPIED: Final = ("services", "libs", "docs", "deploy", "cli", "tests", "evm/artifacts")
+SINGLE_FILES: Final = ("conftest.py", "pyproject.toml")
+THRESHOLD_PERCENT: Final = 90
+MUTMUT: Final = Path(sys.executable).parent / "mutmut"
+INVALID: Final = "refused by mypy"
+# The exit statuses that mutmut stores for a mutant: its own table, `mutmut.stats`.
+STATUS: Final = {
+    0: "survived", 1: "killed", 3: "killed", 5: "untested", 33: "untested", 37: INVALID,
+    36: "timeout", 24: "timeout", -24: "timeout", 152: "timeout", 255: "timeout", None: "not run",
+}  # fmt: skip
+CAUGHT: Final = ("killed", "timeout", "judged")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A package, the files of it that are mutated, and the tests that must notice."""
+
+    name: str
+    service: str
+    package: str
+    mutated: tuple[str, ...]
+    tests: tuple[str, ...]
+    marker: str
+    threshold_percent: int | None
+
+    @property
+    def workspace(self) -> Path:
+        return WORKSPACES / self.name
+
+
+UNITS: Final = "not connected and not e2e"
+PARTS: Final = {
+    part.name: part
+    for part in (
+        Part(
+            "settler", "settler", "swap_settler", ("domain/*",),
+            ("services/settler/tests/unit",), UNITS, THRESHOLD_PERCENT,
+        ),
+        Part(
+            "watcher", "chain-watcher", "swap_chain_watcher", ("domain/*",),
+            ("services/chain-watcher/tests/unit",), UNITS, THRESHOLD_PERCENT,
+        ),
+        Part(
+            "settler-sql", "settler", "swap_settler",
+            ("adapters/bookings.py", "adapters/lane_store.py", "adapters/lane_unit_of_work.py",
+             "adapters/loading.py", "adapters/records.py", "adapters/rows.py",
+             "adapters/unit_of_work.py"),
+            ("services/settler/tests/integration",), "connected", None,
+        ),
+    )
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """One change of the code, and whether anything noticed it."""
+
+    name: str
+    file: str
+    status: str
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A survivor that a reviewer looked at: the changed lines, and why it may survive."""
+
+    function: str
+    change: str
+    why: str
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the parts that are named, or all with a threshold, and report each of them."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("parts", nargs="*", metavar="part", help=", ".join(PARTS))
+    parser.add_argument("--only", help="run only the mutants whose names match this pattern")
+    parser.add_argument("--report", action="store_true", help="run nothing, report what is stored")
+    parser.add_argument("--save", action="store_true", help="write tests/mutation/results.json")
+    given = parser.parse_args(arguments)
+    names = given.parts or [part.name for part in PARTS.values() if part.threshold_percent]
+    unknown = sorted(set(names) - set(PARTS))
+    if unknown:
+        parser.error(f"unknown part {unknown[0]}; there are: {', '.join(PARTS)}")
+    failed = [name for name in names if not run_part(PARTS[name], given)]
+    return 1 if failed else 0
+
+
+def run_part(part: Part, given: argparse.Namespace) -> bool:
+    """Mutate one part and report; True when it reaches its threshold."""
+    if not given.report:
+        copy_sources(part)
+        run_mutmut(part, given.only)
+    mutants = list(stored_mutants(part))
+    judged = judge(part, [mutant for mutant in mutants if mutant.status == "survived"])
+    summary = summarize(part, mutants, judged)
+    print_summary(summary, [m for m in mutants if m.status == "survived" and m.name not in judged])
+    if given.save:
+        save(summary)
+    return part.threshold_percent is None or summary["percent"] >= part.threshold_percent
+
+
+def copy_sources(part: Part) -> None:
+    """Bring the workspace up to date; unchanged files keep their time, so results stay valid."""
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", *COPIED, *SINGLE_FILES],
+        cwd=ROOT, check=True, capture_output=True, text=True,
+    )  # fmt: skip
+    prefix = f"services/{part.service}/src/"
+    targets = {}
+    for name in listed.stdout.splitlines():
+        if (ROOT / name).is_file():
+            targets["src/" + name[len(prefix) :] if name.startswith(prefix) else name] = name
+    targets["setup.cfg"] = ""
+    remove_stale(part.workspace, targets)
+    for target, name in targets.items():
+        content = (ROOT / name).read_bytes() if name else settings_of(part).encode()
+        write_if_changed(part.workspace / target, content)
+
+
+def remove_stale(workspace: Path, targets: Mapping[str, str]) -> None:
+    """Remove files that are gone from the sources, here and in mutmut's copy."""
+    mutated = workspace / "mutants"
+    for folder in (workspace, mutated):
+        for path in list(folder.rglob("*.py")) if folder.is_dir() else []:
+            name = path.relative_to(folder).as_posix()
+            if not name.startswith("mutants/") and name not in targets:
+                path.unlink()
+                path.with_name(path.name + ".meta").unlink(missing_ok=True)
+
+
+def write_if_changed(path: Path, content: bytes) -> None:
+    if path.is_file() and path.read_bytes() == content:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+
+
+def settings_of(part: Part) -> str:
+    """Return mutmut's settings of a part, as its `setup.cfg`."""
+    mypy = [
+        "mypy",
+        "--output=json",
+        "--no-error-summary",
+        "--no-warn-unused-ignores",
+        f"src/{part.package}/domain",
+    ]
+    lists = {
+        "source_paths": ["src"],
+        "only_mutate": [f"src/{part.package}/{pattern}" for pattern in part.mutated],
+        "also_copy": [*COPIED, *SINGLE_FILES],
+        "pytest_add_cli_args": [
+            "-p", "no:cacheprovider", "-m", part.marker, "--hypothesis-profile=mutation",
+        ],
+        "pytest_add_cli_args_test_selection": list(part.tests),
+        "type_check_command": mypy if part.threshold_percent else [],
+    }  # fmt: skip
+    lines = ["[mutmut]"]
+    for key, values in lists.items():
+        lines += [f"{key} =", *(f"    {value}" for value in values)]
+    return "\n".join([*lines, "use_git_change_detection = false", ""])
+
+
+def run_mutmut(part: Part, only: str | None) -> None:
+    """Let mutmut run; it shows its progress itself."""
+    source = str(part.workspace / "mutants/src")
+    path = f"{MUTMUT.parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "MYPYPATH": source, "PATH": path}
+    command = [str(MUTMUT), "run", *([only] if only else [])]
+    subprocess.run(command, cwd=part.workspace, env=environment, check=True)
+
+
+def stored_mutants(part: Part) -> Iterator[Mutant]:
+    """Return every mutant that mutmut stored a result for."""
+    source = part.workspace / "mutants/src"
+    for meta in sorted(source.rglob("*.py.meta")):
+        file = meta.relative_to(source / part.package).as_posix().removesuffix(".meta")
+        statuses = json.loads(meta.read_text())["exit_code_by_key"]
+        for name, code in statuses.items():
+            yield Mutant(name, file, STATUS.get(code, "suspicious"))
+
+
+def judge(part: Part, survivors: Iterable[Mutant]) -> dict[str, Judgement]:
+    """Return the judgement of each survivor that has one."""
+    judgements = {
+        (row["function"], row["change"].strip()): Judgement(**row)
+        for row in tomllib.loads(JUDGED.read_text()).get("judged", [])
+    }
+    found = {}
+    for mutant in survivors:
+        key = (function_of(mutant.name), change_of(part, mutant.name))
+        if key in judgements:
+            found[mutant.name] = judgements[key]
+    return found
+
+
+def function_of(mutant: str) -> str:
+    """Return the dotted name of the function that a mutant changes."""
+    module, _, mangled = mutant.rpartition(".")
+    name = mangled.rpartition("__mutmut_")[0]
+    if name.startswith("xǁ"):  # mutmut's spelling of a method: xǁClassǁmethod
+        return f"{module}." + name[2:].replace("ǁ", ".")
+    return f"{module}.{name.removeprefix('x_')}"
+
+
+def change_of(part: Part, mutant: str) -> str:
+    """Return the lines that a mutant removes and adds, without their indentation."""
+    shown = subprocess.run(
+        [str(MUTMUT), "show", mutant], cwd=part.workspace, check=True, capture_output=True,
+        text=True,
+    )  # fmt: skip
+    lines = [
+        line for line in shown.stdout.splitlines()
+        if line[:1] in "+-" and line[:3] not in ("+++", "---")
+    ]  # fmt: skip
+    return "\n".join(f"{line[0]} {line[1:].strip()}" for line in lines)
+
+
+def summarize(
+    part: Part, mutants: Sequence[Mutant], judged: Mapping[str, Judgement]
+) -> dict[str, Any]:
+    """Count the mutants of a part by file and status, with the judged survivors."""
+    files: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for mutant in mutants:
+        status = "judged" if mutant.name in judged else mutant.status
+        files[mutant.file][status] += 1
+    counted = sum(files.values(), Counter())
+    valid = counted.total() - counted[INVALID]
+    caught = sum(counted[status] for status in CAUGHT)
+    return {
+        "part": part.name,
+        "percent": 100 * caught // valid if valid else 0,
+        "valid": valid,
+        "files": {name: dict(sorted(counts.items())) for name, counts in sorted(files.items())},
+        "judged": sorted(
+            {(one.function, one.change, one.why) for one in judged.values()}
+        ),
+    }  # fmt: skip
+
+
+def print_summary(summary: Mapping[str, Any], survivors: Sequence[Mutant]) -> None:
+    statuses = (*CAUGHT, "survived", "untested", "not run", "suspicious", INVALID)
+    short = ("killed", "time", "judged", "alive", "untested", "not run", "odd", "invalid")
+    print(f"\n{summary['part']:<28}" + "".join(f"{name:>9}" for name in short))
+    for file, counts in summary["files"].items():
+        print(f"{file:<28}" + "".join(f"{counts.get(status, 0):>9}" for status in statuses))
+    for mutant in survivors:
+        print(f"alive: {mutant.name}")
+    print(f"{summary['part']}: {summary['percent']} % of {summary['valid']} mutants are caught")
+
+
+def save(summary: Mapping[str, Any]) -> None:
+    """Replace this part's results in the stored ones."""
+    stored = json.loads(RESULTS.read_text()) if RESULTS.is_file() else {}
+    stored[summary["part"]] = summary
+    RESULTS.write_text(json.dumps(dict(sorted(stored.items())), indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    if not MUTMUT.is_file() or shutil.which("git") is None:
+        sys.exit("mutate: run `make install-python` first")
+    sys.exit(main(sys.argv[1:]))
