@@ -15,7 +15,8 @@ PACKAGES := swap_contracts swap_domain swap_chains swap_runtime swap_api swap_qu
 	swap_chain_watcher swap_settler swap_notifier swapctl swap_stack swap_compose swap_sdk tests.e2e tests.plugins
 GENERATORS := tools/generate_states.py tools/generate_messages.py tools/generate_env_example.py \
 	tools/generate_sdk.py tools/generate_errors.py tools/generate_sandbox.py \
-	tools/generate_collection.py tools/generate_description.py tools/generate_blocking.py
+	tools/generate_collection.py tools/generate_description.py tools/generate_blocking.py \
+	tools/generate_faults.py
 
 PYTEST := $(BIN)/python -m pytest --quiet
 
@@ -145,10 +146,10 @@ words: install-python  ## No machine's path, no package host, no link that leads
 	$(BIN)/python tools/links.py
 
 generated: install-python  ## Generated files are what their sources make
-	for generator in $(GENERATORS); do PYTHONPATH=tools $(BIN)/python $$generator --check || exit 1; done
+	for generator in $(GENERATORS); do PYTHONPATH=tools:. $(BIN)/python $$generator --check || exit 1; done
 
 generate: install-python  ## Write what is generated: pages, schemas, .env.example, the client's models
-	for generator in $(GENERATORS); do PYTHONPATH=tools $(BIN)/python $$generator || exit 1; done
+	for generator in $(GENERATORS); do PYTHONPATH=tools:. $(BIN)/python $$generator || exit 1; done
 
 ##@ Upkeep
 install:  ## Install what is missing: Python, Solidity and broker packages

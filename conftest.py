@@ -7,6 +7,7 @@ pytest_plugins = [
     "tests.plugins.broker",
     "tests.plugins.round_trips",
     "tests.plugins.plans",
+    "tests.plugins.fault_rows",
 ]
 
 # A mutant is run against every test that reaches it: few examples, and no search for a smaller one.

@@ -78,6 +78,7 @@ class TestToken(CompletedJourney):
 
 
 class TestAnAddress:
+    @pytest.mark.fault("W25")
     async def test_w25_is_the_factorys_own_and_no_other_swaps(self, outside: Outside) -> None:
         factory = outside.networks[COIN.source_network]["contracts"]["deposit_address_factory"]
         addresses = set()
@@ -128,6 +129,7 @@ class TestAnAddress:
         assert swap["quote_revision"] == 1
         assert 0 < quote["receive_amount"] < swap["requested_amount"]
 
+    @pytest.mark.fault("W20")
     async def test_w20_takes_a_coin_from_a_contract(self, outside: Outside) -> None:
         prepared = await outside.partner().create(COIN, new_address(), **BY_ADDRESS)
         [action] = prepared["deposit_actions"]
@@ -137,6 +139,7 @@ class TestAnAddress:
 
         assert seen[-1]["swap"]["status"] == "completed"
 
+    @pytest.mark.fault("W22")
     async def test_w22_adds_up_parts(self, outside: Outside) -> None:
         prepared = await outside.partner().create(TOKEN, new_address(), **BY_ADDRESS)
         [action] = prepared["deposit_actions"]
@@ -155,6 +158,7 @@ class TestAnAddress:
             100.0,
         ]
 
+    @pytest.mark.fault("W22")
     async def test_w22_keeps_another_token_for_its_owner(
         self, stack: Stack, outside: Outside
     ) -> None:
@@ -193,6 +197,7 @@ class TestAnAddress:
 
 class TestRefunds:
     @ROUTES
+    @pytest.mark.fault("W23")
     async def test_w23_what_comes_after_the_end_goes_back(
         self, outside: Outside, route: Route
     ) -> None:
@@ -209,6 +214,7 @@ class TestRefunds:
         got = await outside.balance(route.source_network, route.source_token, owner)
         assert 0 < got < int(action["amount_in_base_units"])
 
+    @pytest.mark.fault("W23")
     async def test_w23_what_comes_after_the_end_is_claimable_where_nobody_said_where_to(
         self, stack: Stack, outside: Outside
     ) -> None:
@@ -236,6 +242,7 @@ class TestRefunds:
 
 class TestSweeps:
     @ROUTES
+    @pytest.mark.fault("W24")
     async def test_w24_somebody_who_sweeps_before_us_takes_nothing(
         self, outside: Outside, route: Route
     ) -> None:

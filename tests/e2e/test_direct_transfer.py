@@ -116,6 +116,7 @@ class TestWithoutAMatch:
         assert (kept["base_units"], kept["swap_id"]) == (str(arguments(action)[1]), None)
 
     @pytest.mark.parametrize("network", ["BASE_DEVNET", "POLYGON_DEVNET"], ids=["token", "network"])
+    @pytest.mark.fault("W22")
     async def test_w22_a_memo_with_another_token_or_network_moves_no_swap(
         self, stack: Stack, outside: Outside, network: str
     ) -> None:
@@ -137,6 +138,7 @@ class TestWithoutAMatch:
         [kept] = [row for row in await suspended(stack) if row not in before]
         assert (kept["network"], kept["base_units"]) == (network, "1205")
 
+    @pytest.mark.fault("W16")
     async def test_w16_one_transfer_is_none_of_another_swap_of_the_same_amount(
         self, stack: Stack, outside: Outside
     ) -> None:
@@ -152,6 +154,7 @@ class TestWithoutAMatch:
         assert await has_no_deposit(outside, another_id)
         assert await suspended(stack) == before
 
+    @pytest.mark.fault("W23")
     async def test_w23_a_second_transfer_is_claimable_on_its_own(
         self, stack: Stack, outside: Outside
     ) -> None:
@@ -166,6 +169,7 @@ class TestWithoutAMatch:
 
 class TestThroughAContract:
     @pytest.mark.parametrize("route", [COIN, TOKEN], ids=["coin", "token"])
+    @pytest.mark.fault("W20")
     async def test_w20_the_memo_is_found(
         self, stack: Stack, outside: Outside, route: Route
     ) -> None:
@@ -184,6 +188,7 @@ class TestThroughAContract:
         assert await suspended(stack) == before
 
     @pytest.mark.parametrize("route", [COIN, TOKEN], ids=["coin", "token"])
+    @pytest.mark.fault("W20")
     async def test_w20_what_comes_without_a_memo_is_nobodys_and_not_lost(
         self, stack: Stack, outside: Outside, route: Route
     ) -> None:
@@ -200,6 +205,7 @@ class TestThroughAContract:
         [kept] = [row for row in await suspended(stack) if row not in before]
         assert kept["swap_id"] is None
 
+    @pytest.mark.fault("W21")
     async def test_w21_a_transfer_that_only_stands_in_call_data_is_none(
         self, stack: Stack, outside: Outside
     ) -> None:

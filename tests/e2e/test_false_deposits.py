@@ -34,6 +34,7 @@ DEPOSITED = keccak(text="Deposited(bytes32,address,address,uint256)")
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.usefixtures("method")
 class TestFalseDepository:
+    @pytest.mark.fault("W13")
     async def test_w13_that_only_says_so_moves_nothing(
         self, stack: Stack, outside: Outside
     ) -> None:
@@ -48,6 +49,7 @@ class TestFalseDepository:
         assert await has_no_deposit(outside, swap_id)
         assert await suspended(stack) == before
 
+    @pytest.mark.fault("W13")
     async def test_w13_that_pays_the_treasury_credits_no_swap(
         self, stack: Stack, outside: Outside
     ) -> None:
@@ -66,6 +68,7 @@ class TestFalseDepository:
 
 
 class TestOneDeposit:
+    @pytest.mark.fault("W16")
     async def test_w16_is_none_of_another_swap_of_the_same_amount(
         self, stack: Stack, outside: Outside
     ) -> None:

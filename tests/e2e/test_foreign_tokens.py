@@ -102,6 +102,7 @@ def swaps(stack: Stack) -> Mapping[tuple[str, str], str]:
 
 @pytest.mark.parametrize("method", ALL_METHODS)
 @pytest.mark.parametrize("token", TOKENS)
+@pytest.mark.fault("W22")
 async def test_w22_is_not_credited_and_what_can_be_booked_is_kept_for_its_owner(
     stack: Stack,
     outside: Outside,

@@ -113,6 +113,7 @@ class TestEachStandard:
         decimals = outside.token(route.source_network, route.source_token)["decimals"]
         assert 0 < before - after < 10 * 10**decimals
 
+    @pytest.mark.fault("G13")
     async def test_g13_of_many_submissions_one_is_taken(
         self, outside: Outside, standard: str
     ) -> None:
@@ -208,6 +209,7 @@ async def test_a_signer_who_has_moved_the_money_is_told_so_before_anything_is_se
     assert answer["error"]["code"] == "INSUFFICIENT_SIGNER_BALANCE"
 
 
+@pytest.mark.fault("G14")
 async def test_g14_a_reorg_of_the_deposit_ends_in_one_deposit(
     stack: Stack, outside: Outside
 ) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import httpx
 import psycopg
+import pytest
 
 from tests.e2e.outside import Outside, Route, new_address
 from tests.e2e.waiting import until
@@ -38,6 +39,7 @@ async def number(stack: Stack, query: str, *values: str) -> int:
 
 
 class TestTheKillSwitch:
+    @pytest.mark.fault("A17")
     async def test_a17_stops_every_process_and_what_waits_goes_when_it_is_lifted(
         self, stack: Stack, outside: Outside
     ) -> None:

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import httpx
+import pytest
 
 from tests.e2e.chains import Chain
 from tests.e2e.hasty import LIFETIME_SECONDS, hasty_key
@@ -44,6 +45,7 @@ async def sent_again(chain: Chain, transaction_hash: str) -> None:
 
 
 class TestAnOutput:
+    @pytest.mark.fault("R1")
     async def test_r1_that_is_dropped_is_sent_again_as_the_same_bytes(
         self, stack: Stack, outside: Outside
     ) -> None:
@@ -70,6 +72,7 @@ class TestAnOutput:
         outputs = [t["transaction_hash"] for t in last["transactions"] if t["type"] == "output"]
         assert outputs == [sent]
 
+    @pytest.mark.fault("R2")
     async def test_r2_that_is_mined_at_another_height_is_the_same_one(
         self, stack: Stack, outside: Outside
     ) -> None:
@@ -96,6 +99,7 @@ class TestAnOutput:
 
 
 class TestARefund:
+    @pytest.mark.fault("R7")
     async def test_r7_that_is_dropped_stays_pending_until_it_is_final(
         self, stack: Stack, outside: Outside
     ) -> None:

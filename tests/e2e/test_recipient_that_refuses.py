@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
 from eth_typing import HexStr
 from eth_utils.address import to_checksum_address
 
@@ -22,6 +23,7 @@ async def contract_that_refuses(outside: Outside, network: str) -> str:
 
 
 class TestRecipientThatRefuses:
+    @pytest.mark.fault("A9")
     async def test_a9_is_refunded_while_other_swaps_go_on(
         self, stack: Stack, outside: Outside
     ) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.e2e.chains import Chain
 from tests.e2e.outside import Outside, Route, call_data, new_address
 from tests.e2e.waiting import until
@@ -52,6 +54,7 @@ async def shows_inputs(outside: Outside, swap_id: str, *hashes: str) -> None:
 
 
 class TestBeforeItIsFinal:
+    @pytest.mark.fault("W4")
     async def test_w4_a_deposit_that_is_gone_is_no_deposit_and_mined_again_completes(
         self, stack: Stack, outside: Outside
     ) -> None:
@@ -96,6 +99,7 @@ class TestBeforeItIsFinal:
 
 
 class TestAfterThePayout:
+    @pytest.mark.fault("R5")
     async def test_r5_a_deposit_that_is_gone_stays_completed_and_is_credited_once(
         self, stack: Stack, outside: Outside
     ) -> None:

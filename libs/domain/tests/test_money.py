@@ -35,6 +35,7 @@ class TestAmount:
             Amount(USDC, 1) + Amount(DAI, 1)
 
     @given(UINT256, UINT256)
+    @pytest.mark.fault("M1")
     def test_adds_and_subtracts_exactly_at_any_size(self, one: int, other: int) -> None:
         total = Amount(DAI, one) + Amount(DAI, other)
 
@@ -42,6 +43,7 @@ class TestAmount:
         assert (total - Amount(DAI, other)).base_units == one
 
     @given(UINT256, st.integers(min_value=0, max_value=10_000))
+    @pytest.mark.fault("M2")
     def test_what_is_charged_and_what_is_left_are_the_whole(self, units: int, bps: int) -> None:
         amount = Amount(DAI, units)
         fee = amount.take(basis_points=bps, rounding=Rounding.UP)
@@ -60,6 +62,7 @@ class TestConvert:
         st.integers(min_value=1, max_value=10**40),
         st.integers(min_value=1, max_value=10**40),
     )
+    @pytest.mark.fault("M1", "M2")
     def test_rounds_as_told_and_never_by_more_than_one(
         self, units: int, numerator: int, denominator: int
     ) -> None:

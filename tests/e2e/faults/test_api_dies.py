@@ -21,6 +21,7 @@ class TestCrash:
             pytest.param("after_create_commit", id="a5_after_the_commit"),
         ],
     )
+    @pytest.mark.fault("A5")
     async def test_around_a_create_makes_one_swap_of_one_key(
         self, stack: Stack, point: str
     ) -> None:

@@ -7,6 +7,7 @@ import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+import pytest
 from aiokafka.admin import AIOKafkaAdminClient  # type: ignore[import-untyped]
 
 from swap_runtime.sources import SOURCES
@@ -43,6 +44,7 @@ async def without_kafka(stack: Stack) -> AsyncIterator[None]:
 
 
 class TestLostTopics:
+    @pytest.mark.fault("K14", "K19")
     async def test_k14_do_not_keep_a_swap_from_its_end(self, stack: Stack) -> None:
         async with without_kafka(stack):
             await complete_all(stack)
@@ -51,6 +53,7 @@ class TestLostTopics:
 
 
 class TestBrokerThatStandsStill:
+    @pytest.mark.fault("K13")
     async def test_k13_keeps_nobody_from_creating_and_swaps_end_when_it_goes_on(
         self, stack: Stack
     ) -> None:
@@ -67,6 +70,7 @@ class TestBrokerThatStandsStill:
             ends = [await outside.follow(prepared["swap"]["id"]) for prepared in created]
         assert [seen[-1]["swap"]["status"] for seen in ends] == ["completed"] * len(ROUTES)
 
+    @pytest.mark.fault("K13")
     async def test_k13_is_not_needed_for_a_swap_to_end(self, stack: Stack) -> None:
         stack.send_broker(signal.SIGSTOP)
         try:

@@ -27,6 +27,7 @@ class TestCrash:
             pytest.param("after_publish", id="k2_after_publish"),
         ],
     )
+    @pytest.mark.fault("K1", "K2")
     async def test_around_publishing_loses_nothing_and_doubles_nothing(
         self, stack: Stack, point: str
     ) -> None:

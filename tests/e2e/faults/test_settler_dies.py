@@ -51,6 +51,7 @@ class TestCrash:
             pytest.param("after_send", id="s5_after_send"),
         ],
     )
+    @pytest.mark.fault("S2", "S3", "S4", "S5")
     async def test_between_two_steps_pays_once(self, stack: Stack, point: str) -> None:
         await stack.restart_to_crash("settler", f"settler.{point}:1")
 
@@ -63,6 +64,7 @@ class TestCrash:
             await paid_once(stack, one.id)
 
     @pytest.mark.parametrize("point", ["after_slot", "after_sign", "before_send", "after_send"])
+    @pytest.mark.fault("S2", "S3", "S4", "S5")
     async def test_between_two_steps_deposits_once_what_was_signed_for(
         self, stack: Stack, point: str
     ) -> None:
@@ -78,6 +80,7 @@ class TestCrash:
         assert stack.has_crashed("settler", f"settler.{point}:1")
         assert (done.status, had - has) == ("completed", 25 * 10**6)
 
+    @pytest.mark.fault("S1")
     async def test_s1_before_it_has_a_nonce_pays_once(self, stack: Stack) -> None:
         async with Outside(stack.description) as outside:
             prepared = await outside.partner().create(ROUTES[0], new_address())

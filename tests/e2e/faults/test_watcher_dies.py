@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from contextlib import AsyncExitStack
 
+import pytest
+
 from tests.e2e.chains import Chain
 from tests.e2e.outside import Outside
 from tests.e2e.quiet import wait_until_quiet
@@ -19,6 +21,7 @@ from tests.plugins.stack import Stack
 
 
 class TestCrash:
+    @pytest.mark.fault("W8")
     async def test_w8_within_a_block_tells_it_whole_afterwards(
         self, stack: Stack, outside: Outside
     ) -> None:
@@ -46,6 +49,7 @@ class TestCrash:
 
 
 class TestReorgWhileItIsAway:
+    @pytest.mark.fault("W6")
     async def test_w6_is_found_when_it_comes_back(self, stack: Stack, outside: Outside) -> None:
         chain = Chain.of(stack.description, LATE.source_network)
         async with chain.stopped():

@@ -94,6 +94,7 @@ async def told(chain: ChainHarness, call: Call) -> list[tuple[str, int, bytes]]:
     return [(m.from_address, m.base_units, m.memo) for m in moved]
 
 
+@pytest.mark.fault("W20")
 async def test_w20_two_wallets_of_one_bundle_have_the_memo_that_each_signed(anvil, wallets):
     mine, theirs = wallets
     call = to_entry_point(
@@ -104,6 +105,7 @@ async def test_w20_two_wallets_of_one_bundle_have_the_memo_that_each_signed(anvi
     assert await told(anvil, call) == [(mine, 5, MINE), (theirs, 5, THEIRS)]
 
 
+@pytest.mark.fault("W20")
 async def test_w20_coins_of_a_bundle_have_theirs_too(anvil, wallets):
     mine, theirs = wallets
     await anvil.send_and_mine(anvil.user, *(Call(w, 100, b"", 50_000) for w in wallets))
@@ -115,6 +117,7 @@ async def test_w20_coins_of_a_bundle_have_theirs_too(anvil, wallets):
     assert await told(anvil, call) == [(mine, 5, MINE), (theirs, 5, THEIRS)]
 
 
+@pytest.mark.fault("W21")
 async def test_w21_an_operation_that_fails_leaves_the_others_as_they_are(anvil, wallets):
     mine, theirs = wallets
     fails = anvil.transfer(codec.ZERO_ADDRESS, 5)
@@ -126,6 +129,7 @@ async def test_w21_an_operation_that_fails_leaves_the_others_as_they_are(anvil, 
     assert await told(anvil, call) == [(theirs, 5, THEIRS)]
 
 
+@pytest.mark.fault("W21")
 async def test_w21_the_memo_of_an_operation_that_fails_takes_no_transfer_of_anothers(
     anvil, wallets
 ):

@@ -194,6 +194,7 @@ class TestFollow:
         assert movement.id.transaction_hash == other.transaction_hash
         assert await chain.reader.receipts([first.transaction_hash]) == {}
 
+    @pytest.mark.fault("W7")
     async def test_resumes_after_the_given_block_without_gaps(self, chain):
         start = await chain.reader.head()
         for number in range(1, 9):
@@ -204,6 +205,7 @@ class TestFollow:
             rest = await chain.blocks_until_head(after=event.block)
             assert rest == everything[place + 1 :]
 
+    @pytest.mark.fault("W6")
     async def test_finds_a_reorg_that_happened_while_it_was_down(self, chain):
         start = await chain.reader.head()
         await chain.send_and_mine(chain.user, chain.transfer(chain.treasury, 8))

@@ -20,6 +20,7 @@ from swap_chains.evm.rpc import Rpc, open_session
 from swap_chains.ports import Call, Holding
 
 
+@pytest.mark.fault("W17", "W24")
 async def test_w17_w24_a_sweep_is_told_once_and_claims_what_the_treasury_got(chain):
     address = chain.watch_address_of(501)
     start = await chain.reader.head()
@@ -45,6 +46,7 @@ async def test_w17_w24_a_sweep_is_told_once_and_claims_what_the_treasury_got(cha
         assert (swept.from_address, swept.base_units) == (address, amount)
 
 
+@pytest.mark.fault("W24")
 async def test_w24_a_sweep_of_what_is_swept_already_does_nothing(chain):
     address = chain.watch_address_of(502)
     await chain.send_and_mine(chain.user, chain.transfer(address, 5))
@@ -105,6 +107,7 @@ class TestDerivation:
             word = await anvil.reader.call(call, sender=anvil.user.address, at=head)
             assert "0x" + word[-20:].hex() == anvil.address_of(number).lower()
 
+    @pytest.mark.fault("W25")
     async def test_w25_one_that_differs_from_the_factory_is_refused(self, anvil, anvil_url):
         right = Derivation(anvil.factory, anvil.init_code_hash, anvil.treasury)
         wrong = {

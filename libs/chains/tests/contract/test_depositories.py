@@ -71,6 +71,7 @@ def add(receiver: str) -> bytes:
     return selector("addToWhitelist(address)") + address_word(receiver)
 
 
+@pytest.mark.fault("G18")
 async def test_g18_a_depository_is_closed_while_it_is_paused(world: World) -> None:
     assert await world.found() == []
 
@@ -81,6 +82,7 @@ async def test_g18_a_depository_is_closed_while_it_is_paused(world: World) -> No
     assert await world.found() == []
 
 
+@pytest.mark.fault("G17")
 async def test_g17_a_depository_is_closed_while_it_does_not_list_the_treasury(
     world: World,
 ) -> None:
@@ -96,22 +98,26 @@ async def test_g17_a_depository_is_closed_while_it_does_not_list_the_treasury(
 
 
 class TestWhatIsNoAnswer:
+    @pytest.mark.fault("G17")
     async def test_g17_another_chains_word_is_not_taken(self, world: World) -> None:
         await world.do(selector("pause()"))
 
         with pytest.raises(ChainUnavailable, match="serves chain 31337"):
             await world.found(chain_id=CHAIN_ID + 1)
 
+    @pytest.mark.fault("G17")
     async def test_g17_an_address_without_code_says_nothing(self, world: World) -> None:
         with pytest.raises(ChainUnavailable, match="nothing of"):
             await world.found(depository=STRANGER)
 
+    @pytest.mark.fault("G17")
     async def test_g17_a_contract_that_refuses_the_question_says_nothing(
         self, world: World
     ) -> None:
         with pytest.raises(ChainUnavailable, match="nothing of"):
             await world.found(depository=world.treasury)
 
+    @pytest.mark.fault("G17")
     async def test_g17_a_node_that_is_away_says_nothing(self, world: World) -> None:
         async with open_session() as session:
             away = Rpc.to_urls("ETHEREUM_DEVNET", [NOBODY], session, rounds=1)

@@ -63,6 +63,7 @@ class TestThroughAWallet:
 
         assert (transfer.from_address, transfer.memo) == (chain.wallet, MEMO)
 
+    @pytest.mark.fault("W20")
     async def test_w20_bring_a_coins_memo(self, chain):
         (received,) = await sent(chain, chain.through_wallet(chain.send_native(9, MEMO)))
 
@@ -70,6 +71,7 @@ class TestThroughAWallet:
         assert (received.from_address, received.base_units) == (chain.wallet, 9)
         assert (received.memo, received.claimed_by) == (MEMO, None)
 
+    @pytest.mark.fault("W20")
     async def test_w20_are_found_without_a_memo_too(self, chain):
         calls = (chain.transfer(chain.treasury, 5), chain.send_native(9))
 
@@ -88,6 +90,7 @@ class TestThroughAWallet:
 
         assert (one.memo, other.memo) == (MEMO, OTHER_MEMO)
 
+    @pytest.mark.fault("W20")
     async def test_w20_in_a_form_that_is_not_listed_prove_nothing(self, chain):
         """Its arguments may be the carrier's, for all that a stranger to the wallet can say."""
         calls = (chain.transfer(chain.treasury, 5, MEMO), chain.send_native(9, MEMO))
@@ -97,6 +100,7 @@ class TestThroughAWallet:
         assert (transfer.base_units, transfer.memo) == (5, b"")
         assert (received.base_units, received.memo) == (9, b"")
 
+    @pytest.mark.fault("W20")
     async def test_w20_bring_two_coins_memos_of_one_amount(self, chain):
         calls = (chain.send_native(9, MEMO), chain.send_native(9, OTHER_MEMO))
 
@@ -104,6 +108,7 @@ class TestThroughAWallet:
 
         assert (one.memo, other.memo) == (MEMO, OTHER_MEMO)
 
+    @pytest.mark.fault("W16")
     async def test_w16_bytes_behind_the_signed_order_change_nothing(self, chain):
         call = chain.through_wallet(chain.transfer(chain.treasury, 5))
         carried = replace(call, data=call.data + chain.transfer(chain.treasury, 5, MEMO).data)
@@ -120,6 +125,7 @@ class TestThroughAWallet:
 
         assert [t.memo for t in told] == [b"", b""]
 
+    @pytest.mark.fault("W16")
     async def test_w16_a_deposit_beside_them_claims_only_what_it_caused(self, chain):
         """The amounts are equal, and each movement is told for one of the two alone."""
         calls = (
@@ -134,12 +140,14 @@ class TestThroughAWallet:
         assert (direct.memo, direct.claimed_by) == (MEMO, None)
         assert (claimed.memo, claimed.claimed_by) == (b"", deposited.id)
 
+    @pytest.mark.fault("W21")
     async def test_w21_that_only_stand_in_the_call_data_are_no_movement(self, chain):
         said = chain.transfer(chain.treasury, 5, MEMO)
         to_nobody = type(said)("0x" + "5a" * 20, 0, said.data, said.gas_limit)
 
         assert await sent(chain, chain.through_wallet(to_nobody)) == []
 
+    @pytest.mark.fault("W16")
     async def test_w16_a_memo_in_a_deposits_call_data_credits_nobody_else(self, chain):
         deposit = chain.deposit_token(11, 5)
         said = chain.transfer(chain.treasury, 5, MEMO).data

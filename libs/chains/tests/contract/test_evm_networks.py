@@ -42,6 +42,7 @@ def reader_of(anvil, rpc, **options):
     )
 
 
+@pytest.mark.fault("W13")
 async def test_a_copy_of_the_depository_is_not_ours(anvil, copied_depository):
     start = await anvil.reader.head()
     approval = Call(anvil.token, 0, codec.encode_approve(copied_depository, 5), 100_000)
@@ -77,6 +78,7 @@ async def test_to_follow_anew_is_to_look_at_once_however_rare_the_polls_are(anvi
     assert isinstance(added.movements[-1], Deposited)
 
 
+@pytest.mark.fault("W7")
 async def test_many_blocks_are_read_by_ranges_and_say_the_same(anvil, rpc):
     start = await anvil.reader.head()
     for number in (1, 2, 3):
@@ -137,6 +139,7 @@ class TestStartupCheck:
             operator=anvil.operator.address,
         )
 
+    @pytest.mark.fault("M3", "M12")
     async def test_every_mismatch_is_named(self, anvil, rpc):
         with pytest.raises(ChainMismatch) as caught:
             await check_chain(
@@ -153,6 +156,7 @@ class TestStartupCheck:
         assert "does not list" in text
         assert "is no operator" in text
 
+    @pytest.mark.fault("M12")
     async def test_an_address_without_code_is_named(self, anvil, rpc):
         with pytest.raises(ChainMismatch, match=f"no contract at {NOBODY}"):
             await check_chain(
@@ -163,6 +167,7 @@ class TestStartupCheck:
                 decimals={},
             )
 
+    @pytest.mark.fault("S29", "M12")
     async def test_s29_a_node_of_another_chain_is_refused(self, anvil, rpc):
         with pytest.raises(WrongChain) as caught:
             await check_chain(

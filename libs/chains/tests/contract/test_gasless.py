@@ -145,6 +145,7 @@ class TestEachStandard:
         assert await world.balance(asked.token, USER) == before - AMOUNT
         assert await world.balance(asked.token, world.paymaster) == 0
 
+    @pytest.mark.fault("G3")
     async def test_g3_a_signature_from_the_mempool_cannot_pay_for_the_thiefs_swap(
         self, world, standard
     ):
@@ -159,6 +160,7 @@ class TestEachStandard:
         assert (copied.is_revert, copied.data[:4]) == (True, NOT_OPERATOR)
         assert (await world.tried(asked.call_data(signature), sender=OPERATOR)).succeeded
 
+    @pytest.mark.fault("G3")
     async def test_g3_a_stolen_try_in_an_earlier_block_leaves_the_deposit_as_it_was(
         self, world, standard
     ):
@@ -172,6 +174,7 @@ class TestEachStandard:
         assert await world.sent(asked.call_data(signature), sender=OPERATOR)
         assert await world.balance(asked.token, world.treasury) == AMOUNT
 
+    @pytest.mark.fault("G3")
     async def test_g3_the_money_goes_to_no_other_receiver(self, world, standard):
         asked = await world.relayed(standard)
         theirs = replace(asked, receiver=STRANGER)
@@ -194,6 +197,7 @@ class TestEachStandard:
 
         assert answer.is_revert
 
+    @pytest.mark.fault("G12")
     async def test_g12_a_signature_is_worth_nothing_after_its_window(self, world, standard):
         head = await world.reader.head()
         soon = int(head.time.timestamp()) + 60
@@ -207,6 +211,7 @@ class TestEachStandard:
         assert (await world.tried(data, sender=OPERATOR)).is_revert
 
 
+@pytest.mark.fault("G1")
 async def test_g1_a_copied_authorization_is_worth_nothing_at_the_token(world):
     asked = await world.relayed(EIP3009)
     signature = signed(asked)
@@ -229,6 +234,7 @@ async def test_g1_a_copied_authorization_is_worth_nothing_at_the_token(world):
     assert await world.sent(asked.call_data(signature), sender=OPERATOR)
 
 
+@pytest.mark.fault("G3")
 async def test_g3_a_mistaken_operator_cannot_use_an_authorization_for_another_swap(world):
     """The nonce is derived from the swap on chain: not even an operator can bend it."""
     asked = await world.relayed(EIP3009)
@@ -237,6 +243,7 @@ async def test_g3_a_mistaken_operator_cannot_use_an_authorization_for_another_sw
     assert (await world.tried(bent.call_data(signed(asked)), sender=OPERATOR)).is_revert
 
 
+@pytest.mark.fault("G2")
 async def test_g2_a_permit_that_somebody_used_first_is_deposited_all_the_same(world):
     asked = await world.relayed(EIP2612)
     signature = signed(asked)
@@ -256,6 +263,7 @@ async def test_g2_a_permit_that_somebody_used_first_is_deposited_all_the_same(wo
     assert await world.balance(asked.token, world.treasury) == AMOUNT
 
 
+@pytest.mark.fault("G4")
 async def test_g4_the_allowance_of_one_permit_pays_for_no_other_deposit(world):
     asked = await world.relayed(EIP2612)
     assert await world.sent(asked.call_data(signed(asked)), sender=OPERATOR)
@@ -264,6 +272,7 @@ async def test_g4_the_allowance_of_one_permit_pays_for_no_other_deposit(world):
     assert await world.view(asked.token, allowance) == 0
 
 
+@pytest.mark.fault("G11")
 async def test_g11_a_cancelled_authorization_is_refused(world):
     asked = await world.relayed(EIP3009)
     cancel = selector("cancelAuthorization(address,bytes32,uint8,bytes32,bytes32)")
@@ -289,6 +298,7 @@ async def test_g11_a_cancelled_authorization_is_refused(world):
     assert answer.is_revert
 
 
+@pytest.mark.fault("G8")
 async def test_g8_the_token_decides_about_an_account_that_delegates(world):
     """A key that signed a delegation (EIP-7702) is recovered here, and refused by the token."""
     asked = await world.relayed(EIP3009)
@@ -339,6 +349,7 @@ class TestWhatIsOffered:
         ],
         ids=["name", "version", "no version", "salt"],
     )
+    @pytest.mark.fault("G6")
     async def test_g6_a_token_of_another_domain_is_not(self, world, asking, domain):
         usdc = world.tokens[EIP3009]
 
@@ -346,6 +357,7 @@ class TestWhatIsOffered:
 
         assert "EIP-712 domain" in found[usdc][0]
 
+    @pytest.mark.fault("G5")
     async def test_g5_a_token_that_swallows_every_call_is_not(self, world, asking):
         fake = STRANGER
         await world.ask("anvil_setCode", fake, SWALLOWS)
@@ -363,6 +375,7 @@ class TestWhatIsOffered:
 
         assert found[dai] == ["it does not do eip3009"]
 
+    @pytest.mark.fault("G15")
     async def test_g15_nothing_is_while_the_operator_has_no_gas_money(self, world, asking):
         await world.ask("anvil_setBalance", OPERATOR, hex(10**12))
 
@@ -377,6 +390,7 @@ class TestWhatIsOffered:
             ("Depository", "pause()", "the Depository is paused"),
         ],
     )
+    @pytest.mark.fault("G17", "G18")
     async def test_g17_g18_nothing_is_while_a_contract_is_paused(
         self, world, asking, contract, call, says
     ):
@@ -387,6 +401,7 @@ class TestWhatIsOffered:
 
         assert all(findings == [says] for findings in found.values())
 
+    @pytest.mark.fault("G17")
     async def test_g17_nothing_is_once_the_treasury_is_not_listed_any_more(self, world, asking):
         remove = selector("removeFromWhitelist(address)") + codec.address_word(world.treasury)
         assert await world.sent(remove, to=world.depository, sender=OWNER)
@@ -397,6 +412,7 @@ class TestWhatIsOffered:
 
 
 class TestWallets:
+    @pytest.mark.fault("G9")
     async def test_g9_a_wallet_with_code_deposits_where_the_token_asks_it(self, world, asking):
         asked = await world.relayed(EIP3009)
         await world.ask("anvil_setCode", USER, KNOWS_EVERYTHING)
@@ -429,6 +445,7 @@ class TestWallets:
         assert await world.balance(asked.token, world.treasury) == AMOUNT
         assert await world.balance(asked.token, wallet) == 0
 
+    @pytest.mark.fault("G9")
     async def test_g9_a_wallet_that_burns_all_gas_is_refused_within_the_cap(self, world, asking):
         asked = await world.relayed(EIP3009)
         await world.ask("anvil_setCode", USER, BURNS_GAS)
@@ -470,6 +487,7 @@ class TestABridgedToken:
             await deployer.transact(artifact, token, "mint", USER, AMOUNT)
         return token
 
+    @pytest.mark.fault("G6")
     async def test_g6_is_offered_with_its_own_salt_alone(self, world, asking, bridged):
         for domain in (
             replace(self.DOMAIN, salt=None),

@@ -33,12 +33,14 @@ async def an_oracle(url: str, fee_per_byte: int) -> L1DataFee:
 
 class TestUpperBound:
     @pytest.mark.parametrize("fee_per_byte", [0, 7, 10**12])
+    @pytest.mark.fault("S26")
     async def test_s26_is_what_the_oracle_asks_for_so_many_bytes(
         self, anvil_url: str, rpc: Rpc, fee_per_byte: int
     ) -> None:
         told = await an_oracle(anvil_url, fee_per_byte)
         assert await l1_data_fees(rpc, told).upper_bound() == 700 * fee_per_byte
 
+    @pytest.mark.fault("S26")
     async def test_s26_of_more_than_anybody_believes_is_no_answer(
         self, anvil_url: str, rpc: Rpc
     ) -> None:
@@ -46,6 +48,7 @@ class TestUpperBound:
         with pytest.raises(ChainUnavailable, match="L1 data fee"):
             await l1_data_fees(rpc, told).upper_bound()
 
+    @pytest.mark.fault("S26")
     async def test_s26_of_what_is_no_oracle_is_no_answer(
         self, rpc: Rpc, contracts: Addresses
     ) -> None:

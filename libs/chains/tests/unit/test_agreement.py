@@ -44,6 +44,7 @@ def number(block):
 
 
 class TestFinality:
+    @pytest.mark.fault("W27")
     async def test_w27_is_not_further_than_a_second_provider_says(self, session, nodes):
         """A node that calls its head final is not believed: the second one is not there yet."""
         liar, honest, _ = nodes
@@ -51,6 +52,7 @@ class TestFinality:
 
         assert (await state_of(session, liar, honest).finalized()).number == 6
 
+    @pytest.mark.fault("W27")
     async def test_w27_is_the_second_furthest_of_three(self, session, nodes):
         nodes[0].chain.finality_depth = 0
         nodes[2].chain.finality_depth = 8
@@ -58,6 +60,7 @@ class TestFinality:
         assert (await state_of(session, *nodes).finalized()).number == 6
 
     @pytest.mark.parametrize("depth", [0, 4, 6])
+    @pytest.mark.fault("W27")
     async def test_w27_another_final_block_is_a_contradiction(self, session, serve, nodes, depth):
         liar = await serve()
         liar.chain.grow(10, salt="forged")
@@ -66,6 +69,7 @@ class TestFinality:
         with pytest.raises(FinalBlocksDiffer):
             await state_of(session, liar, *nodes[:2]).finalized()
 
+    @pytest.mark.fault("W27")
     async def test_w27_nothing_is_final_by_one_of_two_providers(self, session, nodes):
         nodes[1].change = away
 
@@ -75,6 +79,7 @@ class TestFinality:
     async def test_is_what_the_only_provider_says(self, session, nodes):
         assert (await state_of(session, nodes[0]).finalized()).number == 6
 
+    @pytest.mark.fault("R8")
     async def test_r8_never_goes_down(self, session, nodes):
         state = state_of(session, *nodes[:2])
         await state.finalized()
@@ -84,6 +89,7 @@ class TestFinality:
 
 
 class TestWhatIsPinned:
+    @pytest.mark.fault("S12")
     async def test_s12_one_node_alone_cannot_raise_a_nonce(self, session, nodes):
         liar, honest, _ = nodes
         at = number(honest.chain.blocks[6])

@@ -141,6 +141,7 @@ class TestRefusals:
         honest.chain.answer = lambda method, params: None
         return refusing, honest
 
+    @pytest.mark.fault("S25")
     async def test_s25_who_refuses_is_no_witness_of_absence(self, session, nodes):
         told = await reader_of(session, *nodes).receipts_of_each_node([KNOWN])
 

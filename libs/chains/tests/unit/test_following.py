@@ -124,6 +124,7 @@ class TestNodesThatAreBehind:
         assert numbers(events) == [1, 2, 3, 4, 5, 6]
         assert not any(isinstance(e, BlocksReverted) for e in events)
 
+    @pytest.mark.fault("W2")
     async def test_w2_no_logs_from_a_node_without_the_block_are_no_empty_block(
         self, session, serve
     ):
@@ -187,6 +188,7 @@ class TestNodesThatLie:
             pytest.param(lambda logs: None, id="null"),
         ],
     )
+    @pytest.mark.fault("W3", "W11")
     async def test_a_log_that_does_not_fit_is_asked_for_again(self, session, serve, spoil):
         node = await serve()
         node.chain.grow(1)
@@ -205,6 +207,7 @@ class TestNodesThatLie:
         assert units(events) == [5]
         assert not left
 
+    @pytest.mark.fault("W1")
     async def test_a_hidden_deposit_is_noticed_by_the_receipt_it_caused(self, session, serve):
         liar = await serve()
         honest = await serve(liar.chain)
@@ -323,6 +326,7 @@ class TestSecondLook:
 
 
 class TestFinality:
+    @pytest.mark.fault("R8")
     async def test_r8_finality_that_goes_backwards_is_not_told(self, session, serve):
         node = await serve()
         node.chain.grow(6)
@@ -365,6 +369,7 @@ class TestFinality:
 
 
 class TestCatchingUp:
+    @pytest.mark.fault("W7")
     async def test_far_behind_only_blocks_with_movements_are_told(self, session, serve):
         node = await serve()
         node.chain.grow(3000)
@@ -379,6 +384,7 @@ class TestCatchingUp:
         assert len(numbers(events)) < 40
         assert node.requests < 25
 
+    @pytest.mark.fault("W10")
     async def test_w10_a_refused_range_is_halved_until_it_is_answered(self, session, serve):
         node = await serve()
         node.chain.grow(600)
@@ -465,6 +471,7 @@ class TestCatchingUp:
 
         assert units(events) == units(again) == list(range(1, 401))
 
+    @pytest.mark.fault("W5")
     async def test_a_reorg_between_two_pages_is_found_by_the_parent(self, session, serve):
         node = await serve()
         node.chain.grow(90)

@@ -83,6 +83,7 @@ class TestG7:
     asked = relayed(GaslessStandard.EIP3009)
 
     @pytest.mark.parametrize("form", ["as wallets give it", "v of 0 or 1", "high s", "64 bytes"])
+    @pytest.mark.fault("G7")
     def test_g7_each_form_becomes_the_one_that_tokens_take(self, form):
         forms = self.forms()
 
@@ -94,6 +95,7 @@ class TestG7:
         [b"", b"\x01" * 10, b"\x01" * 64 + b"\x40", bytes(65), b"\xff" * 64 + b"\x1b"],
         ids=["none", "short", "odd v", "zeros", "s beyond the order"],
     )
+    @pytest.mark.fault("G7")
     def test_g7_what_is_no_signature_is_nobodys(self, signature):
         assert recover(self.asked.digest(), normalised(signature)) is None
 

@@ -26,6 +26,7 @@ def block(node, number):
 
 
 class TestSecondLook:
+    @pytest.mark.fault("W1")
     async def test_w1_the_node_that_lied_is_never_asked_to_confirm_its_lie(self, session, serve):
         """The other node has no such block: that is the finding."""
         liar, honest = await serve(), await serve()
@@ -43,6 +44,7 @@ class TestSecondLook:
 
         assert liar.requests == asked
 
+    @pytest.mark.fault("W1")
     async def test_w1_it_waits_while_no_other_provider_answers(self, session, serve):
         liar, honest = await serve(), await serve()
         liar.chain.grow(3)
@@ -61,6 +63,7 @@ class TestSecondLook:
 
         assert liar.requests == 0
 
+    @pytest.mark.fault("W3")
     async def test_w3_a_failover_within_the_look_goes_to_a_third_provider_only(
         self, session, serve
     ):

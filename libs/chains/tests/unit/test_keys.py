@@ -142,6 +142,7 @@ class TestAnyKey:
 
 
 class TestAKeyInKms:
+    @pytest.mark.fault("S28")
     async def test_s28_signs_for_its_account_with_s_in_the_lower_half(self, kms, session):
         sender = sender_of(session, key=KmsKey(kms, key_id="k", address=ADDRESS))
 
@@ -151,6 +152,7 @@ class TestAKeyInKms:
             local = await sender_of(session, private_key=KEY).sign(CALL, nonce=nonce, fees=FEES)
             assert signed.raw == local.raw
 
+    @pytest.mark.fault("S28")
     async def test_s28_of_another_account_signs_nothing(self, kms, stub):
         stub.key = OTHER_KEY
 
@@ -158,6 +160,7 @@ class TestAKeyInKms:
             await KmsKey(kms, key_id="k", address=ADDRESS).sign(keccak(b"x"))
         assert stub.signed == 0
 
+    @pytest.mark.fault("S28")
     async def test_s28_that_signs_with_another_key_later_is_refused(self, kms, stub):
         key = KmsKey(kms, key_id="k", address=ADDRESS)
         await key.sign(keccak(b"x"))
@@ -167,6 +170,7 @@ class TestAKeyInKms:
             await key.sign(keccak(b"y"))
 
     @pytest.mark.parametrize("fault", ["is_refusing", "is_slow"])
+    @pytest.mark.fault("S28")
     async def test_s28_that_is_slow_or_refuses_is_given_up_in_bounded_time(self, kms, stub, fault):
         setattr(stub, fault, True)
 

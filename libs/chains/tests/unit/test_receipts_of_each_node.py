@@ -69,6 +69,7 @@ async def test_nobody_who_answers_is_a_failure(session, nodes):
         await state_of(session, nodes).receipts_of_each_node([HASH])
 
 
+@pytest.mark.fault("S26")
 async def test_s26_the_fee_of_a_networks_data_is_part_of_what_a_transaction_cost(session, nodes):
     [node, *_] = nodes
     saying(node, "0x1")

@@ -221,6 +221,7 @@ class TestFailover:
         assert (down.requests, up.requests) == (1, 2)
 
     @pytest.mark.parametrize("status", [302, 401, 404, 413, 429, 500, 502])
+    @pytest.mark.fault("W28")
     async def test_only_a_plain_answer_counts(self, session, serve, status):
         node = await serve()
         node.reply = answering(status=status)
@@ -229,6 +230,7 @@ class TestFailover:
             await Node(node.url, session).call("eth_chainId")
 
     @pytest.mark.parametrize("code", [-32603, -32005, -32002])
+    @pytest.mark.fault("W28")
     async def test_a_node_in_trouble_is_passed_over(self, session, serve, code):
         busy, free = await serve(), await serve()
         busy.change = lambda *_: {"code": code, "message": "later"}
@@ -248,6 +250,7 @@ class TestFailover:
 
         assert isinstance(answer, NodeRefused)
 
+    @pytest.mark.fault("W28")
     async def test_a_node_that_hangs_costs_its_timeout_only(self, session, serve):
         hung, free = await serve(), await serve()
 
@@ -377,6 +380,7 @@ class TestClassification:
 
         assert (revert is not None) is is_revert
 
+    @pytest.mark.fault("W28")
     def test_waiting_times_double_with_jitter_up_to_a_ceiling(self):
         backoff = Backoff(1.0, 8.0, random.Random(1))
 

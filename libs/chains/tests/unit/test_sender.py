@@ -121,6 +121,7 @@ class TestBroadcast:
         assert [node.methods for node in nodes] == [["eth_sendRawTransaction"]] * 2
 
     @pytest.mark.parametrize("text", ["already known", "nonce too low", "internal error", "???"])
+    @pytest.mark.fault("S12", "S21")
     async def test_s12_s21_our_own_hash_decides_and_not_the_words(self, session, serve, text):
         knows, refuses = await serve(), await serve()
         pool_node(knows, refuse(text, has=True))
@@ -134,6 +135,7 @@ class TestBroadcast:
         assert not outcome.is_refused
         assert outcome.text == text
 
+    @pytest.mark.fault("S6")
     async def test_s6_a_lost_answer_is_looked_up(self, session, serve):
         node = await serve()
         pool_node(node, accept)
@@ -177,6 +179,7 @@ class TestBroadcast:
 
         assert [a.reaction for a in outcome.answers] == [Reaction.UNREACHABLE, Reaction.ACCEPTED]
 
+    @pytest.mark.fault("S30")
     async def test_s30_one_node_in_reach_is_enough_and_none_is_an_error(self, session, serve):
         down, up = await serve(), await serve()
 

@@ -53,6 +53,7 @@ async def hanging(request):
     return web.Response()
 
 
+@pytest.mark.fault("S29")
 async def test_another_chains_node_has_no_say(session, serve):
     foreign, ours = await serve(), await serve()
     foreign.change = of_chain(1)

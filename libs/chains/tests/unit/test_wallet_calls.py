@@ -76,6 +76,7 @@ class TestASafe:
     def test_carries_the_memo_that_its_owners_signed(self):
         assert memos(safe(call(5, MINE)), transfer(5)) == [1]
 
+    @pytest.mark.fault("W16")
     def test_w16_has_no_memo_in_the_padding_that_a_stranger_wrote(self):
         """The owners signed 68 bytes without a memo, and anybody may execute them."""
         inner = call(5)
@@ -158,6 +159,7 @@ class TestASafe:
         signatures=st.one_of(st.binary(max_size=130), st.just(call(5, THEIRS))),
         is_reversed=st.booleans(),
     )
+    @pytest.mark.fault("W16")
     def test_w16_no_byte_that_is_not_signed_changes_the_match(self, memo, **carried):
         signed = call(5, memo)
 
@@ -267,6 +269,7 @@ class TestInABundle:
         beneficiary=st.sampled_from([USER, WALLET, TREASURY]),
         signed=st.sampled_from([batch(call(5, MINE)), batch(call(5)), b"pulled"]),
     )
+    @pytest.mark.fault("W16")
     def test_w16_no_byte_that_is_not_signed_changes_the_match(
         self, signature, behind, beneficiary, signed
     ):

@@ -87,6 +87,7 @@ def in_bytes(note: Envelope[Note]) -> bytes:
 
 
 class TestConsume:
+    @pytest.mark.fault("K15")
     def test_every_subscriber_is_at_least_once_in_batches(self, broker: Broker) -> None:
         subscriptions = Subscriptions(broker.settings)
         topic = Topic("t", Envelope[Note], lambda note: note.thing)
@@ -119,6 +120,7 @@ class TestConsume:
         await relay.stop()
         assert await notes.kept() == [("a", n) for n in range(1, 51)]
 
+    @pytest.mark.fault("K6", "K15")
     async def test_k6_a_handler_that_raises_loses_nothing_and_holds_up_no_partition(
         self, broker: Broker, engine: Engine, topic: Topic[Note]
     ) -> None:
@@ -135,6 +137,7 @@ class TestConsume:
         assert sorted(await notes.kept()) == sorted((thing, 1) for thing in others)
         assert {value for value, _ in parking.parked} == {poison, behind}
 
+    @pytest.mark.fault("K7")
     async def test_k7_garbage_is_parked_and_its_partition_goes_on(
         self, broker: Broker, engine: Engine, topic: Topic[Note]
     ) -> None:
@@ -148,6 +151,7 @@ class TestConsume:
 
         assert {value for value, _ in parking.parked} == {b"\xff{"}
 
+    @pytest.mark.fault("K7")
     async def test_k7_a_header_that_is_no_text_keeps_nothing_from_its_handler(
         self, broker: Broker, engine: Engine, topic: Topic[Note]
     ) -> None:
@@ -158,6 +162,7 @@ class TestConsume:
         async with consuming(broker.settings, topic, notes, FakeParking()):
             await until(lambda: _has(notes, 1))
 
+    @pytest.mark.fault("K9")
     async def test_k9_a_batch_that_is_delivered_again_acts_once(
         self, broker: Broker, engine: Engine, topic: Topic[Note]
     ) -> None:
@@ -177,6 +182,7 @@ class TestConsume:
 
         assert await notes.kept() == [("a", 1), ("a", 2)]
 
+    @pytest.mark.fault("K10")
     async def test_k10_a_second_consumer_joins_while_a_handler_runs(
         self, broker: Broker, engine: Engine, topic: Topic[Note]
     ) -> None:
@@ -222,6 +228,7 @@ class TestTopics:
 
 
 class TestRelayWithoutItsBroker:
+    @pytest.mark.fault("K13")
     async def test_k13_rows_wait_while_nothing_answers(self, engine: Engine) -> None:
         nowhere = KafkaSettings(bootstrap_servers="127.0.0.1:1")
         await decide(engine, outgoing())

@@ -63,6 +63,7 @@ class TestAStatementAlone:
         async with reading(engine) as connection:
             assert await connection.scalar(sql("SELECT count(*) FROM note")) == 0
 
+    @pytest.mark.fault("K9")
     async def test_k9_a_connection_lost_meanwhile_is_unavailable(
         self, engine: Engine, database: Database
     ) -> None:
@@ -102,6 +103,7 @@ class TestTransaction:
         async with reading(engine) as connection:
             assert await connection.scalar("SELECT count(*) FROM note") == 0
 
+    @pytest.mark.fault("K9")
     async def test_k9_a_connection_lost_inside_is_unavailable(
         self, engine: Engine, database: Database
     ) -> None:
@@ -122,6 +124,7 @@ class TestTransaction:
 
         await ping(engine)
 
+    @pytest.mark.fault("P4")
     async def test_p4_a_deadlock_is_unavailable(self, engine: Engine) -> None:
         async def lock(*keys: int) -> None:
             async with transaction(engine) as connection:
@@ -133,6 +136,7 @@ class TestTransaction:
 
         assert [type(result) for result in results if result is not None] == [Unavailable]
 
+    @pytest.mark.fault("P8")
     async def test_p8_an_exhausted_pool_is_unavailable(self, url: str) -> None:
         engine = create_engine(
             SecretStr(url),
@@ -168,6 +172,7 @@ class TestTransaction:
         with pytest.raises(Unavailable):
             await ping(create_engine(nowhere, application_name="test"))
 
+    @pytest.mark.fault("P2")
     async def test_p2_a_cancelled_statement_leaves_no_broken_connection(self, url: str) -> None:
         engine = create_engine(SecretStr(url), application_name="test", pool_size=1)
         with pytest.raises(TimeoutError):
@@ -260,6 +265,7 @@ class TestWhatLeavesTogether:
             assert await connection.scalar(COUNT) == 0
 
     @pytest.mark.parametrize("has_left", [False, True], ids=["waiting", "written"])
+    @pytest.mark.fault("K9")
     async def test_k9_a_connection_lost_before_commit_keeps_nothing_of_what_was_posted(
         self, engine: Engine, database: Database, *, has_left: bool
     ) -> None:
@@ -277,6 +283,7 @@ class TestWhatLeavesTogether:
         async with reading(engine) as connection:
             assert await connection.scalar(COUNT) == 0
 
+    @pytest.mark.fault("P2")
     async def test_p2_a_cancelled_round_trip_of_several_leaves_no_broken_connection(
         self, url: str
     ) -> None:
@@ -296,6 +303,7 @@ class TestWhatLeavesTogether:
 
 
 class TestForbidOpenTransaction:
+    @pytest.mark.fault("P10")
     async def test_p10_refuses_to_call_out_inside_a_transaction(self, engine: Engine) -> None:
         async with transaction(engine):
             with pytest.raises(TransactionOpen, match="rpc"):

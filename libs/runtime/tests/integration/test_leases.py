@@ -82,6 +82,7 @@ class TestLease:
 
 
 class TestRequireEpoch:
+    @pytest.mark.fault("S8")
     async def test_s8_refuses_the_write_of_a_holder_whose_time_has_passed(
         self, engine: Engine
     ) -> None:
@@ -98,6 +99,7 @@ class TestRequireEpoch:
 
 
 class TestHeld:
+    @pytest.mark.fault("R4r")
     async def test_cancels_the_work_when_the_lease_is_lost(self, engine: Engine) -> None:
         async def work() -> None:
             async with asyncio.timeout(10), held(engine, "x", holder="a", term=SHORT):

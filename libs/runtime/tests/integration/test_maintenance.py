@@ -195,6 +195,7 @@ class TestPruneInbox:
 
 
 class TestForgetForeignXids:
+    @pytest.mark.fault("P6")
     async def test_p6_messages_arrive_after_a_dump_was_restored_elsewhere(
         self,
         engine: Engine,

@@ -68,6 +68,7 @@ def tables(database: Database) -> set[str]:
 
 
 class TestMigrate:
+    @pytest.mark.fault("P9")
     def test_p9_replicas_that_start_together_migrate_once(
         self, migrations: Path, database: Database
     ) -> None:

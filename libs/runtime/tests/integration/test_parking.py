@@ -87,6 +87,7 @@ class TestPostgresParking:
         assert await room.notes.kept() == [("b", 1)]
         assert await room.inbox() == ["done", "parked", "parked", "parked"]
 
+    @pytest.mark.fault("K9")
     async def test_k9_parks_a_message_that_comes_again_once(self, room: Room) -> None:
         await room.consumer.hear([a_record(version=1), a_record(version=2)])
 
@@ -177,6 +178,7 @@ class TestRelease:
         assert await room.parked() == []
         assert await room.inbox() == ["done"] * 4
 
+    @pytest.mark.fault("K8")
     async def test_parks_it_again_when_it_fails_again(self, room: Room) -> None:
         assert await room.operator.release((await room.parked())[0]["id"])
         await room.settle()
@@ -184,6 +186,7 @@ class TestRelease:
         assert [p["state"] for p in await room.parked()] == ["parked"] * 3
         assert await room.inbox() == ["done", "parked", "parked", "parked"]
 
+    @pytest.mark.fault("K8")
     async def test_nothing_runs_before_a_person_says_so(self, room: Room) -> None:
         room.notes.poison = set()
 

@@ -114,6 +114,7 @@ class TestPublishBatch:
         assert await waiting(engine) == 0
         assert TOO_LARGE._value.get() == counted + 1
 
+    @pytest.mark.fault("K3")
     async def test_k3_does_not_lose_a_lower_id_that_commits_late(self, engine: Engine) -> None:
         producer = FakeProducer()
         relay = Relay(engine, producer, holder="a")
@@ -126,6 +127,7 @@ class TestPublishBatch:
         assert await relay.publish_batch() == 1
         assert producer.delivered == [b"high", b"low"]
 
+    @pytest.mark.fault("K4")
     async def test_k4_stands_by_until_the_lease_of_another_runs_out(self, engine: Engine) -> None:
         producer = FakeProducer()
         gone = Relay(engine, producer, holder="a", term=timedelta(milliseconds=300))
@@ -157,6 +159,7 @@ class TestPublishBatch:
 
 
 class TestRelay:
+    @pytest.mark.fault("K13")
     async def test_k13_keeps_rows_and_begins_anew_when_the_broker_fails(
         self, engine: Engine, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -216,6 +219,7 @@ class TestCrash:
             pytest.param("relay.after_publish", 2, id="k2_before_marking"),
         ],
     )
+    @pytest.mark.fault("K1", "K2")
     async def test_a_message_survives_a_crash(
         self, engine: Engine, url: str, tmp_path: Path, point: str, deliveries: int
     ) -> None:

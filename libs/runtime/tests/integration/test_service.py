@@ -109,6 +109,7 @@ def api_url(database: Database) -> str:
 
 
 class TestWithoutKafka:
+    @pytest.mark.fault("K14")
     async def test_k14_is_ready_and_every_message_arrives(
         self, url: str, api_url: str, engine: Engine
     ) -> None:
@@ -127,6 +128,7 @@ class TestWithoutKafka:
         assert status == 200, said
         assert '"away"' in said
 
+    @pytest.mark.fault("A20")
     async def test_a20_waits_for_postgres_at_the_start_alive_and_not_ready(self) -> None:
         service = a_service("settler", "postgresql+psycopg://nobody@127.0.0.1:1/none")
 
@@ -136,6 +138,7 @@ class TestWithoutKafka:
 
 
 class TestWithKafka:
+    @pytest.mark.fault("K13")
     async def test_k13_messages_take_the_fast_path_when_kafka_comes_later(
         self, url: str, api_url: str, broker: Broker, engine: Engine
     ) -> None:
@@ -287,6 +290,7 @@ run("notifier", settings, settings.notifier, build)
 
 
 class TestProcess:
+    @pytest.mark.fault("K12")
     async def test_k12_stops_on_sigterm_and_is_small(self, database: Database) -> None:
         make_tables(database.url("notifier"))
         environment = {

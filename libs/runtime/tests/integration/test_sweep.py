@@ -44,6 +44,7 @@ def room(reader: Engine) -> Room:
 
 
 class TestSweep:
+    @pytest.mark.fault("K14", "K19")
     async def test_k14_delivers_without_kafka_in_order_and_once(
         self, room: Room, engine: Engine
     ) -> None:
@@ -65,6 +66,7 @@ class TestSweep:
 
         assert len(round_trips) == 5
 
+    @pytest.mark.fault("K9")
     async def test_k9_what_kafka_brought_already_acts_once(
         self, room: Room, engine: Engine
     ) -> None:
@@ -97,6 +99,7 @@ class TestSweep:
 
         assert await room.notes.kept() == [("a", 1)]
 
+    @pytest.mark.fault("K3")
     async def test_k3_the_watermark_waits_for_a_transaction_that_may_still_commit(
         self, room: Room, engine: Engine
     ) -> None:

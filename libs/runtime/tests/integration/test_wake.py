@@ -102,6 +102,7 @@ class TestACommit:
 
 
 class TestOtherProcesses:
+    @pytest.mark.fault("K5")
     async def test_k5_are_told_and_woken_after_a_lost_connection(
         self, engine: Engine, url: str, database: Database, monkeypatch: pytest.MonkeyPatch
     ) -> None:

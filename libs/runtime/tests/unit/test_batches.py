@@ -27,6 +27,7 @@ class UseCase:
 
 
 class TestBatches:
+    @pytest.mark.fault("K7")
     async def test_k7_parks_what_cannot_be_decoded_and_runs_the_rest_at_once(self) -> None:
         usecase, parking = UseCase(), FakeParking()
         batches = Batches(NOTES, usecase, parking)
@@ -36,6 +37,7 @@ class TestBatches:
         assert usecase.done == [("1", 1), ("3", 1)]
         assert [value for value, _ in parking.parked] == [b"\xff{"]
 
+    @pytest.mark.fault("K6")
     async def test_k6_halves_a_failing_batch_until_the_poison_stands_alone(self) -> None:
         usecase, parking = UseCase(), FakeParking()
         batches = Batches(NOTES, usecase, parking)

@@ -33,12 +33,14 @@ def a_watchdog(
 
 
 class TestWatchdog:
+    @pytest.mark.fault("K17")
     async def test_k17_ends_the_process_of_a_consumer_that_gets_no_answers(self) -> None:
         watchdog = a_watchdog(a_consumer(), kafka_is_well=True)
 
         with pytest.raises(ConsumerStuck):
             await watchdog()
 
+    @pytest.mark.fault("K13")
     async def test_k13_leaves_it_alone_while_kafka_is_away(self) -> None:
         await a_watchdog(a_consumer(), kafka_is_well=False)()
 

@@ -54,6 +54,7 @@ async def test_nobody_is_served_before_the_list_was_read_once(
 
 class TestABlockedAddress:
     @pytest.mark.parametrize("field", ["destination_address", "source_address", "refund_address"])
+    @pytest.mark.fault("A10")
     async def test_a10_is_refused_at_creation(
         self, api: Harness, settlers: psycopg.Connection, field: str
     ) -> None:

@@ -93,6 +93,7 @@ class TestCounters:
         ]  # fmt: skip
         assert [both[1].remaining for both in counts] == [2, 2, 2, 2]
 
+    @pytest.mark.fault("A15")
     async def test_take_more_for_what_weighs_more(self, counters: Counters) -> None:
         light = a_quota(10)
         heavy = replace(light, weight=4)

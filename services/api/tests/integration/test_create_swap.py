@@ -266,6 +266,7 @@ REFUSED: list[tuple[dict[str, Any], int, str, str]] = [
 
 
 @pytest.mark.parametrize(("changes", "status", "code", "field"), REFUSED)
+@pytest.mark.fault("A7", "A8")
 async def test_a7_a8_refuses_with_the_field_at_fault_and_saves_nothing(
     api: Harness, changes: dict[str, Any], status: int, code: str, field: str
 ) -> None:

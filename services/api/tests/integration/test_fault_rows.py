@@ -36,6 +36,7 @@ async def everything(api: Harness) -> str:
     return repr([await api.rows(f"SELECT * FROM {row.table_name}") for row in tables])
 
 
+@pytest.mark.fault("A3")
 async def test_a3_a_key_is_in_no_log_and_in_no_table(
     api: Harness, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -60,6 +61,7 @@ async def test_a3_a_key_is_in_no_log_and_in_no_table(
         assert secret not in kept
 
 
+@pytest.mark.fault("A8")
 async def test_a8_a_deposit_address_of_any_swap_is_ours(api: Harness) -> None:
     app, other = await api.an_app(), await api.an_app()
     made = await api.create(app, a_body(use_depository=False, use_deposit_address=True))
@@ -76,6 +78,7 @@ async def test_a8_a_deposit_address_of_any_swap_is_ours(api: Harness) -> None:
     assert later.json()["error"]["code"] == "INVALID_ADDRESS_ERROR"
 
 
+@pytest.mark.fault("A8")
 async def test_a8_deposit_addresses_are_found_by_their_index(api: Harness) -> None:
     asked = "SELECT deposit_address FROM swap WHERE deposit_address = ANY($1)"
 
@@ -95,6 +98,7 @@ async def test_a8_deposit_addresses_are_found_by_their_index(api: Harness) -> No
         "/swaps?reference_id=" + "x" * 257,
     ],
 )
+@pytest.mark.fault("A12")
 async def test_a12_a_list_has_bounds(api: Harness, path: str) -> None:
     app = await api.an_app()
 
@@ -103,6 +107,7 @@ async def test_a12_a_list_has_bounds(api: Harness, path: str) -> None:
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, "VALIDATION_ERROR")
 
 
+@pytest.mark.fault("A12")
 async def test_a12_a_body_of_a_million_elements_is_not_read(api: Harness) -> None:
     app = await api.an_app()
     content = b'{"amount": [' + b"1," * A_MILLION + b"1]}"
@@ -116,6 +121,7 @@ async def test_a12_a_body_of_a_million_elements_is_not_read(api: Harness) -> Non
     assert answer.json()["error"]["code"] == "PAYLOAD_TOO_LARGE"
 
 
+@pytest.mark.fault("A13")
 async def test_a13_private_nodes_are_in_no_answer(
     database_url: str,
     valkey: Any,
@@ -140,6 +146,7 @@ async def test_a13_private_nodes_are_in_no_answer(
     await api.stop()
 
 
+@pytest.mark.fault("R2r")
 async def test_r2r_a_flush_costs_no_swap_and_no_key(api: Harness, valkey: Any) -> None:
     app = await api.an_app(is_lifted=False, creates=1, ceiling_factor=1)
     first = await api.create(app, a_body(), key="order-1")
@@ -171,6 +178,7 @@ async def forgetful() -> AsyncIterator[tuple[str, list[bytes]]]:
     server.close()
 
 
+@pytest.mark.fault("R3r")
 async def test_r3r_what_redis_may_have_counted_is_not_counted_there_again(
     forgetful: tuple[str, list[bytes]],
 ) -> None:
@@ -184,6 +192,7 @@ async def test_r3r_what_redis_may_have_counted_is_not_counted_there_again(
     await counters.close()
 
 
+@pytest.mark.fault("R4r")
 def test_r4r_redis_counts_requests_and_holds_no_lock() -> None:
     """A lock that is lost while its holder works decides nothing: there is none."""
     importers = {

@@ -216,6 +216,7 @@ class TestCapabilities:
 
         assert (answer.status_code, answer.json()["error"]["code"]) == (400, "UNSUPPORTED_GASLESS")
 
+    @pytest.mark.fault("G6")
     async def test_g6_a_token_whose_domain_is_another_is_not_offered(
         self, api: Harness, app: App
     ) -> None:
@@ -365,6 +366,7 @@ class TestAuthorize:
         assert (done["status"], publish["status"]) == ("completed", "in_progress")
         assert done["typed_data"] is None
 
+    @pytest.mark.fault("G13")
     async def test_g13_a_second_one_is_refused(self, api: Harness, app: App) -> None:
         data = await created(api, app)
         sign = await asked(api, app, data["swap"]["id"])
@@ -409,6 +411,7 @@ class TestAuthorize:
         told = await authorize(api, app, data["swap"]["id"], signed(sign["typed_data"]))
         assert told == (200, {"status": "Initiated", "transaction": None})
 
+    @pytest.mark.fault("G7")
     async def test_g7_a_high_s_is_taken_in_its_low_form(self, api: Harness, app: App) -> None:
         data = await created(api, app)
         sign = await asked(api, app, data["swap"]["id"])
@@ -421,6 +424,7 @@ class TestAuthorize:
         assert code == 200
         assert api.chains.tries[0][1] == plain
 
+    @pytest.mark.fault("G8")
     async def test_g8_a_key_that_the_token_does_not_take_is_refused(
         self, api: Harness, app: App
     ) -> None:
@@ -434,6 +438,7 @@ class TestAuthorize:
 
         assert (code, error["code"]) == (400, "SIGNATURE_INVALID")
 
+    @pytest.mark.fault("G9")
     async def test_g9_a_wallet_with_code_is_decided_by_the_very_call(
         self, api: Harness, app: App
     ) -> None:
@@ -466,6 +471,7 @@ class TestAuthorize:
         assert (code, error["code"]) == (400, "INSUFFICIENT_SIGNER_BALANCE")
         assert (await status(api, app, data["swap"]["id"]))["status"] == "Initiated"
 
+    @pytest.mark.fault("G18")
     async def test_g18_while_the_depository_is_paused_another_method_is_named(
         self, api: Harness, app: App
     ) -> None:
@@ -500,6 +506,7 @@ class TestAuthorize:
 
         assert (code, error["code"]) == (400, "VALIDATION_ERROR")
 
+    @pytest.mark.fault("G12")
     async def test_g12_what_was_signed_too_late_is_expired(self, api: Harness, app: App) -> None:
         data = await created(api, app)
         sign = await asked(api, app, data["swap"]["id"])

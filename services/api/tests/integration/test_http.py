@@ -88,6 +88,7 @@ class TestEnvelope:
              "UNSUPPORTED_MEDIA_TYPE"),
         ],
     )  # fmt: skip
+    @pytest.mark.fault("A12")
     async def test_a12_is_around_bodies_that_cannot_be_read(
         self, api: Harness, body: bytes, headers: dict[str, str], status: int, code: str
     ) -> None:
@@ -111,6 +112,7 @@ class TestEnvelope:
         assert fields["use_depository"] == "must be true or false"
         assert set(fields) >= {"amount", "destination_address", "destination_token"}
 
+    @pytest.mark.fault("A13")
     async def test_a13_says_nothing_of_a_mistake_of_ours(
         self, api: Harness, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -39,6 +39,7 @@ class TestIdempotencyKey:
 
         assert again.content == first.content
 
+    @pytest.mark.fault("A4")
     async def test_a4_refuses_another_body(self, api: Harness) -> None:
         app = await api.an_app()
         await api.create(app, a_body(), key="k-1")
@@ -50,6 +51,7 @@ class TestIdempotencyKey:
             "IDEMPOTENCY_KEY_REUSED",
         )
 
+    @pytest.mark.fault("A4")
     async def test_a4_makes_one_swap_of_fifty_at_the_same_time(self, api: Harness) -> None:
         app = await api.an_app()
 
@@ -62,6 +64,7 @@ class TestIdempotencyKey:
         assert len(await api.rows("SELECT id FROM swap")) == 1
         assert len(await api.rows("SELECT id FROM outbox")) == 1
 
+    @pytest.mark.fault("A4")
     async def test_a4_is_each_apps_own(self, api: Harness) -> None:
         mine, yours = await api.an_app(), await api.an_app()
 
@@ -197,6 +200,7 @@ class TestAboutASwap:
 
 
 class TestAfterACrash:
+    @pytest.mark.fault("A5")
     async def test_a5_a_claim_that_ran_out_is_taken_over(self, api: Harness) -> None:
         app = await api.an_app()
         await _claim_and_die(api, app.id)
@@ -212,6 +216,7 @@ class TestAfterACrash:
         assert late.status_code == 200
         assert timedelta(seconds=1) < CLAIM_TERM < timedelta(minutes=1)
 
+    @pytest.mark.fault("A5")
     async def test_a5_who_lost_its_claim_creates_nothing(
         self, api: Harness, monkeypatch: pytest.MonkeyPatch
     ) -> None:

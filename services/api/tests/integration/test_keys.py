@@ -69,6 +69,7 @@ class TestKeys:
         (row,) = await api.rows("SELECT last_used_at FROM api_key")
         assert row.last_used_at is not None
 
+    @pytest.mark.fault("A20")
     async def test_that_are_known_are_told_that_the_process_is_well_without_postgres(
         self, api: Harness, database_url: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:

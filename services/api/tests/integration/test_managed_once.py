@@ -132,6 +132,7 @@ class TestASecret:
 
         assert held.answer == b'{"id":"%b"}' % made["id"].encode()
 
+    @pytest.mark.fault("A4")
     async def test_a4_is_one_of_twenty_requests_at_the_same_time(
         self, api: Harness, owner: Person
     ) -> None:
@@ -148,6 +149,7 @@ class TestASecret:
         }
         assert await count(api, "api_key") == 1
 
+    @pytest.mark.fault("A5")
     async def test_a5_whose_answer_was_lost_is_not_made_again(
         self, api: Harness, owner: Person, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -129,6 +129,7 @@ class TestDepository:
             pytest.param(IS_NOT_LISTED, id="g17_the_treasury_is_not_listed"),
         ],
     )
+    @pytest.mark.fault("G17", "G18")
     async def test_g17_g18_that_is_closed_is_refused_and_other_ways_are_named(
         self, api: Harness, app: App, finding: str
     ) -> None:
@@ -141,6 +142,7 @@ class TestDepository:
             assert "transfer directly or to a deposit address instead" in error["message"]
             assert set(error["metadata"]["field_errors"]) == {"use_depository"}
 
+    @pytest.mark.fault("G18")
     async def test_g18_the_other_ways_and_networks_go_on(self, api: Harness, app: App) -> None:
         before = await ways(api, app)
         await api.parts.offers.gasless.refresh()
@@ -155,6 +157,7 @@ class TestDepository:
         # A wallet may transfer directly, so that it stays a way.
         assert await ways(api, app) == before
 
+    @pytest.mark.fault("G18")
     async def test_g18_only_ways_that_there_are_are_named(self, begun: Harness) -> None:
         app = await begun.an_app()
         await self.closed(begun, IS_PAUSED)
@@ -163,6 +166,7 @@ class TestDepository:
 
         assert refused.json()["error"]["message"].endswith("; transfer directly instead")
 
+    @pytest.mark.fault("G18")
     async def test_g18_a_swap_of_before_keeps_its_action(self, api: Harness, app: App) -> None:
         made = (await api.create(app, a_body())).json()["data"]
         await self.closed(api, IS_PAUSED)
@@ -171,6 +175,7 @@ class TestDepository:
 
         assert read.json()["data"]["deposit_actions"] == made["deposit_actions"]
 
+    @pytest.mark.fault("G18")
     async def test_g18_a_key_that_was_refused_is_free_once_it_opens(
         self, api: Harness, app: App
     ) -> None:
@@ -181,6 +186,7 @@ class TestDepository:
 
         assert (refused.status_code, made.status_code) == (400, 200)
 
+    @pytest.mark.fault("G17")
     async def test_g17_a_node_that_is_away_closes_nothing_and_opens_nothing(
         self, api: Harness, app: App
     ) -> None:
@@ -198,6 +204,7 @@ class TestDepository:
 
         assert seen == [200, 400, 400, 200]
 
+    @pytest.mark.fault("G17")
     async def test_g17_that_closes_alarms_once(
         self, api: Harness, capfd: pytest.CaptureFixture[str]
     ) -> None:
@@ -216,6 +223,7 @@ class TestDepository:
         await self.closed(api)
         assert open_ones() == [1, 1]
 
+    @pytest.mark.fault("G17")
     async def test_g17_a_network_without_tokens_for_signatures_is_asked_too(
         self, database_url: str, redis_url: str, tmp_path: Path
     ) -> None:
@@ -251,11 +259,13 @@ class TestAskedDepository:
             depositories = EvmDepositories(catalogue, {NAME: (url,)}, session)
             return await depositories.findings(catalogue.network(NAME))
 
+    @pytest.mark.fault("G17", "G18")
     async def test_g17_g18_is_what_it_says(self) -> None:
         assert await self.found({PAUSED: NO, LISTED: YES}) == []
         assert await self.found({PAUSED: YES, LISTED: YES}) == [IS_PAUSED]
         assert await self.found({PAUSED: NO, LISTED: NO}) == [IS_NOT_LISTED]
 
+    @pytest.mark.fault("G17")
     async def test_g17_is_not_known_from_anything_else(self) -> None:
         with pytest.raises(Unavailable):
             await self.found({PAUSED: "0x", LISTED: "0x"})

@@ -100,6 +100,7 @@ async def test_a_network_over_its_loss_budget_brings_no_new_swaps(
 
 
 @pytest.mark.parametrize("end", ["source_network", "destination_network"])
+@pytest.mark.fault("R6")
 async def test_r6_no_swap_is_taken_from_or_to_a_halted_network_until_it_is_resumed(
     api: Harness, settlers: psycopg.Connection, end: str
 ) -> None:
@@ -116,6 +117,7 @@ async def test_r6_no_swap_is_taken_from_or_to_a_halted_network_until_it_is_resum
     assert (await api.create(app, body, key="one")).status_code == 200
 
 
+@pytest.mark.fault("R6")
 async def test_r6_a_halt_of_another_network_refuses_nothing(
     api: Harness, settlers: psycopg.Connection
 ) -> None:
@@ -126,6 +128,7 @@ async def test_r6_a_halt_of_another_network_refuses_nothing(
     assert (await api.create(app, body)).status_code == 200
 
 
+@pytest.mark.fault("R6")
 async def test_r6_a_halted_network_is_shown_as_one_that_nothing_is_paid_on(
     api: Harness, settlers: psycopg.Connection
 ) -> None:

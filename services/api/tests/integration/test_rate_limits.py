@@ -43,6 +43,7 @@ class TestLimits:
         assert crowded.status_code == 429
         assert (await api.get(app, "/health")).status_code == 200
 
+    @pytest.mark.fault("A15")
     async def test_a15_keep_the_whole_app_under_its_ceiling(self, api: Harness) -> None:
         app = await api.an_app(kind=KeyKind.PUBLISHABLE, is_lifted=False, reads=1, ceiling_factor=2)
 
@@ -53,6 +54,7 @@ class TestLimits:
 
         assert statuses == [200] * 4 + [429]
 
+    @pytest.mark.fault("A15")
     async def test_a15_do_not_believe_a_header_of_whoever_comes(self, api: Harness) -> None:
         app = await api.an_app(kind=KeyKind.PUBLISHABLE, is_lifted=False, reads=1)
 
@@ -67,6 +69,7 @@ class TestLimits:
 
         assert statuses == [200, 200, 429]
 
+    @pytest.mark.fault("A15")
     async def test_a15_are_shared_by_the_keys_of_an_app(self, api: Harness) -> None:
         app = await api.an_app(is_lifted=False, reads=1, ceiling_factor=1)
         other = await api.another_key(app, KeyKind.SECRET)
@@ -167,6 +170,7 @@ async def api_without_redis(
 
 
 class TestWithoutRedis:
+    @pytest.mark.fault("R1r")
     async def test_r1r_answers_come_while_it_hangs_and_one_in_a_second_waits_for_it(
         self, api_without_redis: Harness, hole: BlackHole
     ) -> None:
@@ -181,6 +185,7 @@ class TestWithoutRedis:
         assert 1 <= hole.asked <= 1 + (loop.time() - began) / AWAY_SECONDS
         assert {answer.status_code for answer in answers} == {200}
 
+    @pytest.mark.fault("R1r")
     async def test_r1r_answers_to_many_at_once_come_while_it_hangs(
         self, api_without_redis: Harness, hole: BlackHole
     ) -> None:
@@ -192,6 +197,7 @@ class TestWithoutRedis:
         assert hole.asked
         assert {answer.status_code for answer in answers} == {200}
 
+    @pytest.mark.fault("R1r")
     async def test_r1r_this_process_counts_by_itself(self, api_without_redis: Harness) -> None:
         api = api_without_redis
         app = await api.an_app(kind=KeyKind.PUBLISHABLE, is_lifted=False, reads=1)

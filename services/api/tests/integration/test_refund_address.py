@@ -78,6 +78,7 @@ async def test_stays_the_one_given_at_creation(api: Harness) -> None:
 
 
 @pytest.mark.parametrize("address", ["0x12", "0x" + "0" * 40, TREASURY])
+@pytest.mark.fault("M6")
 async def test_must_be_a_users_address_on_the_source_network(api: Harness, address: str) -> None:
     app = await api.an_app()
     swap_id = await a_swap(api, app)

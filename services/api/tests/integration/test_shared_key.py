@@ -44,6 +44,7 @@ def swap_of(answer: httpx.Response) -> UUID:
     return UUID(answer.json()["data"]["swap"]["id"])
 
 
+@pytest.mark.fault("A4")
 async def test_a4_each_user_is_given_a_swap_of_their_own(api: Harness, page: App) -> None:
     answers = [await created(api, page, user) for user in USERS]
 
@@ -51,12 +52,14 @@ async def test_a4_each_user_is_given_a_swap_of_their_own(api: Harness, page: App
     assert not [one for one in answers if "idempotent-replayed" in one.headers]
 
 
+@pytest.mark.fault("A4")
 async def test_a4_a_user_does_not_block_another_with_another_body(api: Harness, page: App) -> None:
     answers = [await created(api, page, user, amount=n + 1) for n, user in enumerate(USERS)]
 
     assert [one.status_code for one in answers] == [200] * len(USERS)
 
 
+@pytest.mark.fault("A4")
 async def test_a4_a_user_is_given_their_own_answer_again(api: Harness, page: App) -> None:
     first, _, again, changed = [
         await created(api, page, user, amount=amount)
@@ -68,6 +71,7 @@ async def test_a4_a_user_is_given_their_own_answer_again(api: Harness, page: App
     assert changed.json()["error"]["code"] == "IDEMPOTENCY_KEY_REUSED"
 
 
+@pytest.mark.fault("A4")
 async def test_a4_users_at_the_same_time_make_one_swap_each(api: Harness, page: App) -> None:
     asked = [(user, created(api, page, user)) for user in USERS for _ in range(10)]
     answers = await asyncio.gather(*(one for _, one in asked))
@@ -84,12 +88,14 @@ async def test_a4_users_at_the_same_time_make_one_swap_each(api: Harness, page: 
     assert len(await api.rows("SELECT id FROM swap")) == len(USERS)
 
 
+@pytest.mark.fault("A4")
 async def test_a4_of_an_ipv6_network_all_addresses_are_one_user(api: Harness, page: App) -> None:
     first, again = [await created(api, page, one) for one in ("2001:db8:1::1", "2001:db8:1::2")]
 
     assert swap_of(first) == swap_of(again)
 
 
+@pytest.mark.fault("A4")
 async def test_a4_the_apps_secret_key_has_keys_of_its_own_from_anywhere(
     api: Harness, page: App
 ) -> None:
@@ -102,6 +108,7 @@ async def test_a4_the_apps_secret_key_has_keys_of_its_own_from_anywhere(
     assert len(set(swaps)) == 3
 
 
+@pytest.mark.fault("A4")
 async def test_a4_what_is_asked_about_a_swap_is_kept_apart_too(api: Harness, page: App) -> None:
     swap_id = swap_of(await created(api, page, USERS[0]))
     path = f"/swaps/{swap_id}/deposit_speedup"

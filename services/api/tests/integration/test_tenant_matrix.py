@@ -233,6 +233,7 @@ async def test_its_own_tenant_gets_through_everywhere(api: Harness, victim: Tena
 
 
 @pytest.mark.parametrize("who", ["secret", "publishable", "live", "owner"])
+@pytest.mark.fault("A1")
 async def test_a1_another_tenant_is_told_like_of_what_does_not_exist(
     api: Harness, victim: Tenant, stranger: Tenant, webhooks: FakeWebhooks, who: str
 ) -> None:
@@ -252,6 +253,7 @@ async def test_a1_another_tenant_is_told_like_of_what_does_not_exist(
     assert await everything_of(api, webhooks) == before
 
 
+@pytest.mark.fault("A1")
 async def test_a1_of_anothers_swap_the_database_is_asked_what_it_is_of_an_unknown_one(
     api: Harness, victim: Tenant, stranger: Tenant
 ) -> None:
@@ -279,6 +281,7 @@ async def statements_of(api: Harness, request: Any, tenant: Tenant) -> list[str]
 
 
 @pytest.mark.parametrize("who", ["secret", "publishable", "live", "owner", "nobody"])
+@pytest.mark.fault("A1")
 async def test_a1_nothing_of_a_tenants_is_in_any_answer_to_another(
     api: Harness, victim: Tenant, stranger: Tenant, who: str
 ) -> None:
@@ -293,6 +296,7 @@ async def test_a1_nothing_of_a_tenants_is_in_any_answer_to_another(
 
 
 @pytest.mark.parametrize("how", ["missing", "unknown", "revoked", "expired", "removed"])
+@pytest.mark.fault("A2")
 async def test_a2_keys_and_tokens_that_open_nothing_open_nothing(
     api: Harness, victim: Tenant, webhooks: FakeWebhooks, how: str
 ) -> None:
@@ -315,6 +319,7 @@ async def test_a2_keys_and_tokens_that_open_nothing_open_nothing(
     assert await everything_of(api, webhooks) == before
 
 
+@pytest.mark.fault("A2")
 async def test_a2_keys_open_nothing_of_members_and_tokens_nothing_of_apps(
     api: Harness, victim: Tenant
 ) -> None:
@@ -354,6 +359,7 @@ async def test_keys_of_the_other_environment_see_no_network(api: Harness, victim
     assert created.json()["error"]["code"] == "ROUTE_NOT_FOUND_ERROR"
 
 
+@pytest.mark.fault("A6")
 async def test_a6_an_idempotency_key_of_one_tenant_is_news_to_another(
     api: Harness, victim: Tenant, stranger: Tenant
 ) -> None:

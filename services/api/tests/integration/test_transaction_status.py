@@ -189,6 +189,7 @@ class TestWhileNoNodeAnswers:
 class TestOfAnotherTenants:
     @pytest.mark.parametrize("located", [None, REVERTED, IN_MEMPOOL, MINED])
     @pytest.mark.parametrize("is_away", [False, True])
+    @pytest.mark.fault("A1")
     async def test_a1_swap_or_hint_is_answered_like_a_strangers_transaction(
         self, api: Harness, app: App, located: LocatedTransaction | None, *, is_away: bool
     ) -> None:

@@ -18,6 +18,7 @@ pytestmark = pytest.mark.connected
 
 
 class TestPendingSwaps:
+    @pytest.mark.fault("A11")
     async def test_a11_are_capped_per_app(self, api: Harness) -> None:
         app = await api.an_app(is_lifted=False, pending_swaps=3)
 
@@ -27,6 +28,7 @@ class TestPendingSwaps:
         assert answers[-1].json()["error"]["code"] == "TOO_MANY_PENDING_SWAPS"
         assert "retry-after" in answers[-1].headers
 
+    @pytest.mark.fault("A11")
     async def test_a11_are_capped_when_they_come_together(self, api: Harness) -> None:
         app = await api.an_app(is_lifted=False, pending_swaps=3)
 
@@ -41,6 +43,7 @@ class TestPendingSwaps:
 
         assert (await api.create(free, a_body())).status_code == 200
 
+    @pytest.mark.fault("A11")
     async def test_a11_are_counted_apart_for_each_client_of_a_publishable_key(
         self, api: Harness
     ) -> None:

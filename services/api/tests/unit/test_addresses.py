@@ -56,6 +56,7 @@ class TestAddressRules:
             ("", "not an address"),
         ],
     )
+    @pytest.mark.fault("A8")
     def test_a8_refuses_what_would_swallow_money(self, address: str, why: str) -> None:
         catalogue = a_catalogue()
         network = catalogue.network("BASE_DEVNET")

@@ -51,6 +51,7 @@ class TestParseAmount:
             ".", "e5", "1e", "--1", "+-1", "\u0661", "\uff11", "1\n", "1\x00", "true",
         ],
     )  # fmt: skip
+    @pytest.mark.fault("A7")
     def test_a7_refuses_what_is_no_amount(self, text: str) -> None:
         with pytest.raises(Invalid):
             parse_amount(text, precision=8, decimals=18)
@@ -61,6 +62,7 @@ class TestParseAmount:
         ),
         precision=st.integers(min_value=0, max_value=8),
     )
+    @pytest.mark.fault("A7")
     def test_a7_is_the_decimal_cut_off_at_the_precision(
         self, number: Decimal, precision: int
     ) -> None:
@@ -72,6 +74,7 @@ class TestParseAmount:
         assert found == units * 10 ** (18 - precision)
 
     @given(st.text(max_size=120))
+    @pytest.mark.fault("A7")
     def test_a7_never_fails_in_another_way(self, text: str) -> None:
         with suppress(Invalid):
             assert parse_amount(text, precision=8, decimals=18) >= 0

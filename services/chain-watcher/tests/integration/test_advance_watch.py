@@ -146,6 +146,7 @@ class TestOneCommit:
         bodies = await database_.messages()
         assert bodies[0]["base_units"] == bodies[1]["intent_id"] == str(UINT256_MAX)
 
+    @pytest.mark.fault("W8")
     async def test_w8_is_all_or_nothing_when_the_process_dies(
         self, database_: Database, database_url: str
     ) -> None:
@@ -214,6 +215,7 @@ class TestOneCommit:
 
 
 class TestOneFollower:
+    @pytest.mark.fault("W9")
     async def test_w9_ignores_a_batch_it_has(self, database_: Database) -> None:
         event_ = BlockAdded(a_block(1), (a_deposit("one"),))
 

@@ -46,6 +46,7 @@ class TestTokens:
         body = (await world.messages())[-1]
         assert (body["state"], body["from_address"], body["memo"]) == ("confirmed", USER, None)
 
+    @pytest.mark.fault("W24")
     async def test_w24_that_came_before_the_address_was_heard_of_are_found(
         self, world: World
     ) -> None:
@@ -88,6 +89,7 @@ class TestTokens:
 
 
 class TestCoins:
+    @pytest.mark.fault("W20")
     async def test_w20_are_counted_with_the_block_they_came_in(self, world: World) -> None:
         async with world.followed():
             address = await world.assigns(511)
@@ -105,6 +107,7 @@ class TestCoins:
         assert (confirmed["deposit_id"], confirmed["state"]) == (first["deposit_id"], "confirmed")
         assert (second["base_units"], second["state"]) == ("50", "seen")
 
+    @pytest.mark.fault("W24")
     async def test_w24_that_were_there_before_the_address_was_heard_of_are_found(
         self, world: World
     ) -> None:
@@ -195,6 +198,7 @@ class TestCoins:
 
 class TestSweeps:
     @pytest.mark.parametrize("token", [USDC, NATIVE], ids=["token", "coin"])
+    @pytest.mark.fault("W17")
     async def test_w17_are_told_as_sweeps_and_never_as_deposits(
         self, world: World, token: str
     ) -> None:
@@ -220,6 +224,7 @@ class TestSweeps:
         assert len(at_address) == 1
 
     @pytest.mark.parametrize("is_heard_of", [True, False])
+    @pytest.mark.fault("W24")
     async def test_w24_of_coins_within_their_own_block_hide_none(
         self, world: World, is_heard_of: bool
     ) -> None:

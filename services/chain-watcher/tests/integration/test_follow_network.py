@@ -72,6 +72,7 @@ class TestFollowNetwork:
             await world.says(("confirmed", 2))  # never seen without being final
             await world.is_at_head()
 
+    @pytest.mark.fault("W4")
     async def test_w4_finds_a_reorg_of_the_same_height_by_the_hash(self, world: World) -> None:
         async with world.followed():
             await world.deposits(7)
@@ -81,6 +82,7 @@ class TestFollowNetwork:
             await world.says(("seen", 1), ("reverted", 2))
             await world.is_at_head()
 
+    @pytest.mark.fault("W6")
     async def test_w6_finds_a_reorg_that_happened_while_it_was_down(self, world: World) -> None:
         async with world.followed():
             deposit = await world.deposits(7)
@@ -138,6 +140,7 @@ class TestFollowNetwork:
         assert all(row.messages == row.ids for row in told)
         assert {row.state for row in last} <= {"confirmed", "reverted"}
 
+    @pytest.mark.fault("W26")
     async def test_waits_for_nodes_that_are_away(self, world: World) -> None:
         world.chain.is_reachable = False
         async with world.followed():
@@ -147,6 +150,7 @@ class TestFollowNetwork:
             world.chain.mine()
             await world.is_at_head()
 
+    @pytest.mark.fault("R6")
     async def test_r6_halts_when_what_is_final_changes(self, world: World) -> None:
         async with world.followed():
             world.chain.mine(10)
@@ -234,6 +238,7 @@ class TestFollowNetwork:
         with pytest.raises(Refused):
             await resume_network(NETWORK)
 
+    @pytest.mark.fault("R6")
     async def test_r6_does_not_go_on_while_no_node_tells(self, world: World) -> None:
         async with world.followed():
             world.chain.mine(10)

@@ -109,6 +109,7 @@ class TestLookAgain:
             has_second_provider=has_second_provider,
         )
 
+    @pytest.mark.fault("W1")
     async def test_halts_at_once_when_another_node_denies_what_was_published(
         self, world: World
     ) -> None:
@@ -124,6 +125,7 @@ class TestLookAgain:
         assert observe.HALTED.labels(NETWORK)._value.get() == 1
         assert await world.watches.find_unchecked(NETWORK) is None
 
+    @pytest.mark.fault("R6")
     async def test_r6_does_not_go_on_while_another_node_denies_what_was_published(
         self, world: World
     ) -> None:
@@ -138,6 +140,7 @@ class TestLookAgain:
 
         assert await world.watches.find_halt(NETWORK) is not None
 
+    @pytest.mark.fault("R6")
     async def test_r6_shows_others_a_halt_that_lasts_and_one_that_is_over(
         self, world: World
     ) -> None:
@@ -183,6 +186,7 @@ class TestLookAgain:
         assert await world.watches.find_halt(NETWORK) is None
 
     @pytest.mark.parametrize("is_alone", [False, True])
+    @pytest.mark.fault("W27")
     async def test_w27_halts_when_two_providers_have_another_final_block(
         self, world: World, is_alone: bool
     ) -> None:
@@ -201,6 +205,7 @@ class TestLookAgain:
         halt = await world.watches.find_halt(NETWORK)
         assert (halt is None) is is_alone
 
+    @pytest.mark.fault("W27")
     async def test_w27_halts_when_another_provider_has_another_last_block(
         self, world: World
     ) -> None:
@@ -212,6 +217,7 @@ class TestLookAgain:
 
         assert "block 3 is not the one" in await world.is_halted()
 
+    @pytest.mark.fault("W27")
     async def test_w27_halts_when_two_providers_call_different_blocks_final(
         self, world: World
     ) -> None:
@@ -228,6 +234,7 @@ class TestLookAgain:
         with pytest.raises(Unavailable, match="differ on final block 3"):
             await world.resuming(liar)(NETWORK)
 
+    @pytest.mark.fault("W1")
     async def test_w1_never_asks_the_provider_of_the_first_look_again(self, world: World) -> None:
         """Also where it is the only one that answers: the look waits, and an alarm counts it."""
         async with world.followed(FakeReader(world.chain, provider="liar.example")):
@@ -244,6 +251,7 @@ class TestLookAgain:
         assert unchecked.checked_number == 0
         assert await self.look_again(world)()
 
+    @pytest.mark.fault("W1")
     async def test_w1_looks_at_the_blocks_of_one_provider_at_a_time(self, world: World) -> None:
         """After a failover each half has another provider to be asked; neither confirms itself."""
         async with world.followed(FakeReader(world.chain, provider="one.example")):
@@ -267,6 +275,7 @@ class TestLookAgain:
         one, other = frozenset({"one.example"}), frozenset({"other.example"})
         assert asked == [(1, 9, one), (10, 12, other)]
 
+    @pytest.mark.fault("W1")
     async def test_adds_what_a_node_hid(self, world: World) -> None:
         look_again = self.look_again(world)
         async with world.followed(Hiding(world.chain)):

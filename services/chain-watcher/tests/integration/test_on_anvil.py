@@ -217,6 +217,7 @@ def watched(stack: Stack) -> Iterator[Stack]:
 
 
 class TestDeposits:
+    @pytest.mark.fault("W16")
     def test_w16_through_the_depository_are_told_once(self, watched: Stack) -> None:
         transaction_hash = watched.deposit(7, 1000)
 
@@ -229,6 +230,7 @@ class TestDeposits:
         )
         assert (told["token"], told["base_units"]) == (watched.addresses["usdc"], "1000")
 
+    @pytest.mark.fault("W16")
     def test_w16_of_coins_through_the_depository_are_told_once(self, watched: Stack) -> None:
         a = watched.addresses
         transaction_hash = watched.user(
@@ -244,6 +246,7 @@ class TestDeposits:
         assert {body["kind"] for body in watched.told_of(transaction_hash)} == {"deposited"}
         assert {body["token"] for body in watched.told_of(transaction_hash)} == {NATIVE}
 
+    @pytest.mark.fault("W13")
     def test_w13_through_somebody_else_s_depository_carry_no_sequence_number(
         self, watched: Stack
     ) -> None:
@@ -257,6 +260,7 @@ class TestDeposits:
         kinds = {(b["kind"], b["sequence_number"]) for b in watched.told_of(transaction_hash)}
         assert kinds == {("token_transfer", None)}
 
+    @pytest.mark.fault("W12")
     def test_of_a_token_that_is_not_ours_are_quarantined(self, watched: Stack) -> None:
         a = watched.addresses
         key = (10).to_bytes(32, "big")
@@ -319,6 +323,7 @@ class TestOperators:
         assert f'swap_watch_blocks_total{{network="{NETWORK}"}}' in metrics
         assert "swap_watch_detection_delay_seconds_bucket" in metrics
 
+    @pytest.mark.fault("M12")
     def test_are_refused_a_catalogue_that_is_not_the_chain(self, watched: Stack) -> None:
         other = Stack(
             watched.node, watched.folder, watched.database_url, watched.broker, watched.addresses

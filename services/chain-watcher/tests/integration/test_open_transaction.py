@@ -14,6 +14,7 @@ from swap_runtime.database import Engine, TransactionOpen, transaction
 pytestmark = pytest.mark.connected
 
 
+@pytest.mark.fault("P10")
 async def test_ask_no_node_inside_a_transaction(engine: Engine) -> None:
     async with open_session() as session:
         chain = EvmChain(

@@ -62,6 +62,7 @@ def test_halts_are_read_by_who_pays_and_who_takes_swaps(
 
 
 @pytest.mark.parametrize("role", ["settler", "api", "quoter", "notifier"])
+@pytest.mark.fault("A18")
 def test_a18_nobody_else_writes_what_happened_on_chain(
     migrated: Callable[[str], str], database: object, role: str
 ) -> None:

@@ -60,6 +60,7 @@ async def service(settings: ChainWatcherSettings, catalogue: Catalogue) -> Servi
     return service
 
 
+@pytest.mark.fault("W28")
 async def test_follows_each_network_under_a_lease_of_its_own(service: Service) -> None:
     assert {task.name for task in service.tasks} == {
         *(f"watch:{network}" for network in (NETWORK, OTHER)),

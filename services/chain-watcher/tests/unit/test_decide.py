@@ -206,6 +206,7 @@ class TestReceipts:
 
         assert not watcher.told[0].movement.is_internal
 
+    @pytest.mark.fault("W17")
     def test_w17_that_are_sweeps_are_told_as_such_and_final_with_the_chain(self) -> None:
         watcher = Watcher()
         receipt = a_transfer("swept", from_address=DEPOSIT_ADDRESS, claimed_by=a_log("sweep"))

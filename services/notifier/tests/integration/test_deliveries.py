@@ -96,6 +96,7 @@ class TestDelivering:
         assert (received.id, row.attempts) == (row.id, 1)
         assert received.headers["webhook-event-type"] == "swap.user_transfer_pending"
 
+    @pytest.mark.fault("N2")
     async def test_n2_repeats_the_same_id_and_bytes_when_the_answer_was_lost(
         self, notifier: Notifier, sink: Sink
     ) -> None:
@@ -114,6 +115,7 @@ class TestDelivering:
         earlier, later = (int(r.headers["svix-timestamp"]) for r in (first, second))
         assert later - earlier == 5
 
+    @pytest.mark.fault("N1")
     async def test_n1_follows_the_schedule_and_then_gives_up(
         self, notifier: Notifier, sink: Sink
     ) -> None:
@@ -132,6 +134,7 @@ class TestDelivering:
         assert len(sink.received) == 8
         assert [entry["http_status"] for entry in shown["log"]] == [500] * 8
 
+    @pytest.mark.fault("N1")
     async def test_n1_a_dead_and_a_slow_endpoint_cost_the_others_nothing(
         self, notifier: Notifier, sink: Sink
     ) -> None:
@@ -175,6 +178,7 @@ class TestDelivering:
 
 
 class TestEndpoints:
+    @pytest.mark.fault("N15")
     async def test_n15_one_that_is_gone_gets_nothing_more(
         self, notifier: Notifier, sink: Sink
     ) -> None:
@@ -189,6 +193,7 @@ class TestEndpoints:
         assert len(sink.received) == 1
         assert (await notifier.listed(endpoint)).disabled_reason == "gone"
 
+    @pytest.mark.fault("N12")
     async def test_n12_one_that_fails_for_five_days_is_disabled(
         self, notifier: Notifier, sink: Sink
     ) -> None:
@@ -205,6 +210,7 @@ class TestEndpoints:
         assert (await notifier.listed(endpoint)).disabled_reason == "failing"
 
     @pytest.mark.parametrize("at_once", [True, False])
+    @pytest.mark.fault("N12")
     async def test_n12_one_that_comes_back_is_not_disabled_for_what_it_does_not_take_yet(
         self, notifier: Notifier, sink: Sink, *, at_once: bool
     ) -> None:
@@ -228,6 +234,7 @@ class TestEndpoints:
         assert (waiting.id, waiting.attempts) == (other.message_id, 2)
         assert waiting.due_at == notifier.now + timedelta(minutes=5)
 
+    @pytest.mark.fault("N12")
     async def test_n12_one_that_says_it_is_gone_is_disabled_whatever_it_took_before(
         self, notifier: Notifier, sink: Sink
     ) -> None:
@@ -258,6 +265,7 @@ class TestEndpoints:
 
         assert (await notifier.listed(endpoint)).failing_since is None
 
+    @pytest.mark.fault("N13")
     async def test_n13_one_disabled_while_a_retry_waits_is_not_sent_to(
         self, notifier: Notifier, sink: Sink
     ) -> None:
@@ -275,6 +283,7 @@ class TestEndpoints:
 
         assert len(sink.received) == 1
 
+    @pytest.mark.fault("N13")
     async def test_n13_one_disabled_while_an_attempt_is_out_is_not_tried_again(
         self, notifier: Notifier, sink: Sink
     ) -> None:
@@ -354,6 +363,7 @@ class TestEndpoints:
         (row,) = await notifier.rows()
         assert row.state == "discarded"
 
+    @pytest.mark.fault("N8")
     async def test_n8_a_rotated_secret_signs_beside_the_old_one_for_a_day(
         self, notifier: Notifier, sink: Sink
     ) -> None:
@@ -378,6 +388,7 @@ class TestEndpoints:
         with pytest.raises(standardwebhooks.WebhookVerificationError):
             _verify(old, after.body, after.headers)
 
+    @pytest.mark.fault("N8")
     async def test_n8_one_that_is_rotated_twice_signs_to_the_end_of_its_day(
         self, notifier: Notifier, sink: Sink
     ) -> None:

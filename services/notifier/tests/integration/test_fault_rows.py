@@ -36,6 +36,7 @@ FROM generate_series(1, :number) AS n
 
 
 class TestRows:
+    @pytest.mark.fault("N1")
     async def test_n1_a_failure_is_tried_again_while_others_are_served(
         self, notifier: Notifier, sink: Sink
     ) -> None:
@@ -53,6 +54,7 @@ class TestRows:
         first, second = sink.by_path()["/failing"]
         assert (first.id, first.body) == (second.id, second.body)
 
+    @pytest.mark.fault("N9")
     async def test_n9_a_clock_that_is_wrong_is_told(self, notifier: Notifier) -> None:
         def ten_minutes_fast() -> datetime:
             return utc_now() + timedelta(minutes=10)
@@ -62,6 +64,7 @@ class TestRows:
         skew = REGISTRY.get_sample_value("swap_notifier_clock_skew_seconds")
         assert skew == pytest.approx(600, abs=5)
 
+    @pytest.mark.fault("N9")
     async def test_n9_stale_and_early_messages_are_refused_by_receivers(self) -> None:
         for minutes in (-10, 10):
             moment = utc_now() + timedelta(minutes=minutes)
@@ -69,6 +72,7 @@ class TestRows:
             with pytest.raises(standardwebhooks.WebhookVerificationError):
                 standardwebhooks.Webhook(SECRET).verify(b"{}", headers)
 
+    @pytest.mark.fault("N11")
     async def test_n11_a_late_retry_says_that_it_is_older(
         self, notifier: Notifier, sink: Sink
     ) -> None:
@@ -92,6 +96,7 @@ class TestRows:
         order = [json.loads(received.body)["sequence"] for received in sink.received]
         assert order == [1, 2, 1]
 
+    @pytest.mark.fault("N12")
     async def test_n12_an_endpoint_that_only_fails_is_disabled_told_enabled_and_made_up_for(
         self, notifier: Notifier, sink: Sink
     ) -> None:
@@ -128,6 +133,7 @@ class TestRows:
         }
         assert {json.loads(one.body)["sequence"] for one in made_up} == {1, 2}
 
+    @pytest.mark.fault("N13")
     async def test_n13_one_disabled_while_a_replay_waits_is_not_sent_to(
         self, notifier: Notifier, sink: Sink
     ) -> None:
@@ -143,6 +149,7 @@ class TestRows:
         (row,) = await notifier.rows()
         assert (row.state, sink.received) == ("discarded", [])
 
+    @pytest.mark.fault("N14")
     async def test_n14_the_flood_of_one_app_does_not_stand_before_the_word_of_another(
         self, notifier: Notifier, sink: Sink
     ) -> None:
@@ -163,6 +170,7 @@ class TestRows:
 
         assert passed < 50_000
 
+    @pytest.mark.fault("N15")
     async def test_n15_more_time_is_given_within_twice_the_pause(
         self, notifier: Notifier, sink: Sink
     ) -> None:
@@ -175,6 +183,7 @@ class TestRows:
         (row,) = await notifier.rows()
         assert row.due_at == NOW + timedelta(seconds=10)
 
+    @pytest.mark.fault("N17")
     async def test_n17_every_receiver_hears_of_its_own_swaps_alone(
         self, notifier: Notifier, sink: Sink
     ) -> None:
@@ -198,6 +207,7 @@ class TestRows:
             for path, told in sink.by_path().items()
         } == heard
 
+    @pytest.mark.fault("N17")
     async def test_n17_a_row_of_another_app_is_not_sent_either(
         self, notifier: Notifier, sink: Sink
     ) -> None:
@@ -211,6 +221,7 @@ class TestRows:
 
         assert sink.received == []
 
+    @pytest.mark.fault("N17")
     async def test_n17_a_notice_goes_to_the_same_app_alone(
         self, notifier: Notifier, sink: Sink
     ) -> None:

@@ -73,6 +73,7 @@ class FlippingNames(AbstractResolver):
 
 
 class TestSend:
+    @pytest.mark.fault("N10")
     async def test_n10_sends_the_stored_bytes_signed(self, sink: Sink) -> None:
         answer = await attempt(sink.at("/"))
 
@@ -98,6 +99,7 @@ class TestSend:
         assert len(set(ports)) == 1
 
     @pytest.mark.parametrize("elsewhere", ["{sink}/elsewhere", "http://169.254.169.254/latest"])
+    @pytest.mark.fault("N4")
     async def test_n4_does_not_follow_a_redirect(self, sink: Sink, elsewhere: str) -> None:
         url = sink.at("/", answering(302, location=elsewhere.format(sink=sink.url)))
 
@@ -113,6 +115,7 @@ class TestSend:
         assert answer.http_status is None
         assert answer.error
 
+    @pytest.mark.fault("N3")
     async def test_n3_gives_up_on_a_receiver_that_hangs(self, sink: Sink) -> None:
         answer = await attempt(sink.at("/", never_answer), seconds=0.2)
 
@@ -120,6 +123,7 @@ class TestSend:
         assert answer.error is not None
         assert "Timeout" in answer.error
 
+    @pytest.mark.fault("N3")
     async def test_n3_does_not_wait_for_a_body_that_drips(self, sink: Sink) -> None:
         async def drip(request: web.Request) -> web.StreamResponse:
             response = web.StreamResponse()
@@ -133,6 +137,7 @@ class TestSend:
 
         assert answer.http_status == 200
 
+    @pytest.mark.fault("N3")
     async def test_n3_reads_no_more_than_a_little(self, sink: Sink) -> None:
         written = 0
 
@@ -150,16 +155,19 @@ class TestSend:
         assert answer.http_status == 200
         assert written < 50_000_000
 
+    @pytest.mark.fault("N15")
     async def test_n15_hears_retry_after(self, sink: Sink) -> None:
         answer = await attempt(sink.at("/", answering(503, retry_after="17")))
 
         assert answer.retry_after == timedelta(seconds=17)
 
+    @pytest.mark.fault("N15")
     async def test_n15_knows_the_status_whatever_is_asked_for(self, sink: Sink) -> None:
         answer = await attempt(sink.at("/", answering(503, retry_after="9" * 5000)))
 
         assert (answer.http_status, answer.retry_after) == (503, None)
 
+    @pytest.mark.fault("N3")
     async def test_n3_gives_up_on_headers_that_drip(self) -> None:
         async def drip(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             writer.write(b"HTTP/1.1 200 OK\r\nx: ")
@@ -181,6 +189,7 @@ class TestSend:
 
 class TestGuard:
     @pytest.mark.parametrize("address", ["127.0.0.1", "10.0.0.1", "169.254.169.254", "::1", "::"])
+    @pytest.mark.fault("N6")
     async def test_n6_refuses_a_name_that_turns_inside_after_it_was_checked(
         self, sink: Sink, address: str
     ) -> None:
@@ -193,6 +202,7 @@ class TestGuard:
         assert sink.received == []
 
     @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "127.1", "2130706433", "[::1]"])
+    @pytest.mark.fault("N7")
     async def test_n7_refuses_every_spelling_of_this_machine(self, sink: Sink, host: str) -> None:
         port = sink.url.rpartition(":")[2]
 
@@ -202,6 +212,7 @@ class TestGuard:
         assert sink.received == []
 
     @pytest.mark.parametrize("address", INSIDE)
+    @pytest.mark.fault("N5")
     async def test_n5_dials_nothing_that_leads_inside(self, address: str) -> None:
         names = FlippingNames(address.partition("%")[0], 80)
 
@@ -210,6 +221,7 @@ class TestGuard:
         assert answer.http_status is None
         assert answer.error == NOWHERE_PUBLIC
 
+    @pytest.mark.fault("N5")
     async def test_n5_says_the_same_of_a_name_that_nobody_knows(self) -> None:
         class NoNames(FlippingNames):
             async def resolve(self, *_: Any, **__: Any) -> list[ResolveResult]:
@@ -221,6 +233,7 @@ class TestGuard:
 
         assert answer.error == NOWHERE_PUBLIC
 
+    @pytest.mark.fault("N6")
     async def test_n6_keeps_the_name_of_what_it_dials_by_its_address(self, sink: Sink) -> None:
         names = FlippingNames("127.0.0.1", int(sink.url.rpartition(":")[2]))
 
@@ -229,6 +242,7 @@ class TestGuard:
         (received,) = sink.received
         assert received.headers["host"] == "hooks.example.com"
 
+    @pytest.mark.fault("N6")
     async def test_n6_names_the_server_in_the_greeting_of_tls(self) -> None:
         greeting = asyncio.get_running_loop().create_future()
 

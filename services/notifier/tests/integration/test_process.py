@@ -145,6 +145,7 @@ class TestProcess:
         assert json.loads(received.body)["swap"]["id"] == str(swap.swap_id)
         assert [message["sequence"] for message in listed["messages"]] == [1, 2]
 
+    @pytest.mark.fault("N16")
     async def test_n16_sends_the_same_message_again_after_a_crash(
         self, environment: dict[str, str], publish: Publish, sink: Sink
     ) -> None:

@@ -87,6 +87,7 @@ class TestAddEndpoint:
         assert endpoints.added == []
 
     @pytest.mark.parametrize("address", INSIDE)
+    @pytest.mark.fault("N5")
     async def test_n5_refuses_a_name_that_leads_inside_also_beside_others(
         self, address: str
     ) -> None:

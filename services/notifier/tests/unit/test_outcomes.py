@@ -17,6 +17,7 @@ class TestPauseAfter:
 
         assert pauses == [*(timedelta(seconds=s) for s in SECONDS), None]
 
+    @pytest.mark.fault("N1")
     def test_n1_comes_later_by_up_to_a_fifth(self) -> None:
         pause = pause_after(2, retry_after=None, jitter_ppm=JITTER_PPM_MAX)
 
@@ -25,6 +26,7 @@ class TestPauseAfter:
     @pytest.mark.parametrize(
         ("asked", "given"), [(0, 300), (100, 300), (400, 400), (600, 600), (100_000, 600)]
     )
+    @pytest.mark.fault("N15")
     def test_n15_gives_a_receiver_up_to_twice_the_time(self, asked: int, given: int) -> None:
         pause = pause_after(2, retry_after=timedelta(seconds=asked), jitter_ppm=0)
 
@@ -60,6 +62,7 @@ class TestOutcomeOf:
 
         assert outcome.due_at == NOW + timedelta(seconds=9 if is_heard else 5)
 
+    @pytest.mark.fault("N15")
     def test_n15_disables_an_endpoint_that_is_gone(self) -> None:
         outcome = outcome_of(a_claim(), an_answer(410), at=NOW, jitter_ppm=0)
 

@@ -60,6 +60,7 @@ class TestDestinationOf:
             "https://" + "a" * 2050 + ".example",
         ],
     )
+    @pytest.mark.fault("N7")
     def test_n7_refuses_what_cannot_be_an_endpoint(self, url: str) -> None:
         with pytest.raises(UrlRefused):
             destination_of(url, is_live=False, loopback=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -49,6 +50,7 @@ class TestAgree:
 
         assert agreed(*told).prices == ether(3100, age=2 * MINUTE)
 
+    @pytest.mark.fault("A19")
     def test_is_none_when_sources_are_too_far_apart(self) -> None:
         told = agreed(ether(3000), ether(3061), {"USDC": Timed(E18, NOW)})
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from services.quoter.tests.factories import ETHEREUM, NOW, a_market
 from swap_chains.errors import ChainUnavailable
 from swap_chains.ports import Fees
@@ -54,6 +56,7 @@ class TestFollowGas:
 
         assert follow.has_asked
 
+    @pytest.mark.fault("S26")
     async def test_s26_shares_a_rollups_fee_for_bytes_out_over_the_gas_rounded_up(self) -> None:
         market = a_market(gas={})
         gas = ChainGas(Node(Fees(7, 1)), DataFee(1000), units_min=300)
@@ -62,6 +65,7 @@ class TestFollowGas:
 
         assert market.gas == {ETHEREUM: Timed(7 + 4, NOW)}
 
+    @pytest.mark.fault("S26")
     async def test_s26_knows_no_cost_while_nobody_tells_the_fee_for_bytes(self) -> None:
         market = a_market(gas={})
         gas = ChainGas(Node(Fees(7, 1)), DataFee(None), units_min=300)

@@ -62,6 +62,7 @@ def priced_routes(draw: st.DrawFn) -> tuple[Route, Rates]:
 
 class TestPrice:
     @given(priced_routes(), AMOUNTS)
+    @pytest.mark.fault("M2")
     def test_accounts_for_every_base_unit_of_the_input(
         self, route_and_rates: tuple[Route, Rates], amount: int
     ) -> None:
@@ -78,6 +79,7 @@ class TestPrice:
             assert priced.total_fee + refuel + converted == amount
 
     @given(priced_routes(), AMOUNTS)
+    @pytest.mark.fault("M2")
     def test_never_rounds_in_favour_of_the_user(
         self, route_and_rates: tuple[Route, Rates], amount: int
     ) -> None:
@@ -199,6 +201,7 @@ class TestRatesOf:
             rates_of(a_route(), market, refuel_usd_e18=None, now=NOW)
 
     @pytest.mark.parametrize("part", ["prices", "gas"])
+    @pytest.mark.fault("A19")
     def test_a19_takes_what_is_too_old_for_missing(self, part: str) -> None:
         market: Market = a_market()
         bound = market.prices_max_age if part == "prices" else market.gas_max_age

@@ -70,6 +70,7 @@ def without_swap() -> float:
 
 
 class TestGas:
+    @pytest.mark.fault("S20")
     async def test_s20_that_runs_out_calls_a_person_while_payments_still_go(
         self, world: World, said: list[dict[str, Any]]
     ) -> None:
@@ -86,6 +87,7 @@ class TestGas:
         world.chain.mine()
         assert world.paid(1) == PAYOUT
 
+    @pytest.mark.fault("S20")
     async def test_s20_that_is_topped_up_calls_nobody_any_more(
         self, world: World, said: list[dict[str, Any]]
     ) -> None:
@@ -102,6 +104,7 @@ class TestGas:
 
 class TestMoneyThatNamesNoSwap:
     @pytest.mark.parametrize("states", [["confirmed"], ["seen", "confirmed"]])
+    @pytest.mark.fault("W22")
     async def test_w22_a_transfer_without_a_memo_is_counted_once(
         self, world: World, states: list[str]
     ) -> None:
@@ -114,6 +117,7 @@ class TestMoneyThatNamesNoSwap:
 
         assert without_swap() == before + 1
 
+    @pytest.mark.fault("W22")
     async def test_w22_what_names_a_swap_or_is_the_owners_is_not(self, world: World) -> None:
         before = without_swap()
         await world.requested(1)
@@ -131,6 +135,7 @@ class TestTheLineOfACap:
         "reason": "as agreed",
     }
 
+    @pytest.mark.fault("A16")
     async def test_a16_is_counted_and_calls_a_person_when_its_first_waits_too_long(
         self, world: World, said: list[dict[str, Any]]
     ) -> None:

@@ -111,6 +111,7 @@ async def came_from(world: World, number: int, network: str) -> None:
 
 
 class TestACap:
+    @pytest.mark.fault("A16")
     async def test_a16_lets_wait_what_is_beyond_it_until_the_span_is_over(
         self, world: World
     ) -> None:
@@ -190,6 +191,7 @@ class TestACap:
         await world.send_everything()
         assert await left(world) == [2, 3, 1]
 
+    @pytest.mark.fault("R5")
     async def test_r5_is_not_held_up_by_what_came_from_a_network_over_its_loss_budget(
         self, world: World
     ) -> None:

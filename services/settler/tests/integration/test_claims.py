@@ -125,6 +125,7 @@ class TestABalance:
         assert told == ("ann", "they proved it")
 
     @EACH
+    @pytest.mark.fault("M8")
     async def test_is_paid_once_when_it_is_ordered_many_times_m8(
         self, world: World, waiting: Callable[[World], Any]
     ) -> None:
@@ -173,6 +174,7 @@ class TestABalance:
             pytest.param("settler.after_send", id="S5"),
         ],
     )
+    @pytest.mark.fault("S2", "S3", "S4", "S5")
     async def test_is_paid_once_whatever_dies(
         self,
         world: World,

@@ -126,6 +126,7 @@ class TestExpireSwaps:
         ("network", "block_time"),
         [(ETHEREUM, DEADLINE), (ETHEREUM, DEADLINE - MINUTE), (POLYGON, PAST)],
     )
+    @pytest.mark.fault("W26", "M9")
     async def test_waits_for_the_source_networks_blocks(
         self,
         run: Settler,
@@ -140,6 +141,7 @@ class TestExpireSwaps:
 
         assert await status(engine) == "user_transfer_pending"
 
+    @pytest.mark.fault("M9")
     async def test_waits_for_our_clock(self, run: Settler, engine: Engine, watcher: Engine) -> None:
         await watched(watcher, PAST)
         run.now = DEADLINE

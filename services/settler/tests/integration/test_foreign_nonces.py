@@ -108,6 +108,7 @@ async def balance_of_signer(world: World) -> int:
 
 
 class TestAForeignNonce:
+    @pytest.mark.fault("S11")
     async def test_s11_is_closed_by_its_proof_and_its_payments_leave_once_on_another(
         self, world: World
     ) -> None:
@@ -129,6 +130,7 @@ class TestAForeignNonce:
         [kept] = await world.rows("SELECT * FROM foreign_transaction")
         assert (kept.named_by, kept.named_because) == (SAID["by"], SAID["reason"])
 
+    @pytest.mark.fault("S11")
     async def test_s11_books_what_it_took(self, world: World) -> None:
         foreign = await overtaken(world)
 
@@ -138,6 +140,7 @@ class TestAForeignNonce:
         assert lost.balance == fee_of(world, foreign) + TAKEN
         assert await balance_of_signer(world) == FLOAT - lost.balance
 
+    @pytest.mark.fault("S11")
     async def test_s11_takes_no_more_than_the_ledger_has_of_the_signer(self, world: World) -> None:
         """It was topped up while its nonce was unexplained, and robbed of that as well."""
         await world.confirmed_swaps(1)
@@ -155,6 +158,7 @@ class TestAForeignNonce:
         await world.close_slots()
         assert await balance_of_signer(world) == world.chain.world.balances[SIGNER, NATIVE]
 
+    @pytest.mark.fault("S11")
     async def test_s11_is_told_twice_without_harm(self, world: World) -> None:
         foreign = await overtaken(world)
         await world.resuming()(DESTINATION, used_by=[foreign], **SAID)
@@ -167,6 +171,7 @@ class TestAForeignNonce:
         world.chain.mine()
         assert world.paid(1) == PAYOUT
 
+    @pytest.mark.fault("S11")
     async def test_s11_explains_nonces_that_were_never_handed_out(self, world: World) -> None:
         await world.confirmed_swaps(1)
         await world.send_everything()
@@ -187,6 +192,7 @@ class TestAForeignNonce:
         nonces = await world.rows("SELECT nonce FROM nonce_slot ORDER BY nonce")
         assert [row.nonce for row in nonces] == [0, 1, 2, 3]
 
+    @pytest.mark.fault("S11")
     async def test_s11_of_a_slot_that_nothing_was_signed_for_is_freed_too(
         self, world: World
     ) -> None:
@@ -204,6 +210,7 @@ class TestAForeignNonce:
         world.chain.mine()
         assert world.paid(1) == PAYOUT
 
+    @pytest.mark.fault("S11")
     async def test_s11_ends_what_a_reorg_has_taken_meanwhile(self, world: World) -> None:
         foreign = await overtaken(world)
         await world.settle(a_deposit(1, version=3, state="reverted"))
@@ -217,6 +224,7 @@ class TestAForeignNonce:
         world.chain.mine()
         assert world.paid(1) == 0
 
+    @pytest.mark.fault("S11")
     async def test_s11_keeps_its_proof_with_a_payment_that_is_given_up_later(
         self, world: World
     ) -> None:
@@ -229,6 +237,7 @@ class TestAForeignNonce:
         [dead] = await world.rows("SELECT dead_proof -> 'slots' -> 0 AS slot FROM intent")
         assert dead.slot["consumed_by"] == foreign
 
+    @pytest.mark.fault("S11")
     async def test_s11_a_lane_that_looked_before_does_not_halt_it_again(
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -249,6 +258,7 @@ class TestAForeignNonce:
 
 
 class TestTheProof:
+    @pytest.mark.fault("S11")
     async def test_s11_is_refused_until_it_is_final(self, world: World) -> None:
         await world.confirmed_swaps(1)
         await world.send_everything()
@@ -262,6 +272,7 @@ class TestTheProof:
         assert await world.intent_states() == ["broadcast"]
         assert await is_halted(world)
 
+    @pytest.mark.fault("S11")
     async def test_s11_is_refused_for_a_transaction_of_ours(self, world: World) -> None:
         await world.confirmed_swaps(1)
         await world.send_everything()
@@ -274,12 +285,14 @@ class TestTheProof:
 
         assert await world.intent_states() == ["broadcast"]
 
+    @pytest.mark.fault("S11")
     async def test_s11_is_refused_for_a_transaction_of_somebody_else(self, world: World) -> None:
         await overtaken(world)
 
         with pytest.raises(Refused, match="of no halted signer"):
             await world.resuming()(DESTINATION, used_by=[f"0x{7:064x}"], **SAID)
 
+    @pytest.mark.fault("S11")
     async def test_s11_frees_what_the_foreign_transaction_has_not_paid_and_nothing_else(
         self, world: World
     ) -> None:
@@ -308,6 +321,7 @@ class TestTheProof:
         assert open_slots == []
 
     @pytest.mark.parametrize("is_signed", [False, True])
+    @pytest.mark.fault("S11")
     async def test_s11_what_is_paid_elsewhere_is_never_given_up_for_having_waited(
         self, world: World, monkeypatch: pytest.MonkeyPatch, *, is_signed: bool
     ) -> None:
@@ -334,6 +348,7 @@ class TestTheProof:
         [swap] = await world.rows("SELECT status FROM swap")
         assert swap.status == "ls_transfer_pending"
 
+    @pytest.mark.fault("S11")
     async def test_s11_waits_until_it_is_final_that_the_treasury_paid_it(
         self, world: World
     ) -> None:
@@ -353,6 +368,7 @@ class TestTheProof:
         assert len(told.paid_elsewhere) == 1
         assert await world.intent_states() == ["broadcast"]
 
+    @pytest.mark.fault("S11")
     async def test_s11_leaves_no_gap_that_a_node_behind_the_others_does_not_see(
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -375,6 +391,7 @@ class TestTheProof:
         nonces = await world.rows("SELECT nonce FROM nonce_slot ORDER BY nonce")
         assert [row.nonce for row in nonces] == [0, 1, 2, 3]
 
+    @pytest.mark.fault("S11")
     async def test_s11_holds_the_signer_after_the_payments_as_whoever_hands_out_nonces(
         self, world: World
     ) -> None:
@@ -394,6 +411,7 @@ class TestTheProof:
 
         assert await world.intent_states() == ["reserved"]
 
+    @pytest.mark.fault("S11")
     async def test_s11_is_refused_while_the_watcher_has_the_payment_in_a_block(
         self, world: World
     ) -> None:
@@ -411,6 +429,7 @@ class TestTheProof:
         world.chain.mine()
         assert world.paid(1) == PAYOUT
 
+    @pytest.mark.fault("S11")
     async def test_s11_two_operators_at_once_free_it_once(
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -433,6 +452,7 @@ class TestTheProof:
         assert world.paid(1) == PAYOUT
 
 
+@pytest.mark.fault("S11")
 async def test_s11_a_sweep_on_a_foreign_nonce_is_tried_again(
     migrated: Callable[[str], str],
 ) -> None:

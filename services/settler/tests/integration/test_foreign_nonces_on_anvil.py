@@ -124,6 +124,7 @@ async def here(node: str, migrated: Callable[[str], str]) -> AsyncIterator[OnAnv
         yield on_anvil
 
 
+@pytest.mark.fault("S11")
 async def test_s11_a_robbed_nonce_is_explained_and_its_payment_made_once(here: OnAnvil) -> None:
     world = here.world
     foreign = await here.robbed(Call(THIEF, 10**18, b"", 21_000))
@@ -140,6 +141,7 @@ async def test_s11_a_robbed_nonce_is_explained_and_its_payment_made_once(here: O
     assert 10**18 < lost.balance < 10**18 + 10**16
 
 
+@pytest.mark.fault("S11")
 async def test_s11_what_our_key_has_paid_elsewhere_is_not_paid_again(here: OnAnvil) -> None:
     world = here.world
     [intent] = await world.rows("SELECT paid_id FROM intent")
@@ -168,6 +170,7 @@ async def test_s11_what_our_key_has_paid_elsewhere_is_not_paid_again(here: OnAnv
     assert swap.status == "completed"
 
 
+@pytest.mark.fault("S11")
 async def test_s11_what_a_thief_had_our_id_spent_on_is_claimable(here: OnAnvil) -> None:
     world = here.world
     [intent] = await world.rows("SELECT paid_id FROM intent")
@@ -183,6 +186,7 @@ async def test_s11_what_a_thief_had_our_id_spent_on_is_claimable(here: OnAnvil) 
     assert owed.balance == -REQUESTED
 
 
+@pytest.mark.fault("A18")
 async def test_a18_what_a_stolen_key_signs_beyond_its_limits_the_treasury_refuses(
     here: OnAnvil,
 ) -> None:

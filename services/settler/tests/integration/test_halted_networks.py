@@ -106,6 +106,7 @@ async def no_slot(world: World) -> bool:
 
 
 @pytest.mark.parametrize("where", [SOURCE, DESTINATION])
+@pytest.mark.fault("R6")
 async def test_r6_pays_nothing_on_a_halted_network_nor_for_what_came_from_it_until_it_is_resumed(
     world: World, halts: Watcher, where: str
 ) -> None:
@@ -121,6 +122,7 @@ async def test_r6_pays_nothing_on_a_halted_network_nor_for_what_came_from_it_unt
     assert [world.paid(number) for number in (1, 2)] == [PAYOUT] * 2
 
 
+@pytest.mark.fault("R6")
 async def test_r6_a_halt_elsewhere_holds_nothing_up(world: World, halts: Watcher) -> None:
     await world.confirmed_swaps(1)
     await halts.halt(OTHER)
@@ -132,6 +134,7 @@ async def test_r6_a_halt_elsewhere_holds_nothing_up(world: World, halts: Watcher
 
 
 @pytest.mark.parametrize("where", [SOURCE, DESTINATION])
+@pytest.mark.fault("R6")
 async def test_r6_a_lane_that_looked_before_hands_out_no_nonce_after_it(
     world: World, halts: Watcher, where: str
 ) -> None:
@@ -145,6 +148,7 @@ async def test_r6_a_lane_that_looked_before_hands_out_no_nonce_after_it(
 
 
 @pytest.mark.parametrize("storing", ["assign", "keep"])  # with the nonce, or after it
+@pytest.mark.fault("R6")
 async def test_r6_keeps_nothing_that_was_being_signed_when_it_came(
     world: World, halts: Watcher, storing: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -164,6 +168,7 @@ async def test_r6_keeps_nothing_that_was_being_signed_when_it_came(
     assert world.chain.pool == {}
 
 
+@pytest.mark.fault("R6")
 async def test_r6_what_has_a_nonce_elsewhere_goes_for_later_ones_would_wait(
     world: World, halts: Watcher
 ) -> None:
@@ -178,6 +183,7 @@ async def test_r6_what_has_a_nonce_elsewhere_goes_for_later_ones_would_wait(
     assert world.paid(1) == PAYOUT
 
 
+@pytest.mark.fault("R6")
 async def test_r6_sends_nothing_back_that_rests_on_a_payment_which_died_there(
     world: World, refunding: World, halts: Watcher
 ) -> None:
@@ -209,6 +215,7 @@ async def dead(world: World) -> None:
     assert await world.intent_states() == ["dead"]
 
 
+@pytest.mark.fault("R6")
 async def test_r6_takes_no_death_of_a_payment_from_a_chain_that_is_in_doubt(
     world: World, halts: Watcher
 ) -> None:
@@ -232,6 +239,7 @@ async def test_r6_takes_no_death_of_a_payment_from_a_chain_that_is_in_doubt(
     assert await world.intent_states() == ["reserved"]
 
 
+@pytest.mark.fault("R6")
 async def test_r6_sends_back_what_nothing_was_tried_for_there(
     refunding: World, halts: Watcher
 ) -> None:
@@ -246,6 +254,7 @@ async def test_r6_sends_back_what_nothing_was_tried_for_there(
 
 
 @pytest.mark.parametrize("where", [SOURCE, DESTINATION])
+@pytest.mark.fault("R6")
 async def test_r6_what_waits_meanwhile_grows_no_older(
     world: World, halts: Watcher, where: str
 ) -> None:
@@ -264,6 +273,7 @@ async def test_r6_what_waits_meanwhile_grows_no_older(
     assert len(await dwelling.unsent(HOUR, limit=10)) == 1
 
 
+@pytest.mark.fault("R6")
 async def test_r6_what_is_to_go_back_and_cannot_be_worked_out_grows_no_older(
     refunding: World, halts: Watcher
 ) -> None:
@@ -285,6 +295,7 @@ async def test_r6_what_is_to_go_back_and_cannot_be_worked_out_grows_no_older(
     assert await refunding.rows(status) == [("failed",)]
 
 
+@pytest.mark.fault("R6")
 async def test_r6_the_clock_of_what_is_signed_stands_still(world: World, halts: Watcher) -> None:
     await world.confirmed_swaps(1)
     await world.send_everything()
@@ -299,6 +310,7 @@ async def test_r6_the_clock_of_what_is_signed_stands_still(world: World, halts: 
     assert slot.assigned_for < HOUR
 
 
+@pytest.mark.fault("R6")
 async def test_r6_an_operator_sees_it_and_what_lifts_it(world: World, halts: Watcher) -> None:
     await halts.halt(SOURCE)
     stop_payouts = StopPayouts(PostgresStops(world.engine), networks=[SOURCE, DESTINATION])
@@ -356,6 +368,7 @@ def many(world: World, database: Database) -> Iterator[Callable[[], None]]:
     ids=["waiting", "locking", "heads", "used"],
 )
 @pytest.mark.parametrize("are_many", [False, True], ids=["few", "many"])
+@pytest.mark.fault("R6")
 async def test_r6_what_is_halted_is_found_by_an_index(
     world: World,
     halts: Watcher,

@@ -68,6 +68,7 @@ class TestACrash:
             pytest.param("settler.after_send", id="S5"),
         ],
     )
+    @pytest.mark.fault("S2", "S3", "S4", "S5")
     async def test_ends_in_one_payment_on_one_slot(
         self, world: World, monkeypatch: pytest.MonkeyPatch, point: str
     ) -> None:
@@ -85,6 +86,7 @@ class TestACrash:
         assert len(await world.rows("SELECT 1 FROM attempt")) == 1
         assert await world.intent_states() == ["broadcast"] * 3
 
+    @pytest.mark.fault("S1")
     async def test_before_any_slot_leaves_the_intent_to_the_next_lane_s1(
         self, world: World
     ) -> None:
@@ -117,6 +119,7 @@ class TestACrash:
 
 
 class TestAnOldHolder:
+    @pytest.mark.fault("S8")
     async def test_cannot_store_what_it_signed_s8(self, world: World) -> None:
         await world.confirmed_swaps(1)
         lane = LaneName(DESTINATION, SIGNER).lease
@@ -174,6 +177,7 @@ class TestABatch:
 
 
 class TestARecipientThatRefuses:
+    @pytest.mark.fault("S22")
     async def test_s22_holds_up_nobody_and_is_given_up_in_the_end(self, world: World) -> None:
         await world.confirmed_swaps(3)
         world.chain.refuse(a_recipient(2))
@@ -193,6 +197,7 @@ class TestARecipientThatRefuses:
         owed = "SELECT sum(balance) FROM account WHERE kind IN ('swap_liability', 'in_flight')"
         assert await world.rows(owed) == [(-2 * PAYOUT,)]
 
+    @pytest.mark.fault("S23")
     async def test_s23_after_it_was_tried_is_tried_again_only_when_the_slot_is_dead(
         self, world: World
     ) -> None:
@@ -217,6 +222,7 @@ class TestARecipientThatRefuses:
             1,
         ]
 
+    @pytest.mark.fault("R4")
     async def test_r4_whose_failure_a_reorg_makes_a_success_is_paid_once(
         self, world: World
     ) -> None:
@@ -240,6 +246,7 @@ class TestARecipientThatRefuses:
         assert [r.nonce for r in await world.rows("SELECT nonce FROM nonce_slot")] == [0]
 
     @pytest.mark.parametrize("heard", ["before", "after"])
+    @pytest.mark.fault("R4")
     async def test_r4_whose_success_a_reorg_makes_a_failure_is_tried_again_whenever_that_is_heard(
         self, world: World, heard: str
     ) -> None:
@@ -329,6 +336,7 @@ class TestADeathProof:
         assert (proof["attempts"], proof["slots"]) == (0, [])
 
     @pytest.mark.parametrize("has_answered", [True, False])
+    @pytest.mark.fault("S12")
     async def test_s12_is_none_while_one_of_two_providers_alone_saw_it(
         self, world: World, monkeypatch: pytest.MonkeyPatch, *, has_answered: bool
     ) -> None:
@@ -348,6 +356,7 @@ class TestADeathProof:
         assert await world.intent_states() == ["broadcast"]
 
     @pytest.mark.parametrize("succeeded", [True, False])
+    @pytest.mark.fault("S12")
     async def test_s12_is_none_while_another_node_tells_it_otherwise(
         self, world: World, monkeypatch: pytest.MonkeyPatch, *, succeeded: bool
     ) -> None:

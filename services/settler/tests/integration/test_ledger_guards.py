@@ -110,6 +110,7 @@ class TestPostings:
                 async with engine.begin() as connection:
                     await asyncio.wait_for(post(connection, known, first=9), 5)
 
+    @pytest.mark.fault("M15")
     async def test_of_nothing_are_found_where_no_trigger_saw_them(
         self, engine: Engine, known: int, database: Database
     ) -> None:
@@ -131,6 +132,7 @@ class TestAccounts:
     @pytest.mark.parametrize(
         "statement", ["DELETE FROM account", "UPDATE account SET id = DEFAULT"]
     )
+    @pytest.mark.fault("M15")
     async def test_stay(self, engine: Engine, known: int, statement: str) -> None:
         with pytest.raises(RaiseException, match="append only: account"):
             async with engine.begin() as connection:

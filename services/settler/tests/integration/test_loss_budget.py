@@ -57,6 +57,7 @@ async def stopped(world: World) -> list[str]:
     return [stop.network for stop in await PostgresLosses(world.engine).list_stops()]
 
 
+@pytest.mark.fault("R5")
 async def test_r5_a_loss_beyond_the_budget_stops_what_is_paid_for_its_network(
     world: World,
 ) -> None:
@@ -81,6 +82,7 @@ async def test_r5_a_loss_beyond_the_budget_stops_what_is_paid_for_its_network(
     assert value("swap_settler_lost_usd_micros", labels) == ONE
 
 
+@pytest.mark.fault("R5")
 async def test_r5_a_loss_within_the_budget_stops_nothing(world: World) -> None:
     await lost(world)
 
@@ -89,6 +91,7 @@ async def test_r5_a_loss_within_the_budget_stops_nothing(world: World) -> None:
     assert await stopped(world) == []
 
 
+@pytest.mark.fault("R5")
 async def test_r5_what_is_mined_again_is_no_loss(world: World) -> None:
     await lost(world)
     await world.settle(a_deposit(1, version=4))
@@ -98,6 +101,7 @@ async def test_r5_what_is_mined_again_is_no_loss(world: World) -> None:
     assert await stopped(world) == []
 
 
+@pytest.mark.fault("R5")
 async def test_r5_what_was_lost_long_ago_counts_no_more(world: World) -> None:
     await lost(world)
 
@@ -106,6 +110,7 @@ async def test_r5_what_was_lost_long_ago_counts_no_more(world: World) -> None:
     assert await stopped(world) == []
 
 
+@pytest.mark.fault("R5")
 async def test_r5_an_operator_lets_it_go_on_and_only_another_loss_stops_it_again(
     world: World,
 ) -> None:
@@ -130,6 +135,7 @@ async def test_r5_an_operator_lets_it_go_on_and_only_another_loss_stops_it_again
         await guard.lift(DESTINATION, **SAID)
 
 
+@pytest.mark.fault("R5")
 async def test_r5_what_is_forgiven_while_it_is_compared_stops_nothing_again(
     world: World,
 ) -> None:
@@ -144,6 +150,7 @@ async def test_r5_what_is_forgiven_while_it_is_compared_stops_nothing_again(
     assert await stopped(world) == []
 
 
+@pytest.mark.fault("R5")
 async def test_r5_what_came_from_another_network_is_paid(world: World) -> None:
     await PostgresLosses(world.engine).stop(
         DESTINATION, because="it was that one", last_lifted=None
@@ -156,6 +163,7 @@ async def test_r5_what_came_from_another_network_is_paid(world: World) -> None:
     assert world.paid(1) == PAYOUT
 
 
+@pytest.mark.fault("R5")
 async def test_r5_a_lane_that_looked_before_hands_out_no_nonce_after_it(world: World) -> None:
     await world.confirmed_swaps(1)
     waiting = (await world.store.due(limit=1)).payments
@@ -166,6 +174,7 @@ async def test_r5_a_lane_that_looked_before_hands_out_no_nonce_after_it(world: W
     assert await world.rows("SELECT 1 FROM nonce_slot") == []
 
 
+@pytest.mark.fault("R5")
 async def test_r5_what_has_a_nonce_already_goes_for_later_ones_would_wait(world: World) -> None:
     await world.confirmed_swaps(1)
     waiting = (await world.store.due(limit=1)).payments

@@ -158,6 +158,7 @@ async def test_is_paid_in_full_and_booked_and_the_next_one_has_another_id(worlds
     assert worlds.here.chain.world.balances[PARTNER, NATIVE] == 2 * FEE
 
 
+@pytest.mark.fault("M8")
 async def test_is_paid_once_when_it_is_ordered_many_times(worlds: Worlds) -> None:
     await worlds.earned(1)
     pay = worlds.paying()

@@ -90,6 +90,7 @@ async def with_money_for_one(world: World, number: int) -> None:
 
 # The output is owed once more than is held until it is explained.
 @pytest.mark.breaks_invariants("I-27")
+@pytest.mark.fault("P6")
 async def test_p6_a_forgotten_output_is_not_refunded_too(source: World) -> None:
     """The backup has the inventory for one payout, and a swap that waits for its money."""
     await with_money_for_one(source, 1)
@@ -128,6 +129,7 @@ async def test_p6_a_forgotten_output_is_not_refunded_too(source: World) -> None:
         await source.finish_recovery()
 
 
+@pytest.mark.fault("P6")
 async def test_p6_a_forgotten_output_is_explained_and_made_once(world: World) -> None:
     """What an operator does: docs/recovery.md."""
     await world.close_slots()  # the ledger has its gas money
@@ -173,6 +175,7 @@ class TestEnteringRecovery:
     @pytest.mark.parametrize(
         "changed", ["system_identifier = 1", "timeline = 99", "database_id = 1", "table_id = 1"]
     )
+    @pytest.mark.fault("P5", "P6")
     async def test_p6_another_copy_begins_one(self, world: World, changed: str) -> None:
         await world.confirmed_swaps(1)
         await change_newest(world, f"{changed}, {RESTARTED}")
@@ -199,6 +202,7 @@ class TestEnteringRecovery:
 
         assert (world.paid(1), world.paid(2)) == (0, PAYOUT)
 
+    @pytest.mark.fault("P5")
     async def test_p5_a_failover_that_loses_nothing_begins_none(self, world: World) -> None:
         await world.confirmed_swaps(1)
         await change_newest(world, f"timeline = 99, {RESTARTED}")
@@ -222,6 +226,7 @@ class TestEnteringRecovery:
         assert await causes(world) == []
         assert await world.intent_states() == ["broadcast"]
 
+    @pytest.mark.fault("P5", "P6")
     async def test_p6_a_volume_that_was_put_back_is_seen_by_a_nonce(self, world: World) -> None:
         """Nothing of the database's identity has changed: only the chain is ahead."""
         await world.confirmed_swaps(1)

@@ -71,6 +71,7 @@ class TestACrash:
             pytest.param("settler.after_send", id="S5"),
         ],
     )
+    @pytest.mark.fault("S1", "S2", "S3", "S4", "S5")
     async def test_ends_in_one_refund_on_one_slot(
         self, world: World, monkeypatch: pytest.MonkeyPatch, point: str
     ) -> None:
@@ -119,6 +120,7 @@ class TestARefund:
         await refunded(world)
         assert await world.intent_states() == ["broadcast"]
 
+    @pytest.mark.fault("S9")
     async def test_s9_is_worked_out_once_by_many(self, world: World) -> None:
         await world.due_refunds(20)
 
@@ -127,6 +129,7 @@ class TestARefund:
         assert await world.intent_states() == ["reserved"] * 20
         assert await world.rows("SELECT id FROM refund_due") == []
 
+    @pytest.mark.fault("S22")
     async def test_s22_that_its_recipient_refuses_is_claimable(self, world: World) -> None:
         await world.due_refunds(1)
         world.chain.refuse(a_recipient(1))
@@ -139,6 +142,7 @@ class TestARefund:
         [claim] = await world.rows("SELECT -balance AS units FROM account WHERE kind = 'claimable'")
         assert int(claim.units) == REQUESTED
 
+    @pytest.mark.fault("S23")
     async def test_s23_that_reverts_is_tried_again_once_that_is_final(self, world: World) -> None:
         await world.due_refunds(1)
         await refunded(world)
@@ -161,6 +165,7 @@ class TestARefund:
             1,
         ]
 
+    @pytest.mark.fault("S27", "M7")
     async def test_s27_that_costs_what_it_returns_once_gas_is_dear_is_claimable(
         self, world: World
     ) -> None:
@@ -219,6 +224,7 @@ class DataFeeOf:
 
 
 class TestARollup:
+    @pytest.mark.fault("S26")
     async def test_s26_takes_its_fee_for_bytes_off_the_refund(self, world: World) -> None:
         await world.due_refunds(2)
         first = world.starting_refunds(DataFeeOf(10**15))
@@ -230,6 +236,7 @@ class TestARollup:
 
         assert int(cheap.base_units) - int(dear.base_units) == 10**15
 
+    @pytest.mark.fault("S26")
     async def test_s26_lets_refunds_wait_while_nobody_tells_its_fee(self, world: World) -> None:
         await world.due_refunds(1)
 

@@ -234,6 +234,7 @@ class TestARelay:
             pytest.param("settler.after_send", id="S5"),
         ],
     )
+    @pytest.mark.fault("S2", "S3", "S4", "S5")
     async def test_a_crash_ends_in_one_deposit_on_one_slot(
         self, world: World, monkeypatch: pytest.MonkeyPatch, point: str
     ) -> None:
@@ -268,6 +269,7 @@ class TestARelay:
 
 
 class TestWhatIsRefused:
+    @pytest.mark.fault("G11")
     async def test_g11_a_signature_that_the_token_refuses_is_never_sent(self, world: World) -> None:
         await submit(world, a_signature())
         world.chain.disown(USER)
@@ -317,6 +319,7 @@ class TestWhatIsRefused:
         assert await authorizations(world) == [(1, "Insufficient"), (2, "Published")]
         assert world.chain.world.balances[TREASURY, USDC] == AMOUNT
 
+    @pytest.mark.fault("G10")
     async def test_g10_a_signer_who_moves_the_money_after_the_check_costs_gas_once(
         self, world: World
     ) -> None:
@@ -335,6 +338,7 @@ class TestWhatIsRefused:
         [gas] = await world.rows("SELECT balance FROM account WHERE kind = 'gas_expense'")
         assert gas.balance > 0
 
+    @pytest.mark.fault("G10")
     async def test_g10_a_signer_who_does_so_again_and_again_is_refused(self, world: World) -> None:
         world.chain.give(SIGNER, NATIVE, 10**20)
         for number in (1, 2, 3):
@@ -353,6 +357,7 @@ class TestWhatIsRefused:
         assert last.status == "Rejected"
         assert "3 deposits" in last.detail
 
+    @pytest.mark.fault("G18")
     async def test_g18_it_waits_while_the_depository_is_paused(self, world: World) -> None:
         await submit(world, a_signature())
         world.chain.pause()
@@ -374,6 +379,7 @@ class TestWhatIsRefused:
 class TestItsWindow:
     SHORTLY = int((NOW + timedelta(minutes=30)).timestamp())  # long ago on the database's clock
 
+    @pytest.mark.fault("G12")
     async def test_g12_nothing_is_signed_after_it_and_the_signature_expires(
         self, world: World
     ) -> None:
@@ -401,6 +407,7 @@ class TestItsWindow:
             await world.send_everything()
         await world.rows("UPDATE intent SET not_after = now() - interval '1 minute' RETURNING id")
 
+    @pytest.mark.fault("G12")
     async def test_g12_a_slot_that_waited_too_long_for_its_signature_is_filled_with_a_no_op(
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -415,6 +422,7 @@ class TestItsWindow:
         assert attempt.is_cancel
         assert await authorizations(world) == [(1, "Expired")]
 
+    @pytest.mark.fault("G12")
     async def test_g12_a_slot_of_a_late_signature_is_filled_though_others_leave_meanwhile(
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -430,6 +438,7 @@ class TestItsWindow:
         attempts = "SELECT nonce, is_cancel FROM attempt ORDER BY nonce"
         assert await world.rows(attempts) == [(0, True), (1, False)]
 
+    @pytest.mark.fault("G12")
     async def test_g12_what_no_block_takes_until_then_is_cancelled_in_its_slot(
         self, world: World
     ) -> None:
@@ -468,6 +477,7 @@ class TestItsWindow:
 
 
 class TestOneOfASwap:
+    @pytest.mark.fault("G13")
     async def test_g13_a_second_signature_changes_nothing(self, world: World) -> None:
         await submit(world, a_signature(), a_signature(submission=2))
         await world.requesting()([a_signature(submission=3)])
@@ -484,6 +494,7 @@ class TestOneOfASwap:
 
         assert await authorizations(world) == [(1, "Expired"), (2, "Initiated")]
 
+    @pytest.mark.fault("G13")
     async def test_g13_none_is_taken_for_a_swap_that_is_funded(self, world: World) -> None:
         await submit(world)
         await world.settle(
@@ -540,6 +551,7 @@ class TestASwapThatIsFundedInAnotherWay:
 
 
 class TestAReorg:
+    @pytest.mark.fault("G14")
     async def test_g14_the_same_bytes_are_sent_again(self, world: World) -> None:
         await fund_the_other_side(world)
         await submit(world, a_signature())
@@ -557,6 +569,7 @@ class TestAReorg:
         await deposit(world, "confirmed", version=3)
         assert await authorizations(world) == [(1, "Completed")]
 
+    @pytest.mark.fault("G14")
     async def test_g14_a_deposit_that_was_called_final_is_published_again(
         self, world: World
     ) -> None:

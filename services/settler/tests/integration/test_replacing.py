@@ -56,6 +56,7 @@ async def replaced(world: World, **settings: Any) -> int:
 
 
 class TestAStuckNonce:
+    @pytest.mark.fault("S13")
     async def test_s13_is_offered_more_on_both_fields_and_paid_once(self, world: World) -> None:
         await stuck(world)
 
@@ -68,6 +69,7 @@ class TestAStuckNonce:
         assert second.tip * 1000 >= first.tip * 1125
         assert world.paid(1) == PAYOUT
 
+    @pytest.mark.fault("S13")
     async def test_s13_carries_every_payment_of_its_slot(self, world: World) -> None:
         await stuck(world, 3)
 
@@ -76,6 +78,7 @@ class TestAStuckNonce:
 
         assert [world.paid(n) for n in (1, 2, 3)] == [PAYOUT] * 3
 
+    @pytest.mark.fault("S16")
     async def test_s16_at_the_cap_is_sent_again_and_stays(self, world: World) -> None:
         await stuck(world)
         [attempt] = await world.rows(ATTEMPTS)
@@ -88,6 +91,7 @@ class TestAStuckNonce:
         assert await world.intent_states() == ["broadcast"]
         assert await world.rows("SELECT status FROM swap") == [("ls_transfer_pending",)]
 
+    @pytest.mark.fault("S17")
     async def test_s17_that_the_original_leaves_first_is_paid_by_it(self, world: World) -> None:
         await stuck(world)
         original = next(iter(world.chain.pool.values()))
@@ -119,6 +123,7 @@ class TestAStuckNonce:
         assert await replaced(world) == 0
         assert len(await world.rows(ATTEMPTS)) == 1
 
+    @pytest.mark.fault("S19")
     async def test_s19_that_was_evicted_is_sent_again_as_the_newest_bytes(
         self, world: World
     ) -> None:
@@ -178,6 +183,7 @@ class TestADwellTime:
         [proof] = await world.rows("SELECT dead_proof -> 'slots' -> 0 AS slot FROM intent")
         assert proof.slot["consumed_by"] == cancel.transaction_hash
 
+    @pytest.mark.fault("S18")
     async def test_s18_of_which_the_payment_wins_completes(self, world: World) -> None:
         await stuck(world)
         payment = next(iter(world.chain.pool.values()))
@@ -193,6 +199,7 @@ class TestADwellTime:
         assert world.paid(1) == PAYOUT
         assert await world.rows("SELECT status FROM swap") == [("completed",)]
 
+    @pytest.mark.fault("R3")
     async def test_r3_that_a_reorg_puts_in_the_payments_place_ends_in_one_payment(
         self, world: World
     ) -> None:
@@ -216,6 +223,7 @@ class TestADwellTime:
 
         assert world.paid(1) == PAYOUT
 
+    @pytest.mark.fault("S18")
     async def test_s18_is_not_believed_over_while_a_node_saw_the_payment(
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -271,6 +279,7 @@ class TestAPaymentForADepositThatAReorgTook:
 
 
 class TestAGap:
+    @pytest.mark.fault("S10")
     async def test_s10_of_a_dropped_lower_nonce_is_closed_by_the_same_bytes(
         self, world: World
     ) -> None:

@@ -129,6 +129,7 @@ async def test_what_came_to_a_deposit_address_is_swept_first(place: Place) -> No
     assert place.chain.world.balances[USER, STRANGE] == 10**12
 
 
+@pytest.mark.fault("W22")
 async def test_w22_what_came_through_the_depository_is_recorded_and_booked_nowhere(
     place: Place,
 ) -> None:

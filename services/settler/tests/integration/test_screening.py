@@ -203,6 +203,7 @@ class TestTheService:
 
 
 class TestWhoIsBlocked:
+    @pytest.mark.fault("A10")
     async def test_a10_after_creation_gets_nothing_and_the_swap_says_why(
         self, world: World
     ) -> None:

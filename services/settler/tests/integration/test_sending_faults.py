@@ -60,6 +60,7 @@ async def slots_and_attempts(world: World) -> tuple[int, int]:
 
 
 class TestASend:
+    @pytest.mark.fault("S6")
     async def test_s6_whose_answer_is_lost_is_never_signed_again(self, world: World) -> None:
         await world.confirmed_swaps(1)
         saying(world, {"a": Reaction.UNREACHABLE}, reaches=True)
@@ -72,6 +73,7 @@ class TestASend:
         assert await slots_and_attempts(world) == (1, 1)
         assert world.paid(1) == PAYOUT
 
+    @pytest.mark.fault("S7")
     async def test_s7_of_the_same_bytes_by_two_settlers_pays_once(self, world: World) -> None:
         await world.confirmed_swaps(1)
         await world.send_everything()
@@ -82,6 +84,7 @@ class TestASend:
         assert await world.intent_states() == ["broadcast"]
         assert world.paid(1) == PAYOUT
 
+    @pytest.mark.fault("S9")
     async def test_s9_of_one_intent_by_many_takes_one_slot(self, world: World) -> None:
         await world.confirmed_swaps(1)
 
@@ -94,6 +97,7 @@ class TestASend:
         assert world.paid(1) == PAYOUT
 
     @pytest.mark.parametrize("reaches", [True, False])
+    @pytest.mark.fault("S21")
     async def test_s21_with_an_unknown_error_is_perhaps_out_and_sent_again(
         self, world: World, reaches: bool
     ) -> None:
@@ -110,6 +114,7 @@ class TestASend:
         assert await slots_and_attempts(world) == (1, 1)
         assert world.paid(1) == PAYOUT
 
+    @pytest.mark.fault("S20")
     async def test_s20_without_gas_money_waits_and_gives_its_nonce_to_no_other(
         self, world: World
     ) -> None:
@@ -127,6 +132,7 @@ class TestASend:
         assert [r.nonce for r in await world.rows("SELECT nonce FROM attempt ORDER BY 1")] == [0, 1]
         assert [world.paid(n) for n in (1, 2)] == [PAYOUT] * 2
 
+    @pytest.mark.fault("S30")
     async def test_s30_that_one_node_takes_is_out_whatever_another_says(self, world: World) -> None:
         await world.confirmed_swaps(1)
         saying(world, {"a": Reaction.REJECTED, "b": Reaction.ACCEPTED}, reaches=True)
@@ -137,6 +143,7 @@ class TestASend:
 
 
 class TestANonce:
+    @pytest.mark.fault("S11")
     async def test_s11_that_a_foreign_transaction_used_stops_the_signer(self, world: World) -> None:
         await world.confirmed_swaps(1)
         await world.send_everything()
@@ -156,6 +163,7 @@ class TestANonce:
         assert "used by no transaction of ours" in signer.halted_reason
         assert await world.intent_states() == ["broadcast"]  # not dead: who used it is not known
 
+    @pytest.mark.fault("S25")
     async def test_s25_whose_receipt_is_missing_waits_for_it(
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -177,6 +185,7 @@ class TestANonce:
         assert len(await world.rows("SELECT 1 FROM nonce_slot WHERE closed_at IS NOT NULL")) == 1
         assert await world.intent_states() == ["broadcast"]
 
+    @pytest.mark.fault("S24")
     async def test_s24_that_ran_out_of_gas_is_tried_again_in_another_slot(
         self, world: World
     ) -> None:
@@ -194,6 +203,7 @@ class TestANonce:
         assert world.paid(1) == PAYOUT
 
 
+@pytest.mark.fault("S8")
 async def test_s8_a_death_that_an_old_holder_has_proven_is_not_told_twice(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -220,6 +230,7 @@ async def test_s8_a_death_that_an_old_holder_has_proven_is_not_told_twice(
     assert await slots_and_attempts(world) == (2, 2)
 
 
+@pytest.mark.fault("S8")
 async def test_s8_a_replacement_of_an_old_holder_is_not_kept(world: World) -> None:
     await world.confirmed_swaps(1)
     await world.send_everything()
@@ -236,6 +247,7 @@ async def test_s8_a_replacement_of_an_old_holder_is_not_kept(world: World) -> No
 
 class TestAStolenSettler:
     @pytest.mark.parametrize("beside", [True, False], ids=["beside a stored one", "alone"])
+    @pytest.mark.fault("A18")
     async def test_a18_has_no_bytes_kept_or_sent_for_what_is_no_stored_intent(
         self, world: World, beside: bool
     ) -> None:
@@ -264,6 +276,7 @@ class TestAStolenSettler:
             pytest.param(None, 66, PAYOUT, id="an unknown id"),
         ],
     )
+    @pytest.mark.fault("A18")
     async def test_a18_that_sends_what_nobody_ordered_is_found_out_and_signs_no_more(
         self, world: World, id_of: int | None, recipient: int, units: int
     ) -> None:

@@ -192,6 +192,7 @@ class TestDelivery:
         assert await rows(engine, "SELECT DISTINCT sequence FROM swap") == [(2,)]
         assert await is_in_balance(engine)
 
+    @pytest.mark.fault("K16")
     async def test_facts_out_of_order_end_where_they_would_in_order(self, engine: Engine) -> None:
         run = a_settler(engine)
         await run.deposits(funding())
@@ -307,6 +308,7 @@ class TestDelivery:
 
 
 class TestInventory:
+    @pytest.mark.fault("P3", "M5")
     async def test_two_swaps_are_never_promised_the_same_money(self, engine: Engine) -> None:
         run = a_settler(engine)
         await run.deposits(funding(units=PAYOUT * 3))
@@ -364,6 +366,7 @@ class TestLedger:
         ["UPDATE posting SET base_units = 5", "DELETE FROM ledger_transaction",
          "UPDATE swap_transition SET to_status = 'failed'"],
     )  # fmt: skip
+    @pytest.mark.fault("M15")
     async def test_is_append_only(self, engine: Engine, statement: str) -> None:
         await a_settler(engine).paid_for()
 
@@ -398,6 +401,7 @@ async def _post(execute: object, units: Sequence[int]) -> None:
 
 
 class TestMovements:
+    @pytest.mark.fault("W16")
     async def test_w16_one_movement_credits_one_swap(self, engine: Engine) -> None:
         """A receipt that a Depository log claims is never told, so there is one message."""
         run = a_settler(engine)

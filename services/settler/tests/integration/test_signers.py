@@ -231,6 +231,7 @@ class TestResuming:
         assert signer.halted is not None
         assert signer.halted.reason == "the second"
 
+    @pytest.mark.fault("S11")
     async def test_s11_does_not_last_while_a_nonce_stays_unexplained(
         self, world: World, port: Port
     ) -> None:

@@ -89,6 +89,7 @@ async def until_it_waits(world: World, statement: str) -> None:
 
 class TestTheKillSwitch:
     @HERE
+    @pytest.mark.fault("A17")
     async def test_a17_leaves_what_is_queued_unsigned_until_it_is_lifted(
         self, world: World, where: str
     ) -> None:
@@ -106,6 +107,7 @@ class TestTheKillSwitch:
 
     @HERE
     @STORING
+    @pytest.mark.fault("A17")
     async def test_a17_keeps_nothing_that_was_being_signed_when_it_came(
         self, world: World, where: str, storing: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -125,6 +127,7 @@ class TestTheKillSwitch:
         assert await world.rows("SELECT 1 FROM attempt") == []
         assert world.chain.pool == {}
 
+    @pytest.mark.fault("A17")
     async def test_a17_answers_only_once_nothing_more_can_be_kept(self, world: World) -> None:
         await world.confirmed_swaps(2)
         async with world.engine.begin() as other:
@@ -184,6 +187,7 @@ class TestTheKillSwitch:
 
         assert world.paid(1) == PAYOUT
 
+    @pytest.mark.fault("A17")
     async def test_a17_leaves_no_gap_where_it_came_between_a_nonce_and_its_bytes(
         self, world: World
     ) -> None:

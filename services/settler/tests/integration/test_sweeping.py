@@ -112,6 +112,7 @@ class TestACrash:
             pytest.param("settler.before_book_sweep", id="booking"),
         ],
     )
+    @pytest.mark.fault("S1", "S2", "S3", "S4", "S5")
     async def test_ends_in_one_sweep_on_one_slot_that_is_booked_once(
         self, world: World, monkeypatch: pytest.MonkeyPatch, point: str
     ) -> None:
@@ -234,6 +235,7 @@ class TestASweep:
         [attempts] = await world.rows("SELECT count(*) FROM attempt")
         assert attempts.count == 1
 
+    @pytest.mark.fault("W24")
     async def test_w24_by_somebody_else_is_booked_and_not_repeated(self, world: World) -> None:
         await funded(world, 1)
         foreign = "0x" + "ee" * 32
@@ -246,6 +248,7 @@ class TestASweep:
         assert await world.rows(SWEEPS) == []
         assert await custody(world) == {("treasury", world_treasury(world)): REQUESTED}
 
+    @pytest.mark.fault("W24")
     async def test_w24_that_finds_nothing_any_more_is_over(self, world: World) -> None:
         await funded(world, 1)
         await world.order_sweeps()
@@ -367,6 +370,7 @@ class TestASweep:
 
         assert await world.rows(SWEEPS) == [("broadcast", 0)]
 
+    @pytest.mark.fault("S22")
     async def test_s22_that_is_refused_waits_alone_and_holds_up_nobody(self, world: World) -> None:
         await funded(world, 1, 2)
         world.chain.refuse(address_of(1))
@@ -377,6 +381,7 @@ class TestASweep:
         assert (world.held_at(1), world.held_at(2)) == (REQUESTED, 0)
         assert sorted(await world.rows(SWEEPS)) == [("broadcast", 0), ("reserved", 1)]
 
+    @pytest.mark.fault("S23")
     async def test_s23_that_reverts_is_tried_again_in_another_slot(self, world: World) -> None:
         await funded(world, 1)
         await world.sweep()
@@ -395,6 +400,7 @@ class TestASweep:
         [slots] = await world.rows("SELECT count(*) FROM nonce_slot")
         assert slots.count == 2
 
+    @pytest.mark.fault("S13")
     async def test_s13_that_is_stuck_is_offered_more_for_and_sweeps_the_same(
         self, world: World
     ) -> None:
@@ -411,6 +417,7 @@ class TestASweep:
         assert [world.held_at(n) for n in (1, 2)] == [0, 0]
         assert await world.rows("SELECT DISTINCT nonce FROM attempt") == [(0,)]
 
+    @pytest.mark.fault("S18")
     async def test_s18_that_is_cancelled_is_tried_in_another_slot(self, world: World) -> None:
         await funded(world, 1)
         await world.sweep()
@@ -427,6 +434,7 @@ class TestASweep:
 
 
 class TestDeposits:
+    @pytest.mark.fault("W22")
     async def test_w22_of_another_token_stay_in_suspense_at_their_address(
         self, world: World
     ) -> None:
@@ -451,6 +459,7 @@ class TestDeposits:
 
         assert await world.rows(STATUSES) == [("ls_transfer_pending",)]
 
+    @pytest.mark.fault("W23")
     async def test_w23_after_the_end_go_back_on_their_own_leg(self, world: World) -> None:
         await world.addressed(1, refund=True)
         await world.arrives(1)

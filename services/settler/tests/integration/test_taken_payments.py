@@ -129,6 +129,7 @@ class TestExplaining:
         dwelling = PostgresDwelling(world.engine, networks=[SOURCE, DESTINATION])
         assert await dwelling.unsent(timedelta(0), limit=10) == {}
 
+    @pytest.mark.fault("S11")
     async def test_what_another_paid_as_ordered_is_made(self, world: World) -> None:
         foreign = await taken(world, a_recipient(1))
 
@@ -292,6 +293,7 @@ class TestExplainingAClaim:
 
 class TestPaidByAnother:
     @pytest.mark.parametrize("is_cancelled", [False, True])
+    @pytest.mark.fault("S23")
     async def test_s23_is_not_sent_back_when_ours_is_dead(
         self, world: World, *, is_cancelled: bool
     ) -> None:

@@ -171,11 +171,13 @@ class TestConfirmed:
         assert done.swap is not None
         assert done.swap.status is Status.PAYOUT_PENDING
 
+    @pytest.mark.fault("W14")
     def test_does_not_let_dust_hold_up_a_sum_that_fits(self) -> None:
         seen = after(a_swap(), ("seen", {}), ("seen", {"units": 1, "nth": 1}))
 
         assert after(seen, ("confirmed", {})).status is Status.PAYOUT_PENDING
 
+    @pytest.mark.fault("M4")
     def test_asks_for_another_quote_after_the_first_has_expired(self) -> None:
         change = told(a_swap(), at=LATER, block_time=LATER)
 
@@ -206,6 +208,7 @@ class TestConfirmed:
         assert change.swap is not None
         assert change.swap.status is Status.PAYOUT_PENDING
 
+    @pytest.mark.fault("M4")
     def test_pays_a_late_confirmation_of_a_locked_quote(self) -> None:
         swap = after(a_swap(), ("seen", {}), ("confirmed", {"at": LATER}))
 

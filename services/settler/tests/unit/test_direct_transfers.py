@@ -94,6 +94,7 @@ class TestMatching:
         assert world.swap(swap_id(7)).status is Status.PAYOUT_PENDING
         assert world.balance(AccountKind.SUSPENSE) == 0
 
+    @pytest.mark.fault("W16")
     async def test_w16_one_movement_is_never_two_swaps(
         self, world: FakeUnitOfWork, run: Settler
     ) -> None:
@@ -123,6 +124,7 @@ class TestMatching:
             ),
         ],
     )
+    @pytest.mark.fault("W22")
     async def test_w22_what_fits_no_swap_is_claimable_and_moves_none(
         self, world: FakeUnitOfWork, run: Settler, wrong: dict[str, Any]
     ) -> None:

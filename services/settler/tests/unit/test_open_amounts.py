@@ -63,6 +63,7 @@ async def opened() -> Opened:
     return self
 
 
+@pytest.mark.fault("W14")
 async def test_dust_waits_for_what_it_may_be_a_part_of(opened: Opened) -> None:
     await opened.comes(DUST)
     assert opened.swap.status is Status.DEPOSIT_PENDING
@@ -104,6 +105,7 @@ async def test_what_nobody_prices_goes_back_once_nobody_answers(opened: Opened) 
     assert opened.swap.fail_reason is FailReason.ROUTE_UNAVAILABLE
 
 
+@pytest.mark.fault("M4")
 async def test_its_minimum_is_what_its_slippage_leaves_of_the_offer(opened: Opened) -> None:
     await opened.comes(REQUESTED)
 

@@ -98,6 +98,7 @@ class TestPaid:
         assert (entry.kind, entry.network, entry.effective_block) == ("payout_final", POLYGON, 500)
         assert [p.base_units for p in entry.postings] == [PAYOUT, -PAYOUT]
 
+    @pytest.mark.fault("R1")
     def test_r1_waits_again_when_a_reorg_took_it(self) -> None:
         change = told(then(out(), "seen"), "reverted")
 

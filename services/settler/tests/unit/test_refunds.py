@@ -122,6 +122,7 @@ class TestStart:
         assert swap_of(change).status is Status.REFUND_PENDING
 
     @pytest.mark.parametrize("cost", [REQUESTED, REQUESTED + 1])
+    @pytest.mark.fault("M7")
     def test_fails_and_is_claimable_when_it_costs_what_it_returns(self, cost: int) -> None:
         change = started(pending(), cost=cost)
 
@@ -243,12 +244,14 @@ class TestReorg:
         assert swap_of(change).status is Status.DEPOSIT_PENDING
         assert started(swap_of(change)) is NOTHING
 
+    @pytest.mark.fault("R5")
     def test_r5_is_our_loss_when_the_refund_was_final(self) -> None:
         change = told(swap_of(paid(out(swap_of(started(pending()))))), "reverted")
 
         assert kinds(change) == ["lost"]
         assert swap_of(change).status is Status.REFUNDED
 
+    @pytest.mark.fault("R5")
     def test_r5_waits_for_the_end_of_a_refund_that_is_out(self) -> None:
         change = told(out(swap_of(started(pending()))), "reverted")
 

@@ -116,6 +116,7 @@ def test_an_end_says_why_and_after_the_window_that_it_is_over(
     assert in_time.relay is None
 
 
+@pytest.mark.fault("G13")
 def test_g13_while_one_is_in_progress_no_other_is_taken() -> None:
     for swap in (held(), out(FIRST)):
         assert submit(swap, told(swap, submission=2), at=NOON).swap is None

@@ -68,6 +68,7 @@ class TestPatience:
 
 class TestWhatIsOffered:
     @given(max_fee=FEE, tip=FEE, market=FEE, market_tip=FEE, cap=FEE)
+    @pytest.mark.fault("S15")
     def test_s15_raises_both_fields_by_every_nodes_rule_or_nothing(
         self, max_fee: int, tip: int, market: int, market_tip: int, cap: int
     ) -> None:
@@ -83,14 +84,17 @@ class TestWhatIsOffered:
         assert new.max_fee_per_gas * 1000 >= old.max_fee_per_gas * 1125
         assert new.max_priority_fee_per_gas * 1000 >= old.max_priority_fee_per_gas * 1125
 
+    @pytest.mark.fault("S13")
     def test_s13_is_a_fifth_more_rounded_up_or_the_market(self) -> None:
         assert offered_more(Fees(101, 11), Fees(1, 1), cap=1000) == Fees(122, 14)
         assert offered_more(Fees(101, 11), Fees(500, 60), cap=1000) == Fees(500, 60)
 
+    @pytest.mark.fault("S14")
     def test_s14_is_never_less_than_an_eighth_more(self) -> None:
         assert offered_more(Fees(100, 10), Fees(1, 1), cap=113) == Fees(113, 12)
         assert offered_more(Fees(100, 10), Fees(1, 1), cap=112) is None
 
+    @pytest.mark.fault("S16")
     def test_s16_stops_at_the_cap_whatever_the_market_asks(self) -> None:
         assert offered_more(Fees(900, 900), Fees(10**6, 10**6), cap=1000) is None
         assert offered_more(Fees(100, 10), Fees(10**6, 10**6), cap=1000) == Fees(1000, 1000)

@@ -64,6 +64,7 @@ class TestRequestSwaps:
 
         assert len(world.sent) == 1
 
+    @pytest.mark.fault("M6")
     async def test_takes_the_first_refund_address(
         self, world: FakeUnitOfWork, run: Settler
     ) -> None:

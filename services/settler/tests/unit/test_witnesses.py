@@ -46,5 +46,6 @@ def test_two_providers_that_saw_it_are_enough_or_the_only_one(words: list[Word])
         [*OF_ONE, AWAY],
     ],
 )
+@pytest.mark.fault("S12")
 def test_s12_one_of_two_providers_alone_is_no_proof(words: list[Word]) -> None:
     assert not weigh(words, block_hash=HERE).have_proven
