@@ -18,6 +18,7 @@ from psycopg.types.array import ListBinaryDumper
 from pydantic import SecretStr
 
 from swap_runtime.errors import Unavailable
+from swap_runtime.handling import forbid_in_handler
 from swap_runtime.pool import Pool, PoolExhausted
 from swap_runtime.sql import Rows, Statement
 from swap_runtime.wire import Leaving, Wire
@@ -312,10 +313,12 @@ async def execute_alone(
 
 
 def forbid_open_transaction(what: str) -> None:
-    """Refuse to call out while this task has a transaction open.
+    """Refuse to call out while this task has a transaction open, or handles a batch.
 
     :raises TransactionOpen: always a bug of the caller.
+    :raises RequestInHandler: likewise.
     """
+    forbid_in_handler(what)
     state = _open.get()
     if state is not None and state.is_open:
         raise TransactionOpen(what)

@@ -96,6 +96,7 @@ HAVING held_base_units <> coalesce(sum(balance) FILTER (WHERE kind = 'custody'
 
 
 class TestCost:
+    @pytest.mark.fault("K11")
     async def test_a_batch_of_any_size_is_a_bounded_number_of_statements_and_one_commit(
         self, engine: Engine, round_trips: list[int]
     ) -> None:
