@@ -81,7 +81,9 @@ def _carriers_of(path: str, module: ast.Module) -> Iterator[Carrier]:
 def _tests(module: ast.Module) -> Iterator[tuple[str, Sequence[ast.expr]]]:
     """Yield each test and test class that pytest collects, with its decorators."""
     for node in module.body:
-        if isinstance(node, ast.ClassDef) and node.name.startswith("Test"):
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "pytestmark":
+            yield "every test", [node.value]
+        elif isinstance(node, ast.ClassDef) and node.name.startswith("Test"):
             yield node.name, node.decorator_list
             for member in node.body:
                 if _is_test(member):

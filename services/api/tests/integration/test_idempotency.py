@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from datetime import timedelta
+from pathlib import Path
 
 import httpx
 import pytest
 from api_factories import ALICE, BOB, a_body
-from api_harness import App, Harness
+from api_harness import App, Harness, start
 
 from swap_api.adapters.creations import PostgresCreations
 from swap_api.adapters.idempotency import CLAIM_TERM, PostgresIdempotency
 from swap_runtime.errors import Unavailable
+from tests.plugins.cutting_proxy import CuttingProxy, cutting_proxy
 
 pytestmark = pytest.mark.connected
+CREATED = b"SELECT 1\x00"  # what Postgres answers to the statement that creates a swap
 
 
 class TestIdempotencyKey:
@@ -243,3 +247,35 @@ async def _claim_and_die(api: Harness, app_id: object) -> None:
             "INSERT INTO idempotency (app_id, key, body_hash, claim, claimed_until, created_at)"
             f" VALUES ('{app_id}', 'k-1', 'x', uuidv7(), now() + interval '15 seconds', now())"
         )
+
+
+class TestALostCommit:
+    @pytest.fixture
+    async def proxied(
+        self, database_url: str, redis_url: str, catalogue_file: Path
+    ) -> AsyncIterator[tuple[CuttingProxy, Harness]]:
+        async with cutting_proxy(database_url) as (proxy, through):
+            api = start(through, redis_url, catalogue_file)
+            await api.parts.offers.deposit_addresses.refresh()
+            yield proxy, api
+            await api.stop()
+
+    @pytest.mark.fault("P1")
+    @pytest.mark.parametrize("has_key", [True, False])
+    async def test_p1_a_creation_is_looked_up_and_answered(
+        self, proxied: tuple[CuttingProxy, Harness], has_key: bool
+    ) -> None:
+        proxy, api = proxied
+        app = await api.an_app()
+        key = "k-1" if has_key else None
+        await api.create(app, a_body(), key=None)
+
+        proxy.lose(CREATED)
+        answer = await api.create(app, a_body(), key=key)
+
+        assert (proxy.cuts, answer.status_code) == (1, 200)
+        if has_key:
+            again = await api.create(app, a_body(), key=key)
+            assert again.content == answer.content
+        assert len(await api.rows("SELECT id FROM swap")) == 2
+        assert len(await api.rows("SELECT 1 FROM outbox")) == 2
