@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from datetime import timedelta
 from random import Random
+from typing import Any
 
 import pytest
 from watch_factories import (
@@ -19,7 +20,7 @@ from swap_chain_watcher import observe
 from swap_chain_watcher.ports import Halt
 from swap_chain_watcher.usecases.assign_targets import AssignTargets
 from swap_chain_watcher.usecases.report_networks import ReportNetworks
-from swap_chains.errors import BlockUnknown, ChainMismatch
+from swap_chains.errors import BlockUnknown, ChainMismatch, FinalBlocksDiffer
 from swap_chains.events import Block
 from swap_chains.fake import FakeChain, FakeReader
 from swap_contracts.deposits import DepositTargetAssigned
@@ -48,7 +49,26 @@ class LoadsAnew(FakeReader):
         return await super().block_at(number)
 
 
+class FinalBlocksOfTwo(FakeReader):
+    """Nodes of two providers that call different blocks final as soon as they are followed."""
+
+    async def follow_batches(self, **place: Any) -> Any:
+        async for batch in super().follow_batches(**place):
+            yield batch
+            raise FinalBlocksDiffer(NETWORK, 1, ("one.example", "two.example"))
+
+
 class TestFollowNetwork:
+    async def test_w27_halts_when_two_providers_call_different_blocks_final(
+        self, world: World
+    ) -> None:
+        async with world.followed(FinalBlocksOfTwo(world.chain)):
+            world.chain.mine(9)
+
+            reason = await world.is_halted()
+
+        assert "one.example and two.example differ on final block 1" in reason
+
     async def test_sees_a_deposit_and_confirms_it(self, world: World) -> None:
         async with world.followed():
             await world.deposits(7)

@@ -79,6 +79,22 @@ async def final_block(rpc: Rpc) -> Block:
     return agreed
 
 
+async def require_at_another(rpc: Rpc, block: Block) -> None:
+    """Make sure that another provider than the block's has it at its height, both calling it final.
+
+    :raises FinalBlocksDiffer: when it has another block there.
+    :raises ChainUnavailable: when no other provider answered.
+    """
+    first = block.provider or ""
+    theirs = await rpc.on_one_node(
+        lambda node: find_header(node, block.number), rounds=1, unlike=[first]
+    )
+    if theirs is None:
+        raise ChainUnavailable(rpc.network, [f"no other provider has block {block.number}"])
+    if theirs.hash != block.hash:
+        raise FinalBlocksDiffer(rpc.network, block.number, (first, theirs.provider or ""))
+
+
 async def _claims(rpc: Rpc) -> Mapping[str, Block]:
     asked = [_of(rpc, provider, _finalized) for provider in rpc.providers]
     told = await asyncio.gather(*asked, return_exceptions=True)

@@ -18,7 +18,9 @@ from swap_chains.errors import (
 )
 from swap_chains.events import Block, BlockAdded, BlocksFinalized, ChainEvent
 from swap_chains.evm import gathering
+from swap_chains.evm.agreement import final_block, require_at_another
 from swap_chains.evm.blocks import Tail, header_at, headers_at, to_block
+from swap_chains.evm.finality import AgreedFinality
 from swap_chains.evm.movements import Followed
 from swap_chains.evm.rpc import Backoff, Node, Rpc
 
@@ -50,7 +52,8 @@ class _Step:
 
     ancestor: Block | None = None
     added: Sequence[BlockAdded] = ()
-    finalized: Block | None = None
+    claim: Block | None = None  # what the node alone calls final
+    finalized: Block | None = None  # what is final: compared already, where there are two providers
     has_more: bool = False  # and the next round need not wait
     seen: bytes | None = None  # the poll's answer that has been dealt with
 
@@ -81,6 +84,7 @@ class Follower:
         self._step_blocks = _STEP_BLOCKS_MAX
         self._range_blocks = min(_RANGE_BLOCKS_FIRST, pace.range_blocks_max)
         self._backoff = Backoff(pace.poll_seconds)
+        self._finality = AgreedFinality(rpc, news, pause_seconds=pace.poll_seconds)
         self._moved_at = asyncio.get_running_loop().time() if moved_at is None else moved_at
 
     @property
@@ -89,7 +93,11 @@ class Follower:
         return self._tail.last, self._moved_at
 
     async def batches(self) -> AsyncGenerator[Sequence[ChainEvent], None]:
-        """Yield what each round found. While one is used, the next of a catch-up is fetched."""
+        """Yield what each round found. While one is used, the next of a catch-up is fetched.
+
+        :raises ReorgBeyondFinality: when no common ancestor is left.
+        :raises FinalBlocksDiffer: when two providers call different blocks of one height final.
+        """
         ahead: asyncio.Task[_Step] | None = None
         try:
             while True:
@@ -105,6 +113,7 @@ class Follower:
         finally:
             if ahead is not None:
                 ahead.cancel()
+            await self._finality.close()
 
     async def _round(self) -> _Step:
         failures = 0
@@ -136,7 +145,8 @@ class Follower:
         for added in step.added:
             self._tail.append(added.block)
             events.append(added)
-        finalized = self._tail.finalize(step.finalized)
+        final = step.finalized or self._finality.given(step.claim)
+        finalized = self._tail.finalize(final)
         if finalized is not None:
             events.append(BlocksFinalized(finalized))
         self._seen = step.seen
@@ -166,16 +176,16 @@ class Follower:
         """At our end, or behind it: a node that lags shows blocks we know, and reverts nothing."""
         if self._tail.finalized is not None:
             return _Step()
-        return _Step(finalized=await self._finalized(node))
+        return _Step(claim=await self._finalized(node))
 
     async def _append(self, node: Node, blocks: Sequence[Block], head: Block) -> _Step:
-        added, finalized = await gathering.by_hash(node, self._followed, blocks)
-        return _Step(added=added, finalized=finalized, has_more=blocks[-1] != head)
+        added, claim = await gathering.by_hash(node, self._followed, blocks)
+        return _Step(added=added, claim=claim, has_more=blocks[-1] != head)
 
     async def _close_gap(self, node: Node, head: Block) -> _Step:
         last = self._tail.last
         if head.number - last.number > self._pace.gap_blocks_max:
-            finalized = await self._finalized(node)
+            finalized = await self._final_for_ranges(node)
             if finalized is not None and finalized.number > last.number:
                 return await self._append_range(node, finalized, head)
         end = min(head.number, last.number + self._step_blocks)
@@ -209,6 +219,8 @@ class Follower:
             raise
         if first.parent_hash != last.hash:
             return await self._find_ancestor(node, head)
+        if self._finality.needs_two:
+            await require_at_another(self._rpc, added[-1].block)
         self._step_blocks = _STEP_BLOCKS_MAX
         self._range_blocks = min(count + count // 2 + 1, self._pace.range_blocks_max)
         return _Step(added=added, finalized=added[-1].block, has_more=True)
@@ -224,6 +236,15 @@ class Follower:
                     return _Step(ancestor=block, has_more=True)
             number, count = numbers[-1] - 1, count * 4
         raise ReorgBeyondFinality(self._rpc.network, tail.oldest.number)
+
+    async def _final_for_ranges(self, node: Node) -> Block | None:
+        """Return up to where empty blocks may be skipped; None where two providers do not say."""
+        if not self._finality.needs_two:
+            return await self._finalized(node)
+        try:
+            return await final_block(self._rpc)
+        except (ChainUnavailable, NodeRefused):
+            return None
 
     async def _finalized(self, node: Node) -> Block | None:
         (answer,) = await node.batch([header_at("finalized")])

@@ -14,7 +14,7 @@ from swap_chain_watcher.ports import CursorMoved, Halt, NetworkHalted, Watches
 from swap_chain_watcher.usecases.advance_watch import AdvanceWatch
 from swap_chain_watcher.usecases.open_watch import OpenWatch
 from swap_chain_watcher.usecases.take_targets import TakeTargets
-from swap_chains.errors import ChainError, ReorgBeyondFinality
+from swap_chains.errors import ChainError, FinalBlocksDiffer, ReorgBeyondFinality
 from swap_chains.events import ChainEvent
 from swap_chains.ports import ChainReader
 from swap_runtime.clock import Clock
@@ -78,7 +78,7 @@ class FollowNetwork:
             await self._until_resumed(beat)
             try:
                 await self._follow(beat, epoch=epoch)
-            except (ReorgBeyondFinality, ChainBehind) as error:
+            except (ReorgBeyondFinality, ChainBehind, FinalBlocksDiffer) as error:
                 await self._watches.halt(Halt(network, str(error), self._clock()))
                 observe.halted(network, str(error))
             except NetworkHalted:

@@ -1,0 +1,187 @@
+"""What a follower calls final is what two providers call final, where two are configured."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing
+
+import pytest
+
+from swap_chains.errors import FinalBlocksDiffer
+from swap_chains.events import BlockAdded, BlocksFinalized
+from swap_chains.evm import codec
+from swap_chains.evm.blocks import to_block
+from swap_chains.evm.following import Pace
+from swap_chains.evm.reader import EvmReader
+from swap_chains.evm.rpc import Node, Rpc
+
+TOKEN = codec.checksum_address("0x" + "70" * 20)
+PACE = Pace(poll_seconds=0.005, gap_blocks_max=5)
+
+
+def reader_of(session, *nodes):
+    rpc = Rpc.to_urls("TESTNET", [node.url for node in nodes], session, timeout_seconds=2)
+    ours = codec.checksum_address("0x" + "7e" * 20)
+    return EvmReader(rpc, depository=ours, treasury=ours, tokens=[TOKEN], pace=PACE)
+
+
+def block(node, number):
+    return to_block(Node(node.url, None), node.chain.blocks[number])
+
+
+async def events_for(reader, seconds, *, after):
+    """Return everything that is reported within the time."""
+    seen = []
+    try:
+        async with asyncio.timeout(seconds), aclosing(reader.follow(after=after)) as events:
+            async for event in events:
+                seen.append(event)
+    except TimeoutError:
+        pass
+    return seen
+
+
+async def until_final(reader, *, after):
+    async with asyncio.timeout(5), aclosing(reader.follow(after=after)) as events:
+        async for event in events:
+            if isinstance(event, BlocksFinalized):
+                return event.upto.number
+    raise AssertionError
+
+
+def added(events):
+    return [event.block.number for event in events if isinstance(event, BlockAdded)]
+
+
+def final(events):
+    return [event.upto.number for event in events if isinstance(event, BlocksFinalized)]
+
+
+def away(method, params, answer):
+    return {"code": -32603, "message": "later"}
+
+
+@pytest.fixture
+async def two(serve):
+    """Return two nodes of two providers on chains that are alike, four blocks long."""
+    nodes = [await serve() for _ in range(2)]
+    for node in nodes:
+        node.chain.grow(4)
+    return nodes
+
+
+class TestNearTheHead:
+    async def test_w27_a_node_that_calls_its_head_final_is_not_believed(self, session, two):
+        liar, honest = two
+        liar.chain.finality_depth, honest.chain.finality_depth = 0, 2
+
+        assert await until_final(reader_of(session, liar, honest), after=block(liar, 0)) == 2
+
+    async def test_w27_nothing_is_final_by_one_of_two_and_blocks_are_reported_all_the_same(
+        self, session, two
+    ):
+        followed, other = two
+        followed.chain.finality_depth = 1
+        other.change = away
+
+        events = await events_for(reader_of(session, followed, other), 0.3, after=block(two[0], 0))
+
+        assert added(events) == [1, 2, 3, 4]
+        assert final(events) == []
+
+    async def test_becomes_final_when_the_second_provider_is_back(self, session, two):
+        followed, other = two
+        followed.chain.finality_depth = other.chain.finality_depth = 1
+        asked = []
+
+        def back_later(method, params, answer):
+            asked.append(method)
+            return away(method, params, answer) if len(asked) < 4 else answer
+
+        other.change = back_later
+
+        assert await until_final(reader_of(session, followed, other), after=block(two[0], 0)) == 3
+
+    async def test_w27_another_final_block_ends_the_following(self, session, serve, two):
+        honest = two[0]
+        liar = await serve()
+        liar.chain.grow(4, salt="forged")
+        liar.chain.finality_depth = honest.chain.finality_depth = 1
+        reader = reader_of(session, liar, honest)
+
+        with pytest.raises(FinalBlocksDiffer):
+            await until_final(reader, after=block(liar, 0))
+
+    async def test_r8_finality_of_a_provider_that_goes_backwards_takes_nothing_back(
+        self, session, two
+    ):
+        followed, other = two
+        followed.chain.finality_depth = other.chain.finality_depth = 1
+        reader = reader_of(session, followed, other)
+        numbers = []
+
+        async with asyncio.timeout(5), aclosing(reader.follow(after=block(followed, 0))) as events:
+            async for event in events:
+                if not isinstance(event, BlocksFinalized):
+                    continue
+                numbers.append(event.upto.number)
+                if len(numbers) == 2:
+                    break
+                other.chain.finality_depth = 4  # back to the first block
+                for node in two:
+                    node.chain.grow(2)
+                await asyncio.sleep(0.05)
+                other.chain.finality_depth = 1
+
+        assert numbers == [3, 5]
+
+    async def test_one_provider_is_taken_at_its_word(self, session, two):
+        two[0].chain.finality_depth = 0
+
+        assert await until_final(reader_of(session, two[0]), after=block(two[0], 0)) == 4
+
+
+class TestCatchingUp:
+    @pytest.fixture
+    async def far(self, serve):
+        nodes = [await serve() for _ in range(2)]
+        for node in nodes:
+            node.chain.grow(40)
+            node.chain.finality_depth = 5
+        return nodes
+
+    async def test_w27_empty_blocks_are_skipped_only_as_far_as_two_call_them_final(
+        self, session, far
+    ):
+        liar, honest = far
+        liar.chain.finality_depth, honest.chain.finality_depth = 0, 30
+
+        assert await until_final(reader_of(session, liar, honest), after=block(liar, 0)) == 10
+
+    async def test_w27_each_block_is_read_while_the_second_provider_is_away(self, session, far):
+        followed, other = far
+        other.change = away
+
+        events = await events_for(reader_of(session, followed, other), 0.5, after=block(far[0], 0))
+
+        assert added(events) == list(range(1, 41))
+        assert final(events) == []
+
+    async def test_w27_the_end_of_a_range_is_compared_too(self, session, far):
+        """A chain that is forged below the height at which finality was compared."""
+        liar, honest = far
+        end, forged = 35, "0x" + "ab" * 32
+        asked = []
+
+        def forge_once_compared(method, params, answer):
+            if method == "eth_getBlockByNumber" and params[0] == hex(end):
+                asked.append(params)
+                return {**answer, "hash": forged}
+            return answer
+
+        liar.change = forge_once_compared
+        honest.chain.finality_depth = liar.chain.finality_depth = 40 - end
+
+        with pytest.raises(FinalBlocksDiffer):
+            await until_final(reader_of(session, liar, honest), after=block(liar, 0))
+        assert asked
