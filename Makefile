@@ -26,7 +26,7 @@ JOURNEYS := $(wildcard tests/e2e/test_*.py)
 SDK := sdk/typescript/build/examples/shop.js
 
 # Settings of the stack that may be given to make: `make up FRESH=1 BROKER=embedded`.
-export BROKER FRESH CATALOGUE ANVIL_ARGS POSTGRES_ARGS STACK_DIR WITHOUT
+export BROKER KAFKA_SECURITY FRESH CATALOGUE ANVIL_ARGS POSTGRES_ARGS STACK_DIR WITHOUT
 
 help:  ## Show this list
 	@awk 'BEGIN{FS=":.*## "} /^##@/{printf "\n%s\n",substr($$0,5)} /^[a-z0-9-]+:.*## /{printf "  %-18s %s\n",$$1,$$2}' $(MAKEFILE_LIST)

@@ -16,6 +16,8 @@ import psycopg
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer  # type: ignore[import-untyped]
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic  # type: ignore[import-untyped]
 
+from swap_runtime.kafka_security import connection_options
+from swap_runtime.settings import KafkaSettings
 from tests.bench.load import QUICK_BLOCK_SECONDS, Chain
 from tests.bench.numbers import median
 
@@ -123,10 +125,10 @@ def part_pause(random: Random) -> float:
     return QUICK_BLOCK_SECONDS * (0.5 + random.random())
 
 
-async def measure_broker(servers: str, messages: int) -> Broker:
-    await _make_topic(servers)
-    producer = AIOKafkaProducer(bootstrap_servers=servers, acks="all", linger_ms=0)
-    consumer = AIOKafkaConsumer(TOPIC, bootstrap_servers=servers, auto_offset_reset="latest")
+async def measure_broker(kafka: KafkaSettings, messages: int) -> Broker:
+    await _make_topic(kafka)
+    producer = AIOKafkaProducer(**connection_options(kafka), acks="all", linger_ms=0)
+    consumer = AIOKafkaConsumer(TOPIC, **connection_options(kafka), auto_offset_reset="latest")
     await producer.start()
     await consumer.start()
     try:
@@ -152,12 +154,12 @@ async def measure_broker(servers: str, messages: int) -> Broker:
 
 
 async def measure_parts(
-    servers: str, url: str, chain: Chain, *, until: asyncio.Event, random: Random
+    kafka: KafkaSettings, url: str, chain: Chain, *, until: asyncio.Event, random: Random
 ) -> float | None:
     """Return the sum of a payout's parts while everything else works; nothing without a sample."""
     took: list[tuple[float, float, float, float]] = []
-    producer = AIOKafkaProducer(bootstrap_servers=servers, acks="all", linger_ms=0)
-    consumer = AIOKafkaConsumer(TOPIC, bootstrap_servers=servers, auto_offset_reset="latest")
+    producer = AIOKafkaProducer(**connection_options(kafka), acks="all", linger_ms=0)
+    consumer = AIOKafkaConsumer(TOPIC, **connection_options(kafka), auto_offset_reset="latest")
     await producer.start()
     await consumer.start()
     try:
@@ -268,9 +270,9 @@ async def _hopped(producer: AIOKafkaProducer, consumer: AIOKafkaConsumer, number
         pass
 
 
-async def _make_topic(servers: str) -> None:
+async def _make_topic(kafka: KafkaSettings) -> None:
     """Make the topic, unless it is there already: the broker then says so, and nothing raises."""
-    admin = AIOKafkaAdminClient(bootstrap_servers=servers)
+    admin = AIOKafkaAdminClient(**connection_options(kafka))
     await admin.start()
     try:
         await admin.create_topics([NewTopic(TOPIC, PARTITIONS, 1)])

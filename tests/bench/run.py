@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
 
+from swap_runtime.settings import KafkaSettings
 from swap_stack.places import Places
 from swap_stack.processes import Registry
 from tests.bench import floors, machine
@@ -141,8 +142,8 @@ class Run:
     async def _floors(self) -> floors.Floors:
         settings, stack = self._settings, self._stack
         with self._progress.step("floor: the broker alone"):
-            servers = stack["kafka"]["bootstrap_servers"]
-            broker = await floors.measure_broker(servers, settings.floor_messages)
+            kafka = KafkaSettings(**stack["kafka"])
+            broker = await floors.measure_broker(kafka, settings.floor_messages)
         with self._progress.step("floor: PostgreSQL alone"):
             database = await floors.measure_database(stack["postgres"]["url"])
         with self._progress.step("floor: a node alone"):
@@ -175,8 +176,8 @@ class Run:
 
     async def _parts(self, is_over: asyncio.Event) -> float | None:
         chain = next(iter(self._chains.values()))
-        servers, url = self._stack["kafka"]["bootstrap_servers"], self._stack["postgres"]["url"]
-        return await floors.measure_parts(servers, url, chain, until=is_over, random=self._random)
+        kafka, url = KafkaSettings(**self._stack["kafka"]), self._stack["postgres"]["url"]
+        return await floors.measure_parts(kafka, url, chain, until=is_over, random=self._random)
 
     async def _evenly(self, name: str) -> Phase:
         """Let deposits arrive as evenly as swaps are made: in small blocks, one after the other."""

@@ -32,6 +32,7 @@ from swap_runtime.topics import ensure_topics
 from swap_stack.catalogue import make_catalogue
 from swap_stack.down import down
 from swap_stack.files import read_json
+from swap_stack.keys import load_or_make
 from swap_stack.options import Options
 from swap_stack.parts.broker import choose_broker, make_broker
 from swap_stack.places import ROOT, Places
@@ -237,8 +238,7 @@ class Stack:
 
     @property
     def kafka(self) -> KafkaSettings:
-        servers = self.description["kafka"]["bootstrap_servers"]
-        return KafkaSettings(bootstrap_servers=servers)
+        return KafkaSettings(**self.description["kafka"])
 
     def send_broker(self, number: int) -> None:
         for record in self._records("kafka"):
@@ -247,8 +247,14 @@ class Stack:
     async def start_broker(self) -> None:
         """Start the broker again, if it is dead, and make the topics that are missing."""
         if not any(is_alive(record) for record in self._records("kafka")):
-            choice = choose_broker(self.broker_kind, self.places)
-            broker = make_broker(choice, self.places, Ports(self.places.ports_file), self._registry)
+            security = "scram" if self.kafka.uses_sasl else "none"
+            broker = make_broker(
+                choose_broker(self.broker_kind, self.places, security),
+                self.places,
+                Ports(self.places.ports_file),
+                self._registry,
+                load_or_make(self.places.secrets_file).kafka_passwords,
+            )
             await broker.start()
             await broker.ready()
         await ensure_topics(self.kafka)

@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 import pytest
 from aiokafka.admin import AIOKafkaAdminClient  # type: ignore[import-untyped]
 
+from swap_runtime.kafka_security import connection_options
 from swap_runtime.sources import SOURCES
 from tests.e2e.outside import Outside, Route, new_address
 from tests.plugins.stack import Stack
@@ -32,7 +33,7 @@ async def without_kafka(stack: Stack) -> AsyncIterator[None]:
     if stack.broker_kind == "embedded":
         stack.send_broker(signal.SIGKILL)
     else:
-        admin = AIOKafkaAdminClient(bootstrap_servers=stack.kafka.bootstrap_servers)
+        admin = AIOKafkaAdminClient(**connection_options(stack.kafka))
         await admin.start()
         await admin.delete_topics(list(SOURCES))
         await admin.close()

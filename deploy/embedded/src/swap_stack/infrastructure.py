@@ -35,11 +35,11 @@ class Infrastructure:
     def of(
         cls, places: Places, ports: Ports, registry: Registry, secrets: Secrets, options: Options
     ) -> Infrastructure:
-        choice = choose_broker(options.broker, places)
+        choice = choose_broker(options.broker, places, options.kafka_security)
         return cls(
             Postgres(places, ports, registry, secrets.postgres_password, options.postgres_args),
             Valkey(places, ports, registry),
-            make_broker(choice, places, ports, registry),
+            make_broker(choice, places, ports, registry, secrets.kafka_passwords),
             choice,
             tuple(Anvil(chain, places, ports, registry, options.anvil_args) for chain in CHAINS),
         )

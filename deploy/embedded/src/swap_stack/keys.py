@@ -15,6 +15,8 @@ from swap_stack.files import read_json, write_json
 # The mnemonic every development chain knows. What these accounts own exists on this machine only.
 MNEMONIC = "test test test test test test test test test test test junk"
 LOGIN_ROLES = ("api", "quoter", "chain_watcher", "settler", "notifier", "auditor")
+# Of Kafka, where KAFKA_SECURITY=scram: the services, the operator, and the broker itself.
+PRINCIPALS = ("api", "quoter", "chain_watcher", "settler", "notifier", "operator", "broker")
 USERS = 5
 SANDBOXES = 2
 
@@ -29,6 +31,7 @@ class DevelopmentKey:
 class Secrets:
     postgres_password: str
     role_passwords: Mapping[str, str]
+    kafka_passwords: Mapping[str, str]
     operator_token: str
     key_pepper: str  # API keys are stored as a hash with it
     webhook_key: str  # webhook secrets are stored sealed with it
@@ -44,6 +47,7 @@ def load_or_make(path: Path) -> Secrets:
     made = Secrets(
         postgres_password=secrets.token_urlsafe(24),
         role_passwords={role: secrets.token_urlsafe(24) for role in LOGIN_ROLES},
+        kafka_passwords={name: secrets.token_urlsafe(24) for name in PRINCIPALS},
         operator_token=secrets.token_urlsafe(32),
         key_pepper=secrets.token_urlsafe(32),
         webhook_key=b64encode(secrets.token_bytes(32)).decode(),

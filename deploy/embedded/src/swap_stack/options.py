@@ -17,6 +17,7 @@ class Options:
 
     fresh: bool = False
     broker: str = "auto"
+    kafka_security: str = "none"
     catalogue: Path | None = None
     anvil_args: tuple[str, ...] = ()
     postgres_args: tuple[str, ...] = ()
@@ -28,6 +29,7 @@ class Options:
         return cls(
             fresh=environ.get("FRESH", "").lower() not in NO,
             broker=environ.get("BROKER") or "auto",
+            kafka_security=environ.get("KAFKA_SECURITY") or "none",
             catalogue=Path(catalogue).resolve() if catalogue else None,
             anvil_args=tuple(shlex.split(environ.get("ANVIL_ARGS", ""))),
             postgres_args=tuple(shlex.split(environ.get("POSTGRES_ARGS", ""))),

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from types import MappingProxyType
 from typing import Any
 
 from swap_stack.places import Places
@@ -82,18 +83,29 @@ def own_settings(ports: ServicePorts, database_urls: Mapping[str, str]) -> dict[
 
 
 def make_plan(
-    places: Places, settings: Mapping[str, str], *, without: frozenset[str] = frozenset()
+    places: Places,
+    settings: Mapping[str, str],
+    of_each: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
+    *,
+    without: frozenset[str] = frozenset(),
 ) -> SupervisorPlan:
-    """Say what to run. What the caller's environment says wins, but for the ports."""
+    """Say what to run. What the caller's environment says wins, but for the ports.
+
+    :param of_each: settings of one service alone, by its name.
+    """
     ports = {name: value for name, value in settings.items() if name.endswith("PORT")}
-    env = {**settings, **os.environ, **ports, "PYTHONUNBUFFERED": "1"}
+
+    def environment(service: str) -> dict[str, str]:
+        own = of_each.get(service, {})
+        return {**settings, **own, **os.environ, **ports, "PYTHONUNBUFFERED": "1"}
+
     return SupervisorPlan(
         tuple(
             ServiceProcess(
                 name=name,
                 replica=0,
                 command=(sys.executable, "-m", f"swap_{name}"),
-                env=env,
+                env=environment(name),
                 folder=str(places.root),
                 log=str(places.log(f"{name}-0")),
             )

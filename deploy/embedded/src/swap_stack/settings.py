@@ -5,11 +5,27 @@ from __future__ import annotations
 from pathlib import Path
 
 import orjson
+from pydantic import SecretStr
 
+from swap_runtime.settings import KafkaSettings
 from swap_stack.infrastructure import Infrastructure
 from swap_stack.keys import Secrets, key_of
 from swap_stack.places import Places
 from swap_stack.services import ServicePorts, own_settings
+
+
+def client_settings(kafka: KafkaSettings) -> dict[str, str]:
+    """Return the variables with which one service connects to Kafka."""
+    return {f"SWAP_KAFKA__{name.upper()}": value for name, value in describe_client(kafka).items()}
+
+
+def describe_client(kafka: KafkaSettings) -> dict[str, str]:
+    """Return the members that are not left at their defaults."""
+    told = kafka.model_dump(exclude_defaults=True)
+    return told | {
+        name: value.get_secret_value() if isinstance(value, SecretStr) else str(value)
+        for name, value in told.items()
+    }
 
 
 def make_settings(
@@ -21,12 +37,11 @@ def make_settings(
     database_urls: dict[str, str],
     catalogue: Path,
 ) -> dict[str, str]:
-    """Return every SWAP_… variable of the stack."""
+    """Return every SWAP_… variable that all services have alike."""
     signer = key_of(secrets.signer_key)
     return {
         **own_settings(ports, database_urls),
         **parts.broker_choice.settings,
-        "SWAP_KAFKA__BOOTSTRAP_SERVERS": parts.broker.bootstrap_servers,
         "SWAP_REDIS__URL": parts.valkey.url,
         "SWAP_OPERATOR__TOKEN": secrets.operator_token,
         "SWAP_CATALOGUE": str(catalogue),

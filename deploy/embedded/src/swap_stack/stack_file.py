@@ -13,6 +13,7 @@ from swap_stack.keys import DevelopmentKeys, Secrets
 from swap_stack.places import Places
 from swap_stack.processes import Registry
 from swap_stack.services import ServicePorts, ServiceProcess
+from swap_stack.settings import describe_client
 
 VERSION = 1
 
@@ -75,7 +76,7 @@ def describe(
                 if role != "auditor"
             },
         },
-        "kafka": {"bootstrap_servers": parts.broker.bootstrap_servers},
+        "kafka": describe_client(parts.broker.client("operator")),
         "redis": {"url": parts.valkey.url},
         "operator": {"token": secrets.operator_token},
     }

@@ -13,7 +13,6 @@ import orjson
 from eth_utils.address import to_checksum_address
 
 from swap_runtime.catalogue import load_catalogue
-from swap_runtime.settings import KafkaSettings
 from swap_runtime.topics import ensure_topics
 from swap_stack.catalogue import (
     PRICES,
@@ -49,8 +48,8 @@ from swap_stack.ports import Ports
 from swap_stack.processes import Registry
 from swap_stack.report import Report
 from swap_stack.sandbox.settings import SANDBOX, TEST
-from swap_stack.services import ServicePorts, ServiceProcess, make_plan
-from swap_stack.settings import make_settings
+from swap_stack.services import SERVICES, ServicePorts, ServiceProcess, make_plan
+from swap_stack.settings import client_settings, make_settings
 from swap_stack.stack_file import describe, write_stack_file
 
 
@@ -106,7 +105,8 @@ class Start:
     async def _ground(self) -> tuple[RunningChain, ...]:
         """Start all parts at once, and on each what it needs, as soon as it is there."""
         choice = self._parts.broker_choice
-        self._report.say("broker", f"{choice.kind}: {choice.why}")
+        secured = ", SASL_SSL with SCRAM and ACLs" if choice.is_secured else ""
+        self._report.say("broker", f"{choice.kind}: {choice.why}{secured}")
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._start(self._parts.valkey))
@@ -133,9 +133,7 @@ class Start:
     async def _broker(self) -> None:
         await self._start(self._parts.broker)
         with self._report.timed("topics"):
-            await ensure_topics(
-                KafkaSettings(bootstrap_servers=self._parts.broker.bootstrap_servers)
-            )
+            await ensure_topics(self._parts.broker.client("operator"))
 
     async def _chain(self, anvil: Anvil) -> RunningChain:
         await self._start(anvil)
@@ -198,7 +196,8 @@ class Start:
             await self._sandbox.ready()
 
     async def _launch(self, settings: Mapping[str, str]) -> tuple[ServiceProcess, ...]:
-        plan = make_plan(self._places, settings, without=self._options.without)
+        clients = {name: client_settings(self._parts.broker.client(name)) for name in SERVICES}
+        plan = make_plan(self._places, settings, clients, without=self._options.without)
         supervisor = Supervisor(self._places, self._registry)
         await supervisor.start_with(plan)
         await wait_until_ready(supervisor, plan.services, self._service_ports, self._report)

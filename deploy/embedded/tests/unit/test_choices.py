@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from swap_stack.daemon import StackError
 from swap_stack.demo.closing import whole
 from swap_stack.down import turn
 from swap_stack.options import Options
+from swap_stack.parts.broker import choose_broker
 from swap_stack.places import Places
 from swap_stack.processes import ProcessRecord
 from swap_stack.services import make_plan
@@ -21,8 +23,10 @@ def test_nothing_chosen_is_a_plain_start() -> None:
 
 def test_choices_are_read_from_the_environment() -> None:
     chosen = {"FRESH": "1", "BROKER": "embedded", "WITHOUT": "api,quoter"}
-    options = Options.from_environment({**chosen, "ANVIL_ARGS": "--gas-limit 300"})
+    more = {"ANVIL_ARGS": "--gas-limit 300", "KAFKA_SECURITY": "scram"}
+    options = Options.from_environment({**chosen, **more})
     assert options.fresh
+    assert options.kafka_security == "scram"
     assert options.broker == "embedded"
     assert options.anvil_args == ("--gas-limit", "300")
     assert options.without == {"api", "quoter"}
@@ -40,6 +44,27 @@ def test_the_callers_settings_win(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
         assert service.env["SWAP_KAFKA__BOOTSTRAP_SERVERS"] == "127.0.0.1:1"
         assert service.env["SWAP_REDIS__URL"] == "redis://"
     assert "api" not in {service.name for service in plan.services}
+
+
+def test_each_service_has_its_own_login(tmp_path: Path) -> None:
+    logins = {"api": {"SWAP_KAFKA__USERNAME": "api"}, "settler": {"SWAP_KAFKA__USERNAME": "s"}}
+    plan = make_plan(Places(tmp_path), {}, logins)
+    names = {one.name: one.env.get("SWAP_KAFKA__USERNAME") for one in plan.services}
+    assert (names["api"], names["settler"], names["quoter"]) == ("api", "s", None)
+
+
+@pytest.mark.parametrize(
+    ("broker", "security", "sentence"),
+    [
+        ("embedded", "scram", "needs Apache Kafka"),
+        ("embedded", "tls", "KAFKA_SECURITY=tls is not one of none, scram"),
+    ],
+)
+def test_security_that_cannot_be_had_is_refused(
+    tmp_path: Path, broker: str, security: str, sentence: str
+) -> None:
+    with pytest.raises(StackError, match=sentence):
+        choose_broker(broker, Places(tmp_path), security)
 
 
 def test_the_supervisor_is_ended_before_the_services_and_these_before_the_rest() -> None:

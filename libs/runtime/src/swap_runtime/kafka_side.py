@@ -80,6 +80,16 @@ class KafkaSide:
         """Name the consumers that stopped for good."""
         return self._watchdog.problems() if self._watchdog is not None else {}
 
+    @property
+    def _published(self) -> frozenset[str]:
+        name = self._service.name
+        return frozenset(topic for topic, source in SOURCES.items() if source == name)
+
+    @property
+    def _topics(self) -> frozenset[str]:
+        """Return the topics of this process; its principal may not see any others."""
+        return self._published | {consumer.topic.name for consumer, _ in self._consumers()}
+
     def _consumers(self) -> list[tuple[Any, Any]]:
         return self._subscriptions.consumers if self._subscriptions is not None else []
 
@@ -88,7 +98,9 @@ class KafkaSide:
 
         service = self._service
         self._relay = relay = Relay(
-            service.engine, KafkaProducer(service.settings.kafka), holder=service.holder
+            service.engine,
+            KafkaProducer(service.settings.kafka, self._published),
+            holder=service.holder,
         )
         wake = service.wakes.on(OUTBOX)
         wake.alone_while(lambda: relay.leads)
@@ -152,7 +164,7 @@ class KafkaSide:
 
         assert self._subscriptions is not None
         try:
-            await ensure_topics(self._service.settings.kafka)
+            await ensure_topics(self._service.settings.kafka, self._topics)
             await self._subscriptions.broker.start()
         except BaseException:
             await self._subscriptions.broker.stop()
@@ -163,7 +175,7 @@ class KafkaSide:
         from swap_runtime.topics import ensure_topics  # noqa: PLC0415
 
         try:
-            await ensure_topics(self._service.settings.kafka)
+            await ensure_topics(self._service.settings.kafka, self._topics)
         except Exception as error:
             log.info("topics not looked at", error=f"{type(error).__name__}: {error}")
         return False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Final
 from zlib import crc32
@@ -13,8 +13,10 @@ from aiokafka import AIOKafkaProducer  # type: ignore[import-untyped]
 from aiokafka.errors import MessageSizeTooLargeError  # type: ignore[import-untyped]
 
 from swap_runtime.database import forbid_open_transaction
+from swap_runtime.kafka_security import connection_options
 from swap_runtime.relay import Outbound
 from swap_runtime.settings import KafkaSettings
+from swap_runtime.sources import SOURCES
 from swap_runtime.topics import ensure_topics
 
 REQUEST_TIMEOUT_MS: Final = 3000
@@ -34,8 +36,12 @@ class KafkaProducer:
     aiokafka a future and a turn of the event loop.
     """
 
-    def __init__(self, kafka: KafkaSettings) -> None:
+    def __init__(self, kafka: KafkaSettings, topics: Collection[str] = tuple(SOURCES)) -> None:
+        """
+        :param topics: what is published; a principal of one service may create no others.
+        """
         self._kafka = kafka
+        self._topics = topics
         self._producer: AIOKafkaProducer | None = None
 
     async def publish(self, messages: Sequence[Outbound]) -> Sequence[Outbound]:
@@ -88,9 +94,9 @@ class KafkaProducer:
     async def _started(self) -> AIOKafkaProducer:
         forbid_open_transaction("kafka")
         # Before every start: a broker that forgot its topics may take messages and lose them.
-        await ensure_topics(self._kafka)
+        await ensure_topics(self._kafka, self._topics)
         producer = AIOKafkaProducer(
-            bootstrap_servers=self._kafka.bootstrap_servers.split(","),
+            **connection_options(self._kafka),
             acks="all",
             enable_idempotence=False,
             max_batch_size=BATCH_BYTES_MAX,

@@ -19,6 +19,7 @@ from aiokafka.errors import (  # type: ignore[import-untyped]
 )
 
 from swap_runtime.database import forbid_open_transaction
+from swap_runtime.kafka_security import connection_options
 from swap_runtime.settings import KafkaSettings
 from swap_runtime.sources import SOURCES
 
@@ -57,8 +58,7 @@ async def has_topic(kafka: KafkaSettings, name: str) -> bool:
 async def _admin(kafka: KafkaSettings) -> AsyncIterator[AIOKafkaAdminClient]:
     forbid_open_transaction("kafka")
     admin = AIOKafkaAdminClient(
-        bootstrap_servers=kafka.bootstrap_servers.split(","),
-        request_timeout_ms=ANSWER_SECONDS * 1000,
+        **connection_options(kafka), request_timeout_ms=ANSWER_SECONDS * 1000
     )
     try:
         await admin.start()

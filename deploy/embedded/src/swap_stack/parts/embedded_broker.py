@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from swap_runtime.settings import KafkaSettings
 from swap_stack.daemon import Daemon, words
 from swap_stack.parts.kafka_client import has_brokers
 from swap_stack.parts.wheels import program_in
@@ -21,6 +22,10 @@ class EmbeddedBroker(Daemon):
     def bootstrap_servers(self) -> str:
         return f"127.0.0.1:{self.port}"
 
+    def client(self, principal: str) -> KafkaSettings:
+        """Return how a client connects; this broker takes everyone for the same."""
+        return KafkaSettings(bootstrap_servers=self.bootstrap_servers)
+
     async def start(self) -> None:
         url = f"tcp://{self.bootstrap_servers}"
         options = {
@@ -32,4 +37,4 @@ class EmbeddedBroker(Daemon):
         self.spawn(command, env={"RUST_LOG": "warn"})
 
     async def probe(self) -> bool:
-        return await has_brokers(self.bootstrap_servers)
+        return await has_brokers(self.client("operator"))

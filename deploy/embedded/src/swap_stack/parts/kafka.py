@@ -8,8 +8,10 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from swap_runtime.settings import KafkaSettings
 from swap_stack.daemon import Daemon
 from swap_stack.parts.kafka_client import has_brokers
+from swap_stack.parts.kafka_security import LISTENER, ScramOverTls
 from swap_stack.places import Places
 from swap_stack.ports import Ports
 from swap_stack.processes import Registry
@@ -47,18 +49,34 @@ class Kafka(Daemon):
 
     ready_seconds = 60.0
 
-    def __init__(self, places: Places, ports: Ports, registry: Registry) -> None:
+    def __init__(
+        self,
+        places: Places,
+        ports: Ports,
+        registry: Registry,
+        security: ScramOverTls | None = None,
+    ) -> None:
         super().__init__("kafka", places, registry)
         self.port = ports.take(self.name)
         self._controller_port = ports.take("kafka-controller")
-        self._folder = places.var / "kafka"
+        self._security = security
+        # Users are made with the storage, so that each kind of security has its own.
+        self._folder = places.var / ("kafka" if security is None else "kafka-scram")
 
     @property
     def bootstrap_servers(self) -> str:
         return f"127.0.0.1:{self.port}"
 
+    def client(self, principal: str) -> KafkaSettings:
+        """Return how a client of this principal connects."""
+        if self._security is None:
+            return KafkaSettings(bootstrap_servers=self.bootstrap_servers)
+        return self._security.client(principal, self.bootstrap_servers)
+
     async def start(self) -> None:
-        self._folder.mkdir(parents=True, exist_ok=True)
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if self._security is not None:
+            await self._security.prepare()
         properties = self._folder / "server.properties"
         properties.write_text(self._properties())
         (self._folder / "log4j2.properties").write_text(LOG4J)
@@ -66,12 +84,18 @@ class Kafka(Daemon):
             shutil.rmtree(self._folder / "data", ignore_errors=True)
             # With the `=`: a random id may start with a dash.
             identity = f"--cluster-id={secrets.token_urlsafe(16)}"
+            users = () if self._security is None else self._security.format_arguments
             tool = ["kafka.tools.StorageTool", "format", identity, "-c", str(properties)]
-            await self.prepare([*self._java(), *tool])
+            await self.prepare([*self._java(), *tool, *users])
         self.spawn([*self._java(), "kafka.Kafka", str(properties)])
 
+    async def ready(self) -> None:
+        await super().ready()
+        if self._security is not None:
+            await self._security.apply_acls(self._java(), self.bootstrap_servers)
+
     async def probe(self) -> bool:
-        return await has_brokers(self.bootstrap_servers)
+        return await has_brokers(self.client("operator"))
 
     def _java(self) -> list[str]:
         return [
@@ -82,13 +106,14 @@ class Kafka(Daemon):
         ]
 
     def _properties(self) -> str:
+        listener = "PLAINTEXT" if self._security is None else LISTENER
         settings = {
             "process.roles": "broker,controller",
             "node.id": 1,
             "controller.quorum.voters": f"1@127.0.0.1:{self._controller_port}",
-            "listeners": f"PLAINTEXT://127.0.0.1:{self.port},"
+            "listeners": f"{listener}://127.0.0.1:{self.port},"
             f"CONTROLLER://127.0.0.1:{self._controller_port}",
-            "advertised.listeners": f"PLAINTEXT://127.0.0.1:{self.port}",
+            "advertised.listeners": f"{listener}://127.0.0.1:{self.port}",
             "controller.listener.names": "CONTROLLER",
             "log.dirs": self._folder / "data",
             "offsets.topic.replication.factor": 1,
@@ -102,5 +127,6 @@ class Kafka(Daemon):
             # A node that was killed comes back in five seconds instead of thirteen.
             "broker.session.timeout.ms": 2000,
             "broker.heartbeat.interval.ms": 500,
+            **({} if self._security is None else self._security.properties()),
         }
         return "".join(f"{name}={value}\n" for name, value in settings.items())

@@ -1,0 +1,128 @@
+"""The services' own Kafka clients on Apache Kafka with TLS, SCRAM and the ACLs of deploy/kafka."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Iterator, Sequence
+
+import pytest
+from aiokafka.errors import (  # type: ignore[import-untyped]
+    KafkaConnectionError,
+    KafkaError,
+    TopicAuthorizationFailedError,
+)
+from pydantic import SecretStr
+
+from libs.runtime.tests.fakes import FakeParking, Note, a_note
+from swap_contracts.envelope import Envelope, Topic
+from swap_runtime.consuming import Subscriptions, consume
+from swap_runtime.producing import KafkaProducer
+from swap_runtime.relay import Outbound
+from swap_runtime.settings import KafkaSettings
+from swap_runtime.sources import SOURCES
+from swap_runtime.topics import ensure_topics, has_topic
+from swap_stack.keys import PRINCIPALS
+from swap_stack.parts.broker import choose_broker, make_broker
+from swap_stack.parts.kafka import Kafka, why_not
+from swap_stack.places import Places, default_places
+from swap_stack.ports import Ports
+from swap_stack.processes import Registry
+
+NOTES = Topic("deposit.changed.v1", Envelope[Note], lambda note: note.thing)
+SENT = frozenset(topic for topic, source in SOURCES.items() if source == "chain_watcher")
+WITHIN_SECONDS = 30
+NO_LOGIN = {"security_protocol": "PLAINTEXT", "username": "", "password": SecretStr("")}
+
+pytestmark = [
+    pytest.mark.connected,
+    pytest.mark.timeout(180),
+    pytest.mark.skipif(bool(why_not(default_places())), reason="Apache Kafka cannot run here"),
+]
+
+
+@pytest.fixture(scope="module")
+def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kafka]:
+    places = Places(tmp_path_factory.mktemp("stack"), default_places().root)
+    registry = Registry(places.processes_file)
+    passwords = {name: secrets.token_urlsafe(8) for name in PRINCIPALS}
+    choice = choose_broker("kafka", places, "scram")
+    part = make_broker(choice, places, Ports(places.ports_file), registry, passwords)
+    assert isinstance(part, Kafka)
+    asyncio.run(started(part))
+    yield part
+    asyncio.run(part.stop())
+
+
+async def started(part: Kafka) -> None:
+    await part.start()
+    await part.ready()
+
+
+async def send(kafka: KafkaSettings, *notes: Envelope[Note]) -> None:
+    producer = KafkaProducer(kafka, SENT)
+    messages = [Outbound(NOTES.name, b"k", note.model_dump_json().encode(), ()) for note in notes]
+    try:
+        await producer.publish(messages)
+    finally:
+        await producer.discard()
+
+
+async def received(kafka: KafkaSettings, group: str, number: int) -> list[Envelope[Note]]:
+    """Return what a consumer of this group gets, once it is so much."""
+    notes: list[Envelope[Note]] = []
+    has_all = asyncio.Event()
+
+    async def usecase(batch: Sequence[Envelope[Note]]) -> None:
+        notes.extend(batch)
+        if len(notes) >= number:
+            has_all.set()
+
+    subscriptions = Subscriptions(kafka)
+    consume(subscriptions, NOTES, group=group, usecase=usecase, parking=FakeParking())
+    try:
+        await subscriptions.broker.start()
+        async with asyncio.timeout(WITHIN_SECONDS):
+            await has_all.wait()
+    finally:
+        await subscriptions.broker.stop()
+    return notes
+
+
+async def test_a_message_reaches_the_service_that_may_read_it(kafka: Kafka) -> None:
+    note = a_note("a")
+
+    await send(kafka.client("chain_watcher"), note)
+
+    assert await received(kafka.client("settler"), "settler", 1) == [note]
+
+
+async def test_another_service_may_neither_send_nor_read_it(kafka: Kafka) -> None:
+    await ensure_topics(kafka.client("chain_watcher"), SENT)
+
+    for other in ("api", "notifier", "quoter"):
+        assert not await has_topic(kafka.client(other), NOTES.name)
+    assert await has_topic(kafka.client("settler"), NOTES.name)
+    with pytest.raises(TopicAuthorizationFailedError):
+        await send(kafka.client("settler"), a_note("forged"))
+    with pytest.raises(TopicAuthorizationFailedError):
+        await ensure_topics(kafka.client("notifier"), ["deposit.invented.v1"])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"password": SecretStr("wrong")},
+        {"security_protocol": "SASL_PLAINTEXT", "ca_file": None},
+        {"ca_file": None},
+        {**NO_LOGIN, "ca_file": None},
+    ],
+    ids=["another password", "no TLS", "an unknown authority", "no login"],
+)
+async def test_a_client_without_the_right_security_is_refused(
+    kafka: Kafka, change: dict[str, object]
+) -> None:
+    client = kafka.client("settler").model_dump() | change
+
+    with pytest.raises((KafkaError, KafkaConnectionError, OSError, TimeoutError)):
+        await ensure_topics(KafkaSettings.model_validate(client))
