@@ -323,3 +323,13 @@ class FakeRequotes:
         waiting = self._work.requotes_due.items()
         due = [DueRequote(id, waited) for id, waited in waiting if id not in self._work.pauses]
         return due[:limit]
+
+
+class FixedPrices:
+    """Prices in dollars × 10^18 for one whole token; empty, as while the quoter is away."""
+
+    def __init__(self, prices: Mapping[AssetKey, int] | None = None) -> None:
+        self._prices = prices or {}
+
+    async def current(self) -> Mapping[AssetKey, int]:
+        return self._prices

@@ -35,7 +35,7 @@ from swap_settler.adapters.dwelling import PostgresDwelling
 from swap_settler.adapters.foreign import PostgresForeignNonces, PostgresForeignUnitOfWork
 from swap_settler.adapters.losses import PostgresLosses
 from swap_settler.adapters.partner_fees import PostgresFeeUnitOfWork
-from swap_settler.adapters.quoter import HttpPricing
+from swap_settler.adapters.quoter import HttpPrices, HttpPricing
 from swap_settler.adapters.records import PostgresRecords
 from swap_settler.adapters.rescues import PostgresRescues
 from swap_settler.adapters.signers import PostgresSigners
@@ -129,7 +129,7 @@ async def build(service: Service) -> None:
     list_stuck = _watch_dwelling(service, group, catalogue, announcer)
     _serve_operators(service, list_stuck)
     _serve_signers(service, catalogue, announcer, proofs, group.signer_report_interval)
-    _serve_claims(service, catalogue, announcer)
+    _serve_claims(service, catalogue, announcer, HttpPrices(group.quoter_url, session))
     _serve_stops(service, group, catalogue)
     _serve_caps(service, catalogue, group.signer_report_interval)
     _serve_blocked(service, catalogue)
@@ -226,11 +226,10 @@ def _sweep(
 ) -> None:
     work = PostgresUnitOfWork(service.engine, consumer=CONSUMER)
     sweeps = PostgresDueSweeps(service.engine)
-    networks = catalogue.networks.values()
     withdrawals = PostgresWithdrawals(service.engine)
     book_withdrawals = BookWithdrawals(work, withdrawals=withdrawals, clock=service.clock)
     service.every("book-withdrawals", group.sweep_booking_interval, book_withdrawals)
-    for network in networks:
+    for network in catalogue.networks.values():
         book_sweeps = BookSweeps(work, sweeps=sweeps, network=network, clock=service.clock)
         service.every(f"book-sweeps-{network.name}", group.sweep_booking_interval, book_sweeps)
         if network.contracts.deposit_addresses is None:
@@ -320,23 +319,24 @@ def _serve_signers(
     service.admin("POST", "/payouts/explain", ExplainAdmin(explain_payments).explain)
 
 
-def _serve_claims(service: Service, catalogue: Catalogue, announcer: Announcer) -> None:
+def _serve_claims(
+    service: Service, catalogue: Catalogue, announcer: Announcer, prices: HttpPrices
+) -> None:
+    claims = PostgresClaimUnitOfWork(service.engine, consumer=CONSUMER)
     pay_claimable = PayClaimable(
-        PostgresClaimUnitOfWork(service.engine, consumer=CONSUMER),
+        claims,
         catalogue=catalogue,
         clock=service.clock,
         announcer=announcer,
+        prices=prices,
     )
-    attach_claimable = AttachClaimable(
-        PostgresClaimUnitOfWork(service.engine, consumer=CONSUMER),
-        clock=service.clock,
-        announcer=announcer,
-    )
+    attach_claimable = AttachClaimable(claims, clock=service.clock, announcer=announcer)
     pay_partner_fees = PayPartnerFees(
         PostgresFeeUnitOfWork(service.engine, consumer=CONSUMER),
         catalogue=catalogue,
         clock=service.clock,
         announcer=announcer,
+        prices=prices,
     )
     of_fees = FeeAdmin(pay_partner_fees)
     service.admin("GET", "/fees", of_fees.list_all)

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from swap_chains.ports import ToldTransfer
 from swap_settler.domain.caps import CapState, Waiting
+from swap_settler.domain.inventory import AssetKey
 from swap_settler.domain.signer import Blocked, Stop
 
 
@@ -46,6 +47,17 @@ class Caps(Protocol):
 
     async def let_through(self, intent_id: UUID, *, by: str, reason: str) -> bool:
         """False if it waits for no cap."""
+        ...
+
+
+class Prices(Protocol):
+    """What tokens are worth now."""
+
+    async def current(self) -> Mapping[AssetKey, int]:
+        """Return every fresh price, in dollars × 10^18 for one whole token.
+
+        Empty while the quoter does not answer.
+        """
         ...
 
 

@@ -29,6 +29,7 @@ from services.settler.tests.factories import (
     funding,
     swap_id,
 )
+from services.settler.tests.fakes import FixedPrices
 from services.settler.tests.integration.postgres_books import PostgresBooks
 from services.settler.tests.settlers import Settler
 from swap_contracts.deposits import DepositChanged
@@ -115,6 +116,7 @@ def paying(run: Settler, engine: Engine) -> PayClaimable:
         catalogue=a_catalogue(),
         clock=lambda: run.now,
         announcer=run.announcer,
+        prices=FixedPrices(),
     )
 
 

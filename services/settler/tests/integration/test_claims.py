@@ -11,6 +11,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
+from services.settler.tests.fakes import FixedPrices
 from services.settler.tests.integration.lane_worlds import opened_world
 from services.settler.tests.lane_world import (
     NOW,
@@ -55,12 +56,15 @@ async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
         yield world
 
 
-def paying(world: World, *, later: timedelta = timedelta(0)) -> PayClaimable:
+def paying(
+    world: World, *, later: timedelta = timedelta(0), prices: FixedPrices | None = None
+) -> PayClaimable:
     return PayClaimable(
         PostgresClaimUnitOfWork(world.engine, consumer="settler"),
         catalogue=world.catalogue,
         clock=lambda: NOW + later,
         announcer=world.announcer,
+        prices=prices or FixedPrices(),
     )
 
 

@@ -9,6 +9,7 @@ from datetime import timedelta
 
 import pytest
 
+from services.settler.tests.fakes import FixedPrices
 from services.settler.tests.integration.lane_worlds import opened_world
 from services.settler.tests.lane_world import (
     DESTINATION,
@@ -24,8 +25,10 @@ from services.settler.tests.lane_world import (
 )
 from swap_domain.catalogue import NATIVE
 from swap_runtime.errors import Refused
+from swap_settler.adapters.caps import PostgresCaps
 from swap_settler.adapters.partner_fees import PostgresFeeUnitOfWork
 from swap_settler.domain.swap import Intent
+from swap_settler.usecases.keep_caps import CapName, KeepCaps
 from swap_settler.usecases.pay_claimable import Order
 from swap_settler.usecases.pay_partner_fees import PayPartnerFees
 
@@ -33,6 +36,7 @@ pytestmark = pytest.mark.connected
 
 PARTNER = a_recipient(77)
 FEE = 25 * 10**14
+NO_PRICES = FixedPrices()
 SHARED = QUOTE.model_copy(
     update={"partner_fee_basis_points": 25, "partner_fee_base_units": str(FEE)}
 )
@@ -68,18 +72,26 @@ class Worlds:
         await self.here.payout("seen", version=1, transaction_hash=told, is_first=False)
         await self.here.payout("confirmed", version=2, transaction_hash=told, is_first=False)
 
-    def paying(self, *, later: timedelta = timedelta(0)) -> PayPartnerFees:
+    def paying(
+        self, *, later: timedelta = timedelta(0), prices: FixedPrices = NO_PRICES
+    ) -> PayPartnerFees:
         return PayPartnerFees(
             PostgresFeeUnitOfWork(self.here.engine, consumer="settler"),
             catalogue=self.here.catalogue,
             clock=lambda: NOW + later,
             announcer=self.here.announcer,
+            prices=prices,
         )
 
     async def ordered(
-        self, *, to: str = PARTNER, units: int = FEE, later: timedelta = timedelta(0)
+        self,
+        *,
+        to: str = PARTNER,
+        units: int = FEE,
+        later: timedelta = timedelta(0),
+        prices: FixedPrices = NO_PRICES,
     ) -> Intent:
-        pay = self.paying(later=later)
+        pay = self.paying(later=later, prices=prices)
         [fee] = await pay.list_owed()
         return await pay(Order(fee.id, units, to, by="ann", reason="their contract"))
 
@@ -216,3 +228,25 @@ async def test_is_owed_again_when_its_recipient_refuses_and_keeps_its_id(worlds:
     assert again.paid_id == refused.paid_id
     await worlds.paid()
     assert worlds.here.chain.world.balances[a_recipient(78), NATIVE] == FEE
+
+
+async def test_a16_counts_under_the_app_s_cap_in_dollars_and_waits_when_it_is_full(
+    worlds: Worlds,
+) -> None:
+    prices = FixedPrices({(SOURCE, NATIVE): 2_000 * 10**18})
+    five_dollars = FEE * 2_000 // 10**12
+    caps = PostgresCaps(worlds.here.engine, networks=[SOURCE])
+    keep_caps = KeepCaps(caps, catalogue=worlds.here.catalogue)
+    of_app, order = CapName(SOURCE, app_id=IDS), {"by": "ann", "reason": "as agreed"}
+    await keep_caps.set(of_app, units=five_dollars, span=timedelta(days=1), **order)
+    await worlds.earned(1)
+    await worlds.ordered(prices=prices)
+    await worlds.paid()
+    await worlds.earned(2)
+    second = await worlds.ordered(later=timedelta(seconds=1), prices=prices)
+
+    await worlds.here.send_everything()
+
+    [waits] = await keep_caps.list_waiting()
+    assert waits.intent_id == second.id
+    assert waits.reason == f"the cap of {IDS} is used up"

@@ -11,6 +11,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
+from services.settler.tests.fakes import FixedPrices
 from services.settler.tests.integration.explaining import explaining, heard
 from services.settler.tests.integration.lane_worlds import opened_world
 from services.settler.tests.lane_world import (
@@ -255,7 +256,11 @@ class TestExplainingAClaim:
         [waiting] = await there.rows("SELECT id FROM account WHERE kind = 'suspense'")
         work = PostgresClaimUnitOfWork(there.engine, consumer="settler")
         pay = PayClaimable(
-            work, catalogue=there.catalogue, clock=there.clock, announcer=there.announcer
+            work,
+            catalogue=there.catalogue,
+            clock=there.clock,
+            announcer=there.announcer,
+            prices=FixedPrices(),
         )
         await pay(Order(waiting.id, REQUESTED, a_recipient(1), by="ann", reason="proved"))
         foreign = await pays(there, to_address, REQUESTED)

@@ -10,8 +10,8 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from services.settler.tests.factories import ETHEREUM, POLYGON, USDC, a_quote
-from swap_contracts.quoting import QuoteAnswer, QuoteQuestion, Refusal
-from swap_settler.adapters.quoter import HttpPricing
+from swap_contracts.quoting import Price, PricesAnswer, QuoteAnswer, QuoteQuestion, Refusal
+from swap_settler.adapters.quoter import HttpPrices, HttpPricing
 from swap_settler.domain.requotes import Refused
 
 QUESTION = QuoteQuestion(
@@ -84,3 +84,26 @@ async def test_a_quoter_that_is_not_there_gives_no_answer() -> None:
         pricing = HttpPricing("http://127.0.0.1:1", session)
 
         assert await pricing.quote(QUESTION) is Refused.NO_ANSWER
+
+
+PRICES = PricesAnswer(prices=(Price(network=ETHEREUM, token=USDC[ETHEREUM], usd_e18="7"),))
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "expected"),
+    [
+        (200, PRICES.model_dump_json(), {(ETHEREUM, USDC[ETHEREUM]): 7}),
+        (200, "{}", {}),
+        (503, PRICES.model_dump_json(), {}),
+    ],
+)
+async def test_prices_are_empty_while_the_quoter_does_not_answer(
+    status: int, body: str, expected: dict[tuple[str, str], int]
+) -> None:
+    async def answer(_: web.Request) -> web.Response:
+        return web.Response(status=status, body=body)
+
+    app = web.Application()
+    app.router.add_get("/prices", answer)
+    async with TestServer(app) as server, aiohttp.ClientSession() as session:
+        assert await HttpPrices(str(server.make_url("/")), session).current() == expected

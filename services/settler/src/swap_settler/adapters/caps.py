@@ -159,6 +159,8 @@ def _reason(row: Row) -> str:
     of = " of ".join(["the cap", *(str(x) for x in (row.cap_token, row.cap_app_id) if x)])
     if row.cap_units is None:
         return f"{of} was lifted: it goes next"
+    if row.amount is None:
+        return f"it has no price to count under {of}: let the payment through"
     if row.amount > row.cap_units:
         return f"larger than {of}: raise it, or let the payment through"
     return f"{of} is used up"

@@ -90,9 +90,10 @@ def stand_in_treasurys_line(connection: Transaction, kept: Sequence[Kept]) -> No
 
 
 def _kept(
-    intent_id: UUID, cap_id: int | None, amount: int, *, is_too_large: bool = False
+    intent_id: UUID, cap_id: int | None, amount: int | None, *, is_too_large: bool = False
 ) -> Mapping[str, object]:
-    told = {"intent_id": intent_id, "cap_id": cap_id, "amount": str(amount)}
+    units = None if amount is None else str(amount)
+    told = {"intent_id": intent_id, "cap_id": cap_id, "amount": units}
     return {**told, "is_too_large": is_too_large}
 
 
@@ -129,7 +130,7 @@ def _asked(row: Row, caps: Sequence[Row]) -> Asked:
         intent_id=row.intent_id,
         created_at=row.created_at,
         amounts={
-            cap.cap_id: int(row.usd_micros if cap.token is None else row.base_units)
+            cap.cap_id: row.usd_micros if cap.token is None else int(row.base_units)
             for cap in under
         },
         is_let_through=row.is_let_through,

@@ -52,7 +52,7 @@ class OutflowQueueRow(Table, table=True):
     network: str = _text()
     token: str = _text()
     created_at: datetime = _at()
-    amount: Decimal = _units()
+    amount: Decimal | None = _units(null=True)
     since: datetime = _at()
     is_too_large: bool = _bool()
 

@@ -10,9 +10,10 @@ import aiohttp
 from pydantic import ValidationError
 
 from swap_contracts.public.errors import ErrorCode
-from swap_contracts.quoting import QuoteAnswer, QuoteQuestion, Refusal
+from swap_contracts.quoting import PricesAnswer, QuoteAnswer, QuoteQuestion, Refusal
 from swap_runtime.database import forbid_open_transaction
 from swap_settler import observe
+from swap_settler.domain.inventory import AssetKey
 from swap_settler.domain.requotes import Refused
 
 ANSWER_SECONDS: Final = 2.0
@@ -51,6 +52,26 @@ class HttpPricing:
             self._url, data=body, headers=headers, timeout=self._timeout
         ) as response:
             return response.status, await response.read()
+
+
+class HttpPrices:
+    def __init__(
+        self, url: str, session: aiohttp.ClientSession, *, answer_seconds: float = ANSWER_SECONDS
+    ) -> None:
+        self._url = f"{url.rstrip('/')}/prices"
+        self._session = session
+        self._timeout = aiohttp.ClientTimeout(total=answer_seconds)
+
+    async def current(self) -> Mapping[AssetKey, int]:
+        forbid_open_transaction("quoter")
+        try:
+            async with self._session.get(self._url, timeout=self._timeout) as response:
+                response.raise_for_status()
+                answer = PricesAnswer.model_validate_json(await response.read())
+        except (aiohttp.ClientError, TimeoutError, OSError, ValidationError) as error:
+            observe.quoter_away(str(error) or type(error).__name__)
+            return {}
+        return {(price.network, price.token): int(price.usd_e18) for price in answer.prices}
 
 
 def _refused(refusal: Refusal) -> Refused:

@@ -223,7 +223,7 @@ class IntentRow(Table, table=True):
     to_address: str = _text()
     base_units: Decimal = _units()
     charged_base_units: Decimal = _units()
-    usd_micros: int = _bigint()
+    usd_micros: int | None = _bigint(null=True)
     state: str = _text()
     failures: int = _int()
     goes_alone: bool = _bool()

@@ -2,7 +2,8 @@
 
 A payment leaves when every cap that it falls under has room for it. One that a cap refuses waits in
 that cap's line, the oldest first, and nothing that came later under the same cap goes before it.
-One that is larger than the whole cap holds up nobody: only an operator can let it go.
+One that is larger than the whole cap, or has no price where dollars count, holds up nobody: only an
+operator can let it go.
 """
 
 from __future__ import annotations
@@ -27,11 +28,13 @@ class Cap:
     spent: int  # in the span that ends now
     first_in_line: Place | None  # the oldest that waits for it and is not asked about now
 
-    def fits(self, amount: int) -> bool:
-        return self.units is None or self.spent + amount <= self.units
+    def fits(self, amount: int | None, spent_now: int) -> bool:
+        if self.units is None:
+            return True
+        return amount is not None and self.spent + spent_now + amount <= self.units
 
-    def can_ever_fit(self, amount: int) -> bool:
-        return self.units is None or amount <= self.units
+    def can_ever_fit(self, amount: int | None) -> bool:
+        return self.units is None or (amount is not None and amount <= self.units)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +43,7 @@ class Asked:
 
     intent_id: UUID
     created_at: datetime
-    amounts: Mapping[int, int]
+    amounts: Mapping[int, int | None]  # None: nothing says what it is worth
     is_let_through: bool
 
     @property
@@ -73,16 +76,16 @@ def admit(asked: Sequence[Asked], caps: Mapping[int, Cap]) -> Admitted:
             continue
         told.leave.add(one.intent_id)
         for id, amount in one.amounts.items():
-            told.spent[id] += amount
+            told.spent[id] += amount or 0
     return told
 
 
-def _has_turn(cap: Cap, one: Asked, amount: int, spent_now: int) -> bool:
+def _has_turn(cap: Cap, one: Asked, amount: int | None, spent_now: int) -> bool:
     if cap.units is None:
         return True
     is_behind = cap.first_in_line is not None and one.place > cap.first_in_line
     # What can never fit has no place in the line, so that it waits for nobody else's turn either.
-    return not is_behind and cap.fits(amount + spent_now)
+    return not is_behind and cap.fits(amount, spent_now)
 
 
 @dataclass(frozen=True, slots=True)

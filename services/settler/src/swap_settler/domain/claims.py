@@ -70,16 +70,18 @@ def pay_nobodys(
     at: datetime,
     paid_id: int,
     may_match_for: timedelta,
+    usd_micros: int | None,
 ) -> Changes:
     """Return what it changes that a deposit without a swap is to be paid.
 
     :param may_match_for: how long a swap of its number may still come for it.
+    :param usd_micros: its value now; None without a price.
     :raises NotClaimable: while a swap may come for it.
     """
     if deposit.may_find_a_swap and at < deposit.heard_at + may_match_for:
         until = deposit.heard_at + may_match_for
         raise NotClaimable(f"it names a swap that may still come, until {until.isoformat()}")
-    claim = _claim(what, to_address, at, paid_id, usd_micros=0)
+    claim = _claim(what, to_address, at, paid_id, usd_micros)
     return Changes(intents=(claim,), ledger=(ledger.claim_reserved(claim),))
 
 
@@ -88,7 +90,9 @@ def _is_same(intent: Intent, what: Claimable) -> bool:
     return intent.kind is IntentKind.CLAIM and is_its_asset and intent.deposit_id == what.deposit_id
 
 
-def _claim(what: Claimable, to_address: str, at: datetime, paid_id: int, usd_micros: int) -> Intent:
+def _claim(
+    what: Claimable, to_address: str, at: datetime, paid_id: int, usd_micros: int | None
+) -> Intent:
     return Intent(
         # The time makes it another intent than one that died.
         id=uuid5(what.owner, f"claim/{what.id}/{at.isoformat()}"),

@@ -24,10 +24,13 @@ class PartnerFee:
     is_on_its_way: bool = False  # an earlier payment
 
 
-def pay(fee: PartnerFee, *, to_address: str, at: datetime, paid_id: int) -> Changes:
+def pay(
+    fee: PartnerFee, *, to_address: str, at: datetime, paid_id: int, usd_micros: int | None
+) -> Changes:
     """Return what it changes that it is to be paid.
 
     :param paid_id: what the Treasury accepts once; the next payment of the asset has another.
+    :param usd_micros: its value now; None without a price.
     """
     payment = Intent(
         # The time makes it another intent than one that died.
@@ -41,7 +44,7 @@ def pay(fee: PartnerFee, *, to_address: str, at: datetime, paid_id: int) -> Chan
         to_address=to_address,
         base_units=fee.base_units,
         charged_base_units=fee.base_units,
-        usd_micros=0,
+        usd_micros=usd_micros,
         state=IntentState.RESERVED,
         due_at=at,
         created_at=at,

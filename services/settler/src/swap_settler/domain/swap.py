@@ -146,7 +146,7 @@ class Intent:
     to_address: str
     base_units: int
     charged_base_units: int
-    usd_micros: int
+    usd_micros: int | None  # None: it has no price, and waits before every cap in dollars
     state: IntentState
     due_at: datetime
     created_at: datetime

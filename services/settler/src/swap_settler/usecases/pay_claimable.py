@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
@@ -13,9 +14,12 @@ from swap_runtime.errors import Refused
 from swap_settler import observe
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.claims import Claimable, NotClaimable, pay, pay_nobodys
+from swap_settler.domain.inventory import AssetKey
 from swap_settler.domain.swap import Intent, IntentKind
+from swap_settler.operator_ports import Prices
 from swap_settler.ports import ClaimUnitOfWork, ClaimWork
 from swap_settler.usecases.announcing import Announcer
+from swap_settler.usecases.dollar_value import dollar_value
 from swap_settler.usecases.facts import MAIN_LEG
 from swap_settler.usecases.recipients import recipient_of
 from swap_settler.usecases.settle_deposits import key_of
@@ -42,11 +46,13 @@ class PayClaimable:
         catalogue: Catalogue,
         clock: Clock,
         announcer: Announcer,
+        prices: Prices,
     ) -> None:
         self._unit_of_work = unit_of_work
         self._catalogue = catalogue
         self._clock = clock
         self._announcer = announcer
+        self._prices = prices
 
     async def __call__(self, order: Order) -> Intent:
         """Return the payment that waits for the sender lane.
@@ -63,7 +69,7 @@ class PayClaimable:
         return intent
 
     async def _pay(self, order: Order) -> Changes:
-        now = self._clock()
+        prices, now = await self._prices.current(), self._clock()
         async with self._unit_of_work() as work:
             listed = await work.claimable(order.claimable_id)
             if listed is None:
@@ -72,7 +78,7 @@ class PayClaimable:
             if listed.swap_id is not None:
                 change = await self._of_swap(work, order, listed.swap_id, to_address)
             else:
-                change = await self._of_nobody(work, order, listed, to_address)
+                change = await self._of_nobody(work, order, listed, to_address, prices)
             await work.flush([change], self._announcer.outgoing([change], at=now))
             [intent] = change.intents
             await work.keep_order(intent.id, by=order.by, reason=order.reason)
@@ -87,13 +93,19 @@ class PayClaimable:
         return pay(what, swap, to_address=to_address, at=now, paid_id=paid_id)
 
     async def _of_nobody(
-        self, work: ClaimWork, order: Order, listed: Claimable, to_address: str
+        self,
+        work: ClaimWork,
+        order: Order,
+        listed: Claimable,
+        to_address: str,
+        prices: Mapping[AssetKey, int],
     ) -> Changes:
         [deposit] = (await work.unmatched_deposits({listed.owner}, ())).values()
         await work.lock_keys({key_of(deposit)})
         what = await self._locked(work, order)
         if await work.lone_of({deposit.id}):
             raise Refused("it is paid, or on its way")
+        asset = (what.network, what.token)
         return pay_nobodys(
             what,
             deposit,
@@ -101,6 +113,7 @@ class PayClaimable:
             at=self._clock(),
             paid_id=_paid_id(what),
             may_match_for=self._may_match_for,
+            usd_micros=dollar_value(self._catalogue, prices, asset, what.base_units),
         )
 
     async def _locked(self, work: ClaimWork, order: Order) -> Claimable:

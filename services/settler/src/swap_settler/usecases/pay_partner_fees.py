@@ -13,8 +13,10 @@ from swap_settler import observe_fees
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.partner_fees import PartnerFee, pay
 from swap_settler.domain.swap import Intent, IntentKind
+from swap_settler.operator_ports import Prices
 from swap_settler.ports import FeeUnitOfWork, FeeWork
 from swap_settler.usecases.announcing import Announcer
+from swap_settler.usecases.dollar_value import dollar_value
 from swap_settler.usecases.pay_claimable import Order
 from swap_settler.usecases.recipients import recipient_of
 
@@ -31,11 +33,13 @@ class PayPartnerFees:
         catalogue: Catalogue,
         clock: Clock,
         announcer: Announcer,
+        prices: Prices,
     ) -> None:
         self._unit_of_work = unit_of_work
         self._catalogue = catalogue
         self._clock = clock
         self._announcer = announcer
+        self._prices = prices
 
     async def list_owed(self) -> Sequence[PartnerFee]:
         async with self._unit_of_work() as work:
@@ -52,11 +56,18 @@ class PayPartnerFees:
         return intent
 
     async def _pay(self, order: Order) -> Changes:
-        now = self._clock()
+        prices, now = await self._prices.current(), self._clock()
         async with self._unit_of_work() as work:
             fee = await self._locked(work, order)
             to_address = recipient_of(self._catalogue, fee.network, order.to_address)
-            change = pay(fee, to_address=to_address, at=now, paid_id=_paid_id(fee))
+            asset = (fee.network, fee.token)
+            change = pay(
+                fee,
+                to_address=to_address,
+                at=now,
+                paid_id=_paid_id(fee),
+                usd_micros=dollar_value(self._catalogue, prices, asset, fee.base_units),
+            )
             await work.flush([change], self._announcer.outgoing([change], at=now))
             [intent] = change.intents
             await work.keep_order(intent.id, by=order.by, reason=order.reason)

@@ -1,0 +1,133 @@
+"""What an operator orders counts under caps in dollars, and waits when one is full."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from datetime import timedelta
+
+import pytest
+
+from services.settler.tests.fakes import FixedPrices
+from services.settler.tests.integration.lane_worlds import opened_world
+from services.settler.tests.lane_world import (
+    NOW,
+    REQUESTED,
+    SOURCE,
+    World,
+    a_deposit,
+    a_recipient,
+)
+from swap_domain.catalogue import NATIVE
+from swap_runtime.sql import sql
+from swap_settler.adapters.caps import PostgresCaps
+from swap_settler.adapters.claims import PostgresClaimUnitOfWork
+from swap_settler.domain.swap import Intent
+from swap_settler.usecases.keep_caps import CapName, KeepCaps
+from swap_settler.usecases.pay_claimable import Order, PayClaimable
+
+pytestmark = pytest.mark.connected
+
+SAID = {"by": "ann", "reason": "as agreed"}
+DOLLARS = CapName(SOURCE)
+DAY = timedelta(days=1)
+ONE = 2_700_000_000  # what one unmatched deposit is worth
+PRICED = FixedPrices({(SOURCE, NATIVE): 2_700 * 10**18})
+OWNER = a_recipient(77)
+
+
+@pytest.fixture
+async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
+    migrated("chain_watcher")
+    async with opened_world(migrated("settler"), SOURCE) as world:
+        yield world
+
+
+def keeping(world: World) -> KeepCaps:
+    caps = PostgresCaps(world.engine, networks=[SOURCE])
+    return KeepCaps(caps, catalogue=world.catalogue)
+
+
+async def ordered(world: World, number: int, prices: FixedPrices = PRICED) -> Intent:
+    """Let a deposit that no swap has come, and order that it is paid."""
+    unmatched = {"kind": "native_received", "sequence_number": None}
+    await world.settle(a_deposit(number, **unmatched))
+    [row] = await world.rows(
+        """
+        SELECT id FROM account WHERE kind = 'suspense' AND balance <> 0
+        AND id NOT IN (SELECT account.id FROM account JOIN intent USING (deposit_id))
+        """
+    )
+    pay = PayClaimable(
+        PostgresClaimUnitOfWork(world.engine, consumer="settler"),
+        catalogue=world.catalogue,
+        clock=lambda: NOW + timedelta(seconds=number),
+        announcer=world.announcer,
+        prices=prices,
+    )
+    return await pay(Order(int(row.id), REQUESTED, OWNER, **SAID))
+
+
+async def left(world: World) -> set[object]:
+    rows = await world.rows("SELECT id FROM intent WHERE state <> 'reserved'")
+    return {row.id for row in rows}
+
+
+async def spent(world: World) -> int:
+    [(units,)] = await world.rows("SELECT coalesce(sum(spent), 0) FROM outflow_spent")
+    return int(units)
+
+
+async def a_day_later(world: World) -> None:
+    async with world.engine.begin() as connection:
+        await connection.execute(sql("UPDATE outflow_spent SET until = until - interval '2 days'"))
+        await connection.execute(sql("UPDATE outflow_cap SET set_at = set_at - interval '2 days'"))
+        await connection.execute(sql("UPDATE intent SET slot_at = slot_at - interval '2 days'"))
+
+
+async def test_a16_a_claim_counts_and_the_next_waits_until_there_is_room(world: World) -> None:
+    await keeping(world).set(DOLLARS, units=ONE, span=DAY, **SAID)
+    first = await ordered(world, 5)
+    second = await ordered(world, 6)
+
+    await world.send_everything()
+
+    assert await left(world) == {first.id}
+    assert await spent(world) == ONE
+    [waits] = await keeping(world).list_waiting()
+    assert (waits.intent_id, waits.reason) == (second.id, "the cap is used up")
+
+    await a_day_later(world)
+    await world.send_everything()
+
+    assert await left(world) == {first.id, second.id}
+
+
+async def test_a16_a_claim_without_a_price_waits_beside_the_line(world: World) -> None:
+    await keeping(world).set(DOLLARS, units=ONE, span=DAY, **SAID)
+    unpriced = await ordered(world, 5, FixedPrices())
+    priced = await ordered(world, 6)
+
+    await world.send_everything()
+
+    assert await left(world) == {priced.id}
+    [waits] = await keeping(world).list_waiting()
+    assert waits.intent_id == unpriced.id
+    assert waits.reason == "it has no price to count under the cap: let the payment through"
+
+    await keeping(world).let_through(unpriced.id, **SAID)
+    await world.send_everything()
+
+    assert await left(world) == {priced.id, unpriced.id}
+    assert await spent(world) == ONE
+
+
+async def test_a16_a_claim_without_a_price_leaves_where_no_dollars_are_counted(
+    world: World,
+) -> None:
+    await keeping(world).set(CapName(SOURCE, "ETH"), units=REQUESTED, span=DAY, **SAID)
+    unpriced = await ordered(world, 5, FixedPrices())
+
+    await world.send_everything()
+
+    assert await left(world) == {unpriced.id}
+    assert await spent(world) == REQUESTED
