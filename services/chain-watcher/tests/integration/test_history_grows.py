@@ -165,7 +165,7 @@ QUESTIONS: Final = {
     "TO_LOOK_AT": asked("TO_LOOK_AT", young_since=NOW, old_before=LOOKED, old_max=5),
     "LOOKED_AT": asked("LOOKED_AT", at_most=200, addresses=SOMEBODIES, at=NOW),
     "RECEIVED": asked("RECEIVED", addresses=[ADDRESS, *SOMEBODIES], native=ADDRESS),
-    "TOLD_RISES": asked("TOLD_RISES", addresses=[ADDRESS, *SOMEBODIES]),
+    "PUBLISHED_RISES": asked("PUBLISHED_RISES", addresses=[ADDRESS, *SOMEBODIES]),
 }  # fmt: skip
 
 

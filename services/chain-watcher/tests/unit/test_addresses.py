@@ -7,12 +7,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 from watch_factories import DEPOSIT_ADDRESS, NETWORK, a_block, a_policy
 
-from swap_chain_watcher.domain.addresses import Received, Rise, Shrunk, rises, to_movements
+from swap_chain_watcher.domain.addresses import (
+    PublishedRise,
+    Received,
+    Rise,
+    Risen,
+    Shrunk,
+    find_rises,
+    to_movements,
+)
 from swap_chain_watcher.domain.movements import rise_id
 
+FINAL = 10
 
-def known(risen: int = 0, swept: int = 0, told: tuple[Rise, ...] = ()) -> Received:
-    return Received(DEPOSIT_ADDRESS, risen, swept, told)
+
+def known(risen: int = 0, swept: int = 0, published: tuple[Rise, ...] = ()) -> Received:
+    """Return what is known of an address; what was published of it is not final."""
+    of_blocks = tuple(PublishedRise(rise, FINAL + 1) for rise in published)
+    return Received(DEPOSIT_ADDRESS, risen, swept, of_blocks)
 
 
 @pytest.mark.parametrize(
@@ -25,37 +37,59 @@ def known(risen: int = 0, swept: int = 0, told: tuple[Rise, ...] = ()) -> Receiv
         (known(risen=5, swept=5), 0, ()),
         (known(risen=5, swept=5), 5, (Rise(5, 10),)),
         # A reorg took two rises, and a single block has both now.
-        (known(told=(Rise(0, 5), Rise(5, 8))), 8, (Rise(0, 5), Rise(5, 8))),
-        (known(told=(Rise(0, 5),)), 9, (Rise(0, 5), Rise(5, 9))),
-        # It mined less than was told: another deposit.
-        (known(told=(Rise(0, 5),)), 3, (Rise(0, 3),)),
-        # The latest word about where a rise ends counts.
-        (known(told=(Rise(0, 8), Rise(0, 5))), 8, (Rise(0, 5), Rise(5, 8))),
+        (known(published=(Rise(0, 5), Rise(5, 8))), 8, (Rise(0, 5), Rise(5, 8))),
+        (known(published=(Rise(0, 5),)), 9, (Rise(0, 5), Rise(5, 9))),
     ],
 )
-def test_tells_what_has_come_since_the_last_count(
+def test_publishes_what_has_come_since_the_last_count(
     received: Received, balance: int, expected: tuple[Rise, ...]
 ) -> None:
-    assert rises(received, balance) == expected
+    assert find_rises(received, balance, finalized_number=FINAL) == Risen(expected)
+
+
+@pytest.mark.parametrize(
+    ("received", "balance", "complete"),
+    [
+        (known(published=(Rise(0, 5),)), 3, ()),
+        (known(published=(Rise(0, 5), Rise(5, 8))), 6, (Rise(0, 5),)),
+        (known(risen=5, published=(Rise(0, 5), Rise(5, 8))), 7, ()),
+    ],
+)
+def test_waits_for_the_rest_of_a_rise_that_a_reorg_split(
+    received: Received, balance: int, complete: tuple[Rise, ...]
+) -> None:
+    found = find_rises(received, balance, finalized_number=FINAL)
+
+    assert found == Risen(complete, is_incomplete=True)
+
+
+def test_publishes_a_part_once_the_block_of_the_whole_is_final() -> None:
+    received = known(published=(Rise(0, 5),))
+
+    found = find_rises(received, 3, finalized_number=FINAL + 1)
+
+    assert found == Risen((Rise(0, 3),))
 
 
 def test_believes_no_node_that_shows_less_than_ever_came() -> None:
     with pytest.raises(Shrunk, match="lacks 2"):
-        rises(known(risen=7), 5)
+        find_rises(known(risen=7), 5, finalized_number=FINAL)
 
 
-@given(st.lists(st.integers(1, 50), max_size=12), st.integers(0, 200))
-def test_never_credits_more_than_came(parts: list[int], more: int) -> None:
-    told: list[Rise] = []
+@given(st.lists(st.integers(1, 50), max_size=12), st.integers(0, 200), st.booleans())
+def test_never_credits_more_than_came(parts: list[int], more: int, is_final: bool) -> None:
+    published: list[Rise] = []
     for part in parts:
-        before = told[-1].upto if told else 0
-        told.append(Rise(before, before + part))
-    kept = sum(parts[: len(parts) // 2])
+        before = published[-1].upto if published else 0
+        published.append(Rise(before, before + part))
+    canonical = sum(parts[: len(parts) // 2])
+    received = known(risen=canonical, published=tuple(published))
 
-    found = rises(known(risen=kept, told=tuple(told)), kept + more)
+    found = find_rises(received, canonical + more, finalized_number=FINAL + is_final)
 
-    assert sum(rise.upto - rise.before for rise in found) == more
-    assert [rise.before for rise in found] == [kept, *(rise.upto for rise in found)][: len(found)]
+    rises, credited = found.rises, sum(rise.upto - rise.before for rise in found.rises)
+    assert credited < more if found.is_incomplete else credited == more
+    assert [rise.before for rise in rises] == [canonical, *(r.upto for r in rises)][: len(rises)]
 
 
 def test_a_rise_is_named_by_what_came_before_and_with_it() -> None:

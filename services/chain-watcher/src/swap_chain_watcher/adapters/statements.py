@@ -289,7 +289,7 @@ UPDATE deposit_target SET looked_at = :at
 FROM (SELECT :network AS network, unnest(CAST(:addresses AS text[])) AS address OFFSET 0) AS asked
 WHERE deposit_target.network = asked.network AND deposit_target.address = asked.address
 """)
-# What the canonical chain has, and every rise that was ever told, the latest word last.
+# What the canonical chain has, and every rise that was ever published.
 RECEIVED: Final = sql(f"""
 SELECT asked.address,
   coalesce((SELECT sum(movement.base_units) FROM movement
@@ -300,9 +300,9 @@ SELECT asked.address,
         AND movement.kind = 'swept' AND movement.token = :native AND {IS_CANONICAL}), 0) AS swept
 FROM unnest(CAST(:addresses AS text[])) AS asked(address)
 """)
-TOLD_RISES: Final = sql("""
-SELECT to_address, total_before, base_units FROM movement
+PUBLISHED_RISES: Final = sql("""
+SELECT to_address, total_before, base_units, max(block_number) AS block_number FROM movement
 WHERE network = :network AND kind = 'balance_rose'
   AND to_address = ANY(CAST(:addresses AS text[]))
-ORDER BY version
+GROUP BY to_address, total_before, base_units
 """)

@@ -19,7 +19,7 @@ from swap_chain_watcher.adapters.rows import (
     to_known,
     to_tracked,
 )
-from swap_chain_watcher.domain.addresses import Received, Rise
+from swap_chain_watcher.domain.addresses import PublishedRise, Received, Rise
 from swap_chain_watcher.domain.hints import Hinted, HintPatience
 from swap_chain_watcher.domain.movements import Subject
 from swap_chain_watcher.domain.second_look import Missed, Stored
@@ -154,14 +154,15 @@ class PostgresWork:
     async def received(self, network: str, addresses: Collection[str]) -> Sequence[Received]:
         asked = {"network": network, "addresses": sorted(addresses)}
         rises, rows = await self._connection.ask(
-            (statements.TOLD_RISES, asked), (statements.RECEIVED, {**asked, "native": NATIVE})
+            (statements.PUBLISHED_RISES, asked), (statements.RECEIVED, {**asked, "native": NATIVE})
         )
-        told: defaultdict[str, list[Rise]] = defaultdict(list)
+        published: defaultdict[str, list[PublishedRise]] = defaultdict(list)
         for row in rises:
             before = int(row.total_before)
-            told[row.to_address].append(Rise(before, before + int(row.base_units)))
+            rise = Rise(before, before + int(row.base_units))
+            published[row.to_address].append(PublishedRise(rise, row.block_number))
         return [
-            Received(row.address, int(row.risen), int(row.swept), tuple(told[row.address]))
+            Received(row.address, int(row.risen), int(row.swept), tuple(published[row.address]))
             for row in rows
         ]
 

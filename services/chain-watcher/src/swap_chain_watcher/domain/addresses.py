@@ -20,13 +20,29 @@ class Rise:
 
 
 @dataclass(frozen=True, slots=True)
+class PublishedRise:
+    """A rise that was published, perhaps of a block that a reorg took."""
+
+    rise: Rise
+    block_number: int  # the highest block in which it was counted
+
+
+@dataclass(frozen=True, slots=True)
 class Received:
     """What the canonical chain says of the coins of one address, as far as it is stored."""
 
     address: str
     risen_base_units: int
     swept_base_units: int
-    told: tuple[Rise, ...] = ()  # also by blocks that a reorg took, the latest word last
+    published: tuple[PublishedRise, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Risen:
+    """What a count publishes."""
+
+    rises: tuple[Rise, ...] = ()
+    is_incomplete: bool = False  # part of a rise came again; the rest may follow
 
 
 class Shrunk(Exception):
@@ -37,25 +53,29 @@ class Shrunk(Exception):
         self.address = address
 
 
-def rises(known: Received, balance: int) -> tuple[Rise, ...]:
+def find_rises(known: Received, balance: int, *, finalized_number: int) -> Risen:
     """Return what has come since the last count.
 
-    A rise that was told before is told again by itself, as far as it is there: what a reorg mined
-    anew, at another height or beside something else, is the same deposit.
+    A rise that was published before is published again by itself, once all of it is there: what a
+    reorg mined anew, at another height or in several blocks, is the same deposit. A part of it
+    alone would be a second deposit. It is published when the block of the rise is final:
+    transactions that are not mined again by then were most likely replaced.
 
     :raises Shrunk: when the balance contradicts what is known.
     """
     total = balance + known.swept_base_units
     if total < known.risen_base_units:
         raise Shrunk(known.address, known.risen_base_units - total)
-    ends = {rise.before: rise.upto for rise in known.told}
     found: list[Rise] = []
     at = known.risen_base_units
     while at < total:
-        upto = ends.get(at, total)
-        found.append(Rise(at, upto if upto <= total else total))
+        before = [one for one in known.published if one.rise.before == at]
+        complete = [one.rise.upto for one in before if one.rise.upto <= total]
+        if not complete and any(one.block_number > finalized_number for one in before):
+            return Risen(tuple(found), is_incomplete=True)
+        found.append(Rise(at, max(complete, default=total)))
         at = found[-1].upto
-    return tuple(found)
+    return Risen(tuple(found))
 
 
 def to_movements(

@@ -11,9 +11,9 @@ from typing import Final
 from swap_chain_watcher import observe
 from swap_chain_watcher.domain.addresses import (
     Shrunk,
+    find_rises,
     has_reverts,
     last_block,
-    rises,
     swept_addresses,
     to_movements,
 )
@@ -75,6 +75,7 @@ class CountCoins:
         self._policy = policy
         self._diligence = diligence
         self._seen: dict[str, int] = {}
+        self._incomplete: set[str] = set()  # looked up at each count until their rise is complete
         self.has_new_targets = False
 
     def forget(self) -> None:
@@ -120,17 +121,21 @@ class CountCoins:
     async def tell(self, work: Work, watch: Watch, count: Count, *, at: datetime) -> Step | None:
         """Save and tell what has come, behind the batch that ends at the counted block."""
         network = watch.network
+        self._incomplete.clear()
         await work.mark_looked_at(network, count.old, at=at)
         if not count.changed:
             return None
         found: list[Movement] = []
         for known in await work.received(network, count.changed):
+            balance = count.balances[known.address]
             try:
-                risen = rises(known, count.balances[known.address])
+                risen = find_rises(known, balance, finalized_number=watch.finalized_number)
             except Shrunk as error:
                 observe.coins_missing(network, error)
                 continue
-            found += to_movements(count.block, known.address, risen, self._policy)
+            if risen.is_incomplete:
+                self._incomplete.add(known.address)
+            found += to_movements(count.block, known.address, risen.rises, self._policy)
         if not found:
             return None
         recalled = await work.recall(network, subjects=[movement.id for movement in found])
@@ -141,6 +146,8 @@ class CountCoins:
     def remember(self, count: Count) -> None:
         """Take a count for told."""
         self._seen |= count.balances
+        for address in self._incomplete:
+            self._seen.pop(address, None)
 
     async def _is_far_behind(self, block: Block) -> bool:
         return (await self._reader.head()).number - block.number > STATES_KEPT_MIN
