@@ -48,9 +48,14 @@ def test_progress_is_read_by_who_needs_it(
 
 @pytest.mark.parametrize(
     ("role", "view"),
-    [("settler", "halted_network"), ("settler", "network_halt"), ("api", "halted_network")],
+    [
+        ("settler", "halted_network"),
+        ("settler", "network_halt"),
+        ("settler", "watched_target"),
+        ("api", "halted_network"),
+    ],
 )
-def test_halts_are_read_by_who_pays_and_who_takes_swaps(
+def test_views_are_read_by_who_pays_and_who_takes_swaps(
     migrated: Callable[[str], str], database: object, role: str, view: str
 ) -> None:
     url = migrated("chain_watcher").replace("chain_watcher:", f"{role}:").replace("+psycopg", "")

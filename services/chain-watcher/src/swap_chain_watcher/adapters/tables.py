@@ -58,6 +58,9 @@ class WatchCursorRow(Table, table=True):
     last_outbox_id: int = Field(sa_column=Column(BigInteger, nullable=False))
     halted_at: datetime | None = Field(sa_column=Column(DateTime(timezone=True), nullable=True))
     halt_reason: str | None = Field(sa_column=Column(Text, nullable=True))
+    counted_number: int | None = Field(sa_column=Column(BigInteger, nullable=True))
+    counted_time: datetime | None = Field(sa_column=Column(DateTime(timezone=True), nullable=True))
+    counted_since: datetime | None = Field(sa_column=Column(DateTime(timezone=True), nullable=True))
 
 
 class PastHaltRow(Table, table=True):
@@ -98,10 +101,12 @@ class MovementRow(Table, table=True):
     confirmations_required: int | None = Field(sa_column=Column(Integer, nullable=True))
     waits_for_finality: bool | None = Field(sa_column=Column(Boolean, nullable=True))
     total_before: Decimal | None = Field(sa_column=Column(Numeric(78, 0), nullable=True))
+    counted_number: int | None = Field(sa_column=Column(BigInteger, nullable=True))
+    came_after: datetime | None = Field(sa_column=Column(DateTime(timezone=True), nullable=True))
 
 
 class DepositTargetRow(Table, table=True):
-    """A deposit address that the settler assigned."""
+    """A deposit address that the settler assigned; `watched_target` shows those followed."""
 
     __tablename__ = "deposit_target"
 
@@ -110,6 +115,8 @@ class DepositTargetRow(Table, table=True):
     since: datetime = Field(sa_column=Column(DateTime(timezone=True), nullable=False))
     position: int | None = Field(sa_column=Column(BigInteger, nullable=True, unique=True))
     looked_at: datetime = Field(sa_column=Column(DateTime(timezone=True), nullable=False))
+    counted_number: int | None = Field(sa_column=Column(BigInteger, nullable=True))
+    counted_time: datetime | None = Field(sa_column=Column(DateTime(timezone=True), nullable=True))
 
 
 class HintRow(Table, table=True):

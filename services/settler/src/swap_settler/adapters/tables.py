@@ -143,6 +143,7 @@ class DepositRow(Table, table=True):
     attached_at: datetime | None = _at(null=True)
     attached_by: str | None = _text(null=True)
     attached_because: str | None = _text(null=True)
+    came_after: datetime | None = _at(null=True)
 
 
 class AccountRow(Table, table=True):
