@@ -17,6 +17,45 @@ contract Depository is IDepository, Ownable2Step, Pausable, ReentrancyGuard {
     using EnumerableSet for EnumerableSet.AddressSet;
     using SafeERC20 for IERC20;
 
+    /* EVENTS */
+
+    /// @notice Emitted once per deposit.
+    /// @param id The swap the deposit pays for, assigned off-chain and never interpreted here.
+    /// @param token The token deposited, or the zero address for the native token.
+    /// @param receiver The receiver that was paid.
+    /// @param amount What `receiver` gained, in base units: less than was sent if the token takes a fee, more if the
+    /// token or a hook of it gave the receiver something on top during the deposit.
+    event Deposited(bytes32 indexed id, address indexed token, address indexed receiver, uint256 amount);
+
+    /// @notice Emitted when a receiver becomes approved.
+    event AddedToWhitelist(address indexed receiver);
+
+    /// @notice Emitted when a receiver stops being approved.
+    event RemovedFromWhitelist(address indexed receiver);
+
+    /* ERRORS */
+
+    /// @notice The receiver is not approved.
+    error NotWhitelisted();
+
+    /// @notice An address that must be set is zero.
+    error ZeroAddress();
+
+    /// @notice Nothing was deposited, or the receiver gained nothing.
+    error ZeroAmount();
+
+    /// @notice The receiver is approved already.
+    error AlreadyWhitelisted();
+
+    /// @notice The address can never be a receiver: it is this contract.
+    error InvalidReceiver();
+
+    /// @notice The old and the new receiver are the same.
+    error SameAddress();
+
+    /// @notice The receiver refused the native value.
+    error TransferFailed();
+
     /* STORAGE */
 
     EnumerableSet.AddressSet private _receivers;

@@ -2,7 +2,6 @@
 pragma solidity 0.8.37;
 
 import {Depository} from "../../src/Depository.sol";
-import {IDepository} from "../../src/IDepository.sol";
 import {DevToken} from "../../src/dev/DevToken.sol";
 import {Test} from "../Test.sol";
 
@@ -43,6 +42,6 @@ abstract contract DepositoryTest is Test {
 
     function _expectDeposited(address token_, address receiver_, uint256 amount) internal {
         vm.expectEmit(address(depository));
-        emit IDepository.Deposited(ID, token_, receiver_, amount);
+        emit Depository.Deposited(ID, token_, receiver_, amount);
     }
 }

@@ -160,7 +160,7 @@ contract DepositoryHandler is Handler {
     function _note(Vm.Log[] memory logs) private {
         uint256 seen;
         for (uint256 i; i < logs.length; ++i) {
-            if (logs[i].topics[0] != IDepository.Deposited.selector) continue;
+            if (logs[i].topics[0] != Depository.Deposited.selector) continue;
             ++seen;
             deposited[_address(logs[i].topics[2])][_address(logs[i].topics[3])] += abi.decode(logs[i].data, (uint256));
         }

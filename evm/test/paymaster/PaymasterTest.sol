@@ -2,7 +2,6 @@
 pragma solidity 0.8.37;
 
 import {Depository} from "../../src/Depository.sol";
-import {IDepository} from "../../src/IDepository.sol";
 import {IOperators} from "../../src/IOperators.sol";
 import {IPaymaster} from "../../src/IPaymaster.sol";
 import {Paymaster} from "../../src/Paymaster.sol";
@@ -92,7 +91,7 @@ abstract contract PaymasterTest is Signer, WithFiatToken {
 
     function _expectDeposited(IPaymaster.Deposit memory deposit) internal {
         vm.expectEmit(address(depository));
-        emit IDepository.Deposited(deposit.id, deposit.token, deposit.receiver, deposit.amount);
+        emit Depository.Deposited(deposit.id, deposit.token, deposit.receiver, deposit.amount);
     }
 
     function _expectNotOperator(address caller) internal {

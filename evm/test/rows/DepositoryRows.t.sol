@@ -3,6 +3,7 @@ pragma solidity 0.8.37;
 
 import {IERC20} from "@openzeppelin/contracts/token/ERC20/IERC20.sol";
 
+import {Depository} from "../../src/Depository.sol";
 import {IDepository} from "../../src/IDepository.sol";
 import {Vm} from "../Vm.sol";
 import {ExtraSender} from "../actors/ExtraSender.sol";
@@ -24,7 +25,7 @@ contract DepositoryRowsTest is DepositoryTest, RowTest {
 
         Vm.Log[] memory logs = _deposit(address(fee), amount);
 
-        _assertToldOnce(logs, address(depository), IDepository.Deposited.selector, fee.balanceOf(receiver) - 1000e18);
+        _assertToldOnce(logs, address(depository), Depository.Deposited.selector, fee.balanceOf(receiver) - 1000e18);
         assertAtMost(fee.balanceOf(receiver) - 1000e18, amount);
         assertEq(fee.balanceOf(address(depository)), 0);
     }
@@ -37,7 +38,7 @@ contract DepositoryRowsTest is DepositoryTest, RowTest {
 
         Vm.Log[] memory logs = _deposit(address(rebasing), amount);
 
-        _assertToldOnce(logs, address(depository), IDepository.Deposited.selector, rebasing.balanceOf(receiver));
+        _assertToldOnce(logs, address(depository), Depository.Deposited.selector, rebasing.balanceOf(receiver));
         assertAtMost(rebasing.balanceOf(receiver), amount);
         assertEq(rebasing.balanceOf(address(depository)), 0);
     }
@@ -56,7 +57,7 @@ contract DepositoryRowsTest is DepositoryTest, RowTest {
         (uint256 transfers, uint256 transferred) = _told(logs, address(hooked), IERC20.Transfer.selector);
         assertEq(transfers, 2);
         assertEq(transferred, amount + extra);
-        _assertToldOnce(logs, address(depository), IDepository.Deposited.selector, amount + extra);
+        _assertToldOnce(logs, address(depository), Depository.Deposited.selector, amount + extra);
         assertEq(hooked.balanceOf(receiver), amount + extra);
     }
 
@@ -99,7 +100,7 @@ contract DepositoryRowsTest is DepositoryTest, RowTest {
         Vm.Log[] memory logs = _deposit(address(hooked), 100);
 
         _assertRefused(reenterer);
-        _assertToldOnce(logs, address(depository), IDepository.Deposited.selector, 100);
+        _assertToldOnce(logs, address(depository), Depository.Deposited.selector, 100);
         assertEq(hooked.balanceOf(receiver), 100);
         assertEq(hooked.balanceOf(address(depository)), 0);
     }

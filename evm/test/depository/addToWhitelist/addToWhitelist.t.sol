@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-import {IDepository} from "../../../src/IDepository.sol";
+import {Depository} from "../../../src/Depository.sol";
 import {DepositoryTest} from "../DepositoryTest.sol";
 
 contract AddToWhitelistTest is DepositoryTest {
@@ -13,23 +13,23 @@ contract AddToWhitelistTest is DepositoryTest {
     }
 
     function test_RevertWhen_TheReceiverIsZero() external {
-        vm.expectRevert(IDepository.ZeroAddress.selector);
+        vm.expectRevert(Depository.ZeroAddress.selector);
         _approveReceiver(address(0));
     }
 
     function test_RevertWhen_TheReceiverIsTheDepository() external {
-        vm.expectRevert(IDepository.InvalidReceiver.selector);
+        vm.expectRevert(Depository.InvalidReceiver.selector);
         _approveReceiver(address(depository));
     }
 
     function test_RevertGiven_TheReceiverIsWhitelisted() external {
-        vm.expectRevert(IDepository.AlreadyWhitelisted.selector);
+        vm.expectRevert(Depository.AlreadyWhitelisted.selector);
         _approveReceiver(receiver);
     }
 
     function test_GivenTheReceiverIsNotWhitelisted() external {
         vm.expectEmit(address(depository));
-        emit IDepository.AddedToWhitelist(stranger);
+        emit Depository.AddedToWhitelist(stranger);
         _approveReceiver(stranger);
         assertTrue(depository.isWhitelisted(stranger), "approved");
     }

@@ -2,7 +2,6 @@
 pragma solidity 0.8.37;
 
 import {Depository} from "../../../src/Depository.sol";
-import {IDepository} from "../../../src/IDepository.sol";
 import {DepositoryTest} from "../DepositoryTest.sol";
 
 contract DepositoryConstructorTest is DepositoryTest {
@@ -12,14 +11,14 @@ contract DepositoryConstructorTest is DepositoryTest {
     }
 
     function test_RevertWhen_AReceiverIsZero() external {
-        vm.expectRevert(IDepository.ZeroAddress.selector);
+        vm.expectRevert(Depository.ZeroAddress.selector);
         new Depository(owner, _one(address(0)));
     }
 
     function test_RevertWhen_AReceiverIsGivenTwice() external {
         address[] memory receivers = new address[](2);
         (receivers[0], receivers[1]) = (receiver, receiver);
-        vm.expectRevert(IDepository.AlreadyWhitelisted.selector);
+        vm.expectRevert(Depository.AlreadyWhitelisted.selector);
         new Depository(owner, receivers);
     }
 

@@ -6,6 +6,7 @@ import {SafeERC20} from "@openzeppelin/contracts/token/ERC20/utils/SafeERC20.sol
 import {Pausable} from "@openzeppelin/contracts/utils/Pausable.sol";
 import {ReentrancyGuard} from "@openzeppelin/contracts/utils/ReentrancyGuard.sol";
 
+import {Depository} from "../../../src/Depository.sol";
 import {IDepository} from "../../../src/IDepository.sol";
 import {ExtraSender} from "../../actors/ExtraSender.sol";
 import {Loser} from "../../actors/Receivers.sol";
@@ -26,17 +27,17 @@ contract DepositERC20Test is DepositoryTest {
 
     function testFuzz_RevertWhen_TheReceiverIsNotWhitelisted(address other, uint256 amount) external {
         if (other == receiver) other = stranger;
-        vm.expectRevert(IDepository.NotWhitelisted.selector);
+        vm.expectRevert(Depository.NotWhitelisted.selector);
         _deposit(address(token), other, amount);
     }
 
     function test_RevertWhen_TheAmountIsZero() external {
-        vm.expectRevert(IDepository.ZeroAmount.selector);
+        vm.expectRevert(Depository.ZeroAmount.selector);
         _deposit(address(token), receiver, 0);
     }
 
     function test_RevertWhen_TheTokenIsTheZeroAddress() external {
-        vm.expectRevert(IDepository.ZeroAddress.selector);
+        vm.expectRevert(Depository.ZeroAddress.selector);
         _deposit(address(0), receiver, 1);
     }
 
@@ -73,7 +74,7 @@ contract DepositERC20Test is DepositoryTest {
 
     function test_RevertGiven_TheReceiverGainsNothing() external {
         FeeToken fee = _feeToken(10_000);
-        vm.expectRevert(IDepository.ZeroAmount.selector);
+        vm.expectRevert(Depository.ZeroAmount.selector);
         _deposit(address(fee), receiver, 100);
     }
 
@@ -81,13 +82,13 @@ contract DepositERC20Test is DepositoryTest {
         HookToken hooked = _hookToken(user);
         hooked.mint(receiver, 50);
         hooked.setHook(receiver, new Loser());
-        vm.expectRevert(IDepository.ZeroAmount.selector);
+        vm.expectRevert(Depository.ZeroAmount.selector);
         _deposit(address(hooked), receiver, 100);
     }
 
     function test_RevertGiven_TheReceiverIsTheCaller() external {
         _approveReceiver(user);
-        vm.expectRevert(IDepository.ZeroAmount.selector);
+        vm.expectRevert(Depository.ZeroAmount.selector);
         _deposit(address(token), user, 100);
     }
 
@@ -152,7 +153,7 @@ contract DepositERC20Test is DepositoryTest {
         token.mint(receiver, inventory);
 
         vm.expectEmit(address(depository));
-        emit IDepository.Deposited(id, address(token), receiver, amount);
+        emit Depository.Deposited(id, address(token), receiver, amount);
         vm.prank(user);
         depository.depositERC20(id, address(token), receiver, amount);
 

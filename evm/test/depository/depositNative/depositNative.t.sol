@@ -4,6 +4,7 @@ pragma solidity 0.8.37;
 import {Pausable} from "@openzeppelin/contracts/utils/Pausable.sol";
 import {ReentrancyGuard} from "@openzeppelin/contracts/utils/ReentrancyGuard.sol";
 
+import {Depository} from "../../../src/Depository.sol";
 import {IDepository} from "../../../src/IDepository.sol";
 import {Forwarder, GasBurner, Refuser} from "../../actors/Receivers.sol";
 import {Reenterer} from "../../actors/Reenterer.sol";
@@ -18,26 +19,26 @@ contract DepositNativeTest is DepositoryTest {
 
     function testFuzz_RevertWhen_TheReceiverIsNotWhitelisted(address other, uint256 value) external {
         if (other == receiver) other = stranger;
-        vm.expectRevert(IDepository.NotWhitelisted.selector);
+        vm.expectRevert(Depository.NotWhitelisted.selector);
         _deposit(other, between(value, 0, user.balance));
     }
 
     function test_RevertWhen_TheValueIsZero() external {
-        vm.expectRevert(IDepository.ZeroAmount.selector);
+        vm.expectRevert(Depository.ZeroAmount.selector);
         _deposit(receiver, 0);
     }
 
     function test_RevertGiven_TheReceiverRefusesTheValue() external {
         address refuser = address(new Refuser());
         _approveReceiver(refuser);
-        vm.expectRevert(IDepository.TransferFailed.selector);
+        vm.expectRevert(Depository.TransferFailed.selector);
         _deposit(refuser, 1 ether);
     }
 
     function test_RevertGiven_TheReceiverBurnsAllTheGas() external {
         address burner = address(new GasBurner());
         _approveReceiver(burner);
-        vm.expectRevert(IDepository.TransferFailed.selector);
+        vm.expectRevert(Depository.TransferFailed.selector);
         vm.prank(user);
         depository.depositNative{value: 1 ether, gas: 1_000_000}(ID, burner);
     }
@@ -45,7 +46,7 @@ contract DepositNativeTest is DepositoryTest {
     function test_RevertGiven_TheReceiverGainsNothing() external {
         address forwarder = address(new Forwarder(payable(stranger)));
         _approveReceiver(forwarder);
-        vm.expectRevert(IDepository.ZeroAmount.selector);
+        vm.expectRevert(Depository.ZeroAmount.selector);
         _deposit(forwarder, 1 ether);
     }
 
@@ -69,7 +70,7 @@ contract DepositNativeTest is DepositoryTest {
         vm.deal(receiver, inventory);
 
         vm.expectEmit(address(depository));
-        emit IDepository.Deposited(id, address(0), receiver, value);
+        emit Depository.Deposited(id, address(0), receiver, value);
         vm.prank(user);
         depository.depositNative{value: value}(id, receiver);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-import {IDepository} from "../../../src/IDepository.sol";
+import {Depository} from "../../../src/Depository.sol";
 import {DepositoryTest} from "../DepositoryTest.sol";
 
 contract RemoveFromWhitelistTest is DepositoryTest {
@@ -13,18 +13,18 @@ contract RemoveFromWhitelistTest is DepositoryTest {
     }
 
     function test_RevertGiven_TheReceiverIsNotWhitelisted() external {
-        vm.expectRevert(IDepository.NotWhitelisted.selector);
+        vm.expectRevert(Depository.NotWhitelisted.selector);
         vm.prank(owner);
         depository.removeFromWhitelist(stranger);
     }
 
     function test_GivenTheReceiverIsWhitelisted() external {
         vm.expectEmit(address(depository));
-        emit IDepository.RemovedFromWhitelist(receiver);
+        emit Depository.RemovedFromWhitelist(receiver);
         vm.prank(owner);
         depository.removeFromWhitelist(receiver);
 
-        vm.expectRevert(IDepository.NotWhitelisted.selector);
+        vm.expectRevert(Depository.NotWhitelisted.selector);
         vm.prank(user);
         depository.depositNative{value: 1}(ID, receiver);
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
-import {IDepository} from "../../../src/IDepository.sol";
+import {Depository} from "../../../src/Depository.sol";
 import {DepositoryTest} from "../DepositoryTest.sol";
 
 contract UpdateWhitelistedAddressTest is DepositoryTest {
@@ -13,36 +13,36 @@ contract UpdateWhitelistedAddressTest is DepositoryTest {
     }
 
     function test_RevertWhen_BothReceiversAreTheSame() external {
-        vm.expectRevert(IDepository.SameAddress.selector);
+        vm.expectRevert(Depository.SameAddress.selector);
         _update(receiver, receiver);
     }
 
     function test_RevertWhen_TheNewReceiverIsZero() external {
-        vm.expectRevert(IDepository.ZeroAddress.selector);
+        vm.expectRevert(Depository.ZeroAddress.selector);
         _update(receiver, address(0));
     }
 
     function test_RevertWhen_TheNewReceiverIsTheDepository() external {
-        vm.expectRevert(IDepository.InvalidReceiver.selector);
+        vm.expectRevert(Depository.InvalidReceiver.selector);
         _update(receiver, address(depository));
     }
 
     function test_RevertGiven_TheOldReceiverIsNotWhitelisted() external {
-        vm.expectRevert(IDepository.NotWhitelisted.selector);
+        vm.expectRevert(Depository.NotWhitelisted.selector);
         _update(stranger, user);
     }
 
     function test_RevertGiven_TheNewReceiverIsWhitelisted() external {
         _approveReceiver(stranger);
-        vm.expectRevert(IDepository.AlreadyWhitelisted.selector);
+        vm.expectRevert(Depository.AlreadyWhitelisted.selector);
         _update(receiver, stranger);
     }
 
     function test_GivenOnlyTheOldReceiverIsWhitelisted() external {
         vm.expectEmit(address(depository));
-        emit IDepository.RemovedFromWhitelist(receiver);
+        emit Depository.RemovedFromWhitelist(receiver);
         vm.expectEmit(address(depository));
-        emit IDepository.AddedToWhitelist(stranger);
+        emit Depository.AddedToWhitelist(stranger);
         _update(receiver, stranger);
 
         address[] memory receivers = depository.getWhitelistedAddresses();

@@ -4,7 +4,7 @@ pragma solidity 0.8.37;
 import {Pausable} from "@openzeppelin/contracts/utils/Pausable.sol";
 import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/ReentrancyGuardTransient.sol";
 
-import {IDepository} from "../../../src/IDepository.sol";
+import {Depository} from "../../../src/Depository.sol";
 import {IPaymaster} from "../../../src/IPaymaster.sol";
 import {GiverBack} from "../../actors/GiverBack.sol";
 import {Reenterer} from "../../actors/Reenterer.sol";
@@ -33,11 +33,11 @@ contract DepositWithAuthorizationTest is PaymasterTest {
     function testFuzz_RevertWhen_TheReceiverIsNotWhitelisted(address other) external {
         IPaymaster.Deposit memory deposit = _deposit(address(usdc), 100);
         deposit.receiver = other == receiver ? stranger : other;
-        _refuses(deposit, IDepository.NotWhitelisted.selector);
+        _refuses(deposit, Depository.NotWhitelisted.selector);
     }
 
     function test_RevertWhen_TheAmountIsZero() external {
-        _refuses(_deposit(address(usdc), 0), IDepository.ZeroAmount.selector);
+        _refuses(_deposit(address(usdc), 0), Depository.ZeroAmount.selector);
     }
 
     function test_RevertWhen_TheTokenHasNoCode() external {

@@ -4,7 +4,7 @@ pragma solidity 0.8.37;
 import {IERC20Errors} from "@openzeppelin/contracts/interfaces/draft-IERC6093.sol";
 import {Pausable} from "@openzeppelin/contracts/utils/Pausable.sol";
 
-import {IDepository} from "../../../src/IDepository.sol";
+import {Depository} from "../../../src/Depository.sol";
 import {IPaymaster} from "../../../src/IPaymaster.sol";
 import {PlainWallet} from "../../actors/Wallet.sol";
 import {EmptyPermitToken, MisnamedToken, PermitFeeToken, StickyToken} from "../../tokens/PermitTokens.sol";
@@ -29,11 +29,11 @@ contract DepositWithPermitTest is PaymasterTest {
     function testFuzz_RevertWhen_TheReceiverIsNotWhitelisted(address other) external {
         IPaymaster.Deposit memory deposit = _deposit(address(dai), 100);
         deposit.receiver = other == receiver ? stranger : other;
-        _refuses(deposit, IDepository.NotWhitelisted.selector);
+        _refuses(deposit, Depository.NotWhitelisted.selector);
     }
 
     function test_RevertWhen_TheAmountIsZero() external {
-        _refuses(_deposit(address(dai), 0), IDepository.ZeroAmount.selector);
+        _refuses(_deposit(address(dai), 0), Depository.ZeroAmount.selector);
     }
 
     function test_RevertWhen_TheTokenHasNoCode() external {

@@ -4,7 +4,7 @@ pragma solidity 0.8.37;
 import {Pausable} from "@openzeppelin/contracts/utils/Pausable.sol";
 import {ReentrancyGuardTransient} from "@openzeppelin/contracts/utils/ReentrancyGuardTransient.sol";
 
-import {IDepository} from "../../../src/IDepository.sol";
+import {Depository} from "../../../src/Depository.sol";
 import {IPaymaster} from "../../../src/IPaymaster.sol";
 import {Reenterer} from "../../actors/Reenterer.sol";
 import {Wallet} from "../../actors/Wallet.sol";
@@ -34,7 +34,7 @@ contract DepositWithWalletAuthorizationTest is PaymasterTest {
         IPaymaster.Deposit memory deposit = _walletDeposit(100);
         deposit.receiver = stranger;
         bytes memory signature = _pack(_authorize(deposit));
-        vm.expectRevert(IDepository.NotWhitelisted.selector);
+        vm.expectRevert(Depository.NotWhitelisted.selector);
         _depositWithWalletAuthorization(deposit, signature);
     }
 
