@@ -54,6 +54,8 @@ class TestCatalogueFrom:
             (lambda d: d.update(environment="staging"), "catalogue.environment"),
             (lambda d: d.update(colour="red"), "catalogue"),
             (lambda d: d["networks"][0].update(chain_id="0x1"), "networks[0].chain_id"),
+            (lambda d: d["networks"][0].update(type="EVM"), "networks[0].type"),
+            (lambda d: d["networks"][0].update(type="near"), "networks[0].type"),
             (lambda d: d["networks"][0]["tokens"].pop(0), "networks[0].tokens"),
             (lambda d: d["networks"][0]["tokens"][1].update(precision=7), ".precision"),
             (lambda d: d["networks"].append(d["networks"][0]), "catalogue.networks"),

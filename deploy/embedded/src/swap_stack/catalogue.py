@@ -14,6 +14,7 @@ import yaml
 from swap_stack.contracts import TOKENS, Deployment, DevelopmentToken
 from swap_stack.files import PRIVATE, read_json
 from swap_stack.keys import DevelopmentKeys
+from swap_stack.logos import network_logo, token_logo
 from swap_stack.parts.anvil import DevelopmentChain
 
 LISTED = "2026-01-01T00:00:00Z"
@@ -90,6 +91,9 @@ def _network(rank: int, running: RunningChain, keys: DevelopmentKeys) -> dict[st
         "name": chain.network,
         "display_name": chain.display_name,
         "chain_id": chain.chain_id,
+        "logo": network_logo(chain.network),
+        "transaction_explorer_template": f"{_explorer(chain.network)}/tx/{{0}}",
+        "account_explorer_template": f"{_explorer(chain.network)}/address/{{0}}",
         "source_rank": rank,
         "destination_rank": rank,
         "listing_date": LISTED,
@@ -123,11 +127,17 @@ def _network(rank: int, running: RunningChain, keys: DevelopmentKeys) -> dict[st
     }
 
 
+def _explorer(network: str) -> str:
+    """Return a placeholder: development chains have no explorer, and clients build links."""
+    return f"https://{network.lower().replace('_', '-')}.explorer.example"
+
+
 def _token(rank: int, symbol: str, contract: str | None, decimals: int) -> dict[str, Any]:
     return {
         "symbol": symbol,
         "contract": contract,
         "decimals": decimals,
+        "logo": token_logo(symbol),
         "source_rank": rank,
         "destination_rank": rank,
         "listing_date": LISTED,

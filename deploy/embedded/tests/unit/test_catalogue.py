@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
+from urllib.parse import unquote
+from xml.etree import ElementTree
 
 from swap_domain.catalogue import Catalogue
 from swap_runtime.catalogue import load_catalogue
@@ -81,3 +83,27 @@ def test_every_network_has_deposit_addresses_of_its_own_factory(tmp_path: Path) 
         assert addresses.factory == DEPLOYMENT.deposit_address_factory
         assert addresses.init_code_hash == DEPLOYMENT.deposit_init_code_hash
         assert min(network.gas.sweep_native, network.gas.sweep_erc20) > 50_000
+
+
+def test_every_network_and_token_has_a_logo_that_is_an_image(tmp_path: Path) -> None:
+    networks = list(catalogue(tmp_path).networks.values())
+    tokens = {token.symbol: token.logo for network in networks for token in network.tokens}
+    logos = [network.logo for network in networks] + list(tokens.values())
+    assert len(set(logos)) == len(logos)
+    for logo in logos:
+        kind, _, image = logo.partition(",")
+        assert kind == "data:image/svg+xml"
+        assert image.isascii()
+        assert not set(image) & set(' "<>#')
+        assert ElementTree.fromstring(unquote(image)).tag.endswith("svg")
+
+
+def test_every_network_has_explorer_pages_of_its_own(tmp_path: Path) -> None:
+    networks = catalogue(tmp_path).networks.values()
+    pages = [
+        template.replace("{0}", "0x12")
+        for network in networks
+        for template in (network.transaction_explorer_template, network.account_explorer_template)
+    ]
+    assert len(set(pages)) == 2 * len(networks)
+    assert all(page.startswith("https://") and page.endswith("/0x12") for page in pages)

@@ -27,6 +27,25 @@ PRECISION_MAX: Final = 8
 REQUIRED: Final = object()
 WORD: Final = re.compile("0x[0-9a-fA-F]{64}")
 OP_STACK: Final = "op_stack"
+EVM: Final = "evm"
+# The enum NetworkType of the public interface.
+NETWORK_TYPES: Final = frozenset(
+    {
+        EVM,
+        "starknet",
+        "solana",
+        "cosmos",
+        "starkex",
+        "zksynclite",
+        "ton",
+        "paradex",
+        "tron",
+        "fuel",
+        "bitcoin",
+        "hyperliquid",
+        "stellar",
+    }
+)
 ToAddress = Callable[[str], str]
 
 
@@ -124,6 +143,13 @@ class _Members:
             raise CatalogueInvalid(f"{self.path}.{name}", "must be 32 bytes in hex")
         return text
 
+    def network_type(self, name: str) -> str:
+        text = self.text(name, EVM)
+        if text not in NETWORK_TYPES:
+            known = ", ".join(sorted(NETWORK_TYPES))
+            raise CatalogueInvalid(f"{self.path}.{name}", f"must be one of {known}")
+        return text
+
     def template(self, name: str) -> str:
         """Return an absolute URL with one `{0}`, or nothing."""
         text = self.text(name, "")
@@ -186,7 +212,7 @@ def _network(members: _Members) -> Network:
     network = Network(
         name=name,
         display_name=members.text("display_name"),
-        type=members.text("type", "evm"),
+        type=members.network_type("type"),
         chain_id=members.integer("chain_id"),
         logo=members.text("logo", ""),
         transaction_explorer_template=members.template("transaction_explorer_template"),
