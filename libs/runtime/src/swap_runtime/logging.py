@@ -8,7 +8,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, MutableMapping
 from contextlib import contextmanager, suppress
-from typing import Any, Final
+from typing import Any, BinaryIO, Final, cast
 from uuid import UUID
 
 import orjson
@@ -16,6 +16,7 @@ import structlog
 from pydantic import SecretBytes, SecretStr
 
 from swap_contracts.tracing import trace_id_of
+from swap_runtime.log_output import LogOutput
 
 HIDDEN: Final = "**********"
 # Fields whose values never reach a log, whatever their type.
@@ -31,6 +32,7 @@ SECRET_WORDS: Final = (
 
 def configure_logging(service: str, *, level: str = "INFO") -> None:
     """Send this process's logs, and those of its libraries, to stdout."""
+    output = LogOutput(sys.stdout)
     shared: list[structlog.typing.Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,
@@ -46,10 +48,10 @@ def configure_logging(service: str, *, level: str = "INFO") -> None:
             structlog.processors.JSONRenderer(serializer=to_json, default=str),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(standard.getLevelNamesMapping()[level]),
-        logger_factory=structlog.BytesLoggerFactory(sys.stdout.buffer),
+        logger_factory=structlog.BytesLoggerFactory(cast(BinaryIO, output)),
         cache_logger_on_first_use=True,
     )
-    handler = standard.StreamHandler(sys.stdout)
+    handler = standard.StreamHandler(output)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=[structlog.stdlib.add_logger_name, *shared, _service(service)],

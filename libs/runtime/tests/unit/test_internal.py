@@ -17,6 +17,7 @@ async def nothing() -> dict[str, str]:
     return {}
 
 
+@pytest.mark.fault("M11")
 async def test_a_request_that_never_ends_keeps_the_process_from_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -1,0 +1,115 @@
+"""Nothing waits for what collects logs."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from swap_runtime.log_output import DROPPED, PATIENCE_MS, LogOutput
+
+pytestmark = pytest.mark.fault("M11")
+LINES = 2000  # more than a pipe of 64 KiB takes
+# Logs, then says in a file that it went on and how many lines were dropped.
+LOGS_AND_GOES_ON = f"""
+import logging, sys
+import structlog
+from swap_runtime.log_output import DROPPED
+from swap_runtime.logging import configure_logging
+configure_logging("settler")
+for number in range({LINES}):
+    structlog.get_logger().info("payout sent", number=number, padding="x" * 100)
+    logging.getLogger("aiokafka").warning("lost %s", number)
+print(int(DROPPED._value.get()), file=open(sys.argv[1], "w"))
+"""
+
+
+@pytest.fixture
+def done(tmp_path: Path) -> Path:
+    return tmp_path / "done"
+
+
+def logging_to(stdout: int, done: Path, *, wrapper: Sequence[str] = ()) -> subprocess.Popen[bytes]:
+    command = [*wrapper, sys.executable, "-c", LOGS_AND_GOES_ON, str(done)]
+    return subprocess.Popen(command, stdout=stdout, stderr=subprocess.PIPE)
+
+
+def dropped(process: subprocess.Popen[bytes], done: Path) -> int:
+    """Wait for the end of a process and return how many lines it dropped."""
+    try:
+        _, errors = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert (process.returncode, errors) == (0, b"")
+    return int(done.read_text())
+
+
+def test_m11_a_pipe_that_is_not_read_holds_nothing_up(done: Path) -> None:
+    reading, writing = os.pipe()
+    process = logging_to(writing, done)
+    os.close(writing)
+
+    assert 0 < dropped(process, done) < 2 * LINES
+    with os.fdopen(reading) as pipe:
+        *lines, _ = pipe.read().splitlines()
+    assert len(lines) > 100
+    assert all(json.loads(line)["service"] == "settler" for line in lines)
+
+
+def test_m11_a_pipe_whose_reader_is_gone_holds_nothing_up(done: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    process = logging_to(writing, done)
+    os.close(writing)
+
+    assert dropped(process, done) == 2 * LINES
+
+
+def test_m11_a_process_without_standard_output_runs(done: Path) -> None:
+    process = logging_to(subprocess.DEVNULL, done, wrapper=["sh", "-c", 'exec "$@" >&-', "sh"])
+
+    assert dropped(process, done) == 2 * LINES
+
+
+def test_m11_every_line_reaches_a_file(done: Path, tmp_path: Path) -> None:
+    with (tmp_path / "log").open("w") as log:
+        process = logging_to(log.fileno(), done)
+
+    assert dropped(process, done) == 0
+    assert (tmp_path / "log").read_text().count("\n") == 2 * LINES
+
+
+def test_m11_a_stuck_stream_is_waited_for_once() -> None:
+    output, taken, waited = LogOutput(None), [0, 0, 5, 0], []
+
+    def take(_: bytes, patience_ms: int) -> int:
+        waited.append(patience_ms)
+        return taken.pop(0)
+
+    output._take = take
+    for _ in range(4):
+        output.write(b"line\n")
+
+    assert waited == [PATIENCE_MS, 0, 0, PATIENCE_MS]
+
+
+def test_m11_the_line_after_one_that_was_cut_begins_anew() -> None:
+    reading, writing = os.pipe()
+    with os.fdopen(reading, "rb") as pipe, os.fdopen(writing, "w") as stream:
+        output = LogOutput(stream)
+        before = DROPPED._value.get()
+        long = b"x" * 100_000 + b"\n"
+
+        output.write(long)
+        output.write(b"dropped\n")
+        cut = os.read(pipe.fileno(), 100_000)
+        output.write(b"whole\n")
+
+        assert DROPPED._value.get() - before == 2
+        assert long.startswith(cut)
+        assert os.read(pipe.fileno(), 100) == b"\nwhole\n"
