@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from swap_chains.evm.codec import checksum_address
 from swap_domain.catalogue import NATIVE
 from swap_runtime.screening import Screening
 from swap_runtime.service import Service
@@ -49,6 +50,9 @@ class Lane:
         self._announcer = announcer
         self._screening = screening
         self._clock = service.clock
+        retired = {checksum_address(signer) for signer in group.retired_signers}
+        # One that takes nothing new still signs for the nonces it has handed out.
+        self._slots_max = 0 if name.signer in retired else group.payout_slots_max
         self._store = PostgresLaneStore(service.engine, name)
         self._work = PostgresLaneUnitOfWork(service.engine, consumer=NAME, lane=name)
         self._calls = _calls(chain, name.signer)
@@ -112,7 +116,7 @@ class Lane:
             calls=self._calls,
             screen=screen,
             fee_cap=network.max_fee_per_gas,
-            slots_max=self._group.payout_slots_max,
+            slots_max=self._slots_max,
             payments_max=self._group.payout_batch_max,
         )
 
@@ -124,7 +128,7 @@ class Lane:
             tell=self._tell_sent,
             calls=self._calls,
             fee_cap=self._chain.network.max_fee_per_gas,
-            in_flight_max=max(self._group.payout_slots_max // 2, 1),
+            in_flight_max=(self._slots_max + 1) // 2,
             sweeps_max=self._group.payout_batch_max,
         )
 

@@ -36,6 +36,11 @@ class SettlerGroup(ServiceGroup):
         {}, description="Keys of signers in AWS KMS (id or ARN), by address: JSON"
     )
     kms: KmsGroup = KmsGroup()
+    retired_signers: frozenset[str] = Field(
+        default=frozenset(),
+        description="Signers of the catalogue that finish what has their nonces and take no new "
+        "payments: JSON",
+    )
     expiry_interval: timedelta = Field(
         timedelta(seconds=1), description="How often deadlines are looked at"
     )
