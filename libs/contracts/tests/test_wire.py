@@ -77,6 +77,7 @@ PINNED: list[tuple[Topic[Any], Message, int | str, str, dict[str, Any]]] = [
             "quarantine_reason": None,
             "sequence_number": 42,
             "memo": None,
+            "came_after": None,
         },
     ),
     (

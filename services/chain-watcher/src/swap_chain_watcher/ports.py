@@ -68,6 +68,17 @@ class Recalled(NamedTuple):
     targets: frozenset[str]  # the deposit addresses among the senders, in lower case
 
 
+@dataclass(frozen=True, slots=True)
+class CountedAddresses:
+    """What was counted at a block: every address assigned after `young_since`, and others."""
+
+    block: Block
+    young_since: datetime
+    first: frozenset[str]  # young ones, for the first time
+    old: tuple[str, ...]
+    incomplete: frozenset[str]  # with part of a rise that is not published yet
+
+
 class Work(Protocol):
     """One open transaction. Nothing outside the database is called while it lasts."""
 
@@ -137,10 +148,11 @@ class Work(Protocol):
         """Mark the addresses as followed from the cursor on, under its lock."""
         ...
 
-    async def mark_looked_at(
-        self, network: str, addresses: Collection[str], *, at: datetime
-    ) -> None:
-        """Remember when the coins of these addresses were counted."""
+    async def mark_counted(self, network: str, counted: CountedAddresses, *, at: datetime) -> None:
+        """Record up to which block the coins of addresses were counted, and by when.
+
+        `received` answers from the count before this one, so ask it first.
+        """
         ...
 
     async def mark_seen(self, message_ids: Sequence[UUID]) -> frozenset[UUID]:
@@ -216,6 +228,7 @@ class ToLookAt:
     young: tuple[str, ...]  # with every block
     old: tuple[str, ...]  # some of the others, those that waited longest
     has_new: bool  # whether addresses wait to be taken up
+    uncounted: frozenset[str] = frozenset()  # young ones that were never counted
 
     @property
     def addresses(self) -> tuple[str, ...]:

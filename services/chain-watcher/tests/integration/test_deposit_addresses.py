@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -13,6 +13,7 @@ from swap_chain_watcher.usecases.count_coins import Diligence
 from swap_chains.errors import ChainUnavailable
 from swap_chains.fake import FakeReader
 from swap_domain.catalogue import NATIVE
+from swap_runtime.sql import sql
 
 pytestmark = pytest.mark.connected
 
@@ -284,3 +285,92 @@ async def test_a_node_that_tells_no_balance_stops_the_network_instead_of_losing_
         assert watch.cursor.number == 0
         monkeypatch.setattr(reader, "balances", balances)
         await tells(world, address, ("balance_rose", "seen", "6"))
+
+
+class TestCounts:
+    """What the settler is shown: up to when the coins of an address were counted."""
+
+    async def counted(self, world: World, address: str) -> datetime | None:
+        async with world.engine.connect() as connection:
+            rows = await connection.execute(
+                sql("SELECT counted_time FROM watched_target WHERE address = :address"),
+                {"address": address},
+            )
+            row = rows.one_or_none()
+        return None if row is None else row.counted_time
+
+    async def test_w20_go_up_with_each_block(self, world: World) -> None:
+        async with world.followed():
+            address = await world.assigns(541)
+            assert await self.counted(world, address) is None
+            await world.has_taken_up()
+            assert await self.counted(world, address) is None
+            for _ in range(2):
+                world.chain.mine()
+                await world.is_at_head()
+                assert await self.counted(world, address) == world.chain.blocks[-1].time
+
+    async def test_w20_of_another_address_say_nothing_of_one_never_counted(
+        self, world: World
+    ) -> None:
+        async with world.followed():
+            await world.assigns(542)
+            await world.has_taken_up()
+            world.chain.mine()
+            await world.is_at_head()
+            address = await world.assigns(543)
+            await world.has_taken_up()
+
+            assert await self.counted(world, address) is None
+
+    async def test_w20_of_an_old_address_are_its_own(self, world: World) -> None:
+        async with world.followed():
+            address = await world.assigns(544)
+            await world.has_taken_up()
+            world.chain.mine()
+            await world.is_at_head()
+            first = world.chain.blocks[-1].time
+        world.diligence = Diligence(young_for=timedelta(days=-1), old_every=timedelta(days=36_500))
+        async with world.followed():
+            world.chain.mine()
+            await world.is_at_head()
+            assert await self.counted(world, address) == first
+        world.diligence = Diligence(young_for=timedelta(days=-1), old_every=timedelta(days=-1))
+        async with world.followed():
+            world.chain.mine()
+            await world.is_at_head()
+            assert await self.counted(world, address) == world.chain.blocks[-1].time
+
+    async def test_r5_stop_while_a_part_is_not_published(self, world: World) -> None:
+        async with world.followed():
+            address = await world.assigns(545)
+            await world.has_taken_up()
+            one = await world.sends_coins(address, 4)
+            await world.sends_coins(address, 6)
+            world.chain.mine()
+            await world.is_at_head()
+            world.chain.reorg(1, [(one, 0)])
+            await world.is_at_head()
+            assert await self.counted(world, address) is None
+
+    async def test_w20_a_rise_whose_block_is_not_known_says_since_when_it_may_be_there(
+        self, world: World
+    ) -> None:
+        async with world.followed():
+            address = await world.assigns(546)
+            await world.has_taken_up()
+            world.chain.mine()
+            await world.is_at_head()
+            counted = world.chain.blocks[-1].time
+            await world.sends_coins(address, 5)
+            world.chain.mine()
+            await tells(world, address, ("balance_rose", "seen", "5"))
+        await world.sends_coins(address, 7)
+        world.chain.mine(3)
+        async with world.followed():
+            await world.is_at_head()
+
+        came_after = {b["base_units"]: b["came_after"] for b in await world.messages()}
+        assert came_after["5"] is None  # its block is known
+        late = datetime.fromisoformat(came_after["7"])
+        assert late == counted + timedelta(seconds=1)

@@ -98,6 +98,8 @@ SIGHTED: Final = {
     "quarantine_reason": [None] * 5,
     "confirmations_required": [1] * 5,
     "waits_for_finality": [False] * 5,
+    "counted_number": [None] * 5,
+    "came_after": [None] * 5,
 }
 
 
@@ -163,8 +165,15 @@ QUESTIONS: Final = {
     "TAKE_UP": asked("TAKE_UP", at_most=120, addresses=[f"Somebody{n}" for n in range(4996, 5001)]),
     "TAKEN_UP": asked("TAKEN_UP", after=FINAL - 5),
     "TO_LOOK_AT": asked("TO_LOOK_AT", young_since=NOW, old_before=LOOKED, old_max=5),
-    "LOOKED_AT": asked("LOOKED_AT", at_most=200, addresses=SOMEBODIES, at=NOW),
-    "RECEIVED": asked("RECEIVED", addresses=[ADDRESS, *SOMEBODIES], native=ADDRESS),
+    "COUNTED": asked("COUNTED", number=BLOCKS, time=NOW, young_since=NOW),
+    "COUNTED_FIRST": asked(
+        "COUNTED_FIRST", at_most=200, addresses=SOMEBODIES, number=BLOCKS, time=NOW
+    ),
+    "COUNTED_OLD": asked(
+        "COUNTED_OLD", at_most=200, addresses=SOMEBODIES, number=BLOCKS, time=NOW, at=NOW
+    ),
+    "INCOMPLETE": asked("INCOMPLETE", at_most=200, addresses=SOMEBODIES),
+    "RECEIVED": asked("RECEIVED", at_most=100, addresses=[ADDRESS, *SOMEBODIES], native=ADDRESS),
     "PUBLISHED_RISES": asked("PUBLISHED_RISES", addresses=[ADDRESS, *SOMEBODIES]),
 }  # fmt: skip
 

@@ -93,7 +93,7 @@ def test_never_credits_more_than_came(parts: list[int], more: int, is_final: boo
 
 
 def test_a_rise_is_named_by_what_came_before_and_with_it() -> None:
-    [one] = to_movements(a_block(3), DEPOSIT_ADDRESS, [Rise(5, 8)], a_policy())
+    [one] = to_movements(a_block(3), DEPOSIT_ADDRESS, [Rise(5, 8)], a_policy(), None)
 
     assert one.id == rise_id(NETWORK, DEPOSIT_ADDRESS, 5, 8)
     assert (one.base_units, one.total_before, one.block) == (3, 5, a_block(3))

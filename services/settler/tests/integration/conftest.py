@@ -16,7 +16,7 @@ balance_snapshot, signer, nonce_slot, attempt, receipt, signer_transaction, inbo
 watermark, parked, lease, payout_stop, swept, sweep_due, withdrawal, outflow_cap, blocked_address,
 network_silence, source_stop, rescued_token, recovery
 """
-WATCHED_TABLES = "watch_cursor, past_halt, outbox"
+WATCHED_TABLES = "watch_cursor, past_halt, deposit_target, outbox"
 
 
 @pytest.fixture(scope="module")

@@ -15,6 +15,7 @@ from services.settler.tests.factories import (
     DEPOSIT_ADDRESSES,
     ETHEREUM,
     MINUTE,
+    NOON,
     POLYGON,
     REQUESTED,
     a_deposit_message,
@@ -53,6 +54,27 @@ VALUES (:network, 9, '0x1', '0x2', :time, 9, 0, 0, :outbox_id)
 ON CONFLICT (network) DO UPDATE SET time = excluded.time, last_outbox_id = excluded.last_outbox_id
 """),
             {"network": network, "time": block_time, "outbox_id": outbox_id},
+        )
+
+
+async def followed(watcher: Engine, address: str, *, counted_time: datetime | None = None) -> None:
+    """Have the watcher follow a deposit address, with its coins counted up to a time."""
+    async with watcher.begin() as connection:
+        await connection.execute(
+            sql("""
+INSERT INTO deposit_target (network, address, since, position, looked_at, counted_number,
+                            counted_time)
+VALUES (:network, :address, :since, nextval('deposit_target_position'), :since,
+        CASE WHEN CAST(:counted_time AS timestamptz) IS NOT NULL THEN 9 END, :counted_time)
+ON CONFLICT (network, address) DO UPDATE SET counted_number = excluded.counted_number,
+  counted_time = excluded.counted_time
+"""),
+            {
+                "network": ETHEREUM,
+                "address": address,
+                "since": NOON,
+                "counted_time": counted_time,
+            },
         )
 
 
@@ -204,6 +226,7 @@ class TestExpireSwaps:
         await run.requests(a_request(NUMBER, method="deposit_address"))
         run.now = PAST
         await watched(watcher, PAST)
+        await followed(watcher, ADDRESS)
         deposit = a_deposit_message("seen", number=None, **named)
         await park(engine, "deposit.changed.v1", deposit)
 
@@ -230,6 +253,7 @@ class TestExpireSwaps:
         await run.requests(a_request(NUMBER, method="deposit_address"))
         run.now = PAST
         await watched(watcher, PAST)
+        await followed(watcher, ADDRESS)
         deposit = a_deposit_message("seen", number=None, **named)
         await park(engine, "deposit.changed.v1", deposit)
 

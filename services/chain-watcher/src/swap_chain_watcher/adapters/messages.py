@@ -64,6 +64,7 @@ def _deposit(tracked: Tracked) -> DepositChanged:
         quarantine_reason=movement.quarantine and movement.quarantine.value,
         sequence_number=movement.sequence_number,
         memo=movement.memo,
+        came_after=movement.came_after,
     )
 
 

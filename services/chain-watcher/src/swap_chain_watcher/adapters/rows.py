@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from swap_chain_watcher.domain.addresses import Counted
 from swap_chain_watcher.domain.movements import (
     Depth,
     Kind,
@@ -38,6 +39,8 @@ def to_tracked(row: Row) -> Tracked:
             claimed_by=row.claimed_by,
             is_internal=row.internal,
             total_before=None if row.total_before is None else int(row.total_before),
+            counted_number=row.counted_number,
+            came_after=row.came_after,
             paid_id=None if row.paid_id is None else int(row.paid_id),
             sequence_number=row.sequence_number,
             memo=row.memo,
@@ -52,6 +55,13 @@ def to_tracked(row: Row) -> Tracked:
 def to_known(row: Row) -> tuple[Subject, Known]:
     subject = row.id if row.paid_id is None else int(row.paid_id)
     return subject, Known(row.version, Depth(row.confirmations_required, row.waits_for_finality))
+
+
+def to_counted(row: Row) -> Counted | None:
+    """Return the last count of an address; None where it is not watched."""
+    if row.since is None:
+        return None
+    return Counted(row.counted_number, row.counted_time or row.since)
 
 
 def to_halt(row: Row) -> Halt | None:
@@ -102,6 +112,8 @@ def movement_row(tracked: Tracked) -> Mapping[str, object]:
         "state": tracked.state and tracked.state.value,
         "confirmations_required": depth and depth.confirmations,
         "waits_for_finality": None if depth is None else depth.is_finality,
+        "counted_number": movement.counted_number,
+        "came_after": movement.came_after,
     }
 
 

@@ -113,7 +113,8 @@ SAVE_MOVEMENTS: Final = sql("""
 INSERT INTO movement AS kept
   (network, block_hash, id, block_number, kind, transaction_hash, token, from_address, to_address,
    base_units, claimed_by, internal, total_before, paid_id, sequence_number, memo,
-   quarantine_reason, version, state, confirmations_required, waits_for_finality)
+   quarantine_reason, version, state, confirmations_required, waits_for_finality, counted_number,
+   came_after)
 SELECT :network, new.* FROM unnest(
   CAST(:block_hash AS text[]), CAST(:id AS uuid[]), CAST(:block_number AS bigint[]),
   CAST(:kind AS text[]), CAST(:transaction_hash AS text[]), CAST(:token AS text[]),
@@ -122,7 +123,8 @@ SELECT :network, new.* FROM unnest(
   CAST(:paid_id AS numeric[]),
   CAST(:sequence_number AS bigint[]), CAST(:memo AS text[]), CAST(:quarantine_reason AS text[]),
   CAST(:version AS int[]), CAST(:state AS text[]), CAST(:confirmations_required AS int[]),
-  CAST(:waits_for_finality AS boolean[])) AS new
+  CAST(:waits_for_finality AS boolean[]), CAST(:counted_number AS bigint[]),
+  CAST(:came_after AS timestamptz[])) AS new
 ON CONFLICT (network, block_hash, id) DO UPDATE SET version = excluded.version,
   state = excluded.state, confirmations_required = excluded.confirmations_required,
   waits_for_finality = excluded.waits_for_finality
@@ -273,25 +275,39 @@ SELECT position, lower(address) AS address FROM deposit_target
 WHERE network = :network AND position > :after ORDER BY position
 """)
 TO_LOOK_AT: Final = sql("""
-(SELECT address, 'young' AS age FROM deposit_target
+(SELECT address, 'young' AS age, counted_number IS NOT NULL AS is_counted FROM deposit_target
  WHERE network = :network AND position IS NOT NULL AND since > :young_since)
 UNION ALL
-(SELECT address, 'old' FROM deposit_target
+(SELECT address, 'old', true FROM deposit_target
  WHERE network = :network AND position IS NOT NULL AND since <= :young_since
    AND looked_at <= :old_before
  ORDER BY looked_at LIMIT :old_max)
 UNION ALL
-(SELECT address, 'new' FROM deposit_target
+(SELECT address, 'new', true FROM deposit_target
  WHERE network = :network AND position IS NULL LIMIT 1)
 """)
-LOOKED_AT: Final = sql("""
-UPDATE deposit_target SET looked_at = :at
+COUNTED: Final = sql("""
+UPDATE watch_cursor SET counted_number = :number, counted_time = :time,
+  counted_since = :young_since
+WHERE network = :network
+""")
+_OF_ADDRESSES: Final = """
 FROM (SELECT :network AS network, unnest(CAST(:addresses AS text[])) AS address OFFSET 0) AS asked
 WHERE deposit_target.network = asked.network AND deposit_target.address = asked.address
+"""
+COUNTED_FIRST: Final = sql(f"""
+UPDATE deposit_target SET counted_number = :number, counted_time = :time {_OF_ADDRESSES}
+""")
+COUNTED_OLD: Final = sql(f"""
+UPDATE deposit_target SET looked_at = :at, counted_number = :number, counted_time = :time
+{_OF_ADDRESSES}
+""")
+INCOMPLETE: Final = sql(f"""
+UPDATE deposit_target SET counted_number = NULL, counted_time = NULL {_OF_ADDRESSES}
 """)
 # What the canonical chain has, and every rise that was ever published.
 RECEIVED: Final = sql(f"""
-SELECT asked.address,
+SELECT asked.address, target.since, target.counted_number, target.counted_time,
   coalesce((SELECT sum(movement.base_units) FROM movement
       WHERE movement.network = :network AND movement.to_address = asked.address
         AND movement.kind = 'balance_rose' AND {IS_CANONICAL}), 0) AS risen,
@@ -299,6 +315,9 @@ SELECT asked.address,
       WHERE movement.network = :network AND movement.from_address = asked.address
         AND movement.kind = 'swept' AND movement.token = :native AND {IS_CANONICAL}), 0) AS swept
 FROM unnest(CAST(:addresses AS text[])) AS asked(address)
+LEFT JOIN LATERAL (
+    SELECT since, counted_number, counted_time FROM watched_target
+    WHERE network = :network AND address = asked.address OFFSET 0) AS target ON true
 """)
 PUBLISHED_RISES: Final = sql("""
 SELECT to_address, total_before, base_units, max(block_number) AS block_number FROM movement

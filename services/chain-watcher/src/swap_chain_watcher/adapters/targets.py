@@ -41,4 +41,7 @@ class PostgresTargets:
             young=tuple(row.address for row in rows if row.age == "young"),
             old=tuple(row.address for row in rows if row.age == "old"),
             has_new=any(row.age == "new" for row in rows),
+            uncounted=frozenset(
+                row.address for row in rows if row.age == "young" and not row.is_counted
+            ),
         )

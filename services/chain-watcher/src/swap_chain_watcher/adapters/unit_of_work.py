@@ -16,6 +16,7 @@ from swap_chain_watcher.adapters.rows import (
     movement_row,
     state_row,
     target_row,
+    to_counted,
     to_known,
     to_tracked,
 )
@@ -24,7 +25,14 @@ from swap_chain_watcher.domain.hints import Hinted, HintPatience
 from swap_chain_watcher.domain.movements import Subject
 from swap_chain_watcher.domain.second_look import Missed, Stored
 from swap_chain_watcher.domain.watch import Step, Watch
-from swap_chain_watcher.ports import CursorMoved, NetworkHalted, Recalled, Target, Work
+from swap_chain_watcher.ports import (
+    CountedAddresses,
+    CursorMoved,
+    NetworkHalted,
+    Recalled,
+    Target,
+    Work,
+)
 from swap_chains.events import BlockAdded
 from swap_domain.catalogue import NATIVE
 from swap_runtime.columns import columns
@@ -162,7 +170,13 @@ class PostgresWork:
             rise = Rise(before, before + int(row.base_units))
             published[row.to_address].append(PublishedRise(rise, row.block_number))
         return [
-            Received(row.address, int(row.risen), int(row.swept), tuple(published[row.address]))
+            Received(
+                row.address,
+                int(row.risen),
+                int(row.swept),
+                tuple(published[row.address]),
+                to_counted(row),
+            )
             for row in rows
         ]
 
@@ -180,12 +194,18 @@ class PostgresWork:
         asked = {"network": network, "addresses": list(addresses)}
         self._connection.post(statements.TAKE_UP, asked)
 
-    async def mark_looked_at(
-        self, network: str, addresses: Collection[str], *, at: datetime
-    ) -> None:
-        if addresses:
-            asked = {"network": network, "addresses": list(addresses), "at": at}
-            self._connection.post(statements.LOOKED_AT, asked)
+    async def mark_counted(self, network: str, counted: CountedAddresses, *, at: datetime) -> None:
+        block = counted.block
+        place = {"network": network, "number": block.number, "time": block.time}
+        self._connection.post(statements.COUNTED, {**place, "young_since": counted.young_since})
+        for statement, addresses, more in (
+            (statements.COUNTED_FIRST, counted.first - counted.incomplete, {}),
+            (statements.COUNTED_OLD, counted.old, {"at": at}),
+            (statements.INCOMPLETE, counted.incomplete, {}),
+        ):
+            if addresses:
+                values = {**place, **more, "addresses": sorted(addresses)}
+                self._connection.post(statement, {n: values[n] for n in statement.names})
 
     async def mark_seen(self, message_ids: Sequence[UUID]) -> frozenset[UUID]:
         return await mark_seen(self._connection, self._consumer, message_ids)

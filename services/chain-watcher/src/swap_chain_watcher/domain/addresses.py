@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from swap_chain_watcher.domain.movements import Kind, Movement, rise_id
 from swap_chain_watcher.domain.policy import Policy
@@ -28,6 +29,20 @@ class PublishedRise:
 
 
 @dataclass(frozen=True, slots=True)
+class Counted:
+    """The last block at which the coins of an address were counted."""
+
+    number: int | None  # None: never, and the time is that of its assignment
+    time: datetime
+
+    def before(self, ancestor: Block | None) -> Counted:
+        """Return what remains of it behind a reorg down to this block."""
+        if ancestor is None or self.number is None or self.number <= ancestor.number:
+            return self
+        return Counted(ancestor.number, ancestor.time)
+
+
+@dataclass(frozen=True, slots=True)
 class Received:
     """What the canonical chain says of the coins of one address, as far as it is stored."""
 
@@ -35,6 +50,7 @@ class Received:
     risen_base_units: int
     swept_base_units: int
     published: tuple[PublishedRise, ...] = ()
+    counted: Counted | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +95,16 @@ def find_rises(known: Received, balance: int, *, finalized_number: int) -> Risen
 
 
 def to_movements(
-    block: Block, address: str, risen: Iterable[Rise], policy: Policy
+    block: Block, address: str, risen: Iterable[Rise], policy: Policy, counted: Counted | None
 ) -> Sequence[Movement]:
-    """Return the rises as movements of the block at which they were counted."""
+    """Return the rises as movements of the block at which they were counted.
+
+    :param counted: the count before, which did not have them.
+    """
     network = policy.network.name
+    number = None if counted is None else counted.number
+    is_exact = number is not None and number + 1 >= block.number
+    came_after = None if counted is None or is_exact else min(counted.time, block.time)
     return [
         Movement(
             id=rise_id(network, address, rise.before, rise.upto),
@@ -95,6 +117,8 @@ def to_movements(
             to_address=address,
             base_units=rise.upto - rise.before,
             total_before=rise.before,
+            counted_number=number,
+            came_after=came_after,
         )
         for rise in risen
     ]
@@ -106,8 +130,10 @@ def last_block(happened: Sequence[ChainEvent]) -> Block | None:
     return added[-1] if added else None
 
 
-def has_reverts(happened: Iterable[ChainEvent]) -> bool:
-    return any(isinstance(event, BlocksReverted) for event in happened)
+def reverted_to(happened: Iterable[ChainEvent]) -> Block | None:
+    """Return the lowest block to which a batch takes the chain back; None where it does not."""
+    ancestors = [event.ancestor for event in happened if isinstance(event, BlocksReverted)]
+    return min(ancestors, key=lambda block: block.number, default=None)
 
 
 def swept_addresses(happened: Iterable[ChainEvent]) -> frozenset[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import datetime
 from enum import StrEnum
 from functools import lru_cache
 from typing import Final
@@ -72,6 +73,8 @@ class Movement:
     claimed_by: UUID | None = None  # the Depository log that speaks for this receipt
     is_internal: bool = False  # between our own addresses: never a deposit
     total_before: int | None = None  # of a rise: what had come to the address before
+    counted_number: int | None = None  # of a rise: an earlier block, at which it was not there
+    came_after: datetime | None = None  # of a rise that may be of another block: before all of them
     paid_id: int | None = None
     sequence_number: int | None = None
     memo: str | None = None

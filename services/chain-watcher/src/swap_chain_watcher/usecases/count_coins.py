@@ -12,8 +12,8 @@ from swap_chain_watcher import observe
 from swap_chain_watcher.domain.addresses import (
     Shrunk,
     find_rises,
-    has_reverts,
     last_block,
+    reverted_to,
     swept_addresses,
     to_movements,
 )
@@ -21,7 +21,7 @@ from swap_chain_watcher.domain.decide import decide_found
 from swap_chain_watcher.domain.movements import Movement
 from swap_chain_watcher.domain.policy import Policy
 from swap_chain_watcher.domain.watch import Step, Watch
-from swap_chain_watcher.ports import Targets, Work
+from swap_chain_watcher.ports import CountedAddresses, Targets, ToLookAt, Work
 from swap_chains.errors import ChainError
 from swap_chains.events import Block, BlocksFinalized, ChainEvent
 from swap_chains.ports import ChainReader, Holding
@@ -47,7 +47,9 @@ class Count:
     block: Block
     balances: Mapping[str, int]
     changed: frozenset[str]  # whose coins are not as they were, or perhaps not
-    old: Sequence[str]
+    asked: ToLookAt
+    young_since: datetime
+    ancestor: Block | None  # to which the batch took the chain back
 
 
 class CountCoins:
@@ -89,16 +91,18 @@ class CountCoins:
 
         :raises ChainError: when no node tells, and it is not too late to ask.
         """
-        if has_reverts(happened):
+        ancestor = reverted_to(happened)
+        if ancestor is not None:
             # What was told may be gone, and the same amount there again in a later batch.
             self._seen.clear()
         network, block = self._reader.network, last_block(happened)
         if block is None:
             return None
         diligence = self._diligence
+        young_since = at - diligence.young_for
         asked = await self._targets.to_look_at(
             network,
-            young_since=at - diligence.young_for,
+            young_since=young_since,
             old_before=at - diligence.old_every,
             old_max=diligence.old_max,
         )
@@ -116,32 +120,40 @@ class CountCoins:
             observe.coins_uncounted(network, block.number, error)
             return None
         balances = {address: held[holding] for address, holding in holdings.items()}
-        return Count(block, balances, self._changed(balances, happened), asked.old)
+        changed = self._changed(balances, happened)
+        return Count(block, balances, changed, asked, young_since, ancestor)
 
     async def tell(self, work: Work, watch: Watch, count: Count, *, at: datetime) -> Step | None:
         """Save and tell what has come, behind the batch that ends at the counted block."""
         network = watch.network
         self._incomplete.clear()
-        await work.mark_looked_at(network, count.old, at=at)
-        if not count.changed:
-            return None
-        found: list[Movement] = []
-        for known in await work.received(network, count.changed):
-            balance = count.balances[known.address]
-            try:
-                risen = find_rises(known, balance, finalized_number=watch.finalized_number)
-            except Shrunk as error:
-                observe.coins_missing(network, error)
-                continue
-            if risen.is_incomplete:
-                self._incomplete.add(known.address)
-            found += to_movements(count.block, known.address, risen.rises, self._policy)
+        found = await self._find(work, watch, count) if count.changed else ()
+        asked = count.asked
+        counted = CountedAddresses(
+            count.block, count.young_since, asked.uncounted, asked.old, frozenset(self._incomplete)
+        )
+        await work.mark_counted(network, counted, at=at)
         if not found:
             return None
         recalled = await work.recall(network, subjects=[movement.id for movement in found])
         step = decide_found(watch, found, policy=self._policy, known=recalled.known)
         await work.add_found(step, at=at)
         return step
+
+    async def _find(self, work: Work, watch: Watch, count: Count) -> Sequence[Movement]:
+        found: list[Movement] = []
+        for known in await work.received(watch.network, count.changed):
+            balance = count.balances[known.address]
+            try:
+                risen = find_rises(known, balance, finalized_number=watch.finalized_number)
+            except Shrunk as error:
+                observe.coins_missing(watch.network, error)
+                continue
+            if risen.is_incomplete:
+                self._incomplete.add(known.address)
+            counted = known.counted and known.counted.before(count.ancestor)
+            found += to_movements(count.block, known.address, risen.rises, self._policy, counted)
+        return found
 
     def remember(self, count: Count) -> None:
         """Take a count for told."""

@@ -214,6 +214,7 @@ def deposit_row(deposit: Deposit) -> Values:
         "quarantine_reason": deposit.quarantine_reason,
         "heard_at": deposit.heard_at,
         "attached_at": deposit.attached_at,
+        "came_after": deposit.came_after,
     }
 
 

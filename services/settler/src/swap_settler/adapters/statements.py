@@ -73,7 +73,7 @@ INSERT INTO deposit AS known (
     id, swap_id, match_key, version, state, method, network, token, base_units,
     returned_base_units, is_booked, transaction_hash, block_number, block_hash, block_time,
     from_address, to_address, confirmations_required, sequence_number, memo, quarantine_reason,
-    heard_at, attached_at)
+    heard_at, attached_at, came_after)
 SELECT * FROM unnest(
     CAST(:id AS uuid[]), CAST(:swap_id AS uuid[]), CAST(:match_key AS text[]),
     CAST(:version AS int[]), CAST(:state AS text[]), CAST(:method AS text[]),
@@ -84,14 +84,14 @@ SELECT * FROM unnest(
     CAST(:from_address AS text[]), CAST(:to_address AS text[]),
     CAST(:confirmations_required AS int[]), CAST(:sequence_number AS bigint[]),
     CAST(:memo AS text[]), CAST(:quarantine_reason AS text[]), CAST(:heard_at AS timestamptz[]),
-    CAST(:attached_at AS timestamptz[]))
+    CAST(:attached_at AS timestamptz[]), CAST(:came_after AS timestamptz[]))
 ON CONFLICT (id) DO UPDATE SET
     swap_id = excluded.swap_id, version = excluded.version, state = excluded.state,
     returned_base_units = excluded.returned_base_units, is_booked = excluded.is_booked,
     transaction_hash = excluded.transaction_hash, block_number = excluded.block_number,
     block_hash = excluded.block_hash, block_time = excluded.block_time,
     confirmations_required = excluded.confirmations_required,
-    attached_at = excluded.attached_at
+    attached_at = excluded.attached_at, came_after = excluded.came_after
 WHERE known.version <= excluded.version
 """)
 # Slots, failures and due times belong to the sender lane.

@@ -17,7 +17,8 @@ FROM swap
 DEPOSIT: Final = """
 SELECT id, swap_id, version, state, method, network, token, base_units, returned_base_units,
        is_booked, transaction_hash, block_number, block_hash, block_time, from_address, to_address,
-       confirmations_required, sequence_number, memo, quarantine_reason, heard_at, attached_at
+       confirmations_required, sequence_number, memo, quarantine_reason, heard_at, attached_at,
+       came_after
 FROM deposit
 """
 INTENT: Final = """
@@ -126,6 +127,16 @@ EXISTS (SELECT FROM parked
                 WHERE position(convert_to(named.part, 'UTF8') IN parked.value) > 0)
             END)
 """
+# A deposit address is looked at up to the deadline: the watcher has taken it up, with what came
+# before, and has counted its coins at a later block, which it cannot do without their state.
+IS_WATCHED_TO_ITS_END: Final = """
+(swap.method <> 'deposit_address' OR EXISTS (
+    SELECT FROM deposit_address AS own CROSS JOIN LATERAL (
+        SELECT counted_time FROM chain_watcher.watched_target
+        WHERE (network, address) = (own.network, own.address) OFFSET 0) AS target
+    WHERE own.swap_id = swap.id
+        AND (swap.source_token <> :native OR target.counted_time > swap.expires_at)))
+"""
 # Where the watcher's clock is, on networks of which everything it said up to there was heard.
 LOCK_EXPIRING: Final = sql(f"""
 WITH mark AS MATERIALIZED (
@@ -156,7 +167,7 @@ WHERE status = 'user_transfer_pending' AND expires_at < :now AND expires_at < he
     AND NOT EXISTS (SELECT 1 FROM (
             SELECT kind, state FROM intent WHERE swap_id = swap.id OFFSET 0) AS own
         WHERE kind = 'gasless' AND state NOT IN ('dead', 'confirmed'))
-    AND NOT {IS_PARKED}
+    AND NOT {IS_PARKED} AND {IS_WATCHED_TO_ITS_END}
     -- A deposit that was attached before the deadline, or a signature that deposits.
     AND convert_to(swap.id::text, 'UTF8') NOT IN (SELECT key FROM unread_request)
 ORDER BY id LIMIT :limit FOR UPDATE OF swap SKIP LOCKED

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from swap_domain.catalogue import NATIVE
 from swap_runtime.columns import columns
 from swap_runtime.database import Engine, Transaction, transaction
 from swap_runtime.outbox import Outgoing, add_to_outbox
@@ -57,7 +58,7 @@ class PostgresWork(PostgresBatchWork, SweepWork, WithdrawalWork):
             self._connection.post(statements.LOCK_KEYS, {"keys": sorted(keys)})
 
     async def lock_expiring(self, now: datetime, *, limit: int) -> Sequence[Swap]:
-        values = {"consumer": self._consumer, "now": now, "limit": limit}
+        values = {"consumer": self._consumer, "now": now, "limit": limit, "native": NATIVE}
         return await self._load(swap_statements.LOCK_EXPIRING, values)
 
     async def swaps_with_lapsed(self, now: datetime, *, limit: int) -> Sequence[UUID]:

@@ -97,12 +97,12 @@ class Deposit:
     memo: str | None
     quarantine_reason: str | None
     heard_at: datetime
-    attached_at: datetime | None = None
+    attached_at: datetime | None = None  # it counts from then: earlier, it would suit any quote
+    came_after: datetime | None = None  # of coins whose block is not known: before all it may be
 
     @property
     def came_at(self) -> datetime:
-        # What is attached comes then: it were on time for every later quote otherwise.
-        return self.attached_at or min(self.block_time, self.heard_at)
+        return self.attached_at or min(self.came_after or self.block_time, self.heard_at)
 
     @property
     def match_key(self) -> str | None:

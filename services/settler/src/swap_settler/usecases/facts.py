@@ -174,6 +174,7 @@ class Facts:
             memo=body.memo,
             quarantine_reason=reason,
             heard_at=heard_at,
+            came_after=body.came_after,
         )
         return DepositFact(Said(body.state), deposit)
 
