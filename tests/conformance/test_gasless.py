@@ -82,6 +82,15 @@ def test_one_signer_is_asked_for_the_same_bytes(world: World, asked: Mapping[str
         assert [action[name] for action in read["deposit_actions"]] == [asked[name]]
 
 
+@rule("D2", "signer-missing")
+def test_a_creation_without_a_signer_says_what_is_missing(world: World) -> None:
+    created = world.target.create(world.order(world.gasless_route, use_gasless=True))
+
+    assert created["deposit_actions"] == []
+    assert created["next_action"]["status"] == "action_required"
+    assert "source_address" in created["next_action"]["detail"]
+
+
 @rule("D2", "sign-inline")
 def test_the_sign_action_is_inline_for_a_signer_that_is_told(world: World) -> None:
     signer = world.signer

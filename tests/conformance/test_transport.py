@@ -31,9 +31,11 @@ EXPOSED = (
     "ratelimit-reset",
     "x-request-id",
     "idempotent-replayed",
+    "x-ignored",
 )
 OTHER_HASH = "0x" + "6f" * 32
 AT_ONCE = 10
+IGNORED_MAX = 512
 REQUESTS_MAX = 50
 
 
@@ -172,6 +174,80 @@ def test_one_unpaid_swap_too_many_is_refused(world: World) -> None:
 def limited_key(target: Target) -> None:
     if "limited" not in target.keys:
         raise Lacking("no key with small limits was given: give stack.json")
+
+
+# Names that an endpoint does not take
+
+
+@rule("D1", "near-misses")
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("use_depositary", "use_depository"),
+        ("use_gasles", "use_gasless"),
+        ("refund_adress", "refund_address"),
+        ("reference_id_", "reference_id"),
+    ],
+)
+def test_a_misspelled_member_is_refused(world: World, wrong: str, right: str) -> None:
+    answer = world.target.ask("POST", "/api/v2/swaps", json={**world.order(), wrong: True})
+
+    error = answer.refuses("VALIDATION_ERROR")
+    assert wrong in error["message"]
+    assert right in error["message"]
+    assert wrong in error["metadata"]["field_errors"]
+
+
+@rule("D1", "near-misses")
+@pytest.mark.parametrize(
+    ("path", "wrong", "right"),
+    [
+        ("/api/v2/swaps", "status", "statuses"),
+        ("/api/v2/swaps", "adress", "address"),
+        ("/api/v2/networks", "network_type", "network_types"),
+        ("/api/v2/quote", "amout", "amount"),
+    ],
+)
+def test_a_misspelled_parameter_is_refused(
+    target: Target, path: str, wrong: str, right: str
+) -> None:
+    error = target.ask("GET", path, params={wrong: "done"}).refuses("VALIDATION_ERROR")
+
+    assert wrong in error["message"]
+    assert right in error["message"]
+
+
+@rule("D1", "known-elsewhere")
+def test_a_name_of_another_endpoint_is_no_misspelling(target: Target) -> None:
+    answer = target.ask("GET", "/api/v2/swaps", params={"addresses": "0x1", "network": "X"})
+
+    assert isinstance(answer.data, list)
+    assert names(answer.headers["x-ignored"]) == {"addresses", "network"}
+
+
+@rule("D1", "ignored-listed")
+def test_names_that_are_ignored_are_listed(world: World) -> None:
+    order = {**world.order(), "app_name": "shop", "colour": "blue", "nothing": None}
+
+    created = world.target.ask("POST", "/api/v2/swaps", json=order)
+    known = world.target.ask("POST", "/api/v2/swaps", json=world.order())
+
+    assert world.target.see(created, "PreparedSwapResponse")
+    assert names(created.headers["x-ignored"]) == {"app_name", "colour"}
+    assert "x-ignored" not in known.headers
+
+
+@rule("D1", "ignored-listed")
+def test_the_list_of_ignored_names_is_a_header(target: Target) -> None:
+    parameters = {f"na\u00efve,\r\n{'x' * 60}{n}": "1" for n in range(50)}
+
+    answer = target.ask("GET", "/api/v2/health", params=parameters)
+
+    assert answer.status == 200
+    ignored = answer.headers["x-ignored"]
+    assert ignored.isascii()
+    assert ignored.isprintable()
+    assert 0 < len(ignored) <= IGNORED_MAX
 
 
 # Idempotency

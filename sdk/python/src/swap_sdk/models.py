@@ -225,6 +225,14 @@ class Inventory(TypedDict):
     available_base_units: str
 
 
+class ReadAmount(TypedDict):
+    member: Literal["amount", "receive_amount"]
+    sent: str
+    used: str
+    used_base_units: str
+    is_cut: bool
+
+
 class Rejected(TypedDict):
     provider: str
     method: str
@@ -238,7 +246,7 @@ class Step(TypedDict):
     value: str
 
 
-class Explanation(TypedDict):
+class QuoteExplanation(TypedDict):
     at: str
     provider: str
     method: str
@@ -249,6 +257,7 @@ class Explanation(TypedDict):
     limits: ExplainedLimits
     steps: list[Step]
     rejected: list[Rejected]
+    amount: ReadAmount
 
 
 class Reward(TypedDict):
@@ -296,7 +305,7 @@ class ExplainedQuote(TypedDict):
     quote: SwapQuote
     refuel: TokenWithAmount | None
     reward: Reward | None
-    explanation: Explanation
+    explanation: QuoteExplanation
 
 
 class Health(TypedDict):

@@ -19,6 +19,7 @@ from swap_api.http.gateway import Gateway
 from swap_api.http.once import AnswerOnce
 from swap_api.http.reference import reference_pages
 from swap_api.http.shipped_openapi import shipped_openapi
+from swap_api.http.unknown_names import UnknownNames
 from swap_api.ports import Callers, Counters
 from swap_api.settings import ApiGroup
 from swap_api.usecases.identify_caller import IdentifyCaller
@@ -33,6 +34,7 @@ def build_gateway(
     callers: Callers,
     counters: Counters,
     answer_once: AnswerOnce,
+    unknown_names: UnknownNames,
     identify_member: IdentifyMember,
     anybody: Caller,
 ) -> Gateway:
@@ -46,6 +48,7 @@ def build_gateway(
         identify_member=identify_member,
         limit_requests=LimitRequests(counters, rates, is_lifted=group.limits_lifted),
         answer_once=answer_once,
+        unknown_names=unknown_names,
         clients=Clients(group.trusted_proxies),
         cors=Cors(group.cors_origins, group.key_headers),
         errors=Errors(group.docs_url),

@@ -51,6 +51,7 @@ from swap_api.http.operator_door import OperatorDoor
 from swap_api.http.pricing import PricingEndpoints
 from swap_api.http.swaps import SwapEndpoints
 from swap_api.http.table import endpoints
+from swap_api.http.unknown_names import UnknownNames
 from swap_api.lookup_ports import ChainTransactions
 from swap_api.managing import Management, build_management
 from swap_api.offers import Offers
@@ -259,6 +260,8 @@ class Building:
             ),
             **rooms,
         )
+        managing = management(**rooms)
+        unknown_names = UnknownNames((*table.all, *managing))
         return Parts(
             gateway=build_gateway(
                 table,
@@ -266,6 +269,7 @@ class Building:
                 callers=callers,
                 counters=counters,
                 answer_once=answer_once,
+                unknown_names=unknown_names,
                 identify_member=self._management.identify_member,
                 anybody=self._anybody,
             ),
@@ -273,8 +277,9 @@ class Building:
             know_prices=self._know_prices,
             management=self._management,
             door=OperatorDoor(
-                management(**rooms),
+                managing,
                 answer_once=answer_once,
+                unknown_names=unknown_names,
                 errors=errors,
                 anybody=self._anybody,
                 new_request_id=request_ids(),

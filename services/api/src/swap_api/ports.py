@@ -14,6 +14,7 @@ from swap_api.domain.gasless import (
 )
 from swap_api.domain.keys import Caller
 from swap_api.domain.listing import SwapFilter
+from swap_api.domain.orders import ReadAmount
 from swap_api.domain.rate_limits import Count, Quota
 from swap_api.domain.reach import Reached
 from swap_api.lookup_ports import NetworkState, Posting, SwapEvent
@@ -356,7 +357,11 @@ class Rendering(Protocol):
         self, networks: Sequence[str], states: Mapping[str, NetworkState], *, at: datetime
     ) -> bytes: ...
 
-    def quoted(self, quote: Quote, explanation: ExplanationModel | None) -> bytes: ...
+    def quoted(self, quote: Quote) -> bytes: ...
+
+    def explained(
+        self, quote: Quote, explanation: ExplanationModel, amount: ReadAmount
+    ) -> bytes: ...
 
     def limits(self, answer: LimitsAnswer, source: Token, *, native: bool) -> bytes: ...
 

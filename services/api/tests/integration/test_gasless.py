@@ -1,8 +1,4 @@
-"""Swaps that are funded by a signature, as a partner meets them.
-
-G1 to G5 are the Paymaster's and the tokens' (libs/chains/tests/contract/test_gasless.py), G10 to
-G14 the settler's (services/settler/tests/integration/test_relaying.py).
-"""
+"""Swaps that are funded by a signature, as a partner meets them."""
 
 from __future__ import annotations
 
@@ -151,6 +147,14 @@ async def test_is_found_in_lists_by_who_signed(api: Harness, app: App) -> None:
 
     ids = [[one["swap"]["id"] for one in answer.json()["data"]] for answer in listed]
     assert ids == [[], [data["swap"]["id"]]]
+
+
+async def test_a_creation_says_what_a_signature_needs(api: Harness, app: App) -> None:
+    told = (await created(api, app))["next_action"]
+
+    assert (told["step"], told["status"], told["action"]) == ("sign", "action_required", None)
+    assert told["detail"] == "Connect the wallet that will sign, or pass source_address"
+    assert (await created(api, app, source_address=WALLET))["next_action"] is None
 
 
 class TestCapabilities:

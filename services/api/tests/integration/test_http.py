@@ -296,6 +296,30 @@ class TestPricing:
         assert told.explanation.steps
         assert explained.json()["data"]["quote"] == plain.json()["data"]["quote"]
 
+    @pytest.mark.parametrize(
+        ("asked", "told"),
+        [
+            (
+                {"amount": "1.1234567899"},
+                ("amount", "1.1234567899", "1.12345678", str(112345678 * 10**10), True),
+            ),
+            ({"amount": "1."}, ("amount", "1.", "1", str(10**18), False)),
+            (
+                {"receive_amount": "25.1234567"},
+                ("receive_amount", "25.1234567", "25.123456", "25123456", True),
+            ),
+        ],
+    )
+    async def test_an_explanation_says_what_the_amount_was_cut_to(
+        self, api: Harness, asked: dict[str, str], told: tuple[object, ...]
+    ) -> None:
+        params = {**ROUTE, **asked, "explain": "true"}
+
+        answer = await api.get(await api.an_app(), "/quote", params=params)
+
+        amount = ExplainedQuoteModel.model_validate(answer.json()["data"]).explanation.amount
+        assert tuple(amount.model_dump().values()) == told
+
     async def test_a_quote_is_explained_to_secret_keys_only(self, api: Harness) -> None:
         app = await api.an_app(kind=KeyKind.PUBLISHABLE)
         params = {**ROUTE, "amount": "1"}

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from swap_api.domain.amounts import parse_amount, parse_slippage
+from swap_api.domain.amounts import decimal_text, is_cut, parse_amount, parse_slippage
 from swap_api.domain.refusals import Invalid
 
 UNIT = 10**18
@@ -78,6 +78,29 @@ class TestParseAmount:
     def test_a7_never_fails_in_another_way(self, text: str) -> None:
         with suppress(Invalid):
             assert parse_amount(text, precision=8, decimals=18) >= 0
+
+
+class TestIsCut:
+    @pytest.mark.parametrize(
+        "text", ["1.123456789", "0.000000009", "1e-9", "0.5000000001", "12e-10"]
+    )
+    def test_where_digits_lie_beyond_the_precision(self, text: str) -> None:
+        assert is_cut(text, precision=8)
+
+    @pytest.mark.parametrize(
+        "text", ["1", "1.", ".5", "1.1234567800", "1e-8", "1e36", "0e-99", "0"]
+    )
+    def test_not_where_they_are_zeros_or_none(self, text: str) -> None:
+        assert not is_cut(text, precision=8)
+
+
+class TestDecimalText:
+    @pytest.mark.parametrize(
+        ("base_units", "text"),
+        [(0, "0"), (UNIT, "1"), (1, "0.000000000000000001"), (UNIT + UNIT // 4, "1.25")],
+    )
+    def test_is_exact(self, base_units: int, text: str) -> None:
+        assert decimal_text(base_units, 18) == text
 
 
 class TestParseSlippage:

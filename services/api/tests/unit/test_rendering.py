@@ -276,8 +276,8 @@ class TestRowZero:
 
 
 def test_a_quote_is_the_public_model() -> None:
-    valid(QuotedModel, rendering().quoted(a_quote(), None))
-    valid(QuotedModel, rendering().quoted(a_quote(**REFUELED), None))
+    valid(QuotedModel, rendering().quoted(a_quote()))
+    valid(QuotedModel, rendering().quoted(a_quote(**REFUELED)))
 
 
 def test_limits_are_the_public_model_and_lie_inside_the_range() -> None:

@@ -2,11 +2,31 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
 from swap_contracts.explaining import ExplanationModel
 from swap_contracts.public.models import QuotedModel
+
+
+class ReadAmountModel(BaseModel):
+    """An amount as it was sent, and what is used of it: decimals beyond the precision are cut."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    member: Literal["amount", "receive_amount"]
+    sent: str
+    used: str
+    used_base_units: str
+    is_cut: bool
+
+
+class QuoteExplanationModel(ExplanationModel):
+    amount: ReadAmountModel
 
 
 class ExplainedQuoteModel(QuotedModel):
     """`GET /quote?explain=true`."""
 
-    explanation: ExplanationModel
+    explanation: QuoteExplanationModel

@@ -28,6 +28,7 @@ from swap_api.domain.deposit_actions import (
     deposit_step_status,
     own_address,
 )
+from swap_api.domain.orders import ReadAmount
 from swap_api.domain.reach import Reached
 from swap_api.lookup_ports import NetworkState, Posting, SwapEvent
 from swap_api.ports import Gap, Rendered, StoredSwap, SwapRow
@@ -35,6 +36,7 @@ from swap_chains.evm.transaction_lookup import LocatedTransaction
 from swap_contracts.explaining import ExplanationModel
 from swap_contracts.public.catalogue import PublicCatalogue
 from swap_contracts.public.doubles import amount_down, amount_up, dollars, price
+from swap_contracts.public.explaining import QuoteExplanationModel, ReadAmountModel
 from swap_contracts.public.rendering import Prices, render_prepared_swap, render_quoted
 from swap_contracts.quoting import LimitsAnswer, Quote, RangesAnswer
 from swap_contracts.swaps import SwapChanged, SwapRequested, SwapTerms, SwapTransaction
@@ -150,12 +152,27 @@ class JsonRendering:
     ) -> bytes:
         return render_status(networks, states, at=at)
 
-    def quoted(self, quote: Quote, explanation: ExplanationModel | None) -> bytes:
-        prices = ReadyPrices.of(quote, self._public)
-        fragment = render_quoted(quote, self._public, prices=prices)
-        if explanation is not None:
-            fragment["explanation"] = orjson.Fragment(explanation.model_dump_json())
+    def quoted(self, quote: Quote) -> bytes:
+        return orjson.dumps(self._quoted(quote))
+
+    def explained(self, quote: Quote, explanation: ExplanationModel, amount: ReadAmount) -> bytes:
+        read = ReadAmountModel.model_validate(
+            {
+                "member": amount.field,
+                "sent": amount.sent,
+                "used": amount.used,
+                "used_base_units": str(amount.base_units),
+                "is_cut": amount.is_cut,
+            }
+        )
+        whole = QuoteExplanationModel(**dict(explanation), amount=read)
+        fragment = self._quoted(quote)
+        fragment["explanation"] = orjson.Fragment(whole.model_dump_json())
         return orjson.dumps(fragment)
+
+    def _quoted(self, quote: Quote) -> dict[str, Any]:
+        prices = ReadyPrices.of(quote, self._public)
+        return render_quoted(quote, self._public, prices=prices)
 
     def limits(self, answer: LimitsAnswer, source: Token, *, native: bool) -> bytes:
         minimum, maximum = int(answer.min_base_units), int(answer.max_base_units)

@@ -25,6 +25,22 @@ def parse_amount(text: str, *, precision: int, decimals: int, field: str = "amou
     return _units(digits, scale, precision) * unit
 
 
+def is_cut(text: str, *, precision: int, field: str = "amount") -> bool:
+    """Return whether digits of the amount lie beyond the token's precision.
+
+    :raises Invalid: for what is no number, is negative, or lies beyond 10^36.
+    """
+    digits, scale = _read(text, field)
+    beyond = min(max(scale - precision, 0), len(digits))
+    return bool(beyond and digits[-beyond:].strip("0"))
+
+
+def decimal_text(base_units: int, decimals: int) -> str:
+    """Return base units as whole tokens, digit by digit."""
+    whole, fraction = divmod(base_units, 10**decimals)
+    return f"{whole}.{fraction:0{decimals}}".rstrip("0").rstrip(".") if fraction else str(whole)
+
+
 def parse_slippage(text: str, *, field: str = "slippage") -> int:
     """Return parts per million, cut off; 0.0025 is 2500.
 

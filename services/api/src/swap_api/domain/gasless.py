@@ -15,6 +15,7 @@ from swap_domain.catalogue import Network
 from swap_domain.gasless import LEFT_TO_RELAY, SIGNED_FOR, Gasless, GaslessStandard
 
 # What is signed stays the same, byte for byte, while at least so much of its time is left.
+SIGNER_UNKNOWN: Final = "Connect the wallet that will sign, or pass source_address"
 RENEWED_BEFORE: Final = timedelta(seconds=60)
 IN_PROGRESS: Final = (
     AuthorizationStatus.INITIATED,

@@ -8,7 +8,7 @@ from functools import lru_cache, partial
 from typing import Final
 
 from swap_api.domain.addresses import AddressRules
-from swap_api.domain.amounts import parse_amount, parse_slippage
+from swap_api.domain.amounts import decimal_text, is_cut, parse_amount, parse_slippage
 from swap_api.domain.keys import Environment
 from swap_api.domain.refusals import ApiRefusal, Invalid, at_fault
 from swap_contracts.public.errors import ErrorCode
@@ -141,6 +141,17 @@ class Parties:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadAmount:
+    """An amount as it was sent, and as it is used."""
+
+    field: str
+    sent: str
+    used: str  # whole tokens
+    base_units: int
+    is_cut: bool
+
+
+@dataclass(frozen=True, slots=True)
 class PriceAsked:
     """What every question about a price says."""
 
@@ -175,6 +186,25 @@ class PriceAsked:
         token, field = route.destination, "receive_amount"
         return 0, parse_amount(
             self.receive_amount, precision=token.precision, decimals=token.decimals, field=field
+        )
+
+    def read_amount(self, route: Route) -> ReadAmount:
+        """Return the amount that was asked by, with what is used of it.
+
+        :raises Invalid: when there is no amount, or both, or it is no number.
+        """
+        paid_in, received = self.amounts(route)
+        token, field, sent, units = route.source, "amount", self.amount, paid_in
+        if received is not None:
+            token, field = route.destination, "receive_amount"
+            sent, units = self.receive_amount, received
+        assert sent is not None
+        return ReadAmount(
+            field,
+            sent,
+            decimal_text(units, token.decimals),
+            units,
+            is_cut(sent, precision=token.precision, field=field),
         )
 
     def check_numbers(self, route: Route) -> None:

@@ -31,7 +31,7 @@ class AttachmentEndpoints:
 
     async def attach(self, request: Request, context: Context) -> Answer:
         swap_id = swap_id_of(request)
-        body, _ = parse_body(AttachBody, await request.json_body())
+        body, _ = parse_body(AttachBody, await request.json_object())
         told = await self._attach_deposit.attach(
             context.caller,
             swap_id,

@@ -19,7 +19,7 @@ class AuthorizationEndpoints:
 
     async def authorize(self, request: Request, context: Context) -> Answer:
         swap_id = swap_id_of(request)
-        body, _ = parse_body(AuthorizeBody, await request.json_body())
+        body, _ = parse_body(AuthorizeBody, await request.json_object())
         await self._authorize_deposit(
             context.caller,
             swap_id,

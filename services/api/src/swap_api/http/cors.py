@@ -13,7 +13,7 @@ METHODS: Final = "GET, POST, OPTIONS"
 MAX_AGE_SECONDS: Final = "7200"
 EXPOSED: Final = (
     "RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, X-Request-Id, "
-    "Idempotent-Replayed, X-Total-Count, Link, ETag"
+    "Idempotent-Replayed, X-Total-Count, Link, ETag, X-Ignored"
 )
 # A dashboard sends `authorization`, who follows a swap live `last-event-id`, and some browser
 # clients the last one, as a request header.

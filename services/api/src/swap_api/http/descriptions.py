@@ -11,6 +11,8 @@ actions say, and be told by webhook when it was paid out.
 
 Every answer is an envelope of `data` and `error`; one of the two is null. Amounts that decide
 something are in base units, as text; the doubles beside them are for showing. Moments are RFC 3339.
+Null and empty values count as absent. A member or query parameter that is at most two edits from
+one the endpoint takes is refused; any other unknown name is ignored and listed in `X-Ignored`.
 Every answer carries `X-Request-Id`, and answers to a key `RateLimit-Limit`, `RateLimit-Remaining`
 and `RateLimit-Reset`. HEAD is answered wherever GET is, with the same headers and no body.
 """.strip()
@@ -102,9 +104,10 @@ ENDPOINTS: Final[Mapping[str, str]] = {
     "GET /api/v2/quote": (
         "Prices a swap: what arrives, what it costs, how long it takes. Nothing is reserved. Asked "
         "by `receive_amount`, it finds the smallest amount that brings so much. With "
-        "`explain=true` the answer has an `explanation` beside the quote: prices with their "
-        "sources and ages, gas, the row of the fee table, inventory, limits, every integer from "
-        "these to the quote, and the ways to fund the swap that are not offered, with the reason. "
+        "`explain=true` the answer has an `explanation` beside the quote: what the amount was cut "
+        "to, prices with their sources and ages, gas, the row of the fee table, inventory, limits, "
+        "every integer from these to the quote, and the ways to fund the swap that are not "
+        "offered, with the reason. "
         "This needs a secret key: it tells what the service holds and earns."
     ),
     "GET /api/v2/limits": "Says between which amounts a swap of this route can be created now.",

@@ -9,6 +9,7 @@ from typing import Any, Final
 from urllib.parse import parse_qsl
 
 from swap_api.domain.refusals import ApiRefusal, Invalid
+from swap_api.http.json_body import decode_object
 from swap_contracts.public.errors import ErrorCode
 
 Scope = MutableMapping[str, Any]
@@ -56,6 +57,7 @@ class Request:
         self._headers: dict[bytes, bytes] = dict(scope["headers"])
         self._query: list[tuple[str, str]] | None = None
         self._body: bytes | None = None
+        self._object: Mapping[str, Any] | None = None
         self.path = _SLASHES.sub("/", scope["path"]) if "//" in scope["path"] else scope["path"]
         self.path_values: Mapping[str, str] = {}
 
@@ -116,6 +118,15 @@ class Request:
         if self._body is None:
             self._body = await self._read_body()
         return self._body
+
+    async def json_object(self) -> Mapping[str, Any]:
+        """Return the members of the body, numbers as they were written.
+
+        :raises ApiRefusal: when it is not a JSON object, or is too large.
+        """
+        if self._object is None:
+            self._object = decode_object(await self.json_body())
+        return self._object
 
     async def _read_body(self) -> bytes:
         content_type = self.header("content-type")

@@ -1,7 +1,8 @@
 """The public port: plain ASGI, so that an answer that is ready costs next to nothing to give.
 
 For every request, in this order: its id, the preflight, the address, the key, the rate limit, the
-endpoint. Whatever goes wrong on the way is said in the envelope, with the headers of CORS.
+names of its parameters, the endpoint. Whatever goes wrong on the way is said in the envelope, with
+the headers of CORS.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from swap_api.http.endpoints import Context, Endpoint, Endpoints, not_allowed
 from swap_api.http.errors import Errors
 from swap_api.http.exchange import Answer, Receive, Request, Scope, Send
 from swap_api.http.once import AnswerOnce
+from swap_api.http.unknown_names import IGNORED, UnknownNames
 from swap_api.usecases.identify_caller import IdentifyCaller
 from swap_api.usecases.identify_member import IdentifyMember
 from swap_api.usecases.limit_requests import LimitRequests, RateLimited, Standing
@@ -50,6 +52,7 @@ class _Exchange:
         self.route = NOWHERE
         self.app_id: UUID | None = None
         self.standing: Standing | None = None
+        self.ignored = ""
 
     def facts(self) -> dict[str, object]:
         """Return what a log line about the request says; ids only where they are ids."""
@@ -71,6 +74,7 @@ class Gateway:
         identify_member: IdentifyMember,
         limit_requests: LimitRequests,
         answer_once: AnswerOnce,
+        unknown_names: UnknownNames,
         clients: Clients,
         cors: Cors,
         errors: Errors,
@@ -79,6 +83,7 @@ class Gateway:
         new_request_id: Callable[[], str],
     ) -> None:
         self._endpoints = endpoints
+        self._unknown_names = unknown_names
         self._identify_caller = identify_caller
         self._identify_member = identify_member
         self._limit_requests = limit_requests
@@ -143,6 +148,7 @@ class Gateway:
         exchange.route = endpoint.path
         context = await self._admit(exchange, endpoint)
         with bound(**exchange.facts()):
+            exchange.ignored = await self._unknown_names.ignored(endpoint, request)
             return await self._answer_once(endpoint, request, context)
 
     async def _admit(self, exchange: _Exchange, endpoint: Endpoint) -> Context:
@@ -207,6 +213,8 @@ class Gateway:
         if exchange.request.path not in self._public:
             # A cache in between does not know that answers differ by our own header.
             headers["cache-control"] = "no-store"
+        if exchange.ignored:
+            headers[IGNORED] = exchange.ignored
         standing = exchange.standing
         if standing is not None:
             headers["ratelimit-limit"] = str(standing.limit)

@@ -151,7 +151,7 @@ async def read(model: type[Model], request: Request) -> Model:
     """
     :raises ApiRefusal: when the body is not what was asked for.
     """
-    return parse_body(model, await request.json_body())[0]
+    return parse_body(model, await request.json_object())[0]
 
 
 def told(content: Mapping[str, Any] | list[Any], *, is_secret: bool = False) -> Answer:

@@ -99,10 +99,10 @@ class AnswerOnce:
 
 def idempotency_key(request: Request) -> str | None:
     """
-    :raises Invalid: when it has not the form of one.
+    :raises Invalid: when it has not the form of one. An empty one would protect nothing.
     """
     key = request.header("idempotency-key")
-    if not key:
+    if key is None:
         return None
     if not IDEMPOTENCY_KEY.fullmatch(key):
         raise Invalid.field("Idempotency-Key", "must be 1 to 255 visible ASCII characters")

@@ -6,7 +6,14 @@ down like what anybody else does.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, MutableMapping, Sequence
+from collections.abc import (
+    Awaitable,
+    Callable,
+    Iterator,
+    Mapping,
+    MutableMapping,
+    Sequence,
+)
 from typing import Any, Final
 
 from aiohttp import web
@@ -18,6 +25,7 @@ from swap_api.http.endpoints import Context, Endpoint
 from swap_api.http.errors import Errors
 from swap_api.http.exchange import Answer, Request
 from swap_api.http.once import AnswerOnce, once
+from swap_api.http.unknown_names import IGNORED, UnknownNames
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 OPENED: Final = (Scope.MEMBER, Scope.OPERATOR)
@@ -29,12 +37,14 @@ class OperatorDoor:
         endpoints: Sequence[Endpoint],
         *,
         answer_once: AnswerOnce,
+        unknown_names: UnknownNames,
         errors: Errors,
         anybody: Caller,
         new_request_id: Callable[[], str],
     ) -> None:
         self._endpoints = [once(endpoint) for endpoint in endpoints]
         self._answer_once = answer_once
+        self._unknown_names = unknown_names
         self._errors = errors
         self._anybody = anybody
         self._new_request_id = new_request_id
@@ -49,14 +59,16 @@ class OperatorDoor:
         async def handle(asked: web.Request) -> web.StreamResponse:
             request_id = self._new_request_id()
             context = Context(self._anybody, "", request_id, OPERATOR.asking(request_id))
+            request, ignored = await _request(asked), ""
             try:
-                answer = await self._answer_once(endpoint, await _request(asked), context)
+                ignored = await self._unknown_names.ignored(endpoint, request)
+                answer = await self._answer_once(endpoint, request, context)
             except Exception as error:
                 answer = self._errors.answer(error, request_id)
                 observe.answered_with_error(
                     answer.status, error, request_id=request_id, route=endpoint.path
                 )
-            return _response(answer, request_id)
+            return _response(answer, {"x-request-id": request_id, IGNORED: ignored})
 
         return handle
 
@@ -79,10 +91,11 @@ async def _request(asked: web.Request) -> Request:
     return request
 
 
-def _response(answer: Answer, request_id: str) -> web.Response:
+def _response(answer: Answer, headers: Mapping[str, str]) -> web.Response:
+    said = {name: value for name, value in headers.items() if value}
     return web.Response(
         body=answer.body,
         status=answer.status,
-        headers={**answer.headers, "x-request-id": request_id},
+        headers={**answer.headers, **said},
         content_type=answer.content_type,
     )

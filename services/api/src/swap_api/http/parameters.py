@@ -1,16 +1,12 @@
-"""What requests may say: the models parse them, and the OpenAPI document shows them.
-
-A number in a body stays the text that it was written as: it never passes through a float.
-"""
+"""What requests may say: the models parse them, and the OpenAPI document shows them."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
-from typing import Annotated, Any, Final, NoReturn, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 from uuid import UUID
 
 from pydantic import (
@@ -32,12 +28,6 @@ PAGE_MAX: Final = 1_000_000
 TEXTS_MAX: Final = 50
 
 _BLANK: Final = re.compile(r"(T[\d:.]+) (\d\d:\d\d)")
-
-
-class Number(str):
-    """A JSON number, as it was written."""
-
-    __slots__ = ()
 
 
 def printable(text: str) -> str:
@@ -79,7 +69,7 @@ Moment = Annotated[datetime, BeforeValidator(_unblanked), AfterValidator(_aware)
 
 
 class Parameters(BaseModel):
-    """What is unknown, null or empty is not looked at."""
+    """Null and empty values count as absent; `swap_api.http.unknown_names` reports other names."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -300,7 +290,7 @@ def parse_query(model: type[Model], query: Sequence[tuple[str, str]]) -> Model:
     values: dict[str, Any] = {}
     lists = _lists_of(model)
     for name, value in query:
-        key = name.removesuffix("[]")
+        key = query_name(name)
         if key in lists:
             values.setdefault(key, []).append(value)
         elif value:
@@ -315,26 +305,23 @@ def _lists_of(model: type[BaseModel]) -> frozenset[str]:
     return frozenset(name for name, field in fields if field.annotation == list[Text])
 
 
-def parse_body(model: type[Model], body: bytes) -> tuple[Model, Mapping[str, Any]]:
-    """Read a body, and return it with what it was read from; null and "" count as absent.
+def query_name(name: str) -> str:
+    """Return the name of a query parameter: some clients mark lists with `[]`."""
+    return name.removesuffix("[]")
 
-    :raises Invalid: when it is no JSON object, or with every field at fault.
+
+def is_absent(value: object) -> bool:
+    """Return whether a value counts as absent: null, or empty text."""
+    return value is None or value == ""
+
+
+def parse_body(model: type[Model], content: Mapping[str, Any]) -> tuple[Model, Mapping[str, Any]]:
+    """Read a body's content, and return it with the members that are not absent.
+
+    :raises Invalid: with every field at fault.
     """
-    try:
-        content = _BODIES.decode(body.decode())
-    except (ValueError, RecursionError):
-        raise Invalid("The body is not valid JSON") from None
-    if not isinstance(content, dict):
-        raise Invalid("The body must be a JSON object")
-    values = {name: value for name, value in content.items() if value not in (None, "")}
+    values = {name: value for name, value in content.items() if not is_absent(value)}
     return _validated(model, values), values
-
-
-def _no_number(text: str) -> NoReturn:
-    raise ValueError(f"{text} is no number")
-
-
-_BODIES: Final = json.JSONDecoder(parse_float=Number, parse_int=Number, parse_constant=_no_number)
 
 
 def _validated(model: type[Model], values: Mapping[str, Any]) -> Model:

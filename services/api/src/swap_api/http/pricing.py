@@ -55,7 +55,7 @@ class PricingEndpoints:
         return Answer.of(await self._give_ranges(context.caller, asked))
 
     async def rates(self, request: Request, context: Context) -> Answer:
-        body, _ = parse_body(RateBody, await request.json_body())
+        body, _ = parse_body(RateBody, await request.json_object())
         route = RouteAsked(
             body.source,
             body.source_asset,

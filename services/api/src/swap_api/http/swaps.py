@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
 from uuid import UUID
 
@@ -17,6 +18,8 @@ from swap_api.http.exchange import Answer, Request
 from swap_api.http.once import body_hash, idempotency_key
 from swap_api.http.paging import paged
 from swap_api.http.parameters import (
+    AliasParameters,
+    FilterParameters,
     ListParameters,
     RefundAddressBody,
     RouteParameters,
@@ -61,7 +64,7 @@ class SwapEndpoints:
 
     async def create(self, request: Request, context: Context) -> Answer:
         key = idempotency_key(request)
-        body, content = parse_body(SwapBody, await request.json_body())
+        body, content = parse_body(SwapBody, await request.json_object())
         creation = Creation(
             caller=context.caller,
             client=context.client or None,
@@ -86,13 +89,13 @@ class SwapEndpoints:
 
     async def refund_address(self, request: Request, context: Context) -> Answer:
         swap_id = swap_id_of(request)
-        body, _ = parse_body(RefundAddressBody, await request.json_body())
+        body, _ = parse_body(RefundAddressBody, await request.json_object())
         await self._set_refund_address(context.caller, swap_id, body.refund_address)
         return Answer.of(await self._read_swap.by_id(context.caller, swap_id, with_actions=True))
 
     async def deposit_speedup(self, request: Request, context: Context) -> Answer:
         swap_id = swap_id_of(request)
-        body, _ = parse_body(SpeedUpBody, await request.json_body())
+        body, _ = parse_body(SpeedUpBody, await request.json_object())
         if not is_transaction_hash(body.transaction_id):
             raise Invalid.field("transaction_id", "is not the hash of a transaction")
         await self._speed_up_deposit(context.caller, swap_id, body.transaction_id)
@@ -125,29 +128,28 @@ class SwapEndpoints:
         )
 
     async def list_all(self, request: Request, context: Context) -> Answer:
-        wanted = self._filter(request.query, context)
+        asked = parse_query(ListParameters, request.query)
+        wanted = self._filter(asked, asked.address, context)
         if context.caller.is_publishable and not wanted.addresses:
             raise forbidden("A publishable key lists swaps by address only; send an address")
         return _listed(await self._list_swaps(wanted), wanted, request)
 
     async def list_by_addresses(self, request: Request, context: Context) -> Answer:
         """Answer the alias that takes `addresses`, and nothing without one."""
-        query = [
-            ("address" if n.removesuffix("[]") == "addresses" else n, value)
-            for n, value in request.query
-        ]
-        wanted = self._filter(query, context)
+        asked = parse_query(AliasParameters, request.query)
+        wanted = self._filter(asked, asked.addresses, context)
         if not wanted.addresses:
             return paged(request, EMPTY, page=wanted.page, total=0, has_more=False)
         return _listed(await self._list_swaps(wanted), wanted, request)
 
-    def _filter(self, query: list[tuple[str, str]], context: Context) -> SwapFilter:
-        asked = parse_query(ListParameters, query)
+    def _filter(
+        self, asked: FilterParameters, addresses: Sequence[str], context: Context
+    ) -> SwapFilter:
         return SwapFilter(
             app_id=context.caller.app_id,
             page=asked.page,
             page_size=asked.page_size,
-            addresses=tuple(address.lower() for address in asked.address),
+            addresses=tuple(address.lower() for address in addresses),
             statuses=to_statuses(asked.statuses),
             include_expired=asked.include_expired,
             networks=tuple(network_name(self._catalogue, name) for name in asked.networks),

@@ -218,7 +218,9 @@ class CreateSwap:
             row=row,
             outgoing=outgoing,
             claim=claim,
-            answer=self._rendering.prepared(stored, {}),
+            answer=self._rendering.prepared(
+                stored, {}, next_action=self._deposit.missing(stored, wallet)
+            ),
             sign_request=None if asked is None else asked.request,
         )
 

@@ -46,4 +46,6 @@ class GiveQuote:
         answer = await self._ask_price.quote(
             route, asked, fee=caller.allowances.fee_basis_points, explain=explain
         )
-        return self._rendering.quoted(answer.quote, answer.explanation)
+        if answer.explanation is None:
+            return self._rendering.quoted(answer.quote)
+        return self._rendering.explained(answer.quote, answer.explanation, asked.read_amount(route))

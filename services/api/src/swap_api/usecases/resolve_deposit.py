@@ -6,6 +6,7 @@ from uuid import UUID
 from swap_api import observe
 from swap_api.approval_ports import ApprovalRendering, TokenAllowances
 from swap_api.domain.addresses import AddressRules
+from swap_api.domain.gasless import SIGNER_UNKNOWN
 from swap_api.domain.refusals import ApiRefusal
 from swap_api.ports import StoredSwap
 from swap_api.usecases.show_signing import ShowSigning
@@ -54,6 +55,12 @@ class ResolveDeposit:
         if approval is None:
             return stored
         return replace(stored, rendered=replace(stored.rendered, action=approval))
+
+    def missing(self, stored: StoredSwap, source_address: str | None) -> bytes:
+        """Return what is missing before anybody can sign, as the next action; else null."""
+        if stored.gasless is None or source_address is not None:
+            return b"null"
+        return self._rendering.asks_for_more("sign", SIGNER_UNKNOWN)
 
     async def now(
         self, stored: StoredSwap, swap_id: UUID, source_address: str | None

@@ -4,7 +4,7 @@ from dataclasses import replace
 from uuid import UUID
 
 from swap_api.domain.deposit_actions import StepStatus
-from swap_api.domain.gasless import GaslessSwap, Steps, steps_of
+from swap_api.domain.gasless import SIGNER_UNKNOWN, GaslessSwap, Steps, steps_of
 from swap_api.domain.refusals import ApiRefusal
 from swap_api.gasless_ports import GaslessRendering, SignRequests
 from swap_api.ports import Clock, StoredSwap
@@ -60,10 +60,7 @@ class ShowSigning:
         if not steps.asks_to_sign:
             return self._rendering.sign_steps(stored, steps, None)
         if source_address is None:
-            raise ApiRefusal(
-                ErrorCode.SOURCE_ADDRESS_REQUIRED,
-                "Connect the wallet that will sign, or pass source_address",
-            )
+            raise ApiRefusal(ErrorCode.SOURCE_ADDRESS_REQUIRED, SIGNER_UNKNOWN)
         signer = self._ask.checked(swap, source_address)
         asked = await self._ask(swap, swap_id, signer, deadline=stored.expires_at)
         if asked is None:
