@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import httpx
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from tests.conformance.everything import AUTHORIZE, ask
 from tests.conformance.paid import Paid
 from tests.conformance.signing import Lacking
-from tests.conformance.tables import Endpoint, beyond, endpoints
+from tests.conformance.tables import Endpoint, beyond, endpoints, enums
 from tests.conformance.target import Target
 from tests.conformance.world import World
 
@@ -64,12 +65,9 @@ def test_what_may_stand_in_a_browser_is_open_to_a_publishable_key(
 
 @pytest.mark.rule("4", "document")
 def test_the_document_names_these_endpoints_and_no_others(target: Target) -> None:
-    answer = target.http.get("/openapi.json")
-    if answer.status_code != httpx.codes.OK:
-        raise Lacking("this deployment publishes no OpenAPI document")
     told = {
         (method.upper(), unnamed(path))
-        for path, operations in answer.json()["paths"].items()
+        for path, operations in document(target)["paths"].items()
         for method in operations
         if path.startswith("/api/")
     }
@@ -78,6 +76,62 @@ def test_the_document_names_these_endpoints_and_no_others(target: Target) -> Non
 
     assert expected - told == set()
     assert told - expected - allowed == set()
+
+
+def document(target: Target) -> Any:
+    """
+    :raises Lacking: where none is published.
+    """
+    answer = target.http.get("/openapi.json")
+    if answer.status_code != httpx.codes.OK:
+        raise Lacking("this deployment publishes no OpenAPI document")
+    return answer.json()
+
+
+def operations_of(target: Target) -> list[Any]:
+    paths = document(target)["paths"]
+    return [
+        operation
+        for path, operations in paths.items()
+        for operation in operations.values()
+        if path.startswith("/api/")
+    ]
+
+
+@pytest.mark.rule("D2", "document-enums")
+@pytest.mark.parametrize(
+    ("name", "enum"), [("network_types", "NetworkType"), ("statuses", "SwapStatus")]
+)
+def test_the_document_names_every_value_of_a_filter(target: Target, name: str, enum: str) -> None:
+    shown = [
+        set(parameter["schema"]["items"]["enum"])
+        for operation in operations_of(target)
+        for parameter in operation.get("parameters", ())
+        if parameter["name"] == name
+    ]
+
+    assert shown
+    assert all(set(enums()[enum]) <= values for values in shown)
+
+
+@pytest.mark.rule("D2", "document-amounts")
+def test_no_examples_name_both_amounts(target: Target) -> None:
+    for operation in operations_of(target):
+        shown = {
+            parameter["name"]
+            for parameter in operation.get("parameters", ())
+            if parameter["schema"].get("examples") or "example" in parameter
+        }
+        content = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
+        shown |= set(content.get("example", ()))
+        assert not {"amount", "receive_amount"} <= shown, operation["operationId"]
+
+
+@pytest.mark.rule("D2", "document-400")
+def test_every_operation_of_the_document_declares_400(target: Target) -> None:
+    without = [one["operationId"] for one in operations_of(target) if "400" not in one["responses"]]
+
+    assert without == []
 
 
 def unnamed(path: str) -> str:

@@ -17,12 +17,22 @@ PAGE_SIZE_MAX: Final = 100
 COUNTED_MAX: Final = 10_000
 
 # Both vocabularies are understood: the one of answers, and the words many clients send.
+WORDS: Final = MappingProxyType(
+    {
+        "PendingDeposit": Status.DEPOSIT_PENDING,
+        "PendingWithdrawal": Status.PAYOUT_PENDING,
+        "PendingRefund": Status.REFUND_PENDING,
+        "Completed": Status.COMPLETED,
+        "Failed": Status.FAILED,
+        "Expired": Status.EXPIRED,
+        "Refunded": Status.REFUNDED,
+    }
+)
+STATUS_NAMES: Final = (*(status.value for status in Status), *WORDS)
 STATUS_WORDS: Final = MappingProxyType(
     {
         **{status.value: status for status in Status},
-        "pendingdeposit": Status.DEPOSIT_PENDING,
-        "pendingwithdrawal": Status.PAYOUT_PENDING,
-        "pendingrefund": Status.REFUND_PENDING,
+        **{word.casefold(): status for word, status in WORDS.items()},
     }
 )
 

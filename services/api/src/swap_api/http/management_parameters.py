@@ -79,14 +79,14 @@ class SettingsBody(Parameters):
 
 
 class AppBody(SettingsBody):
-    environment: Environment = Field(description="Which networks its keys see")
+    environment: Environment = Field(description="Which networks its keys see", examples=["test"])
 
 
 class KeyBody(Parameters):
     kind: KeyKind = Field(
         default=KeyKind.SECRET, description="`publishable` may stand in a browser"
     )
-    label: Name | None = Field(default=None, description="What it is for")
+    label: Name | None = Field(default=None, description="What it is for", examples=["shop 1"])
     expires_at: Moment | None = Field(default=None, description="Absent: when it is revoked")
 
 
@@ -96,6 +96,7 @@ class RotationBody(Parameters):
         ge=0,
         le=OVERLAP_MAX,
         description="How long the old key goes on; absent: a day",
+        examples=[3600],
     )
 
     @property
@@ -105,7 +106,9 @@ class RotationBody(Parameters):
 
 
 class ExpiryBody(Parameters):
-    expires_at: Moment = Field(description="When the key ends")
+    expires_at: Moment = Field(
+        description="When the key ends", examples=["2030-01-31T12:00:00+00:00"]
+    )
 
 
 class InvitationBody(Parameters):
@@ -115,13 +118,13 @@ class InvitationBody(Parameters):
 
 class AcceptBody(Parameters):
     token: Annotated[str, StringConstraints(min_length=1, max_length=256)] = Field(
-        description="What came with the invitation"
+        description="What came with the invitation", examples=["svc_invite_" + "5f" * 32]
     )
     label: Name = Field(default="first", description="What the access token is for")
 
 
 class RoleBody(Parameters):
-    role: Role = Field(description="What the member may from now on")
+    role: Role = Field(description="What the member may from now on", examples=["developer"])
 
 
 class TokenBody(Parameters):
@@ -143,7 +146,10 @@ class WebhookBody(Parameters):
 
 
 class ReplayBody(Parameters):
-    since: Moment = Field(description="What happened since then is sent again")
+    since: Moment = Field(
+        description="What happened since then is sent again",
+        examples=["2026-01-31T12:00:00+00:00"],
+    )
     undelivered_only: bool = Field(default=False, description="Only what never got through")
 
 

@@ -26,7 +26,7 @@ from swap_api.http.endpoints import API, Endpoint, Endpoints
 from swap_api.http.errors import Errors
 from swap_api.http.examples import LIVE_EXAMPLE, example_of, refusal_example
 from swap_api.http.once import REPLAYED
-from swap_api.http.parameters import Parameters
+from swap_api.http.request_schemas import body_of, query_of
 from swap_api.http.shipped_openapi import TOKEN_SCHEME, finished
 from swap_contracts.public.errors import ERRORS, ErrorCode
 from swap_contracts.public.models import ApiErrorModel
@@ -329,18 +329,14 @@ def _extra(endpoint: Endpoint) -> dict[str, Any]:
         if f"{{{name}}}" in endpoint.path
     ]
     if endpoint.query is not None:
-        parameters += _query(endpoint.query)
+        parameters += query_of(endpoint.query)
     extra: dict[str, Any] = {"parameters": [*parameters, *_headers(endpoint)]}
     if endpoint.scope is Scope.NOBODY:
         extra["security"] = []
     elif endpoint.scope in (Scope.MEMBER, Scope.PERSON):
         extra["security"] = [{TOKEN_SCHEME: []}]
     if endpoint.body is not None:
-        schema = _inlined(endpoint.body.model_json_schema())
-        extra["requestBody"] = {
-            "required": True,
-            "content": {"application/json": {"schema": schema}},
-        }
+        extra["requestBody"] = {"required": True, "content": {JSON: body_of(endpoint.body)}}
     return extra
 
 
@@ -354,36 +350,3 @@ def _headers(endpoint: Endpoint) -> Iterator[Mapping[str, Any]]:
         yield {**IDEMPOTENCY_KEY, "description": MADE_ONCE}
     elif REPLAYED in endpoint.headers:
         yield IDEMPOTENCY_KEY
-
-
-def _query(model: type[Parameters]) -> list[dict[str, Any]]:
-    schema = model.model_json_schema()
-    required = set(schema.get("required", ()))
-    return [
-        {
-            "name": name,
-            "in": "query",
-            "required": name in required,
-            "description": member.pop("description", None) or PARAMETERS.get(name, name),
-            "schema": member,
-        }
-        for name, member in schema["properties"].items()
-    ]
-
-
-def _inlined(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema that stands alone: inside an operation nothing finds its definitions."""
-    definitions = schema.pop("$defs", {})
-
-    def inlined(part: Any) -> Any:
-        if isinstance(part, list):
-            return [inlined(one) for one in part]
-        if not isinstance(part, dict):
-            return part
-        named = str(part.get("$ref", "")).removeprefix("#/$defs/")
-        meant = definitions.get(named, {})
-        rest = {name: value for name, value in part.items() if not (meant and name == "$ref")}
-        return {name: inlined(value) for name, value in {**meant, **rest}.items()}
-
-    whole: dict[str, Any] = inlined(schema)
-    return whole

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Any, Final, TypeVar, get_args
 from uuid import UUID
 
 from pydantic import (
@@ -15,17 +15,23 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    JsonValue,
     StringConstraints,
     ValidationError,
     WithJsonSchema,
 )
 
-from swap_api.domain.listing import PAGE_SIZE_MAX
+from swap_api.domain.listing import PAGE_SIZE_MAX, STATUS_NAMES
 from swap_api.domain.refusals import Invalid
 from swap_api.http.exchange import Request
+from swap_contracts.public.models import NetworkType
 
 PAGE_MAX: Final = 1_000_000
 TEXTS_MAX: Final = 50
+# Of examples.
+ADDRESS: Final = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
+TRANSACTION: Final = "0x" + "5f" * 32
+SIGNATURE: Final = "0x" + "5f" * 65
 
 _BLANK: Final = re.compile(r"(T[\d:.]+) (\d\d:\d\d)")
 
@@ -48,6 +54,11 @@ def _split(value: object) -> object:
 def _unblanked(value: object) -> object:
     """Take an offset whose `+` nobody encoded: in a query that is a blank."""
     return _BLANK.sub(r"\1+\2", value) if isinstance(value, str) else value
+
+
+def _one_of(values: Sequence[str]) -> dict[str, JsonValue]:
+    """Return the schema of a list of these values. Behaviour checks them, in any letter case."""
+    return {"items": {"type": "string", "enum": [*values]}}
 
 
 def _aware(moment: datetime) -> datetime:
@@ -89,7 +100,6 @@ class RouteParameters(Parameters):
         default=None,
         description="In place of `amount`: whole destination tokens that are to arrive at least, "
         "further decimals cut off. The quote is for the smallest amount that brings them",
-        examples=[25],
     )
     slippage: Numeric | None = Field(default=None, description="A fraction: 0.0025 is 0.25 %")
     refuel: bool = Field(default=False, description="Send some of the destination's gas token too")
@@ -118,7 +128,9 @@ class RateBody(Parameters):
     destination: Text = Field(description="Network: name, or chain id", examples=["BASE_DEVNET"])
     source_asset: Text = Field(description="Symbol, or contract address", examples=["USDC"])
     destination_asset: Text | None = Field(default=None, description="The same, when absent")
-    refuel: bool = Field(description="Send some of the destination's gas token too")
+    refuel: bool = Field(
+        description="Send some of the destination's gas token too", examples=[False]
+    )
 
 
 class SwapBody(RouteParameters):
@@ -129,8 +141,8 @@ class SwapBody(RouteParameters):
                 "source_token": "USDC",
                 "destination_network": "BASE_DEVNET",
                 "destination_token": "USDC",
-                "destination_address": "0x70997970C51812dc3A010C7d01b50e0d17dc79C8",
-                "refund_address": "0x70997970C51812dc3A010C7d01b50e0d17dc79C8",
+                "destination_address": ADDRESS,
+                "refund_address": ADDRESS,
                 "amount": 25.5,
                 "use_depository": True,
                 "reference_id": "order-1001",
@@ -151,20 +163,23 @@ class SwapBody(RouteParameters):
 
 class AuthorizeBody(Parameters):
     signature: str = Field(
-        min_length=1, max_length=10_000, description="What signing `typed_data` gave, in hex"
+        min_length=1,
+        max_length=10_000,
+        description="What signing `typed_data` gave, in hex",
+        examples=[SIGNATURE],
     )
-    signer_address: Text
+    signer_address: Text = Field(description="The wallet that signed", examples=[ADDRESS])
 
 
 class SpeedUpBody(Parameters):
     transaction_id: Text = Field(
-        description="The hash of the transaction that pays", examples=["0x" + "5f" * 32]
+        description="The hash of the transaction that pays", examples=[TRANSACTION]
     )
 
 
 class TransferParameters(Parameters):
     transaction_id: Text = Field(
-        description="The hash of the transaction with the transfer", examples=["0x" + "5f" * 32]
+        description="The hash of the transaction with the transfer", examples=[TRANSACTION]
     )
 
 
@@ -173,12 +188,15 @@ class AttachBody(TransferParameters):
         default=None, description="Which transfer, where the transaction has several"
     )
     signature: str = Field(
-        min_length=1, max_length=10_000, description="What signing `text` gave, in hex"
+        min_length=1,
+        max_length=10_000,
+        description="What signing `text` gave, in hex",
+        examples=[SIGNATURE],
     )
 
 
 class RefundAddressBody(Parameters):
-    refund_address: Text = Field(description="On the swap's source network")
+    refund_address: Text = Field(description="On the swap's source network", examples=[ADDRESS])
 
 
 class SwapParameters(Parameters):
@@ -191,8 +209,8 @@ class StepsParameters(Parameters):
 
 
 class TransactionParameters(Parameters):
-    network: Text = Field(description="Name, or chain id")
-    transaction_id: Text = Field(description="The transaction's hash")
+    network: Text = Field(description="Name, or chain id", examples=["ETHEREUM_DEVNET"])
+    transaction_id: Text = Field(description="The transaction's hash", examples=[TRANSACTION])
 
 
 class PageParameters(Parameters):
@@ -203,7 +221,7 @@ class PageParameters(Parameters):
 class FilterParameters(Parameters):
     """What every list of swaps takes."""
 
-    statuses: Texts = []
+    statuses: Texts = Field(default=[], json_schema_extra=_one_of(STATUS_NAMES))
     include_expired: bool = False
     networks: Texts = Field(default=[], description="Source or destination")
     reference_id: Reference | None = None
@@ -224,7 +242,11 @@ class AliasParameters(FilterParameters):
 
 
 class NetworksParameters(Parameters):
-    network_types: Texts = Field(default=[], description="Comma-joined or repeated")
+    network_types: Texts = Field(
+        default=[],
+        description="Comma-joined or repeated",
+        json_schema_extra=_one_of(get_args(NetworkType)),
+    )
 
 
 class ReachParameters(NetworksParameters):
