@@ -9,8 +9,9 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
-from api_factories import a_body
+from api_factories import AT, a_body, a_message, a_swap
 from api_harness import Harness, start
 from people import an_owner
 from pydantic import SecretStr
@@ -19,6 +20,7 @@ from redis.asyncio import Redis
 from swap_api.adapters.counters import LocalCounters, RedisCounters
 from swap_api.domain.rate_limits import Quota
 from swap_runtime.clock import utc_now
+from tests.plugins.postgres import Database
 
 pytestmark = pytest.mark.connected
 
@@ -210,3 +212,29 @@ def _imported(path: Path) -> set[str]:
     modules = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
     modules += [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)]
     return {module.partition(".")[0] for module in modules}
+
+
+@pytest.mark.fault("M14")
+async def test_m14_swaps_of_an_app_that_is_gone_reach_their_end(
+    api: Harness, database: Database
+) -> None:
+    app = await api.an_app()
+    created = (await api.create(app, a_body())).json()["data"]["swap"]
+    with psycopg.connect(database.superuser_url) as connection:
+        for table in ("api_key", "app"):
+            connection.execute(f"DELETE FROM api.{table}".encode())
+
+    swap = a_swap(
+        app_id=app.id,
+        swap_id=created["id"],
+        sequence_number=created["metadata"]["sequence_number"],
+        sequence=5,
+        status="refunded",
+        closed_at=AT,
+    )
+    await api.parts.store_swaps([a_message(swap)])
+
+    [row] = await api.rows("SELECT status FROM swap")
+    assert row.status == "refunded"
+    [sent] = await api.rows("SELECT topic FROM outbox")
+    assert sent.topic == "swap.requests.v1"

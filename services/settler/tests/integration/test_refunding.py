@@ -95,6 +95,23 @@ class TestACrash:
 
 
 class TestARefund:
+    @pytest.mark.fault("M14")
+    async def test_m14_needs_nothing_of_the_app_that_its_swap_is_of(self, world: World) -> None:
+        """Apps and keys are tables of the api, which the settler may not read."""
+        may_read = "SELECT has_table_privilege('api.app', 'SELECT') AS any_of_it"
+        assert [row.any_of_it for row in await world.rows(may_read)] == [False]
+        await world.due_refunds(1)
+        await world.requested(2)
+        await world.settle(a_deposit(2))
+        states = {row.status for row in await world.rows(STATUSES)}
+        assert states == {"pending_refund", "failed"}
+
+        await world.refund_address(2, a_recipient(2))
+        await refunded(world)
+        world.chain.mine()
+
+        assert world.paid(1) == world.paid(2) > 0
+
     async def test_ends_its_swap_once_it_is_final(self, world: World) -> None:
         await world.due_refunds(1)
         assert await world.rows(STATUSES) == [("pending_refund", "insufficient_liquidity")]
