@@ -189,10 +189,10 @@ class World:
         await sender.broadcast([signed])
         return signed
 
-    async def assigns(self, number: int) -> str:
+    async def assigns(self, number: int, *, since: datetime = NOW) -> str:
         """Have the deposit address of a number watched; it may be taken up later."""
         address = address_of(number)
-        assigned = DepositTargetAssigned(network=NETWORK, address=address, since=NOW)
+        assigned = DepositTargetAssigned(network=NETWORK, address=address, since=since)
         envelope = DEPOSIT_TARGET_ASSIGNED.seal(
             assigned, version=address, occurred_at=NOW, trace_id="test"
         )

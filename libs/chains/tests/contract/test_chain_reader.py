@@ -317,6 +317,23 @@ class TestState:
         assert set(balances) == set(holdings)
         assert balances[holdings[1]] > 0
 
+    async def test_balances_of_many_accounts_are_those_of_each(self, chain):
+        """A coin's are read by few calls, beyond what one returns; accounts may be repeated."""
+        accounts = [codec.checksum_address(f"0x{n + 1:040x}") for n in range(1003)]
+        mine = [chain.user.address, chain.treasury, chain.token]
+        holdings = [Holding(a, ZERO_ADDRESS) for a in (*accounts[:700], *mine, *accounts[700:])]
+        token = Holding(chain.treasury, chain.token)
+        head = await chain.reader.head()
+
+        balances = await chain.reader.balances([*holdings, token, holdings[0]], at=head)
+
+        assert list(balances) == [*holdings, token]
+        for account in mine:
+            one = Holding(account, ZERO_ADDRESS)
+            assert balances[one] == (await chain.reader.balances([one], at=head))[one]
+        assert balances[Holding(chain.user.address, ZERO_ADDRESS)] > 0
+        assert balances[Holding(accounts[999], ZERO_ADDRESS)] == 0
+
     async def test_the_pending_nonce_counts_what_waits(self, chain):
         head = await chain.reader.head()
         nonce = await chain.reader.nonce(chain.user.address, at=head)

@@ -61,6 +61,7 @@ from swap_api.usecases.ask_price import AskPrice
 from swap_api.usecases.ask_signature import AskSignature
 from swap_api.usecases.attach_deposit import AttachDeposit
 from swap_api.usecases.authorize_deposit import AuthorizeDeposit
+from swap_api.usecases.cap_deposit_addresses import CapDepositAddresses
 from swap_api.usecases.cap_unpaid_swaps import CapUnpaidSwaps
 from swap_api.usecases.create_swap import CreateSwap
 from swap_api.usecases.give_limits import GiveLimits
@@ -317,6 +318,7 @@ class Building:
             self._catalogue,
             ask_price=self._ask_price,
             cap_unpaid_swaps=self._cap_unpaid_swaps(),
+            cap_deposit_addresses=self._cap_deposit_addresses(),
             creations=PostgresCreations(self._service.engine),
             idempotency=idempotency,
             rendering=self._rendering,
@@ -387,5 +389,14 @@ class Building:
             clock=self._service.clock,
             publishable_max=self._group.pending_swaps_publishable,
             secret_max=self._group.pending_swaps_secret,
+            is_lifted=self._group.limits_lifted,
+        )
+
+    def _cap_deposit_addresses(self) -> CapDepositAddresses:
+        return CapDepositAddresses(
+            self._swaps,
+            clock=self._service.clock,
+            per_app=self._group.deposit_addresses_per_app,
+            per_network=self._group.deposit_addresses_per_network,
             is_lifted=self._group.limits_lifted,
         )

@@ -232,6 +232,10 @@ class UnpaidSwaps(Protocol):
         """Return how many swaps of the caller wait for money, counted up to a bound."""
         ...
 
+    async def count_addresses(self, network: str, app_id: UUID | None, *, up_to: int) -> int:
+        """Return how many deposit addresses of an app, or of all, wait for money on a network."""
+        ...
+
 
 class Swaps(Protocol):
     async def find(self, swap_id: UUID) -> StoredSwap | None: ...

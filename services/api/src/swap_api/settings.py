@@ -74,6 +74,14 @@ class ApiGroup(ServiceGroup):
         default=100, gt=0, description="Unpaid swaps of one client of a publishable key"
     )
     pending_swaps_secret: int = Field(default=10_000, gt=0, description="Unpaid swaps of one app")
+    deposit_addresses_per_app: int = Field(
+        default=500, gt=0, description="Deposit addresses of one app and network without money"
+    )
+    deposit_addresses_per_network: int = Field(
+        default=2_000,
+        gt=0,
+        description="The same of all apps; the watcher's ADDRESS_YOUNG_MAX bounds what it counts",
+    )
     docs_url: str = Field(default="/docs/errors", description="Page that errors link to")
     authorize_status_case: Literal["capitalised", "lower"] = Field(
         default="capitalised", description="How statuses of gasless signatures are written"

@@ -222,6 +222,12 @@ QUESTIONS: Final = {
     "COUNT_UNPAID_OF_CLIENT": asked(
         statements.COUNT_UNPAID_OF_CLIENT, app_id=APP, client="client", up_to=10
     ),
+    "COUNT_OPEN_ADDRESSES": asked(
+        statements.COUNT_OPEN_ADDRESSES, network="ETHEREUM_DEVNET", up_to=10
+    ),
+    "COUNT_OPEN_ADDRESSES_OF_APP": asked(
+        statements.COUNT_OPEN_ADDRESSES_OF_APP, network="ETHEREUM_DEVNET", app_id=APP, up_to=10
+    ),
     "COUNT_UNPAID_OF_APP": asked(statements.COUNT_UNPAID_OF_APP, app_id=APP, up_to=10),
     "hints.ADD": asked(
         hints.ADD, swap_id=IDS[0], transaction_hash="another", most=10

@@ -130,7 +130,12 @@ def _follow(
     network, policy = chain.network, Policy(chain.network)
     targets = PostgresTargets(service.engine)
     has_addresses = network.contracts.deposit_addresses is not None
-    diligence = Diligence(group.address_young_for, group.address_old_every, group.address_old_max)
+    diligence = Diligence(
+        group.address_young_for,
+        group.address_young_max,
+        group.address_old_every,
+        group.address_old_max,
+    )
     count_coins = CountCoins(
         targets, chain.reader, policy=policy, diligence=diligence, watched=chain.watched
     )

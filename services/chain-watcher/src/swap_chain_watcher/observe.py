@@ -56,7 +56,14 @@ DETECTION_DELAY = histogram(
 )
 HINTS = counter("watch_hints", "Hints that a transaction pays us", ["network"])
 TARGETS = counter("watch_targets", "Deposit addresses assigned", ["network"])
-
+ADDRESSES = gauge("watch_addresses", "Deposit addresses that are followed", ["network"])
+YOUNG_ADDRESSES = gauge(
+    "watch_young_addresses", "Deposit addresses that are counted with every block", ["network"]
+)
+# Alert: watch_young_addresses above 80 % of it. What is beyond it is counted once an hour.
+YOUNG_ADDRESSES_MAX = gauge(
+    "watch_young_addresses_max", "How many are counted with every block at most", ["network"]
+)
 
 # Alert: any. A node is wrong, or a sweep was not heard of.
 COINS_MISSING = counter(
@@ -202,6 +209,12 @@ def hinted(network: str, transaction_hash: str, *, trace_id: str) -> None:
 def target_assigned(network: str, address: str, *, trace_id: str) -> None:
     TARGETS.labels(network).inc()
     log.info("deposit address assigned", network=network, address=address, trace_id=trace_id)
+
+
+def addresses_watched(network: str, addresses: int, *, young: int, young_max: int) -> None:
+    ADDRESSES.labels(network).set(addresses)
+    YOUNG_ADDRESSES.labels(network).set(young)
+    YOUNG_ADDRESSES_MAX.labels(network).set(young_max)
 
 
 def targets_taken_up(network: str, addresses: int, movements: int) -> None:

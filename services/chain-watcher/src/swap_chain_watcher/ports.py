@@ -228,6 +228,7 @@ class ToLookAt:
     young: tuple[str, ...]  # with every block
     old: tuple[str, ...]  # some of the others, those that waited longest
     has_new: bool  # whether addresses wait to be taken up
+    young_since: datetime  # the young ones were assigned after it
     uncounted: frozenset[str] = frozenset()  # young ones that were never counted
 
     @property
@@ -247,5 +248,13 @@ class Targets(Protocol):
         ...
 
     async def to_look_at(
-        self, network: str, *, young_since: datetime, old_before: datetime, old_max: int
-    ) -> ToLookAt: ...
+        self,
+        network: str,
+        *,
+        young_since: datetime,
+        young_max: int,
+        old_before: datetime,
+        old_max: int,
+    ) -> ToLookAt:
+        """Return what to count now: of the young the newest, of the others some."""
+        ...

@@ -31,6 +31,9 @@ class ChainWatcherGroup(ServiceGroup):
     address_young_for: timedelta = Field(
         timedelta(hours=24), description="So long a deposit address's coins are counted each block"
     )
+    address_young_max: int = Field(
+        10_000, gt=0, description="Young ones of a network that are counted each block at most"
+    )
     address_old_every: timedelta = Field(
         timedelta(hours=1), description="How often those of older ones are counted, for ever"
     )

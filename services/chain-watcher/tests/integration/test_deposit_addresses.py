@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 from watch_factories import NETWORK, TREASURY, USDC, USER
-from watch_world import World, address_of, until
+from watch_world import NOW, World, address_of, until
 
+from swap_chain_watcher import observe
 from swap_chain_watcher.usecases.count_coins import Diligence
 from swap_chains.errors import ChainUnavailable
 from swap_chains.fake import FakeReader
@@ -175,6 +176,30 @@ class TestCoins:
                 ("balance_rose", "seen", "10"),
                 ("balance_rose", "reverted", "10"),
             )
+
+    async def test_a11_of_more_young_addresses_than_are_counted_the_oldest_are_counted_rarely(
+        self, world: World
+    ) -> None:
+        world.diligence = Diligence(young_max=2, old_every=timedelta(days=36_500))
+        async with world.followed():
+            addresses = [
+                await world.assigns(551 + n, since=NOW + timedelta(seconds=n)) for n in range(4)
+            ]
+            await world.has_taken_up()
+            for address in addresses:
+                await world.sends_coins(address, 3)
+            world.chain.mine()
+            await world.is_at_head()
+            assert {b["to_address"] for b in await world.messages()} == set(addresses[2:])
+            assert observe.YOUNG_ADDRESSES.labels(NETWORK)._value.get() == 2
+            assert observe.YOUNG_ADDRESSES_MAX.labels(NETWORK)._value.get() == 2
+            assert observe.ADDRESSES.labels(NETWORK)._value.get() == 4
+
+        world.diligence = Diligence(young_max=2, old_every=timedelta(days=-1))
+        async with world.followed():
+            world.chain.mine()
+            await world.is_at_head()
+            assert {b["to_address"] for b in await world.messages()} == set(addresses)
 
     async def test_at_old_addresses_are_counted_more_rarely_and_for_ever(
         self, world: World

@@ -164,7 +164,7 @@ QUESTIONS: Final = {
     "NEW_TARGETS": asked("NEW_TARGETS", limit=5),
     "TAKE_UP": asked("TAKE_UP", at_most=120, addresses=[f"Somebody{n}" for n in range(4996, 5001)]),
     "TAKEN_UP": asked("TAKEN_UP", after=FINAL - 5),
-    "TO_LOOK_AT": asked("TO_LOOK_AT", young_since=NOW, old_before=LOOKED, old_max=5),
+    "TO_LOOK_AT": asked("TO_LOOK_AT", young_since=NOW, young_max=9, old_before=LOOKED, old_max=5),
     "COUNTED": asked("COUNTED", number=BLOCKS, time=NOW, young_since=NOW),
     "COUNTED_FIRST": asked(
         "COUNTED_FIRST", at_most=200, addresses=SOMEBODIES, number=BLOCKS, time=NOW

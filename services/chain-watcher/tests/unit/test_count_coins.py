@@ -47,7 +47,7 @@ class OneTarget:
         return []
 
     async def to_look_at(self, network: str, **_: object) -> ToLookAt:
-        return ToLookAt((DEPOSIT_ADDRESS,), (), has_new=False)
+        return ToLookAt((DEPOSIT_ADDRESS,), (), has_new=False, young_since=NOW)
 
 
 @pytest.fixture

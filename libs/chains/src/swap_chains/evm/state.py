@@ -17,6 +17,7 @@ from swap_chains.events import Block
 from swap_chains.evm import codec
 from swap_chains.evm.agreement import final_block, from_two_providers
 from swap_chains.evm.answers import as_revert
+from swap_chains.evm.balances import read_balances
 from swap_chains.evm.blocks import find_header, header_at, headers_at
 from swap_chains.evm.rpc import Node, Request, Rpc, read_from
 from swap_chains.ports import (
@@ -88,13 +89,7 @@ class EvmState:
 
     async def balances(self, holdings: Collection[Holding], *, at: Block) -> Mapping[Holding, int]:
         asked = list(dict.fromkeys(holdings))
-        requests = [_balance(holding, {"blockHash": at.hash}) for holding in asked]
-
-        async def read(node: Node) -> Mapping[Holding, int]:
-            answers = await node.batch(requests)
-            return {h: _units(node, answer) for h, answer in zip(asked, answers, strict=True)}
-
-        return await self._pinned(read)
+        return await self._pinned(lambda node: read_balances(node, asked, at.hash))
 
     async def call(self, call: Call, *, sender: str, at: Block) -> bytes:
         return await self._on_one_node(
@@ -202,21 +197,6 @@ async def _tagged(node: Node, tag: str) -> Block:
     if block is None:
         raise InconsistentAnswer(node.label, f"no {tag} block")
     return block
-
-
-def _balance(holding: Holding, place: Mapping[str, str]) -> Request:
-    if holding.token == codec.ZERO_ADDRESS:
-        return Request("eth_getBalance", (holding.account, place))
-    data = "0x" + codec.encode_balance_of(holding.account).hex()
-    return Request("eth_call", ({"to": holding.token, "data": data}, place))
-
-
-def _units(node: Node, answer: Any) -> int:
-    if isinstance(answer, Exception):
-        raise answer
-    if not isinstance(answer, str) or len(answer) <= len("0x"):
-        raise InconsistentAnswer(node.label, f"{answer!r} is no balance")
-    return codec.from_quantity(answer)
 
 
 def _call(method: str, call: Call, sender: str, place: Any = "latest", gas: int = 0) -> Request:

@@ -237,6 +237,17 @@ SELECT count(*) FROM (
   SELECT FROM swap WHERE app_id = :app_id AND client IS NULL AND is_unpaid
   ORDER BY client LIMIT :up_to) AS counted
 """)
+COUNT_OPEN_ADDRESSES: Final = sql("""
+SELECT count(*) FROM (
+  SELECT FROM swap WHERE source_network = :network AND is_unpaid AND deposit_address IS NOT NULL
+  ORDER BY source_network LIMIT :up_to) AS counted
+""")
+COUNT_OPEN_ADDRESSES_OF_APP: Final = sql("""
+SELECT count(*) FROM (
+  SELECT FROM swap WHERE source_network = :network AND app_id = :app_id AND is_unpaid
+    AND deposit_address IS NOT NULL
+  ORDER BY source_network, app_id LIMIT :up_to) AS counted
+""")
 HEADS: Final = sql("SELECT network, block_number FROM chain_watcher.progress")
 
 # History, from the settler's views

@@ -52,6 +52,14 @@ class PostgresSwaps:
         async with reading(self._engine) as connection:
             return int(await connection.scalar(statement, values) or 0)
 
+    async def count_addresses(self, network: str, app_id: UUID | None, *, up_to: int) -> int:
+        values: dict[str, object] = {"network": network, "up_to": up_to}
+        statement = statements.COUNT_OPEN_ADDRESSES
+        if app_id is not None:
+            statement, values["app_id"] = statements.COUNT_OPEN_ADDRESSES_OF_APP, app_id
+        async with reading(self._engine) as connection:
+            return int(await connection.scalar(statement, values) or 0)
+
     async def _find_batch(self, ids: Sequence[UUID]) -> Sequence[Found | Exception]:
         async with reading(self._engine) as connection:
             rows = await connection.execute(statements.FIND_SWAPS, {"ids": list(set(ids))})

@@ -26,6 +26,7 @@ from swap_api.ports import (
 )
 from swap_api.usecases.ask_price import AskPrice
 from swap_api.usecases.ask_signature import AskSignature
+from swap_api.usecases.cap_deposit_addresses import CapDepositAddresses
 from swap_api.usecases.cap_unpaid_swaps import CapUnpaidSwaps
 from swap_api.usecases.heed_stops import HeedStops
 from swap_api.usecases.resolve_deposit import ResolveDeposit
@@ -69,6 +70,7 @@ class CreateSwap:
         *,
         ask_price: AskPrice,
         cap_unpaid_swaps: CapUnpaidSwaps,
+        cap_deposit_addresses: CapDepositAddresses,
         creations: Creations,
         idempotency: Idempotency,
         rendering: Rendering,
@@ -91,6 +93,7 @@ class CreateSwap:
         self._heed_stops = heed_stops
         self._screen_parties = screen_parties
         self._cap_unpaid_swaps = cap_unpaid_swaps
+        self._cap_deposit_addresses = cap_deposit_addresses
         self._creations = creations
         self._idempotency = idempotency
         self._rendering = rendering
@@ -136,6 +139,7 @@ class CreateSwap:
         await self._screen_parties(parties.named.on(route))
         await self._cap_unpaid_swaps(creation.caller, creation.client)
         if creation.order.price.funding.use_deposit_address:
+            await self._cap_deposit_addresses(creation.caller, route.source_network.name)
             await self._deposit_addresses.verify(route.source_network)
         answer = await self._ask_price.quote(
             route,

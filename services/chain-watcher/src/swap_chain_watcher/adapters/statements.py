@@ -274,17 +274,26 @@ TAKEN_UP: Final = sql("""
 SELECT position, lower(address) AS address FROM deposit_target
 WHERE network = :network AND position > :after ORDER BY position
 """)
+# Young ones are bounded: the newest of them. The others come round as the old ones do.
 TO_LOOK_AT: Final = sql("""
-(SELECT address, 'young' AS age, counted_number IS NOT NULL AS is_counted FROM deposit_target
- WHERE network = :network AND position IS NOT NULL AND since > :young_since)
-UNION ALL
-(SELECT address, 'old', true FROM deposit_target
- WHERE network = :network AND position IS NOT NULL AND since <= :young_since
-   AND looked_at <= :old_before
- ORDER BY looked_at LIMIT :old_max)
-UNION ALL
-(SELECT address, 'new', true FROM deposit_target
- WHERE network = :network AND position IS NULL LIMIT 1)
+WITH boundary AS MATERIALIZED (
+    SELECT coalesce((
+        SELECT since FROM deposit_target
+        WHERE network = :network AND position IS NOT NULL AND since > :young_since
+        ORDER BY since DESC OFFSET :young_max LIMIT 1), :young_since) AS since
+)
+SELECT found.*, boundary.since AS young_since FROM boundary CROSS JOIN LATERAL (
+    (SELECT address, 'young' AS age, counted_number IS NOT NULL AS is_counted FROM deposit_target
+     WHERE network = :network AND position IS NOT NULL AND since > boundary.since)
+    UNION ALL
+    (SELECT address, 'old', true FROM deposit_target
+     WHERE network = :network AND position IS NOT NULL AND since <= boundary.since
+       AND looked_at <= :old_before
+     ORDER BY looked_at LIMIT :old_max)
+    UNION ALL
+    (SELECT address, 'new', true FROM deposit_target
+     WHERE network = :network AND position IS NULL LIMIT 1)
+    OFFSET 0) AS found
 """)
 COUNTED: Final = sql("""
 UPDATE watch_cursor SET counted_number = :number, counted_time = :time,

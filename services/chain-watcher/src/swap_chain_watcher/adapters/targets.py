@@ -27,21 +27,28 @@ class PostgresTargets:
         return [(row.position, row.address) for row in rows]
 
     async def to_look_at(
-        self, network: str, *, young_since: datetime, old_before: datetime, old_max: int
+        self,
+        network: str,
+        *,
+        young_since: datetime,
+        young_max: int,
+        old_before: datetime,
+        old_max: int,
     ) -> ToLookAt:
         asked = {
             "network": network,
             "young_since": young_since,
+            "young_max": young_max,
             "old_before": old_before,
             "old_max": old_max,
         }
         async with reading(self._engine) as connection:
             rows = list(await connection.execute(statements.TO_LOOK_AT, asked))
+        young = [row for row in rows if row.age == "young"]
         return ToLookAt(
-            young=tuple(row.address for row in rows if row.age == "young"),
+            young=tuple(row.address for row in young),
             old=tuple(row.address for row in rows if row.age == "old"),
             has_new=any(row.age == "new" for row in rows),
-            uncounted=frozenset(
-                row.address for row in rows if row.age == "young" and not row.is_counted
-            ),
+            young_since=rows[0].young_since if rows else young_since,
+            uncounted=frozenset(row.address for row in young if not row.is_counted),
         )

@@ -36,6 +36,7 @@ class Diligence:
     """How often the coins of an address are counted."""
 
     young_for: timedelta = timedelta(hours=24)  # with every block
+    young_max: int = 10_000  # the newest of them; the others as if they were old
     old_every: timedelta = timedelta(hours=1)
     old_max: int = 200  # with one block
 
@@ -48,7 +49,6 @@ class Count:
     balances: Mapping[str, int]
     changed: frozenset[str]  # whose coins are not as they were, or perhaps not
     asked: ToLookAt
-    young_since: datetime
     ancestor: Block | None  # to which the batch took the chain back
 
 
@@ -99,14 +99,17 @@ class CountCoins:
         if block is None:
             return None
         diligence = self._diligence
-        young_since = at - diligence.young_for
         asked = await self._targets.to_look_at(
             network,
-            young_since=young_since,
+            young_since=at - diligence.young_for,
+            young_max=diligence.young_max,
             old_before=at - diligence.old_every,
             old_max=diligence.old_max,
         )
         self.has_new_targets = asked.has_new
+        observe.addresses_watched(
+            network, len(self._watched), young=len(asked.young), young_max=diligence.young_max
+        )
         # Coins may come and be swept within one block.
         swept = {a for a in swept_addresses(happened) if a.lower() in self._watched}
         if not asked.addresses and not swept:
@@ -121,7 +124,7 @@ class CountCoins:
             return None
         balances = {address: held[holding] for address, holding in holdings.items()}
         changed = self._changed(balances, happened)
-        return Count(block, balances, changed, asked, young_since, ancestor)
+        return Count(block, balances, changed, asked, ancestor)
 
     async def tell(self, work: Work, watch: Watch, count: Count, *, at: datetime) -> Step | None:
         """Save and tell what has come, behind the batch that ends at the counted block."""
@@ -130,7 +133,7 @@ class CountCoins:
         found = await self._find(work, watch, count) if count.changed else ()
         asked = count.asked
         counted = CountedAddresses(
-            count.block, count.young_since, asked.uncounted, asked.old, frozenset(self._incomplete)
+            count.block, asked.young_since, asked.uncounted, asked.old, frozenset(self._incomplete)
         )
         await work.mark_counted(network, counted, at=at)
         if not found:
