@@ -29,10 +29,11 @@ from swap_runtime.screening import BlockList, FreshList, Screening
 from swap_runtime.sql import sql
 from swap_settler.adapters.due_refunds import PostgresDueRefunds
 from swap_settler.adapters.due_sweeps import PostgresDueSweeps
+from swap_settler.adapters.fences import PostgresFences
 from swap_settler.adapters.foreign import PostgresForeignNonces, PostgresForeignUnitOfWork
-from swap_settler.adapters.incarnations import PostgresRecoveries
 from swap_settler.adapters.lane_store import LaneName, PostgresLaneStore
 from swap_settler.adapters.lane_unit_of_work import PostgresLaneUnitOfWork
+from swap_settler.adapters.recoveries import PostgresRecoveries
 from swap_settler.adapters.signers import PostgresSigners
 from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
 from swap_settler.domain.lane import GasAlarm, GasUnits, Retries
@@ -290,6 +291,7 @@ class World:
             signer=self.signer,
             native=NATIVE,
             store=self.store,
+            fences=PostgresFences(self.engine, self.lane),
             unit_of_work=self.work,
             give_up=self.give_up,
             end_relays=self.end_relays,

@@ -14,20 +14,28 @@ from swapctl.saying import By
 recovery = typer.Typer(
     no_args_is_help=True, help="See what is held after the database was restored, and end it."
 )
-FORGOTTEN = ("swap_id", "kind", "network", "transaction_hash")
-COLUMNS = ("id", "cause", "began_at", "held", "reason", "means")
+COLUMNS = ("id", "state", "cause", "began_at", "held", "reason", "ended_by", "means")
+# What the status shows, each as a table of its own, once there is any of it.
+PARTS = {
+    "networks": ("network", "head", "read", "is_read"),
+    "signers": ("network", "address", "end_nonce", "open_nonces", "is_closed", "waits_for"),
+    "forgotten": ("swap_id", "kind", "network", "transaction_hash"),
+    "kept": ("id", "swap_id", "deposit_id", "intent_id", "kind", "network", "since", "ends_by"),
+}
 
 
 @recovery.command("status")
 def show_status(context: typer.Context, *, as_json: Json = False) -> None:
-    """Show the open recovery, and the payments of known swaps that the ledger has forgotten."""
+    """Show what a recovery has proven, what was forgotten, and what is held after it."""
     told = internal(context, ServiceName.SETTLER).get("/recovery")
     if as_json:
         show(told, as_json=True)
         return
     show_all(told["recoveries"], as_json=False, columns=COLUMNS)
-    if told["forgotten"]:
-        show_all(told["forgotten"], as_json=False, columns=FORGOTTEN)
+    for name, columns in PARTS.items():
+        if told[name]:
+            typer.echo(f"\n{name}")
+            show_all(told[name], as_json=False, columns=columns)
 
 
 @recovery.command("finish")
@@ -40,7 +48,23 @@ def finish(
     ],
     by: By,
 ) -> None:
-    """End a recovery: what it holds is paid."""
+    """End a recovery before it is proven: what it holds is paid, but what is known to be made."""
     body = {"by": by, "reason": reason}
     internal(context, ServiceName.SETTLER).post(f"/recovery/{id}/finish", body)
     typer.echo(f"recovery {id} ended")
+
+
+@recovery.command("release")
+def release(
+    context: typer.Context,
+    id: Annotated[int, typer.Argument(help="Of what is kept, as the status shows it.")],
+    *,
+    reason: Annotated[
+        str, typer.Option(prompt="Why was nothing paid for it", help="Kept for ever.")
+    ],
+    by: By,
+) -> None:
+    """Hold a deposit no longer for which a forgotten swap may have been paid."""
+    body = {"by": by, "reason": reason}
+    internal(context, ServiceName.SETTLER).post(f"/recovery/kept/{id}/release", body)
+    typer.echo(f"{id} is held no longer")

@@ -123,7 +123,7 @@ async def build(service: Service) -> None:
     rpcs = {n: open_rpc(network, nodes.get(n, ()), session) for n, network in networks.items()}
     chains = {n: open_reader(networks[n], rpc) for n, rpc in rpcs.items()}
     proofs = {n: open_reader(networks[n], rpc, needs_two=True) for n, rpc in rpcs.items()}
-    add_recovery(service, group, chains)
+    add_recovery(service, group, networks, chains, proofs)
     _refund(service, group, catalogue, announcer, chains, rpcs=rpcs)
     _sweep(service, group, catalogue, chains)
     list_stuck = _watch_dwelling(service, group, catalogue, announcer)

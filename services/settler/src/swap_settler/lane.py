@@ -7,6 +7,7 @@ from swap_domain.catalogue import NATIVE
 from swap_runtime.screening import Screening
 from swap_runtime.service import Service
 from swap_settler.adapters.chains import Chain
+from swap_settler.adapters.fences import PostgresFences
 from swap_settler.adapters.lane_store import LaneName, PostgresLaneStore
 from swap_settler.adapters.lane_unit_of_work import PostgresLaneUnitOfWork
 from swap_settler.domain.lane import GasAlarm, GasUnits, Retries
@@ -15,6 +16,7 @@ from swap_settler.settings import SettlerGroup
 from swap_settler.usecases.announcing import Announcer
 from swap_settler.usecases.close_slots import CloseSlots
 from swap_settler.usecases.end_relays import EndRelays
+from swap_settler.usecases.fence_nonces import FenceNonces
 from swap_settler.usecases.give_up_payouts import GiveUpPayouts
 from swap_settler.usecases.lane_calls import LaneCalls
 from swap_settler.usecases.mark_sent import MarkSent
@@ -54,6 +56,7 @@ class Lane:
         # One that takes nothing new still signs for the nonces it has handed out.
         self._slots_max = 0 if name.signer in retired else group.payout_slots_max
         self._store = PostgresLaneStore(service.engine, name)
+        self._fences = PostgresFences(service.engine, name)
         self._work = PostgresLaneUnitOfWork(service.engine, consumer=NAME, lane=name)
         self._calls = _calls(chain, name.signer)
         self._mark_sent = MarkSent(self._work, clock=self._clock, announcer=announcer)
@@ -79,6 +82,7 @@ class Lane:
             rebroadcast=self._rebroadcast(),
             replace=self._replace(),
             close_slots=self._close_slots(),
+            fence=self._fence(),
             tell_sent=self._tell_sent,
             snapshot=self._snapshot(),
             check_chain=self._check,
@@ -159,6 +163,7 @@ class Lane:
             signer=self._name.signer,
             native=NATIVE,
             store=self._store,
+            fences=self._fences,
             unit_of_work=self._work,
             give_up=self._give_up,
             end_relays=self._end_relays,
@@ -166,6 +171,15 @@ class Lane:
             clock=self._clock,
             announcer=self._announcer,
             gas_alarm=GasAlarm(payment, self._group.gas_payments_min),
+        )
+
+    def _fence(self) -> FenceNonces:
+        return FenceNonces(
+            self._fences,
+            chain=self._chain.reader,
+            proofs=self._chain.proofs,
+            signer=self._name.signer,
+            slots_max=self._group.payout_slots_max,
         )
 
     def _snapshot(self) -> SnapshotTreasury:

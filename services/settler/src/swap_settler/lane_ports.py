@@ -271,6 +271,10 @@ class LaneWork(Work, Protocol):
         """
         ...
 
+    async def close_forgotten(self, nonces: Collection[int], final: Block) -> None:
+        """Close nonces that carry nothing and were consumed by what a restored ledger forgot."""
+        ...
+
     async def add_snapshots(self, snapshots: Sequence[Snapshot], block: Block) -> None: ...
 
 

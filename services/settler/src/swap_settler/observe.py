@@ -84,7 +84,9 @@ def changed(changes: Sequence[Changes]) -> None:
                 LOSSES.inc()
         _payments_back_changed(change)
         if change.halt is not None:
-            log.error("signers halted", network=change.halt.network, reason=change.halt.reason)
+            # Where a recovery looks for it, the signers go on.
+            event = "signers halted" if change.halt.at is None else "payment not explained"
+            log.error(event, network=change.halt.network, reason=change.halt.reason)
             HALTS.labels(change.halt.network).inc()
 
 

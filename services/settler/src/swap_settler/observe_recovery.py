@@ -5,21 +5,53 @@ from __future__ import annotations
 import structlog
 
 from swap_runtime.metrics import gauge
+from swap_settler.domain.recovery import Proofs
 
 log = structlog.get_logger()
 
 IN_RECOVERY = gauge("settler_in_recovery", "1 while older payments are held after a restore")
 HELD = gauge("settler_recovery_held", "Payments and refunds that a recovery holds")
+KEPT = gauge("settler_recovery_kept", "Holds that outlast their recovery, for an operator")
+UNREAD = gauge("settler_recovery_networks_unread", "Networks not read to the head of its beginning")
+UNCLOSED = gauge("settler_recovery_signers_open", "Signers whose forgotten nonces may be mined")
+ASKED = gauge("settler_recovery_ids_asked", "Payments that Treasuries were asked for, of this look")
 
 
 def began(cause: str, reason: str) -> None:
     log.error("recovery began", cause=cause, reason=reason)
 
 
-def state(*, is_open: bool, held: int) -> None:
+def state(*, is_open: bool, held: int, kept: int) -> None:
     IN_RECOVERY.set(int(is_open))
     HELD.set(held)
+    KEPT.set(kept)
+    if not is_open:
+        UNREAD.set(0)
+        UNCLOSED.set(0)
+
+
+def fenced(network: str, signer: str, end_nonce: int, opened: int) -> None:
+    log.warning(
+        "nonces fenced in a recovery",
+        network=network,
+        signer=signer,
+        end_nonce=end_nonce,
+        no_ops=opened,
+    )
+
+
+def proven(proofs: Proofs) -> None:
+    UNREAD.set(sum(not one.is_read for one in proofs.networks))
+    UNCLOSED.set(sum(not one.is_closed for one in proofs.signers))
+
+
+def asked(ids: int) -> None:
+    ASKED.set(ids)
 
 
 def ended(recovery_id: int, *, by: str, reason: str) -> None:
-    log.warning("recovery ended by an operator", recovery_id=recovery_id, by=by, reason=reason)
+    log.warning("recovery ended", recovery_id=recovery_id, by=by, reason=reason)
+
+
+def released(kept_id: int, *, by: str, reason: str) -> None:
+    log.warning("hold released by an operator", kept_id=kept_id, by=by, reason=reason)

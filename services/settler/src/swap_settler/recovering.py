@@ -1,4 +1,4 @@
-"""What notices a restored database, and what an operator does about it, put together."""
+"""What notices a restored database, and what ends its recovery, put together."""
 
 from __future__ import annotations
 
@@ -7,18 +7,30 @@ from datetime import timedelta
 from typing import Final
 
 from swap_chains.ports import ChainReader
+from swap_domain.catalogue import Network
 from swap_runtime.service import Service
-from swap_settler.adapters.incarnations import PostgresIncarnations, PostgresRecoveries
+from swap_settler.adapters.incarnations import PostgresIncarnations
+from swap_settler.adapters.recoveries import PostgresRecoveries, PostgresRecoveryProofs
 from swap_settler.http.recovery import RecoveryAdmin
 from swap_settler.settings import SettlerGroup
 from swap_settler.usecases.finish_recovery import FinishRecovery
+from swap_settler.usecases.prove_recovery import ProveRecovery
 from swap_settler.usecases.watch_incarnation import WatchIncarnation
 
 WATCH_INTERVAL: Final = timedelta(seconds=1)
 
 
-def add_recovery(service: Service, group: SettlerGroup, chains: Mapping[str, ChainReader]) -> None:
-    """Register each start of the database before anything works, and while it does."""
+def add_recovery(
+    service: Service,
+    group: SettlerGroup,
+    networks: Mapping[str, Network],
+    chains: Mapping[str, ChainReader],
+    proofs: Mapping[str, ChainReader],
+) -> None:
+    """Register each start of the database before anything works, and while it does.
+
+    :param proofs: what two providers report alike.
+    """
     watch_incarnation = WatchIncarnation(
         PostgresIncarnations(service.engine),
         chains=chains,
@@ -26,12 +38,22 @@ def add_recovery(service: Service, group: SettlerGroup, chains: Mapping[str, Cha
     )
     service.on_start(watch_incarnation)
     service.every("watch-incarnation", WATCH_INTERVAL, watch_incarnation)
-    finish_recovery = FinishRecovery(PostgresRecoveries(service.engine))
+    recoveries = PostgresRecoveries(service.engine)
+    prove_recovery = ProveRecovery(
+        recoveries,
+        PostgresRecoveryProofs(service.engine),
+        chains=proofs,
+        treasuries={name: one.contracts.treasury for name, one in networks.items()},
+        signers={name: one.signers for name, one in networks.items()},
+    )
+    service.every("prove-recovery", WATCH_INTERVAL, prove_recovery)
+    finish_recovery = FinishRecovery(recoveries)
 
     async def report_recovery() -> None:
         await finish_recovery.find()
 
     service.every("report-recovery", group.signer_report_interval, report_recovery)
-    admin = RecoveryAdmin(finish_recovery)
+    admin = RecoveryAdmin(finish_recovery, prove_recovery)
     service.admin("GET", "/recovery", admin.show)
     service.admin("POST", "/recovery/{id}/finish", admin.finish)
+    service.admin("POST", "/recovery/kept/{id}/release", admin.release)

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol
 from uuid import UUID
 
-from swap_settler.domain.recovery import Incarnation, Recovery, UnexplainedPayment
+from swap_chains.events import Block
+from swap_settler.domain.recovery import (
+    HeldSwap,
+    Incarnation,
+    Kept,
+    PaymentId,
+    Proofs,
+    Recovery,
+    UnexplainedPayment,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,16 +66,89 @@ class Incarnations(Protocol):
 
 
 class Recoveries(Protocol):
-    async def find_open(self) -> Recovery | None: ...
+    async def find(self) -> Recovery | None:
+        """Return the open one, or the last that has ended."""
+        ...
 
     async def unexplained(self) -> Sequence[UnexplainedPayment]:
         """Return what the Treasuries paid, and neither an attempt nor an operator explains."""
         ...
 
-    async def unpaid_swaps(self) -> Sequence[UUID]:
-        """Return the swaps that may still be paid out, or sent back."""
+    async def held_swaps(self, before: datetime, *, after: UUID, limit: int) -> Sequence[HeldSwap]:
+        """Return swaps that may still be paid out, or sent back, and are older, by id."""
         ...
 
-    async def finish(self, id: int, *, by: str, reason: str) -> bool:
-        """End it; False if it has ended already."""
+    async def lone(self) -> Sequence[PaymentId]:
+        """Return payments of no swap that wait, or that an operator may order."""
         ...
+
+    async def finish(self, id: int, found: Findings, *, by: str, reason: str) -> bool:
+        """End it, and go on holding what was found; False if it has ended, or knows more now."""
+        ...
+
+    async def kept(self) -> Sequence[Kept]: ...
+
+    async def release(self, id: int, *, by: str, reason: str) -> bool:
+        """Hold a deposit no longer; False where a payment was made, or it is released."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What goes on being held when a recovery ends."""
+
+    paid: Sequence[PaymentId]  # that the ledger has no answer for
+    has_unknown: bool  # a Treasury paid what is of no swap that is known
+    evidence: int  # how much was known of the recovery then
+
+
+class RecoveryProofs(Protocol):
+    async def find(self, id: int, networks: Collection[str]) -> Proofs: ...
+
+    async def note_heads(self, recovery: Recovery, heads: Mapping[str, int]) -> None:
+        """Keep up to where each network has to be read."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Unfenced:
+    """A signer of which forgotten transactions may still be mined."""
+
+    recovery_id: int
+    end_nonce: int | None  # up to where its nonces have to be consumed; None: the chain is asked
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """Which nonces are handed out to nothing: from the ledger's next one on."""
+
+    recovery_id: int
+    final_nonce: int  # those below it are consumed in a final block
+    final: Block
+    end_nonce: int
+    beyond: int
+
+
+class Fences(Protocol):
+    """The nonces of one lane's signer that forgotten transactions may have."""
+
+    async def find_unfenced(self) -> Unfenced | None:
+        """Return what is to be fenced, or fenced further; None also while the signer is halted."""
+        ...
+
+    async def awaits_fence(self) -> bool | None:
+        """Whether the chain may be ahead of the ledger; None until the database is known."""
+        ...
+
+    async def set(self, fence: Fence, *, epoch: int) -> int:
+        """Keep it, and return how many nonces need a no-op.
+
+        :raises LeaseLost: when another lane has taken over.
+        """
+        ...
+
+    async def fenced(self, nonces: Collection[int]) -> frozenset[int]:
+        """Return those of these nonces that were handed out to nothing."""
+        ...
+
+    async def is_recovering(self) -> bool: ...

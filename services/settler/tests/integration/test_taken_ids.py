@@ -24,6 +24,7 @@ from services.settler.tests.lane_world import (
     a_request,
     expect_other_nonces,
 )
+from services.settler.tests.recovering import fencing
 from swap_chains.evm.codec import Payment, encode_pay_batch, intent_id
 from swap_chains.fake import FakeSender
 from swap_chains.ports import Call, Fees
@@ -173,6 +174,7 @@ async def test_what_has_an_unsigned_nonce_is_not_given_up_while_its_signer_is_ha
     assert await world.intent_states() == ["assigned"]
 
     await world.resuming()(DESTINATION, **SAID)
+    await fencing(world)(epoch=world.epoch)
     await world.new_process()(epoch=world.epoch)
     assert await world.intent_states() == ["dead"]
 

@@ -1,16 +1,15 @@
-"""The database's incarnations and recoveries, on Postgres."""
+"""The database's incarnations, on Postgres."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from typing import Final
-from uuid import UUID
 
 from swap_runtime.database import Engine, Transaction, reading, transaction
 from swap_runtime.sql import Row
 from swap_settler.adapters import recovery_statements as statements
-from swap_settler.domain.recovery import Incarnation, Recovery, UnexplainedPayment
+from swap_settler.domain.recovery import Incarnation
 from swap_settler.recovery_ports import KnownNonce, Registered
 
 # More than a sequence can have handed out between a backup and its restore.
@@ -79,32 +78,6 @@ class PostgresIncarnations:
         return (last and last.id) == seen.id
 
 
-class PostgresRecoveries:
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-
-    async def find_open(self) -> Recovery | None:
-        async with reading(self._engine) as connection:
-            row = (await connection.execute(statements.SHOWN)).one_or_none()
-        return row and Recovery(row.id, row.cause, row.reason, row.began_at, row.held)
-
-    async def unexplained(self) -> Sequence[UnexplainedPayment]:
-        async with reading(self._engine) as connection:
-            rows = await connection.execute(statements.UNEXPLAINED)
-        return [
-            UnexplainedPayment(row.network, int(row.paid_id), row.transaction_hash) for row in rows
-        ]
-
-    async def unpaid_swaps(self) -> Sequence[UUID]:
-        async with reading(self._engine) as connection:
-            return list(await connection.scalars(statements.UNPAID_SWAPS))
-
-    async def finish(self, id: int, *, by: str, reason: str) -> bool:
-        async with transaction(self._engine) as connection:
-            values = {"id": id, "by": by, "reason": reason}
-            return (await connection.execute(statements.FINISH, values)).changed > 0
-
-
 def _register(connection: Transaction, now: Incarnation, uncompared: Collection[str]) -> None:
     values = {**asdict(now), "uncompared": sorted(uncompared)}
     connection.post(statements.REGISTER, values)
@@ -112,7 +85,8 @@ def _register(connection: Transaction, now: Incarnation, uncompared: Collection[
 
 def _open(connection: Transaction, reason: str | None, *, cause: str) -> None:
     if reason is not None:
-        connection.post(statements.OPEN, {"cause": cause, "reason": reason})
+        connection.post(statements.SUPERSEDE)
+        connection.post(statements.OPEN, {"cause": cause, "reason": reason, "at": None})
 
 
 def _to_incarnation(row: Row) -> Incarnation:

@@ -4,7 +4,7 @@ from typing import Final
 
 from swap_runtime.sql import sql
 from swap_settler.adapters.clocks import stopped_or_silent
-from swap_settler.adapters.recovery_statements import HELD
+from swap_settler.adapters.recovery_statements import HELD, UNFENCED
 from swap_settler.adapters.statements import HALT_REASONS_MAX, IS_TAKEN
 
 # The watcher saw what is final there change.
@@ -18,6 +18,7 @@ STOPPED: Final = f"""
     OR {_IS_HALTED})
 """
 HALTED: Final = sql(f"SELECT {_IS_HALTED}")
+_MAY_SIGN: Final = f"halted_reason IS NULL AND NOT {STOPPED} AND NOT {UNFENCED}"
 # What is paid for a deposit on a network that took back too much of what was paid for: see
 # usecases/guard_losses.py. What has a nonce already goes; later nonces would wait for it.
 # OFFSET: asked of each payment; without it, every swap and every dead payment there ever was is
@@ -84,16 +85,15 @@ INSERT INTO signer (network, address, next_nonce) VALUES (:network, :signer, :no
 ON CONFLICT DO NOTHING
 """)
 LOCK_SIGNER: Final = sql(f"""
-SELECT next_nonce, halted_reason IS NULL AND NOT {STOPPED} AS may_sign FROM signer
+SELECT next_nonce, {_MAY_SIGN} AS may_sign FROM signer
 WHERE (network, address) = (:network, :signer) FOR UPDATE
 """)
 SIGNER: Final = sql(f"""
-SELECT halted_reason IS NULL AND NOT {STOPPED} AS may_sign FROM signer
+SELECT {_MAY_SIGN} AS may_sign FROM signer
 WHERE (network, address) = (:network, :signer) FOR SHARE
 """)
 NEXT_NONCE: Final = sql(f"""
-SELECT next_nonce FROM signer
-WHERE (network, address) = (:network, :signer) AND halted_reason IS NULL AND NOT {STOPPED}
+SELECT next_nonce FROM signer WHERE (network, address) = (:network, :signer) AND {_MAY_SIGN}
 """)
 # A further reason is kept beside the first: whoever lifts the halt answers for them all.
 _HALT: Final = f"""

@@ -59,7 +59,7 @@ class PostgresLaneStore:
     async def halt(self, reason: str) -> None:
         async with transaction(self._engine) as connection:
             await connection.execute(statements.HALT_SIGNER, self._values(reason=reason))
-            connection.post(OPEN, {"cause": "evidence", "reason": reason})
+            connection.post(OPEN, {"cause": "evidence", "reason": reason, "at": None})
 
     async def paid_sample(self) -> Sequence[int]:
         async with reading(self._engine) as connection:

@@ -97,6 +97,12 @@ class PostgresLaneWork(PostgresWork):
         }
         post(sweep_statements.CLOSE_SWEEPS, {**lane, **ended})
 
+    async def close_forgotten(self, nonces: Collection[int], final: Block) -> None:
+        unseen = [None] * len(nonces)  # witnesses
+        seen = {"final_number": final.number, "final_hash": final.hash, "witnesses": unseen}
+        values = {**self._lane.values, "nonces": sorted(nonces), **seen}
+        self._connection.post(statements.CLOSE_SLOTS, values)
+
     async def add_snapshots(self, snapshots: Sequence[Snapshot], block: Block) -> None:
         rows = [
             {"address": s.address, "token": s.token, "balance": str(s.base_units)}

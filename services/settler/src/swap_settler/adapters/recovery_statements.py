@@ -20,15 +20,42 @@ CASE WHEN hold.before IS NULL THEN true
         AND brought.attached_at IS NOT NULL AND brought.block_time < hold.before OFFSET 0) END"""
 
 
-# The first part is asked once per statement: without a hold nothing else is looked at.
+# What an ended recovery found to be paid and the ledger has not, or cannot tell.
+_HAS_KEPT: Final = "EXISTS (SELECT FROM kept_hold WHERE released_at IS NULL)"
+
+
+def _kept_swap(id: str) -> str:
+    """Return SQL: whether a swap is held after the recovery: for a payment of its own, or for a
+    deposit that was attached to it.
+    """
+    return f"""
+EXISTS (SELECT FROM kept_hold AS kept WHERE kept.released_at IS NULL
+    AND (kept.swap_id = {id} OR EXISTS (SELECT FROM deposit AS of_it
+        WHERE of_it.id = kept.deposit_id AND of_it.swap_id = {id})) OFFSET 0)"""
+
+
+# The first part of each is asked once per statement: without a hold nothing else is looked at.
 HELD: Final = f"""
-(intent.kind IN {PAYMENTS} AND EXISTS (SELECT FROM recovery_hold)
+(intent.kind IN {PAYMENTS} AND (EXISTS (SELECT FROM recovery_hold)
     AND EXISTS (SELECT FROM recovery_hold AS hold
         LEFT JOIN swap AS own ON own.id = intent.swap_id
         WHERE CASE WHEN own.id IS NULL
             THEN hold.before IS NULL OR hold.networks IS NULL
                 OR intent.network = ANY(hold.networks)
-            ELSE {_held_swap("own")} END OFFSET 0))
+            ELSE {_held_swap("own")} END OFFSET 0)
+    OR {_HAS_KEPT} AND CASE WHEN intent.swap_id IS NULL
+        THEN EXISTS (SELECT FROM kept_hold AS kept WHERE kept.released_at IS NULL
+            AND (kept.intent_id = intent.id OR kept.deposit_id = intent.deposit_id) OFFSET 0)
+        ELSE {_kept_swap("intent.swap_id")} END))
+"""
+# Of a row of `signer`: the ledger may be behind the chain's nonce. Nothing gets one until the
+# signer's nonces are fenced (usecases/fence_nonces.py).
+UNFENCED: Final = """
+EXISTS (SELECT FROM recovery_hold AS hold
+    WHERE hold.before IS NULL OR hold.recovery_id IS NOT NULL
+        AND NOT EXISTS (SELECT FROM recovery_fence AS fence
+            WHERE (fence.recovery_id, fence.network, fence.signer)
+                = (hold.recovery_id, signer.network, signer.address)))
 """
 
 
@@ -36,13 +63,25 @@ def held_swap(id: str) -> str:
     """Return SQL: whether the swap of this id is held."""
     return f"""
 (EXISTS (SELECT FROM recovery_hold) AND EXISTS (SELECT FROM recovery_hold AS hold
-    JOIN swap AS own ON own.id = {id} WHERE {_held_swap("own")} OFFSET 0))
+    JOIN swap AS own ON own.id = {id} WHERE {_held_swap("own")} OFFSET 0)
+    OR {_HAS_KEPT} AND {_kept_swap(id)})
 """
 
 
+# `at` is when the block of the evidence was made: a payment from before the recovery is what it
+# looks for. Any other makes it begin again: what was proven before it is proven once more.
 OPEN: Final = sql("""
 INSERT INTO recovery (cause, reason) VALUES (:cause, :reason)
-ON CONFLICT ((true)) WHERE ended_at IS NULL DO NOTHING
+ON CONFLICT ((true)) WHERE ended_at IS NULL DO UPDATE SET
+    evidence = recovery.evidence
+        + CASE WHEN CAST(:at AS timestamptz) < recovery.began_at THEN 0 ELSE 1 END,
+    began_at = CASE WHEN CAST(:at AS timestamptz) < recovery.began_at THEN recovery.began_at
+        ELSE now() END
+""")
+# Another restore forgets what the open recovery has proven.
+SUPERSEDE: Final = sql("""
+UPDATE recovery SET ended_at = now(), ended_by = 'settler', ended_because = 'another one began'
+WHERE ended_at IS NULL
 """)
 
 # One process registers at a time; those that wait see what it has registered.
@@ -80,15 +119,16 @@ WHERE schemaname = current_schema() ORDER BY sequencename
 RAISE_SEQUENCE: Final = sql("""
 SELECT setval(CAST(:name AS regclass), nextval(CAST(:name AS regclass)) + :by)
 """)
+# The open one, or the newest that has ended.
 SHOWN: Final = sql(f"""
-SELECT recovery.id, cause, reason, began_at,
+SELECT recovery.id, cause, reason, began_at, evidence, ended_at, ended_by, ended_because,
        (SELECT count(*) FROM intent WHERE state = 'reserved' AND {HELD})
            + (SELECT count(*) FROM refund_due WHERE {held_swap("refund_due.swap_id")}) AS held
-FROM recovery WHERE ended_at IS NULL
+FROM recovery ORDER BY ended_at IS NULL DESC, id DESC LIMIT 1
 """)
 FINISH: Final = sql("""
 UPDATE recovery SET ended_at = now(), ended_by = :by, ended_because = :reason
-WHERE id = :id AND ended_at IS NULL
+WHERE id = :id AND ended_at IS NULL AND evidence = :evidence
 """)
 # By ids, which are hashes: the first of them are as good as any, and an index has them in order.
 PAID_SAMPLE: Final = sql("""
@@ -109,10 +149,4 @@ SELECT * FROM booked WHERE NOT EXISTS (SELECT FROM taken_payment AS told
     WHERE (told.network, told.paid_id, told.transaction_hash)
         = (booked.network, booked.paid_id, booked.transaction_hash))
 ORDER BY network, paid_id
-""")
-UNPAID_SWAPS: Final = sql("""
-SELECT id FROM swap
-WHERE status IN ('user_transfer_pending', 'ls_transfer_pending', 'pending_refund')
-    OR status = 'failed' AND EXISTS (SELECT FROM account
-        WHERE account.swap_id = swap.id AND kind = 'claimable' AND balance <> 0)
 """)

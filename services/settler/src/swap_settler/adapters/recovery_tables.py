@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from datetime import datetime
+from decimal import Decimal
+from uuid import UUID
 
 from sqlalchemy import ARRAY, BigInteger, Column, Text
 from sqlmodel import Field
 
-from swap_settler.adapters.tables import Table, _at, _bigint, _int, _text
+from swap_settler.adapters.tables import Table, _at, _bigint, _int, _text, _units, _uuid
 
 
 class IncarnationRow(Table, table=True):
@@ -33,3 +35,42 @@ class RecoveryRow(Table, table=True):
     ended_at: datetime | None = _at(null=True)
     ended_by: str | None = _text(null=True)
     ended_because: str | None = _text(null=True)
+    evidence: int = _int()
+
+
+class RecoveryHeadRow(Table, table=True):
+    __tablename__ = "recovery_head"
+
+    recovery_id: int = _bigint(key=True)
+    network: str = _text(key=True)
+    evidence: int = _int()
+    number: int = _bigint()
+
+
+class RecoveryFenceRow(Table, table=True):
+    __tablename__ = "recovery_fence"
+
+    recovery_id: int = _bigint(key=True)
+    network: str = _text(key=True)
+    signer: str = _text(key=True)
+    first_nonce: int = _bigint()
+    end_nonce: int = _bigint()
+    beyond: int = _int()
+    at: datetime = _at()
+
+
+class KeptHoldRow(Table, table=True):
+    __tablename__ = "kept_hold"
+
+    id: int = _bigint(key=True)
+    recovery_id: int = _bigint()
+    swap_id: UUID | None = _uuid(null=True)
+    intent_id: UUID | None = _uuid(null=True)
+    deposit_id: UUID | None = _uuid(null=True)
+    kind: str = _text()
+    network: str = _text()
+    paid_id: Decimal | None = _units(null=True)
+    since: datetime = _at()
+    released_at: datetime | None = _at(null=True)
+    released_by: str | None = _text(null=True)
+    released_because: str | None = _text(null=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from uuid import UUID
 
 from swap_domain.authorization_status import AuthorizationStatus
@@ -12,7 +13,7 @@ from swap_domain.money import Asset
 from swap_runtime.sql import Row
 from swap_settler.domain.accounts import Account, LedgerTransaction
 from swap_settler.domain.authorization import Authorization
-from swap_settler.domain.changes import Changes
+from swap_settler.domain.changes import Changes, Halt
 from swap_settler.domain.inventory import Inventory
 from swap_settler.domain.swap import (
     Deposit,
@@ -277,10 +278,31 @@ def authorization_row(swap_id: UUID, told: Authorization) -> Values:
 
 def halt_rows(changes: Sequence[Changes]) -> Sequence[Values]:
     """Return one row per network, with every reason of the batch once."""
-    reasons: dict[str, dict[str, None]] = {}
+    halts: dict[str, list[Halt]] = {}
     for halt in (c.halt for c in changes if c.halt is not None):
-        reasons.setdefault(halt.network, {})[halt.reason] = None
-    return [{"network": network, "reason": "; ".join(r)} for network, r in reasons.items()]
+        halts.setdefault(halt.network, []).append(halt)
+    return [
+        {"network": network, "reason": _reasons(of), "at": _newest(of)}
+        for network, of in halts.items()
+    ]
+
+
+def evidence_row(changes: Sequence[Changes]) -> Values | None:
+    """Return why a recovery begins, if it does."""
+    found = [c.halt for c in changes if c.halt is not None and c.halt.is_evidence]
+    if not found:
+        return None
+    return {"cause": "evidence", "reason": _reasons(found), "at": _newest(found)}
+
+
+def _reasons(halts: Sequence[Halt]) -> str:
+    return "; ".join(dict.fromkeys(halt.reason for halt in halts))
+
+
+def _newest(halts: Sequence[Halt]) -> datetime | None:
+    """Return the time of the newest block; None where one halts whatever its time."""
+    times = [halt.at for halt in halts if halt.at is not None]
+    return max(times) if len(times) == len(halts) else None
 
 
 def account_row(account: Account) -> Values:

@@ -264,7 +264,10 @@ HALT_REASONS_MAX: Final = 4000  # characters; later ones are logged only
 HALT_SIGNERS: Final = sql(f"""
 UPDATE signer SET halted_at = coalesce(halted_at, now()),
     halted_reason = concat_ws('; ', halted_reason, new.reason)
-FROM unnest(CAST(:network AS text[]), CAST(:reason AS text[])) AS new(network, reason)
+FROM unnest(CAST(:network AS text[]), CAST(:reason AS text[]), CAST(:at AS timestamptz[]))
+     AS new(network, reason, at)
 WHERE signer.network = new.network AND (halted_reason IS NULL
+        -- A payment from before a restore is what its recovery looks for.
+        AND NOT EXISTS (SELECT FROM recovery WHERE ended_at IS NULL AND new.at < began_at)
     OR position(new.reason IN halted_reason) = 0 AND length(halted_reason) < {HALT_REASONS_MAX})
 """)

@@ -10,6 +10,7 @@ from swap_runtime.columns import columns
 from swap_runtime.database import Engine, transaction
 from swap_runtime.sql import sql
 from swap_settler.adapters import statements, swap_statements
+from swap_settler.adapters.proof_statements import RELEASE_EXPLAINED
 from swap_settler.adapters.unit_of_work import PostgresWork
 from swap_settler.lane_ports import End, Owners, Taken
 
@@ -70,6 +71,11 @@ class PostgresTakenWork(PostgresWork):
             for one in taken
         ]
         self._connection.post(KEEP_TAKEN, {**columns(rows), "by": by, "reason": reason})
+        told = {
+            "network": [row["network"] for row in rows],
+            "paid_id": [r["paid_id"] for r in rows],
+        }
+        self._connection.post(RELEASE_EXPLAINED, {**told, "by": by, "reason": reason})
         alive = [one for one in taken if one.end is not End.FAILED]
         if alive:
             times = [{"intent_id": one.intent_id, "at": one.log.block_time} for one in alive]

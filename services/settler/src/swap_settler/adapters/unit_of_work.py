@@ -29,6 +29,7 @@ from swap_settler.adapters.rows import (
     authorization_row,
     completion_due_rows,
     deposit_row,
+    evidence_row,
     halt_rows,
     intent_row,
     refund_due_row,
@@ -165,9 +166,8 @@ class PostgresWork(PostgresBatchWork, SweepWork, WithdrawalWork):
         if freed := [*dead, *self._freed]:
             give_back(self._connection, freed)
         self._save(statements.HALT_SIGNERS, halt_rows(changes))
-        if found := "; ".join(c.halt.reason for c in changes if c.halt and c.halt.is_evidence):
-            values = {"cause": "evidence", "reason": found}
-            self._connection.post(recovery_statements.OPEN, values)
+        if found := evidence_row(changes):
+            self._connection.post(recovery_statements.OPEN, found)
         add_to_outbox(self._connection, [*outgoing, *news])
 
     def _save_due(self, due: WorkDue) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
 from swap_domain.lifecycle import Status
@@ -18,6 +19,8 @@ class Halt:
     network: str
     reason: str
     is_evidence: bool = False  # a chain has what the ledger has not: a recovery begins
+    # When the block of the evidence was made: no halt where a recovery that began later is open.
+    at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

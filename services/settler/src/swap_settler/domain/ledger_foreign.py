@@ -44,6 +44,24 @@ def foreign_spent(
     )
 
 
+def forgotten_spent(
+    *, network: str, signer: str, native: str, base_units: int, block_number: int
+) -> LedgerTransaction:
+    """Gas that transactions took which a restored ledger has forgotten: nothing says for what."""
+    custody = Account(AccountKind.CUSTODY, network, native, holder=Holder.SIGNER, address=signer)
+    return LedgerTransaction(
+        "forgotten_spent",
+        f"forgotten_spent/{network}/{signer}/{block_number}",
+        None,
+        network,
+        block_number,
+        (
+            Posting(Account(AccountKind.LOSS, network, native), base_units),
+            Posting(custody, -base_units),
+        ),
+    )
+
+
 def payout_explained(payout: Payout, treasury: str) -> LedgerTransaction:
     """What the Treasury paid and nothing explained was a payment of ours, booked as its own."""
     network, token = payout.network, payout.token

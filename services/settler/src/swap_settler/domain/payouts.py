@@ -261,7 +261,7 @@ def _explains(intent: Intent, payout: Payout) -> bool:
 
 def _unexplained(payout: Payout, treasury: str | None) -> Changes:
     reason = f"payment {payout.paid_id} in {payout.transaction_hash} is not one we ordered"
-    halt = Halt(payout.network, reason, is_evidence=True)
+    halt = Halt(payout.network, reason, is_evidence=True, at=payout.block_time)
     if payout.said is not Said.CONFIRMED or treasury is None:
         return Changes(halt=halt)
     entry = ledger.payout_unexplained(

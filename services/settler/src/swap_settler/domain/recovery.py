@@ -2,7 +2,7 @@
 
 Pure. A restored database has forgotten payments. A forgotten output and a refund have different
 ids at their Treasuries, so that no contract refuses the second of them: older payments are held
-until an operator has looked.
+until it is proven which of them were made.
 """
 
 from __future__ import annotations
@@ -82,7 +82,109 @@ class Recovery:
     cause: str
     reason: str
     began_at: datetime
-    held: int  # payments and refunds that wait for its end
+    held: int  # payments and refunds that wait for its end, or for what was kept
+    evidence: int = 0  # how much was found since it began
+    ended: Ended | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    at: datetime
+    by: str
+    because: str
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkProof:
+    """Whether the ledger has all that a chain had when the recovery began."""
+
+    network: str
+    head: int | None  # of the chain; None: no node was asked successfully yet
+    read: int | None  # the last block of which the ledger has everything; None: behind the watcher
+
+    @property
+    def is_read(self) -> bool:
+        return self.head is not None and self.read is not None and self.read >= self.head
+
+
+@dataclass(frozen=True, slots=True)
+class SignerProof:
+    """Whether a forgotten transaction of a signer can still be mined."""
+
+    network: str
+    address: str
+    is_halted: bool
+    end_nonce: int | None  # None: its nonces are not fenced yet
+    open_nonces: int
+    is_far_enough: bool  # past what was found to be forgotten
+    final_number: int | None  # the block at which the last of them was found consumed
+
+    @property
+    def is_closed(self) -> bool:
+        is_fenced = self.end_nonce is not None and self.is_far_enough
+        return is_fenced and not self.open_nonces and self.final_number is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Proofs:
+    """What of a recovery is proven before the ids of payments are asked for."""
+
+    networks: tuple[NetworkProof, ...]
+    signers: tuple[SignerProof, ...]
+
+    @property
+    def are_complete(self) -> bool:
+        """Whether nothing forgotten can appear any more: each network is read to where its signers
+        were closed.
+        """
+        closed: dict[str, int] = {}
+        for signer in self.signers:
+            if not signer.is_closed or signer.final_number is None:
+                return False
+            closed[signer.network] = max(closed.get(signer.network, 0), signer.final_number)
+        return all(
+            one.is_read and (one.read or 0) >= closed.get(one.network, 0) for one in self.networks
+        )
+
+
+Asset = tuple[str, str]  # network, token
+
+
+@dataclass(frozen=True, slots=True)
+class HeldSwap:
+    """An older swap, as far as its payments have ids."""
+
+    id: UUID
+    source: Asset
+    destination: Asset
+    deposits: tuple[UUID, ...]
+    known: frozenset[tuple[str, int]]  # network and id of what the ledger has an answer for
+
+
+@dataclass(frozen=True, slots=True)
+class PaymentId:
+    """What a Treasury accepts once for one payment of a swap, or of what is no swap's."""
+
+    network: str
+    paid_id: int
+    kind: str
+    swap_id: UUID | None = None
+    intent_id: UUID | None = None
+    deposit_id: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What is held after the recovery, until an operator has explained or released it."""
+
+    id: int
+    swap_id: UUID | None
+    intent_id: UUID | None
+    deposit_id: UUID | None
+    kind: str
+    network: str
+    since: datetime
+    is_paid: bool  # what is not, an operator may release
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +200,6 @@ class UnexplainedPayment:
 class Forgotten:
     """A payment of a swap that the ledger still knows, and calls unpaid."""
 
-    swap_id: UUID
+    swap_id: UUID | None
     kind: str
     payment: UnexplainedPayment

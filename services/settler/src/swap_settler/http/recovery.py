@@ -7,14 +7,16 @@ from typing import Any, Final
 from aiohttp import web
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from swap_settler.domain.recovery import Forgotten, Recovery
+from swap_settler.domain.recovery import Forgotten, Kept, NetworkProof, Recovery, SignerProof
 from swap_settler.usecases.finish_recovery import FinishRecovery
+from swap_settler.usecases.prove_recovery import ProveRecovery
 
-MEANS: Final = (
+OPEN: Final = (
     "nothing is paid for a swap, deposit or claim that is older than the recovery; newer swaps are "
-    "paid. An operator explains each unknown payment (docs/recovery.md), then: swapctl recovery "
-    "finish ID"
+    "paid. It ends by itself once each network is read, each signer is closed and each older "
+    "payment was asked for at its Treasury (docs/recovery.md)"
 )
+ENDED: Final = "what is kept stays held until an operator has explained or released it"
 
 
 class Order(BaseModel):
@@ -27,50 +29,120 @@ class Order(BaseModel):
 
 
 class RecoveryAdmin:
-    def __init__(self, finish_recovery: FinishRecovery) -> None:
+    def __init__(self, finish_recovery: FinishRecovery, prove_recovery: ProveRecovery) -> None:
         self._finish_recovery = finish_recovery
+        self._prove_recovery = prove_recovery
 
     async def show(self, _: web.Request) -> web.Response:
         """Answer `GET /admin/recovery`."""
         found = await self._finish_recovery.find()
-        forgotten = await self._finish_recovery.list_forgotten() if found else ()
+        if found is None:
+            nothing: list[object] = []
+            names = ("recoveries", "networks", "signers", "forgotten", "kept")
+            return web.json_response(dict.fromkeys(names, nothing))
+        proofs = await self._prove_recovery.look(found)
+        is_open = found.ended is None
+        forgotten = await self._finish_recovery.list_forgotten(found.began_at)
+        kept = await self._finish_recovery.list_kept()
         return web.json_response(
             {
-                "recoveries": [_shown(found)] if found else [],
+                "recoveries": [_shown(found)],
+                "networks": [_shown_network(one) for one in proofs.networks] if is_open else [],
+                "signers": [_shown_signer(one) for one in proofs.signers] if is_open else [],
                 "forgotten": [_shown_forgotten(one) for one in forgotten],
+                "kept": [_shown_kept(one) for one in kept],
             }
         )
 
     async def finish(self, request: web.Request) -> web.Response:
         """Answer `POST /admin/recovery/{id}/finish`."""
-        try:
-            order = Order.model_validate_json(await request.read())
-            id = int(request.match_info["id"])
-        except ValidationError as error:
-            fault = error.errors()[0]
-            where = ".".join(map(str, fault["loc"])) or "body"
-            return web.json_response({"error": f"{where}: {fault['msg']}"}, status=400)
-        except ValueError:
-            return web.json_response({"error": "id: not a number"}, status=400)
+        told = await _told(request)
+        if isinstance(told, web.Response):
+            return told
+        id, order = told
         await self._finish_recovery(id, by=order.by, reason=order.reason)
         return web.json_response({"finished": id})
 
+    async def release(self, request: web.Request) -> web.Response:
+        """Answer `POST /admin/recovery/kept/{id}/release`."""
+        told = await _told(request)
+        if isinstance(told, web.Response):
+            return told
+        id, order = told
+        await self._finish_recovery.release(id, by=order.by, reason=order.reason)
+        return web.json_response({"released": id})
+
+
+async def _told(request: web.Request) -> tuple[int, Order] | web.Response:
+    """Return what is ordered, or the answer that says what is wrong with it."""
+    try:
+        order = Order.model_validate_json(await request.read())
+        return int(request.match_info["id"]), order
+    except ValidationError as error:
+        fault = error.errors()[0]
+        where = ".".join(map(str, fault["loc"])) or "body"
+        return web.json_response({"error": f"{where}: {fault['msg']}"}, status=400)
+    except ValueError:
+        return web.json_response({"error": "id: not a number"}, status=400)
+
 
 def _shown(recovery: Recovery) -> dict[str, Any]:
+    ended = recovery.ended
     return {
         "id": recovery.id,
+        "state": "open" if ended is None else "ended",
         "cause": recovery.cause,
         "reason": recovery.reason,
         "began_at": recovery.began_at.isoformat(),
         "held": recovery.held,
-        "means": MEANS,
+        "ended_at": ended and ended.at.isoformat(),
+        "ended_by": ended and ended.by,
+        "ended_because": ended and ended.because,
+        "means": OPEN if ended is None else ENDED,
     }
+
+
+def _shown_network(one: NetworkProof) -> dict[str, Any]:
+    return {"network": one.network, "head": one.head, "read": one.read, "is_read": one.is_read}
+
+
+def _shown_signer(one: SignerProof) -> dict[str, Any]:
+    return {
+        "network": one.network,
+        "address": one.address,
+        "end_nonce": one.end_nonce,
+        "open_nonces": one.open_nonces,
+        "is_closed": one.is_closed,
+        "waits_for": _waits_for(one),
+    }
+
+
+def _waits_for(one: SignerProof) -> str | None:
+    if one.is_closed:
+        return None
+    if one.is_halted:
+        return "an operator: it is halted (swapctl signer list)"
+    if one.end_nonce is None or not one.is_far_enough:
+        return "its lane, to hand out the nonces"
+    return "final blocks with its no-ops"
 
 
 def _shown_forgotten(one: Forgotten) -> dict[str, Any]:
     return {
-        "swap_id": str(one.swap_id),
+        "swap_id": None if one.swap_id is None else str(one.swap_id),
         "kind": one.kind,
         "network": one.payment.network,
         "transaction_hash": one.payment.transaction_hash,
+    }
+
+
+def _shown_kept(one: Kept) -> dict[str, Any]:
+    ids = {"swap_id": one.swap_id, "intent_id": one.intent_id, "deposit_id": one.deposit_id}
+    return {
+        "id": one.id,
+        **{name: None if id is None else str(id) for name, id in ids.items()},
+        "kind": one.kind,
+        "network": one.network,
+        "since": one.since.isoformat(),
+        "ends_by": "swapctl payouts explain" if one.is_paid else "swapctl recovery release",
     }

@@ -13,7 +13,7 @@ from swap_chains.ports import ChainReader, Holding, NodeReceipt, Receipt
 from swap_runtime.clock import Clock
 from swap_runtime.errors import Unavailable
 from swap_settler import observe
-from swap_settler.domain import ledger
+from swap_settler.domain import ledger, ledger_foreign
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.lane import GasAlarm, Payment
 from swap_settler.domain.witnesses import Word, weigh
@@ -25,6 +25,7 @@ from swap_settler.lane_ports import (
     SignedFor,
     Snapshot,
 )
+from swap_settler.recovery_ports import Fences
 from swap_settler.usecases.announcing import Announcer
 from swap_settler.usecases.end_relays import EndRelays
 from swap_settler.usecases.give_up_payouts import GiveUpPayouts, lock_owners
@@ -38,7 +39,8 @@ class CloseSlots:
 
     A slot that reverted there, and of which no node says otherwise, is the death proof of its
     attempts: the payments on it are free to be tried on another slot, or to be given up. A rise of
-    the signer's balance that no transaction of ours explains is its owner's top-up. While the
+    the signer's balance that no transaction of ours explains is its owner's top-up; what is missing
+    of it in a recovery, forgotten transactions spent. While the
     network is halted nobody knows what is final there, and nothing of it is believed.
     """
 
@@ -49,6 +51,7 @@ class CloseSlots:
         signer: str,
         native: str,
         store: LaneStore,
+        fences: Fences,
         unit_of_work: LaneUnitOfWork,
         give_up: GiveUpPayouts,
         end_relays: EndRelays,
@@ -61,6 +64,7 @@ class CloseSlots:
         self._signer = signer
         self._native = native
         self._store = store
+        self._fences = fences
         self._unit_of_work = unit_of_work
         self._give_up = give_up
         self._end_relays = end_relays
@@ -84,11 +88,13 @@ class CloseSlots:
         receipts = await self._receipts(signed)
         closed = await self._witnessed(_closed(signed, receipts, final), signed)
         missing = {item.nonce for item in signed} - {slot.nonce for slot in closed}
-        if missing:
-            await self._wonder(sorted(missing))
+        forgotten = await self._fences.fenced(missing) if missing else frozenset()
+        if missing - forgotten:
+            await self._wonder(sorted(missing - forgotten))
         else:
             self._rounds_unexplained = 0
-        await self._account(final, closed, is_complete=not missing, epoch=epoch)
+        is_complete = not missing - forgotten
+        await self._account(final, closed, forgotten, is_complete=is_complete, epoch=epoch)
         self._last_number = final.number
 
     async def _wonder(self, nonces: Sequence[int]) -> None:
@@ -142,7 +148,13 @@ class CloseSlots:
         return kept
 
     async def _account(
-        self, final: Block, closed: Sequence[ClosedSlot], *, is_complete: bool, epoch: int
+        self,
+        final: Block,
+        closed: Sequence[ClosedSlot],
+        forgotten: frozenset[int],
+        *,
+        is_complete: bool,
+        epoch: int,
     ) -> None:
         held = Holding(self._signer, self._native)
         balance = (await self._chain.balances([held], at=final))[held]
@@ -151,9 +163,10 @@ class CloseSlots:
         spent = sum(slot.receipt.fee_base_units for slot in closed)
         # What an unexplained nonce spent is not known, and so no rise either.
         rise = balance + spent - booked if is_complete else 0
-        if rise < 0:
+        lost = -rise if rise < 0 and await self._is_forgotten(forgotten) else 0
+        if rise < 0 and not lost:
             observe.signer_short(self._chain.network, self._signer, -rise)
-        if not closed and rise <= 0:
+        if not closed and not forgotten and not lost and rise <= 0:
             return
         relays = await self._relays(closed)
         short = await self._end_relays.short([relay for relay, done in relays.items() if not done])
@@ -162,13 +175,19 @@ class CloseSlots:
         async with self._unit_of_work() as work:
             await work.require_epoch(epoch)
             ends = await self._ends(work, unpaid, relays, short, elsewhere)
-            changes = [*ends, *self._booked(final, closed, rise)]
+            changes = [*ends, *self._booked(final, closed, rise, lost)]
             if closed:
                 await work.close_slots(closed, final)
+            if forgotten:
+                await work.close_forgotten(forgotten, final)
             await work.flush(changes, self._announcer.outgoing(changes, at=self._clock()))
             if is_complete:
                 await work.add_snapshots([Snapshot(self._signer, self._native, balance)], final)
         observe.changed(changes)
+
+    async def _is_forgotten(self, forgotten: frozenset[int]) -> bool:
+        """Whether transactions that a restored ledger has forgotten spent what is missing."""
+        return bool(forgotten) or await self._fences.is_recovering()
 
     async def _relays(self, closed: Sequence[ClosedSlot]) -> Mapping[Payment, bool]:
         """Return the gasless deposits that were consumed, and whether each did what it is for."""
@@ -221,7 +240,9 @@ class CloseSlots:
         )
         return [*dead, *self._end_relays.of_closed_slots(owners, relays, short)]
 
-    def _booked(self, final: Block, closed: Sequence[ClosedSlot], rise: int) -> Sequence[Changes]:
+    def _booked(
+        self, final: Block, closed: Sequence[ClosedSlot], rise: int, lost: int
+    ) -> Sequence[Changes]:
         signer = {
             "network": self._chain.network,
             "signer": self._signer,
@@ -240,6 +261,10 @@ class CloseSlots:
         if rise > 0:
             entries.append(
                 ledger.signer_topped_up(**signer, base_units=rise, block_number=final.number)
+            )
+        if lost:
+            entries.append(
+                ledger_foreign.forgotten_spent(**signer, base_units=lost, block_number=final.number)
             )
         return [Changes(ledger=tuple(entries))] if entries else []
 

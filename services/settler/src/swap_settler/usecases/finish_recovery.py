@@ -3,52 +3,83 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Final
 
-from swap_chains.evm.codec import intent_id
 from swap_runtime.errors import Refused
 from swap_settler import observe_recovery
-from swap_settler.domain.recovery import Forgotten, Recovery
-from swap_settler.domain.swap import IntentKind
-from swap_settler.recovery_ports import Recoveries
-from swap_settler.usecases.facts import MAIN_LEG
+from swap_settler.domain.recovery import Forgotten, Kept, PaymentId, Recovery
+from swap_settler.recovery_ports import Findings, Recoveries
+from swap_settler.usecases.payment_ids import payment_ids
+from swap_settler.usecases.prove_recovery import FIRST, SWAPS_AT_ONCE
 
-KINDS: Final = (IntentKind.OUTPUT, IntentKind.REFUND, IntentKind.REFUEL)
+NOT_HELD: Final = "is not held, or is paid: a payment is explained, not released"
 
 
 class FinishRecovery:
-    """An operator answers for it that no forgotten payment can be made once more."""
+    """An operator answers for it that no forgotten payment can be made once more.
+
+    What is known to be paid stays held all the same.
+    """
 
     def __init__(self, recoveries: Recoveries) -> None:
         self._recoveries = recoveries
 
     async def find(self) -> Recovery | None:
-        """Return the open recovery, and bring the metrics up to date."""
-        found = await self._recoveries.find_open()
-        observe_recovery.state(is_open=found is not None, held=found.held if found else 0)
+        """Return the open recovery or the last one, and bring the metrics up to date."""
+        found = await self._recoveries.find()
+        kept = await self._recoveries.kept()
+        is_open = found is not None and found.ended is None
+        observe_recovery.state(is_open=is_open, held=found.held if found else 0, kept=len(kept))
         return found
 
-    async def list_forgotten(self) -> Sequence[Forgotten]:
-        """Return the unexplained payments that are known swaps' own, by their ids."""
-        paid = {(one.paid_id): one for one in await self._recoveries.unexplained()}
-        if not paid:
+    async def list_kept(self) -> Sequence[Kept]:
+        """Return what is held also after the recovery."""
+        return await self._recoveries.kept()
+
+    async def list_forgotten(self, before: datetime) -> Sequence[Forgotten]:
+        """Return the payments that nothing explains: with their swaps, where those are known."""
+        unexplained = await self._recoveries.unexplained()
+        if not unexplained:
             return []
+        known = {(one.network, one.paid_id): one for one in await self._ids(before)}
         return [
-            Forgotten(swap_id, kind.value, found)
-            for swap_id in await self._recoveries.unpaid_swaps()
-            for kind in KINDS
-            if (found := paid.get(intent_id(swap_id, kind.value, MAIN_LEG))) is not None
+            Forgotten(None if one is None else one.swap_id, one.kind if one else "unknown", payment)
+            for payment in unexplained
+            for one in [known.get((payment.network, payment.paid_id))]
         ]
 
     async def __call__(self, id: int, *, by: str, reason: str) -> None:
         """
         :param id: as it was shown: another one that began meanwhile stays open.
-        :raises Refused: when it is not open, or a known swap would be paid twice.
+        :raises Refused: when it is not open.
         """
-        if forgotten := await self.list_forgotten():
-            told = ", ".join(f"{one.kind} of {one.swap_id}" for one in forgotten)
-            raise Refused(f"paid already, and not explained: {told}; see swapctl payouts explain")
-        if not await self._recoveries.finish(id, by=by, reason=reason):
+        found = await self._recoveries.find()
+        if found is None or found.id != id or found.ended is not None:
             raise Refused(f"recovery {id} is not open")
+        booked = {(o.network, o.paid_id) for o in await self._recoveries.unexplained()}
+        ids = {(one.network, one.paid_id): one for one in await self._ids(found.began_at)}
+        paid = [one for key, one in ids.items() if key in booked]
+        findings = Findings(paid, has_unknown=bool(booked - ids.keys()), evidence=found.evidence)
+        if not await self._recoveries.finish(id, findings, by=by, reason=reason):
+            raise Refused(f"recovery {id} has ended, or knows more now: look at it again")
         observe_recovery.ended(id, by=by, reason=reason)
         await self.find()
+
+    async def release(self, id: int, *, by: str, reason: str) -> None:
+        """
+        :param id: of what is kept, as it was shown.
+        :raises Refused: when a Treasury has paid it.
+        """
+        if not await self._recoveries.release(id, by=by, reason=reason):
+            raise Refused(f"{id} {NOT_HELD}")
+        observe_recovery.released(id, by=by, reason=reason)
+
+    async def _ids(self, before: datetime) -> Sequence[PaymentId]:
+        ids = list(await self._recoveries.lone())
+        after = FIRST
+        while swaps := await self._recoveries.held_swaps(before, after=after, limit=SWAPS_AT_ONCE):
+            after = swaps[-1].id
+            for swap in swaps:
+                ids += [o for o in payment_ids(swap) if (o.network, o.paid_id) not in swap.known]
+        return ids

@@ -14,6 +14,7 @@ from swap_runtime.errors import Unavailable
 from swap_settler import observe
 from swap_settler.lane_ports import LaneStore, Wake
 from swap_settler.usecases.close_slots import CloseSlots
+from swap_settler.usecases.fence_nonces import FenceNonces
 from swap_settler.usecases.rebroadcast import Rebroadcast
 from swap_settler.usecases.replace_stuck import ReplaceStuck
 from swap_settler.usecases.send_payouts import SendPayouts
@@ -37,6 +38,7 @@ class RunLane:
         rebroadcast: Rebroadcast,
         replace: ReplaceStuck,
         close_slots: CloseSlots,
+        fence: FenceNonces,
         tell_sent: TellSent,
         snapshot: SnapshotTreasury,
         check_chain: Callable[[], Awaitable[None]],
@@ -55,6 +57,7 @@ class RunLane:
         self._rebroadcast = rebroadcast
         self._replace = replace
         self._close_slots = close_slots
+        self._fence = fence
         self._tell_sent = tell_sent
         self._snapshot = snapshot
         self._check_chain = check_chain
@@ -82,6 +85,7 @@ class RunLane:
             await self._tried(self._rebroadcast)
             await self._tried(lambda: self._replace(epoch=epoch))
             await self._tried(partial(self._close_slots, epoch=epoch))
+            await self._tried(partial(self._fence_nonces, epoch))
             await self._tried(self._snapshot)
             await self._tried(self._tell_age)
             await asyncio.sleep(self._upkeep_interval.total_seconds())
@@ -96,18 +100,31 @@ class RunLane:
         observe.oldest_unpaid(self._chain.network, await self._store.oldest_unpaid())
 
     async def _start(self) -> None:
-        """A chain that is ahead of our slots was used without us: a restored database, or a theft.
+        """A chain that is ahead of our slots was used without us: a theft, unless the database was
+        restored.
 
-        Nothing is signed until a person has looked.
+        Nothing is signed until a person has looked, or the nonces are fenced.
         """
         await self._check()
         nonce = None
         while nonce is None:
             nonce = await self._tried(self._nonce)
         known = await self._store.open_signer(nonce)
-        if known < nonce:
+        if known < nonce and not await self._awaits_fence():
             await self._store.halt(f"the chain is at nonce {nonce}, the ledger at {known}")
             observe.signer_halted(self._chain.network, self._signer, known, nonce)
+
+    async def _awaits_fence(self) -> bool:
+        """Whether it is known that a restored ledger is behind; the lane fences it then."""
+        while True:
+            is_awaited = await self._tried(self._fence.is_awaited)
+            if is_awaited is not None:
+                return is_awaited
+            await asyncio.sleep(self._poll_interval.total_seconds())
+
+    async def _fence_nonces(self, epoch: int) -> None:
+        if await self._fence(epoch=epoch):
+            self._send.notice_slots()
 
     async def _check(self) -> None:
         while True:

@@ -96,6 +96,10 @@ class SendPayouts:
         """Whether to look again at once after something was sent: one look does not take all."""
         return self._has_unsigned_slots or self._had_many
 
+    def notice_slots(self) -> None:
+        """Look for slots without bytes: there are new ones."""
+        self._has_unsigned_slots = True
+
     async def __call__(self, *, epoch: int) -> int:
         """Send what is due and return how many transactions left.
 

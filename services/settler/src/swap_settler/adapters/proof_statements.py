@@ -1,0 +1,114 @@
+"""Every statement about what a recovery has proven, and about what stays held after it."""
+
+from typing import Final
+
+from swap_runtime.sql import sql
+from swap_settler.adapters.recovery_statements import PAYMENTS
+
+HEADS: Final = sql("""
+SELECT network, number FROM recovery_head
+WHERE recovery_id = :id AND evidence = (SELECT evidence FROM recovery WHERE id = :id)
+""")
+NOTE_HEADS: Final = sql("""
+INSERT INTO recovery_head (recovery_id, network, evidence, number)
+SELECT :id, network, :evidence, number
+FROM unnest(CAST(:network AS text[]), CAST(:number AS bigint[])) AS new(network, number)
+ON CONFLICT (recovery_id, network) DO UPDATE
+SET evidence = excluded.evidence, number = excluded.number
+""")
+# Fenced is a signer when each nonce that a forgotten transaction may have is consumed for good: up
+# to `beyond` further than the last one that something else than our own consumed.
+SIGNERS: Final = sql("""
+SELECT signer.network, signer.address, halted_reason IS NOT NULL AS is_halted, fence.end_nonce,
+       slots.open, last.final_number,
+       coalesce(fence.end_nonce > forgotten.nonce + fence.beyond, true) AS is_far_enough
+FROM signer
+LEFT JOIN recovery_fence AS fence
+    ON (fence.recovery_id, fence.network, fence.signer) = (:id, signer.network, signer.address)
+LEFT JOIN LATERAL (SELECT count(*) AS open FROM nonce_slot AS slot
+    WHERE (slot.network, slot.signer) = (fence.network, fence.signer)
+        AND slot.nonce < fence.end_nonce AND slot.closed_at IS NULL) AS slots ON true
+LEFT JOIN nonce_slot AS last ON (last.network, last.signer, last.nonce)
+    = (fence.network, fence.signer, fence.end_nonce - 1)
+LEFT JOIN LATERAL (SELECT max(slot.nonce) AS nonce FROM nonce_slot AS slot
+    WHERE (slot.network, slot.signer) = (fence.network, fence.signer)
+        AND slot.nonce >= fence.first_nonce AND slot.nonce < fence.end_nonce
+        AND slot.closed_at IS NOT NULL AND NOT EXISTS (SELECT FROM signer_transaction AS own
+            JOIN attempt USING (transaction_hash)
+            WHERE (own.network, own.signer, own.nonce)
+                = (slot.network, slot.signer, slot.nonce))) AS forgotten ON true
+ORDER BY signer.network, signer.address
+""")
+# Swaps that may still be paid, or sent back: by what was owed before the recovery.
+HELD_SWAPS: Final = sql("""
+WITH owed AS MATERIALIZED (
+    SELECT id FROM swap
+    WHERE status IN ('user_transfer_pending', 'ls_transfer_pending', 'pending_refund')
+    UNION SELECT swap_id FROM account
+    WHERE kind = 'claimable' AND balance <> 0 AND swap_id IS NOT NULL
+    UNION SELECT swap_id FROM intent WHERE state = 'reserved' AND swap_id IS NOT NULL
+    UNION SELECT swap_id FROM refund_due
+)
+SELECT swap.id, source_network, source_token, destination_network, destination_token,
+       ARRAY(SELECT deposit.id FROM deposit WHERE deposit.swap_id = swap.id) AS deposit_ids,
+       known.networks, known.paid_ids
+FROM owed JOIN swap USING (id)
+-- What the ledger has an answer for: paid, signed for, or told by an operator.
+CROSS JOIN LATERAL (
+    SELECT coalesce(array_agg(one.network), '{}') AS networks,
+           coalesce(array_agg(one.paid_id::text), '{}') AS paid_ids
+    FROM (SELECT network, paid_id FROM intent WHERE intent.swap_id = swap.id
+            AND paid_id IS NOT NULL AND state IN ('assigned', 'broadcast', 'mined', 'confirmed')
+        UNION ALL SELECT told.network, told.paid_id FROM taken_payment AS told
+        JOIN intent ON intent.id = told.intent_id WHERE intent.swap_id = swap.id) AS one) AS known
+WHERE swap.id > :after AND (swap.created_at < :before OR EXISTS (SELECT FROM deposit AS brought
+    WHERE brought.swap_id = swap.id AND brought.attached_at IS NOT NULL
+        AND brought.block_time < :before))
+ORDER BY swap.id LIMIT :limit
+""")
+LONE: Final = sql(f"""
+SELECT id, kind, network, paid_id::text FROM intent
+WHERE swap_id IS NULL AND state = 'reserved' AND paid_id IS NOT NULL AND kind IN {PAYMENTS}
+""")
+# What no swap has and is not ordered to be paid.
+DEPOSITS: Final = sql("""
+SELECT deposit.id, deposit.network, deposit.token FROM account
+JOIN deposit ON deposit.id = account.deposit_id
+WHERE account.kind = 'suspense' AND balance <> 0
+""")
+KEEP_PAID: Final = sql("""
+INSERT INTO kept_hold (recovery_id, swap_id, intent_id, deposit_id, kind, network, paid_id)
+SELECT :id, new.* FROM unnest(CAST(:swap_id AS uuid[]), CAST(:intent_id AS uuid[]),
+    CAST(:deposit_id AS uuid[]), CAST(:kind AS text[]), CAST(:network AS text[]),
+    CAST(:paid_id AS numeric[])) AS new
+ON CONFLICT DO NOTHING
+""")
+# What came before the recovery and is of no swap: a swap that is forgotten may have paid for it.
+KEEP_DEPOSITS: Final = sql("""
+INSERT INTO kept_hold (recovery_id, deposit_id, kind, network)
+SELECT recovery.id, deposit.id, 'deposit', deposit.network FROM recovery
+JOIN deposit ON deposit.block_time < recovery.began_at
+    AND (deposit.attached_at >= recovery.began_at OR deposit.swap_id IS NULL
+        AND (EXISTS (SELECT FROM account WHERE account.kind = 'suspense'
+                AND account.deposit_id = deposit.id AND balance <> 0)
+            OR EXISTS (SELECT FROM intent WHERE intent.swap_id IS NULL
+                AND intent.deposit_id = deposit.id AND intent.state = 'reserved')))
+WHERE recovery.id = :id
+ON CONFLICT DO NOTHING
+""")
+KEPT: Final = sql("""
+SELECT id, swap_id, intent_id, deposit_id, kind, network, since, paid_id IS NOT NULL AS is_paid
+FROM kept_hold
+WHERE released_at IS NULL ORDER BY id
+""")
+RELEASE: Final = sql("""
+UPDATE kept_hold SET released_at = now(), released_by = :by, released_because = :reason
+WHERE id = :id AND released_at IS NULL AND paid_id IS NULL
+""")
+# An operator told what an id was spent on: nothing is in doubt about it any more.
+RELEASE_EXPLAINED: Final = sql("""
+UPDATE kept_hold SET released_at = now(), released_by = :by, released_because = :reason
+FROM unnest(CAST(:network AS text[]), CAST(:paid_id AS numeric[])) AS told(network, paid_id)
+WHERE (kept_hold.network, kept_hold.paid_id) = (told.network, told.paid_id)
+    AND released_at IS NULL
+""")

@@ -1,0 +1,190 @@
+"""Ends a recovery by itself, once it is proven which older payments were made."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from typing import Final
+from uuid import UUID
+
+from swap_chains.errors import ChainError
+from swap_chains.events import Block
+from swap_chains.evm.codec import encode_is_operator, encode_is_paid
+from swap_chains.ports import Call, ChainReader
+from swap_runtime.crashpoint import crashpoint
+from swap_runtime.errors import Unavailable
+from swap_settler import observe_recovery
+from swap_settler.domain.recovery import PaymentId, Proofs, Recovery
+from swap_settler.recovery_ports import Findings, Recoveries, RecoveryProofs
+from swap_settler.usecases.payment_ids import payment_ids
+
+VIEW_GAS: Final = 100_000
+SWAPS_AT_ONCE: Final = 100
+CALLS_AT_ONCE: Final = 200
+FIRST: Final = UUID(int=0)
+ASKS: Final = "0x" + "0" * 40  # whoever asks: what a view returns is for all the same
+BY: Final = "settler"
+
+
+class ProveRecovery:
+    """Three proofs, in this order.
+
+    Each network is read to the head that it had when the recovery began, and each signer's nonces
+    are closed: nothing forgotten can appear any more. Then each payment of each older swap is asked
+    for at its Treasury, at a final block. What is paid there and not here stays held; the rest is
+    released. Nothing but the end is written, so that a crash repeats questions and no more.
+    """
+
+    def __init__(
+        self,
+        recoveries: Recoveries,
+        proofs: RecoveryProofs,
+        *,
+        chains: Mapping[str, ChainReader],
+        treasuries: Mapping[str, str],
+        signers: Mapping[str, Sequence[str]],
+    ) -> None:
+        """
+        :param chains: by network; what two providers report alike.
+        :param treasuries: by network.
+        :param signers: of the catalogue, by network. Others are closed when they may pay nothing.
+        """
+        self._recoveries = recoveries
+        self._proofs = proofs
+        self._chains = chains
+        self._treasuries = treasuries
+        self._signers = signers
+
+    async def __call__(self) -> bool:
+        """Return whether a recovery ended now.
+
+        :raises Unavailable: when Postgres or a chain is away; what is held stays so.
+        """
+        recovery = await self._recoveries.find()
+        if recovery is None or recovery.ended is not None:
+            return False
+        proofs = await self._find(recovery)
+        if not proofs.are_complete:
+            return False
+        try:
+            finals = await self._finals(proofs)
+            if finals is None:
+                return False
+            found, asked = await self._ask(recovery, finals)
+        except ChainError as error:
+            raise Unavailable(str(error)) from error
+        return await self._end(recovery, found, asked)
+
+    async def look(self, recovery: Recovery) -> Proofs:
+        """Return what is proven."""
+        return await self._proofs.find(recovery.id, self._chains)
+
+    async def _find(self, recovery: Recovery) -> Proofs:
+        proofs = await self.look(recovery)
+        missing = [one.network for one in proofs.networks if one.head is None]
+        if missing:
+            heads = await self._heads(missing)
+            await self._proofs.note_heads(recovery, heads)
+            crashpoint("settler.after_recovery_heads")
+            proofs = await self.look(recovery)
+        proofs = await self._without_rights(proofs)
+        observe_recovery.proven(proofs)
+        return proofs
+
+    async def _heads(self, networks: Sequence[str]) -> Mapping[str, int]:
+        """Return the head of each network of which a node tells it."""
+
+        async def head(network: str) -> int | None:
+            try:
+                return (await self._chains[network].head()).number
+            except ChainError:
+                return None
+
+        told = await asyncio.gather(*map(head, networks))
+        return {n: number for n, number in zip(networks, told, strict=True) if number is not None}
+
+    async def _without_rights(self, proofs: Proofs) -> Proofs:
+        """Leave out signers of earlier days that the Treasury pays nothing for any more."""
+        left = []
+        for signer in proofs.signers:
+            is_ours = signer.address in self._signers.get(signer.network, ())
+            if is_ours or await self._may_pay(signer.network, signer.address):
+                left.append(signer)
+        return Proofs(proofs.networks, tuple(left))
+
+    async def _may_pay(self, network: str, address: str) -> bool:
+        chain = self._chains.get(network)
+        if chain is None:
+            return True
+        call = Call(self._treasuries[network], 0, encode_is_operator(address), VIEW_GAS)
+        try:
+            [answer] = await chain.simulate([call], sender=ASKS, at=await chain.finalized())
+        except ChainError:
+            return True
+        return not answer.succeeded or bool(int.from_bytes(answer.data, "big"))
+
+    async def _finals(self, proofs: Proofs) -> Mapping[str, Block] | None:
+        """Return a final block of each network; None while one is before what was proven there."""
+        finals = {network: await chain.finalized() for network, chain in self._chains.items()}
+        proven = {one.network: one.read or 0 for one in proofs.networks}
+        is_there = all(final.number >= proven[n] for n, final in finals.items())
+        return finals if is_there else None
+
+    async def _ask(self, recovery: Recovery, finals: Mapping[str, Block]) -> tuple[Findings, int]:
+        """Ask for every id, and return what is paid that the ledger has no answer for."""
+        booked = {(o.network, o.paid_id) for o in await self._recoveries.unexplained()}
+        asked: set[tuple[str, int]] = set()
+        paid: list[PaymentId] = []
+        async for ids in self._ids(recovery):
+            asked |= {(one.network, one.paid_id) for one in ids}
+            spent = await self._spent(ids, finals) | booked
+            paid += [one for one in ids if (one.network, one.paid_id) in spent]
+            observe_recovery.asked(len(asked))
+        return Findings(paid, bool(booked - asked), recovery.evidence), len(asked)
+
+    async def _ids(self, recovery: Recovery) -> AsyncIterator[Sequence[PaymentId]]:
+        """Yield the ids that the ledger has no answer for."""
+        after = FIRST
+        while swaps := await self._recoveries.held_swaps(
+            recovery.began_at, after=after, limit=SWAPS_AT_ONCE
+        ):
+            after = swaps[-1].id
+            yield [
+                one
+                for swap in swaps
+                for one in payment_ids(swap)
+                if (one.network, one.paid_id) not in swap.known
+            ]
+        yield await self._recoveries.lone()
+
+    async def _spent(
+        self, ids: Iterable[PaymentId], finals: Mapping[str, Block]
+    ) -> frozenset[tuple[str, int]]:
+        spent: set[tuple[str, int]] = set()
+        for network, final in finals.items():
+            own = [one.paid_id for one in ids if one.network == network]
+            for start in range(0, len(own), CALLS_AT_ONCE):
+                some = own[start : start + CALLS_AT_ONCE]
+                spent |= {(network, id) for id in await self._paid(network, some, final)}
+        return frozenset(spent)
+
+    async def _paid(self, network: str, ids: Sequence[int], final: Block) -> Sequence[int]:
+        treasury = self._treasuries[network]
+        calls = [Call(treasury, 0, encode_is_paid(id), VIEW_GAS) for id in ids]
+        answers = await self._chains[network].simulate(calls, sender=ASKS, at=final)
+        if not all(answer.succeeded for answer in answers):
+            raise Unavailable(f"no node of {network} tells which payments were made")
+        told = zip(ids, answers, strict=True)
+        return [id for id, answer in told if int.from_bytes(answer.data, "big")]
+
+    async def _end(self, recovery: Recovery, found: Findings, asked: int) -> bool:
+        crashpoint("settler.before_recovery_end")
+        reason = (
+            f"proven: of {asked} payments that older swaps may still get, {len(found.paid)} were "
+            "made and stay held"
+        )
+        if not await self._recoveries.finish(recovery.id, found, by=BY, reason=reason):
+            return False
+        crashpoint("settler.after_recovery_end")
+        observe_recovery.ended(recovery.id, by=BY, reason=reason)
+        return True

@@ -1,0 +1,447 @@
+"""A recovery ends by itself once each older payment is proven made, or not made."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+from datetime import datetime
+
+import pytest
+
+from services.settler.tests.integration.explaining import explaining, heard
+from services.settler.tests.integration.lane_worlds import opened_world
+from services.settler.tests.integration.test_lane_schedules import Watcher
+from services.settler.tests.lane_world import (
+    DESTINATION,
+    PAYOUT,
+    SIGNER,
+    SOURCE,
+    World,
+    a_deposit,
+    a_funding,
+    a_recipient,
+    a_request,
+)
+from services.settler.tests.recovering import (
+    FEES,
+    SLOTS_MAX,
+    fence,
+    fencing,
+    finishing,
+    forgotten,
+    has_read,
+    is_open,
+    proving,
+    restored,
+    watching,
+)
+from swap_chains.evm.codec import intent_id
+from swap_chains.ports import Call
+from swap_domain.catalogue import NATIVE
+from swap_runtime.database import Engine
+from swap_runtime.errors import Refused, Unavailable
+from swap_settler.adapters.recovery_statements import held_swap
+from swap_settler.usecases import fence_nonces, prove_recovery
+
+pytestmark = pytest.mark.connected
+SIGNER_HERE = a_recipient(50)
+SAID = {"by": "ann", "reason": "looked at"}
+
+
+@pytest.fixture
+async def world(watcher: Engine, migrated: Callable[[str], str]) -> AsyncIterator[World]:
+    async with opened_world(migrated("settler"), DESTINATION) as world:
+        world.chain.give(SIGNER, NATIVE, 10**18)
+        await world.close_slots()  # the ledger has its gas money
+        yield world
+        await watching(world)()  # the next test begins with a database that is known
+
+
+@pytest.fixture
+async def here(world: World, migrated: Callable[[str], str]) -> AsyncIterator[World]:
+    """The source, beside the destination."""
+    async with opened_world(
+        migrated("settler"), SOURCE, beside_another=True, signer=SIGNER_HERE
+    ) as here:
+        here.chain.give(SIGNER_HERE, NATIVE, 10**18)
+        await here.close_slots()
+        yield here
+
+
+async def proven(watcher: Engine, *worlds: World) -> bool:
+    """Do what each lane and the watcher do, and ask once whether the recovery ends."""
+    prove = proving(*worlds)
+    has_ended = await prove()  # it notes the heads first
+    for world in worlds:
+        world.chain.mine(4)
+    await has_read(watcher, *worlds)
+    return await prove() or has_ended
+
+
+async def keep_on(world: World) -> None:
+    await world.send_everything()
+    world.chain.mine(4)
+    await world.close_slots()
+
+
+async def statuses(world: World) -> list[str]:
+    return [s.status for s in await world.rows("SELECT status FROM swap ORDER BY sequence_number")]
+
+
+class TestEnds:
+    async def test_p6_when_nothing_was_forgotten_what_was_held_is_paid(
+        self, world: World, watcher: Engine
+    ) -> None:
+        await world.confirmed_swaps(2)
+        await restored(world)
+        await fence(world)
+
+        assert await proven(watcher, world)
+        await keep_on(world)
+
+        assert not await is_open(world)
+        assert [world.paid(1), world.paid(2)] == [PAYOUT] * 2
+        [ended] = await world.rows("SELECT ended_by, ended_because FROM recovery")
+        assert ended.ended_by == "settler"
+        assert "0 were made" in ended.ended_because
+
+    async def test_not_before_the_watcher_has_read_to_the_head(
+        self, world: World, watcher: Engine
+    ) -> None:
+        await world.confirmed_swaps(1)
+        await restored(world)
+        await fence(world)
+        await has_read(watcher, world)
+        world.chain.mine(4)
+
+        assert not await proving(world)()
+        assert not await proving(world)()
+        await has_read(watcher, world)
+        world.chain.mine(4)
+        assert not await proving(world)()  # the head was asked for behind what was read
+        await has_read(watcher, world)
+
+        assert await proving(world)()
+
+    async def test_not_before_the_nonces_are_closed(self, world: World, watcher: Engine) -> None:
+        await world.confirmed_swaps(1)
+        await restored(world)
+
+        assert not await proven(watcher, world)
+        await fencing(world)(epoch=world.epoch)
+        assert not await proven(watcher, world)
+        await world.send_everything()
+        assert not await proven(watcher, world)  # mined, and not found to be final
+        await world.close_slots()
+
+        assert await proven(watcher, world)
+
+    async def test_not_while_a_signer_is_halted(self, world: World, watcher: Engine) -> None:
+        await world.confirmed_swaps(1)
+        await restored(world)
+        await world.store.halt("a person must look")
+        await fence(world)
+        assert not await proven(watcher, world)
+
+        await world.resuming()(DESTINATION, **SAID)
+        await fence(world)
+
+        assert await proven(watcher, world)
+
+    async def test_not_while_a_node_is_away(self, world: World, watcher: Engine) -> None:
+        await world.confirmed_swaps(1)
+        await restored(world)
+        await fence(world)
+        await proving(world)()
+        world.chain.mine(4)
+        await has_read(watcher, world)
+        world.chain.go_down()
+
+        with pytest.raises(Unavailable):
+            await proving(world)()
+        world.chain.come_up()
+
+        assert await proving(world)()
+
+    async def test_not_while_what_began_it_goes_on(self, world: World, watcher: Engine) -> None:
+        """What is found since is looked for, too."""
+        await world.confirmed_swaps(1)
+        await restored(world)
+        await fence(world)
+        await proving(world)()
+        world.chain.mine(4)
+        await has_read(watcher, world)
+        await world.store.halt("paid elsewhere")
+
+        assert not await proving(world)()
+        assert await is_open(world)
+
+    async def test_newer_swaps_are_paid_on_nonces_behind_the_fence(self, world: World) -> None:
+        await world.confirmed_swaps(2)
+        await restored(world)
+        await world.rows(
+            "UPDATE swap SET created_at = now() + interval '1 second' "
+            "WHERE sequence_number = 2 RETURNING 1"
+        )
+
+        await world.send_everything()
+        assert world.chain.pool == {}  # the ledger may be behind the chain
+        await fence(world)
+        await keep_on(world)
+
+        assert (world.paid(1), world.paid(2)) == (0, PAYOUT)
+        nonces = await world.rows("SELECT nonce FROM slot_intent")
+        assert [row.nonce for row in nonces] == [SLOTS_MAX]
+
+
+@pytest.mark.breaks_invariants("I-27")  # owed once more than is held, until it is explained
+class TestForgotten:
+    async def test_p6_an_output_stays_held_until_it_is_explained(
+        self, world: World, watcher: Engine
+    ) -> None:
+        funding = a_funding(1).body.model_copy(update={"base_units": str(3 * PAYOUT)})
+        await world.settle(a_funding(1).model_copy(update={"body": funding}))
+        await world.requesting()([a_request(1), a_request(2)])
+        made = await forgotten(world, 1, "output", nonce=0)
+        world.chain.mine(4)
+        await restored(world)
+        await world.settle(a_deposit(1), a_deposit(2))
+        await Watcher(world).tell()
+        [shown] = await finishing(world).list_forgotten(await began(world))
+        assert (shown.kind, shown.payment.transaction_hash) == ("output", made.transaction_hash)
+        await fence(world)
+
+        assert await proven(watcher, world)
+        await keep_on(world)
+        assert [world.paid(1), world.paid(2)] == [PAYOUT] * 2
+        assert await statuses(world) == ["ls_transfer_pending"] * 2
+        [kept] = await finishing(world).list_kept()
+        assert (kept.swap_id, kept.kind) == (a_request(1).body.swap_id, "output")
+        with pytest.raises(Refused, match="explained, not released"):
+            await finishing(world).release(kept.id, **SAID)
+
+        [ended] = await explaining(world)(DESTINATION, made.transaction_hash, **SAID)
+        await keep_on(world)
+
+        assert ended.end == "made"
+        assert await finishing(world).list_kept() == []
+        assert (await statuses(world))[0] == "completed"
+        assert world.paid(1) == PAYOUT
+
+    async def test_p6_a_refund_excludes_the_output(
+        self, world: World, here: World, watcher: Engine
+    ) -> None:
+        """Its swap was sent back; the restored ledger would pay it out."""
+        await world.confirmed_swaps(2)
+        await forgotten(here, 1, "refund", nonce=0)
+        here.chain.mine(4)
+        await restored(world)
+        await Watcher(here).tell()
+        for side in (world, here):
+            await fence(side)
+
+        assert await proven(watcher, world, here)
+        await keep_on(world)
+
+        assert (here.paid(1), world.paid(1), world.paid(2)) == (PAYOUT, 0, PAYOUT)
+        [kept] = await finishing(world).list_kept()
+        assert (kept.swap_id, kept.kind) == (a_request(1).body.swap_id, "refund")
+
+    async def test_p6_what_waits_in_a_pool_is_mined_before_the_end_or_never(
+        self, world: World, watcher: Engine
+    ) -> None:
+        """The highest nonce that could have been open: the no-op there loses against it."""
+        await world.confirmed_swaps(2)
+        late = await forgotten(world, 1, "output", nonce=SLOTS_MAX - 1)
+        await restored(world)
+        await fence(world)
+        assert world.paid(1) == PAYOUT
+        await Watcher(world).tell()
+        assert not await proven(watcher, world)
+
+        await fence(world)  # as far again behind what was mined
+        assert await proven(watcher, world)
+        await keep_on(world)
+
+        assert [world.paid(1), world.paid(2)] == [PAYOUT] * 2
+        assert not await is_halted(world)
+        [fenced] = await world.rows("SELECT end_nonce FROM recovery_fence")
+        assert fenced.end_nonce == late.nonce + 1 + SLOTS_MAX
+        booked = await world.store.signer_balance(NATIVE)
+        assert booked == world.chain.world.balances[SIGNER, NATIVE]
+
+    async def test_p6_what_was_not_mined_can_never_be(self, world: World, watcher: Engine) -> None:
+        await world.confirmed_swaps(1)
+        out = await forgotten(world, 1, "output", nonce=1)
+        world.chain.drop(out.transaction_hash)
+        await restored(world)
+        await fence(world)
+        assert await proven(watcher, world)
+
+        await world.sender.broadcast([out])  # whoever had it sends it at last
+        await keep_on(world)
+
+        assert world.paid(1) == PAYOUT
+
+    async def test_the_ledger_is_brought_to_where_the_chain_is(
+        self, world: World, watcher: Engine
+    ) -> None:
+        """Nonces that forgotten transactions used are no gap, and their gas is a loss."""
+        await world.confirmed_swaps(1)
+        for nonce in range(3):
+            call = Call(SIGNER, 0, b"", 21_000)
+            spent = await world.sender.sign(call, nonce=nonce, fees=FEES)
+            await world.sender.broadcast([spent])
+            world.chain.mine()
+        world.chain.mine(4)
+        await restored(world)
+
+        await fence(world)
+        assert await proven(watcher, world)
+        await keep_on(world)
+
+        assert world.paid(1) == PAYOUT
+        assert not await is_halted(world)
+        [signer] = await world.rows("SELECT next_nonce FROM signer")
+        assert signer.next_nonce == 3 + SLOTS_MAX + 1
+        booked = await world.store.signer_balance(NATIVE)
+        assert booked == world.chain.world.balances[SIGNER, NATIVE]
+
+    async def test_a_payment_since_halts_the_signers(self, world: World) -> None:
+        await world.confirmed_swaps(1)
+        await restored(world)
+        await world.rows("UPDATE recovery SET began_at = '2000-01-01' RETURNING 1")
+        made = await forgotten(world, 1, "output", nonce=0)
+        world.chain.mine(4)
+
+        await heard(world, made.transaction_hash, a_recipient(1))
+
+        assert await is_halted(world)
+
+    async def test_p6_an_operator_ends_it_and_what_is_known_to_be_paid_stays_held(
+        self, world: World
+    ) -> None:
+        await world.confirmed_swaps(2)
+        made = await forgotten(world, 1, "output", nonce=0)
+        world.chain.mine(4)
+        await restored(world)
+        await fence(world)
+        paid_id = intent_id(a_request(1).body.swap_id, "output", "main")
+        await heard(world, made.transaction_hash, a_recipient(1), paid_id=paid_id)
+
+        await world.finish_recovery()
+        await keep_on(world)
+
+        assert [world.paid(1), world.paid(2)] == [PAYOUT] * 2
+        assert (await finishing(world).list_kept())[0].kind == "output"
+
+
+@pytest.mark.breaks_invariants("I-27")
+async def test_p6_a_deposit_of_a_forgotten_swap_is_not_paid_out_again(
+    world: World, watcher: Engine
+) -> None:
+    """Its swap began after the backup: only its deposit and its payment are read again."""
+    await world.confirmed_swaps(1)
+    await forgotten(world, 7, "output", nonce=0)
+    world.chain.mine(4)
+    await restored(world)
+    await world.settle(a_deposit(7))
+    await Watcher(world).tell()
+    await fence(world)
+    assert await proven(watcher, world)
+    [kept] = await finishing(world).list_kept()
+    [lost] = await finishing(world).list_forgotten(await began(world))
+    assert (kept.deposit_id, lost.swap_id) == (a_deposit(7).body.deposit_id, None)
+
+    await world.requested(8)
+    await world.rows("UPDATE swap SET created_at = now() WHERE sequence_number = 8 RETURNING 1")
+    await world.rows(
+        f"UPDATE deposit SET swap_id = '{a_request(8).body.swap_id}', attached_at = now() "
+        f"WHERE id = '{kept.deposit_id}' RETURNING 1"
+    )
+    assert await is_held(world, 8)
+    await finishing(world).release(kept.id, **SAID)
+
+    assert not await is_held(world, 8)
+
+
+class Killed(BaseException):
+    """Stands for the end of the process."""
+
+
+@pytest.mark.parametrize(
+    "point",
+    [
+        "settler.before_fence",
+        "settler.after_fence",
+        "settler.after_recovery_heads",
+        "settler.before_recovery_end",
+        "settler.after_recovery_end",
+    ],
+)
+async def test_p6_each_step_may_crash(
+    world: World, watcher: Engine, monkeypatch: pytest.MonkeyPatch, point: str
+) -> None:
+    await world.confirmed_swaps(2)
+    await forgotten(world, 1, "output", nonce=0)
+    world.chain.mine(4)
+    await restored(world)
+    await Watcher(world).tell()
+    died: list[str] = []
+
+    def crashpoint(name: str) -> None:
+        if name == point and not died:
+            died.append(name)
+            raise Killed(name)
+
+    for usecase in (fence_nonces, prove_recovery):
+        monkeypatch.setattr(usecase, "crashpoint", crashpoint)
+    for _ in range(4):
+        with suppress(Killed):
+            await fencing(world)(epoch=world.epoch)
+        await keep_on(world)
+        with suppress(Killed):
+            await proven(watcher, world)
+
+    assert died == [point]
+    assert not await is_open(world)
+    await keep_on(world)
+    assert [world.paid(1), world.paid(2)] == [PAYOUT] * 2
+    [kept] = await finishing(world).list_kept()
+    assert kept.kind == "output"
+
+
+async def test_a_signer_of_earlier_days_holds_nothing_up(world: World, watcher: Engine) -> None:
+    """It is in no catalogue; as long as the Treasury pays for it, nothing is proven of it."""
+    earlier = a_recipient(99)
+    await world.rows(
+        "INSERT INTO signer (network, address, next_nonce) "
+        f"VALUES ('{DESTINATION}', '{earlier}', 5) RETURNING 1"
+    )
+    world.chain.authorize(earlier)
+    await world.confirmed_swaps(1)
+    await restored(world)
+    await fence(world)
+    assert not await proven(watcher, world)
+
+    for mined in world.chain.blocks:
+        world.chain.mined_at(mined).world.operators.discard(earlier)
+
+    assert await proven(watcher, world)
+
+
+async def began(world: World) -> datetime:
+    [row] = await world.rows("SELECT began_at FROM recovery ORDER BY id DESC LIMIT 1")
+    assert isinstance(row.began_at, datetime)
+    return row.began_at
+
+
+async def is_held(world: World, number: int) -> bool:
+    held = held_swap("swap.id")
+    [row] = await world.rows(f"SELECT {held} AS so FROM swap WHERE sequence_number = {number}")
+    return bool(row.so)
+
+
+async def is_halted(world: World) -> bool:
+    rows = await world.rows("SELECT halted_reason FROM signer WHERE halted_reason IS NOT NULL")
+    return bool(rows)

@@ -1,0 +1,106 @@
+"""What a restored database's recovery takes, on chains in memory."""
+
+from __future__ import annotations
+
+from services.settler.tests.lane_world import PAYOUT, World, a_recipient, a_request
+from swap_chains.evm.codec import Payment, encode_pay, intent_id
+from swap_chains.ports import Call, Fees, SignedTransaction
+from swap_domain.catalogue import NATIVE
+from swap_runtime.database import Engine
+from swap_runtime.sql import sql
+from swap_settler.adapters.fences import PostgresFences
+from swap_settler.adapters.incarnations import PostgresIncarnations
+from swap_settler.adapters.recoveries import PostgresRecoveries, PostgresRecoveryProofs
+from swap_settler.usecases.fence_nonces import FenceNonces
+from swap_settler.usecases.finish_recovery import FinishRecovery
+from swap_settler.usecases.prove_recovery import ProveRecovery
+from swap_settler.usecases.watch_incarnation import WatchIncarnation
+
+SLOTS_MAX = 4
+FEES = Fees(10**10, 10**10)
+READ = sql("""
+INSERT INTO watch_cursor (network, number, hash, parent_hash, time, finalized_number, start_number,
+    checked_number)
+VALUES (:network, :number, '', '', now(), :number, 0, 0)
+ON CONFLICT (network) DO UPDATE SET number = excluded.number,
+    finalized_number = excluded.finalized_number
+""")
+
+
+def watching(world: World, *, is_lossless: bool = False) -> WatchIncarnation:
+    return WatchIncarnation(
+        PostgresIncarnations(world.engine),
+        chains={world.network: world.reader},
+        failover_is_lossless=is_lossless,
+    )
+
+
+async def change_newest(world: World, assignment: str) -> None:
+    """Let the newest incarnation differ from the server's."""
+    await world.rows(
+        f"UPDATE incarnation SET {assignment} WHERE id = (SELECT max(id) FROM incarnation) "
+        "RETURNING 1"
+    )
+
+
+async def restored(world: World) -> None:
+    """Let the database be another copy than was registered, and have that noticed."""
+    await change_newest(world, "timeline = 99, booted_at = booted_at - interval '1 hour'")
+    await watching(world)()
+
+
+async def has_read(watcher: Engine, *worlds: World) -> None:
+    """Let the chain-watcher be where the chains call blocks final."""
+    async with watcher.begin() as connection:
+        for world in worlds:
+            values = {"network": world.network, "number": world.chain.finalized_number}
+            await connection.execute(READ, values)
+
+
+def fencing(world: World) -> FenceNonces:
+    return FenceNonces(
+        PostgresFences(world.engine, world.lane),
+        chain=world.reader,
+        proofs=world.reader,
+        signer=world.signer,
+        slots_max=SLOTS_MAX,
+    )
+
+
+async def fence(world: World) -> None:
+    """Close the nonces that forgotten transactions may have, as far as they are known."""
+    if await fencing(world)(epoch=world.epoch):
+        await world.send_everything()
+        world.chain.mine(4)
+        await world.close_slots()
+
+
+def proving(*worlds: World) -> ProveRecovery:
+    return ProveRecovery(
+        PostgresRecoveries(worlds[0].engine),
+        PostgresRecoveryProofs(worlds[0].engine),
+        chains={world.network: world.reader for world in worlds},
+        treasuries={world.network: world.treasury for world in worlds},
+        signers={world.network: [world.signer] for world in worlds},
+    )
+
+
+def finishing(world: World) -> FinishRecovery:
+    return FinishRecovery(PostgresRecoveries(world.engine))
+
+
+async def is_open(world: World) -> bool:
+    found = await finishing(world).find()
+    return found is not None and found.ended is None
+
+
+async def forgotten(
+    world: World, number: int, kind: str, *, nonce: int, units: int = PAYOUT
+) -> SignedTransaction:
+    """Pay for a swap by what the database has forgotten; it waits in the pool."""
+    paid_id = intent_id(a_request(number).body.swap_id, kind, "main")
+    payment = Payment(paid_id, NATIVE, a_recipient(number), units)
+    call = Call(world.treasury, 0, encode_pay(payment), 10**6)
+    signed = await world.sender.sign(call, nonce=nonce, fees=FEES)
+    await world.sender.broadcast([signed])
+    return signed
