@@ -1,0 +1,195 @@
+"""What operators order of the settler, put together: signers, claims, stops, caps, addresses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Final
+
+from swap_chains.evm.reader import EvmReader
+from swap_domain.catalogue import Catalogue
+from swap_runtime.service import Service
+from swap_settler.adapters.blocked import PostgresBlocked
+from swap_settler.adapters.caps import PostgresCaps
+from swap_settler.adapters.claims import PostgresClaimUnitOfWork
+from swap_settler.adapters.foreign import PostgresForeignNonces, PostgresForeignUnitOfWork
+from swap_settler.adapters.losses import PostgresLosses
+from swap_settler.adapters.partner_fees import PostgresFeeUnitOfWork
+from swap_settler.adapters.quoter import HttpPrices
+from swap_settler.adapters.rescues import PostgresRescues
+from swap_settler.adapters.signers import PostgresSigners
+from swap_settler.adapters.stops import PostgresStops
+from swap_settler.adapters.sweep_orders import PostgresSweepOrders
+from swap_settler.adapters.taken import PostgresTakenUnitOfWork
+from swap_settler.http.blocked import BlockedAdmin
+from swap_settler.http.caps import CapAdmin
+from swap_settler.http.claims import ClaimAdmin
+from swap_settler.http.explaining import ExplainAdmin
+from swap_settler.http.partner_fees import FeeAdmin
+from swap_settler.http.rescues import RescueAdmin
+from swap_settler.http.signers import SignerAdmin
+from swap_settler.http.stops import StopAdmin
+from swap_settler.http.sweeps import SweepAdmin
+from swap_settler.settings import SettlerGroup
+from swap_settler.usecases.announcing import Announcer
+from swap_settler.usecases.attach_claimable import AttachClaimable
+from swap_settler.usecases.close_foreign import CloseForeign
+from swap_settler.usecases.explain_payments import ExplainPayments
+from swap_settler.usecases.guard_losses import GuardLosses
+from swap_settler.usecases.keep_blocked import KeepBlocked
+from swap_settler.usecases.keep_caps import KeepCaps
+from swap_settler.usecases.list_signers import ListSigners
+from swap_settler.usecases.pay_claimable import PayClaimable
+from swap_settler.usecases.pay_partner_fees import PayPartnerFees
+from swap_settler.usecases.prove_foreign import ProveForeign
+from swap_settler.usecases.rescue_tokens import RescueTokens
+from swap_settler.usecases.resume_signers import ResumeSigners
+from swap_settler.usecases.stop_payouts import StopPayouts
+from swap_settler.usecases.sweep_strangers import SweepStrangers
+
+CONSUMER: Final = "settler"
+
+
+def serve_orders(
+    service: Service,
+    group: SettlerGroup,
+    catalogue: Catalogue,
+    announcer: Announcer,
+    prices: HttpPrices,
+    *,
+    chains: Mapping[str, EvmReader],
+    proofs: Mapping[str, EvmReader],
+) -> None:
+    """
+    :param proofs: readers that ask two providers before they report something as final.
+    """
+    _serve_signers(service, catalogue, announcer, proofs, group.signer_report_interval)
+    _serve_claims(service, catalogue, announcer, prices)
+    _serve_stops(service, group, catalogue)
+    _serve_caps(service, catalogue, group.signer_report_interval)
+    _serve_blocked(service, catalogue)
+    _serve_sweeps(service, catalogue)
+    _serve_rescues(service, catalogue, chains)
+
+
+def _serve_signers(
+    service: Service,
+    catalogue: Catalogue,
+    announcer: Announcer,
+    chains: Mapping[str, EvmReader],
+    report_interval: timedelta,
+) -> None:
+    signers, nonces = PostgresSigners(service.engine), PostgresForeignNonces(service.engine)
+    list_signers = ListSigners(signers)
+
+    async def report_signers() -> None:
+        await list_signers()
+
+    service.every("report-signers", report_interval, report_signers)
+    networks = catalogue.networks.values()
+    treasuries = {network.name: network.contracts.treasury for network in networks}
+    close_foreign = CloseForeign(
+        nonces,
+        PostgresForeignUnitOfWork(service.engine, consumer=CONSUMER),
+        prove=ProveForeign(nonces, treasuries=treasuries),
+        chains=chains,
+        clock=service.clock,
+        announcer=announcer,
+    )
+    of_signers = SignerAdmin(
+        list_signers=list_signers,
+        resume_signers=ResumeSigners(signers, chains=chains, close_foreign=close_foreign),
+        clock=service.clock,
+    )
+    service.admin("GET", "/signers", of_signers.list_all)
+    service.admin("POST", "/signers/{network}/resume", of_signers.resume)
+    explain_payments = ExplainPayments(
+        nonces,
+        PostgresTakenUnitOfWork(service.engine, consumer=CONSUMER),
+        catalogue=catalogue,
+        chains=chains,
+        clock=service.clock,
+        announcer=announcer,
+    )
+    service.admin("POST", "/payouts/explain", ExplainAdmin(explain_payments).explain)
+
+
+def _serve_claims(
+    service: Service, catalogue: Catalogue, announcer: Announcer, prices: HttpPrices
+) -> None:
+    claims = PostgresClaimUnitOfWork(service.engine, consumer=CONSUMER)
+    pay_claimable = PayClaimable(
+        claims,
+        catalogue=catalogue,
+        clock=service.clock,
+        announcer=announcer,
+        prices=prices,
+    )
+    attach_claimable = AttachClaimable(claims, clock=service.clock, announcer=announcer)
+    pay_partner_fees = PayPartnerFees(
+        PostgresFeeUnitOfWork(service.engine, consumer=CONSUMER),
+        catalogue=catalogue,
+        clock=service.clock,
+        announcer=announcer,
+        prices=prices,
+    )
+    of_fees = FeeAdmin(pay_partner_fees)
+    service.admin("GET", "/fees", of_fees.list_all)
+    service.admin("POST", "/fees/{id}/pay", of_fees.pay)
+    admin = ClaimAdmin(pay_claimable=pay_claimable, attach_claimable=attach_claimable)
+    service.admin("POST", "/claimable/{id}/pay", admin.pay)
+    service.admin("POST", "/claimable/{id}/attach", admin.attach)
+
+
+def _serve_sweeps(service: Service, catalogue: Catalogue) -> None:
+    admin = SweepAdmin(SweepStrangers(PostgresSweepOrders(service.engine), catalogue=catalogue))
+    service.admin("POST", "/sweeps", admin.order)
+
+
+def _serve_rescues(service: Service, catalogue: Catalogue, chains: Mapping[str, EvmReader]) -> None:
+    rescues = PostgresRescues(service.engine)
+    admin = RescueAdmin(RescueTokens(rescues, catalogue=catalogue, chains=chains))
+    service.admin("GET", "/rescues/{network}/{hash}", admin.show)
+    service.admin("POST", "/rescues/{network}/{hash}", admin.order)
+
+
+def _serve_stops(service: Service, group: SettlerGroup, catalogue: Catalogue) -> None:
+    stop_payouts = StopPayouts(PostgresStops(service.engine), networks=list(catalogue.networks))
+    if unknown := sorted(set(group.loss_budgets_usd) - set(catalogue.networks)):
+        raise ValueError(f"LOSS_BUDGETS_USD: no network of the catalogue: {', '.join(unknown)}")
+    budgets = {
+        network: 10**6 * group.loss_budgets_usd.get(network, group.loss_budget_usd)
+        for network in catalogue.networks
+    }
+    guard_losses = GuardLosses(
+        PostgresLosses(service.engine), budgets=budgets, span=group.loss_span
+    )
+    service.every("guard-losses", group.loss_interval, guard_losses)
+
+    async def report_stops() -> None:
+        await stop_payouts.list_all()
+
+    service.every("report-stops", group.signer_report_interval, report_stops)
+    admin = StopAdmin(stop_payouts, guard_losses=guard_losses)
+    service.admin("GET", "/payouts/stops", admin.list_all)
+    service.admin("POST", "/payouts/stop", admin.stop)
+    service.admin("POST", "/payouts/go", admin.lift)
+
+
+def _serve_caps(service: Service, catalogue: Catalogue, report_interval: timedelta) -> None:
+    caps = PostgresCaps(service.engine, networks=list(catalogue.networks))
+    keep_caps = KeepCaps(caps, catalogue=catalogue)
+    service.every("report-lines", report_interval, keep_caps.report)
+    admin = CapAdmin(keep_caps)
+    service.admin("GET", "/caps", admin.list_all)
+    service.admin("POST", "/caps", admin.set)
+    service.admin("POST", "/caps/lift", admin.lift)
+    service.admin("GET", "/payouts/queue", admin.list_waiting)
+    service.admin("POST", "/payouts/queue/{id}/pass", admin.let_through)
+
+
+def _serve_blocked(service: Service, catalogue: Catalogue) -> None:
+    admin = BlockedAdmin(KeepBlocked(PostgresBlocked(service.engine), catalogue=catalogue))
+    service.admin("GET", "/blocked", admin.list_all)
+    service.admin("POST", "/blocked", admin.block)
+    service.admin("POST", "/blocked/lift", admin.lift)
