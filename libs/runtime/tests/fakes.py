@@ -15,10 +15,20 @@ from swap_runtime.inbox import mark_seen
 from swap_runtime.outbox import Outgoing, add_to_outbox
 from swap_runtime.parking import Behind, PostgresParking
 from swap_runtime.records import Record
-from swap_runtime.schema import create_runtime_tables, drop_outbox_trigger, verify_messages
+from swap_runtime.schema import (
+    create_runtime_tables,
+    drop_outbox_trigger,
+    log_operator_orders,
+    store_proposals,
+    verify_messages,
+)
 from swap_runtime.sql import sql
 from swap_runtime.verification import Unverified
 
+TABLES = (
+    *("outbox", "inbox", "watermark", "parked", "lease", "note"),
+    *("operator_order", "operator_proposal"),
+)
 NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
 
 
@@ -135,12 +145,24 @@ class Migration:
 def make_tables(url: str) -> None:
     """Make the runtime's tables, and one of a service, anew."""
     with psycopg.connect(url.replace("+psycopg", "")) as connection:
-        for table in ("outbox", "inbox", "watermark", "parked", "lease", "note"):
+        for table in (
+            "outbox",
+            "inbox",
+            "watermark",
+            "parked",
+            "lease",
+            "note",
+            "operator_order",
+            "operator_proposal",
+        ):
             connection.execute(f"DROP TABLE IF EXISTS {table} CASCADE")
-        connection.execute("DROP FUNCTION IF EXISTS make_outbox_partition")
+        for function in ("make_outbox_partition", "refuse_operator_order_change"):
+            connection.execute(f"DROP FUNCTION IF EXISTS {function}")
         create_runtime_tables(Migration(connection))
         drop_outbox_trigger(Migration(connection))
         verify_messages(Migration(connection))
+        log_operator_orders(Migration(connection))
+        store_proposals(Migration(connection))
         connection.execute(
             "CREATE TABLE note (n bigint GENERATED ALWAYS AS IDENTITY, thing text, version int)"
         )

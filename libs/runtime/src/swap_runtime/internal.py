@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-import hmac
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from aiohttp import web
-from pydantic import SecretStr
 
+from swap_runtime.admin_routes import OPERATOR_KEY, AdminRoute, Handler, OrderRoute
 from swap_runtime.errors import SwapError
 from swap_runtime.metrics import render
+from swap_runtime.operators import Operators
+from swap_runtime.order_desk import OrderDesk
 
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 Check = Callable[[], Awaitable[None]]
 # What an operator began may end; a request that never does keeps no process from its end.
 STOP_SECONDS: Final = 5
-
-
-@dataclass(frozen=True, slots=True)
-class AdminRoute:
-    """One thing an operator may do: `AdminRoute("POST", "/signers/{id}/pause", pause)`."""
-
-    method: str
-    path: str  # below /admin
-    handler: Handler
 
 
 class Internal:
@@ -34,18 +24,22 @@ class Internal:
     def __init__(
         self,
         *,
-        token: SecretStr,
+        operators: Operators,
+        desk: OrderDesk,
         alive: Callable[[], Mapping[str, str]],
         ready: Callable[[], Awaitable[Mapping[str, str]]],
         notes: Callable[[], Mapping[str, str]],
         admin: Iterable[AdminRoute],
+        orders: Sequence[OrderRoute] = (),
     ) -> None:
         """
+        :param operators: whose tokens open /admin.
+        :param desk: where their orders are logged, and stored until a second operator approves.
         :param alive: what is wrong with the process itself, by name; empty when it is well.
         :param ready: what it lacks in order to work, by name.
         :param notes: what is worth knowing and keeps it from nothing, by name.
         """
-        self._token = token.get_secret_value().encode()
+        self._operators = operators
         self._alive = alive
         self._ready = ready
         self._notes = notes
@@ -55,7 +49,10 @@ class Internal:
                 web.get("/livez", self._livez),
                 web.get("/readyz", self._readyz),
                 web.get("/metrics", _metrics),
-                *(web.route(r.method, f"/admin{r.path}", r.handler) for r in admin),
+                *(
+                    web.route(route.method, f"/admin{route.path}", desk.guarded(route))
+                    for route in (*admin, *desk.routes(orders))
+                ),
             ]
         )
         self._runner = web.AppRunner(self._app, access_log=None, shutdown_timeout=STOP_SECONDS)
@@ -78,9 +75,10 @@ class Internal:
     @web.middleware
     async def _operators_only(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         if request.path.startswith("/admin"):
-            given = request.headers.get("Authorization", "").encode()
-            if not hmac.compare_digest(given, b"Bearer " + self._token):
+            operator = self._operators.identify(request.headers.get("Authorization", ""))
+            if operator is None:
                 return web.json_response({"error": "operator token required"}, status=401)
+            request[OPERATOR_KEY] = operator
         try:
             return await handler(request)
         except SwapError as error:

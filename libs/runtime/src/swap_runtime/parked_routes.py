@@ -8,8 +8,9 @@ from typing import Any, Final
 import structlog
 from aiohttp import web
 
-from swap_runtime.database import Engine, execute_alone, reading
-from swap_runtime.internal import AdminRoute
+from swap_runtime.admin_routes import AdminRoute
+from swap_runtime.database import Engine, reading, transaction
+from swap_runtime.operator_log import log_order
 from swap_runtime.records import Position, Record
 from swap_runtime.sources import SOURCES
 from swap_runtime.sql import Row, sql
@@ -97,7 +98,10 @@ class ParkedRoutes:
         return await self._change(END_UNVERIFIED, parked_id, "left to the sweep")
 
     async def _change(self, statement: Any, parked_id: int, fact: str) -> bool:
-        changed = await execute_alone(self._engine, statement, {"id": parked_id})
+        async with transaction(self._engine) as connection:
+            changed = await connection.execute(statement, {"id": parked_id})
+            if changed:
+                await log_order(connection)
         if changed:
             log.warning(fact, parked_id=parked_id)
         return bool(changed)

@@ -10,9 +10,10 @@ from functools import cached_property
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
+from swap_runtime.admin_routes import AdminRoute, CarryOut, Handler, NeedsSecond, OrderRoute
 from swap_runtime.clock import Clock, utc_now
 from swap_runtime.database import Engine, create_engine
-from swap_runtime.internal import AdminRoute, Check, Handler
+from swap_runtime.internal import Check
 from swap_runtime.leases import TERM, Lease, work_while_held
 from swap_runtime.parking import PostgresParking
 from swap_runtime.settings import IDLE_TIMEOUT, ServiceGroup, SharedSettings
@@ -54,6 +55,7 @@ class Service:
         self.tasks: list[Supervised] = []
         self.rounds: list[Rounds] = []
         self.admin_routes: list[AdminRoute] = []
+        self.order_routes: list[OrderRoute] = []
         self.asgi: list[tuple[Any, str, int, timedelta]] = []
         self.answering: list[tuple[Answering, str, int]] = []
         self.checks: dict[str, Check] = {}
@@ -117,9 +119,25 @@ class Service:
 
         self.task(name, stand_by_and_run)
 
-    def admin(self, method: str, path: str, handler: Handler) -> None:
-        """Add an operator's route below `/admin`; who has no operator token never reaches it."""
-        self.admin_routes.append(AdminRoute(method, path, handler))
+    def admin(
+        self, method: str, path: str, handler: Handler, *, is_for_services: bool = False
+    ) -> None:
+        """Add an operator's route below `/admin`; without an operator token none is reached.
+
+        A route that is not a GET is an order: only operators may, and it is logged.
+
+        :param is_for_services: whether other services of the deployment may ask it, too.
+        """
+        self.admin_routes.append(AdminRoute(method, path, handler, is_for_services))
+
+    def order(
+        self, path: str, carry_out: CarryOut, *, needs_second: NeedsSecond | None = None
+    ) -> None:
+        """Add an order below `/admin`.
+
+        :param needs_second: says why an order waits until a second operator approves it.
+        """
+        self.order_routes.append(OrderRoute(path, carry_out, needs_second))
 
     def serve(
         self,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import secrets
 import signal
 import sys
 from collections.abc import Callable, Coroutine
 from datetime import timedelta
 from typing import Any, Final
+from uuid import UUID
 
 import structlog
 import uvloop
@@ -21,8 +23,10 @@ from swap_runtime.internal import Internal
 from swap_runtime.kafka_side import KafkaSide
 from swap_runtime.logging import configure_logging
 from swap_runtime.maintenance import Maintenance
+from swap_runtime.order_desk import OrderDesk
 from swap_runtime.parked_routes import ParkedRoutes
 from swap_runtime.parts import Build, Close, Service
+from swap_runtime.proposals import Proposals
 from swap_runtime.supervision import PAUSES, Supervised, cancelled
 
 MAINTENANCE_INTERVAL: Final = timedelta(hours=1)
@@ -58,12 +62,24 @@ class Running:
     def __init__(self, service: Service) -> None:
         self._service = service
         self._kafka = KafkaSide(service)
+        operators = service.settings.known_operators(clock=service.clock)
+        if any(route.needs_second for route in service.order_routes) and not operators.can_approve:
+            log.warning("one operator alone: orders above the amount cannot be approved")
         self._internal = Internal(
-            token=service.settings.operator.token,
+            operators=operators,
+            desk=OrderDesk(
+                service.engine,
+                operators=operators,
+                proposals=Proposals(
+                    service.engine, lifetime=service.settings.operator.proposal_lifetime
+                ),
+                new_id=_random_id,
+            ),
             alive=self._problems,
             ready=self._lacks,
             notes=self._kafka.notes,
             admin=(*ParkedRoutes(service.engine).routes(), *service.admin_routes),
+            orders=service.order_routes,
         )
         self._servers: list[Any] = []
         self._running: dict[Supervised, asyncio.Task[None]] = {}
@@ -202,6 +218,10 @@ class Running:
             except Exception as error:
                 lacks[name] = f"{type(error).__name__}: {error}"
         return lacks
+
+
+def _random_id() -> UUID:
+    return UUID(bytes=secrets.token_bytes(16), version=4)
 
 
 def _spare_the_collector() -> None:

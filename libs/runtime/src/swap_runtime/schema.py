@@ -187,3 +187,68 @@ def verify_messages(op: Operations) -> None:
     """Let the service keep messages from Kafka that their sender's outbox does not hold."""
     for statement in UNVERIFIED:
         op.execute(statement)
+
+
+# Who ordered what, in the transaction of the order. Rows are only added.
+OPERATOR_ORDERS: Final = (
+    """
+CREATE TABLE operator_order (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  order_id uuid NOT NULL, -- of one request
+  at timestamptz NOT NULL DEFAULT now(),
+  operator text NOT NULL, -- by the token
+  role text NOT NULL,
+  action text NOT NULL,
+  parameters jsonb NOT NULL,
+  reason text,
+  outcome text NOT NULL CHECK (outcome IN ('done', 'refused', 'proposed', 'failed')),
+  detail text,
+  proposal_id uuid
+)
+""",
+    """
+CREATE FUNCTION refuse_operator_order_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE EXCEPTION 'the log of operators'' orders is only added to';
+END $$
+""",
+    """
+CREATE TRIGGER operator_order_stays BEFORE UPDATE OR DELETE OR TRUNCATE ON operator_order
+FOR EACH STATEMENT EXECUTE FUNCTION refuse_operator_order_change()
+""",
+)
+# An order that awaits a second operator. Whoever ordered it cannot approve it.
+OPERATOR_PROPOSALS: Final = (
+    """
+CREATE TABLE operator_proposal (
+  id uuid PRIMARY KEY,
+  action text NOT NULL,
+  target jsonb NOT NULL,
+  body text NOT NULL,
+  why text NOT NULL,
+  reason text,
+  proposed_by text NOT NULL,
+  proposed_at timestamptz NOT NULL DEFAULT now(),
+  expires_at timestamptz NOT NULL,
+  ended_by text,
+  ended_at timestamptz,
+  outcome text CHECK (outcome IN ('approved', 'rejected')),
+  CHECK ((outcome IS NULL) = (ended_by IS NULL) AND (outcome IS NULL) = (ended_at IS NULL)),
+  CHECK (outcome <> 'approved' OR ended_by <> proposed_by)
+)
+""",
+    "CREATE INDEX operator_proposal_open ON operator_proposal (proposed_at, id) "
+    "WHERE ended_at IS NULL",
+)
+
+
+def log_operator_orders(op: Operations) -> None:
+    """Make the log of what operators order in this service."""
+    for statement in OPERATOR_ORDERS:
+        op.execute(statement)
+
+
+def store_proposals(op: Operations) -> None:
+    """Let orders of this service wait for a second operator."""
+    for statement in OPERATOR_PROPOSALS:
+        op.execute(statement)

@@ -10,11 +10,10 @@ from aiohttp import web
 from pydantic import SecretStr
 
 from swap_runtime import internal
-from swap_runtime.internal import AdminRoute, Internal
-
-
-async def nothing() -> dict[str, str]:
-    return {}
+from swap_runtime.admin_routes import AdminRoute
+from swap_runtime.database import create_engine
+from swap_runtime.operators import Operator, Role
+from tests.plugins.internal_port import internal_port
 
 
 @pytest.mark.fault("M11")
@@ -29,12 +28,10 @@ async def test_a_request_that_never_ends_keeps_the_process_from_nothing(
         await asyncio.Event().wait()
         raise AssertionError
 
-    one = Internal(
-        token=SecretStr("token"),
-        alive=dict,
-        ready=nothing,
-        notes=dict,
-        admin=[AdminRoute("GET", "/endless", never_answer)],
+    one = internal_port(
+        create_engine(SecretStr("postgresql://nowhere"), application_name="test"),
+        {"token": Operator("ann", Role.VIEWER)},
+        reads=[AdminRoute("GET", "/endless", never_answer)],
     )
     url = f"http://127.0.0.1:{await one.start('127.0.0.1', 0)}/admin/endless"
     async with aiohttp.ClientSession(headers={"Authorization": "Bearer token"}) as session:

@@ -53,6 +53,11 @@ class ApiGroup(ServiceGroup):
         default=None,
         description="The notifier's internal port; without it nobody manages webhooks here",
     )
+    notifier_token: SecretStr = Field(
+        default=SecretStr(""),
+        description="What the notifier is asked with: of an operator with the role `service`. "
+        "Without it SWAP_OPERATOR__TOKEN, which would also open everything else",
+    )
     key_pepper: SecretStr = Field(
         min_length=16, description="Keys are stored hashed with it; changing it closes all of them"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import sys
 from collections.abc import Iterator
@@ -11,8 +12,10 @@ from typing import Any
 from uuid import uuid4
 
 import aiohttp
+import psycopg
 import pytest
 
+from swap_runtime.operators import token_hash
 from tests.plugins.processes import Program, accepts, free_port
 
 pytestmark = pytest.mark.connected
@@ -46,6 +49,12 @@ def process(database_url: str, valkey: Any, catalogue_file: Path, tmp_path: Path
         "SWAP_KAFKA__BOOTSTRAP_SERVERS": "127.0.0.1:1",
         "SWAP_REDIS__URL": f"redis://127.0.0.1:{valkey.port}/0",
         "SWAP_OPERATOR__TOKEN": TOKEN,
+        "SWAP_OPERATORS": json.dumps(
+            [
+                {"name": name, "role": role, "token_sha256": token_hash(name).hex()}
+                for name, role in (("ada", "operator"), ("vic", "viewer"))
+            ]
+        ),
         "SWAP_CATALOGUE": str(catalogue_file),
         "SWAP_API__DATABASE_URL": database_url,
         "SWAP_API__PORT": str(port),
@@ -105,6 +114,38 @@ class TestProcess:
         assert "environment" in said["error"]["metadata"]["field_errors"]
         # The operator's token opens the internal port alone.
         assert (stranger, public) == (401, 403)
+
+    async def test_logs_an_operators_order_with_the_change_under_the_tokens_name(
+        self, process: Api, database_url: str
+    ) -> None:
+        admin = f"{process.internal}/admin"
+        organizations = f"{admin}/management/v1/organizations"
+        name = f"of {uuid4()}"
+        async with aiohttp.ClientSession() as session:
+            ada, vic = ({"Authorization": f"Bearer {who}"} for who in ("ada", "vic"))
+            asked_by_vic, _ = await asked(
+                session, "POST", organizations, json={"name": name}, headers=vic
+            )
+            seen_by_vic, _ = await asked(session, "GET", organizations, headers=vic)
+            _, made = await asked(session, "POST", organizations, json={"name": name}, headers=ada)
+            _, log = await asked(session, "GET", f"{admin}/audit", headers=vic)
+
+        assert (asked_by_vic, seen_by_vic) == (403, 200)
+        rows = [row for row in log["orders"] if row["parameters"] == {"name": name}]
+        assert [(row["operator"], row["outcome"]) for row in rows] == [
+            ("ada", "done"),
+            ("vic", "refused"),
+        ]
+        with psycopg.connect(database_url.replace("+psycopg", "")) as connection:
+            actors = connection.execute(
+                "SELECT actor FROM audit_entry WHERE subject_id = %s", [made["data"]["id"]]
+            ).fetchall()
+            transactions = connection.execute(
+                "SELECT xmin FROM audit_entry WHERE subject_id = %s UNION SELECT xmin"
+                " FROM operator_order WHERE parameters ->> 'name' = %s AND outcome = 'done'",
+                [made["data"]["id"], name],
+            ).fetchall()
+        assert (actors, len(transactions)) == ([("ada",)], 1)
 
     async def test_answers_by_itself_while_kafka_is_away(self, process: Api) -> None:
         async with aiohttp.ClientSession() as session:

@@ -102,6 +102,7 @@ async def add_to(
         service,
         report_networks=report_networks,
         resume_network=ResumeNetwork(watches, checks=checks),
+        resuming_needs_two=group.resuming_needs_two,
     )
 
 

@@ -38,6 +38,9 @@ class ChainWatcherGroup(ServiceGroup):
         timedelta(hours=1), description="How often those of older ones are counted, for ever"
     )
     address_old_max: int = Field(200, description="Older ones that are counted with one block")
+    resuming_needs_two: bool = Field(
+        default=True, description="A halt is lifted by two operators: one orders, one approves"
+    )
     report_interval: timedelta = Field(
         timedelta(seconds=5), description="How often head and lag are measured"
     )

@@ -14,6 +14,7 @@ from watch_factories import NETWORK, a_network, a_token
 from swap_chain_watcher.app import NAME, add_to
 from swap_chain_watcher.settings import ChainWatcherSettings
 from swap_domain.catalogue import NATIVE, Catalogue, Contracts
+from swap_runtime.admin_routes import Order
 from swap_runtime.service import Service
 
 OTHER = "BASE_DEVNET"
@@ -85,10 +86,25 @@ async def test_consumes_at_least_once_and_from_the_start(service: Service) -> No
 
 
 async def test_gives_operators_two_routes(service: Service) -> None:
-    assert {(route.method, route.path) for route in service.admin_routes} == {
-        ("GET", "/networks"),
-        ("POST", "/networks/{network}/resume"),
-    }
+    assert {(route.method, route.path) for route in service.admin_routes} == {("GET", "/networks")}
+    assert [route.path for route in service.order_routes] == ["/networks/{network}/resume"]
+
+
+async def test_lets_two_operators_lift_a_halt_unless_told_otherwise(
+    settings: ChainWatcherSettings, catalogue: Catalogue
+) -> None:
+    whys = []
+    for needs_two in (settings.chain_watcher.resuming_needs_two, False):
+        group = settings.chain_watcher.model_copy(update={"resuming_needs_two": needs_two})
+        service = Service(NAME, settings, group)
+        await add_to(service, group, catalogue, {OTHER: ("http://127.0.0.1:1",)})
+        for close in service.closers:
+            await close()
+        [route] = service.order_routes
+        assert route.needs_second is not None
+        whys.append(await route.needs_second(Order("ann", {"network": NETWORK}, b"")))
+
+    assert [why is None for why in whys] == [False, True]
 
 
 def test_asks_a_node_ten_times_a_second_unless_told_otherwise(

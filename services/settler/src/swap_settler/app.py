@@ -31,11 +31,14 @@ from swap_settler.adapters.due_sweeps import PostgresDueSweeps
 from swap_settler.adapters.dwelling import PostgresDwelling
 from swap_settler.adapters.quoter import HttpPrices, HttpPricing
 from swap_settler.adapters.records import PostgresRecords
+from swap_settler.adapters.stakes import PostgresStakes
 from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
 from swap_settler.adapters.withdrawal_work import PostgresWithdrawals
 from swap_settler.domain.dwelling import Dwell
+from swap_settler.domain.stakes import MICROS
 from swap_settler.handlers import deposits, payouts, requests
 from swap_settler.http.admin import Admin
+from swap_settler.http.second_operator import SecondOperator
 from swap_settler.lanes import add_lanes
 from swap_settler.operating import serve_orders
 from swap_settler.recovering import add_recovery
@@ -57,6 +60,7 @@ from swap_settler.usecases.requote_swaps import RequoteSwaps
 from swap_settler.usecases.settle_deposits import SettleDeposits
 from swap_settler.usecases.settle_payouts import SettlePayouts
 from swap_settler.usecases.start_refunds import StartRefunds
+from swap_settler.usecases.weigh_orders import WeighOrders
 
 CONSUMER = "settler"
 STUCK_INTERVAL = timedelta(seconds=10)
@@ -90,13 +94,29 @@ async def build(service: Service) -> None:
     rpcs = {n: open_rpc(network, nodes.get(n, ()), session) for n, network in networks.items()}
     chains = {n: open_reader(networks[n], rpc) for n, rpc in rpcs.items()}
     proofs = {n: open_reader(networks[n], rpc, needs_two=True) for n, rpc in rpcs.items()}
-    add_recovery(service, group, networks, chains, proofs)
+    prices = HttpPrices(group.quoter_url, session)
+    weigh_orders = WeighOrders(
+        PostgresStakes(service.engine),
+        prices,
+        catalogue=catalogue,
+        above_usd_micros=group.second_operator_above_usd * MICROS,
+    )
+    second = SecondOperator(weigh_orders)
+    add_recovery(service, group, networks, chains, proofs, second=second)
     _refund(service, group, catalogue, announcer, chains, rpcs=rpcs)
     _sweep(service, group, catalogue, chains)
     list_stuck = _watch_dwelling(service, group, catalogue, announcer)
     _serve_operators(service, list_stuck)
-    prices = HttpPrices(group.quoter_url, session)
-    serve_orders(service, group, catalogue, announcer, prices, chains=chains, proofs=proofs)
+    serve_orders(
+        service,
+        group,
+        catalogue,
+        announcer,
+        prices,
+        chains=chains,
+        proofs=proofs,
+        weigh_orders=weigh_orders,
+    )
 
 
 def _screening(service: Service, session: aiohttp.ClientSession, *, environment: str) -> Screening:

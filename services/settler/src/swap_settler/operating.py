@@ -27,6 +27,7 @@ from swap_settler.http.claims import ClaimAdmin
 from swap_settler.http.explaining import ExplainAdmin
 from swap_settler.http.partner_fees import FeeAdmin
 from swap_settler.http.rescues import RescueAdmin
+from swap_settler.http.second_operator import SecondOperator
 from swap_settler.http.signers import SignerAdmin
 from swap_settler.http.stops import StopAdmin
 from swap_settler.http.sweeps import SweepAdmin
@@ -46,6 +47,7 @@ from swap_settler.usecases.rescue_tokens import RescueTokens
 from swap_settler.usecases.resume_signers import ResumeSigners
 from swap_settler.usecases.stop_payouts import StopPayouts
 from swap_settler.usecases.sweep_strangers import SweepStrangers
+from swap_settler.usecases.weigh_orders import WeighOrders
 
 CONSUMER: Final = "settler"
 
@@ -59,14 +61,17 @@ def serve_orders(
     *,
     chains: Mapping[str, EvmReader],
     proofs: Mapping[str, EvmReader],
+    weigh_orders: WeighOrders,
 ) -> None:
     """
     :param proofs: readers that ask two providers before they report something as final.
     """
-    _serve_signers(service, catalogue, announcer, proofs, group.signer_report_interval)
-    _serve_claims(service, catalogue, announcer, prices)
-    _serve_stops(service, group, catalogue)
-    _serve_caps(service, catalogue, group.signer_report_interval)
+    second = SecondOperator(weigh_orders)
+    report_interval = group.signer_report_interval
+    _serve_signers(service, catalogue, announcer, proofs, report_interval, second=second)
+    _serve_claims(service, catalogue, announcer, prices, second=second)
+    _serve_stops(service, group, catalogue, second=second)
+    _serve_caps(service, catalogue, report_interval, weigh_orders=weigh_orders)
     _serve_blocked(service, catalogue)
     _serve_sweeps(service, catalogue)
     _serve_rescues(service, catalogue, chains)
@@ -78,6 +83,8 @@ def _serve_signers(
     announcer: Announcer,
     chains: Mapping[str, EvmReader],
     report_interval: timedelta,
+    *,
+    second: SecondOperator,
 ) -> None:
     signers, nonces = PostgresSigners(service.engine), PostgresForeignNonces(service.engine)
     list_signers = ListSigners(signers)
@@ -102,7 +109,9 @@ def _serve_signers(
         clock=service.clock,
     )
     service.admin("GET", "/signers", of_signers.list_all)
-    service.admin("POST", "/signers/{network}/resume", of_signers.resume)
+    service.order(
+        "/signers/{network}/resume", of_signers.resume, needs_second=second.resumes_signers
+    )
     explain_payments = ExplainPayments(
         nonces,
         PostgresTakenUnitOfWork(service.engine, consumer=CONSUMER),
@@ -111,11 +120,16 @@ def _serve_signers(
         clock=service.clock,
         announcer=announcer,
     )
-    service.admin("POST", "/payouts/explain", ExplainAdmin(explain_payments).explain)
+    service.order("/payouts/explain", ExplainAdmin(explain_payments).explain)
 
 
 def _serve_claims(
-    service: Service, catalogue: Catalogue, announcer: Announcer, prices: HttpPrices
+    service: Service,
+    catalogue: Catalogue,
+    announcer: Announcer,
+    prices: HttpPrices,
+    *,
+    second: SecondOperator,
 ) -> None:
     claims = PostgresClaimUnitOfWork(service.engine, consumer=CONSUMER)
     pay_claimable = PayClaimable(
@@ -135,25 +149,27 @@ def _serve_claims(
     )
     of_fees = FeeAdmin(pay_partner_fees)
     service.admin("GET", "/fees", of_fees.list_all)
-    service.admin("POST", "/fees/{id}/pay", of_fees.pay)
+    service.order("/fees/{id}/pay", of_fees.pay, needs_second=second.pays_fee)
     admin = ClaimAdmin(pay_claimable=pay_claimable, attach_claimable=attach_claimable)
-    service.admin("POST", "/claimable/{id}/pay", admin.pay)
-    service.admin("POST", "/claimable/{id}/attach", admin.attach)
+    service.order("/claimable/{id}/pay", admin.pay, needs_second=second.pays_claimable)
+    service.order("/claimable/{id}/attach", admin.attach, needs_second=second.attaches_claimable)
 
 
 def _serve_sweeps(service: Service, catalogue: Catalogue) -> None:
     admin = SweepAdmin(SweepStrangers(PostgresSweepOrders(service.engine), catalogue=catalogue))
-    service.admin("POST", "/sweeps", admin.order)
+    service.order("/sweeps", admin.order)
 
 
 def _serve_rescues(service: Service, catalogue: Catalogue, chains: Mapping[str, EvmReader]) -> None:
     rescues = PostgresRescues(service.engine)
     admin = RescueAdmin(RescueTokens(rescues, catalogue=catalogue, chains=chains))
     service.admin("GET", "/rescues/{network}/{hash}", admin.show)
-    service.admin("POST", "/rescues/{network}/{hash}", admin.order)
+    service.order("/rescues/{network}/{hash}", admin.order)
 
 
-def _serve_stops(service: Service, group: SettlerGroup, catalogue: Catalogue) -> None:
+def _serve_stops(
+    service: Service, group: SettlerGroup, catalogue: Catalogue, *, second: SecondOperator
+) -> None:
     stop_payouts = StopPayouts(PostgresStops(service.engine), networks=list(catalogue.networks))
     if unknown := sorted(set(group.loss_budgets_usd) - set(catalogue.networks)):
         raise ValueError(f"LOSS_BUDGETS_USD: no network of the catalogue: {', '.join(unknown)}")
@@ -172,24 +188,31 @@ def _serve_stops(service: Service, group: SettlerGroup, catalogue: Catalogue) ->
     service.every("report-stops", group.signer_report_interval, report_stops)
     admin = StopAdmin(stop_payouts, guard_losses=guard_losses)
     service.admin("GET", "/payouts/stops", admin.list_all)
-    service.admin("POST", "/payouts/stop", admin.stop)
-    service.admin("POST", "/payouts/go", admin.lift)
+    service.order("/payouts/stop", admin.stop)
+    service.order("/payouts/go", admin.lift, needs_second=second.lifts_stop)
 
 
-def _serve_caps(service: Service, catalogue: Catalogue, report_interval: timedelta) -> None:
+def _serve_caps(
+    service: Service,
+    catalogue: Catalogue,
+    report_interval: timedelta,
+    *,
+    weigh_orders: WeighOrders,
+) -> None:
+    second = SecondOperator(weigh_orders)
     caps = PostgresCaps(service.engine, networks=list(catalogue.networks))
     keep_caps = KeepCaps(caps, catalogue=catalogue)
     service.every("report-lines", report_interval, keep_caps.report)
-    admin = CapAdmin(keep_caps)
+    admin = CapAdmin(keep_caps, weigh_orders)
     service.admin("GET", "/caps", admin.list_all)
-    service.admin("POST", "/caps", admin.set)
-    service.admin("POST", "/caps/lift", admin.lift)
+    service.order("/caps", admin.set, needs_second=second.sets_cap)
+    service.order("/caps/lift", admin.lift, needs_second=second.lifts_cap)
     service.admin("GET", "/payouts/queue", admin.list_waiting)
-    service.admin("POST", "/payouts/queue/{id}/pass", admin.let_through)
+    service.order("/payouts/queue/{id}/pass", admin.let_through, needs_second=second.lets_through)
 
 
 def _serve_blocked(service: Service, catalogue: Catalogue) -> None:
     admin = BlockedAdmin(KeepBlocked(PostgresBlocked(service.engine), catalogue=catalogue))
     service.admin("GET", "/blocked", admin.list_all)
-    service.admin("POST", "/blocked", admin.block)
-    service.admin("POST", "/blocked/lift", admin.lift)
+    service.order("/blocked", admin.block)
+    service.order("/blocked/lift", admin.lift)

@@ -12,6 +12,7 @@ from swap_chains.ports import ToldTransfer
 from swap_settler.domain.caps import CapState, Waiting
 from swap_settler.domain.inventory import AssetKey
 from swap_settler.domain.signer import Blocked, Stop
+from swap_settler.domain.stakes import CapLimit
 
 
 class Caps(Protocol):
@@ -25,11 +26,13 @@ class Caps(Protocol):
         token: str | None,
         app_id: UUID | None,
         *,
-        units: int,
-        span: timedelta,
+        limit: CapLimit,
+        may_raise: bool,
         by: str,
         reason: str,
-    ) -> None: ...
+    ) -> bool:
+        """False if it would be raised and may not."""
+        ...
 
     async def lift_cap(
         self, network: str, token: str | None, app_id: UUID | None, *, by: str, reason: str

@@ -12,6 +12,7 @@ from swap_runtime.service import Service
 from swap_settler.adapters.incarnations import PostgresIncarnations
 from swap_settler.adapters.recoveries import PostgresRecoveries, PostgresRecoveryProofs
 from swap_settler.http.recovery import RecoveryAdmin
+from swap_settler.http.second_operator import SecondOperator
 from swap_settler.settings import SettlerGroup
 from swap_settler.usecases.finish_recovery import FinishRecovery
 from swap_settler.usecases.prove_recovery import ProveRecovery
@@ -26,6 +27,8 @@ def add_recovery(
     networks: Mapping[str, Network],
     chains: Mapping[str, ChainReader],
     proofs: Mapping[str, ChainReader],
+    *,
+    second: SecondOperator,
 ) -> None:
     """Register each start of the database before anything works, and while it does.
 
@@ -55,5 +58,5 @@ def add_recovery(
     service.every("report-recovery", group.signer_report_interval, report_recovery)
     admin = RecoveryAdmin(finish_recovery, prove_recovery)
     service.admin("GET", "/recovery", admin.show)
-    service.admin("POST", "/recovery/{id}/finish", admin.finish)
-    service.admin("POST", "/recovery/kept/{id}/release", admin.release)
+    service.order("/recovery/{id}/finish", admin.finish, needs_second=second.ends_hold)
+    service.order("/recovery/kept/{id}/release", admin.release, needs_second=second.ends_hold)

@@ -102,6 +102,12 @@ class SettlerGroup(ServiceGroup):
     loss_interval: timedelta = Field(
         timedelta(seconds=1), description="How often losses are compared with their budgets"
     )
+    second_operator_above_usd: int = Field(
+        10_000,
+        ge=0,
+        description="Above so much, a second operator approves what pays claimables and partners' "
+        "fees, raises caps, or lifts stops (then everything counts that may leave there)",
+    )
     failover_is_lossless: bool = Field(
         default=False,
         description="Standbys have every commit before it is acknowledged: another timeline of "

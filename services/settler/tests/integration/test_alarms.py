@@ -24,6 +24,7 @@ from swap_runtime.sql import sql
 from swap_settler import observe
 from swap_settler.adapters.caps import PostgresCaps
 from swap_settler.domain.lane import GasAlarm
+from swap_settler.domain.stakes import CapLimit
 from swap_settler.usecases.keep_caps import CapName, KeepCaps
 
 pytestmark = pytest.mark.connected
@@ -130,7 +131,6 @@ class TestMoneyThatNamesNoSwap:
 class TestTheLineOfACap:
     CAP = CapName(DESTINATION, "ETH")
     ORDER: ClassVar[dict[str, Any]] = {
-        "span": timedelta(days=1),
         "by": "ann",
         "reason": "as agreed",
     }
@@ -142,7 +142,7 @@ class TestTheLineOfACap:
         caps = KeepCaps(
             PostgresCaps(world.engine, networks=[DESTINATION]), catalogue=world.catalogue
         )
-        await caps.set(self.CAP, units=PAYOUT, **self.ORDER)
+        await caps.set(self.CAP, CapLimit(PAYOUT, timedelta(days=1)), **self.ORDER)
         await world.confirmed_swaps(3)
         await world.send_everything()
 

@@ -31,6 +31,7 @@ from services.settler.tests.factories import (
 )
 from services.settler.tests.fakes import FixedPrices
 from services.settler.tests.integration.postgres_books import PostgresBooks
+from services.settler.tests.ordering import as_operator
 from services.settler.tests.settlers import Settler
 from swap_contracts.deposits import DepositChanged
 from swap_contracts.envelope import Envelope
@@ -309,7 +310,7 @@ class TestWhoMayAttach:
             pay_claimable=paying(run, engine), attach_claimable=attaching(run, engine)
         )
         app = web.Application()
-        app.router.add_post("/{id}", admin.attach)
+        app.router.add_post("/{id}", as_operator(admin.attach))
         body = {
             "base_units": str(REQUESTED),
             "swap_id": str(swap_id(7)),

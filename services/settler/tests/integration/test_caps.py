@@ -16,6 +16,7 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from services.settler.tests.integration.lane_worlds import opened_world
 from services.settler.tests.lane_world import DESTINATION, IDS, PAYOUT, SOURCE, World, a_recipient
+from services.settler.tests.ordering import as_operator, weighing
 from swap_chains.fake import FakeSender
 from swap_domain.catalogue import NATIVE
 from swap_runtime.errors import Refused
@@ -26,6 +27,7 @@ from swap_settler.adapters.caps import PostgresCaps
 from swap_settler.adapters.lane_store import LaneName, PostgresLaneStore
 from swap_settler.adapters.lane_unit_of_work import PostgresLaneUnitOfWork
 from swap_settler.adapters.losses import PostgresLosses
+from swap_settler.domain.stakes import CapLimit
 from swap_settler.http.caps import CapAdmin
 from swap_settler.usecases.keep_blocked import BlockOrder, KeepBlocked
 from swap_settler.usecases.keep_caps import CapName, KeepCaps
@@ -53,7 +55,7 @@ def keeping(world: World) -> KeepCaps:
 
 
 async def cap(world: World, payouts: int, name: CapName = OF_TOKEN, span: timedelta = DAY) -> None:
-    await keeping(world).set(name, units=payouts * PAYOUT, span=span, **SAID)
+    await keeping(world).set(name, CapLimit(payouts * PAYOUT, span), **SAID)
 
 
 async def pass_time(world: World, duration: timedelta) -> None:
@@ -143,7 +145,7 @@ class TestACap:
     ) -> None:
         units = PAYOUT if token else MICROS
         name = CapName(DESTINATION, token, app_id)
-        await keeping(world).set(name, units=2 * units, span=DAY, **SAID)
+        await keeping(world).set(name, CapLimit(2 * units, DAY), **SAID)
         await world.confirmed_swaps(3)
 
         await world.send_everything()
@@ -275,7 +277,7 @@ class TestACap:
     ) -> None:
         await cap(world, 1)
         of_network = CapName(DESTINATION)
-        await keeping(world).set(of_network, units=MICROS, span=DAY, **SAID)
+        await keeping(world).set(of_network, CapLimit(MICROS, DAY), **SAID)
         await world.confirmed_swaps(2)
         await made_one_after_the_other(world, 1, 2)
 
@@ -290,7 +292,7 @@ class TestACap:
         await world.send_everything()
         assert await left(world) == [1]
 
-        await keeping(world).set(of_network, units=2 * MICROS, span=DAY, **SAID)
+        await keeping(world).set(of_network, CapLimit(2 * MICROS, DAY), **SAID)
         await world.send_everything()
         assert await left(world) == [1, 2]
         assert await world.rows("SELECT 1 FROM outflow_queue") == []
@@ -358,13 +360,13 @@ class TestTheQueue:
 
     async def test_says_what_is_wrong_with_an_order(self, world: World) -> None:
         order = {**SAID, "network": DESTINATION, "units": "1", "seconds": 60}
-        wrong: list[dict[str, Any]] = [{"units": "-1"}, {"seconds": 0}, {"by": ""}]
+        wrong: list[dict[str, Any]] = [{"units": "-1"}, {"seconds": 0}, {"reason": ""}]
         async with _client(world) as http:
             for change in wrong:
                 assert (await http.post("/admin/caps", json={**order, **change})).status == 400
         for name in (CapName("NOWHERE"), CapName(DESTINATION, "DOGE")):
             with pytest.raises(Refused):
-                await keeping(world).set(name, units=1, span=DAY, **SAID)
+                await keeping(world).set(name, CapLimit(1, DAY), **SAID)
 
 
 class TestTheTreasurysOwnLimit:
@@ -553,14 +555,14 @@ async def another_lane(world: World) -> SendPayouts:
 
 
 def _client(world: World) -> TestClient[web.Request, web.Application]:
-    admin = CapAdmin(keeping(world))
+    admin = CapAdmin(keeping(world), weighing(world.engine, world.catalogue))
     app = web.Application()
     app.add_routes(
         [
             web.get("/admin/caps", admin.list_all),
-            web.post("/admin/caps", admin.set),
+            web.post("/admin/caps", as_operator(admin.set)),
             web.get("/admin/payouts/queue", admin.list_waiting),
-            web.post("/admin/payouts/queue/{id}/pass", admin.let_through),
+            web.post("/admin/payouts/queue/{id}/pass", as_operator(admin.let_through)),
         ]
     )
     return TestClient(TestServer(app))

@@ -24,6 +24,7 @@ from services.settler.tests.lane_world import (
     a_sweep,
     expect_other_nonces,
 )
+from services.settler.tests.ordering import as_operator
 from swap_domain.catalogue import NATIVE
 from swap_domain.lifecycle import Status
 from swap_runtime.errors import Refused, Unprocessable
@@ -310,7 +311,7 @@ class TestAnOrder:
             announcer=world.announcer,
         )
         admin = ClaimAdmin(pay_claimable=paying(world), attach_claimable=attach)
-        app.router.add_post("/{id}", admin.pay)
+        app.router.add_post("/{id}", as_operator(admin.pay))
         body = {
             "base_units": str(REQUESTED),
             "to_address": OWNER,
@@ -320,7 +321,7 @@ class TestAnOrder:
 
         async with TestClient(TestServer(app)) as http:
             wrong = await http.post("/seven", json=body)
-            short = await http.post(f"/{id}", json={**body, "by": ""})
+            short = await http.post(f"/{id}", json={**body, "reason": " "})
             paid = await http.post(f"/{id}", json=body)
             told = await paid.json()
 

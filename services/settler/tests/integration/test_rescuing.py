@@ -21,6 +21,7 @@ from services.settler.tests.lane_world import (
     a_recipient,
     address_of,
 )
+from services.settler.tests.ordering import as_operator
 from swap_chains.evm.codec import (
     checksum_address,
     depository_id,
@@ -226,7 +227,7 @@ async def test_it_is_asked_on_the_internal_port(place: Place) -> None:
     came = await place.transfers(TREASURY)
     admin, app = RescueAdmin(place.rescue), web.Application()
     app.router.add_get("/{network}/{hash}", admin.show)
-    app.router.add_post("/{network}/{hash}", admin.order)
+    app.router.add_post("/{network}/{hash}", as_operator(admin.order))
 
     async with TestClient(TestServer(app)) as http:
         where = f"/{SOURCE}/{came}"

@@ -15,6 +15,7 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from services.settler.tests.integration.lane_worlds import opened_world
 from services.settler.tests.lane_world import DESTINATION, PAYOUT, REQUESTED, World, a_recipient
+from services.settler.tests.ordering import as_operator
 from swap_chains.errors import ChainUnavailable
 from swap_runtime.errors import Refused
 from swap_runtime.screening import (
@@ -276,8 +277,8 @@ class TestTheList:
         app.add_routes(
             [
                 web.get("/admin/blocked", admin.list_all),
-                web.post("/admin/blocked", admin.block),
-                web.post("/admin/blocked/lift", admin.lift),
+                web.post("/admin/blocked", as_operator(admin.block)),
+                web.post("/admin/blocked/lift", as_operator(admin.lift)),
             ]
         )
         said = {"addresses": [BAD, GOOD, BAD], "by": "ann", "reason": "a court says so"}

@@ -20,6 +20,7 @@ from services.settler.tests.lane_world import (
     a_recipient,
     expect_other_nonces,
 )
+from services.settler.tests.ordering import as_operator
 from swap_runtime.errors import Refused
 from swap_runtime.leases import require_epoch
 from swap_runtime.screening import BlockList, FreshList
@@ -247,8 +248,8 @@ class TestTheKillSwitch:
 
     async def test_is_thrown_on_the_internal_port(self, world: World) -> None:
         admin, app = StopAdmin(switch(world), guard_losses=guarding(world)), web.Application()
-        app.add_routes([web.get("/", admin.list_all), web.post("/stop", admin.stop)])
-        app.router.add_post("/go", admin.lift)
+        app.add_routes([web.get("/", admin.list_all), web.post("/stop", as_operator(admin.stop))])
+        app.router.add_post("/go", as_operator(admin.lift))
 
         async with TestClient(TestServer(app)) as http:
             wrong = await http.post("/stop", json={"by": "ann"})
@@ -266,7 +267,7 @@ class TestTheKillSwitch:
     ) -> None:
         await PostgresLosses(world.engine).stop(SOURCE, because="reorgs", last_lifted=None)
         admin, app = StopAdmin(switch(world), guard_losses=guarding(world)), web.Application()
-        app.add_routes([web.get("/", admin.list_all), web.post("/go", admin.lift)])
+        app.add_routes([web.get("/", admin.list_all), web.post("/go", as_operator(admin.lift))])
 
         async with TestClient(TestServer(app)) as http:
             [listed] = (await (await http.get("/")).json())["stops"]

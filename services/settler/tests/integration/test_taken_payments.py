@@ -26,6 +26,7 @@ from services.settler.tests.lane_world import (
     a_deposit,
     a_recipient,
 )
+from services.settler.tests.ordering import as_operator
 from swap_chains.evm.codec import Payment, encode_pay
 from swap_chains.fake import FakeSender
 from swap_chains.ports import Call, Fees
@@ -185,7 +186,7 @@ class TestExplaining:
     async def test_is_told_on_the_internal_port(self, world: World) -> None:
         foreign = await taken(world, a_recipient(1))
         app = web.Application()
-        app.add_routes([web.post("/", ExplainAdmin(explaining(world)).explain)])
+        app.add_routes([web.post("/", as_operator(ExplainAdmin(explaining(world)).explain))])
         async with TestClient(TestServer(app)) as http:
             assert (await http.post("/", json={"network": DESTINATION})).status == 400
             asked = {"network": DESTINATION, "transaction_hash": foreign, **SAID}

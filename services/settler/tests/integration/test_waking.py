@@ -22,6 +22,7 @@ from swap_runtime.outbox import OUTBOX
 from swap_settler.adapters.caps import PostgresCaps
 from swap_settler.adapters.channels import REQUOTE_DUE, lane_channel
 from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
+from swap_settler.domain.stakes import CapLimit
 from tests.plugins.postgres import SERVICES, Database
 
 pytestmark = pytest.mark.connected
@@ -83,7 +84,8 @@ async def test_a_changed_cap_wakes_the_lanes_before_which_payments_wait(
     caps = PostgresCaps(engine, networks=[POLYGON])
     word = {"by": "ann", "reason": "as agreed"}
 
-    await caps.set_cap(POLYGON, None, None, units=1, span=timedelta(days=1), **word)
+    limit = CapLimit(1, timedelta(days=1))
+    await caps.set_cap(POLYGON, None, None, limit=limit, may_raise=True, **word)
     await caps.lift_cap(POLYGON, None, None, **word)
 
     assert said == [lane_channel(POLYGON)] * 2

@@ -15,6 +15,7 @@ from swap_api.domain.refusals import ApiRefusal, NothingThere
 from swap_api.management_ports import Part, Window
 from swap_contracts.public.errors import ErrorCode
 from swap_runtime.database import Connection, Engine, Transaction, reading
+from swap_runtime.operator_log import log_order
 from swap_runtime.sql import Rows, Statement, sql
 
 COUNTED_MAX: Final = 10_000
@@ -52,7 +53,7 @@ class Said(TypedDict):
 
 
 async def change(
-    connection: Connection,
+    connection: Transaction,
     statement: Statement,
     values: Mapping[str, Any],
     *,
@@ -105,7 +106,7 @@ async def still_may(connection: Connection, actor: Actor) -> None:
 
 
 async def record(
-    connection: Connection,
+    connection: Transaction,
     statement: Statement,
     values: Mapping[str, Any],
     *,
@@ -127,7 +128,7 @@ async def record(
 
 
 async def record_all(
-    connection: Connection,
+    connection: Transaction,
     statement: Statement,
     values: Mapping[str, Any],
     *,
@@ -145,7 +146,9 @@ async def record_all(
         "action": action,
         "details": orjson.dumps(dict(details)).decode(),
     }
-    return await connection.execute(statement, {**values, **written})
+    rows = await connection.execute(statement, {**values, **written})
+    await log_order(connection)  # nothing, where a member changed it
+    return rows
 
 
 def shown(row: Any) -> dict[str, Any]:

@@ -25,7 +25,14 @@ from swap_api.domain.members import Actor, Role
 from swap_api.domain.refusals import ApiRefusal, NothingThere
 from swap_api.management_ports import KnownMember, NewSecret, Part, Row, Window
 from swap_contracts.public.errors import ErrorCode
-from swap_runtime.database import Connection, Engine, execute_alone, reading, transaction
+from swap_runtime.database import (
+    Connection,
+    Engine,
+    Transaction,
+    execute_alone,
+    reading,
+    transaction,
+)
 from swap_runtime.sql import Row as TokenRow
 from swap_runtime.sql import Statement, sql
 
@@ -315,7 +322,7 @@ class PostgresMembers:
 
 
 async def _to_role(
-    connection: Connection,
+    connection: Transaction,
     values: Mapping[str, Any],
     member: KnownMember,
     role: Role | None,

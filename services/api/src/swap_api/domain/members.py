@@ -76,6 +76,11 @@ class Actor:
 OPERATOR: Final = Actor(OPERATOR_NAME)
 
 
+def operating(name: str) -> Actor:
+    """Return the operator of this name, as the token says."""
+    return replace(OPERATOR, name=name)
+
+
 def secret_text(prefix: str, secret: bytes) -> str:
     """Return a token as its owner keeps it; it is shown once."""
     return prefix + secret.hex()

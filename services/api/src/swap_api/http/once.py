@@ -14,12 +14,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from hashlib import sha256
 from typing import Any, Final
-from uuid import UUID
+from uuid import UUID, uuid5
 
 import orjson
 
 from swap_api import observe
 from swap_api.domain.keys import Scope, idempotency_owner
+from swap_api.domain.members import OPERATOR_NAME, Actor
 from swap_api.domain.refusals import ApiRefusal, Invalid
 from swap_api.http.endpoints import Context, Endpoint
 from swap_api.http.exchange import Answer, Request
@@ -119,7 +120,12 @@ def _owner(context: Context) -> UUID:
     """Return whose idempotency keys they are: an app's, its client's, or those of who manages."""
     if context.actor is None:
         return idempotency_owner(context.caller, context.client)
-    return context.actor.member_id or OPERATOR
+    actor = context.actor
+    return actor.member_id or (OPERATOR if actor.name == OPERATOR_NAME else _of_operator(actor))
+
+
+def _of_operator(actor: Actor) -> UUID:
+    return uuid5(OPERATOR, actor.name)
 
 
 def _kept(endpoint: Endpoint, answer: Answer) -> bytes:

@@ -1,4 +1,4 @@
-"""The management API on the internal port, where the operator's token opens all of it.
+"""The management API on the internal port, where an operator's token opens all of it.
 
 The same addresses below `/admin`, the same bodies and answers: what an operator does is written
 down like what anybody else does.
@@ -20,12 +20,13 @@ from aiohttp import web
 
 from swap_api import observe
 from swap_api.domain.keys import Caller, Scope
-from swap_api.domain.members import OPERATOR
+from swap_api.domain.members import operating
 from swap_api.http.endpoints import Context, Endpoint
 from swap_api.http.errors import Errors
 from swap_api.http.exchange import Answer, Request
 from swap_api.http.once import AnswerOnce, once
 from swap_api.http.unknown_names import IGNORED, UnknownNames
+from swap_runtime.admin_routes import OPERATOR_KEY
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 OPENED: Final = (Scope.MEMBER, Scope.OPERATOR)
@@ -58,7 +59,8 @@ class OperatorDoor:
     def _handler(self, endpoint: Endpoint) -> Handler:
         async def handle(asked: web.Request) -> web.StreamResponse:
             request_id = self._new_request_id()
-            context = Context(self._anybody, "", request_id, OPERATOR.asking(request_id))
+            actor = operating(asked[OPERATOR_KEY].name)
+            context = Context(self._anybody, "", request_id, actor.asking(request_id))
             request, ignored = await _request(asked), ""
             try:
                 ignored = await self._unknown_names.ignored(endpoint, request)

@@ -11,6 +11,7 @@ from swap_chain_watcher.domain.watch import Watch
 from swap_chain_watcher.ports import Halt, Place, Unchecked
 from swap_chains.events import Block
 from swap_runtime.database import Engine, execute_alone, reading, transaction
+from swap_runtime.operator_log import log_order
 
 
 class PostgresWatches:
@@ -77,7 +78,11 @@ class PostgresWatches:
         await execute_alone(self._engine, statements.HALT, values)
 
     async def resume(self, network: str) -> bool:
-        return bool(await execute_alone(self._engine, statements.RESUME, {"network": network}))
+        async with transaction(self._engine) as connection:
+            is_lifted = bool(await connection.execute(statements.RESUME, {"network": network}))
+            if is_lifted:
+                await log_order(connection)
+        return is_lifted
 
     async def list_places(self) -> Sequence[Place]:
         async with reading(self._engine) as connection:

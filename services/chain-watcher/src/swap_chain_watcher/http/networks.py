@@ -2,28 +2,40 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from aiohttp import web
 
 from swap_chain_watcher.usecases.report_networks import NetworkReport, ReportNetworks
 from swap_chain_watcher.usecases.resume_network import ResumeNetwork
+from swap_runtime.admin_routes import Order
 from swap_runtime.service import Service
+
+HALTED: Final = "what was final there changed, and what waits is paid as soon as it is lifted"
 
 
 def add_routes(
-    service: Service, *, report_networks: ReportNetworks, resume_network: ResumeNetwork
+    service: Service,
+    *,
+    report_networks: ReportNetworks,
+    resume_network: ResumeNetwork,
+    resuming_needs_two: bool,
 ) -> None:
     """`GET /admin/networks`, `POST /admin/networks/{network}/resume`."""
+
+    async def needs_second(_: Order) -> str | None:
+        return HALTED if resuming_needs_two else None
 
     async def networks(_: web.Request) -> web.Response:
         return web.json_response({"networks": [_shown(one) for one in await report_networks()]})
 
-    async def resume(request: web.Request) -> web.Response:
-        network = request.match_info["network"]
+    async def resume(order: Order) -> web.Response:
+        network = order.target["network"]
         await resume_network(network)
         return web.json_response({"network": network, "halted": None})
 
     service.admin("GET", "/networks", networks)
-    service.admin("POST", "/networks/{network}/resume", resume)
+    service.order("/networks/{network}/resume", resume, needs_second=needs_second)
 
 
 def _shown(report: NetworkReport) -> dict[str, object]:

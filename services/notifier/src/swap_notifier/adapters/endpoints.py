@@ -18,7 +18,8 @@ from swap_notifier.domain.outcomes import DisabledReason
 from swap_notifier.domain.urls import place_of
 from swap_notifier.ports import KeptDisabled, TooMany
 from swap_runtime.columns import columns
-from swap_runtime.database import Engine, Transaction, execute_alone, reading, transaction
+from swap_runtime.database import Engine, Transaction, reading, transaction
+from swap_runtime.operator_log import log_order
 
 SECRETS: Final = ("secret", "previous_secret", "earlier_secret")
 
@@ -35,6 +36,7 @@ class PostgresEndpoints:
             sealed = self._sealing.seal(secret, endpoint_id=endpoint.id)
             values = {**asdict(endpoint), "secret": sealed}
             connection.post(statements.ADD_ENDPOINT, values)
+            await log_order(connection)
 
     async def list_endpoints(self, app_id: UUID | None) -> Sequence[Endpoint]:
         is_one = app_id is not None
@@ -54,11 +56,18 @@ class PostgresEndpoints:
     ) -> bool:
         sealed = self._sealing.seal(secret, endpoint_id=endpoint_id)
         values = {"id": endpoint_id, "secret": sealed, "at": at, "until": until}
-        return bool(await execute_alone(self._engine, statements.ROTATE, values))
+        async with transaction(self._engine) as connection:
+            is_rotated = bool(await connection.execute(statements.ROTATE, values))
+            if is_rotated:
+                await log_order(connection)
+        return is_rotated
 
     async def disable(self, endpoint_id: UUID, *, reason: DisabledReason, at: datetime) -> bool:
         async with transaction(self._engine) as connection:
-            return bool(await disable(connection, [endpoint_id], reason=reason, at=at))
+            is_disabled = bool(await disable(connection, [endpoint_id], reason=reason, at=at))
+            if is_disabled:
+                await log_order(connection)
+        return is_disabled
 
     async def enable(
         self, endpoint_id: UUID, *, at: datetime, undoes_operator: bool = True
@@ -68,6 +77,7 @@ class PostgresEndpoints:
             if not await _is_there(connection, endpoint_id, undoes_operator=undoes_operator):
                 return False
             connection.post(statements.ENABLE, {"id": endpoint_id, "at": at})
+            await log_order(connection)
         return True
 
     async def remove(
@@ -79,6 +89,7 @@ class PostgresEndpoints:
             values = {"id": endpoint_id, "reason": reason.value, "at": at}
             connection.post(statements.REMOVE, values)
             connection.post(statements.DISCARD, {"at": at})
+            await log_order(connection)
         return True
 
     async def seal_anew(self, *, limit: int) -> int:

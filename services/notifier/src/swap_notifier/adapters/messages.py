@@ -11,6 +11,7 @@ from swap_notifier.adapters import statements
 from swap_notifier.domain.events import TEST
 from swap_notifier.ports import Listed, Window
 from swap_runtime.database import Engine, execute_alone, reading, transaction
+from swap_runtime.operator_log import log_order
 
 COUNTED_MAX: Final = 10_000
 
@@ -64,6 +65,8 @@ class PostgresMessages:
         }
         async with transaction(self._engine) as connection:
             added = await connection.scalar(statements.ADD_TEST, values)
+            if added is not None:
+                await log_order(connection)
             connection.wake(statements.MESSAGES_DUE)
             return added is not None
 
@@ -87,6 +90,7 @@ class PostgresMessages:
             if not await connection.scalar(statements.IS_ENABLED, {"id": endpoint_id}):
                 return None
             made_due = await connection.scalars(statements.REPLAY_SINCE, values)
+            await log_order(connection)
             connection.wake(statements.MESSAGES_DUE)
             return len(made_due)
 
@@ -94,6 +98,8 @@ class PostgresMessages:
         async with transaction(self._engine) as connection:
             values = {"id": message_id, "at": at}
             found = await connection.scalar(statements.REPLAY, values)
+            if found is not None:
+                await log_order(connection)
             connection.wake(statements.MESSAGES_DUE)
             return found is not None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Final, Protocol
 from uuid import UUID
 
@@ -92,19 +93,21 @@ class EndpointRoutes:
         self._list_sent = list_sent
 
     def add_to(self, service: Service) -> None:
-        service.admin("POST", "/endpoints", self._add)
-        service.admin("GET", "/endpoints", self._list)
-        service.admin("GET", "/endpoints/{id}", self._read)
-        service.admin("POST", "/endpoints/{id}/rotate", self._rotate)
-        service.admin("POST", "/endpoints/{id}/disable", self._disable)
-        service.admin("POST", "/endpoints/{id}/enable", self._enable)
-        service.admin("POST", "/endpoints/{id}/remove", self._remove)
-        service.admin("POST", "/endpoints/{id}/test", self._test)
-        service.admin("POST", "/endpoints/{id}/replay", self._replay_since)
-        service.admin("GET", "/endpoints/{id}/messages", self._messages_of_endpoint)
-        service.admin("GET", "/messages", self._messages)
-        service.admin("GET", "/messages/{id}", self._message)
-        service.admin("POST", "/messages/{id}/replay", self._replay)
+        """Add the routes; the api asks them for members, with a token of its own."""
+        admin = partial(service.admin, is_for_services=True)
+        admin("POST", "/endpoints", self._add)
+        admin("GET", "/endpoints", self._list)
+        admin("GET", "/endpoints/{id}", self._read)
+        admin("POST", "/endpoints/{id}/rotate", self._rotate)
+        admin("POST", "/endpoints/{id}/disable", self._disable)
+        admin("POST", "/endpoints/{id}/enable", self._enable)
+        admin("POST", "/endpoints/{id}/remove", self._remove)
+        admin("POST", "/endpoints/{id}/test", self._test)
+        admin("POST", "/endpoints/{id}/replay", self._replay_since)
+        admin("GET", "/endpoints/{id}/messages", self._messages_of_endpoint)
+        admin("GET", "/messages", self._messages)
+        admin("GET", "/messages/{id}", self._message)
+        admin("POST", "/messages/{id}/replay", self._replay)
 
     async def _add(self, request: web.Request) -> web.Response:
         try:

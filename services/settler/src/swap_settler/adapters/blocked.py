@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from swap_runtime.database import Engine, reading, transaction
+from swap_runtime.operator_log import log_order
 from swap_runtime.sql import sql
 from swap_settler.domain.signer import Blocked
 
@@ -46,6 +47,7 @@ class PostgresBlocked:
         async with transaction(self._engine) as connection:
             added = (await connection.execute(BLOCK, values)).changed
             await connection.execute(CHANGED)
+            await log_order(connection)
         return added
 
     async def lift(
@@ -55,4 +57,5 @@ class PostgresBlocked:
         async with transaction(self._engine) as connection:
             lifted = (await connection.execute(LIFT, values)).changed
             await connection.execute(CHANGED)
+            await log_order(connection)
         return lifted

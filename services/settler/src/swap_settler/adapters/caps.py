@@ -8,9 +8,11 @@ from typing import Final
 from uuid import UUID
 
 from swap_runtime.database import Engine, reading, transaction
+from swap_runtime.operator_log import log_order
 from swap_runtime.sql import Row, sql
 from swap_settler.adapters.channels import lane_channel
 from swap_settler.domain.caps import CapState, Waiting
+from swap_settler.domain.stakes import CapLimit
 
 CAPS: Final = sql("""
 SELECT cap.network, cap.token, cap.app_id, cap.units, cap.span, used.spent, line.waiting,
@@ -27,6 +29,9 @@ INSERT INTO outflow_cap AS known (network, token, app_id, units, span, set_by, s
 VALUES (:network, :token, :app_id, :units, :span, :by, :reason)
 ON CONFLICT (network, token, app_id) DO UPDATE SET units = excluded.units, span = excluded.span,
     set_at = now(), set_by = excluded.set_by, set_because = excluded.set_because
+WHERE CAST(:may_raise AS boolean) OR known.units IS NULL
+    OR excluded.units <= known.units AND excluded.units * extract(epoch FROM known.span)
+        <= known.units * extract(epoch FROM excluded.span)
 """)
 LIFT: Final = sql("""
 UPDATE outflow_cap SET units = NULL, set_at = now(), set_by = :by, set_because = :reason
@@ -83,15 +88,27 @@ class PostgresCaps:
         token: str | None,
         app_id: UUID | None,
         *,
-        units: int,
-        span: timedelta,
+        limit: CapLimit,
+        may_raise: bool,
         by: str,
         reason: str,
-    ) -> None:
-        values = {"network": network, "token": token, "app_id": app_id, "units": str(units)}
+    ) -> bool:
+        values = {
+            "network": network,
+            "token": token,
+            "app_id": app_id,
+            "units": str(limit.units),
+            "span": limit.span,
+            "may_raise": may_raise,
+            "by": by,
+            "reason": reason,
+        }
         async with transaction(self._engine) as connection:
-            await connection.execute(SET, {**values, "span": span, "by": by, "reason": reason})
+            is_set = (await connection.execute(SET, values)).changed > 0
+            if is_set:
+                await log_order(connection)
             connection.wake(lane_channel(network))
+        return is_set
 
     async def lift_cap(
         self, network: str, token: str | None, app_id: UUID | None, *, by: str, reason: str
@@ -99,6 +116,8 @@ class PostgresCaps:
         values = {"network": network, "token": token, "app_id": app_id, "by": by, "reason": reason}
         async with transaction(self._engine) as connection:
             is_lifted = (await connection.execute(LIFT, values)).changed > 0
+            if is_lifted:
+                await log_order(connection)
             connection.wake(lane_channel(network))
         return is_lifted
 
@@ -119,6 +138,8 @@ class PostgresCaps:
         async with transaction(self._engine) as connection:
             told = {**values, "by": by, "reason": reason}
             let_through = await connection.scalars(LET_THROUGH, told)
+            if let_through:
+                await log_order(connection)
             for network in let_through:
                 connection.wake(lane_channel(network))
         return bool(let_through)

@@ -8,6 +8,7 @@ from typing import Final
 from uuid import UUID
 
 from swap_runtime.database import Engine, transaction
+from swap_runtime.operator_log import log_order
 from swap_runtime.sql import sql
 from swap_settler.adapters.unit_of_work import PostgresWork
 from swap_settler.domain.claims import Claimable
@@ -33,6 +34,7 @@ class PostgresClaimWork(PostgresWork):
     async def keep_order(self, intent_id: UUID, *, by: str, reason: str) -> None:
         values = {"id": intent_id, "by": by, "reason": reason}
         await self._connection.execute(KEEP_ORDER, values)
+        await log_order(self._connection)
 
 
 class PostgresClaimUnitOfWork:

@@ -8,6 +8,7 @@ from typing import Final
 
 from swap_runtime.columns import columns
 from swap_runtime.database import Engine, reading, transaction
+from swap_runtime.operator_log import log_order
 from swap_runtime.sql import sql
 from swap_settler.adapters import lane_statements
 from swap_settler.adapters.lane_store import LaneName
@@ -113,6 +114,7 @@ class PostgresForeignWork(PostgresLaneWork):
         ]
         values = {**self._lane.values, **columns(rows), "by": by, "reason": reason}
         await self._connection.execute(KEEP_NAMED, values)
+        await log_order(self._connection, is_final=False)  # the signers are still halted
 
 
 class PostgresForeignUnitOfWork:

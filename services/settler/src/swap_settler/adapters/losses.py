@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Final
 
 from swap_runtime.database import Engine, reading, transaction
+from swap_runtime.operator_log import log_order
 from swap_runtime.sql import sql
 from swap_settler.domain.signer import Stop
 from swap_settler.operator_ports import Lost
@@ -81,4 +82,7 @@ class PostgresLosses:
     async def lift(self, network: str, *, by: str, reason: str) -> bool:
         async with transaction(self._engine) as connection:
             values = {"network": network, "by": by, "reason": reason}
-            return (await connection.execute(LIFT, values)).changed > 0
+            is_lifted = (await connection.execute(LIFT, values)).changed > 0
+            if is_lifted:
+                await log_order(connection)
+        return is_lifted

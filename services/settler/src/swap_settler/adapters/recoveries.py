@@ -9,6 +9,7 @@ from uuid import UUID
 from swap_chains.evm.codec import intent_id
 from swap_runtime.columns import columns
 from swap_runtime.database import Engine, reading, transaction
+from swap_runtime.operator_log import log_order
 from swap_runtime.sql import Row
 from swap_settler.adapters import lane_statements, proof_statements
 from swap_settler.adapters import recovery_statements as statements
@@ -88,6 +89,7 @@ class PostgresRecoveries:
                 connection.post(proof_statements.KEEP_PAID, {"id": id, **columns(rows)})
             if found.has_unknown:
                 connection.post(proof_statements.KEEP_DEPOSITS, {"id": id})
+            await log_order(connection)  # nothing, where it ends by itself
         return True
 
     async def kept(self) -> Sequence[Kept]:
@@ -110,7 +112,10 @@ class PostgresRecoveries:
     async def release(self, id: int, *, by: str, reason: str) -> bool:
         async with transaction(self._engine) as connection:
             values = {"id": id, "by": by, "reason": reason}
-            return (await connection.execute(proof_statements.RELEASE, values)).changed > 0
+            is_released = (await connection.execute(proof_statements.RELEASE, values)).changed > 0
+            if is_released:
+                await log_order(connection)
+        return is_released
 
 
 class PostgresRecoveryProofs:

@@ -8,6 +8,7 @@ from typing import Final
 from swap_chains.ports import ToldTransfer
 from swap_runtime.columns import columns
 from swap_runtime.database import Engine, reading, transaction
+from swap_runtime.operator_log import log_order
 from swap_runtime.sql import sql
 from swap_settler.operator_ports import Kept, Order
 
@@ -107,3 +108,4 @@ class PostgresRescues:
         values = {"network": network, "hash": transaction_hash, **columns(rows), **said}
         async with transaction(self._engine) as connection:
             await connection.execute(ORDER, values)
+            await log_order(connection)

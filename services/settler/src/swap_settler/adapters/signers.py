@@ -7,6 +7,7 @@ from typing import Final
 
 from swap_runtime.columns import columns
 from swap_runtime.database import Engine, reading, transaction
+from swap_runtime.operator_log import log_order
 from swap_runtime.sql import Row, sql
 from swap_settler.domain.signer import Halted, Resumed, Signer
 
@@ -50,7 +51,10 @@ class PostgresSigners:
         ]
         values = {**columns(looked), "by": by, "reason": reason}
         async with transaction(self._engine) as connection:
-            return frozenset(await connection.scalars(RESUME, values))
+            resumed = frozenset(await connection.scalars(RESUME, values))
+            if resumed:
+                await log_order(connection)
+        return resumed
 
 
 def _to_signer(row: Row) -> Signer:

@@ -8,6 +8,7 @@ from typing import Final
 
 from swap_runtime.database import Engine, reading, transaction
 from swap_runtime.errors import Unavailable
+from swap_runtime.operator_log import log_order
 from swap_runtime.sql import sql
 from swap_settler.domain.signer import EVERYWHERE, Stop
 
@@ -57,7 +58,9 @@ class PostgresStops:
     async def stop(self, network: str, *, by: str, reason: str) -> bool:
         async with transaction(self._engine) as connection:
             values = {"network": network, "by": by, "reason": reason}
-            return (await connection.execute(STOP, values)).changed > 0
+            is_new = (await connection.execute(STOP, values)).changed > 0
+            await log_order(connection)
+        return is_new
 
     async def rounds_have_ended(self, network: str) -> bool:
         milliseconds = str(int(self._patience / timedelta(milliseconds=1)))
@@ -72,4 +75,7 @@ class PostgresStops:
     async def lift(self, network: str, *, by: str, reason: str) -> bool:
         async with transaction(self._engine) as connection:
             values = {"network": network, "by": by, "reason": reason}
-            return (await connection.execute(LIFT, values)).changed > 0
+            is_lifted = (await connection.execute(LIFT, values)).changed > 0
+            if is_lifted:
+                await log_order(connection)
+        return is_lifted

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from swap_runtime.database import Engine, transaction
+from swap_runtime.operator_log import log_order
 from swap_runtime.sql import sql
 
 ORDER: Final = sql("""
@@ -25,4 +26,7 @@ class PostgresSweepOrders:
     async def order(self, network: str, address: str, token: str) -> bool:
         values = {"network": network, "address": address, "token": token}
         async with transaction(self._engine) as connection:
-            return (await connection.execute(ORDER, values)).changed > 0
+            is_ordered = (await connection.execute(ORDER, values)).changed > 0
+            if is_ordered:
+                await log_order(connection)
+        return is_ordered

@@ -8,6 +8,7 @@ from typing import Final
 
 from swap_runtime.columns import columns
 from swap_runtime.database import Engine, transaction
+from swap_runtime.operator_log import log_order
 from swap_runtime.sql import sql
 from swap_settler.adapters import statements, swap_statements
 from swap_settler.adapters.proof_statements import RELEASE_EXPLAINED
@@ -76,6 +77,7 @@ class PostgresTakenWork(PostgresWork):
             "paid_id": [r["paid_id"] for r in rows],
         }
         self._connection.post(RELEASE_EXPLAINED, {**told, "by": by, "reason": reason})
+        await log_order(self._connection)
         alive = [one for one in taken if one.end is not End.FAILED]
         if alive:
             times = [{"intent_id": one.intent_id, "at": one.log.block_time} for one in alive]

@@ -10,6 +10,7 @@ from uuid import UUID
 from swap_domain.catalogue import NATIVE
 from swap_runtime.columns import columns
 from swap_runtime.database import Engine, Transaction, transaction
+from swap_runtime.operator_log import log_order
 from swap_runtime.outbox import Outgoing, add_to_outbox
 from swap_runtime.sql import Statement
 from swap_settler.adapters import (
@@ -83,6 +84,7 @@ class PostgresWork(PostgresBatchWork, SweepWork, WithdrawalWork):
     async def keep_attachment(self, deposit_id: UUID, *, by: str, because: str) -> None:
         values = {"id": deposit_id, "by": by, "because": because}
         self._connection.post(statements.KEEP_ATTACHMENT, values)
+        await log_order(self._connection)  # nothing, where the sender himself attached it
 
     async def lone_of(self, deposit_ids: Collection[UUID]) -> Mapping[UUID, UUID]:
         if not deposit_ids:

@@ -5,24 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 from aiohttp import web
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 
+from swap_runtime.admin_routes import Order
+from swap_settler.http.forms import OrderForm, read_form, wrong
 from swap_settler.usecases.keep_blocked import BlockOrder, KeepBlocked
 
 
-class Order(BaseModel):
-    """Which addresses, who says so, and why."""
-
-    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
+class AddressForm(OrderForm):
+    """Which addresses, and why."""
 
     addresses: list[str] = Field(min_length=1, max_length=10_000)
     network: str | None = None  # None: on all of them
-    by: str = Field(min_length=1, max_length=200)
-    reason: str = Field(min_length=1, max_length=2000)
 
-    @property
-    def told(self) -> BlockOrder:
-        return BlockOrder(self.addresses, self.network, self.by, self.reason)
+    def order(self, by: str) -> BlockOrder:
+        return BlockOrder(self.addresses, self.network, by, self.reason)
 
 
 class BlockedAdmin:
@@ -43,24 +40,20 @@ class BlockedAdmin:
         ]
         return web.json_response({"blocked": told})
 
-    async def block(self, request: web.Request) -> web.Response:
+    async def block(self, order: Order) -> web.Response:
         """Answer `POST /admin/blocked`."""
         try:
-            order = Order.model_validate_json(await request.read())
-        except ValidationError as error:
-            return _wrong(error)
-        return web.json_response({"blocked": await self._keep_blocked.block(order.told)})
+            form = read_form(order, AddressForm)
+        except ValueError as error:
+            return wrong(error)
+        blocked = await self._keep_blocked.block(form.order(order.by))
+        return web.json_response({"blocked": blocked})
 
-    async def lift(self, request: web.Request) -> web.Response:
+    async def lift(self, order: Order) -> web.Response:
         """Answer `POST /admin/blocked/lift`."""
         try:
-            order = Order.model_validate_json(await request.read())
-        except ValidationError as error:
-            return _wrong(error)
-        return web.json_response({"lifted": await self._keep_blocked.lift(order.told)})
-
-
-def _wrong(error: ValidationError) -> web.Response:
-    fault = error.errors()[0]
-    where = ".".join(map(str, fault["loc"])) or "body"
-    return web.json_response({"error": f"{where}: {fault['msg']}"}, status=400)
+            form = read_form(order, AddressForm)
+        except ValueError as error:
+            return wrong(error)
+        lifted = await self._keep_blocked.lift(form.order(order.by))
+        return web.json_response({"lifted": lifted})

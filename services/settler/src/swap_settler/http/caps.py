@@ -8,22 +8,17 @@ from typing import Any
 from uuid import UUID
 
 from aiohttp import web
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 
+from swap_runtime.admin_routes import Order
 from swap_settler.domain.caps import CapState
+from swap_settler.domain.stakes import CapLimit
+from swap_settler.http.forms import OrderForm, read_form, wrong
 from swap_settler.usecases.keep_caps import CapName, KeepCaps
+from swap_settler.usecases.weigh_orders import WeighOrders
 
 
-class Said(BaseModel):
-    """Who says so and why."""
-
-    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
-
-    by: str = Field(min_length=1, max_length=200)
-    reason: str = Field(min_length=1, max_length=2000)
-
-
-class CapOrder(Said):
+class CapForm(OrderForm):
     """Which cap."""
 
     network: str
@@ -35,46 +30,54 @@ class CapOrder(Said):
         return CapName(self.network, self.token, self.app_id)
 
 
-class NewCap(CapOrder):
+class NewCap(CapForm):
     """How much may leave: base units of its token, millionths of a dollar without one."""
 
     units: str = Field(pattern=r"^[0-9]{1,78}$")
     seconds: int = Field(ge=1, le=31 * 86_400)
 
+    @property
+    def limit(self) -> CapLimit:
+        return CapLimit(int(self.units), timedelta(seconds=self.seconds))
+
 
 class CapAdmin:
-    def __init__(self, keep_caps: KeepCaps) -> None:
+    def __init__(self, keep_caps: KeepCaps, weigh_orders: WeighOrders) -> None:
         self._keep_caps = keep_caps
+        self._weigh_orders = weigh_orders
 
     async def list_all(self, _: web.Request) -> web.Response:
         """Answer `GET /admin/caps`."""
         return _shown(await self._keep_caps.list_all())
 
-    async def set(self, request: web.Request) -> web.Response:
+    async def set(self, order: Order) -> web.Response:
         """Answer `POST /admin/caps`."""
         try:
-            order = NewCap.model_validate_json(await request.read())
-        except ValidationError as error:
-            return _wrong(error)
-        told = await self._keep_caps.set(
-            order.name,
-            units=int(order.units),
-            span=timedelta(seconds=order.seconds),
-            by=order.by,
-            reason=order.reason,
+            form = read_form(order, NewCap)
+        except ValueError as error:
+            return wrong(error)
+        # Another operator may lower it after this order was weighed.
+        is_free = (
+            order.is_approved or await self._weigh_orders.of_limit(form.name, form.limit) is None
         )
-        return _shown(told)
+        caps = await self._keep_caps.set(
+            form.name, form.limit, may_raise=is_free, by=order.by, reason=form.reason
+        )
+        return _shown(caps)
 
-    async def lift(self, request: web.Request) -> web.Response:
+    async def lift(self, order: Order) -> web.Response:
         """Answer `POST /admin/caps/lift`."""
         try:
-            order = CapOrder.model_validate_json(await request.read())
-        except ValidationError as error:
-            return _wrong(error)
-        return _shown(await self._keep_caps.lift(order.name, by=order.by, reason=order.reason))
+            form = read_form(order, CapForm)
+        except ValueError as error:
+            return wrong(error)
+        return _shown(await self._keep_caps.lift(form.name, by=order.by, reason=form.reason))
 
     async def list_waiting(self, _: web.Request) -> web.Response:
         """Answer `GET /admin/payouts/queue`."""
+        return await self._shown_waiting()
+
+    async def _shown_waiting(self) -> web.Response:
         found = await self._keep_caps.list_waiting()
         told: list[dict[str, Any]] = [
             {
@@ -92,17 +95,24 @@ class CapAdmin:
         ]
         return web.json_response({"waiting": told})
 
-    async def let_through(self, request: web.Request) -> web.Response:
+    async def let_through(self, order: Order) -> web.Response:
         """Answer `POST /admin/payouts/queue/{id}/pass`."""
         try:
-            intent_id = UUID(request.match_info["id"])
-            said = Said.model_validate_json(await request.read())
-        except ValidationError as error:
-            return _wrong(error)
-        except ValueError:
-            return web.json_response({"error": "not the id of a payment"}, status=400)
-        await self._keep_caps.let_through(intent_id, by=said.by, reason=said.reason)
-        return await self.list_waiting(request)
+            intent_id, form = payment_id(order), read_form(order, OrderForm)
+        except ValueError as error:
+            return wrong(error)
+        await self._keep_caps.let_through(intent_id, by=order.by, reason=form.reason)
+        return await self._shown_waiting()
+
+
+def payment_id(order: Order) -> UUID:
+    """
+    :raises ValueError: with words for who sent it.
+    """
+    try:
+        return UUID(order.target["id"])
+    except ValueError as error:
+        raise ValueError("not the id of a payment") from error
 
 
 def _shown(caps: Sequence[CapState]) -> web.Response:
@@ -123,9 +133,3 @@ def _shown(caps: Sequence[CapState]) -> web.Response:
         for cap in caps
     ]
     return web.json_response({"caps": told})
-
-
-def _wrong(error: ValidationError) -> web.Response:
-    fault = error.errors()[0]
-    where = ".".join(map(str, fault["loc"])) or "body"
-    return web.json_response({"error": f"{where}: {fault['msg']}"}, status=400)

@@ -2,38 +2,36 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Final
 from uuid import UUID
 
 from aiohttp import web
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 
+from swap_runtime.admin_routes import Order
+from swap_settler.http.forms import OrderForm, read_form, read_id, wrong
 from swap_settler.usecases.attach_claimable import AttachClaimable, AttachOrder
-from swap_settler.usecases.pay_claimable import Order, PayClaimable
+from swap_settler.usecases.pay_claimable import Order as PaymentOrder
+from swap_settler.usecases.pay_claimable import PayClaimable
 
-Form = TypeVar("Form", bound=BaseModel)
+BALANCE: Final = "a balance"
 
 
-class PayOrder(BaseModel):
-    """Who it goes to, who says so and why that is right."""
-
-    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
+class PayForm(OrderForm):
+    """Who it goes to, and why that is right."""
 
     base_units: str = Field(pattern=r"^[1-9][0-9]{0,77}$")
     to_address: str = Field(min_length=1, max_length=100)
-    by: str = Field(min_length=1, max_length=200)
-    reason: str = Field(min_length=1, max_length=2000)
+
+    def order(self, id: int, *, by: str) -> PaymentOrder:
+        return PaymentOrder(id, int(self.base_units), self.to_address, by, self.reason)
 
 
-class AttachOrderBody(BaseModel):
-    """Which swap it is for, who says so and how that is known."""
-
-    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
+class AttachForm(OrderForm):
+    """Which swap it is for, and how that is known."""
 
     base_units: str = Field(pattern=r"^[1-9][0-9]{0,77}$")
     swap_id: UUID
-    by: str = Field(min_length=1, max_length=200)
-    reason: str = Field(min_length=1, max_length=2000)
 
 
 class ClaimAdmin:
@@ -41,15 +39,13 @@ class ClaimAdmin:
         self._pay_claimable = pay_claimable
         self._attach_claimable = attach_claimable
 
-    async def pay(self, request: web.Request) -> web.Response:
+    async def pay(self, order: Order) -> web.Response:
         """Answer `POST /admin/claimable/{id}/pay`."""
         try:
-            claimable_id, asked = await read_order(request, PayOrder)
+            claimable_id, form = read_id(order, of=BALANCE), read_form(order, PayForm)
         except ValueError as error:
-            return web.json_response({"error": str(error)}, status=400)
-        intent = await self._pay_claimable(
-            Order(claimable_id, int(asked.base_units), asked.to_address, asked.by, asked.reason)
-        )
+            return wrong(error)
+        intent = await self._pay_claimable(form.order(claimable_id, by=order.by))
         return web.json_response(
             {
                 "intent_id": str(intent.id),
@@ -62,15 +58,15 @@ class ClaimAdmin:
             }
         )
 
-    async def attach(self, request: web.Request) -> web.Response:
+    async def attach(self, order: Order) -> web.Response:
         """Answer `POST /admin/claimable/{id}/attach`."""
         try:
-            claimable_id, asked = await read_order(request, AttachOrderBody)
+            claimable_id, form = read_id(order, of=BALANCE), read_form(order, AttachForm)
         except ValueError as error:
-            return web.json_response({"error": str(error)}, status=400)
-        units, by = int(asked.base_units), asked.by
+            return wrong(error)
+        units, reason = int(form.base_units), form.reason
         swap = await self._attach_claimable(
-            AttachOrder(claimable_id, units, asked.swap_id, by, asked.reason)
+            AttachOrder(claimable_id, units, form.swap_id, order.by, reason)
         )
         return web.json_response(
             {
@@ -80,19 +76,3 @@ class ClaimAdmin:
                 "credited_base_units": str(swap.credited_base_units),
             }
         )
-
-
-async def read_order(request: web.Request, form: type[Form]) -> tuple[int, Form]:
-    """Return which balance is meant, and the body.
-
-    :raises ValueError: with words for who sent it.
-    """
-    text = request.match_info["id"]
-    if not text.isdecimal():
-        raise ValueError("not the id of a balance")
-    try:
-        return int(text), form.model_validate_json(await request.read())
-    except ValidationError as error:
-        fault = error.errors()[0]
-        where = ".".join(map(str, fault["loc"])) or "body"
-        raise ValueError(f"{where}: {fault['msg']}") from error

@@ -3,37 +3,33 @@
 from __future__ import annotations
 
 from aiohttp import web
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 
+from swap_runtime.admin_routes import Order
+from swap_settler.http.forms import OrderForm, read_form, wrong
 from swap_settler.http.signers import Hash
 from swap_settler.usecases.explain_payments import ExplainPayments
 
 
-class Explanation(BaseModel):
-    """Which transaction, who understands it, and how it came about."""
-
-    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
+class Explanation(OrderForm):
+    """Which transaction, and how it came about."""
 
     network: str = Field(min_length=1, max_length=100)
     transaction_hash: Hash
-    by: str = Field(min_length=1, max_length=200)
-    reason: str = Field(min_length=1, max_length=2000)
 
 
 class ExplainAdmin:
     def __init__(self, explain_payments: ExplainPayments) -> None:
         self._explain_payments = explain_payments
 
-    async def explain(self, request: web.Request) -> web.Response:
+    async def explain(self, order: Order) -> web.Response:
         """Answer `POST /admin/payouts/explain`."""
         try:
-            said = Explanation.model_validate_json(await request.read())
-        except ValidationError as error:
-            fault = error.errors()[0]
-            where = ".".join(map(str, fault["loc"])) or "body"
-            return web.json_response({"error": f"{where}: {fault['msg']}"}, status=400)
+            form = read_form(order, Explanation)
+        except ValueError as error:
+            return wrong(error)
         taken = await self._explain_payments(
-            said.network, said.transaction_hash, by=said.by, reason=said.reason
+            form.network, form.transaction_hash, by=order.by, reason=form.reason
         )
         told = [
             {

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from aiohttp import web
 
-from swap_settler.http.claims import PayOrder, read_order
-from swap_settler.usecases.pay_claimable import Order
+from swap_runtime.admin_routes import Order
+from swap_settler.http.claims import BALANCE, PayForm
+from swap_settler.http.forms import read_form, read_id, wrong
 from swap_settler.usecases.pay_partner_fees import PayPartnerFees
 
 
@@ -27,15 +28,13 @@ class FeeAdmin:
         ]
         return web.json_response({"fees": owed})
 
-    async def pay(self, request: web.Request) -> web.Response:
+    async def pay(self, order: Order) -> web.Response:
         """Answer `POST /admin/fees/{id}/pay`."""
         try:
-            fee_id, asked = await read_order(request, PayOrder)
+            fee_id, form = read_id(order, of=BALANCE), read_form(order, PayForm)
         except ValueError as error:
-            return web.json_response({"error": str(error)}, status=400)
-        payment = await self._pay_partner_fees(
-            Order(fee_id, int(asked.base_units), asked.to_address, asked.by, asked.reason)
-        )
+            return wrong(error)
+        payment = await self._pay_partner_fees(form.order(fee_id, by=order.by))
         return web.json_response(
             {
                 "intent_id": str(payment.id),

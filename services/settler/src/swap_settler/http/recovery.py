@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any, Final
 
 from aiohttp import web
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from swap_runtime.admin_routes import Order
 from swap_settler.domain.recovery import Forgotten, Kept, NetworkProof, Recovery, SignerProof
+from swap_settler.http.forms import OrderForm, read_form, read_id, wrong
 from swap_settler.usecases.finish_recovery import FinishRecovery
 from swap_settler.usecases.prove_recovery import ProveRecovery
 
@@ -17,15 +18,6 @@ OPEN: Final = (
     "payment was asked for at its Treasury (docs/recovery.md)"
 )
 ENDED: Final = "what is kept stays held until an operator has explained or released it"
-
-
-class Order(BaseModel):
-    """Who ends it, and why that is right."""
-
-    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
-
-    by: str = Field(min_length=1, max_length=200)
-    reason: str = Field(min_length=1, max_length=2000)
 
 
 class RecoveryAdmin:
@@ -54,36 +46,23 @@ class RecoveryAdmin:
             }
         )
 
-    async def finish(self, request: web.Request) -> web.Response:
+    async def finish(self, order: Order) -> web.Response:
         """Answer `POST /admin/recovery/{id}/finish`."""
-        told = await _told(request)
-        if isinstance(told, web.Response):
-            return told
-        id, order = told
-        await self._finish_recovery(id, by=order.by, reason=order.reason)
+        try:
+            id, form = read_id(order, of="a recovery"), read_form(order, OrderForm)
+        except ValueError as error:
+            return wrong(error)
+        await self._finish_recovery(id, by=order.by, reason=form.reason)
         return web.json_response({"finished": id})
 
-    async def release(self, request: web.Request) -> web.Response:
+    async def release(self, order: Order) -> web.Response:
         """Answer `POST /admin/recovery/kept/{id}/release`."""
-        told = await _told(request)
-        if isinstance(told, web.Response):
-            return told
-        id, order = told
-        await self._finish_recovery.release(id, by=order.by, reason=order.reason)
+        try:
+            id, form = read_id(order, of="what is kept"), read_form(order, OrderForm)
+        except ValueError as error:
+            return wrong(error)
+        await self._finish_recovery.release(id, by=order.by, reason=form.reason)
         return web.json_response({"released": id})
-
-
-async def _told(request: web.Request) -> tuple[int, Order] | web.Response:
-    """Return what is ordered, or the answer that says what is wrong with it."""
-    try:
-        order = Order.model_validate_json(await request.read())
-        return int(request.match_info["id"]), order
-    except ValidationError as error:
-        fault = error.errors()[0]
-        where = ".".join(map(str, fault["loc"])) or "body"
-        return web.json_response({"error": f"{where}: {fault['msg']}"}, status=400)
-    except ValueError:
-        return web.json_response({"error": "id: not a number"}, status=400)
 
 
 def _shown(recovery: Recovery) -> dict[str, Any]:

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from aiohttp import web
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
+from swap_runtime.admin_routes import Order
+from swap_settler.http.forms import OrderForm, first_fault, read_form, wrong
 from swap_settler.http.signers import Hash
 from swap_settler.usecases.rescue_tokens import RescueTokens, Return
 
 HASH: Final[TypeAdapter[str]] = TypeAdapter(Hash)
 
 
-class ReturnOrder(BaseModel):
-    """Who gets it back, who says so and how that is known; which, if there is more than one."""
-
-    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
+class ReturnForm(OrderForm):
+    """Who gets it back, and how that is known; which, if there is more than one."""
 
     to_address: str = Field(min_length=1, max_length=100)
-    by: str = Field(min_length=1, max_length=200)
-    reason: str = Field(min_length=1, max_length=2000)
     token: str | None = Field(default=None, max_length=100)
     from_address: str | None = Field(default=None, max_length=100)
 
@@ -31,27 +30,21 @@ class RescueAdmin:
 
     async def show(self, request: web.Request) -> web.Response:
         """Answer `GET /admin/rescues/{network}/{hash}`."""
-        return await self._answer(request, None)
+        return await self._answer(request.match_info, None)
 
-    async def order(self, request: web.Request) -> web.Response:
+    async def order(self, order: Order) -> web.Response:
         """Answer `POST /admin/rescues/{network}/{hash}`."""
         try:
-            asked = ReturnOrder.model_validate_json(await request.read())
-        except ValidationError as error:
-            return _wrong(error)
-        return await self._answer(request, Return(**asked.model_dump()))
+            form = read_form(order, ReturnForm)
+        except ValueError as error:
+            return wrong(error)
+        return await self._answer(order.target, Return(**{**form.model_dump(), "by": order.by}))
 
-    async def _answer(self, request: web.Request, back: Return | None) -> web.Response:
+    async def _answer(self, target: Mapping[str, str], back: Return | None) -> web.Response:
         try:
-            transaction_hash = HASH.validate_python(request.match_info["hash"])
+            transaction_hash = HASH.validate_python(target["hash"])
         except ValidationError as error:
-            return _wrong(error)
-        network = request.match_info["network"]
+            return web.json_response({"error": first_fault(error)}, status=400)
+        network = target["network"]
         came = await self._rescue_tokens(network, transaction_hash, back=back)
         return web.json_response({"came": list(came)})
-
-
-def _wrong(error: ValidationError) -> web.Response:
-    fault = error.errors()[0]
-    where = ".".join(map(str, fault["loc"])) or "hash"
-    return web.json_response({"error": f"{where}: {fault['msg']}"}, status=400)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Annotated, Any, Final
 
 from aiohttp import web
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import Field, StringConstraints
 
+from swap_runtime.admin_routes import Order
 from swap_runtime.clock import Clock
 from swap_settler.domain.signer import Signer
+from swap_settler.http.forms import OrderForm, read_form, wrong
 from swap_settler.usecases.list_signers import ListSigners
 from swap_settler.usecases.resume_signers import ResumeSigners
 
@@ -23,13 +25,9 @@ HALTED: Final = {
 }
 
 
-class Resume(BaseModel):
-    """Who lets a signer go on, and why that is right."""
+class Resume(OrderForm):
+    """Which signers go on, and why that is right."""
 
-    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
-
-    by: str = Field(min_length=1, max_length=200)
-    reason: str = Field(min_length=1, max_length=2000)
     address: str | None = None  # None: every halted signer of the network
     # What was not signed here and used its nonces.
     used_by: list[Hash] = Field(default=[], max_length=50)
@@ -48,21 +46,19 @@ class SignerAdmin:
         signers = [self._shown(signer) for signer in await self._list_signers()]
         return web.json_response({"signers": signers})
 
-    async def resume(self, request: web.Request) -> web.Response:
+    async def resume(self, order: Order) -> web.Response:
         """Answer `POST /admin/signers/{network}/resume`."""
         try:
-            asked = Resume.model_validate_json(await request.read())
-        except ValidationError as error:
-            fault = error.errors()[0]
-            where = ".".join(map(str, fault["loc"])) or "body"
-            return web.json_response({"error": f"{where}: {fault['msg']}"}, status=400)
-        network = request.match_info["network"]
+            form = read_form(order, Resume)
+        except ValueError as error:
+            return wrong(error)
+        network = order.target["network"]
         resumed = await self._resume_signers(
             network,
-            address=asked.address,
-            used_by=asked.used_by,
-            by=asked.by,
-            reason=asked.reason,
+            address=form.address,
+            used_by=form.used_by,
+            by=order.by,
+            reason=form.reason,
         )
         return web.json_response(
             {

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any, Final
 
 from aiohttp import web
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import model_validator
 
+from swap_runtime.admin_routes import Order
 from swap_settler.domain.signer import EVERYWHERE, Stop
+from swap_settler.http.forms import OrderForm, read_form, wrong
 from swap_settler.usecases.guard_losses import GuardLosses
 from swap_settler.usecases.stop_payouts import StopPayouts
 
@@ -27,21 +29,21 @@ MEANS_OF_LOSSES: Final = (
 )
 
 
-class Order(BaseModel):
-    """Where, who says so, and why."""
-
-    model_config = ConfigDict(extra="forbid", str_strip_whitespace=True)
+class StopForm(OrderForm):
+    """Where, and why."""
 
     network: str | None = None  # None: everywhere
-    by: str = Field(min_length=1, max_length=200)
-    reason: str = Field(min_length=1, max_length=2000)
+
+    @property
+    def where(self) -> str:
+        return self.network or EVERYWHERE
 
 
-class Lift(Order):
+class LiftForm(StopForm):
     is_of_losses: bool = False  # what a loss budget stopped: payments for what came from there
 
     @model_validator(mode="after")
-    def _names_a_network(self) -> Lift:
+    def _names_a_network(self) -> LiftForm:
         if self.is_of_losses and self.network is None:
             raise ValueError("losses are those of one network")
         return self
@@ -56,27 +58,25 @@ class StopAdmin:
         """Answer `GET /admin/payouts/stops`."""
         return await self._shown()
 
-    async def stop(self, request: web.Request) -> web.Response:
+    async def stop(self, order: Order) -> web.Response:
         """Answer `POST /admin/payouts/stop`."""
         try:
-            order = Order.model_validate_json(await request.read())
-        except ValidationError as error:
-            return _wrong(error)
-        where = order.network or EVERYWHERE
-        is_over = await self._stop_payouts.stop(where, by=order.by, reason=order.reason)
+            form = read_form(order, StopForm)
+        except ValueError as error:
+            return wrong(error)
+        is_over = await self._stop_payouts.stop(form.where, by=order.by, reason=form.reason)
         return await self._shown(nothing_is_signed=is_over)
 
-    async def lift(self, request: web.Request) -> web.Response:
+    async def lift(self, order: Order) -> web.Response:
         """Answer `POST /admin/payouts/go`."""
         try:
-            order = Lift.model_validate_json(await request.read())
-        except ValidationError as error:
-            return _wrong(error)
-        where = order.network or EVERYWHERE
-        if order.is_of_losses:
-            await self._guard_losses.lift(where, by=order.by, reason=order.reason)
+            form = read_form(order, LiftForm)
+        except ValueError as error:
+            return wrong(error)
+        if form.is_of_losses:
+            await self._guard_losses.lift(form.where, by=order.by, reason=form.reason)
         else:
-            await self._stop_payouts.lift(where, by=order.by, reason=order.reason)
+            await self._stop_payouts.lift(form.where, by=order.by, reason=form.reason)
         return await self._shown()
 
     async def _shown(self, **said: bool) -> web.Response:
@@ -97,9 +97,3 @@ def _told(stop: Stop, means: str) -> dict[str, Any]:
         "reason": stop.reason,
         "means": means,
     }
-
-
-def _wrong(error: ValidationError) -> web.Response:
-    fault = error.errors()[0]
-    where = ".".join(map(str, fault["loc"])) or "body"
-    return web.json_response({"error": f"{where}: {fault['msg']}"}, status=400)

@@ -12,6 +12,7 @@ from swap_domain.catalogue import Catalogue, UnknownNetwork
 from swap_runtime.errors import Refused
 from swap_settler import observe
 from swap_settler.domain.caps import CapState, Waiting
+from swap_settler.domain.stakes import CapLimit
 from swap_settler.operator_ports import Caps
 
 LISTED_MAX: Final = 1000
@@ -35,17 +36,26 @@ class KeepCaps:
         return await self._caps.list_caps()
 
     async def set(
-        self, name: CapName, *, units: int, span: timedelta, by: str, reason: str
+        self, name: CapName, limit: CapLimit, *, may_raise: bool = True, by: str, reason: str
     ) -> Sequence[CapState]:
         """Set a cap, or another limit for it; what left before counts under it still.
 
-        :raises Refused: for a network or a token that the catalogue does not name.
+        :raises Refused: for a network or a token that the catalogue does not name, and where it
+            would raise a cap and may not.
         """
-        token = self._token(name)
-        await self._caps.set_cap(
-            name.network, token, name.app_id, units=units, span=span, by=by, reason=reason
+        token = token_of(self._catalogue, name)
+        is_set = await self._caps.set_cap(
+            name.network,
+            token,
+            name.app_id,
+            limit=limit,
+            may_raise=may_raise,
+            by=by,
+            reason=reason,
         )
-        told = {**asdict(name), "token": token, "units": units, "span": str(span)}
+        if not is_set:
+            raise Refused("the cap was lowered meanwhile: list the caps again")
+        told = {**asdict(name), "token": token, "units": limit.units, "span": str(limit.span)}
         observe.cap_set(told, by=by, reason=reason)
         return await self.list_all()
 
@@ -53,7 +63,7 @@ class KeepCaps:
         """
         :raises Refused: when there is none.
         """
-        token = self._token(name)
+        token = token_of(self._catalogue, name)
         if not await self._caps.lift_cap(name.network, token, name.app_id, by=by, reason=reason):
             raise Refused("there is no such cap")
         observe.cap_lifted({**asdict(name), "token": token}, by=by, reason=reason)
@@ -79,17 +89,20 @@ class KeepCaps:
             count, oldest = lines.get(network, (0, timedelta(0)))
             observe.line(network, count, oldest)
 
-    def _token(self, name: CapName) -> str | None:
-        try:
-            network = self._catalogue.network(name.network)
-        except UnknownNetwork as error:
-            raise Refused(f"{name.network} is not a network of the catalogue") from error
-        if name.token is None:
-            return None
-        asked = name.token.lower()
-        known = [
-            t.address for t in network.tokens if asked in (t.symbol.lower(), t.address.lower())
-        ]
-        if not known:
-            raise Refused(f"{name.token} is not a token of {name.network}")
-        return known[0]
+
+def token_of(catalogue: Catalogue, name: CapName) -> str | None:
+    """Return the address of a cap's token; None for a cap in dollars.
+
+    :raises Refused: for a network or a token that the catalogue does not name.
+    """
+    try:
+        network = catalogue.network(name.network)
+    except UnknownNetwork as error:
+        raise Refused(f"{name.network} is not a network of the catalogue") from error
+    if name.token is None:
+        return None
+    asked = name.token.lower()
+    known = [t.address for t in network.tokens if asked in (t.symbol.lower(), t.address.lower())]
+    if not known:
+        raise Refused(f"{name.token} is not a token of {name.network}")
+    return known[0]

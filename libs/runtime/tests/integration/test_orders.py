@@ -1,0 +1,330 @@
+"""Orders on the internal port: who may, what is logged, and what a second operator approves."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import aiohttp
+import psycopg
+import pytest
+from aiohttp import web
+
+from swap_runtime.admin_routes import AdminRoute, Order, OrderRoute
+from swap_runtime.database import Engine, reading, transaction
+from swap_runtime.errors import Refused, Unavailable
+from swap_runtime.operator_log import log_order
+from swap_runtime.operators import KnownOperator, Operator, Role, token_hash
+from swap_runtime.sql import sql
+from tests.plugins.internal_port import internal_port_of
+
+pytestmark = pytest.mark.connected
+
+LARGE = 100
+NOTE = sql("INSERT INTO note (thing, version) VALUES (:thing, :version)")
+TOKENS = {
+    "ann": Role.OPERATOR,
+    "ben": Role.OPERATOR,
+    "cy": Role.OPERATOR,
+    "vic": Role.VIEWER,
+    "api": Role.SERVICE,
+}
+
+
+class Notes:
+    """Orders that write notes; a large one needs a second operator."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self.ends_in: Exception | None = None
+        self.limit: int | None = None
+
+    async def write(self, order: Order) -> web.Response:
+        size = int(order.target["size"])
+        if self.limit is not None and size > self.limit:
+            raise Refused(f"at most {self.limit}")
+        async with transaction(self._engine) as connection:
+            await connection.execute(NOTE, {"thing": order.by, "version": size})
+            await log_order(connection)
+            if self.ends_in is not None:
+                raise self.ends_in
+        return web.json_response({"by": order.by})
+
+    async def needs_second(self, order: Order) -> str | None:
+        return "it is large" if int(order.target["size"]) > LARGE else None
+
+    async def do_nothing(self, _: web.Request) -> web.Response:
+        return web.json_response({})
+
+    async def refuse(self, _: web.Request) -> web.Response:
+        return web.json_response({"error": "no such thing"}, status=404)
+
+
+class Port:
+    def __init__(self, url: str, engine: Engine, notes: Notes) -> None:
+        self._url = url
+        self._engine = engine
+        self.notes = notes
+        self.knew: list[str] = []
+
+    async def ask(
+        self, name: str, path: str, body: dict[str, Any] | None = None, *, method: str = "POST"
+    ) -> tuple[int, Any]:
+        headers = {"Authorization": f"Bearer token of {name}"}
+        async with (
+            aiohttp.ClientSession(headers=headers) as http,
+            http.request(method, f"{self._url}/admin{path}", json=body or {}) as answer,
+        ):
+            return answer.status, await (answer.text() if answer.status == 500 else answer.json())
+
+    async def proposed(self, size: int = LARGE + 1, *, by: str = "ann") -> str:
+        status, told = await self.ask(by, f"/notes/{size}", {"reason": "because"})
+        assert status == 202, told
+        return str(told["proposal"]["id"])
+
+    async def approve(self, id: str, *, by: str) -> tuple[int, Any]:
+        return await self.ask(by, f"/approvals/{id}/approve")
+
+    async def written(self) -> list[tuple[str, int]]:
+        async with reading(self._engine) as connection:
+            rows = await connection.execute("SELECT thing, version FROM note ORDER BY n")
+            return [tuple(row) for row in rows]
+
+    async def log(self) -> list[tuple[str, str, str]]:
+        """Return who, what and the outcome of each row, oldest first."""
+        status, told = await self.ask("vic", "/audit", method="GET")
+        assert status == 200
+        self.rows = told["orders"][::-1]
+        return [(row["operator"], row["action"], row["outcome"]) for row in self.rows]
+
+
+@pytest.fixture
+async def port(engine: Engine) -> AsyncIterator[Port]:
+    notes = Notes(engine)
+    known = [
+        KnownOperator(Operator(name, role), token_hash(f"token of {name}"))
+        for name, role in TOKENS.items()
+    ]
+    gone = KnownOperator(
+        Operator("gus", Role.OPERATOR), token_hash("token of gus"), is_active=False
+    )
+    internal = internal_port_of(
+        engine,
+        [*known, gone],
+        reads=[
+            AdminRoute("GET", "/notes", notes.do_nothing),
+            AdminRoute("POST", "/nothing", notes.do_nothing),
+            AdminRoute("POST", "/refused", notes.refuse),
+            AdminRoute("POST", "/hooks", notes.do_nothing, is_for_services=True),
+        ],
+        orders=[OrderRoute("/notes/{size}", notes.write, notes.needs_second)],
+    )
+    number = await internal.start("127.0.0.1", 0)
+    yield Port(f"http://127.0.0.1:{number}", engine, notes)
+    await internal.stop()
+
+
+WRITE = "POST /notes/{size}"
+APPROVE = "POST /approvals/{id}/approve"
+
+
+class TestWhoMay:
+    @pytest.mark.parametrize("name", ["nobody", "gus"])
+    async def test_an_unknown_or_deactivated_token_opens_nothing(
+        self, port: Port, name: str
+    ) -> None:
+        assert (await port.ask(name, "/notes/1"))[0] == 401
+        assert (await port.ask(name, "/notes", method="GET"))[0] == 401
+        assert await port.written() == []
+        assert await port.log() == []
+
+    async def test_a_viewer_reads_and_orders_nothing(self, port: Port) -> None:
+        assert (await port.ask("vic", "/notes", method="GET"))[0] == 200
+        for path in ("/notes/1", "/nothing", "/hooks"):
+            assert (await port.ask("vic", path))[0] == 403
+        id = await port.proposed()
+        assert (await port.approve(id, by="vic"))[0] == 403
+
+        assert await port.written() == []
+        assert {row for row in await port.log() if row[0] == "vic"} == {
+            ("vic", WRITE, "refused"),
+            ("vic", "POST /nothing", "refused"),
+            ("vic", "POST /hooks", "refused"),
+            ("vic", APPROVE, "refused"),
+        }
+
+    async def test_a_service_reaches_the_routes_for_services_alone(self, port: Port) -> None:
+        assert (await port.ask("api", "/hooks"))[0] == 200
+        for method, path in (("GET", "/notes"), ("GET", "/audit"), ("POST", "/notes/1")):
+            assert (await port.ask("api", path, method=method))[0] == 403
+
+    async def test_the_name_is_the_tokens_and_not_what_the_request_says(self, port: Port) -> None:
+        assert await port.ask("ann", "/notes/1", {"by": "ben"}) == (200, {"by": "ann"})
+
+        assert await port.written() == [("ann", 1)]
+        assert await port.log() == [("ann", WRITE, "done")]
+        assert port.rows[0]["parameters"] == {"size": "1"}
+
+
+class TestTheLog:
+    async def test_has_a_row_of_everything_that_was_ordered(self, port: Port) -> None:
+        port.notes.limit = 50
+        await port.ask("ann", "/notes/1", {"reason": "why not", "hook": "https://a.example/secret"})
+        await port.ask("ben", "/notes/51")
+        await port.ask("ann", "/nothing")
+        await port.ask("ann", "/refused")
+
+        assert await port.log() == [
+            ("ann", WRITE, "done"),
+            ("ben", WRITE, "refused"),
+            ("ann", "POST /nothing", "done"),
+            ("ann", "POST /refused", "refused"),
+        ]
+        first, second, _, last = port.rows
+        assert (first["role"], first["reason"]) == ("operator", "why not")
+        assert first["parameters"] == {"size": "1", "hook": "https://a.example/…"}
+        assert (second["detail"], last["detail"]) == ("at most 50", "no such thing")
+
+    async def test_commits_with_the_order_or_not_at_all(self, port: Port) -> None:
+        port.notes.ends_in = Unavailable("postgres")
+        assert (await port.ask("ann", "/notes/1"))[0] == 409
+
+        assert await port.written() == []
+        assert await port.log() == [("ann", WRITE, "failed")]
+
+    async def test_an_order_is_not_carried_out_where_it_cannot_be_logged(
+        self, port: Port, engine: Engine
+    ) -> None:
+        async with engine.begin() as connection:
+            broken = "ALTER TABLE operator_order ADD CHECK (outcome <> 'done')"
+            await connection.execute(broken)
+
+        assert (await port.ask("ann", "/notes/1"))[0] == 500
+        assert await port.written() == []
+
+    @pytest.mark.parametrize(
+        "statement",
+        [
+            "UPDATE operator_order SET operator = 'ben'",
+            "DELETE FROM operator_order",
+            "TRUNCATE operator_order",
+        ],
+    )
+    async def test_is_only_added_to(self, port: Port, engine: Engine, statement: str) -> None:
+        await port.ask("ann", "/notes/1")
+
+        with pytest.raises(psycopg.errors.RaiseException, match="only added to"):
+            async with engine.begin() as connection:
+                await connection.execute(statement)
+        assert await port.log() == [("ann", WRITE, "done")]
+
+
+class TestApproval:
+    async def test_one_operator_is_enough_up_to_the_amount(self, port: Port) -> None:
+        assert (await port.ask("ann", f"/notes/{LARGE}"))[0] == 200
+        assert (await port.ask("ann", f"/notes/{LARGE + 1}"))[0] == 202
+        assert await port.written() == [("ann", LARGE)]
+
+    async def test_another_operator_carries_it_out_once(self, port: Port) -> None:
+        id = await port.proposed()
+        [listed] = (await port.ask("vic", "/approvals", method="GET"))[1]["approvals"]
+        assert (listed["id"], listed["proposed_by"], listed["why"], listed["reason"]) == (
+            *(id, "ann", "it is large", "because"),
+        )
+
+        assert await port.approve(id, by="ben") == (200, {"by": "ann, approved by ben"})
+        again = await port.approve(id, by="cy")
+
+        assert again == (409, {"error": f"proposal {id} was approved"})
+        assert await port.written() == [("ann, approved by ben", LARGE + 1)]
+        assert (await port.ask("ben", "/approvals", method="GET"))[1] == {"approvals": []}
+        assert await port.log() == [
+            ("ann", WRITE, "proposed"),
+            ("ben", APPROVE, "done"),
+            ("cy", APPROVE, "refused"),
+        ]
+        assert {row["proposal_id"] for row in port.rows} == {id}
+        assert port.rows[1]["parameters"] == {"action": WRITE, "size": str(LARGE + 1)}
+
+    async def test_nobody_approves_his_own_order(self, port: Port, engine: Engine) -> None:
+        id = await port.proposed()
+
+        status, told = await port.approve(id, by="ann")
+
+        assert (status, await port.written()) == (409, [])
+        assert "another operator" in told["error"]
+        # Not even past the service.
+        with pytest.raises(psycopg.errors.CheckViolation):
+            async with engine.begin() as connection:
+                await connection.execute(
+                    "UPDATE operator_proposal SET outcome = 'approved', ended_at = now(),"
+                    " ended_by = 'ann'"
+                )
+
+    async def test_of_approvals_at_once_one_counts(self, port: Port) -> None:
+        id = await port.proposed()
+
+        answers = await asyncio.gather(*(port.approve(id, by=by) for by in ("ben", "cy") * 4))
+
+        assert sorted(status for status, _ in answers) == [200] + [409] * 7
+        assert len(await port.written()) == 1
+        assert [row[2] for row in await port.log()].count("done") == 1
+
+    async def test_a_crash_before_the_commit_leaves_it_to_be_approved_again(
+        self, port: Port
+    ) -> None:
+        id = await port.proposed()
+        port.notes.ends_in = RuntimeError("the process dies")
+        assert (await port.approve(id, by="ben"))[0] == 500
+        assert await port.written() == []
+
+        port.notes.ends_in = None
+
+        assert (await port.approve(id, by="ben"))[0] == 200
+        assert len(await port.written()) == 1
+
+    async def test_the_guards_of_the_order_count_when_it_is_approved(self, port: Port) -> None:
+        id = await port.proposed()
+        port.notes.limit = LARGE
+
+        assert await port.approve(id, by="ben") == (409, {"error": f"at most {LARGE}"})
+        assert await port.written() == []
+
+    async def test_an_expired_proposal_is_not_carried_out(self, port: Port, engine: Engine) -> None:
+        id = await port.proposed()
+        async with engine.begin() as connection:
+            await connection.execute("UPDATE operator_proposal SET expires_at = now()")
+
+        status, told = await port.approve(id, by="ben")
+
+        assert (status, await port.written()) == (409, [])
+        assert "expired" in told["error"]
+
+    async def test_a_rejected_proposal_is_not_carried_out(self, port: Port) -> None:
+        id = await port.proposed()
+
+        assert await port.ask("ann", f"/approvals/{id}/reject") == (200, {"rejected": id})
+
+        assert await port.approve(id, by="ben") == (
+            409,
+            {"error": f"proposal {id} was rejected"},
+        )
+        assert await port.written() == []
+
+    async def test_an_order_of_a_deactivated_operator_is_not_approved(
+        self, port: Port, engine: Engine
+    ) -> None:
+        id = await port.proposed()
+        async with engine.begin() as connection:
+            await connection.execute("UPDATE operator_proposal SET proposed_by = 'gus'")
+
+        status, told = await port.approve(id, by="ben")
+
+        assert (status, await port.written()) == (409, [])
+        assert "gus is no active operator" in told["error"]
+
+    @pytest.mark.parametrize("id", ["7", "00000000-0000-0000-0000-000000000009"])
+    async def test_an_unknown_proposal_is_not_found(self, port: Port, id: str) -> None:
+        for verb in ("approve", "reject"):
+            assert (await port.ask("ben", f"/approvals/{id}/{verb}"))[0] == 404

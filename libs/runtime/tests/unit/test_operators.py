@@ -1,0 +1,136 @@
+"""Who a token is, and what may be logged of an order."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from pydantic import ValidationError
+
+from libs.runtime.tests.fakes import NOON
+from swap_runtime.operator_log import HIDDEN, without_secrets
+from swap_runtime.operators import KnownOperator, Operator, Operators, Role, token_hash
+from swap_runtime.settings import SharedSettings
+
+ANN, BEN = Operator("ann", Role.OPERATOR), Operator("ben", Role.OPERATOR)
+HOUR = timedelta(hours=1)
+
+
+def known(operator: Operator, token: str, **more: object) -> KnownOperator:
+    return KnownOperator(operator, token_hash(token), **more)  # type: ignore[arg-type]
+
+
+def operators(*entries: KnownOperator) -> Operators:
+    return Operators(entries, clock=lambda: NOON)
+
+
+class TestAToken:
+    def test_is_one_operators(self) -> None:
+        both = operators(known(ANN, "a"), known(BEN, "b"))
+
+        assert (both.identify("Bearer a"), both.identify("Bearer b")) == (ANN, BEN)
+
+    @pytest.mark.parametrize("given", ["", "Bearer ", "Bearer x", "a", "bearer a", "Bearer a "])
+    def test_that_is_unknown_is_nobodys(self, given: str) -> None:
+        assert operators(known(ANN, "a")).identify(given) is None
+
+    def test_ends_when_it_expires(self) -> None:
+        lasting = known(ANN, "a", expires_at=NOON + HOUR)
+        expired = known(BEN, "b", expires_at=NOON)
+        both = operators(lasting, expired)
+
+        assert (both.identify("Bearer a"), both.identify("Bearer b")) == (ANN, None)
+        assert (both.may_order("ann"), both.may_order("ben")) == (True, False)
+        assert not both.can_approve
+
+    def test_ends_when_it_is_deactivated(self) -> None:
+        gone = operators(known(ANN, "a", is_active=False))
+
+        assert gone.identify("Bearer a") is None
+        assert not gone.may_order("ann")
+
+    def test_of_a_viewer_gives_no_orders(self) -> None:
+        assert not operators(known(Operator("vic", Role.VIEWER), "v")).may_order("vic")
+
+
+class TestSettings:
+    @pytest.fixture(autouse=True)
+    def _environment(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("SWAP_KAFKA__BOOTSTRAP_SERVERS", "k:9092")
+        monkeypatch.setenv("SWAP_REDIS__URL", "redis://r")
+        monkeypatch.setenv("SWAP_CATALOGUE", "catalogue.yaml")
+
+    def read(self) -> SharedSettings:
+        return SharedSettings()  # type: ignore[call-arg]
+
+    def test_know_the_shared_token_as_one_operator(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("SWAP_OPERATOR__TOKEN", "old")
+
+        found = self.read().known_operators(clock=lambda: NOON)
+
+        assert found.identify("Bearer old") == Operator("operator", Role.OPERATOR)
+
+    def test_take_an_empty_token_for_none(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("SWAP_OPERATOR__TOKEN", "")
+
+        with pytest.raises(ValidationError, match="needs an operator"):
+            self.read()
+
+    def test_know_operators_by_the_hash_of_their_token(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        entry = f'{{"name": "ann", "role": "viewer", "token_sha256": "{token_hash("a").hex()}"}}'
+        monkeypatch.setenv("SWAP_OPERATORS", f"[{entry}]")
+
+        found = self.read().known_operators(clock=lambda: NOON)
+
+        assert found.identify("Bearer a") == Operator("ann", Role.VIEWER)
+
+    @pytest.mark.parametrize(
+        "entries",
+        [
+            "[]",
+            '[{"name": "ann", "role": "king", "token_sha256": "HASH"}]',
+            '[{"name": "ann", "role": "viewer", "token_sha256": "secret"}]',
+            '[{"name": "ann, approved by ben", "role": "viewer", "token_sha256": "HASH"}]',
+        ],
+    )
+    def test_refuse_what_names_no_operator(
+        self, monkeypatch: pytest.MonkeyPatch, entries: str
+    ) -> None:
+        monkeypatch.setenv("SWAP_OPERATORS", entries.replace("HASH", "0" * 64))
+
+        with pytest.raises(ValidationError):
+            self.read()
+
+    @pytest.mark.parametrize(("name", "token"), [("operator", "new"), ("ann", "old")])
+    def test_refuse_two_operators_of_one_name_or_one_token(
+        self, monkeypatch: pytest.MonkeyPatch, name: str, token: str
+    ) -> None:
+        monkeypatch.setenv("SWAP_OPERATOR__TOKEN", "old")
+        entry = f'{{"name": "{name}", "role": "operator", "token_sha256": "'
+        monkeypatch.setenv("SWAP_OPERATORS", f'[{entry}{token_hash(token).hex()}"}}]')
+
+        with pytest.raises(ValidationError, match="of its own"):
+            self.read()
+
+
+class TestTheLog:
+    def test_shows_no_secret(self) -> None:
+        given = {
+            "token": "USDC",
+            "url": "https://u:pw@hooks.example:8443/path?key=1",
+            "nested": [{"Secret": "x", "key": "svc_live_1", "hook": "whsec_1"}],
+            "broken": "http://[",
+            "nul": "a\0b",
+            "count": 3,
+        }
+
+        assert without_secrets(given) == {
+            "token": "USDC",
+            "url": "https://hooks.example:8443/…",
+            "nested": [{"Secret": HIDDEN, "key": HIDDEN, "hook": HIDDEN}],
+            "broken": HIDDEN,
+            "nul": "a?b",
+            "count": 3,
+        }

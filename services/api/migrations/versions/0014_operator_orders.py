@@ -1,0 +1,14 @@
+"""The log of operators' orders."""
+
+from alembic import op
+
+from swap_runtime.schema import log_operator_orders
+
+revision = "0014"
+down_revision = "0013"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    log_operator_orders(op)

@@ -1,0 +1,297 @@
+"""What pays claimables, raises caps or lifts stops above an amount waits for a second operator."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from typing import Any
+
+import aiohttp
+import pytest
+
+from services.settler.tests.integration.lane_worlds import opened_world
+from services.settler.tests.lane_world import (
+    NOW,
+    REQUESTED,
+    SOURCE,
+    World,
+    a_deposit,
+    a_recipient,
+)
+from services.settler.tests.ordering import FixedPrices, a_dollar_each, weighing
+from swap_runtime.admin_routes import OrderRoute
+from swap_runtime.operators import Operator, Role
+from swap_settler.adapters.caps import PostgresCaps
+from swap_settler.adapters.claims import PostgresClaimUnitOfWork
+from swap_settler.adapters.losses import PostgresLosses
+from swap_settler.adapters.stops import PostgresStops
+from swap_settler.domain.signer import EVERYWHERE
+from swap_settler.domain.stakes import CapLimit
+from swap_settler.http.caps import CapAdmin
+from swap_settler.http.claims import ClaimAdmin
+from swap_settler.http.second_operator import SecondOperator
+from swap_settler.http.stops import StopAdmin
+from swap_settler.usecases.attach_claimable import AttachClaimable
+from swap_settler.usecases.guard_losses import GuardLosses
+from swap_settler.usecases.keep_caps import CapName, KeepCaps
+from swap_settler.usecases.pay_claimable import PayClaimable
+from swap_settler.usecases.stop_payouts import StopPayouts
+from tests.plugins.internal_port import internal_port
+
+pytestmark = pytest.mark.connected
+
+OWNER = a_recipient(77)
+DAY = timedelta(days=1)
+OPERATORS = {f"token of {name}": Operator(name, Role.OPERATOR) for name in ("ann", "ben", "cy")}
+
+
+@pytest.fixture
+async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
+    migrated("chain_watcher")
+    async with opened_world(migrated("settler"), SOURCE) as world:
+        yield world
+
+
+class Settler:
+    """The settler's orders on an internal port."""
+
+    def __init__(self, url: str, world: World) -> None:
+        self._url = url
+        self.world = world
+
+    async def ask(self, name: str, path: str, **body: Any) -> tuple[int, Any]:
+        headers = {"Authorization": f"Bearer token of {name}"}
+        async with (
+            aiohttp.ClientSession(headers=headers) as http,
+            http.post(f"{self._url}{path}", json={"reason": "as agreed", **body}) as answer,
+        ):
+            return answer.status, await answer.json()
+
+    async def pay(self, id: int, *, by: str = "ann", units: int = REQUESTED) -> tuple[int, Any]:
+        return await self.ask(by, f"/claimable/{id}/pay", base_units=str(units), to_address=OWNER)
+
+    async def approve(self, told: Any, *, by: str = "ben") -> tuple[int, Any]:
+        return await self.ask(by, f"/approvals/{told['proposal']['id']}/approve")
+
+    async def claims(self) -> list[tuple[str, int]]:
+        rows = await self.world.rows(
+            "SELECT ordered_by, base_units FROM intent WHERE kind = 'claim'"
+        )
+        return [(row.ordered_by, int(row.base_units)) for row in rows]
+
+    async def last_logged(self) -> tuple[str, str, str]:
+        """Return who, outcome and reason of the newest order."""
+        [row] = await self.world.rows(
+            "SELECT operator, outcome, reason FROM operator_order ORDER BY id DESC LIMIT 1"
+        )
+        return row.operator, row.outcome, row.reason
+
+
+@asynccontextmanager
+async def serving(
+    world: World, *, above: int, prices: FixedPrices | None = None
+) -> AsyncIterator[Settler]:
+    engine, catalogue = world.engine, world.catalogue
+    weigh = weighing(engine, catalogue, prices=prices or a_dollar_each(catalogue), above=above)
+    second, work = SecondOperator(weigh), PostgresClaimUnitOfWork(engine, consumer="settler")
+    claims = ClaimAdmin(
+        pay_claimable=PayClaimable(
+            work, catalogue=catalogue, clock=lambda: NOW, announcer=world.announcer
+        ),
+        attach_claimable=AttachClaimable(work, clock=lambda: NOW, announcer=world.announcer),
+    )
+    caps = CapAdmin(KeepCaps(PostgresCaps(engine, networks=[SOURCE]), catalogue=catalogue), weigh)
+    stops = StopAdmin(
+        StopPayouts(PostgresStops(engine), networks=list(catalogue.networks)),
+        guard_losses=GuardLosses(PostgresLosses(engine), budgets={}, span=DAY),
+    )
+    internal = internal_port(
+        engine,
+        OPERATORS,
+        orders=[
+            OrderRoute("/claimable/{id}/pay", claims.pay, second.pays_claimable),
+            OrderRoute("/claimable/{id}/attach", claims.attach, second.attaches_claimable),
+            OrderRoute("/caps", caps.set, second.sets_cap),
+            OrderRoute("/caps/lift", caps.lift, second.lifts_cap),
+            OrderRoute("/payouts/stop", stops.stop),
+            OrderRoute("/payouts/go", stops.lift, second.lifts_stop),
+        ],
+    )
+    number = await internal.start("127.0.0.1", 0)
+    try:
+        yield Settler(f"http://127.0.0.1:{number}/admin", world)
+    finally:
+        await internal.stop()
+
+
+async def a_claimable(world: World) -> int:
+    await world.requested(1)
+    await world.settle(a_deposit(1))
+    [row] = await world.rows("SELECT id FROM account WHERE kind = 'claimable' AND balance <> 0")
+    return int(row.id)
+
+
+async def value_of(world: World, id: int) -> int:
+    """Return a balance's value in micro-dollars, at a dollar a token."""
+    [row] = await world.rows(f"SELECT network, token, -balance AS units FROM account WHERE id={id}")
+    found = world.catalogue.network(row.network).find_token(row.token)
+    assert found is not None
+    return -(-int(row.units) * 10**6 // 10**found.decimals)
+
+
+class TestAClaim:
+    async def test_up_to_the_amount_is_paid_by_one_operator(self, world: World) -> None:
+        id = await a_claimable(world)
+        async with serving(world, above=await value_of(world, id)) as settler:
+            assert (await settler.pay(id))[0] == 200
+
+            assert await settler.claims() == [("ann", REQUESTED)]
+            assert await settler.last_logged() == ("ann", "done", "as agreed")
+
+    async def test_above_the_amount_is_paid_once_when_another_operator_approves(
+        self, world: World
+    ) -> None:
+        id = await a_claimable(world)
+        async with serving(world, above=await value_of(world, id) - 1) as settler:
+            status, told = await settler.pay(id)
+            assert status == 202
+            assert await settler.claims() == []
+            assert (await settler.approve(told, by="ann"))[0] == 409
+            assert await settler.claims() == []
+
+            answers = await asyncio.gather(
+                *(settler.approve(told, by=by) for by in ("ben", "cy") * 3)
+            )
+
+            assert sorted(status for status, _ in answers) == [200] + [409] * 5
+            [(by, units)] = await settler.claims()
+            assert by in ("ann, approved by ben", "ann, approved by cy")
+            assert units == REQUESTED
+            await world.send_everything()
+            world.chain.mine()
+            assert len(await world.rows("SELECT 1 FROM intent WHERE kind = 'claim'")) == 1
+
+    async def test_is_weighed_by_the_balance_and_not_by_what_is_ordered_of_it(
+        self, world: World
+    ) -> None:
+        id = await a_claimable(world)
+        async with serving(world, above=await value_of(world, id) - 1) as settler:
+            assert (await settler.pay(id, units=1))[0] == 202
+
+    async def test_that_is_paid_meanwhile_is_not_paid_again(self, world: World) -> None:
+        id = await a_claimable(world)
+        async with serving(world, above=0) as settler:
+            told = [(await settler.pay(id))[1] for _ in range(2)]
+            assert (await settler.approve(told[0]))[0] == 200
+
+            status, refused = await settler.approve(told[1])
+
+            assert (status, len(await settler.claims())) == (409, 1)
+            assert "nothing is claimable" in refused["error"]
+
+    async def test_without_a_price_waits_for_a_second_operator(self, world: World) -> None:
+        id = await a_claimable(world)
+        async with serving(world, above=10**18, prices=FixedPrices({})) as settler:
+            status, told = await settler.pay(id)
+
+            assert status == 202
+            assert "no price" in told["proposal"]["why"]
+
+    async def test_that_is_given_to_a_swap_is_weighed_as_one_that_is_paid(
+        self, world: World
+    ) -> None:
+        await world.settle(a_deposit(5, kind="native_received", sequence_number=None))
+        [row] = await world.rows("SELECT id FROM account WHERE kind = 'suspense' AND balance <> 0")
+        async with serving(world, above=0) as settler:
+            order = {"base_units": str(REQUESTED), "swap_id": "0" * 32}
+            assert (await settler.ask("ann", f"/claimable/{row.id}/attach", **order))[0] == 202
+
+    async def test_that_is_no_order_is_refused_at_once(self, world: World) -> None:
+        async with serving(world, above=0) as settler:
+            assert (await settler.pay(10**9))[0] == 409
+            assert (await settler.ask("ann", "/claimable/7/pay"))[0] == 400
+
+
+class TestACap:
+    async def set(self, settler: Settler, units: int, *, seconds: int = 3600) -> int:
+        body = {"network": SOURCE, "units": str(units), "seconds": seconds}
+        return (await settler.ask("ann", "/caps", **body))[0]
+
+    async def test_is_made_and_lowered_by_one_operator_and_raised_by_two(
+        self, world: World
+    ) -> None:
+        async with serving(world, above=100) as settler:
+            assert await self.set(settler, 5000) == 200
+            assert await self.set(settler, 1000) == 200
+            assert await self.set(settler, 1001) == 202
+            assert await self.set(settler, 1000, seconds=3599) == 202
+            assert await self.set(settler, 90) == 200
+            assert await self.set(settler, 100) == 200  # raised, and not above the amount
+            assert await self.set(settler, 101) == 202
+
+    async def test_is_raised_when_another_operator_approves(self, world: World) -> None:
+        async with serving(world, above=100) as settler:
+            assert await self.set(settler, 50) == 200
+            body = {"network": SOURCE, "units": "5000", "seconds": 3600}
+            _, told = await settler.ask("ann", "/caps", **body)
+
+            status, shown = await settler.approve(told)
+
+            assert (status, [cap["units"] for cap in shown["caps"]]) == (200, ["5000"])
+            assert shown["caps"][0]["by"] == "ann, approved by ben"
+
+    async def test_that_another_operator_lowers_meanwhile_is_not_raised(self, world: World) -> None:
+        caps, word = PostgresCaps(world.engine, networks=[SOURCE]), {"by": "x", "reason": "y"}
+        name = CapName(SOURCE)
+        of = (name.network, name.token, name.app_id)
+        assert await caps.set_cap(*of, limit=CapLimit(10, DAY), may_raise=False, **word)
+
+        assert not await caps.set_cap(*of, limit=CapLimit(11, DAY), may_raise=False, **word)
+        assert not await caps.set_cap(*of, limit=CapLimit(10, DAY / 2), may_raise=False, **word)
+        assert await caps.set_cap(*of, limit=CapLimit(9, DAY), may_raise=False, **word)
+        assert [cap.units for cap in await caps.list_caps()] == [9]
+
+    async def test_is_lifted_by_two_where_the_treasury_holds_more(self, world: World) -> None:
+        await world.confirmed_swaps(1)  # with money in the Treasuries
+        async with serving(world, above=0) as settler:
+            assert await self.set(settler, 0) == 200
+            assert (await settler.ask("ann", "/caps/lift", network=SOURCE))[0] == 202
+        async with serving(world, above=10**30) as settler:
+            assert (await settler.ask("ann", "/caps/lift", network=SOURCE))[0] == 200
+
+
+class TestAStop:
+    @pytest.mark.parametrize("network", [None, SOURCE])
+    async def test_is_set_by_one_operator_and_lifted_by_two(
+        self, world: World, network: str | None
+    ) -> None:
+        await world.confirmed_swaps(1)
+        async with serving(world, above=0) as settler:
+            assert (await settler.ask("ann", "/payouts/stop", network=network))[0] == 200
+
+            status, told = await settler.ask("ann", "/payouts/go", network=network)
+            assert status == 202
+            stops = PostgresStops(world.engine)
+            assert [stop.network for stop in await stops.list_stops()] == [network or EVERYWHERE]
+
+            assert (await settler.approve(told))[0] == 200
+            assert await stops.list_stops() == []
+
+    async def test_of_an_empty_treasury_is_lifted_by_one(self, world: World) -> None:
+        async with world.engine.begin() as connection:
+            await connection.execute("UPDATE inventory SET held_base_units = 0")
+        async with serving(world, above=0, prices=FixedPrices({})) as settler:
+            await settler.ask("ann", "/payouts/stop")
+
+            assert (await settler.ask("ann", "/payouts/go"))[0] == 200
+
+    async def test_that_is_not_on_is_not_lifted_by_an_approval(self, world: World) -> None:
+        await world.confirmed_swaps(1)
+        async with serving(world, above=0) as settler:
+            await settler.ask("ann", "/payouts/stop")
+            told = [(await settler.ask("ann", "/payouts/go"))[1] for _ in range(2)]
+            assert (await settler.approve(told[0]))[0] == 200
+
+            assert (await settler.approve(told[1]))[0] == 409

@@ -1,0 +1,59 @@
+"""Orders over HTTP without the internal port: the operator is whoever a test says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from aiohttp import web
+
+from swap_domain.catalogue import Catalogue
+from swap_runtime.admin_routes import CarryOut, Handler, Order
+from swap_runtime.database import Engine
+from swap_settler.adapters.stakes import PostgresStakes
+from swap_settler.domain.stakes import AssetName
+from swap_settler.usecases.weigh_orders import WeighOrders
+
+DOLLAR = 10**18
+ABOVE = 10**18  # micro-dollars: nothing in these tests is worth so much
+
+
+class FixedPrices:
+    def __init__(self, prices: Mapping[AssetName, int]) -> None:
+        self.prices = dict(prices)
+
+    async def current(self) -> Mapping[AssetName, int]:
+        return self.prices
+
+
+def a_dollar_each(catalogue: Catalogue) -> FixedPrices:
+    return FixedPrices(
+        {
+            (network.name, token.address): DOLLAR
+            for network in catalogue.networks.values()
+            for token in network.tokens
+        }
+    )
+
+
+def weighing(
+    engine: Engine,
+    catalogue: Catalogue,
+    *,
+    prices: FixedPrices | None = None,
+    above: int = ABOVE,
+) -> WeighOrders:
+    return WeighOrders(
+        PostgresStakes(engine),
+        prices or a_dollar_each(catalogue),
+        catalogue=catalogue,
+        above_usd_micros=above,
+    )
+
+
+def as_operator(carry_out: CarryOut, name: str = "ann") -> Handler:
+    """Return a handler that orders what a request says."""
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        return await carry_out(Order(name, dict(request.match_info), await request.read()))
+
+    return handle
