@@ -8,14 +8,17 @@ from typing import Annotated
 
 import typer
 
-from swapctl.asking import Failed
+from swapctl.asking import AwaitsApproval, Failed
 from swapctl.commands import (
+    approvals,
+    audit,
     caps,
     claimable,
     fees,
     invariants,
     members,
     networks,
+    operators,
     parked,
     partners,
     payouts,
@@ -29,6 +32,7 @@ from swapctl.commands import (
 )
 from swapctl.places import (
     AUDITOR_VARIABLE,
+    OPERATOR_VARIABLE,
     TOKEN_VARIABLE,
     URL_VARIABLES,
     NotTold,
@@ -36,6 +40,7 @@ from swapctl.places import (
     find_places,
 )
 
+AWAITS_APPROVAL = 3
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
@@ -57,6 +62,9 @@ app.add_typer(recovery.recovery, name="recovery")
 app.add_typer(parked.parked, name="parked")
 app.add_typer(claimable.claimable, name="claimable")
 app.add_typer(fees.fees, name="fees")
+app.add_typer(approvals.approvals, name="approvals")
+app.add_typer(operators.operator, name="operator")
+app.command("audit")(audit.list_orders)
 app.command("rescue")(rescue.rescue)
 app.command("stuck")(stuck.list_stuck)
 app.command("trail")(trail.show_trail)
@@ -78,6 +86,9 @@ def root(
     settler_url: Url = None,
     notifier_url: Url = None,
     token: Annotated[str | None, typer.Option(help="The operator's token.")] = None,
+    operator: Annotated[
+        str | None, typer.Option(help="Which operator of the stack's description.")
+    ] = None,
     auditor_url: Annotated[str | None, typer.Option(help="The database, to read.")] = None,
 ) -> None:
     """Find out where everything is."""
@@ -89,15 +100,24 @@ def root(
         ServiceName.NOTIFIER: notifier_url,
     }
     overrides = {URL_VARIABLES[service]: url for service, url in urls.items()}
-    context.obj = find_places(
-        stack, {**overrides, TOKEN_VARIABLE: token, AUDITOR_VARIABLE: auditor_url}
-    )
+    named = {
+        TOKEN_VARIABLE: token,
+        OPERATOR_VARIABLE: operator,
+        AUDITOR_VARIABLE: auditor_url,
+    }
+    context.obj = find_places(stack, {**overrides, **named})
 
 
 def main() -> None:
-    """Run one command; what went wrong is one line, and the code is 1."""
+    """Run one command; what went wrong is one line, and the code is 1.
+
+    An order that awaits a second operator is one line too, and the code is 3.
+    """
     try:
         app()
+    except AwaitsApproval as error:
+        typer.echo(f"swapctl: {error}", err=True)
+        sys.exit(AWAITS_APPROVAL)
     except (Failed, NotTold) as error:
         typer.echo(f"swapctl: {error}", err=True)
         sys.exit(1)

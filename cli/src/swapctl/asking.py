@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 import httpx
@@ -13,16 +14,30 @@ class Failed(Exception):
     """A service said no, or did not answer."""
 
 
+class AwaitsApproval(Failed):
+    """An order was not carried out yet: a second operator has to approve it."""
+
+    def __init__(self, proposal: Mapping[str, Any]) -> None:
+        super().__init__(
+            f"not carried out yet: {proposal['why']}. Another operator, until "
+            f"{proposal['expires_at']}: swapctl approvals approve {proposal['id']}"
+        )
+
+
 def answered(service: str, client: httpx.Client, method: str, path: str, **rest: Any) -> Any:
     """
     :raises Failed: with the service's own words.
+    :raises AwaitsApproval: when it is stored until a second operator approves it.
     """
     try:
         answer = client.request(method, path, **rest)
     except httpx.HTTPError as error:
         raise Failed(f"{service}: {type(error).__name__}: {error}") from error
     if answer.is_success:
-        return answer.json() if answer.content else {}
+        content = answer.json() if answer.content else {}
+        if answer.status_code == httpx.codes.ACCEPTED and "proposal" in content:
+            raise AwaitsApproval(content["proposal"])
+        return content
     raise Failed(f"{service} answered {answer.status_code}: {_words(answer)}")
 
 

@@ -29,6 +29,7 @@ URL_VARIABLES: Final = {
     ServiceName.NOTIFIER: "SWAPCTL_NOTIFIER_URL",
 }
 TOKEN_VARIABLE: Final = "SWAP_OPERATOR__TOKEN"
+OPERATOR_VARIABLE: Final = "SWAPCTL_OPERATOR"
 PUBLIC_VARIABLE: Final = "SWAPCTL_PUBLIC_URL"
 ACCESS_VARIABLE: Final = "SWAPCTL_ACCESS_TOKEN"
 AUDITOR_VARIABLE: Final = "SWAPCTL_AUDITOR_URL"
@@ -58,11 +59,21 @@ class Places:
 
     @property
     def token(self) -> str:
+        """Return the token of the operator who is named; without a name, of the only or first.
+
+        :raises NotTold: when it is not known.
         """
-        :raises NotTold: when nobody said it.
-        """
+        name = self.environment.get(OPERATOR_VARIABLE)
+        if name:
+            return self._token_of(name)
         told = self.stack.get("operator", {}).get("token")
         return self._required(TOKEN_VARIABLE, told, "the operator's token")
+
+    def _token_of(self, name: str) -> str:
+        for row in self.stack.get("operators", ()):
+            if row["name"] == name:
+                return str(row["token"])
+        raise NotTold(f"the stack's description has no operator {name}")
 
     @property
     def access_token(self) -> str | None:

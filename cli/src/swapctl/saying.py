@@ -1,12 +1,12 @@
-"""Who says so: every order is kept with a name."""
+"""An option that older scripts give, and that says nothing any more."""
 
 from __future__ import annotations
 
-import getpass
 from typing import Annotated
 
 import typer
 
 By = Annotated[
-    str, typer.Option(default_factory=getpass.getuser, help="Who says so.", show_default=False)
+    str | None,
+    typer.Option("--by", hidden=True, help="Ignored: the token says which operator orders."),
 ]

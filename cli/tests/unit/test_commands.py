@@ -225,7 +225,7 @@ class TestSignerCommands:
         assert port.asked[-1][:3] == (
             "POST",
             "/admin/signers/A_DEVNET/resume",
-            {"by": "ann", "reason": "a test payment", "address": None},
+            {"reason": "a test payment", "address": None},
         )
 
     def test_name_what_used_a_nonce(self, port: Port, stack: Path) -> None:
@@ -243,7 +243,7 @@ class TestSignerCommands:
         told = CliRunner().invoke(app, arguments, input="it was us\n")
 
         assert told.exit_code == 0
-        assert port.asked[-1][2] == {"by": "ben", "reason": "it was us", "address": None}
+        assert port.asked[-1][2] == {"reason": "it was us", "address": None}
 
 
 class TestRescue:
@@ -260,7 +260,7 @@ class TestRescue:
 
         run(stack, "rescue", "A_DEVNET", "0x1", *said)
 
-        body = {"to_address": "0x2", "by": "ann", "reason": "he signed"}
+        body = {"to_address": "0x2", "reason": "he signed"}
         assert port.asked[-1][:3] == ("POST", self.PATH, body)
 
     def test_says_which_of_several(self, port: Port, stack: Path) -> None:
@@ -315,7 +315,7 @@ def test_money_that_waits_is_paid_to_its_owner(port: Port, stack: Path) -> None:
 
     assert told == {"intent_id": "i"}
     [(_, _, body, _)] = port.asked
-    assert body == {"to_address": "0x1", "base_units": "5", "by": "ann", "reason": "they proved it"}
+    assert body == {"to_address": "0x1", "base_units": "5", "reason": "they proved it"}
 
 
 def test_what_is_owed_to_apps_is_listed_and_paid(port: Port, stack: Path) -> None:
@@ -346,7 +346,7 @@ def test_payouts_are_stopped_and_let_go_on_one_network_or_on_all(
     port.answers["GET", "/admin/payouts/stops"] = (200, {"stops": [{"network": "*"}]})
 
     assert run(stack, "payouts", "stops") == [{"network": "*"}]
-    said = {"network": network, "by": "ann", "reason": "r"}
+    said = {"network": network, "reason": "r"}
     assert [body for _, _, body, _ in port.asked] == [said, said, None]
 
 
@@ -390,7 +390,6 @@ class TestCaps:
             "app_id": None,
             "units": "5",
             "seconds": 86_400,
-            "by": "ann",
             "reason": "a quiet week",
         }
 
@@ -401,7 +400,7 @@ class TestCaps:
         assert run(stack, "payouts", "queue") == [{"intent_id": "7"}]
         run(stack, "payouts", "pass", "7", "--reason", "payday", "--by", "ann")
 
-        assert port.asked[-1][2] == {"by": "ann", "reason": "payday"}
+        assert port.asked[-1][2] == {"reason": "payday"}
 
     def test_tell_the_end_of_what_was_paid_without_us(self, port: Port, stack: Path) -> None:
         ended = [{"intent_id": "7", "end": "made"}]
@@ -410,5 +409,5 @@ class TestCaps:
 
         assert run(stack, "payouts", "explain", "A_DEVNET", "0x1", *said) == ended
 
-        told = {"by": "ann", "reason": "the old deployment"}
+        told = {"reason": "the old deployment"}
         assert port.asked[-1][2] == {"network": "A_DEVNET", "transaction_hash": "0x1", **told}

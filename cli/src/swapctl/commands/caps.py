@@ -53,7 +53,7 @@ def set_cap(
     token: Token = None,
     app_id: App = None,
     reason: Why,
-    by: By,
+    _by: By = None,
     as_json: Json = False,
 ) -> None:
     """Set a cap, or another limit for it. What waits goes as soon as there is room."""
@@ -63,7 +63,6 @@ def set_cap(
         "app_id": app_id,
         "units": units,
         "seconds": seconds,
-        "by": by,
         "reason": reason,
     }
     told = internal(context, ServiceName.SETTLER).post("/caps", body)["caps"]
@@ -78,10 +77,10 @@ def lift_cap(
     token: Token = None,
     app_id: App = None,
     reason: Why,
-    by: By,
+    _by: By = None,
     as_json: Json = False,
 ) -> None:
     """Take a cap away; what waits for it goes."""
-    body = {"network": network, "token": token, "app_id": app_id, "by": by, "reason": reason}
+    body = {"network": network, "token": token, "app_id": app_id, "reason": reason}
     told = internal(context, ServiceName.SETTLER).post("/caps/lift", body)["caps"]
     show_all(told, as_json=as_json, columns=COLUMNS)

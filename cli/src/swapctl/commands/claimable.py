@@ -35,11 +35,11 @@ def sweep(
     token: Annotated[str, typer.Argument(help="A symbol, or an address.")],
     *,
     reason: Annotated[str, typer.Option(prompt="Why is it worth its gas")],
-    by: By,
+    _by: By = None,
     as_json: Json = False,
 ) -> None:
     """Have a token swept that no swap asked for, so that its owner can be paid."""
-    body = {"network": network, "address": address, "token": token, "by": by, "reason": reason}
+    body = {"network": network, "address": address, "token": token, "reason": reason}
     show(internal(context, ServiceName.SETTLER).post("/sweeps", body), as_json=as_json)
 
 
@@ -53,11 +53,11 @@ def pay_claimable(
     reason: Annotated[
         str, typer.Option(prompt="How is it known whose it is", help="Kept with the payment.")
     ],
-    by: By,
+    _by: By = None,
     as_json: Json = False,
 ) -> None:
     """Pay a balance that waits for its owner. Asked twice, it is paid once."""
-    body = {"to_address": to, "base_units": base_units, "by": by, "reason": reason}
+    body = {"to_address": to, "base_units": base_units, "reason": reason}
     told = internal(context, ServiceName.SETTLER).post(f"/claimable/{id}/pay", body)
     show(told, as_json=as_json)
 
@@ -72,10 +72,10 @@ def attach_claimable(
     reason: Annotated[
         str, typer.Option(prompt="How is it known whose it is", help="Kept with the deposit.")
     ],
-    by: By,
+    _by: By = None,
     as_json: Json = False,
 ) -> None:
     """Give a transfer that named no swap to one. From now on it is an ordinary deposit of it."""
-    body = {"swap_id": swap, "base_units": base_units, "by": by, "reason": reason}
+    body = {"swap_id": swap, "base_units": base_units, "reason": reason}
     told = internal(context, ServiceName.SETTLER).post(f"/claimable/{id}/attach", body)
     show(told, as_json=as_json)

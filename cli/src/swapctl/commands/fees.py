@@ -32,9 +32,9 @@ def pay_fees(
     reason: Annotated[
         str, typer.Option(prompt="How is the address known", help="Kept with the payment.")
     ],
-    by: By,
+    _by: By = None,
     as_json: Json = False,
 ) -> None:
     """Pay what is owed to an app in one asset. Asked twice, it is paid once."""
-    body = {"to_address": to, "base_units": base_units, "by": by, "reason": reason}
+    body = {"to_address": to, "base_units": base_units, "reason": reason}
     show(internal(context, ServiceName.SETTLER).post(f"/fees/{id}/pay", body), as_json=as_json)

@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
-from swapctl.context import internal, places
+from swapctl.context import internal, known_services
 from swapctl.output import Json, show, show_all
-from swapctl.places import NotTold, ServiceName
+from swapctl.places import ServiceName
 
 parked = typer.Typer(no_args_is_help=True, help="Messages that could not work.")
 COLUMNS = ("service", "id", "topic", "key", "state", "is_behind", "parked_at", "reason")
@@ -25,9 +25,7 @@ def list_parked(
 ) -> None:
     """List what stands aside, of every service or of one."""
     rows: list[dict[str, Any]] = []
-    for one in [service] if service else list(ServiceName):
-        if service is None and not _is_known(context, one):
-            continue
+    for one in known_services(context, [service] if service else tuple(ServiceName)):
         found = internal(context, one).get("/parked")["parked"]
         rows += [{"service": one.value, **row} for row in found]
     show_all(rows, as_json=as_json, columns=COLUMNS)
@@ -47,10 +45,3 @@ def drop_parked(
 ) -> None:
     """Give a message up for good."""
     show(internal(context, service).post(f"/parked/{parked_id}/drop"), as_json=as_json)
-
-
-def _is_known(context: typer.Context, service: ServiceName) -> bool:
-    try:
-        return bool(places(context).url(service))
-    except NotTold:
-        return False

@@ -37,11 +37,11 @@ def stop(
     network: Where = None,
     *,
     reason: Annotated[str, typer.Option(help="Kept for ever.")] = "not said",
-    by: By,
+    _by: By = None,
     as_json: Json = False,
 ) -> None:
     """Let no process sign anything from now on. Chains are watched and questions answered still."""
-    body = {"network": network, "by": by, "reason": reason}
+    body = {"network": network, "reason": reason}
     told = internal(context, ServiceName.SETTLER).post("/payouts/stop", body)
     show_all(told["stops"], as_json=as_json, columns=COLUMNS)
     if not told["nothing_is_signed"]:
@@ -55,14 +55,14 @@ def go(
     network: Where = None,
     *,
     reason: Annotated[str, typer.Option(prompt="Why is it right to go on", help="Kept for ever.")],
-    by: By,
+    _by: By = None,
     losses: Annotated[
         bool, typer.Option("--losses", help="What the network's loss budget stopped.")
     ] = False,
     as_json: Json = False,
 ) -> None:
     """Let signing go on where it was stopped; what waited is sent."""
-    body: dict[str, object] = {"network": network, "by": by, "reason": reason}
+    body: dict[str, object] = {"network": network, "reason": reason}
     if losses:
         body["is_of_losses"] = True
     told = internal(context, ServiceName.SETTLER).post("/payouts/go", body)["stops"]
@@ -82,11 +82,11 @@ def let_through(
     intent_id: Annotated[str, typer.Argument(help="As it is listed in the queue.")],
     *,
     reason: Annotated[str, typer.Option(prompt="Why may it go now", help="Kept for ever.")],
-    by: By,
+    _by: By = None,
     as_json: Json = False,
 ) -> None:
     """Let one payment leave although its caps are used up; it counts under them."""
-    body = {"by": by, "reason": reason}
+    body = {"reason": reason}
     port = internal(context, ServiceName.SETTLER)
     told = port.post(f"/payouts/queue/{intent_id}/pass", body)["waiting"]
     show_all(told, as_json=as_json, columns=QUEUE)
@@ -101,7 +101,7 @@ def explain(
     ],
     *,
     reason: Annotated[str, typer.Option(prompt="How did it come about", help="Kept for ever.")],
-    by: By,
+    _by: By = None,
     as_json: Json = False,
 ) -> None:
     """Tell the ends of payments whose ids at the Treasury were taken by what was not signed here.
@@ -110,6 +110,6 @@ def explain(
     never be made by its id: it fails, and its money is claimable. What its own recipient got as
     another sum, or what has no other id (a claim, a partner's fee), is left for people to settle.
     """
-    body = {"network": network, "transaction_hash": transaction_hash, "by": by, "reason": reason}
+    body = {"network": network, "transaction_hash": transaction_hash, "reason": reason}
     told = internal(context, ServiceName.SETTLER).post("/payouts/explain", body)["ended"]
     show_all(told, as_json=as_json, columns=ENDED)

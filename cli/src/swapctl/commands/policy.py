@@ -34,7 +34,7 @@ def block(
     file: Annotated[Path | None, typer.Option(help="With one address a line, too.")] = None,
     network: Network = None,
     reason: Why,
-    by: By,
+    _by: By = None,
     as_json: Json = False,
 ) -> None:
     """Offer these addresses nothing and pay them nothing; their money waits for an operator."""
@@ -42,7 +42,6 @@ def block(
     body = {
         "addresses": [*(addresses or ()), *lines],
         "network": network,
-        "by": by,
         "reason": reason,
     }
     show(internal(context, ServiceName.SETTLER).post("/blocked", body), as_json=as_json)
@@ -55,9 +54,9 @@ def lift(
     *,
     network: Network = None,
     reason: Why,
-    by: By,
+    _by: By = None,
     as_json: Json = False,
 ) -> None:
     """Take addresses from the list, where they were put on it."""
-    body = {"addresses": list(addresses or ()), "network": network, "by": by, "reason": reason}
+    body = {"addresses": list(addresses or ()), "network": network, "reason": reason}
     show(internal(context, ServiceName.SETTLER).post("/blocked/lift", body), as_json=as_json)

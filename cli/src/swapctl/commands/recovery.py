@@ -46,10 +46,10 @@ def finish(
     reason: Annotated[
         str, typer.Option(prompt="Why can nothing be paid twice", help="Kept for ever.")
     ],
-    by: By,
+    _by: By = None,
 ) -> None:
     """End a recovery before it is proven: what it holds is paid, but what is known to be made."""
-    body = {"by": by, "reason": reason}
+    body = {"reason": reason}
     internal(context, ServiceName.SETTLER).post(f"/recovery/{id}/finish", body)
     typer.echo(f"recovery {id} ended")
 
@@ -62,9 +62,9 @@ def release(
     reason: Annotated[
         str, typer.Option(prompt="Why was nothing paid for it", help="Kept for ever.")
     ],
-    by: By,
+    _by: By = None,
 ) -> None:
     """Hold a deposit no longer for which a forgotten swap may have been paid."""
-    body = {"by": by, "reason": reason}
+    body = {"reason": reason}
     internal(context, ServiceName.SETTLER).post(f"/recovery/kept/{id}/release", body)
     typer.echo(f"{id} is held no longer")

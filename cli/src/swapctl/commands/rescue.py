@@ -27,7 +27,7 @@ def rescue(
     sender: Annotated[
         str | None, typer.Option("--from", help="Whose transfer, if it brought several.")
     ] = None,
-    by: By,
+    _by: By = None,
     as_json: Json = False,
 ) -> None:
     """Show each token that a transaction brought us, and how its owner gets it back.
@@ -43,7 +43,7 @@ def rescue(
         told = port.get(path)["came"]
     else:
         which = {"token": token, "from_address": sender}
-        body = {"to_address": to, "by": by, "reason": reason}
+        body = {"to_address": to, "reason": reason}
         body |= {name: said for name, said in which.items() if said}
         told = port.post(path, body)["came"]
     show_all(told, as_json=as_json, columns=COLUMNS)

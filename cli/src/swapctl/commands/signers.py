@@ -33,7 +33,7 @@ def resume_signers(
     reason: Annotated[
         str, typer.Option(prompt="Why is it right to go on", help="Kept with the signer.")
     ],
-    by: By,
+    _by: By = None,
     address: Annotated[
         str | None, typer.Option("--signer", help="Only this one of the network's.")
     ] = None,
@@ -47,7 +47,7 @@ def resume_signers(
 
     With --used-by the settler asks the nodes for the proof, and frees what waited on the nonces.
     """
-    body: dict[str, object] = {"by": by, "reason": reason, "address": address}
+    body: dict[str, object] = {"reason": reason, "address": address}
     if used_by:
         body["used_by"] = used_by
     told = internal(context, ServiceName.SETTLER).post(f"/signers/{network}/resume", body)

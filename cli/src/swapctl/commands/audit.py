@@ -1,0 +1,34 @@
+"""What operators ordered."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final
+
+import typer
+
+from swapctl.context import internal, known_services
+from swapctl.output import Json, show_all
+from swapctl.places import ServiceName
+
+COLUMNS: Final = (
+    *("at", "service", "operator", "role", "action", "parameters", "reason"),
+    *("outcome", "detail", "proposal_id"),
+)
+
+
+def list_orders(
+    context: typer.Context,
+    *,
+    service: Annotated[
+        ServiceName | None, typer.Option("--service", help="Only this one's.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, max=500, help="The newest of each service.")] = 50,
+    as_json: Json = False,
+) -> None:
+    """List what operators ordered, the newest first: who, what, why, and what became of it."""
+    rows: list[dict[str, Any]] = []
+    for one in known_services(context, [service] if service else tuple(ServiceName)):
+        found = internal(context, one).get("/audit", limit=str(limit))["orders"]
+        rows += [{"service": one.value, **row} for row in found]
+    rows.sort(key=lambda row: str(row["at"]), reverse=True)
+    show_all(rows, as_json=as_json, columns=COLUMNS)

@@ -1,0 +1,44 @@
+"""Identities of operators: made here, configured in the services."""
+
+from __future__ import annotations
+
+import secrets
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from hashlib import sha256
+from typing import Annotated, Any, Final
+
+import typer
+
+from swapctl.output import Json, show
+
+operator = typer.Typer(no_args_is_help=True, help="Identities of operators.")
+TOKEN_BYTES: Final = 32
+
+
+class Role(StrEnum):
+    VIEWER = "viewer"
+    OPERATOR = "operator"
+    SERVICE = "service"
+
+
+@operator.command("new")
+def new_operator(
+    name: Annotated[str, typer.Argument(help="In lower case; it stands in the log of orders.")],
+    *,
+    role: Annotated[Role, typer.Option(help="viewer: reads. service: another service.")] = (
+        Role.OPERATOR
+    ),
+    days: Annotated[int | None, typer.Option(min=1, help="How long the token is valid.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Make a token, and the entry of SWAP_OPERATORS that knows it. Nothing is stored."""
+    token = secrets.token_urlsafe(TOKEN_BYTES)
+    entry: dict[str, Any] = {
+        "name": name,
+        "role": role.value,
+        "token_sha256": sha256(token.encode()).hexdigest(),
+    }
+    if days is not None:
+        entry["expires_at"] = (datetime.now(UTC) + timedelta(days=days)).isoformat()
+    show({"token": token, "entry": entry}, as_json=as_json)

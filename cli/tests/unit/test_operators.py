@@ -1,0 +1,117 @@
+"""Operators on the command line: whose token is sent, what waits for a second one, and the log."""
+
+from __future__ import annotations
+
+import json
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli.tests.unit.test_commands import Port, port, run, stack
+from typer.testing import CliRunner
+
+from swapctl.app import app, main
+from swapctl.asking import AwaitsApproval, Failed
+from swapctl.places import NotTold
+
+__all__ = ["port", "stack"]  # fixtures
+
+PAY = ("claimable", "pay", "7", "--to", "0x1", "--base-units", "5", "--reason", "proved")
+PROPOSAL: dict[str, Any] = {
+    "id": "p1",
+    "action": "POST /claimable/{id}/pay",
+    "why": "$20,000.00 are at stake",
+    "expires_at": "2030-01-01T00:00:00+00:00",
+}
+
+
+@pytest.fixture
+def two(stack: Path) -> Path:
+    """Name two operators in the stack's description."""
+    told = json.loads(stack.read_text())
+    operators = [{"name": name, "token": f"token of {name}"} for name in ("operator", "second")]
+    stack.write_text(json.dumps({**told, "operators": operators}))
+    return stack
+
+
+class TestWhoOrders:
+    def test_is_said_by_the_token_alone(self, port: Port, stack: Path) -> None:
+        run(stack, *PAY, "--by", "somebody else")
+
+        _, _, body, authorization = port.asked[-1]
+        assert body == {"to_address": "0x1", "base_units": "5", "reason": "proved"}
+        assert authorization == "Bearer secret-token"
+
+    def test_may_be_another_operator_of_the_stack(self, port: Port, two: Path) -> None:
+        run(two, "--operator", "second", *PAY)
+
+        assert port.asked[-1][3] == "Bearer token of second"
+
+    def test_has_to_be_known(self, two: Path) -> None:
+        with pytest.raises(NotTold, match="no operator third"):
+            run(two, "--operator", "third", *PAY)
+
+
+class TestASecondOperator:
+    def test_is_named_as_what_an_order_waits_for(self, port: Port, stack: Path) -> None:
+        port.answers["POST", "/admin/claimable/7/pay"] = (202, {"proposal": PROPOSAL})
+
+        with pytest.raises(AwaitsApproval, match="swapctl approvals approve p1"):
+            run(stack, *PAY)
+
+    def test_is_waited_for_with_a_code_of_its_own(
+        self,
+        port: Port,
+        stack: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+    ) -> None:
+        port.answers["POST", "/admin/claimable/7/pay"] = (202, {"proposal": PROPOSAL})
+        monkeypatch.setattr("sys.argv", ["swapctl", "--stack", str(stack), *PAY])
+
+        with pytest.raises(SystemExit) as ended:
+            main()
+
+        assert ended.value.code == 3
+        assert "$20,000.00 are at stake" in capsys.readouterr().err
+
+    @pytest.mark.parametrize("verb", ["approve", "reject"])
+    def test_decides_at_the_service_that_has_the_order(
+        self, port: Port, stack: Path, verb: str
+    ) -> None:
+        port.answers["GET", "/admin/approvals"] = (200, {"approvals": [PROPOSAL]})
+        port.answers["POST", f"/admin/approvals/p1/{verb}"] = (200, {"id": "p1"})
+
+        assert run(stack, "approvals", verb, "p1") == {"id": "p1"}
+        assert [row["service"] for row in run(stack, "approvals", "list")] == [
+            "settler",
+            "chain_watcher",
+        ]
+
+    def test_cannot_decide_what_does_not_wait(self, port: Port, stack: Path) -> None:
+        port.answers["GET", "/admin/approvals"] = (200, {"approvals": []})
+
+        with pytest.raises(Failed, match="no order waits as p1"):
+            run(stack, "approvals", "approve", "p1")
+
+
+def test_lists_the_orders_of_all_services_the_newest_first(port: Port, stack: Path) -> None:
+    orders = [{"at": "2026-01-01", "operator": "ann"}, {"at": "2026-01-02", "operator": "ben"}]
+    port.answers["GET", "/admin/audit?limit=50"] = (200, {"orders": orders})
+
+    listed = run(stack, "audit")
+
+    assert [row["operator"] for row in listed] == ["ben"] * 5 + ["ann"] * 5
+    assert {row["service"] for row in listed} == {
+        *("api", "quoter", "chain_watcher", "settler", "notifier"),
+    }
+
+
+def test_makes_a_token_and_the_entry_that_knows_it() -> None:
+    result = CliRunner().invoke(app, ["operator", "new", "ann", "--days", "90", "--json"])
+    made = json.loads(result.stdout)
+
+    assert made["entry"]["token_sha256"] == sha256(made["token"].encode()).hexdigest()
+    assert (made["entry"]["name"], made["entry"]["role"]) == ("ann", "operator")
+    assert "expires_at" in made["entry"]
