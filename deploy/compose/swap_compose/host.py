@@ -28,6 +28,7 @@ from swap_stack.daemon import StackError
 from swap_stack.files import read_json, write_json
 from swap_stack.keys import Secrets, development_keys, load_or_make
 from swap_stack.liquidity import wait_until_quoted
+from swap_stack.operators import describe_operators
 from swap_stack.services import SERVICES
 from swap_stack.stack_file import VERSION, describe_network
 
@@ -123,6 +124,7 @@ def describe(
         "kafka": {"bootstrap_servers": f"127.0.0.1:{ports.kafka}"},
         "redis": {"url": f"redis://127.0.0.1:{ports.valkey}/0"},
         "operator": {"token": secrets.operator_token},
+        "operators": describe_operators(secrets),
     }
 
 

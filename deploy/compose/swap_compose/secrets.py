@@ -11,6 +11,7 @@ from swap_compose.places import POSTGRES_PASSWORD, SERVICE_SECRETS, STACK
 from swap_stack.database import FORGET_VIEWS
 from swap_stack.files import PRIVATE, write_json
 from swap_stack.keys import Secrets, key_of, load_or_make
+from swap_stack.operators import operator_settings
 from swap_stack.services import SERVICES
 
 DATABASE = "swap"
@@ -36,10 +37,11 @@ def roles_script(secrets: Secrets) -> str:
 def service_secrets(name: str, secrets: Secrets) -> dict[str, str]:
     """Return the settings of a service that may not stand in docker-compose.yml."""
     told = {
-        "SWAP_OPERATOR__TOKEN": secrets.operator_token,
+        **operator_settings(secrets),
         f"SWAP_{name.upper()}__DATABASE_URL": database_url(name, secrets),
     }
     if name == "api":
+        told["SWAP_API__NOTIFIER_TOKEN"] = secrets.api_token
         told["SWAP_API__KEY_PEPPER"] = secrets.key_pepper
     if name == "notifier":
         told["SWAP_NOTIFIER__SECRET_KEYS"] = orjson.dumps([secrets.webhook_key]).decode()

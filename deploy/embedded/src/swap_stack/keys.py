@@ -33,6 +33,8 @@ class Secrets:
     role_passwords: Mapping[str, str]
     kafka_passwords: Mapping[str, str]
     operator_token: str
+    second_operator_token: str  # approves what the first orders
+    api_token: str  # the api's own, at the notifier
     key_pepper: str  # API keys are stored as a hash with it
     webhook_key: str  # webhook secrets are stored sealed with it
     signer_key: str  # the hot key; it holds gas money and operates the Treasuries
@@ -49,6 +51,8 @@ def load_or_make(path: Path) -> Secrets:
         role_passwords={role: secrets.token_urlsafe(24) for role in LOGIN_ROLES},
         kafka_passwords={name: secrets.token_urlsafe(24) for name in PRINCIPALS},
         operator_token=secrets.token_urlsafe(32),
+        second_operator_token=secrets.token_urlsafe(32),
+        api_token=secrets.token_urlsafe(32),
         key_pepper=secrets.token_urlsafe(32),
         webhook_key=b64encode(secrets.token_bytes(32)).decode(),
         signer_key="0x" + secrets.token_hex(32),

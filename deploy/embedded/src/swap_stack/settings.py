@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 import orjson
 from pydantic import SecretStr
@@ -10,8 +11,15 @@ from pydantic import SecretStr
 from swap_runtime.settings import KafkaSettings
 from swap_stack.infrastructure import Infrastructure
 from swap_stack.keys import Secrets, key_of
+from swap_stack.operators import operator_settings
 from swap_stack.places import Places
 from swap_stack.services import ServicePorts, own_settings
+
+# More than a development chain holds: one operator alone operates the stack.
+ONE_OPERATOR: Final = {
+    "SWAP_SETTLER__SECOND_OPERATOR_ABOVE_USD": "1000000000000",
+    "SWAP_CHAIN_WATCHER__RESUMING_NEEDS_TWO": "false",
+}
 
 
 def client_settings(kafka: KafkaSettings) -> dict[str, str]:
@@ -43,17 +51,19 @@ def make_settings(
         **own_settings(ports, database_urls),
         **parts.broker_choice.settings,
         "SWAP_REDIS__URL": parts.valkey.url,
-        "SWAP_OPERATOR__TOKEN": secrets.operator_token,
+        **operator_settings(secrets),
         "SWAP_CATALOGUE": str(catalogue),
         "SWAP_API__QUOTER_URL": ports.public_url("quoter"),
         "SWAP_API__NOTIFIER_URL": ports.internal_url("notifier"),
         "SWAP_SETTLER__QUOTER_URL": ports.public_url("quoter"),
+        "SWAP_API__NOTIFIER_TOKEN": secrets.api_token,
         "SWAP_API__KEY_PEPPER": secrets.key_pepper,
         "SWAP_QUOTER__PRICES_FILE": str(places.prices_file),
         "SWAP_QUOTER__PRICES_NEVER_EXPIRE": "true",
         "SWAP_SETTLER__SIGNER_KEYS": orjson.dumps({signer.address: signer.private_key}).decode(),
         "SWAP_NOTIFIER__SECRET_KEYS": orjson.dumps([secrets.webhook_key]).decode(),
         "SWAP_NOTIFIER__ALLOW_LOOPBACK": "true",
+        **ONE_OPERATOR,
         # Only what costs time: a payment that cannot be made is given up after two tries.
         "SWAP_SETTLER__PAYOUT_ATTEMPTS_MAX": "2",
         "SWAP_SETTLER__PAYOUT_RETRY_PAUSE": "PT1S",

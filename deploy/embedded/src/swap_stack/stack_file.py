@@ -10,6 +10,7 @@ from swap_stack.database import role_url
 from swap_stack.files import locked, write_json
 from swap_stack.infrastructure import Infrastructure
 from swap_stack.keys import DevelopmentKeys, Secrets
+from swap_stack.operators import describe_operators
 from swap_stack.places import Places
 from swap_stack.processes import Registry
 from swap_stack.services import ServicePorts, ServiceProcess
@@ -79,6 +80,7 @@ def describe(
         "kafka": describe_client(parts.broker.client("operator")),
         "redis": {"url": parts.valkey.url},
         "operator": {"token": secrets.operator_token},
+        "operators": describe_operators(secrets),
     }
 
 
