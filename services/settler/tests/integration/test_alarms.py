@@ -164,7 +164,7 @@ class TestTheLineOfACap:
         assert (alarm["network"], alarm["count"]) == (DESTINATION, 2)
 
         said.clear()
-        await caps.set(self.CAP, units=3 * PAYOUT, **self.ORDER)
+        await caps.set(self.CAP, CapLimit(3 * PAYOUT, timedelta(days=1)), **self.ORDER)
         await world.send_everything()
         await caps.report()
         assert in_line() == (0, 0)

@@ -114,6 +114,7 @@ USUAL: Final[Mapping[str, Any]] = {
     "reason": "so",
     "last_lifted": None,
     "units": 5,
+    "may_raise": True,
     "app_id": APP,
     "milliseconds": "1000",
     **dict.fromkeys(

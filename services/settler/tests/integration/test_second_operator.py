@@ -88,6 +88,14 @@ class Settler:
         )
         return row.operator, row.outcome, row.reason
 
+    async def commits_with(self, table: str) -> bool:
+        """Tell whether the newest order and the newest row of a table are of one transaction."""
+        rows = await self.world.rows(
+            f"(SELECT xmin AS id FROM {table} ORDER BY xmin::text::bigint DESC LIMIT 1) UNION "
+            "(SELECT xmin FROM operator_order ORDER BY operator_order.id DESC LIMIT 1)"
+        )
+        return len(rows) == 1
+
 
 @asynccontextmanager
 async def serving(
@@ -149,6 +157,7 @@ class TestAClaim:
 
             assert await settler.claims() == [("ann", REQUESTED)]
             assert await settler.last_logged() == ("ann", "done", "as agreed")
+            assert await settler.commits_with("intent")
 
     async def test_above_the_amount_is_paid_once_when_another_operator_approves(
         self, world: World
@@ -241,6 +250,8 @@ class TestACap:
 
             assert (status, [cap["units"] for cap in shown["caps"]]) == (200, ["5000"])
             assert shown["caps"][0]["by"] == "ann, approved by ben"
+            assert await settler.commits_with("outflow_cap")
+            assert await settler.commits_with("operator_proposal")
 
     async def test_that_another_operator_lowers_meanwhile_is_not_raised(self, world: World) -> None:
         caps, word = PostgresCaps(world.engine, networks=[SOURCE]), {"by": "x", "reason": "y"}
@@ -270,6 +281,7 @@ class TestAStop:
         await world.confirmed_swaps(1)
         async with serving(world, above=0) as settler:
             assert (await settler.ask("ann", "/payouts/stop", network=network))[0] == 200
+            assert await settler.commits_with("payout_stop")
 
             status, told = await settler.ask("ann", "/payouts/go", network=network)
             assert status == 202
@@ -278,6 +290,7 @@ class TestAStop:
 
             assert (await settler.approve(told))[0] == 200
             assert await stops.list_stops() == []
+            assert await settler.commits_with("payout_stop")
 
     async def test_of_an_empty_treasury_is_lifted_by_one(self, world: World) -> None:
         async with world.engine.begin() as connection:
