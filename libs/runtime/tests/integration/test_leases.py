@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from datetime import timedelta
 
 import pytest
@@ -13,6 +14,14 @@ pytestmark = pytest.mark.connected
 SHORT = timedelta(milliseconds=500)
 STEAL = sql("UPDATE lease SET holder = 'thief', epoch = epoch + 1, expires_at = now() + '1 hour'")
 END = sql("UPDATE lease SET expires_at = '-infinity'")
+HOUR_SECONDS = 3600.0
+JUMPS = pytest.mark.parametrize("jump", [HOUR_SECONDS, -HOUR_SECONDS], ids=["forward", "back"])
+
+
+def jump_clock(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+    """Let the clock of this host, which its operator sets, be another."""
+    real = time.time
+    monkeypatch.setattr(time, "time", lambda: real() + seconds)
 
 
 async def execute(engine: Engine, statement: object) -> None:
@@ -26,6 +35,33 @@ class TestLease:
 
         assert await mine.acquire()
         assert not await theirs.acquire()
+
+    @JUMPS
+    @pytest.mark.fault("M9")
+    async def test_m9_is_held_and_by_one_whatever_a_hosts_clock_says(
+        self, engine: Engine, monkeypatch: pytest.MonkeyPatch, jump: float
+    ) -> None:
+        mine, theirs = (Lease(engine, "x", holder=holder) for holder in ("a", "b"))
+        await mine.acquire()
+
+        jump_clock(monkeypatch, jump)
+
+        assert mine.is_held
+        assert not await theirs.acquire()
+
+    @JUMPS
+    @pytest.mark.fault("M9")
+    async def test_m9_runs_out_for_its_holder_whatever_its_hosts_clock_says(
+        self, engine: Engine, monkeypatch: pytest.MonkeyPatch, jump: float
+    ) -> None:
+        mine, theirs = (Lease(engine, "x", holder=holder, term=SHORT) for holder in ("a", "b"))
+        await mine.acquire()
+
+        jump_clock(monkeypatch, jump)
+        while not await theirs.acquire():  # noqa: ASYNC110  only the server knows
+            await asyncio.sleep(SHORT.total_seconds() / 5)
+
+        assert not mine.is_held
 
     async def test_its_epoch_grows_with_every_change_of_hands(self, engine: Engine) -> None:
         mine, theirs = (Lease(engine, "x", holder=holder) for holder in ("a", "b"))

@@ -20,6 +20,7 @@ from pydantic import SecretStr
 
 from libs.runtime.tests.fakes import KeepNotes, Note, a_note, decide, make_tables
 from swap_contracts.envelope import Envelope, Topic
+from swap_runtime.batches import UseCase
 from swap_runtime.consuming import consume
 from swap_runtime.database import Engine, reading
 from swap_runtime.outbox import Outgoing
@@ -61,12 +62,12 @@ def a_service(name: str, url: str, kafka: KafkaSettings = NOWHERE, **more: Any) 
     return Service(name, settings, group, **more)
 
 
-def consuming(service: Service, notes: KeepNotes) -> None:
+def consuming(service: Service, usecase: UseCase[Note]) -> None:
     consume(
         service.subscriptions,
         HINTED,
         group="test",
-        usecase=notes,
+        usecase=usecase,
         parking=service.parking("test"),
     )
 
@@ -127,6 +128,33 @@ class TestWithoutKafka:
 
         assert status == 200, said
         assert '"away"' in said
+
+    @pytest.mark.fault("K12")
+    async def test_k12_a_message_whose_handler_runs_at_the_stop_acts_once(
+        self, url: str, api_url: str
+    ) -> None:
+        api, settler = a_service("api", api_url), a_service("settler", url)
+        runs, may_end, notes = asyncio.Event(), asyncio.Event(), KeepNotes(settler.engine)
+
+        async def slow(messages: Sequence[Envelope[Note]]) -> None:
+            runs.set()
+            await may_end.wait()
+            await notes(messages)
+
+        consuming(settler, slow)
+        await decide(api.engine, Outgoing.of(HINTED, a_note()))
+        async with running(settler) as one:
+            await asyncio.wait_for(runs.wait(), WITHIN_SECONDS)
+            one.stop()
+            may_end.set()
+        again = a_service("settler", url)
+        notes = KeepNotes(again.engine)
+        consuming(again, notes)
+        async with running(again):
+            await decide(api.engine, Outgoing.of(HINTED, a_note(version=2)))
+            await until(lambda: kept(notes, 2))
+
+            assert await notes.kept() == [("a", 1), ("a", 2)]
 
     @pytest.mark.fault("A20")
     async def test_a20_waits_for_postgres_at_the_start_alive_and_not_ready(self) -> None:

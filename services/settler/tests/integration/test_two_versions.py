@@ -1,0 +1,77 @@
+"""Two versions of a service run at once: what one has changed, the other does not change again."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest
+
+from services.settler.tests.integration.lane_worlds import opened_world
+from services.settler.tests.lane_world import DESTINATION, PAYOUT, World, a_deposit, a_funding
+from swap_contracts.envelope import Envelope
+from swap_contracts.topics import DEPOSIT_CHANGED
+
+pytestmark = [pytest.mark.connected, pytest.mark.fault("M10")]
+NUMBERS = (1, 2, 3)
+
+
+@pytest.fixture
+async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
+    migrated("chain_watcher")
+    async with opened_world(migrated("settler"), DESTINATION) as world:
+        yield world
+
+
+def of_a_later_version(message: Envelope[Any]) -> Envelope[Any]:
+    """Return a message as this version reads it that a later version of its sender has written."""
+    written = json.loads(message.model_dump_json())
+    written |= {"colour": "red", "body": {**written["body"], "colour": "red"}}
+    return DEPOSIT_CHANGED.envelope.model_validate_json(json.dumps(written))
+
+
+async def test_m10_messages_of_both_versions_are_settled_and_paid_once(world: World) -> None:
+    for number in NUMBERS:
+        await world.requested(number)
+    await world.settle(a_funding(10**24))
+    deposits = [a_deposit(number) for number in NUMBERS]
+
+    await asyncio.gather(
+        world.settle(*deposits),
+        world.settle(*map(of_a_later_version, reversed(deposits))),
+    )
+    await asyncio.gather(*(world.new_process()(epoch=world.epoch) for _ in range(2)))
+    await world.send_everything()
+    world.chain.mine()
+
+    assert [world.paid(number) for number in NUMBERS] == [PAYOUT] * len(NUMBERS)
+    [carried] = await world.rows("SELECT count(*) FROM slot_intent")
+    assert carried.count == len(NUMBERS)
+
+
+async def test_m10_a_payment_that_the_other_version_has_taken_gets_no_second_nonce(
+    world: World,
+) -> None:
+    await world.confirmed_swaps(len(NUMBERS))
+    seen = await world.store.due(limit=10)
+    await world.send_everything()
+
+    taken = await world.store.assign([tuple(seen.payments)], epoch=world.epoch)
+
+    assert taken == []
+    assert len(await world.rows("SELECT 1 FROM nonce_slot")) == 1
+
+
+async def test_m10_what_the_other_version_knows_to_be_newer_stays(world: World) -> None:
+    await world.requested(1)
+    await world.settle(a_funding(10**24))
+    await world.settle(a_deposit(1, version=1, state="seen"))
+
+    await world.settle(of_a_later_version(a_deposit(1, version=3, state="reverted")))
+    await world.settle(a_deposit(1, version=2, state="confirmed"))
+
+    [deposit] = await world.rows("SELECT version, state FROM deposit WHERE swap_id IS NOT NULL")
+    assert (deposit.version, deposit.state) == (3, "reverted")
+    assert await world.intent_states() == []
