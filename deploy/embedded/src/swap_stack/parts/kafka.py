@@ -58,6 +58,7 @@ class Kafka(Daemon):
     ) -> None:
         super().__init__("kafka", places, registry)
         self.port = ports.take(self.name)
+        self.advertised_port = self.port  # another one where a proxy stands in between
         self._controller_port = ports.take("kafka-controller")
         self._security = security
         # Users are made with the storage, so that each kind of security has its own.
@@ -65,7 +66,7 @@ class Kafka(Daemon):
 
     @property
     def bootstrap_servers(self) -> str:
-        return f"127.0.0.1:{self.port}"
+        return f"127.0.0.1:{self.advertised_port}"
 
     def client(self, principal: str) -> KafkaSettings:
         """Return how a client of this principal connects."""
@@ -113,7 +114,7 @@ class Kafka(Daemon):
             "controller.quorum.voters": f"1@127.0.0.1:{self._controller_port}",
             "listeners": f"{listener}://127.0.0.1:{self.port},"
             f"CONTROLLER://127.0.0.1:{self._controller_port}",
-            "advertised.listeners": f"{listener}://127.0.0.1:{self.port}",
+            "advertised.listeners": f"{listener}://{self.bootstrap_servers}",
             "controller.listener.names": "CONTROLLER",
             "log.dirs": self._folder / "data",
             "offsets.topic.replication.factor": 1,

@@ -1,0 +1,88 @@
+"""One soak: traffic and faults at once, then healing, silence and the checks."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from swap_stack.options import Options
+from swap_stack.places import Places
+from tests.e2e.outside import Outside
+from tests.e2e.quiet import wait_until_quiet
+from tests.plugins.stack import Stack
+from tests.soak.checks import list_problems, read_deliveries
+from tests.soak.faults import SERVICES
+from tests.soak.nemesis import Nemesis
+from tests.soak.proxies import Proxies
+from tests.soak.report import Run, make_report
+from tests.soak.traffic import PATIENCE, Traffic
+
+PROGRESS_SECONDS: Final = 10.0
+# `settler-0 was killed by signal 9, pid 12; starting it again now` in the supervisor's log.
+ENDED: Final = re.compile(r"(\w+)-0 (?:was killed|ended with)")
+
+
+async def soak(
+    places: Places,
+    options: Options,
+    proxies: Proxies,
+    *,
+    seed: int,
+    minutes: float,
+    began: str,
+    say: Callable[[str, str], None],
+) -> Mapping[str, Any]:
+    """Return the report of the run; its `problems` are empty where nothing is wrong."""
+    stack, loop = Stack(places, options), asyncio.get_running_loop()
+    run = Run(seed, minutes, stack.broker_kind, began)
+    async with Outside(stack.description, patience=PATIENCE) as outside:
+        nemesis = Nemesis(stack, proxies, outside, seed=seed, say=lambda what: say("nemesis", what))
+        traffic = Traffic(stack, outside, seed=seed, say=lambda what: say("traffic", what))
+        await traffic.prepare()
+        operator = asyncio.create_task(nemesis.operate())
+        progress = asyncio.create_task(_show(traffic, nemesis, say))
+        swapping = asyncio.create_task(traffic.run(60 * minutes))
+        await nemesis.run(60 * minutes)
+        healed_at = loop.time()
+        say("healed", "waiting for every swap's end")
+        await swapping
+        problems = list(nemesis.broken.problems)
+        try:
+            await wait_until_quiet(stack.description)
+        except AssertionError as error:
+            problems.append(str(error))
+        quiet_after = loop.time() - healed_at
+        say("quiet", f"after {quiet_after:.1f} s")
+        for task in (operator, progress):
+            task.cancel()
+        problems += await list_problems(stack, outside, traffic.swapped)
+    delivered, _ = read_deliveries(stack)
+    return make_report(
+        run,
+        traffic.swapped,
+        nemesis.broken,
+        restarts=_restarts(places),
+        quiet_after_seconds=quiet_after,
+        webhooks=sum(len(messages) for messages in delivered.values()),
+        problems=problems,
+    )
+
+
+async def _show(traffic: Traffic, nemesis: Nemesis, say: Callable[[str, str], None]) -> None:
+    while True:
+        await asyncio.sleep(PROGRESS_SECONDS)
+        swapped, broken = traffic.swapped, nemesis.broken
+        say(
+            "progress",
+            f"{len(swapped.ended)} of {swapped.begun} swaps ended, {broken.faults.total()} faults,"
+            f" {len(swapped.problems) + len(broken.problems)} problems",
+        )
+
+
+def _restarts(places: Places) -> Mapping[str, int]:
+    """Count how often each service ended while it should have run."""
+    told = Counter(ENDED.findall(places.log("supervisor").read_text()))
+    return {service: told[service] for service in SERVICES}

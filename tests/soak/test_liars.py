@@ -1,0 +1,128 @@
+"""What a lying node answers, before a node that answers the truth."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import aiohttp
+import orjson
+import pytest
+from aiohttp import web
+
+from tests.soak.faults import Kind
+from tests.soak.liars import Liar
+from tests.soak.links import HOST, ProxyLoop
+
+LOGS = [{"blockNumber": "0x1"}]
+RAW = "0x02"
+
+
+class Truth:
+    """A node of eight blocks, which writes down what it is asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[dict[str, Any]] = []
+
+    async def answer(self, request: web.Request) -> web.Response:
+        messages = orjson.loads(await request.read())
+        self.asked += messages
+        told = [{"jsonrpc": "2.0", "id": m["id"], "result": self._result(m)} for m in messages]
+        return web.Response(body=orjson.dumps(told), content_type="application/json")
+
+    def _result(self, message: dict[str, Any]) -> Any:
+        match message["method"]:
+            case "eth_blockNumber":
+                return "0x8"
+            case "eth_getLogs":
+                return LOGS
+            case "eth_getBlockByNumber":
+                named = {"latest": "0x8", "finalized": "0x6"}
+                return {"number": named.get(message["params"][0], message["params"][0])}
+            case _:
+                return "0xabc"
+
+
+@pytest.fixture
+def proxies() -> Iterator[ProxyLoop]:
+    loop = ProxyLoop()
+    yield loop
+    loop.stop()
+
+
+@pytest.fixture
+def truth() -> Truth:
+    return Truth()
+
+
+@pytest.fixture
+async def liar(proxies: ProxyLoop, truth: Truth) -> AsyncIterator[Liar]:
+    app = web.Application()
+    app.router.add_post("/", truth.answer)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, HOST, 0).start()
+    one = Liar(proxies, f"http://{HOST}:{runner.addresses[0][1]}/")
+    await asyncio.to_thread(one.open)
+    yield one
+    await asyncio.to_thread(one.close)
+    await runner.cleanup()
+
+
+async def asked(liar: Liar, *methods: tuple[str, list[Any]]) -> tuple[int, bytes]:
+    messages = [
+        {"jsonrpc": "2.0", "id": n, "method": method, "params": params}
+        for n, (method, params) in enumerate(methods)
+    ]
+    async with (
+        aiohttp.ClientSession() as session,
+        session.post(f"http://{HOST}:{liar.port}/", data=orjson.dumps(messages)) as answer,
+    ):
+        return answer.status, await answer.read()
+
+
+async def result(liar: Liar, method: str, *params: Any) -> Any:
+    status, body = await asked(liar, (method, list(params)))
+    assert status == 200
+    return orjson.loads(body)[0]["result"]
+
+
+class TestALiar:
+    async def test_hides_logs_and_nothing_else(self, liar: Liar) -> None:
+        liar.kind = Kind.HIDDEN_LOGS
+
+        assert await result(liar, "eth_getLogs", {}) == []
+        assert await result(liar, "eth_blockNumber") == "0x8"
+
+    async def test_reports_an_old_head_and_nothing_behind_it(self, liar: Liar) -> None:
+        liar.kind, liar.head = Kind.STALE_HEAD, 5
+
+        assert await result(liar, "eth_blockNumber") == "0x5"
+        assert await result(liar, "eth_getBlockByNumber", "latest", False) == {"number": "0x5"}
+        assert await result(liar, "eth_getBlockByNumber", "finalized", False) == {"number": "0x3"}
+        assert await result(liar, "eth_getBlockByNumber", "0x6", False) is None
+
+    async def test_drops_a_transaction_that_it_accepts(self, liar: Liar, truth: Truth) -> None:
+        liar.kind = Kind.SWALLOWED
+
+        assert len(await result(liar, "eth_sendRawTransaction", RAW)) == 66
+        assert truth.asked == []
+
+    async def test_loses_the_answer_to_a_transaction_that_it_sends(
+        self, liar: Liar, truth: Truth
+    ) -> None:
+        liar.kind = Kind.LOST_ANSWERS
+
+        status, _ = await asked(liar, ("eth_sendRawTransaction", [RAW]))
+
+        assert status == 502
+        assert [one["method"] for one in truth.asked] == ["eth_sendRawTransaction"]
+
+    @pytest.mark.parametrize("kind", [Kind.UNAVAILABLE, Kind.BUSY, Kind.BROKEN])
+    async def test_gives_no_answer_that_counts(self, liar: Liar, kind: Kind) -> None:
+        liar.kind = kind
+
+        status, body = await asked(liar, ("eth_blockNumber", []))
+
+        assert status != 200 or b'"result":"0x8"}' not in body

@@ -1,0 +1,81 @@
+"""Reports of runs and the part of the page that is made from them."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Iterator
+from types import ModuleType
+
+import pytest
+
+from swap_stack.places import ROOT
+from tests.e2e.outside import Route
+from tests.soak.faults import Kind
+from tests.soak.nemesis import Broken, Recovery
+from tests.soak.report import Run, make_report
+from tests.soak.traffic import Ended, Method, Plan, Swapped, Wanted
+
+ROUTE = Route("ETHEREUM_DEVNET", "ETH", "BASE_DEVNET", "ETH", "0.01")
+
+
+@pytest.fixture
+def generator(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    path = ROOT / "tools/generate_reliability.py"
+    spec = importlib.util.spec_from_file_location("generate_reliability", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    yield module
+    sys.modules.pop("generating", None)
+
+
+def a_report(problems: tuple[str, ...] = ()) -> dict[str, object]:
+    swapped, broken = Swapped(begun=2), Broken()
+    for number, status in enumerate(("completed", "refunded")):
+        plan = Plan(number, 1.0, Method.DIRECT, Wanted.PAID, ROUTE)
+        swapped.ended.append(Ended(plan, f"id-{number}", "to", "owner", status, {}))
+    broken.faults.update({Kind.CUT: 3})
+    broken.recoveries += [Recovery(Kind.CUT, "kafka", 0.5), Recovery(Kind.STALL, "kafka", 4.25)]
+    return make_report(
+        Run(7, 1.0, "kafka", "2026-01-01"),
+        swapped,
+        broken,
+        restarts={"settler": 2},
+        quiet_after_seconds=9.87,
+        webhooks=6,
+        problems=problems,
+    )
+
+
+def test_a_report_sums_what_was_done_and_names_the_longest_recovery() -> None:
+    report = a_report()
+
+    assert report["swaps"] == {"direct transfer": {"completed": 1, "refunded": 1}}
+    assert report["faults"] == {"cut connections": 3}
+    longest = {"seconds": 4.2, "after": "stall connections", "of": "kafka"}
+    assert report["longest_recovery"] == longest
+    assert report["problems"] == []
+
+
+def test_the_page_shows_reports_and_keeps_what_stands_around_them(generator: ModuleType) -> None:
+    text = f"# Before\n{generator.BEGIN}\nold\n{generator.END}\nafter\n"
+
+    page = generator.page(text, [a_report()])
+
+    assert page.startswith("# Before\n")
+    assert page.endswith("\nafter\n")
+    assert "| kafka | 7 | 1 | 2026-01-01 | 2 | 3 | 2 | 6 | 4.2 s, stall connections |" in page
+    assert "| direct transfer | 1 | 1 |" in page
+    assert "old" not in page
+    assert generator.page(page, [a_report()]) == page
+
+
+def test_a_swap_that_ends_otherwise_than_planned_is_known() -> None:
+    plan = Plan(0, 1.0, Method.DIRECT, Wanted.LESS, ROUTE)
+
+    ends = [Ended(plan, "id", "to", "owner", s, {}).is_as_planned for s in ("refunded", "failed")]
+
+    assert ends == [True, False]

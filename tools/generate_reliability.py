@@ -1,0 +1,104 @@
+"""Write the part of docs/reliability.md that shows the soak reports in tests/soak/kept."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from generating import generated
+
+TARGET = "docs/reliability.md"
+KEPT = Path("tests/soak/kept")
+BEGIN, END = "<!-- soak reports: begin -->", "<!-- soak reports: end -->"
+NONE = "No report is stored yet: `make soak SEED=1 MINUTES=10 BROKER=kafka KEEP=1` stores one."
+
+Report = Mapping[str, Any]
+
+
+def page(text: str, reports: Sequence[Report]) -> str:
+    """Return the page with the reports between its two marks."""
+    before, _, rest = text.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return f"{before}{BEGIN}\n\n{section(reports)}\n\n{END}{after}"
+
+
+def section(reports: Sequence[Report]) -> str:
+    if not reports:
+        return NONE
+    parts = (_runs(reports), _swaps(reports), _faults(reports))
+    return "\n\n".join("\n".join(part) for part in parts)
+
+
+def _runs(reports: Sequence[Report]) -> Iterator[str]:
+    yield "### Runs"
+    yield ""
+    yield (
+        "| broker | seed | minutes | day | swaps | faults | restarts | webhooks "
+        "| longest recovery | quiet after | problems |"
+    )
+    yield "|---|---|---|---|---|---|---|---|---|---|---|"
+    for one in reports:
+        longest = one["longest_recovery"]
+        recovery = f"{longest['seconds']:g} s, {longest['after']}" if longest else "none"
+        cells = (
+            one["broker"],
+            one["seed"],
+            f"{one['minutes']:g}",
+            one["began"],
+            sum(sum(ends.values()) for ends in one["swaps"].values()),
+            sum(one["faults"].values()),
+            sum(one["restarts"].values()),
+            one["webhooks"],
+            recovery,
+            f"{one['quiet_after_seconds']:g} s",
+            len(one["problems"]) or "none",
+        )
+        yield _row(*cells)
+
+
+def _swaps(reports: Sequence[Report]) -> Iterator[str]:
+    endings = sorted({end for one in reports for ends in one["swaps"].values() for end in ends})
+    yield "### Swaps by method and ending"
+    yield ""
+    yield _row("method", *endings)
+    yield _row(*["---"] * (len(endings) + 1))
+    methods = sorted({method for one in reports for method in one["swaps"]})
+    for method in methods:
+        ends = _sum(one["swaps"].get(method, {}) for one in reports)
+        yield _row(method, *(ends[end] for end in endings))
+    yield ""
+    yield "What their users did: " + _listed(_sum(one["wanted"] for one in reports)) + "."
+
+
+def _faults(reports: Sequence[Report]) -> Iterator[str]:
+    yield "### Faults by kind"
+    yield ""
+    yield _row("fault", "times")
+    yield _row("---", "---")
+    for kind, count in sorted(_sum(one["faults"] for one in reports).items()):
+        yield _row(kind, count)
+    resumed = _sum(one["resumed"] for one in reports).total()
+    yield ""
+    yield "Services started again: " + _listed(_sum(one["restarts"] for one in reports)) + "."
+    yield f"Networks that a lying node halted, and an operator resumed: {resumed}."
+
+
+def _sum(counts: Iterator[Mapping[str, int]]) -> Counter[str]:
+    total: Counter[str] = Counter()
+    for one in counts:
+        total.update(one)
+    return total
+
+
+def _listed(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{what} {count}" for what, count in sorted(counts.items()))
+
+
+def _row(*cells: object) -> str:
+    return f"| {' | '.join(str(cell) for cell in cells)} |"
+
+
+if __name__ == "__main__":
+    reports = [json.loads(path.read_text()) for path in sorted(KEPT.glob("*.json"))]
+    generated({TARGET: page(Path(TARGET).read_text(), reports)})
