@@ -93,7 +93,6 @@ class Proxies:
             name = f"SWAP_{service.upper()}__DATABASE_URL"
             made[name] = self._through(f"postgres-{service}", made[name])
         made["SWAP_REDIS__URL"] = self._through("valkey", parts.valkey.url)
-        made["SWAP_KAFKA__BOOTSTRAP_SERVERS"] = f"127.0.0.1:{self.links['kafka'].port}"
         nodes = {
             anvil.chain.network: [
                 self._node(node_link(anvil.chain.network, n), anvil.rpc_url)

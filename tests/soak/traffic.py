@@ -20,6 +20,7 @@ PAUSE_SECONDS: Final = (0.5, 2.5)
 PATIENCE: Final = 240.0
 FOLLOW_SECONDS: Final = 0.5
 USERS: Final = 5
+WITH_PERMIT: Final = "DAI"
 REFUSING_NETWORK: Final = "BASE_DEVNET"
 
 
@@ -138,15 +139,21 @@ def plans(seed: int) -> Iterator[Plan]:
     random = Random(f"{seed}/traffic")
     number = 0
     while True:
-        method, wanted = random.choice(list(Method)), random.choice(WANTED)
+        wanted = random.choice(WANTED)
+        method = _method(random, wanted)
         source, token, destination, given, amount = _ends(random, method, wanted)
-        if wanted in (Wanted.LESS, Wanted.MORE, Wanted.TWICE):
-            method = Method.DIRECT
-        if wanted in (Wanted.LATE, Wanted.REFUEL):
-            method = Method.DIRECT
         route = Route(source, token, destination, given, f"{amount:g}")
         yield Plan(number, random.uniform(*PAUSE_SECONDS), method, wanted, route)
         number += 1
+
+
+def _method(random: Random, wanted: Wanted) -> Method:
+    if wanted in (Wanted.LESS, Wanted.MORE, Wanted.LATE, Wanted.TWICE, Wanted.REFUEL):
+        return Method.DIRECT
+    if wanted is Wanted.CLAIMED:
+        # Who signs has an address, to which the money goes back.
+        return random.choice([method for method in Method if method is not Method.GASLESS])
+    return random.choice(list(Method))
 
 
 def _ends(random: Random, method: Method, wanted: Wanted) -> tuple[str, str, str, str, float]:
@@ -225,7 +232,7 @@ class Traffic:
     async def _sign(self, plan: Plan, swap_id: str) -> Mapping[str, Any]:
         user = plan.number % USERS
         signer = self._outside.user(plan.route.source_network, user)
-        if plan.route.source_token != "DAI":  # noqa: S105: a token of money
+        if plan.route.source_token != WITH_PERMIT:
             await gasless.submit(self._outside, swap_id, signer, within=PATIENCE)
             return await self._follow(swap_id)
         async with self._permits[user]:
