@@ -99,6 +99,11 @@ soak: export KEEP := $(KEEP)
 soak: install  ## Real swaps while a seeded nemesis breaks everything (SEED, MINUTES, BROKER, KEEP=1 stores the report)
 	@$(BIN)/python -m tests.soak
 
+test-model: export MODEL_EXAMPLES := $(or $(MODEL_EXAMPLES),200)
+test-model: export MODEL_STEPS := $(or $(MODEL_STEPS),80)
+test-model: install-python  ## The settler's use cases against a model (MODEL_EXAMPLES, MODEL_STEPS, MODEL_SEED)
+	$(PYTEST) services/settler/tests/integration/test_model.py
+
 test-fuzz: install  ## Schemathesis against the api with keys of two tenants, for ten minutes (FUZZ_SECONDS, FUZZ_SEED)
 	FUZZ_SECONDS=$(or $(FUZZ_SECONDS),600) $(PYTEST) -rP services/api/tests/integration/test_fuzz.py
 
@@ -175,4 +180,4 @@ lock:  ## Rewrite requirements.lock
 	$(BIN)/uv lock
 	$(BIN)/uv export --quiet --all-packages --all-groups --no-emit-workspace --format requirements-txt -o requirements.lock
 
-.PHONY: help sdk demo up down env swap clean test test-unit test-integration test-e2e test-conformance test-faults test-stack test-kill test-schedules soak mutate test-evm test-fuzz bench bench-api check lint types layers words generated generate install install-python install-evm install-sdk lint-openapi openapi test-sdk lock
+.PHONY: help sdk demo up down env swap clean test test-unit test-integration test-e2e test-conformance test-faults test-stack test-kill test-schedules test-model soak mutate test-evm test-fuzz bench bench-api check lint types layers words generated generate install install-python install-evm install-sdk lint-openapi openapi test-sdk lock
