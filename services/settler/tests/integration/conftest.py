@@ -5,10 +5,13 @@ from collections.abc import AsyncIterator, Callable, Iterator
 import pytest
 from pydantic import SecretStr
 
+from services.settler.tests.integration.on_anvil import here, node
 from swap_runtime.database import Engine, create_engine
 from swap_runtime.sql import sql
 from tests.plugins.invariants import OF_THE_SETTLER, Audit
 from tests.plugins.postgres import Database
+
+__all__ = ["here", "node"]  # fixtures
 
 TABLES = """
 swap, deposit, intent, account, ledger_transaction, posting, inventory, ledger_cursor,
