@@ -17,6 +17,7 @@ from swap_api.http.openapi import openapi_document
 from swap_api.http.shipped_openapi import shipped_openapi
 from swap_api.http.table import endpoints
 from swap_contracts.public.errors import ERRORS, ErrorCode
+from swap_contracts.public.explaining import ExplainedQuoteModel
 from swap_contracts.public.lookups import SwapEventModel
 from swap_contracts.public.webhooks import PUSHED
 
@@ -79,7 +80,8 @@ class TestExamples:
 
         assert set(shown) == {"Quoted", "ExplainedQuote"}
         assert "explanation" not in shown["Quoted"]["value"]["data"]
-        assert shown["ExplainedQuote"]["value"]["data"]["explanation"]["steps"]
+        explained = ExplainedQuoteModel.model_validate(shown["ExplainedQuote"]["value"]["data"])
+        assert explained.explanation.steps
 
 
 SECRETS = {"key", "token", "secret"}

@@ -28,6 +28,13 @@ BY_MODEL: Final[Mapping[str, Any]] = {
     "StepModel.name": "receive",
     "StepModel.formula": "floor(converted × rate_numerator ÷ rate_denominator)",
     "StepModel.value": "25454500",
+    "QuoteExplanationModel.amount": {
+        "member": "amount",
+        "sent": "25.5000001",
+        "used": "25.5",
+        "used_base_units": "25500000",
+        "is_cut": True,
+    },
     "RejectedModel.code": ErrorCode.UNSUPPORTED_GASLESS.value,
     "RejectedModel.message": "This token cannot be deposited by a signature",
     "RejectedModel.method": "gasless",
