@@ -109,11 +109,10 @@ test-fuzz: install  ## Schemathesis against the api with keys of two tenants, fo
 
 sdk: $(SDK)  ## The TypeScript client, compiled
 
-$(SDK): $(wildcard sdk/typescript/src/index.ts sdk/typescript/src/webhooks.ts sdk/typescript/test/*.ts sdk/typescript/examples/*.ts sdk/typescript/package-lock.json) | install-python install-sdk
-	$(MAKE) --no-print-directory openapi
+$(SDK): $(wildcard sdk/typescript/src/index.ts sdk/typescript/src/webhooks.ts sdk/typescript/test/*.ts sdk/typescript/examples/*.ts sdk/typescript/package-lock.json) services/api/src/swap_api/http/openapi.json | install-sdk
 	cd sdk/typescript && npm run --silent build
 
-test-sdk: install-python install-sdk openapi  ## The clients against the service (TypeScript; Python is in the others)
+test-sdk: install-python install-sdk  ## The clients against the service; the TypeScript one packed and installed, too
 	cd sdk/typescript && npm run --silent build
 	$(PYTEST) services/api/tests/integration/test_clients.py
 
@@ -142,7 +141,7 @@ lint: install-python  ## ruff, its format, and the lints of our own
 	$(BIN)/python tools/small_files.py libs services cli sdk deploy tests tools evm/src evm/test
 
 lint-openapi: install-sdk openapi  ## The OpenAPI document, by Spectral and Redocly: no warning passes
-	cd sdk/typescript && npm run --silent lint:openapi
+	cd tools/node && npm run --silent lint:openapi
 
 openapi: install-python
 	$(BIN)/python tools/generate_openapi.py .cache/openapi.json

@@ -10,7 +10,7 @@ import pytest
 from swap_stack.places import ROOT
 from tests.plugins.stack import Stack
 
-NEWMAN: Final = ROOT / "sdk/typescript/node_modules/.bin/newman"
+NEWMAN: Final = ROOT / "tools/node/node_modules/.bin/newman"
 COLLECTION: Final = ROOT / "sdk/collection/swap.postman_collection.json"
 
 

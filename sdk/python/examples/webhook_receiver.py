@@ -30,6 +30,12 @@ PAUSE_SECONDS = 2.0
 PAUSE_SECONDS_MAX = 60.0
 OPEN = ("user_transfer_pending", "ls_transfer_pending", "pending_refund")
 
+NEEDED = {
+    "SWAP_URL": "the address of the service",
+    "SWAP_KEY": "a secret key of your app, svc_…",
+    "WEBHOOK_SECRET": "the secret of the endpoint, whsec_…; two during a rotation",
+}
+
 TABLES = """
 PRAGMA journal_mode = WAL;
 PRAGMA synchronous = FULL;
@@ -191,6 +197,15 @@ def handler(orders: Orders, secrets: Sequence[str]) -> type[BaseHTTPRequestHandl
     return Handler
 
 
+def settings() -> tuple[str, str, list[str]]:
+    """Return the address, the key and the secrets; end with one sentence where one is missing."""
+    missing = [name for name in NEEDED if not os.environ.get(name, "").strip()]
+    if missing:
+        sys.exit("Set " + ", ".join(f"{name} ({NEEDED[name]})" for name in missing) + ".")
+    url, key, secrets = (os.environ[name].strip() for name in NEEDED)
+    return url, key, secrets.split()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Receive webhooks of a swap service.")
     parser.add_argument("--port", type=int, default=8080)
@@ -198,12 +213,15 @@ def main() -> None:
     parser.add_argument("--reconcile-seconds", type=float, default=RECONCILE_SECONDS)
     told = parser.parse_args()
     once = Retries(attempts_max=1)  # what fails is tried again here, and holds up nothing else
-    with Client(os.environ["SWAP_URL"], os.environ["SWAP_KEY"], retries=once) as swaps:
+    url, key, secrets = settings()
+    with Client(url, key, retries=once) as swaps:
         orders = Orders(told.database, swaps, reconcile_seconds=told.reconcile_seconds)
         threading.Thread(target=orders.work, daemon=True).start()
         orders.accept(Event("started", "started", {}))  # what came before a crash is taken now
-        secrets = os.environ["WEBHOOK_SECRET"].split()
-        server = ThreadingHTTPServer(("127.0.0.1", told.port), handler(orders, secrets))
+        try:
+            server = ThreadingHTTPServer(("127.0.0.1", told.port), handler(orders, secrets))
+        except OSError as error:
+            sys.exit(f"Port {told.port} cannot be used: {error.strerror}.")
         print(f"listening on {server.server_address[1]}", flush=True)
         server.serve_forever()
 

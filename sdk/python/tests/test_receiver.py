@@ -240,3 +240,43 @@ class TestReceiver:
 
         assert second.line() == "fulfilled a"
         second.stop()
+
+
+@pytest.mark.parametrize(
+    ("settings", "missing"),
+    [
+        ({}, ["SWAP_URL", "SWAP_KEY", "WEBHOOK_SECRET"]),
+        (
+            {"SWAP_URL": "http://127.0.0.1:1", "SWAP_KEY": "k", "WEBHOOK_SECRET": " "},
+            ["WEBHOOK_SECRET"],
+        ),
+    ],
+)
+def test_names_the_settings_that_are_missing(
+    tmp_path: Path, settings: dict[str, str], missing: list[str]
+) -> None:
+    said = refused(tmp_path, settings)
+
+    assert said.startswith("Set ")
+    assert [name for name in ("SWAP_URL", "SWAP_KEY", "WEBHOOK_SECRET") if name in said] == missing
+
+
+def test_says_that_its_port_is_not_free(tmp_path: Path, service: Service) -> None:
+    port = service.url.rpartition(":")[2]
+    settings = {"SWAP_URL": service.url, "SWAP_KEY": "k", "WEBHOOK_SECRET": SECRET}
+
+    assert refused(tmp_path, settings, port).startswith(f"Port {port} cannot be used: ")
+
+
+def refused(folder: Path, settings: dict[str, str], port: str = "0") -> str:
+    """Return the one sentence that the program ends with."""
+    ended = subprocess.run(
+        [sys.executable, str(PROGRAM), "--port", port, "--database", str(folder / "orders.db")],
+        env={"PATH": os.environ["PATH"], **settings},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 1
+    [sentence] = ended.stderr.splitlines()
+    return sentence

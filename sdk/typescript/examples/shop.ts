@@ -2,7 +2,8 @@
 //
 //   BASE_URL=… API_KEY=… WEBHOOK_SECRET=whsec_… PORT=9000 node build/examples/shop.js '{"amount": "0.1", …}'
 //
-// An endpoint of the app leads to PORT. What is printed at the end is JSON.
+// An endpoint of the app leads to PORT. What is printed at the end is JSON. Where something is wrong, one
+// sentence says what, and the exit status is 1.
 
 import { once } from "node:events";
 import { type IncomingMessage, createServer } from "node:http";
@@ -11,6 +12,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import {
   NotGenuine,
   type PreparedSwap,
+  SwapApiError,
   type WebhookEvent,
   createSwapClient,
   unwrap,
@@ -21,6 +23,14 @@ const CLOSED = new Set(["completed", "failed", "expired", "refunded"]);
 const POLL_MS = 300;
 const PATIENCE_MS = 90_000;
 
+/** Something that whoever runs the example can set right. */
+class Wrong extends Error {}
+
+const NEEDED = {
+  BASE_URL: "the address of the service, such as http://127.0.0.1:28000",
+  API_KEY: "a key of your app, svc_…",
+  WEBHOOK_SECRET: "the secret of the endpoint that leads to PORT, whsec_…",
+};
 const { BASE_URL = "", API_KEY = "", WEBHOOK_SECRET = "", PORT = "9000" } = process.env;
 const swaps = createSwapClient({ baseUrl: BASE_URL, apiKey: API_KEY });
 const ends = AbortSignal.timeout(PATIENCE_MS);
@@ -61,16 +71,52 @@ async function told(swapId: string, status: string): Promise<WebhookEvent[]> {
   }
 }
 
-receiver.listen(Number(PORT), "127.0.0.1");
-await once(receiver, "listening");
+function checkSettings(): void {
+  const missing = Object.entries(NEEDED).filter(([name]) => !process.env[name]);
+  if (missing.length === 0) return;
+  throw new Wrong(`Set ${missing.map(([name, meaning]) => `${name} (${meaning})`).join(", ")}.`);
+}
+
+function orderOf(text: string | undefined) {
+  if (text === undefined) throw new Wrong('Give the order as JSON: \'{"amount": "0.1", …}\'.');
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Wrong(`The order is not valid JSON: ${text}`);
+  }
+}
+
+function sentenceOf(error: unknown): string {
+  if (error instanceof Wrong) return error.message;
+  if (error instanceof SwapApiError && error.code === "UNREACHABLE") {
+    return `The service at ${BASE_URL} cannot be reached: ${error.message.replace("UNREACHABLE: ", "")}`;
+  }
+  if (error instanceof SwapApiError) {
+    const fields = JSON.stringify(error.metadata["field_errors"] ?? {});
+    return `The service refused: ${error.message} ${fields} (request ${error.requestId ?? "unknown"})`;
+  }
+  if (!(error instanceof Error)) return String(error);
+  if (error.name === "AbortError" || error.name === "TimeoutError") {
+    return `The swap was not completed within ${PATIENCE_MS / 1000} seconds.`;
+  }
+  if ("syscall" in error && error.syscall === "listen") return `Port ${PORT} cannot be used: ${error.message}`;
+  const cause = error.cause instanceof Error ? error.cause.message || error.cause.name : error.message;
+  return `The service at ${BASE_URL} cannot be reached: ${cause}`;
+}
+
 try {
-  const created = await unwrap(
-    swaps.POST("/api/v2/swaps", { body: JSON.parse(process.argv[2] ?? "{}") }),
-  );
+  checkSettings();
+  const body = orderOf(process.argv[2]);
+  receiver.listen(Number(PORT), "127.0.0.1");
+  await once(receiver, "listening");
+  const created = await unwrap(swaps.POST("/api/v2/swaps", { body }));
   const { swap } = await followed(created.swap.id);
   const events = await told(swap.id, swap.status);
   const said = events.map(({ id, type, payload }) => ({ id, type, status: payload?.swap.status }));
   console.log(JSON.stringify({ id: swap.id, status: swap.status, events: said, refused }));
+} catch (error) {
+  console.error(sentenceOf(error));
+  process.exitCode = 1;
 } finally {
   receiver.close();
   receiver.closeAllConnections();
