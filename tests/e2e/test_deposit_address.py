@@ -41,8 +41,9 @@ class TestCoin(CompletedJourney):
     def test_shows_the_deposit_that_the_user_sent(self, done: Finished) -> None:
         deposit = done.transaction("input")
 
-        # No log names the transaction: what is there was counted.
-        assert (deposit["transaction_hash"], deposit["from"]) == (None, None)
+        # No log names the transaction: what is there was counted, and the transaction found then.
+        assert deposit["transaction_hash"] == done.sent[-1]
+        assert deposit["from"] is not None
         assert deposit["to"] == done.prepared["deposit_actions"][0]["to_address"]
         assert deposit["amount"] == float(self.route.amount)
         assert deposit["confirmations"] == deposit["max_confirmations"] > 0
@@ -50,9 +51,10 @@ class TestCoin(CompletedJourney):
     async def test_is_found_by_the_hash_of_its_deposit_and_of_its_payout(
         self, done: Finished, outside: Outside
     ) -> None:
-        transaction_hash = done.transaction("output")["transaction_hash"]
-        found = await outside.partner().get(f"/swaps/by_transaction_hash/{transaction_hash}")
-        assert found["swap"] == done.last["swap"]
+        for kind in ("input", "output"):
+            transaction_hash = done.transaction(kind)["transaction_hash"]
+            found = await outside.partner().get(f"/swaps/by_transaction_hash/{transaction_hash}")
+            assert found["swap"] == done.last["swap"]
 
     async def test_leaves_nothing_at_its_address(
         self, done: Finished, outside: Outside, stack: Stack

@@ -22,12 +22,14 @@ from watch_factories import (
 )
 
 from swap_chain_watcher import observe
+from swap_chain_watcher.adapters.rises import PostgresRises
 from swap_chain_watcher.adapters.targets import PostgresTargets
 from swap_chain_watcher.adapters.unit_of_work import PostgresUnitOfWork
 from swap_chain_watcher.adapters.watches import PostgresWatches
 from swap_chain_watcher.usecases.advance_watch import AdvanceWatch
 from swap_chain_watcher.usecases.assign_targets import AssignTargets
 from swap_chain_watcher.usecases.count_coins import CountCoins, Diligence
+from swap_chain_watcher.usecases.explain_rises import ExplainRises
 from swap_chain_watcher.usecases.follow_network import FollowNetwork, Patience
 from swap_chain_watcher.usecases.look_again import LookAgain
 from swap_chain_watcher.usecases.open_watch import OpenWatch
@@ -74,6 +76,7 @@ class World:
         self.diligence = Diligence(old_every=timedelta(days=36_500))
         self.check_chain: Callable[[], Awaitable[None]] = checked
         self.chain = self.a_chain()
+        self.explains_rises = False  # a message more for each rise of coins
 
     def ticking(self) -> datetime:
         """Return a time that no call was told before."""
@@ -134,6 +137,9 @@ class World:
         watched: set[str] = set()
         reader = reader or FakeReader(self.chain, watched)
         targets, policy = PostgresTargets(self.engine), a_policy()
+        explain_rises = ExplainRises(
+            self.work, PostgresRises(self.engine), reader, clock=lambda: NOW
+        )
         follow_network = FollowNetwork(
             reader,
             self.watches,
@@ -163,6 +169,7 @@ class World:
                 policy=policy,
                 clock=lambda: NOW,
             ),
+            explain_rises=explain_rises if self.explains_rises else None,
             hinted=self.hinted,
             clock=lambda: NOW,
             random=Random(1),

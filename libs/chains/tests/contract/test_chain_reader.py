@@ -334,6 +334,22 @@ class TestState:
         assert balances[Holding(chain.user.address, ZERO_ADDRESS)] > 0
         assert balances[Holding(accounts[999], ZERO_ADDRESS)] == 0
 
+    async def test_every_transaction_of_a_few_blocks_is_read(self, chain):
+        before = await chain.reader.head()
+        await chain.send_and_mine(chain.user, chain.transfer(chain.treasury, 5))
+        await chain.send_and_mine(chain.user, chain.send_native(7, b"\x01"))
+        last = await chain.reader.head()
+
+        found = await chain.reader.transactions_between(first=before.number + 1, last=last)
+
+        assert [(one.to_address, one.value) for one in found] == [
+            (chain.token, 0),
+            (chain.treasury, 7),
+        ]
+        assert {one.from_address for one in found} == {chain.user.address}
+        assert [one.block_number for one in found] == [last.number - 1, last.number]
+        assert await chain.reader.transactions_between(first=last.number, last=last) == found[1:]
+
     async def test_the_pending_nonce_counts_what_waits(self, chain):
         head = await chain.reader.head()
         nonce = await chain.reader.nonce(chain.user.address, at=head)

@@ -9,6 +9,7 @@ from random import SystemRandom
 
 from swap_chain_watcher import observe
 from swap_chain_watcher.adapters.chains import EvmChain
+from swap_chain_watcher.adapters.rises import PostgresRises
 from swap_chain_watcher.adapters.targets import PostgresTargets
 from swap_chain_watcher.adapters.unit_of_work import (
     PostgresUnitOfWork,
@@ -25,6 +26,7 @@ from swap_chain_watcher.settings import ChainWatcherGroup, ChainWatcherSettings
 from swap_chain_watcher.usecases.advance_watch import AdvanceWatch
 from swap_chain_watcher.usecases.assign_targets import AssignTargets
 from swap_chain_watcher.usecases.count_coins import CountCoins, Diligence
+from swap_chain_watcher.usecases.explain_rises import ExplainRises
 from swap_chain_watcher.usecases.follow_network import FollowNetwork
 from swap_chain_watcher.usecases.look_again import LookAgain
 from swap_chain_watcher.usecases.open_watch import OpenWatch
@@ -148,6 +150,9 @@ def _follow(
         policy=policy,
         clock=service.clock,
     )
+    explain_rises = ExplainRises(
+        work, PostgresRises(service.engine), chain.reader, clock=service.clock
+    )
     open_watch = OpenWatch(
         watches, chain.reader, check_chain=chain.check, start_block=network.start_block
     )
@@ -165,6 +170,7 @@ def _follow(
         clock=service.clock,
         random=SystemRandom(),
         take_targets=take_targets if has_addresses else None,
+        explain_rises=explain_rises if has_addresses else None,
     )
 
     async def follow(beat: Beat, lease: Lease) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from datetime import datetime
 
 import structlog
 
 from swap_chain_watcher.domain.addresses import Shrunk
-from swap_chain_watcher.domain.movements import Movement, Quarantine, State
+from swap_chain_watcher.domain.movements import Movement, Quarantine, State, Tracked
 from swap_chain_watcher.domain.second_look import Missed, MovementsDenied
 from swap_chain_watcher.domain.watch import Step
 from swap_runtime.metrics import counter, gauge, histogram
@@ -56,6 +57,9 @@ DETECTION_DELAY = histogram(
 )
 HINTS = counter("watch_hints", "Hints that a transaction pays us", ["network"])
 TARGETS = counter("watch_targets", "Deposit addresses assigned", ["network"])
+RISES_EXPLAINED = counter(
+    "watch_rises_explained", "Rises of coins whose transaction was found", ["network"]
+)
 ADDRESSES = gauge("watch_addresses", "Deposit addresses that are followed", ["network"])
 YOUNG_ADDRESSES = gauge(
     "watch_young_addresses", "Deposit addresses that are counted with every block", ["network"]
@@ -232,3 +236,18 @@ def coins_uncounted(network: str, block_number: int, error: Exception) -> None:
 def coins_missing(network: str, error: Shrunk) -> None:
     COINS_MISSING.labels(network).inc()
     log.error("coins missing at a deposit address", network=network, error=str(error))
+
+
+def rises_explained(explained: Sequence[Tracked]) -> None:
+    for movement in (one.movement for one in explained):
+        RISES_EXPLAINED.labels(movement.network).inc()
+        log.info(
+            "transaction of coins found",
+            network=movement.network,
+            deposit_id=movement.id,
+            transaction_hash=movement.transaction_hash,
+        )
+
+
+def rises_unexplained(network: str, error: Exception) -> None:
+    log.info("transactions of coins not read", network=network, error=str(error))

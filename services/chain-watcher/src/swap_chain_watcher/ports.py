@@ -11,7 +11,7 @@ from uuid import UUID
 
 from swap_chain_watcher.domain.addresses import Received
 from swap_chain_watcher.domain.hints import Hinted, HintPatience
-from swap_chain_watcher.domain.movements import Known, Subject
+from swap_chain_watcher.domain.movements import Known, Subject, Tracked
 from swap_chain_watcher.domain.second_look import Missed, Stored
 from swap_chain_watcher.domain.watch import Step, Watch
 from swap_chains.events import Block, BlockAdded
@@ -144,6 +144,10 @@ class Work(Protocol):
         """Save and tell what was found in blocks that are known."""
         ...
 
+    async def explain(self, network: str, explained: Sequence[Tracked], *, at: datetime) -> None:
+        """Save and publish the transactions of rises of coins."""
+        ...
+
     async def take_up(self, network: str, addresses: Collection[str]) -> None:
         """Mark the addresses as followed from the cursor on, under its lock."""
         ...
@@ -257,4 +261,16 @@ class Targets(Protocol):
         old_max: int,
     ) -> ToLookAt:
         """Return what to count now: of the young the newest, of the others some."""
+        ...
+
+
+class Rises(Protocol):
+    """The stored rises of coins whose transaction is not known."""
+
+    async def unexplained(self, network: str, *, since: datetime, limit: int) -> Sequence[Tracked]:
+        """Return those in blocks of this time or later, the newest first."""
+        ...
+
+    async def hinted(self, network: str, *, limit: int) -> Sequence[str]:
+        """Return the transactions that somebody named and that no movement has yet."""
         ...

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 from swap_chains.errors import (
+    BlockDiffers,
     BlockUnknown,
     ChainError,
     ChainUnavailable,
@@ -18,7 +19,7 @@ from swap_chains.evm import codec
 from swap_chains.evm.agreement import final_block, from_two_providers
 from swap_chains.evm.answers import as_revert
 from swap_chains.evm.balances import read_balances
-from swap_chains.evm.blocks import find_header, header_at, headers_at
+from swap_chains.evm.blocks import find_header, header_at, headers_at, to_block
 from swap_chains.evm.rpc import Node, Request, Rpc, read_from
 from swap_chains.ports import (
     Call,
@@ -156,6 +157,18 @@ class EvmState:
             return {transaction.transaction_hash: transaction for transaction in found}
 
         return await self._pinned(read)
+
+    async def transactions_between(self, *, first: int, last: Block) -> Sequence[FoundTransaction]:
+        async def read(node: Node) -> Sequence[FoundTransaction]:
+            places = [(codec.to_quantity(number), True) for number in range(first, last.number)]
+            requests = [Request("eth_getBlockByNumber", place) for place in places]
+            requests.append(Request("eth_getBlockByHash", (last.hash, True)))
+            answers = _known(await node.batch(requests))
+            if len(answers) != len(requests) or to_block(node, answers[-1]) != last:
+                raise BlockDiffers(node.label, last.number)
+            return [_found(sent) for answer in answers for sent in answer["transactions"]]
+
+        return await self._on_one_node(read)
 
     async def fees(self) -> Fees:
         async def read(node: Node) -> Fees:

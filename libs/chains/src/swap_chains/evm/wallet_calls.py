@@ -8,6 +8,7 @@ carrier of a signed order can change those.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final
@@ -95,6 +96,33 @@ def signed_calls(transaction: Transaction, owner: str) -> list[SignedCall]:
     except ValueError:
         return []
     return calls if len(calls) <= CALLS_MAX else []
+
+
+def coins_sent(transaction: Transaction, to_address: str) -> dict[str, int]:
+    """Return, by their owner, the coins that signed calls of a transaction send to an address.
+
+    Whether a call succeeded is not known here: of a wallet, it may fail alone.
+
+    :param to_address: in lower case.
+    """
+    sent: dict[str, int] = {}
+    for owner in _owners(transaction):
+        for call in signed_calls(transaction, owner):
+            if call.to_address == to_address and call.value:
+                sent[owner] = sent.get(owner, 0) + call.value
+    return sent
+
+
+def _owners(transaction: Transaction) -> frozenset[str]:
+    """Return, in lower case, who may have signed calls of a transaction."""
+    called = (transaction.to_address or "").lower()
+    owners = {transaction.from_address.lower(), called}
+    data = memoryview(transaction.data)
+    if called in ENTRY_POINTS and data[:_SELECTOR_BYTES] in _HANDLE_OPS:
+        with suppress(ValueError):
+            operations = _Arguments.behind_selector(data).structs(0)
+            owners.update(operation.address(0) for operation in islice(operations, CALLS_MAX))
+    return frozenset(owners - {""})
 
 
 def _signed_calls(transaction: Transaction, owner: str) -> Iterator[SignedCall]:

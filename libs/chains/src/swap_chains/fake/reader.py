@@ -266,6 +266,12 @@ class FakeReader:
             block_hash=place[0].block.hash if place else None,
         )
 
+    async def transactions_between(self, *, first: int, last: Block) -> Sequence[FoundTransaction]:
+        self._chain.mined_at(last)
+        mined = [self._chain.mined_at(b) for b in self._chain.blocks[first : last.number + 1]]
+        found = [self._found(h) for one in mined for h in one.outcomes]
+        return [transaction for transaction in found if transaction is not None]
+
     async def fees(self) -> Fees:
         self._chain.check_reachable()
         return Fees(2 * self._chain.base_fee + PRIORITY_FEE, PRIORITY_FEE)

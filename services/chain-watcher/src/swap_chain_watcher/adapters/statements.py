@@ -236,6 +236,32 @@ WHERE (hint.network, hint.transaction_hash) = (due.network, due.transaction_hash
 RETURNING hint.network
 """)
 
+HINTED: Final = sql("""
+SELECT transaction_hash FROM hint WHERE network = :network ORDER BY network, transaction_hash
+LIMIT :limit
+""")
+UNEXPLAINED: Final = sql("""
+SELECT rise.*, block.time AS block_time, block.parent_hash FROM (
+    SELECT * FROM movement
+    WHERE network = :network AND kind = 'balance_rose' AND transaction_hash IS NULL
+      AND state <> 'reverted'
+    ORDER BY network DESC, block_number DESC LIMIT :limit) AS rise
+CROSS JOIN LATERAL (
+    SELECT time, parent_hash FROM chain_block
+    WHERE network = rise.network AND hash = rise.block_hash OFFSET 0) AS block
+ORDER BY rise.block_number DESC
+""")
+EXPLAIN: Final = sql("""
+UPDATE movement SET version = new.version, transaction_hash = new.transaction_hash,
+  from_address = new.from_address
+FROM (SELECT :network AS network, told.* FROM unnest(
+    CAST(:block_hash AS text[]), CAST(:id AS uuid[]), CAST(:version AS int[]),
+    CAST(:transaction_hash AS text[]), CAST(:from_address AS text[]))
+    AS told(block_hash, id, version, transaction_hash, from_address) OFFSET 0) AS new
+WHERE movement.network = new.network AND movement.block_hash = new.block_hash
+  AND movement.id = new.id AND movement.version < new.version
+""")
+
 HALT: Final = sql("""
 UPDATE watch_cursor SET halted_at = :at, halt_reason = :reason
 WHERE network = :network AND halted_at IS NULL

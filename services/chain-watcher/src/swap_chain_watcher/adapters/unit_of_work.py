@@ -22,7 +22,7 @@ from swap_chain_watcher.adapters.rows import (
 )
 from swap_chain_watcher.domain.addresses import PublishedRise, Received, Rise
 from swap_chain_watcher.domain.hints import Hinted, HintPatience
-from swap_chain_watcher.domain.movements import Subject
+from swap_chain_watcher.domain.movements import Subject, Tracked
 from swap_chain_watcher.domain.second_look import Missed, Stored
 from swap_chain_watcher.domain.watch import Step, Watch
 from swap_chain_watcher.ports import (
@@ -189,6 +189,14 @@ class PostgresWork:
         if step.told:
             add_to_outbox(self._connection, [to_outgoing(one, at=at) for one in step.told])
             self._connection.post(statements.TOLD, network)
+
+    async def explain(self, network: str, explained: Sequence[Tracked], *, at: datetime) -> None:
+        rows = [movement_row(tracked) for tracked in explained]
+        names = ("block_hash", "id", "version", "transaction_hash", "from_address")
+        named = columns([{name: row[name] for name in names} for row in rows])
+        self._connection.post(statements.EXPLAIN, {"network": network, **named})
+        add_to_outbox(self._connection, [to_outgoing(one, at=at) for one in explained])
+        self._connection.post(statements.TOLD, {"network": network})
 
     async def take_up(self, network: str, addresses: Collection[str]) -> None:
         asked = {"network": network, "addresses": list(addresses)}

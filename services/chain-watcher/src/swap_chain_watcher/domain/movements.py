@@ -65,7 +65,7 @@ class Movement:
     network: str
     block: Block
     kind: Kind
-    transaction_hash: str | None  # a rise of a balance has none
+    transaction_hash: str | None  # None for a rise of a balance until it is found
     token: str
     from_address: str | None
     to_address: str

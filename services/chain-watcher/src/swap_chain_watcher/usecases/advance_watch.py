@@ -31,6 +31,7 @@ class AdvanceWatch:
         self._policy = policy
         self._clock = clock
         self._count_coins = count_coins
+        self.has_risen = False  # whether the last batch found coins, whose transaction is not known
 
     @property
     def has_new_targets(self) -> bool:
@@ -52,6 +53,7 @@ class AdvanceWatch:
         :raises NetworkHalted: when the second look has stopped the network meanwhile.
         :raises LeaseLost: when another follows the network now.
         """
+        self.has_risen = False
         if not watch.has_news(happened):
             return watch
         coins = self._count_coins
@@ -72,6 +74,7 @@ class AdvanceWatch:
         observe.advanced(step, at=now)
         if coins and count:
             coins.remember(count)
+        self.has_risen = risen is not None
         if risen is None:
             return step.after
         observe.found(risen, at=now)

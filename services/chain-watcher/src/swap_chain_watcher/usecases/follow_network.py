@@ -12,6 +12,7 @@ from swap_chain_watcher import observe
 from swap_chain_watcher.domain.watch import BrokenChain, ChainBehind, Watch
 from swap_chain_watcher.ports import CursorMoved, Halt, NetworkHalted, Watches
 from swap_chain_watcher.usecases.advance_watch import AdvanceWatch
+from swap_chain_watcher.usecases.explain_rises import ExplainRises
 from swap_chain_watcher.usecases.open_watch import OpenWatch
 from swap_chain_watcher.usecases.take_targets import TakeTargets
 from swap_chains.errors import ChainError, FinalBlocksDiffer, ReorgBeyondFinality
@@ -50,11 +51,14 @@ class FollowNetwork:
         random: Random,
         patience: Patience | None = None,
         take_targets: TakeTargets | None = None,
+        explain_rises: ExplainRises | None = None,
     ) -> None:
         """
         :param take_targets: nothing where a network has no deposit addresses.
+        :param explain_rises: the same.
         """
         self._take_targets = take_targets
+        self._explain_rises = explain_rises
         self._reader = reader
         self._watches = watches
         self._open_watch = open_watch
@@ -105,6 +109,8 @@ class FollowNetwork:
         while True:  # a hint opens the stream again, which polls at once
             if self._take_targets is not None:
                 watch = await self._take_targets(watch, epoch=epoch)
+            if self._explain_rises is not None:
+                watch = await self._explain_rises(watch, epoch=epoch)
             batches = self._reader.follow_batches(after=watch.cursor, recent=watch.recent)
             try:
                 watch = await self._until_hinted(batches, watch, beat, epoch=epoch)
@@ -145,6 +151,8 @@ class FollowNetwork:
                     self._failures, self._moved_at = 0, loop.time()
                     has_waited = self._moved_at - opened > self._between_hints
                     if has_waited and self._advance_watch.has_new_targets:
+                        return watch
+                    if self._explain_rises is not None and self._advance_watch.has_risen:
                         return watch
                 elif loop.time() - self._moved_at > self._patience.check_after.total_seconds():
                     await self._open_watch.check(watch)

@@ -90,6 +90,7 @@ ON CONFLICT (id) DO UPDATE SET
     returned_base_units = excluded.returned_base_units, is_booked = excluded.is_booked,
     transaction_hash = excluded.transaction_hash, block_number = excluded.block_number,
     block_hash = excluded.block_hash, block_time = excluded.block_time,
+    from_address = excluded.from_address,
     confirmations_required = excluded.confirmations_required,
     attached_at = excluded.attached_at, came_after = excluded.came_after
 WHERE known.version <= excluded.version

@@ -1,0 +1,186 @@
+"""Coins leave no log: their transaction is found behind the credit, and never believed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from watch_factories import NETWORK, TREASURY, USER
+from watch_world import NOW, World, until
+
+from swap_chain_watcher.domain.hints import HintPatience
+from swap_chain_watcher.usecases.take_hints import TakeHints
+from swap_chains.errors import ChainUnavailable
+from swap_chains.evm.codec import checksum_address
+from swap_chains.fake import FakeReader, FakeSender
+from swap_chains.ports import Call, SignedTransaction
+from swap_contracts.deposits import DepositHinted
+from swap_contracts.topics import DEPOSIT_HINTED
+from swap_domain.catalogue import NATIVE
+
+pytestmark = pytest.mark.connected
+
+OTHER, POOR = (checksum_address("0x" + byte * 20) for byte in ("0b", "0c"))
+
+
+@pytest.fixture
+def world(world: World) -> World:
+    world.explains_rises = True
+    return world
+
+
+async def shown(world: World, address: str) -> list[tuple[str, str | None, str | None]]:
+    """Return state, transaction and sender of each message about coins at an address."""
+    return [
+        (b["state"], b["transaction_hash"], b["from_address"])
+        for b in await world.messages()
+        if b["to_address"] == address
+    ]
+
+
+async def shows(world: World, address: str, *expected: tuple[str, str | None, str | None]) -> None:
+    async def is_shown() -> bool:
+        return await shown(world, address) == list(expected)
+
+    try:
+        await until(is_shown)
+    except TimeoutError:
+        assert await shown(world, address) == list(expected)
+
+
+async def hints(world: World, transaction_hash: str) -> None:
+    hinted = DepositHinted(network=NETWORK, transaction_hash=transaction_hash)
+    envelope = DEPOSIT_HINTED.seal(
+        hinted, version=transaction_hash, occurred_at=NOW, trace_id="test"
+    )
+    take_hints = TakeHints(world.work, networks=[NETWORK], patience=HintPatience())
+    await take_hints([envelope])
+    world.hinted.set()
+
+
+async def sends_as(
+    world: World, payer: str, to_address: str, units: int, *, funds: int = 10**9
+) -> SignedTransaction:
+    reader, sender = FakeReader(world.chain), FakeSender(world.chain, payer)
+    world.chain.give(payer, NATIVE, funds)
+    nonce = await reader.pending_nonce(payer)
+    call = Call(to_address, units, b"", 30_000)
+    signed = await sender.sign(call, nonce=nonce, fees=await reader.fees())
+    await sender.broadcast([signed])
+    return signed
+
+
+async def is_quiet(world: World) -> None:
+    """Let the follower open its stream a few times with nothing new."""
+    for _ in range(5):
+        world.hinted.set()
+        await until(lambda: _is_taken(world))
+
+
+async def _is_taken(world: World) -> bool:
+    return not world.hinted._event.is_set()
+
+
+async def test_the_one_transaction_that_sent_it_is_told_in_a_later_version(world: World) -> None:
+    async with world.followed():
+        address = await world.assigns(701)
+        await world.has_taken_up()
+        sent = await world.sends_coins(address, 5)
+        world.chain.mine()
+        source = (sent.transaction_hash, USER)
+        await shows(world, address, ("seen", None, None), ("seen", *source))
+        world.chain.mine()
+        await shows(world, address, ("seen", None, None), ("seen", *source), ("confirmed", *source))
+
+    bodies = await world.messages()
+    assert [body["version"] for body in bodies] == [1, 2, 3]
+    assert len({body["deposit_id"] for body in bodies}) == 1
+
+
+async def test_of_several_transactions_none_explains_a_rise_unless_it_is_hinted(
+    world: World,
+) -> None:
+    async with world.followed():
+        address = await world.assigns(702)
+        await world.has_taken_up()
+        await world.sends_coins(address, 5)
+        second = await sends_as(world, OTHER, address, 6)
+        elsewhere = await sends_as(world, OTHER, TREASURY, 11)
+        world.chain.mine()
+        await shows(world, address, ("seen", None, None))
+        await hints(world, elsewhere.transaction_hash)
+        await is_quiet(world)
+        assert await shown(world, address) == [("seen", None, None)]
+
+        await hints(world, second.transaction_hash)
+        await shows(world, address, ("seen", None, None), ("seen", second.transaction_hash, OTHER))
+
+
+async def test_a_hinted_transaction_that_failed_or_came_before_explains_nothing(
+    world: World,
+) -> None:
+    async with world.followed():
+        address = await world.assigns(703)
+        await world.has_taken_up()
+        early = await world.sends_coins(address, 2)
+        world.chain.mine()
+        await shows(world, address, ("seen", None, None), ("seen", early.transaction_hash, USER))
+        one = await world.sends_coins(address, 3)
+        failed = await sends_as(world, POOR, address, 4, funds=0)
+        two = await sends_as(world, OTHER, address, 4)
+        world.chain.mine()
+        await world.is_at_head()
+        before = await shown(world, address)
+        for hinted in (early, failed):
+            await hints(world, hinted.transaction_hash)
+            await is_quiet(world)
+
+        assert await shown(world, address) == before
+        await hints(world, one.transaction_hash)
+        await shows(world, address, *before, ("seen", one.transaction_hash, USER))
+        assert two.transaction_hash not in {h for _, h, _ in await shown(world, address)}
+
+
+async def test_a_transaction_that_is_mined_again_is_found_again(world: World) -> None:
+    async with world.followed():
+        address = await world.assigns(704)
+        await world.has_taken_up()
+        sent = await world.sends_coins(address, 5)
+        source = (sent.transaction_hash, USER)
+        world.chain.mine()
+        seen = [("seen", None, None), ("seen", *source)]
+        await shows(world, address, *seen)
+        world.chain.reorg(1, [(sent, 0)])
+        await shows(world, address, *seen, ("reverted", *source), *seen)
+
+
+async def test_it_is_found_in_any_of_the_blocks_that_a_rise_may_be_of(world: World) -> None:
+    async with world.followed():
+        address = await world.assigns(705)
+        await world.has_taken_up()
+        world.chain.mine()
+        await world.is_at_head()
+    sent = await world.sends_coins(address, 5)
+    world.chain.mine(10)
+    source = (sent.transaction_hash, USER)
+    async with world.followed():
+        await shows(world, address, ("seen", None, None), ("seen", *source))
+
+
+async def test_a_node_that_shows_no_transactions_holds_up_nothing(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader = FakeReader(world.chain)
+
+    async def silent(*_: Any, **__: Any) -> Any:
+        raise ChainUnavailable(NETWORK, ["no blocks"])
+
+    monkeypatch.setattr(reader, "transactions_between", silent)
+    async with world.followed(reader):
+        address = await world.assigns(706)
+        await world.has_taken_up()
+        await world.sends_coins(address, 5)
+        world.chain.mine()
+        await shows(world, address, ("seen", None, None))
+        world.chain.mine()
+        await shows(world, address, ("seen", None, None), ("confirmed", None, None))
