@@ -40,7 +40,10 @@ from swap_chains.ports import Call
 from swap_domain.catalogue import NATIVE
 from swap_runtime.database import Engine
 from swap_runtime.errors import Refused, Unavailable
+from swap_runtime.sql import sql
+from swap_settler.adapters.recoveries import PostgresRecoveries
 from swap_settler.adapters.recovery_statements import held_swap
+from swap_settler.recovery_ports import Findings
 from swap_settler.usecases import fence_nonces, prove_recovery
 
 pytestmark = pytest.mark.connected
@@ -176,6 +179,48 @@ class TestEnds:
         assert not await proving(world)()
         assert await is_open(world)
 
+    async def test_not_while_what_is_final_somewhere_is_in_doubt(
+        self, world: World, watcher: Engine
+    ) -> None:
+        await world.confirmed_swaps(1)
+        await restored(world)
+        await fence(world)
+        await has_read(watcher, world)
+        async with watcher.begin() as connection:
+            halt = "UPDATE watch_cursor SET halted_at = now(), halt_reason = 'it changed'"
+            await connection.execute(sql(halt))
+
+        assert not await proven(watcher, world)
+
+    async def test_not_by_what_was_asked_before_the_last_evidence(
+        self, world: World, watcher: Engine
+    ) -> None:
+        await world.confirmed_swaps(1)
+        await restored(world)
+        recoveries = PostgresRecoveries(world.engine)
+        found = await recoveries.find()
+        assert found is not None
+        nothing = Findings((), has_unknown=False, evidence=found.evidence)
+        await world.store.halt("paid elsewhere")
+
+        assert not await recoveries.finish(found.id, nothing, **SAID)
+        assert await is_open(world)
+
+    async def test_p6_another_restore_begins_another(self, world: World, watcher: Engine) -> None:
+        """What the first one proved, and what came since, is forgotten again."""
+        await world.confirmed_swaps(1)
+        await restored(world)
+        await fence(world)
+        await world.rows("UPDATE swap SET created_at = now() RETURNING 1")
+        await restored(world)
+
+        await world.send_everything()
+        assert world.chain.pool == {}
+        assert not await proven(watcher, world)
+        assert await is_held(world, 1)
+        rows = await world.rows("SELECT ended_because FROM recovery ORDER BY id")
+        assert [row.ended_because for row in rows] == ["another one began", None]
+
     async def test_newer_swaps_are_paid_on_nonces_behind_the_fence(self, world: World) -> None:
         await world.confirmed_swaps(2)
         await restored(world)
@@ -246,6 +291,21 @@ class TestForgotten:
         assert (here.paid(1), world.paid(1), world.paid(2)) == (PAYOUT, 0, PAYOUT)
         [kept] = await finishing(world).list_kept()
         assert (kept.swap_id, kept.kind) == (a_request(1).body.swap_id, "refund")
+
+    async def test_p6_what_no_log_told_is_found_by_its_id(
+        self, world: World, watcher: Engine
+    ) -> None:
+        await world.confirmed_swaps(2)
+        await forgotten(world, 1, "output", nonce=0)
+        world.chain.mine(4)
+        await restored(world)
+        await fence(world)
+
+        assert await proven(watcher, world)
+        await keep_on(world)
+
+        assert [world.paid(1), world.paid(2)] == [PAYOUT] * 2
+        assert len(await finishing(world).list_kept()) == 1
 
     async def test_p6_what_waits_in_a_pool_is_mined_before_the_end_or_never(
         self, world: World, watcher: Engine

@@ -10,23 +10,17 @@ from swap_runtime.leases import require_epoch
 from swap_runtime.sql import sql
 from swap_settler.adapters import lane_statements
 from swap_settler.adapters.lane_store import LaneName
+from swap_settler.adapters.recovery_statements import LAST_FORGOTTEN
 from swap_settler.recovery_ports import Fence, Unfenced
 
 # Not while the database is another one than was registered, nor for a signer that is halted.
-UNFENCED: Final = sql("""
+UNFENCED: Final = sql(f"""
 SELECT hold.recovery_id, forgotten.nonce + 1 + fence.beyond AS end_nonce
 FROM recovery_hold AS hold
 JOIN signer ON (signer.network, signer.address) = (:network, :signer)
 LEFT JOIN recovery_fence AS fence
     ON (fence.recovery_id, fence.network, fence.signer) = (hold.recovery_id, :network, :signer)
--- The last nonce that something else than what was signed here has consumed.
-LEFT JOIN LATERAL (SELECT max(slot.nonce) AS nonce FROM nonce_slot AS slot
-    WHERE (slot.network, slot.signer) = (fence.network, fence.signer)
-        AND slot.nonce >= fence.first_nonce AND slot.nonce < fence.end_nonce
-        AND slot.closed_at IS NOT NULL AND NOT EXISTS (SELECT FROM signer_transaction AS own
-            JOIN attempt USING (transaction_hash)
-            WHERE (own.network, own.signer, own.nonce)
-                = (slot.network, slot.signer, slot.nonce))) AS forgotten ON true
+LEFT JOIN LATERAL ({LAST_FORGOTTEN}) AS forgotten ON true
 WHERE hold.before IS NOT NULL AND hold.recovery_id IS NOT NULL AND signer.halted_reason IS NULL
     AND (fence.end_nonce IS NULL OR fence.end_nonce < forgotten.nonce + 1 + fence.beyond)
 """)

@@ -3,7 +3,7 @@
 from typing import Final
 
 from swap_runtime.sql import sql
-from swap_settler.adapters.recovery_statements import PAYMENTS
+from swap_settler.adapters.recovery_statements import LAST_FORGOTTEN, PAYMENTS
 
 HEADS: Final = sql("""
 SELECT network, number FROM recovery_head
@@ -16,9 +16,11 @@ FROM unnest(CAST(:network AS text[]), CAST(:number AS bigint[])) AS new(network,
 ON CONFLICT (recovery_id, network) DO UPDATE
 SET evidence = excluded.evidence, number = excluded.number
 """)
+# What is final there changed: nothing is concluded from it.
+HALTED: Final = sql("SELECT network FROM chain_watcher.halted_network")
 # Fenced is a signer when each nonce that a forgotten transaction may have is consumed for good: up
 # to `beyond` further than the last one that something else than our own consumed.
-SIGNERS: Final = sql("""
+SIGNERS: Final = sql(f"""
 SELECT signer.network, signer.address, halted_reason IS NOT NULL AS is_halted, fence.end_nonce,
        slots.open, last.final_number,
        coalesce(fence.end_nonce > forgotten.nonce + fence.beyond, true) AS is_far_enough
@@ -30,13 +32,7 @@ LEFT JOIN LATERAL (SELECT count(*) AS open FROM nonce_slot AS slot
         AND slot.nonce < fence.end_nonce AND slot.closed_at IS NULL) AS slots ON true
 LEFT JOIN nonce_slot AS last ON (last.network, last.signer, last.nonce)
     = (fence.network, fence.signer, fence.end_nonce - 1)
-LEFT JOIN LATERAL (SELECT max(slot.nonce) AS nonce FROM nonce_slot AS slot
-    WHERE (slot.network, slot.signer) = (fence.network, fence.signer)
-        AND slot.nonce >= fence.first_nonce AND slot.nonce < fence.end_nonce
-        AND slot.closed_at IS NOT NULL AND NOT EXISTS (SELECT FROM signer_transaction AS own
-            JOIN attempt USING (transaction_hash)
-            WHERE (own.network, own.signer, own.nonce)
-                = (slot.network, slot.signer, slot.nonce))) AS forgotten ON true
+LEFT JOIN LATERAL ({LAST_FORGOTTEN}) AS forgotten ON true
 ORDER BY signer.network, signer.address
 """)
 # Swaps that may still be paid, or sent back: by what was owed before the recovery.

@@ -126,17 +126,20 @@ class PostgresRecoveryProofs:
         of = sorted(networks)
         read = [(lane_statements.LEDGER_PASSED, {"network": network}) for network in of]
         async with reading(self._engine) as connection:
-            noted, signers, *passed = await connection.ask(
+            noted, signers, halted, *passed = await connection.ask(
                 (proof_statements.HEADS, {"id": id}),
                 (proof_statements.SIGNERS, {"id": id}),
+                (proof_statements.HALTED, {}),
                 *read,
             )
         heads = {row.network: int(row.number) for row in noted}
+        in_doubt = {row.network for row in halted}
+        read_to = {
+            network: None if network in in_doubt else _number(found.one_or_none())
+            for network, found in zip(of, passed, strict=True)
+        }
         return Proofs(
-            tuple(
-                NetworkProof(network, heads.get(network), _number(found.one_or_none()))
-                for network, found in zip(of, passed, strict=True)
-            ),
+            tuple(NetworkProof(n, heads.get(n), number) for n, number in read_to.items()),
             tuple(map(_to_signer_proof, signers)),
         )
 

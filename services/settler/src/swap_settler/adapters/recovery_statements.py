@@ -57,6 +57,15 @@ EXISTS (SELECT FROM recovery_hold AS hold
             WHERE (fence.recovery_id, fence.network, fence.signer)
                 = (hold.recovery_id, signer.network, signer.address)))
 """
+# The last nonce of a fence that something else than what was signed here has consumed.
+LAST_FORGOTTEN: Final = """
+SELECT max(slot.nonce) AS nonce FROM nonce_slot AS slot
+WHERE (slot.network, slot.signer) = (fence.network, fence.signer)
+    AND slot.nonce >= fence.first_nonce AND slot.nonce < fence.end_nonce
+    AND slot.closed_at IS NOT NULL AND NOT EXISTS (SELECT FROM signer_transaction AS own
+        JOIN attempt USING (transaction_hash)
+        WHERE (own.network, own.signer, own.nonce) = (slot.network, slot.signer, slot.nonce))
+"""
 
 
 def held_swap(id: str) -> str:

@@ -100,7 +100,9 @@ class NetworkProof:
 
     network: str
     head: int | None  # of the chain; None: no node was asked successfully yet
-    read: int | None  # the last block of which the ledger has everything; None: behind the watcher
+    # The last block of which the ledger has everything; None: it is behind the watcher, or what is
+    # final there is in doubt.
+    read: int | None
 
     @property
     def is_read(self) -> bool:
