@@ -87,6 +87,9 @@ test-stack: install  ## make up and make down, from nothing, again, interrupted,
 test-kill: install  ## Fifty swaps while services are killed for a minute (KILL_SECONDS, KILL_SEED)
 	KILL_SECONDS=$(or $(KILL_SECONDS),60) $(PYTEST) -rP tests/e2e/faults/test_kill.py
 
+drill-restore: install  ## Back the database up, pay, restore the backup: nothing is paid twice (about two minutes)
+	@$(STACK) drill-restore
+
 test-schedules: export SCHEDULES := $(or $(SCHEDULES),1000)
 test-schedules: install-python  ## Refund against payout: a thousand schedules at random on Postgres (SCHEDULES, SCHEDULES_SEED)
 	$(PYTEST) services/settler/tests/integration/test_lane_schedules.py \
@@ -179,4 +182,4 @@ lock:  ## Rewrite requirements.lock
 	$(BIN)/uv lock
 	$(BIN)/uv export --quiet --all-packages --all-groups --no-emit-workspace --format requirements-txt -o requirements.lock
 
-.PHONY: help sdk demo up down env swap clean test test-unit test-integration test-e2e test-conformance test-faults test-stack test-kill test-schedules test-model soak mutate test-evm test-fuzz bench bench-api check lint types layers words generated generate install install-python install-evm install-sdk lint-openapi openapi test-sdk lock
+.PHONY: help sdk demo up down env swap clean test test-unit test-integration test-e2e test-conformance test-faults test-stack test-kill test-schedules drill-restore test-model soak mutate test-evm test-fuzz bench bench-api check lint types layers words generated generate install install-python install-evm install-sdk lint-openapi openapi test-sdk lock

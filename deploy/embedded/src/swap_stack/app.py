@@ -21,6 +21,7 @@ from swap_stack.demo.demo import swap as swap_
 from swap_stack.demo.partner import Refused
 from swap_stack.down import down as down_
 from swap_stack.down import wipe
+from swap_stack.drill.drill import drill as drill_
 from swap_stack.node import NodeError
 from swap_stack.options import Options
 from swap_stack.places import Places, default_places
@@ -55,7 +56,7 @@ def down() -> None:
 def clean() -> None:
     """End the stack and the demo's, and remove their data."""
     report, places = Report(), default_places()
-    for one in (demo_places(places), places):
+    for one in (demo_places(places), drill_places(places), places):
         if one.var.exists():
             run(wipe(one, report))
             one.up_lock.unlink(missing_ok=True)
@@ -67,6 +68,12 @@ def clean() -> None:
 def demo() -> None:
     """Start a stack of its own, run real swaps through it, show them live, stop."""
     run(demo_(demo_places(default_places()), Options.from_environment(), Report()))
+
+
+@app.command()
+def drill_restore() -> None:
+    """Restore a backup under a stack of its own, and see that nothing is paid twice."""
+    run(drill_(drill_places(default_places()), Options.from_environment(), Report()))
 
 
 @app.command()
@@ -93,6 +100,11 @@ def env() -> None:
 def demo_places(places: Places) -> Places:
     """Return where the demo has a stack of its own, beside the one that may be running."""
     return Places(places.var / "demo", places.root)
+
+
+def drill_places(places: Places) -> Places:
+    """Return where the drill has its stack."""
+    return Places(places.var / "drill", places.root)
 
 
 def environment_of(stack: Mapping[str, Any], places: Places) -> Mapping[str, str]:

@@ -1,0 +1,1 @@
+"""`make drill-restore`: the database goes back to a backup, and nothing is paid twice."""

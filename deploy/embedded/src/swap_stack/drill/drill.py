@@ -1,0 +1,158 @@
+"""The drill: dump, pay, restore the dump, start again; and what must be true of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import aiohttp
+
+from swap_stack.daemon import StackError
+from swap_stack.down import SUPERVISOR, down
+from swap_stack.drill.backup import dump, restore
+from swap_stack.drill.payments import count_of, read_payments, refuels_of
+from swap_stack.drill.recovery import Settler, Told
+from swap_stack.drill.swaps import FORGOTTEN, NEW, PAID_OUT, SENT_BACK, UNPAID, Planned, Swaps
+from swap_stack.options import Options
+from swap_stack.places import Places
+from swap_stack.processes import Registry, end
+from swap_stack.report import Report
+from swap_stack.services import SERVICES
+from swap_stack.up import up
+
+BACKUP: Final = "drill.dump"
+Say = Callable[[str, str], None]
+# While it is open no service runs; it yields nothing, and what it was opened for runs again after.
+Stopped = Callable[[], AbstractAsyncContextManager[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Drilled:
+    """What the drill has shown."""
+
+    told: Told  # of the recovery, when it had ended
+    statuses: Mapping[Planned, str]  # in the end
+    paid: Counter[int]  # by the Treasuries' logs
+    ids: Mapping[Planned, str]
+
+    def faults(self) -> Sequence[str]:
+        """Return what should not be; nothing when nothing was paid twice."""
+        found = [f"id {id} was paid {n} times" for id, n in self.paid.items() if n > 1]
+        for planned, swap_id in self.ids.items():
+            if (count := count_of(self.paid, swap_id)) != 1:
+                found.append(f"{planned.name}: its leg was paid {count} times")
+        if (refuels := refuels_of(self.paid, self.ids[PAID_OUT])) != 1:
+            found.append(f"{PAID_OUT.name}: its refuel was paid {refuels} times")
+        for planned in (NEW, UNPAID, PAID_OUT):
+            if self.statuses[planned] != "completed":
+                found.append(f"{planned.name}: it is {self.statuses[planned]}")
+        return [*found, *self._not_shown()]
+
+    def _not_shown(self) -> Sequence[str]:
+        shown = {(one["swap_id"], one["kind"]) for one in self.told["forgotten"]}
+        wanted = {
+            (self.ids[PAID_OUT], "output"),
+            (self.ids[PAID_OUT], "refuel"),
+            (self.ids[SENT_BACK], "refund"),
+            (None, "unknown"),
+        }
+        held = {one["swap_id"] for one in self.told["kept"]}
+        missing = {self.ids[PAID_OUT], self.ids[SENT_BACK]} - held
+        return [
+            *(f"not shown as forgotten: {kind} of {swap}" for swap, kind in wanted - shown),
+            *(f"not held after the recovery: {swap}" for swap in missing),
+        ]
+
+
+async def play(stack: Mapping[str, Any], *, file: Path, stopped: Stopped, say: Say) -> Drilled:
+    """Do it on a running stack.
+
+    :param file: where the backup goes.
+    :raises StackError: when something does not happen in time.
+    """
+    async with aiohttp.ClientSession() as session:
+        swaps = Swaps(stack, session)
+        for planned in (PAID_OUT, SENT_BACK, UNPAID):
+            await swaps.create(planned)
+            say("created", f"{swaps.id_of(planned)}, {planned.name}")
+        await dump(stack["postgres"]["url"], file)
+        say("backup", file.name)
+        await swaps.create(FORGOTTEN)
+        for planned in (PAID_OUT, FORGOTTEN, SENT_BACK):
+            await swaps.pay(planned)
+        for planned in (PAID_OUT, FORGOTTEN, SENT_BACK):
+            say(await swaps.follow(planned), f"{swaps.id_of(planned)}, {planned.name}")
+        before = await read_payments(stack)
+        settler = Settler(stack, session)
+        async with stopped():
+            await restore(stack["postgres"]["url"], file)
+            say("restored", f"the database has forgotten {before.total()} payments")
+            ending = asyncio.create_task(settler.until_ended(lambda line: say("recovery", line)))
+        try:
+            return await _after(stack, swaps, settler, ending, say)
+        finally:
+            ending.cancel()
+
+
+async def _after(
+    stack: Mapping[str, Any],
+    swaps: Swaps,
+    settler: Settler,
+    ending: asyncio.Task[Told],
+    say: Say,
+) -> Drilled:
+    await swaps.create(NEW)
+    await swaps.pay(NEW)
+    await swaps.pay(UNPAID)
+    say("paid for", f"{swaps.id_of(NEW)}, {NEW.name}, and {swaps.id_of(UNPAID)}, {UNPAID.name}")
+    told = await ending
+    for planned in (NEW, UNPAID):
+        say(await swaps.follow(planned), f"{swaps.id_of(planned)}, {planned.name}")
+    for one in told["forgotten"]:
+        of = one["swap_id"] or "a swap that is forgotten"
+        say("forgotten", f"{one['kind']} of {of}, {one['transaction_hash']} on {one['network']}")
+    for one in told["kept"]:
+        say("held still", f"{one['kind']} of {one['swap_id'] or one['deposit_id']}")
+    # A refuel is ordered by its output, and explained after it.
+    for one in sorted(told["forgotten"], key=lambda one: one["kind"] != "output"):
+        if one["swap_id"] == swaps.id_of(PAID_OUT):
+            await settler.explain(one["network"], one["transaction_hash"])
+            say("explained", f"{one['kind']} of {one['swap_id']}, by its transaction")
+    planned_ones = (PAID_OUT, SENT_BACK, UNPAID, FORGOTTEN, NEW)
+    await swaps.follow(PAID_OUT)
+    statuses = {p: await swaps.status(p) for p in planned_ones if p is not FORGOTTEN}
+    ids = {planned: swaps.id_of(planned) for planned in planned_ones}
+    return Drilled(told, statuses, await read_payments(stack), ids)
+
+
+async def drill(places: Places, options: Options, report: Report) -> None:
+    """Play it on a stack of its own, from nothing, and stop.
+
+    :raises StackError: when anything was paid twice, or went differently than promised.
+    """
+    fresh = replace(options, fresh=True)
+    stack = await up(places, fresh, report)
+
+    @asynccontextmanager
+    async def stopped() -> AsyncIterator[None]:
+        registry = Registry(places.processes_file)
+        for names in ((SUPERVISOR,), SERVICES):
+            for record in registry.list_alive():
+                if record.name in names or record.name.rpartition("-")[0] in names:
+                    await end(record)
+        yield
+        await up(places, replace(options, fresh=False), report)
+
+    try:
+        file = places.var / BACKUP
+        drilled = await play(stack, file=file, stopped=stopped, say=report.say)
+    finally:
+        await down(places, report)
+    if faults := drilled.faults():
+        raise StackError("\n".join(faults))
+    report.say("nothing twice", "each swap was paid once, by the Treasuries' own logs")

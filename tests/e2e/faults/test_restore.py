@@ -1,0 +1,35 @@
+"""The database goes back to a backup: nothing is paid twice, and newer swaps go on."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+from swap_stack.drill.drill import play
+from tests.plugins.stack import Stack
+
+SERVICES = ("notifier", "api", "quoter", "settler", "chain_watcher")
+
+
+async def test_p6_nothing_is_paid_twice(stack: Stack, tmp_path: Path) -> None:
+    # What was forgotten is in no ledger any more: the next module gets a stack of its own.
+    stack.broken_by = "a database that has forgotten payments"
+    said: list[str] = []
+
+    @asynccontextmanager
+    async def stopped() -> AsyncIterator[None]:
+        async with AsyncExitStack() as held:
+            for service in SERVICES:
+                await held.enter_async_context(stack.held(service))
+            yield
+
+    drilled = await play(
+        stack.description,
+        file=tmp_path / "drill.dump",
+        stopped=stopped,
+        say=lambda what, detail: said.append(f"{what}: {detail}"),
+    )
+
+    assert drilled.faults() == [], "\n".join(said)
+    assert drilled.told["recoveries"][0]["ended_by"] == "settler"
