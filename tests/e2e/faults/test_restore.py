@@ -6,12 +6,15 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
+import pytest
+
 from swap_stack.drill.drill import play
 from tests.plugins.stack import Stack
 
 SERVICES = ("notifier", "api", "quoter", "settler", "chain_watcher")
 
 
+@pytest.mark.fault("P6")
 async def test_p6_nothing_is_paid_twice(stack: Stack, tmp_path: Path) -> None:
     # What was forgotten is in no ledger any more: the next module gets a stack of its own.
     stack.broken_by = "a database that has forgotten payments"

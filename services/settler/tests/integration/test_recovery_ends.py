@@ -92,6 +92,7 @@ async def statuses(world: World) -> list[str]:
 
 
 class TestEnds:
+    @pytest.mark.fault("P6")
     async def test_p6_when_nothing_was_forgotten_what_was_held_is_paid(
         self, world: World, watcher: Engine
     ) -> None:
@@ -206,6 +207,7 @@ class TestEnds:
         assert not await recoveries.finish(found.id, nothing, **SAID)
         assert await is_open(world)
 
+    @pytest.mark.fault("P6")
     async def test_p6_another_restore_begins_another(self, world: World, watcher: Engine) -> None:
         """What the first one proved, and what came since, is forgotten again."""
         await world.confirmed_swaps(1)
@@ -241,6 +243,7 @@ class TestEnds:
 
 @pytest.mark.breaks_invariants("I-27")  # owed once more than is held, until it is explained
 class TestForgotten:
+    @pytest.mark.fault("P6")
     async def test_p6_an_output_stays_held_until_it_is_explained(
         self, world: World, watcher: Engine
     ) -> None:
@@ -273,6 +276,7 @@ class TestForgotten:
         assert (await statuses(world))[0] == "completed"
         assert world.paid(1) == PAYOUT
 
+    @pytest.mark.fault("P6")
     async def test_p6_a_refund_excludes_the_output(
         self, world: World, here: World, watcher: Engine
     ) -> None:
@@ -292,6 +296,7 @@ class TestForgotten:
         [kept] = await finishing(world).list_kept()
         assert (kept.swap_id, kept.kind) == (a_request(1).body.swap_id, "refund")
 
+    @pytest.mark.fault("P6")
     async def test_p6_what_no_log_told_is_found_by_its_id(
         self, world: World, watcher: Engine
     ) -> None:
@@ -307,6 +312,7 @@ class TestForgotten:
         assert [world.paid(1), world.paid(2)] == [PAYOUT] * 2
         assert len(await finishing(world).list_kept()) == 1
 
+    @pytest.mark.fault("P6")
     async def test_p6_what_waits_in_a_pool_is_mined_before_the_end_or_never(
         self, world: World, watcher: Engine
     ) -> None:
@@ -330,6 +336,7 @@ class TestForgotten:
         booked = await world.store.signer_balance(NATIVE)
         assert booked == world.chain.world.balances[SIGNER, NATIVE]
 
+    @pytest.mark.fault("P6")
     async def test_p6_what_was_not_mined_can_never_be(self, world: World, watcher: Engine) -> None:
         await world.confirmed_swaps(1)
         out = await forgotten(world, 1, "output", nonce=1)
@@ -378,6 +385,7 @@ class TestForgotten:
 
         assert await is_halted(world)
 
+    @pytest.mark.fault("P6")
     async def test_p6_an_operator_ends_it_and_what_is_known_to_be_paid_stays_held(
         self, world: World
     ) -> None:
@@ -397,6 +405,7 @@ class TestForgotten:
 
 
 @pytest.mark.breaks_invariants("I-27")
+@pytest.mark.fault("P6")
 async def test_p6_a_deposit_of_a_forgotten_swap_is_not_paid_out_again(
     world: World, watcher: Engine
 ) -> None:
@@ -439,6 +448,7 @@ class Killed(BaseException):
         "settler.after_recovery_end",
     ],
 )
+@pytest.mark.fault("P6")
 async def test_p6_each_step_may_crash(
     world: World, watcher: Engine, monkeypatch: pytest.MonkeyPatch, point: str
 ) -> None:
