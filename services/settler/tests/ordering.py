@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from aiohttp import web
 
+from services.settler.tests.fakes import FixedPrices
 from swap_domain.catalogue import Catalogue
 from swap_runtime.admin_routes import CarryOut, Handler, Order
 from swap_runtime.database import Engine
 from swap_settler.adapters.stakes import PostgresStakes
-from swap_settler.domain.stakes import AssetName
 from swap_settler.usecases.weigh_orders import WeighOrders
 
 DOLLAR = 10**18
 ABOVE = 10**18  # micro-dollars: nothing in these tests is worth so much
-
-
-class FixedPrices:
-    def __init__(self, prices: Mapping[AssetName, int]) -> None:
-        self.prices = dict(prices)
-
-    async def current(self) -> Mapping[AssetName, int]:
-        return self.prices
 
 
 def a_dollar_each(catalogue: Catalogue) -> FixedPrices:

@@ -21,6 +21,7 @@ from swap_domain.catalogue import NATIVE
 from swap_runtime.sql import sql
 from swap_settler.adapters.caps import PostgresCaps
 from swap_settler.adapters.claims import PostgresClaimUnitOfWork
+from swap_settler.domain.stakes import CapLimit
 from swap_settler.domain.swap import Intent
 from swap_settler.usecases.keep_caps import CapName, KeepCaps
 from swap_settler.usecases.pay_claimable import Order, PayClaimable
@@ -85,7 +86,7 @@ async def a_day_later(world: World) -> None:
 
 
 async def test_a16_a_claim_counts_and_the_next_waits_until_there_is_room(world: World) -> None:
-    await keeping(world).set(DOLLARS, units=ONE, span=DAY, **SAID)
+    await keeping(world).set(DOLLARS, CapLimit(ONE, DAY), **SAID)
     first = await ordered(world, 5)
     second = await ordered(world, 6)
 
@@ -103,7 +104,7 @@ async def test_a16_a_claim_counts_and_the_next_waits_until_there_is_room(world: 
 
 
 async def test_a16_a_claim_without_a_price_waits_beside_the_line(world: World) -> None:
-    await keeping(world).set(DOLLARS, units=ONE, span=DAY, **SAID)
+    await keeping(world).set(DOLLARS, CapLimit(ONE, DAY), **SAID)
     unpriced = await ordered(world, 5, FixedPrices())
     priced = await ordered(world, 6)
 
@@ -124,7 +125,7 @@ async def test_a16_a_claim_without_a_price_waits_beside_the_line(world: World) -
 async def test_a16_a_claim_without_a_price_leaves_where_no_dollars_are_counted(
     world: World,
 ) -> None:
-    await keeping(world).set(CapName(SOURCE, "ETH"), units=REQUESTED, span=DAY, **SAID)
+    await keeping(world).set(CapName(SOURCE, "ETH"), CapLimit(REQUESTED, DAY), **SAID)
     unpriced = await ordered(world, 5, FixedPrices())
 
     await world.send_everything()

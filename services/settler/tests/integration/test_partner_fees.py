@@ -27,6 +27,7 @@ from swap_domain.catalogue import NATIVE
 from swap_runtime.errors import Refused
 from swap_settler.adapters.caps import PostgresCaps
 from swap_settler.adapters.partner_fees import PostgresFeeUnitOfWork
+from swap_settler.domain.stakes import CapLimit
 from swap_settler.domain.swap import Intent
 from swap_settler.usecases.keep_caps import CapName, KeepCaps
 from swap_settler.usecases.pay_claimable import Order
@@ -238,7 +239,7 @@ async def test_a16_counts_under_the_app_s_cap_in_dollars_and_waits_when_it_is_fu
     caps = PostgresCaps(worlds.here.engine, networks=[SOURCE])
     keep_caps = KeepCaps(caps, catalogue=worlds.here.catalogue)
     of_app, order = CapName(SOURCE, app_id=IDS), {"by": "ann", "reason": "as agreed"}
-    await keep_caps.set(of_app, units=five_dollars, span=timedelta(days=1), **order)
+    await keep_caps.set(of_app, CapLimit(five_dollars, timedelta(days=1)), **order)
     await worlds.earned(1)
     await worlds.ordered(prices=prices)
     await worlds.paid()

@@ -11,6 +11,7 @@ from typing import Any
 import aiohttp
 import pytest
 
+from services.settler.tests.fakes import FixedPrices
 from services.settler.tests.integration.lane_worlds import opened_world
 from services.settler.tests.lane_world import (
     NOW,
@@ -20,7 +21,7 @@ from services.settler.tests.lane_world import (
     a_deposit,
     a_recipient,
 )
-from services.settler.tests.ordering import FixedPrices, a_dollar_each, weighing
+from services.settler.tests.ordering import a_dollar_each, weighing
 from swap_runtime.admin_routes import OrderRoute
 from swap_runtime.operators import Operator, Role
 from swap_settler.adapters.caps import PostgresCaps
@@ -106,7 +107,11 @@ async def serving(
     second, work = SecondOperator(weigh), PostgresClaimUnitOfWork(engine, consumer="settler")
     claims = ClaimAdmin(
         pay_claimable=PayClaimable(
-            work, catalogue=catalogue, clock=lambda: NOW, announcer=world.announcer
+            work,
+            catalogue=catalogue,
+            clock=lambda: NOW,
+            announcer=world.announcer,
+            prices=prices or a_dollar_each(catalogue),
         ),
         attach_claimable=AttachClaimable(work, clock=lambda: NOW, announcer=world.announcer),
     )
