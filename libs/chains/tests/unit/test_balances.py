@@ -48,6 +48,7 @@ class Node:
         return "0x" + b"".join(a.rjust(32, b"\0") for a in accounts[self.is_short :]).hex()
 
 
+@pytest.mark.fault("A11")
 @pytest.mark.parametrize(
     ("count", "calls"),
     [(TOGETHER_MIN, 1), (TOGETHER_MAX, 1), (TOGETHER_MAX + 1, 2), (10_000, 20)],

@@ -49,6 +49,7 @@ async def statuses(
     return [(await api.create(app, body)).status_code for _ in range(times)]
 
 
+@pytest.mark.fault("A11")
 async def test_a11_are_capped_per_app_also_for_a_publishable_key(bounded: Harness) -> None:
     app = await bounded.an_app(is_lifted=False, kind=KeyKind.PUBLISHABLE)
 
@@ -61,6 +62,7 @@ async def test_a11_are_capped_per_app_also_for_a_publishable_key(bounded: Harnes
     assert answer.headers["retry-after"] == "60"
 
 
+@pytest.mark.fault("A11")
 async def test_a11_are_capped_for_all_apps_of_a_network(bounded: Harness) -> None:
     first, second = [await bounded.an_app(is_lifted=False) for _ in range(2)]
 

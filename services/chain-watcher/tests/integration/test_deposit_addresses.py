@@ -177,6 +177,7 @@ class TestCoins:
                 ("balance_rose", "reverted", "10"),
             )
 
+    @pytest.mark.fault("A11")
     async def test_a11_of_more_young_addresses_than_are_counted_the_oldest_are_counted_rarely(
         self, world: World
     ) -> None:
@@ -324,6 +325,7 @@ class TestCounts:
             row = rows.one_or_none()
         return None if row is None else row.counted_time
 
+    @pytest.mark.fault("W20")
     async def test_w20_go_up_with_each_block(self, world: World) -> None:
         async with world.followed():
             address = await world.assigns(541)
@@ -335,6 +337,7 @@ class TestCounts:
                 await world.is_at_head()
                 assert await self.counted(world, address) == world.chain.blocks[-1].time
 
+    @pytest.mark.fault("W20")
     async def test_w20_of_another_address_say_nothing_of_one_never_counted(
         self, world: World
     ) -> None:
@@ -348,6 +351,7 @@ class TestCounts:
 
             assert await self.counted(world, address) is None
 
+    @pytest.mark.fault("W20")
     async def test_w20_of_an_old_address_are_its_own(self, world: World) -> None:
         async with world.followed():
             address = await world.assigns(544)
@@ -366,6 +370,7 @@ class TestCounts:
             await world.is_at_head()
             assert await self.counted(world, address) == world.chain.blocks[-1].time
 
+    @pytest.mark.fault("R5")
     async def test_r5_stop_while_a_part_is_not_published(self, world: World) -> None:
         async with world.followed():
             address = await world.assigns(545)
@@ -378,6 +383,7 @@ class TestCounts:
             await world.is_at_head()
             assert await self.counted(world, address) is None
 
+    @pytest.mark.fault("W20")
     async def test_w20_a_rise_whose_block_is_not_known_says_since_when_it_may_be_there(
         self, world: World
     ) -> None:

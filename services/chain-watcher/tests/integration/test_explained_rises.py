@@ -81,6 +81,7 @@ async def _is_taken(world: World) -> bool:
     return not world.hinted._event.is_set()
 
 
+@pytest.mark.fault("W20")
 async def test_the_one_transaction_that_sent_it_is_told_in_a_later_version(world: World) -> None:
     async with world.followed():
         address = await world.assigns(701)
@@ -97,6 +98,7 @@ async def test_the_one_transaction_that_sent_it_is_told_in_a_later_version(world
     assert len({body["deposit_id"] for body in bodies}) == 1
 
 
+@pytest.mark.fault("W20")
 async def test_of_several_transactions_none_explains_a_rise_unless_it_is_hinted(
     world: World,
 ) -> None:
@@ -116,6 +118,7 @@ async def test_of_several_transactions_none_explains_a_rise_unless_it_is_hinted(
         await shows(world, address, ("seen", None, None), ("seen", second.transaction_hash, OTHER))
 
 
+@pytest.mark.fault("W20")
 async def test_a_hinted_transaction_that_failed_or_came_before_explains_nothing(
     world: World,
 ) -> None:

@@ -128,6 +128,7 @@ async def play_round(payers: Payers, random: Random, *, mines_all: bool) -> None
 
 @pytest.mark.parametrize("mines_all", [True, False], ids=["all mined again", "some dropped"])
 @pytest.mark.parametrize("seed", range(12))
+@pytest.mark.fault("R5")
 async def test_r5_coins_are_credited_once_however_a_reorg_splits_them(
     world: World, seed: int, mines_all: bool
 ) -> None:
@@ -149,6 +150,7 @@ async def test_r5_coins_are_credited_once_however_a_reorg_splits_them(
         assert {state for state, _ in found.values()} <= {"confirmed"}
 
 
+@pytest.mark.fault("R5")
 async def test_r5_a_rise_that_comes_again_in_two_blocks_is_the_same_deposit(world: World) -> None:
     payers = await paid_to(world, NUMBER)
     await payers.send(4)
@@ -166,6 +168,7 @@ async def test_r5_a_rise_that_comes_again_in_two_blocks_is_the_same_deposit(worl
     assert list((await deposits(world)).values()) == [("seen", 10)]
 
 
+@pytest.mark.fault("R5")
 async def test_r5_a_part_whose_rest_was_replaced_is_published_when_the_rise_is_final(
     world: World,
 ) -> None:

@@ -42,6 +42,7 @@ async def past_its_deadline(engine: Engine, watcher: Engine, *, is_native: bool)
 
 
 @pytest.mark.parametrize("is_native", [True, False], ids=["coin", "token"])
+@pytest.mark.fault("W23")
 async def test_w23_an_address_that_is_not_followed_yet_keeps_a_swap_open(
     engine: Engine, watcher: Engine, is_native: bool
 ) -> None:
@@ -56,6 +57,7 @@ async def test_w23_an_address_that_is_not_followed_yet_keeps_a_swap_open(
 
 
 @pytest.mark.parametrize("counted_time", [None, DEADLINE - MINUTE, DEADLINE])
+@pytest.mark.fault("W23")
 async def test_w23_coins_that_were_not_counted_after_the_deadline_keep_a_swap_open(
     engine: Engine, watcher: Engine, counted_time: object
 ) -> None:
@@ -79,6 +81,7 @@ async def test_tokens_need_no_count(engine: Engine, watcher: Engine) -> None:
     assert await status(engine) == "expired"
 
 
+@pytest.mark.fault("W23")
 async def test_w23_coins_found_late_count_from_the_earliest_block_that_may_have_them(
     engine: Engine, watcher: Engine
 ) -> None:
