@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from swap_domain.catalogue import NATIVE, Catalogue, Token, UnknownNetwork
+from swap_domain.catalogue import NATIVE, Catalogue, Owners, Token, UnknownNetwork
 from swap_domain.catalogue_document import CatalogueInvalid, catalogue_from
 
 EXAMPLE = Path(__file__).parents[3] / "docs/catalogue.example.yaml"
@@ -46,6 +46,18 @@ class TestCatalogueFrom:
 
         assert network.native.address == NATIVE
         assert [token.symbol for token in network.tokens] == ["ETH", "USDC"]
+
+    def test_reads_who_owns_the_contracts(self) -> None:
+        contracts = a_catalogue().network("ETHEREUM_DEVNET").contracts
+        owner = "0x0000000000000000000000000000000000000009"
+
+        assert contracts.owners == Owners(owner, owner, owner)
+        assert contracts.other_receivers == ()
+
+    def test_owners_may_be_left_out(self) -> None:
+        without = a_catalogue(lambda d: d["networks"][0]["contracts"].pop("owners"))
+
+        assert without.network("ETHEREUM_DEVNET").contracts.owners == Owners()
 
     @pytest.mark.parametrize(
         ("change", "path"),

@@ -110,6 +110,7 @@ def _network(rank: int, running: RunningChain, keys: DevelopmentKeys) -> dict[st
                 "factory": deployment.deposit_address_factory,
                 "init_code_hash": deployment.deposit_init_code_hash,
             },
+            "owners": dict.fromkeys(("treasury", "depository", "paymaster"), keys.owner.address),
         },
         "signers": [keys.signer.address],
         "funders": [keys.funder.address],

@@ -78,11 +78,22 @@ class DepositAddresses:
 
 
 @dataclass(frozen=True, slots=True)
+class Owners:
+    """Who must own the contracts. None: neither the owner nor the roles are checked."""
+
+    treasury: str | None = None
+    depository: str | None = None
+    paymaster: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Contracts:
     treasury: str
     depository: str | None
     paymaster: str | None = None
     deposit_addresses: DepositAddresses | None = None
+    owners: Owners = Owners()
+    other_receivers: tuple[str, ...] = ()  # whom the Depository lists beside the Treasury
 
 
 @dataclass(frozen=True, slots=True)

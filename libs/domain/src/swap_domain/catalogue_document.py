@@ -17,6 +17,7 @@ from swap_domain.catalogue import (
     GasUnits,
     L1DataFee,
     Network,
+    Owners,
     RouteRule,
     Token,
 )
@@ -230,6 +231,8 @@ def _network(members: _Members) -> Network:
             depository=contracts.address_or_none("depository"),
             paymaster=contracts.address_or_none("paymaster"),
             deposit_addresses=_deposit_addresses(contracts.members_or_none("deposit_addresses")),
+            owners=_owners(contracts.members_or_none("owners")),
+            other_receivers=contracts.addresses("other_receivers", ()),
         ),
         signers=members.addresses("signers"),
         funders=members.addresses("funders", ()),
@@ -284,6 +287,18 @@ def _deposit_addresses(members: _Members | None) -> DepositAddresses | None:
     addresses = DepositAddresses(members.address("factory"), members.hash("init_code_hash"))
     members.done()
     return addresses
+
+
+def _owners(members: _Members | None) -> Owners:
+    if members is None:
+        return Owners()
+    owners = Owners(
+        treasury=members.address_or_none("treasury"),
+        depository=members.address_or_none("depository"),
+        paymaster=members.address_or_none("paymaster"),
+    )
+    members.done()
+    return owners
 
 
 def _token(network: str, members: _Members) -> Token:

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 import aiohttp
 
 from swap_chains.evm.check import Derivation, check_chain
+from swap_chains.evm.check_roles import Governed, Roles, check_roles
 from swap_chains.evm.keys import Key
 from swap_chains.evm.reader import EvmReader
 from swap_chains.evm.rpc import Rpc
 from swap_chains.evm.sender import EvmSender
 from swap_domain.catalogue import Network
 from swap_runtime.database import forbid_open_transaction
+from swap_settler.observe_roles import unknown_operators
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,26 @@ class Chain:
             operator=self.sender.address,
             derivation=derivation_of(self.network),
         )
+        unknown = await check_roles(self.rpc, roles_of(self.network, self.sender.address))
+        unknown_operators(self.network.name, unknown)
+
+
+def roles_of(network: Network, operator: str) -> Roles:
+    """Return what the catalogue says about who governs the contracts of a network."""
+    contracts, owners = network.contracts, network.contracts.owners
+
+    def governed(name: str, address: str | None, owner: str | None) -> Governed | None:
+        return Governed(name, address, owner) if address and owner else None
+
+    return Roles(
+        treasury=governed("Treasury", contracts.treasury, owners.treasury),
+        depository=governed("Depository", contracts.depository, owners.depository),
+        paymaster=governed("Paymaster", contracts.paymaster, owners.paymaster),
+        operators=frozenset(network.signers),
+        operator=operator,
+        receivers=frozenset({contracts.treasury, *contracts.other_receivers}),
+        deposits_through=contracts.depository,
+    )
 
 
 def derivation_of(network: Network) -> Derivation | None:

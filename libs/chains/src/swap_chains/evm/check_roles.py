@@ -1,0 +1,142 @@
+"""The part of the startup check that asks who governs the contracts."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from swap_chains.errors import ChainMismatch
+from swap_chains.evm import codec
+from swap_chains.evm.rpc import Node, Request, Rpc
+
+OWNER: Final = codec.selector("owner()")
+PENDING_OWNER: Final = codec.selector("pendingOwner()")
+OPERATORS: Final = codec.selector("getOperators()")
+RECEIVERS: Final = codec.selector("getWhitelistedAddresses()")
+DEPOSITORY: Final = codec.selector("depository()")
+
+
+@dataclass(frozen=True, slots=True)
+class Governed:
+    """A contract whose owner is known."""
+
+    name: str  # as a sentence says it: "Treasury"
+    address: str
+    owner: str
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """Who may do what on the contracts of a network, as the catalogue says. None: not checked."""
+
+    treasury: Governed | None
+    depository: Governed | None
+    paymaster: Governed | None
+    operators: frozenset[str]  # our signers on this network
+    operator: str  # the signer that starts now
+    receivers: frozenset[str]  # the whole list of the Depository
+    deposits_through: str | None  # the Depository that the Paymaster must use
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownOperator:
+    """An account that may pay or deposit on our behalf, and is no signer of the catalogue."""
+
+    contract: str
+    operator: str
+
+
+async def check_roles(rpc: Rpc, roles: Roles) -> Sequence[UnknownOperator]:
+    """Compare owners, operators and receivers with the catalogue.
+
+    Another operator is returned, not refused: a key is added on the chain before it is configured.
+
+    :raises ChainMismatch: with every finding.
+    :raises ChainUnavailable: when no node answers.
+    """
+    findings, unknown = await rpc.on_one_node(lambda node: _read(node, roles))
+    if findings:
+        raise ChainMismatch(rpc.network, findings)
+    return unknown
+
+
+async def _read(node: Node, roles: Roles) -> tuple[list[str], list[UnknownOperator]]:
+    findings: list[str] = []
+    unknown: list[UnknownOperator] = []
+    operated = [one for one in (roles.treasury, roles.paymaster) if one is not None]
+    owned = [*operated, roles.depository] if roles.depository is not None else operated
+    for contract in owned:
+        findings += await _of_owner(node, contract)
+    for contract in operated:
+        operators = await _addresses(node, contract, OPERATORS, findings)
+        if roles.operator not in operators:
+            findings.append(f"{roles.operator} is no operator of {_named(contract)}")
+        strangers = sorted(operators - roles.operators)
+        unknown += [UnknownOperator(contract.name, operator) for operator in strangers]
+    if roles.depository is not None:
+        listed = await _addresses(node, roles.depository, RECEIVERS, findings)
+        findings += _of_receivers(roles.depository, listed, roles.receivers)
+    if roles.paymaster is not None:
+        findings += await _of_depository(node, roles.paymaster, roles.deposits_through)
+    return findings, unknown
+
+
+async def _of_depository(node: Node, paymaster: Governed, expected: str | None) -> list[str]:
+    [through] = await _words(node, paymaster, DEPOSITORY)
+    if through == expected:
+        return []
+    return [f"{_named(paymaster)} deposits through {through}, expected {expected}"]
+
+
+async def _of_owner(node: Node, contract: Governed) -> list[str]:
+    owner, pending = await _words(node, contract, OWNER, PENDING_OWNER)
+    findings = []
+    if owner != contract.owner:
+        findings.append(f"{_named(contract)} is owned by {owner}, expected {contract.owner}")
+    if pending != codec.ZERO_ADDRESS:
+        findings.append(f"{_named(contract)} has the pending owner {pending}, expected none")
+    return findings
+
+
+def _of_receivers(
+    contract: Governed, listed: Collection[str], expected: Collection[str]
+) -> list[str]:
+    missing = [f"{_named(contract)} does not list {one}" for one in sorted({*expected} - {*listed})]
+    more = [
+        f"{_named(contract)} lists {one}, which the catalogue does not name as a receiver"
+        for one in sorted({*listed} - {*expected})
+    ]
+    return missing + more
+
+
+async def _words(node: Node, contract: Governed, *calls: bytes) -> list[str | None]:
+    """Return the address that each view returns; None for a view that the contract has not."""
+    answers = await node.batch([_view(contract.address, call) for call in calls])
+    return [_address(answer) for answer in answers]
+
+
+async def _addresses(
+    node: Node, contract: Governed, call: bytes, findings: list[str]
+) -> frozenset[str]:
+    [answer] = await node.batch([_view(contract.address, call)])
+    try:
+        return frozenset(codec.decode_addresses(codec.from_hex(answer)))
+    except ValueError:
+        findings.append(f"{_named(contract)} does not return its operators or receivers")
+        return frozenset()
+
+
+def _address(answer: Any) -> str | None:
+    try:
+        return codec.decode_address(codec.from_hex(answer))
+    except ValueError:
+        return None
+
+
+def _named(contract: Governed) -> str:
+    return f"the {contract.name} {contract.address}"
+
+
+def _view(to: str, data: bytes) -> Request:
+    return Request("eth_call", ({"to": to, "data": "0x" + data.hex()}, "latest"))

@@ -1,0 +1,85 @@
+"""A lane compares the roles of its contracts with the catalogue before it signs anything."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+
+import pytest
+from eth_account import Account
+
+from services.settler.tests.integration.on_anvil import (
+    ARTIFACTS,
+    CHAIN_ID,
+    OWNER_KEY,
+    SIGNER_KEY,
+)
+from services.settler.tests.lane_world import DESTINATION, a_catalogue, a_recipient
+from swap_chains.errors import ChainMismatch
+from swap_chains.evm.deploy import Deployer, deploy_contracts
+from swap_chains.evm.keys import LocalKey
+from swap_chains.evm.rpc import open_session
+from swap_domain.catalogue import Network, Owners
+from swap_runtime.metrics import REGISTRY
+from swap_settler.adapters.chains import Chain
+
+pytestmark = pytest.mark.connected
+OWNER, SIGNER = (Account.from_key(key).address for key in (OWNER_KEY, SIGNER_KEY))
+STRANGER = a_recipient(66)
+
+
+@dataclass
+class Deployed:
+    node: str
+    deployer: Deployer
+    network: Network
+
+    async def check(self, **owners: str) -> None:
+        contracts = replace(self.network.contracts, owners=Owners(**owners))
+        network = replace(self.network, contracts=contracts)
+        async with open_session() as session:
+            await Chain.of(network, (self.node,), LocalKey(SIGNER_KEY), session).check()
+
+
+@pytest.fixture
+async def deployed(node: str) -> AsyncIterator[Deployed]:
+    known = a_catalogue().network(DESTINATION)
+    async with Deployer(node, OWNER_KEY) as deployer:
+        depository, treasury = await deploy_contracts(deployer, ARTIFACTS, operators=[SIGNER])
+        contracts = replace(
+            known.contracts,
+            treasury=treasury,
+            depository=depository,
+            paymaster=None,
+            deposit_addresses=None,
+        )
+        network = replace(
+            known,
+            chain_id=CHAIN_ID,
+            contracts=contracts,
+            tokens=(known.native,),
+            signers=(SIGNER,),
+        )
+        yield Deployed(node, deployer, network)
+
+
+@pytest.mark.fault("M12")
+async def test_m12_signs_nothing_for_a_treasury_of_another_owner(deployed: Deployed) -> None:
+    await deployed.check(treasury=OWNER, depository=OWNER)
+
+    with pytest.raises(ChainMismatch, match=f"owned by {OWNER}, expected {STRANGER}"):
+        await deployed.check(treasury=STRANGER, depository=OWNER)
+
+    await deployed.check()  # a catalogue that names no owners
+
+
+@pytest.mark.fault("M12")
+async def test_m12_an_operator_that_is_no_signer_is_counted(deployed: Deployed) -> None:
+    treasury = deployed.network.contracts.treasury
+    artifact = ARTIFACTS / "Treasury.json"
+    await deployed.deployer.transact(artifact, treasury, "addOperator", STRANGER)
+
+    await deployed.check(treasury=OWNER)
+
+    labels = {"network": DESTINATION}
+    assert REGISTRY.get_sample_value("swap_settler_unknown_operators", labels) == 1
