@@ -319,11 +319,13 @@ class World:
             self._settling, clock=self.clock, announcer=self.announcer, catalogue=self.catalogue
         )
 
-    async def confirmed_swaps(self, count: int, *, first: int = 1) -> None:
+    async def confirmed_swaps(
+        self, count: int, *, first: int = 1, to_address: str | None = None
+    ) -> None:
         """Bring swaps to where their payouts wait for the lane."""
         numbers = range(first, first + count)
         request = self.requesting()
-        await request([a_request(n) for n in numbers])
+        await request([a_request(n, to_address=to_address) for n in numbers])
         await self.settle(a_funding(10**24 + first), *(a_deposit(n) for n in numbers))
 
     async def requested(self, number: int) -> None:
@@ -463,6 +465,7 @@ def a_request(
     number: int,
     *,
     refund_address: str | None = None,
+    to_address: str | None = None,
     method: str = "depository",
     quote: Quote = QUOTE,
 ) -> Envelope[Any]:
@@ -475,7 +478,7 @@ def a_request(
         source=ETHER,
         destination=ETHER_THERE,
         source_address=None,
-        destination_address=a_recipient(number),
+        destination_address=to_address or a_recipient(number),
         refund_address=refund_address,
         created_at=NOW,
         expires_at=NOW + timedelta(hours=6),

@@ -68,6 +68,11 @@ class ClosedSlot:
     def paid_nothing(self) -> bool:
         return self.is_foreign or self.is_cancel or not self.receipt.succeeded
 
+    @property
+    def has_reverted(self) -> bool:
+        """Whether the call that was signed for its payments failed in a block."""
+        return not (self.is_foreign or self.is_cancel or self.receipt.succeeded)
+
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
@@ -185,6 +190,10 @@ class LaneStore(Protocol):
         """Let sweeps wait that failed, each time longer."""
         ...
 
+    async def unproven_payments(self, addresses: Collection[str]) -> Mapping[str, int]:
+        """Return how many payments this signer sent that no block is known to have paid."""
+        ...
+
     async def queue(self, intent_ids: Sequence[UUID], *, pause: timedelta) -> None:
         """Let payments wait that nothing is held against."""
         ...
@@ -256,6 +265,12 @@ class LaneWork(Work, Protocol):
 
     async def failures_of_dead(self, intent_ids: Collection[UUID]) -> Mapping[UUID, int]:
         """Return how often each failed, of those whose slot was just proven dead."""
+        ...
+
+    async def count_reverts(
+        self, nonces: Collection[int], *, besides: Collection[UUID]
+    ) -> Mapping[UUID, int]:
+        """Count reverts of payments that were alone on these nonces; return their numbers now."""
         ...
 
     async def postpone(

@@ -4,6 +4,7 @@ from typing import Final
 
 from swap_runtime.sql import sql
 from swap_settler.adapters.clocks import stopped_or_silent
+from swap_settler.adapters.recipient_statements import RECIPIENT_REVERTS
 from swap_settler.adapters.recovery_statements import HELD, UNFENCED
 from swap_settler.adapters.statements import HALT_REASONS_MAX, IS_TAKEN
 
@@ -11,8 +12,7 @@ from swap_settler.adapters.statements import HALT_REASONS_MAX, IS_TAKEN
 _IS_HALTED: Final = """
 EXISTS (SELECT 1 FROM chain_watcher.halted_network AS halt WHERE halt.network = :network)
 """
-# Read where payments are taken and where signed bytes are kept: after it nothing new is signed.
-# By an operator, or because the network is halted.
+# By an operator or a halt. Read before signed bytes are stored: after it nothing new is signed.
 STOPPED: Final = f"""
 (EXISTS (SELECT 1 FROM payout_stop WHERE network IN (:network, '*') AND lifted_at IS NULL)
     OR {_IS_HALTED})
@@ -47,7 +47,7 @@ SOURCE_STOPPED: Final = f"""
 """
 WAITING: Final = sql(f"""
 SELECT id, swap_id, paid_id, token, to_address, base_units, failures, goes_alone, payer, call_data,
-       created_at
+       created_at, {RECIPIENT_REVERTS} AS recipient_reverts
 FROM intent
 WHERE network = :network AND state = 'reserved' AND due_at <= now() AND kind <> 'sweep'
     AND (not_after IS NULL OR not_after > now()) AND NOT {STOPPED} AND NOT {SOURCE_STOPPED}

@@ -18,7 +18,7 @@ from swap_runtime.sql import Row
 from swap_settler import observe
 from swap_settler.adapters import lane_statements as statements
 from swap_settler.adapters import outflow_statements as outflow
-from swap_settler.adapters import sweep_statements
+from swap_settler.adapters import recipient_statements, sweep_statements
 from swap_settler.adapters.outflow import admit_payments, keep_lines, stand_in_treasurys_line
 from swap_settler.adapters.recovery_statements import OPEN, PAID_SAMPLE
 from swap_settler.domain.caps import Kept
@@ -96,6 +96,12 @@ class PostgresLaneStore:
         async with reading(self._engine) as connection:
             values = self._values(first=first)
             return int(await connection.scalar(statements.IN_FLIGHT, values) or 0)
+
+    async def unproven_payments(self, addresses: Collection[str]) -> Mapping[str, int]:
+        values = self._values(addresses=list(addresses))
+        async with reading(self._engine) as connection:
+            rows = await connection.execute(recipient_statements.UNPROVEN, values)
+        return {row.to_address: row.payments for row in rows}
 
     async def assign(
         self, groups: Sequence[Group], *, signed: Sequence[Attempt] = (), epoch: int
@@ -333,7 +339,8 @@ def _carried(row: Row) -> Payment:
 
 
 def _due(row: Row) -> Payment:
-    return replace(_payment(row), created_at=row.created_at)
+    reverts = int(row.recipient_reverts)
+    return replace(_payment(row), created_at=row.created_at, recipient_reverts=reverts)
 
 
 def _in_line(row: Row) -> Payment:

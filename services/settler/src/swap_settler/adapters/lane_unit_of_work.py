@@ -14,7 +14,7 @@ from swap_runtime.columns import columns
 from swap_runtime.database import Engine, Transaction, transaction
 from swap_runtime.leases import require_epoch
 from swap_settler.adapters import lane_statements as statements
-from swap_settler.adapters import sweep_statements
+from swap_settler.adapters import recipient_statements, sweep_statements
 from swap_settler.adapters.lane_store import LaneName
 from swap_settler.adapters.unit_of_work import PostgresWork
 from swap_settler.lane_ports import ClosedSlot, Owners, Snapshot
@@ -58,6 +58,13 @@ class PostgresLaneWork(PostgresWork):
         values = {"ids": list(intent_ids)}
         rows = await self._connection.execute(statements.DEAD_FAILURES, values)
         return {row.id: row.failures for row in rows}
+
+    async def count_reverts(
+        self, nonces: Collection[int], *, besides: Collection[UUID]
+    ) -> Mapping[UUID, int]:
+        values = {**self._lane.values, "nonces": list(nonces), "besides": list(besides)}
+        rows = await self._connection.execute(recipient_statements.COUNT_REVERTS, values)
+        return {row.id: row.reverts for row in rows}
 
     async def postpone(
         self, failures: Mapping[UUID, int], pauses: Mapping[UUID, timedelta]

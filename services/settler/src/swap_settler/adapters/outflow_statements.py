@@ -4,6 +4,7 @@ from typing import Final
 
 from swap_runtime.sql import sql
 from swap_settler.adapters.lane_statements import SOURCE_STOPPED, STOPPED
+from swap_settler.adapters.recipient_statements import RECIPIENT_REVERTS
 
 LINE_LENGTH: Final = 50  # what is tried of a line at once
 TOO_LARGE_LENGTH: Final = 5  # of what the Treasury would never pay, in case that it would now
@@ -157,7 +158,7 @@ WITH RECURSIVE of_network AS (
         ORDER BY queued.amount, queued.intent_id LIMIT {TOO_LARGE_LENGTH}) AS line
 )
 SELECT intent.id, swap_id, paid_id, intent.token, to_address, base_units, failures, goes_alone,
-       payer, call_data, intent.created_at,
+       payer, call_data, intent.created_at, {RECIPIENT_REVERTS} AS recipient_reverts,
        line.intent_id IS NOT NULL AS stands_in_line,
        coalesce(line.is_too_large, false) AS is_too_large
 FROM head LEFT JOIN outflow_queue AS line

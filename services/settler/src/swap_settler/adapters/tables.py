@@ -227,6 +227,8 @@ class IntentRow(Table, table=True):
     usd_micros: int | None = _bigint(null=True)
     state: str = _text()
     failures: int = _int()
+    reverts: int = _int()
+    reverted_at: datetime | None = _at(null=True)
     goes_alone: bool = _bool()
     due_at: datetime = _at()
     created_at: datetime = _at()

@@ -5,7 +5,8 @@ A slot is one nonce of one hot key; it carries one or more payments as one call 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
@@ -17,6 +18,9 @@ BATCH_BASE_GAS: Final = 60_000  # intrinsic cost, roles, the guard against re-en
 RELAY_GAS: Final = 350_000
 NO_OP_GAS: Final = 21_000  # a plain transfer
 LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
+# What passes its trial and reverts when it is mined costs gas each time.
+REVERTS_MAX: Final = 2  # of one payment, alone in its transaction
+RECIPIENT_REVERTS_MAX: Final = 4  # of all payments to one recipient, in a day
 MARGIN_PERCENT: Final = 30  # on what a call was seen to take: the state may change before it mines
 
 
@@ -37,6 +41,7 @@ class Payment:
     sweep_of: int | None = None  # of a sweep: the number of the swap whose address is emptied
     created_at: datetime = LONG_AGO
     stands_in_line: bool = False  # it waits for the Treasury's own limit
+    recipient_reverts: int = 0  # payments to it that reverted when they were mined, in a day
     is_too_large: bool = False  # there, when it was looked at last: for all that it would ever pay
 
     @property
@@ -149,6 +154,26 @@ def _chunks(payments: Sequence[Payment], size: int) -> Iterator[Group]:
             yield waiting[start : start + size]
 
 
+def within_recipient_limits(
+    payments: Sequence[Payment], unproven: Mapping[str, int]
+) -> Sequence[Payment]:
+    """Return which payments may leave without more of one recipient's than may revert.
+
+    Those that share a transaction are not counted: all that fails there goes alone the next time.
+
+    :param unproven: payments that were sent and that no block is known to have paid, by recipient.
+    """
+    out = Counter(unproven)
+    leaving: list[Payment] = []
+    for payment in payments:
+        if payment.goes_alone and not payment.is_relay:
+            if out[payment.to_address] + payment.recipient_reverts >= RECIPIENT_REVERTS_MAX:
+                continue
+            out[payment.to_address] += 1
+        leaving.append(payment)
+    return leaving
+
+
 @dataclass(frozen=True, slots=True)
 class Retries:
     """When a payment that failed is tried again, and when that is over."""
@@ -157,8 +182,9 @@ class Retries:
     pause: timedelta
     dwell: timedelta
 
-    def is_over(self, failures: int, *, in_slot_for: timedelta) -> bool:
-        return failures >= self.attempts_max or in_slot_for >= self.dwell
+    def is_over(self, failures: int, *, reverts: int = 0, in_slot_for: timedelta) -> bool:
+        has_failed = failures >= self.attempts_max or reverts >= REVERTS_MAX
+        return has_failed or in_slot_for >= self.dwell
 
     def pause_after(self, failures: int) -> timedelta:
         doublings = min(failures - 1, 6)

@@ -174,7 +174,8 @@ class CloseSlots:
         elsewhere = await self._paid_elsewhere(unpaid, final) if unpaid else frozenset()
         async with self._unit_of_work() as work:
             await work.require_epoch(epoch)
-            ends = await self._ends(work, unpaid, relays, short, elsewhere)
+            reverted = [slot.nonce for slot in closed if slot.has_reverted]
+            ends = await self._ends(work, unpaid, relays, short, elsewhere, reverted=reverted)
             changes = [*ends, *self._booked(final, closed, rise, lost)]
             if closed:
                 await work.close_slots(closed, final)
@@ -224,6 +225,8 @@ class CloseSlots:
         relays: Mapping[Payment, bool],
         short: frozenset[UUID],
         elsewhere: frozenset[UUID],
+        *,
+        reverted: Sequence[int],
     ) -> Sequence[Changes]:
         """Return what dies with the slots, and which gasless deposits are done."""
         intents = dict(await work.intents_on(unpaid)) if unpaid else {}
@@ -234,7 +237,9 @@ class CloseSlots:
         for relay in relays:
             del intents[relay.intent_id]
         dead = (
-            await self._give_up.of_dead_slots(work, intents, owners, elsewhere=elsewhere)
+            await self._give_up.of_dead_slots(
+                work, intents, owners, elsewhere=elsewhere, reverted=reverted
+            )
             if intents
             else ()
         )

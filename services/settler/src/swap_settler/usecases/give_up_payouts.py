@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
+from types import MappingProxyType
 from typing import Final
 from uuid import UUID
 
@@ -42,10 +43,13 @@ class GiveUpPayouts:
         self._announcer = announcer
         self._retries = retries
 
-    async def __call__(self, intents: Owners, *, refusals: Mapping[UUID, str], epoch: int) -> None:
+    async def __call__(
+        self, intents: Owners, *, refusals: Mapping[UUID, str], epoch: int, is_final: bool = False
+    ) -> None:
         """Postpone each unsent intent (id to swap id), or end it if it failed too often.
 
         :param refusals: what the Treasury said when each was tried.
+        :param is_final: whether they are ended at once.
         :raises LeaseLost: when another lane has taken over.
         """
         async with self._unit_of_work() as work:
@@ -53,7 +57,13 @@ class GiveUpPayouts:
             owners = await lock_owners(work, intents)
             failures = await work.failures_of_unsent(list(intents))
             because = {id: f"refused: {words}" for id, words in refusals.items()}
-            changes = await self._count(work, owners, failures, because)
+            if is_final:
+                folding = _folding(owners)
+                for i, n in failures.items():
+                    self._end(folding, owners[i], i, because[i], n)
+                changes: Sequence[Changes] = folding.changes
+            else:
+                changes = await self._count(work, owners, failures, because)
             await work.flush(changes, self._announcer.outgoing(changes, at=self._clock()))
         observe.changed(changes)
 
@@ -66,7 +76,7 @@ class GiveUpPayouts:
             await work.require_epoch(epoch)
             owners = await lock_owners(work, intents)
             unsent = await work.failures_of_unsigned(list(intents))
-            folding = Folding({o.id: o for o in owners.values() if isinstance(o, Swap)}, {})
+            folding = _folding(owners)
             for i, failures in unsent.items():
                 reason = FailReason.REJECTED_BY_POLICY
                 self._end(folding, owners[i], i, REJECTED, failures, fails_for=reason)
@@ -81,17 +91,20 @@ class GiveUpPayouts:
         owners: Mapping[UUID, Swap | Intent],
         *,
         elsewhere: Collection[UUID],
+        reverted: Collection[int] = (),
     ) -> Sequence[Changes]:
         """Do so for what reverted, in the transaction that proves it; the caller flushes.
 
         :param owners: of the intents, locked.
         :param elsewhere: what the Treasury has paid all the same: it has left, whoever sent it,
             and is neither tried again nor given up, by anybody.
+        :param reverted: the nonces whose transactions failed in a block.
         """
         failures = dict(await work.failures_of_dead(list(intents)))
         because = dict.fromkeys(intents, "no transaction of its slot paid it")
         left = [i for i in elsewhere if failures.pop(i, None) is not None]
-        return await self._count(work, owners, failures, because, left)
+        reverts = await work.count_reverts(reverted, besides=elsewhere) if reverted else {}
+        return await self._count(work, owners, failures, because, left, reverts=reverts)
 
     async def _count(
         self,
@@ -100,18 +113,20 @@ class GiveUpPayouts:
         before: Mapping[UUID, int],
         because: Mapping[UUID, str],
         left: Sequence[UUID] = (),
+        *,
+        reverts: Mapping[UUID, int] = MappingProxyType({}),
     ) -> Sequence[Changes]:
         failures = {i: n + 1 for i, n in before.items()}
         again = {
             i: n
             for i, n in failures.items()
             # What a reorg has taken back meanwhile is not paid for again.
-            if not self._is_over(owners[i], i, n) and not _is_taken(owners[i], i)
+            if not self._is_over(owners[i], i, n, reverts.get(i, 0)) and not _is_taken(owners[i], i)
         }
         if again:
             pauses = {i: self._retries.pause_after(n) for i, n in again.items()}
             await work.postpone(again, pauses)
-        folding = Folding({o.id: o for o in owners.values() if isinstance(o, Swap)}, {})
+        folding = _folding(owners)
         for i, n in failures.items():
             if i not in again:
                 self._end(folding, owners[i], i, because[i], n)
@@ -150,11 +165,15 @@ class GiveUpPayouts:
         )
         folding.add(change, trace_id=swap.terms.trace_id)
 
-    def _is_over(self, owner: Swap | Intent, intent_id: UUID, failures: int) -> bool:
+    def _is_over(self, owner: Swap | Intent, intent_id: UUID, failures: int, reverts: int) -> bool:
         intent = owner if isinstance(owner, Intent) else owner.intents.get(intent_id)
         since = None if intent is None else intent.slot_at
         in_slot_for = timedelta(0) if since is None else self._clock() - since
-        return self._retries.is_over(failures, in_slot_for=in_slot_for)
+        return self._retries.is_over(failures, reverts=reverts, in_slot_for=in_slot_for)
+
+
+def _folding(owners: Mapping[UUID, Swap | Intent]) -> Folding:
+    return Folding({o.id: o for o in owners.values() if isinstance(o, Swap)}, {})
 
 
 def leave(folding: Folding, owner: Swap | Intent, intent_id: UUID, *, at: datetime) -> None:

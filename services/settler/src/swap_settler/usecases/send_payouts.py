@@ -26,6 +26,7 @@ from swap_settler.usecases.end_relays import EndRelays
 from swap_settler.usecases.give_up_payouts import PAID_ELSEWHERE, GiveUpPayouts
 from swap_settler.usecases.heed_limits import HeedLimits
 from swap_settler.usecases.lane_calls import LaneCalls
+from swap_settler.usecases.limit_recipients import LimitRecipients
 from swap_settler.usecases.screen_payments import ScreenPayments
 from swap_settler.usecases.tell_sent import HearsAnswers
 
@@ -83,6 +84,7 @@ class SendPayouts:
         self._end_relays = end_relays
         self._calls = calls
         self._screen = screen
+        self._recipients = LimitRecipients(network=chain.network, store=store, give_up=give_up)
         self._limits = HeedLimits(chain=chain, sender=sender.address, store=store, calls=calls)
         self._native = calls.native
         self._fee_cap = fee_cap
@@ -124,7 +126,8 @@ class SendPayouts:
             # While payments are stopped there may be some that nothing is signed for.
             self._has_unsigned_slots = await self._store.has_unsigned_slots()
         self._had_many = len(due.payments) >= self._payments_max
-        waiting = one_permit_each(due.payments, permit=DEPOSIT_WITH_PERMIT)
+        hopeful = await self._recipients.without_hopeless(due.payments, epoch=epoch)
+        waiting = one_permit_each(hopeful, permit=DEPOSIT_WITH_PERMIT)
         free = await self._free_slots(due.in_flight) if waiting else 0
         if free <= 0:
             return ()
@@ -192,7 +195,7 @@ class SendPayouts:
         tried = await self._tried(groups)
         clear = {payment.intent_id for payment in await asked.clear}
         may_leave = [payment for payment in payments if payment.intent_id in clear]
-        careful = self._carefully(may_leave, await asked.with_code)
+        careful = await self._recipients.in_turn(self._carefully(may_leave, await asked.with_code))
         if careful != list(payments):
             groups = self._grouped(careful, free)
             tried = await self._tried(groups)
@@ -247,10 +250,13 @@ class SendPayouts:
     def _carefully(
         self, payments: Sequence[Payment], with_code: Collection[str]
     ) -> Sequence[Payment]:
-        """Send native money to an address with code alone: it could use up the gas of a batch."""
+        """Send native money to an address with code alone: it could use up the gas of a batch.
+
+        So does what goes to a recipient whose payments reverted before, code or not.
+        """
         return [
             replace(p, goes_alone=True)
-            if p.token == self._native and p.to_address in with_code
+            if (p.token == self._native and p.to_address in with_code) or p.recipient_reverts
             else p
             for p in payments
         ]

@@ -1,0 +1,19 @@
+"""How often a payment that was alone in its transaction reverted, and when that was proven last."""
+
+from alembic import op
+
+revision = "0044"
+down_revision = "0043"
+branch_labels = None
+depends_on = None
+
+STATEMENTS = (
+    "ALTER TABLE intent ADD reverts int NOT NULL DEFAULT 0",
+    "ALTER TABLE intent ADD reverted_at timestamptz",
+    "CREATE INDEX intent_reverted ON intent (network, to_address) WHERE reverts > 0",
+)
+
+
+def upgrade() -> None:
+    for statement in STATEMENTS:
+        op.execute(statement)

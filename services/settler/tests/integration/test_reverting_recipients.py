@@ -1,0 +1,88 @@
+"""A9: recipients that accept a payment when it is tried and revert when it is mined."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from services.settler.tests.integration.on_anvil import OnAnvil
+from services.settler.tests.lane_world import PAYOUT, World, a_recipient
+from swap_runtime.sql import sql
+from swap_settler.domain.lane import RECIPIENT_REVERTS_MAX, REVERTS_MAX, Retries
+from swap_settler.usecases.give_up_payouts import GiveUpPayouts
+
+pytestmark = [pytest.mark.connected, pytest.mark.timeout(120)]
+
+HOSTILE = a_recipient(66)
+# A call without a gas price is a trial: it is accepted, and every other one reverts.
+ACCEPTS_TRIALS_ONLY = "0x3a600557005b600080fd"
+OF_HOSTILE = f"FROM intent WHERE to_address = '{HOSTILE}'"
+
+
+async def rounds(here: OnAnvil, count: int) -> None:
+    """Send what is due, mine it, and look at what became of it."""
+    for _ in range(count):
+        async with here.world.engine.begin() as connection:
+            await connection.execute(
+                sql("UPDATE intent SET due_at = now() WHERE state = 'reserved'")
+            )
+        await here.world.send_everything()
+        await here.mine(4)
+        await here.world.close_slots()
+
+
+async def reverted(world: World) -> int:
+    [(count,)] = await world.rows("SELECT count(*) FROM receipt WHERE status = 0")
+    return int(count)
+
+
+@pytest.mark.fault("A9")
+async def test_a9_all_payments_to_one_recipient_cost_a_bounded_number_of_reverts(
+    here: OnAnvil,
+) -> None:
+    world = here.world
+    await here.ask("anvil_setCode", HOSTILE, ACCEPTS_TRIALS_ONLY)
+    await world.confirmed_swaps(6, first=2, to_address=HOSTILE)
+    await world.confirmed_swaps(1, first=9)
+
+    await rounds(here, 6)
+
+    assert await reverted(world) == RECIPIENT_REVERTS_MAX
+    assert {row.state for row in await world.rows(f"SELECT state {OF_HOSTILE}")} == {"dead"}
+    assert await here.held(a_recipient(9)) == PAYOUT
+    owed = await world.rows("SELECT balance FROM account WHERE kind = 'claimable'")
+    assert len(owed) == 6
+
+    await world.confirmed_swaps(1, first=10, to_address=HOSTILE)
+    await rounds(here, 1)
+
+    assert await reverted(world) == RECIPIENT_REVERTS_MAX
+    assert {row.state for row in await world.rows(f"SELECT state {OF_HOSTILE}")} == {"dead"}
+
+
+@pytest.mark.fault("A9")
+async def test_a9_one_payment_is_tried_twice_in_blocks_and_its_recipient_is_paid_again_later(
+    here: OnAnvil,
+) -> None:
+    world = here.world
+    world.give_up = GiveUpPayouts(
+        world.work,
+        clock=world.clock,
+        announcer=world.announcer,
+        retries=Retries(attempts_max=9, pause=timedelta(0), dwell=world.dwell),
+    )
+    await here.ask("anvil_setCode", HOSTILE, ACCEPTS_TRIALS_ONLY)
+    await world.confirmed_swaps(1, first=2, to_address=HOSTILE)
+
+    await rounds(here, 4)
+
+    assert await reverted(world) == REVERTS_MAX
+    [dead] = await world.rows(f"SELECT state, reverts, dead_proof {OF_HOSTILE}")
+    assert (dead.state, dead.reverts) == ("dead", REVERTS_MAX)
+
+    await here.ask("anvil_setCode", HOSTILE, "0x")
+    await world.confirmed_swaps(1, first=3, to_address=HOSTILE)
+    await rounds(here, 1)
+
+    assert await here.held(HOSTILE) == PAYOUT
