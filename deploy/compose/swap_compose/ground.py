@@ -41,12 +41,24 @@ def migrate_all() -> None:
         migrate(migrations, database_url(service, secrets))
 
 
+def kafka_of(environ: Mapping[str, str]) -> KafkaSettings:
+    """Return the settings that a service would read, security included."""
+    prefix = "SWAP_KAFKA__"
+    return KafkaSettings.model_validate(
+        {
+            name.removeprefix(prefix).lower(): value
+            for name, value in environ.items()
+            if name.startswith(prefix)
+        }
+    )
+
+
 async def make_topics(environ: Mapping[str, str]) -> None:
     """Make the topics that are missing; a broker that listens may not be ready yet.
 
     :raises KafkaError, OSError, TimeoutError: what the broker said last, after a minute.
     """
-    kafka = KafkaSettings(bootstrap_servers=environ["SWAP_KAFKA__BOOTSTRAP_SERVERS"])
+    kafka = kafka_of(environ)
     deadline = asyncio.get_running_loop().time() + TOPICS_SECONDS
     while True:
         try:

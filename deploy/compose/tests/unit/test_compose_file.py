@@ -11,6 +11,7 @@ import pytest
 import yaml
 from pydantic import BaseModel
 from swap_compose.__main__ import JOBS
+from swap_compose.ground import kafka_of
 from swap_compose.places import NODE_URLS, STACK, HostPorts
 from swap_compose.secrets import service_secrets
 from swap_compose.webhooks import play
@@ -211,3 +212,19 @@ def test_a_service_is_given_the_time_that_its_stop_may_take(service: str) -> Non
 
 def test_the_image_builds_without_what_an_old_builder_lacks() -> None:
     assert not re.search(r"^# syntax=|<<|--link|--mount", DOCKERFILE, re.M)
+
+
+def test_topics_are_made_with_the_security_that_services_use() -> None:
+    told = {
+        "SWAP_KAFKA__BOOTSTRAP_SERVERS": "kafka:9092",
+        "SWAP_KAFKA__SECURITY_PROTOCOL": "SASL_SSL",
+        "SWAP_KAFKA__USERNAME": "operator",
+        "SWAP_KAFKA__PASSWORD": "secret",
+        "SWAP_KAFKA__TOPIC_PARTITIONS": "3",
+        "SWAP_CATALOGUE": "elsewhere",
+    }
+
+    kafka = kafka_of(told)
+
+    assert (kafka.security_protocol, kafka.username) == ("SASL_SSL", "operator")
+    assert kafka.topic_partitions == 3
