@@ -123,7 +123,7 @@ class TestConfirmationTiers:
         ("pending", "depth"), [(1, 1), (100 * 10**18 - 1, 1), (100 * 10**18, None)]
     )
     def test_grow_with_what_is_not_final(self, pending: int, depth: int | None) -> None:
-        assert ether(a_catalogue()).confirmations_for(pending) == depth
+        assert ether(a_catalogue()).tier_for(pending).confirmations == depth
 
 
 class TestRoutes:

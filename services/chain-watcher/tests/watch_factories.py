@@ -8,8 +8,9 @@ from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 
 from swap_chain_watcher.domain.decide import decide
+from swap_chain_watcher.domain.evidence import Evidence
 from swap_chain_watcher.domain.movements import Known, Subject, Tracked
-from swap_chain_watcher.domain.policy import Policy
+from swap_chain_watcher.domain.policy import Caps, Policy
 from swap_chain_watcher.domain.watch import Step, Watch
 from swap_chains import events
 from swap_chains.events import Block, BlockAdded, BlocksFinalized, BlocksReverted, ChainEvent, LogId
@@ -65,6 +66,14 @@ def tiers(small: int | None = 2) -> tuple[ConfirmationTier, ...]:
     )
 
 
+def tiers_by_providers() -> tuple[ConfirmationTier, ...]:
+    """One block is always enough; below a sum one provider is, and above it two are needed."""
+    return (
+        ConfirmationTier(below_base_units=SMALL_TIER_BELOW, confirmations=1, providers=1),
+        ConfirmationTier(below_base_units=None, confirmations=1, providers=2),
+    )
+
+
 def a_network(*, small_tier: int | None = 2, **changes: object) -> Network:
     native = a_token(
         symbol="ETH", address=NATIVE, decimals=18, precision=8, tiers=tiers(small_tier)
@@ -102,6 +111,22 @@ def a_network(*, small_tier: int | None = 2, **changes: object) -> Network:
 
 def a_policy(**changes: object) -> Policy:
     return Policy(a_network(**changes))  # type: ignore[arg-type]
+
+
+def a_policy_of_two(**changes: object) -> Policy:
+    """Return a policy for nodes of two providers."""
+    tokens = (
+        a_token(symbol="ETH", address=NATIVE, decimals=18, tiers=tiers_by_providers()),
+        a_token(tiers=tiers_by_providers()),
+    )
+    values = {"tokens": tokens, **changes}
+    return Policy(a_network(**values), has_second_provider=True)  # type: ignore[arg-type]
+
+
+def a_capped_policy(cap: int = SMALL_TIER_BELOW) -> Policy:
+    """Return a policy for a live network whose nodes are all of one provider."""
+    caps = Caps({USDC.lower(): cap, NATIVE: cap}, timedelta(days=1))
+    return Policy(a_policy_of_two().network, has_second_provider=False, caps=caps)
 
 
 def a_log(name: str, nth: int = 0) -> LogId:
@@ -216,9 +241,17 @@ class Watcher:
     watch: Watch = field(default_factory=a_watch)
     known: dict[Subject, Known] = field(default_factory=dict)
     told: list[Tracked] = field(default_factory=list)
+    evidence: Evidence = field(default_factory=Evidence)
 
     def hears(self, *happened: ChainEvent, targets: Sequence[str] = ()) -> Step:
-        step = decide(self.watch, happened, policy=self.policy, known=self.known, targets=targets)
+        step = decide(
+            self.watch,
+            happened,
+            policy=self.policy,
+            known=self.known,
+            targets=targets,
+            evidence=self.evidence,
+        )
         self.watch = step.after
         self.told += step.told
         for tracked in step.told:

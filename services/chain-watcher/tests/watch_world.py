@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
@@ -35,6 +36,7 @@ from swap_chain_watcher.usecases.look_again import LookAgain
 from swap_chain_watcher.usecases.open_watch import OpenWatch
 from swap_chain_watcher.usecases.resume_network import ResumeNetwork
 from swap_chain_watcher.usecases.take_targets import FollowedAddresses, TakeTargets
+from swap_chain_watcher.usecases.verify_deposits import VerifyDeposits
 from swap_chains.evm.codec import encode_deposit_erc20, encode_transfer
 from swap_chains.evm.deposit_addresses import Sweep, deposit_address, encode_sweep
 from swap_chains.fake import FakeChain, FakeReader, FakeSender
@@ -73,6 +75,7 @@ class World:
         self.work = PostgresUnitOfWork(engine, consumer="chain_watcher")
         self.hinted = Wake()
         self._ticks = 0
+        self.policy = a_policy()
         self.diligence = Diligence(old_every=timedelta(days=36_500))
         self.check_chain: Callable[[], Awaitable[None]] = checked
         self.chain = self.a_chain()
@@ -111,13 +114,34 @@ class World:
             self.work,
             self.watches,
             reader,
-            policy=a_policy(),
+            policy=replace(a_policy(), has_second_provider=True),
             clock=lambda: NOW,
             blocks_max=1000,
-            has_second_provider=True,
         )
         checks = (open_watch.check_final, look_again.check)
         return ResumeNetwork(self.watches, checks={NETWORK: checks})
+
+    def verifying(self, reader: FakeReader) -> VerifyDeposits:
+        """Return what asks that reader about deposits that another provider has reported."""
+        addresses = FollowedAddresses(PostgresTargets(self.engine), NETWORK, set())
+        return VerifyDeposits(
+            self.work,
+            self.watches,
+            reader,
+            policy=self.policy,
+            clock=lambda: NOW,
+            addresses=addresses,
+        )
+
+    def looking_again(self, reader: FakeReader) -> LookAgain:
+        return LookAgain(
+            self.work,
+            self.watches,
+            reader,
+            policy=self.policy,
+            clock=self.ticking,
+            blocks_max=1000,
+        )
 
     async def is_interrupted(self, times: int = 2) -> None:
         """Wait until the follower has given up and begun anew so often from now on."""
@@ -136,7 +160,7 @@ class World:
         """Follow in the background, as one process does, until the block is left."""
         watched: set[str] = set()
         reader = reader or FakeReader(self.chain, watched)
-        targets, policy = PostgresTargets(self.engine), a_policy()
+        targets, policy = PostgresTargets(self.engine), self.policy
         explain_rises = ExplainRises(
             self.work, PostgresRises(self.engine), reader, clock=lambda: NOW
         )

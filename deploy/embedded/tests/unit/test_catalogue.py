@@ -54,8 +54,8 @@ def test_every_pair_is_a_route(tmp_path: Path) -> None:
 def test_one_block_is_enough_for_what_half_a_million_dollars_buy(tmp_path: Path) -> None:
     eth = catalogue(tmp_path).network("ETHEREUM_DEVNET").native
     limit = 500_000 * 10**18 // 3_000
-    assert eth.confirmations_for(limit - 1) == 1
-    assert eth.confirmations_for(limit) is None
+    assert eth.tier_for(limit - 1).confirmations == 1
+    assert eth.tier_for(limit).confirmations is None
 
 
 def test_the_funder_is_not_a_user(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Final
 
 from swap_domain.gasless import Gasless, GaslessStandard
 from swap_domain.money import Asset
@@ -27,10 +28,14 @@ class UnknownToken(LookupError):
 
 @dataclass(frozen=True, slots=True)
 class ConfirmationTier:
-    """How deep a deposit must be while the not-yet-final inflow of its token stays below a sum."""
+    """What a deposit needs while the not-yet-final inflow of its token stays below a sum."""
 
     below_base_units: int | None  # None: whatever is above the other tiers
     confirmations: int | None  # None: the chain's own finality
+    providers: int = 1  # independent providers that must report it, where so many are configured
+
+
+FINALITY: Final = ConfirmationTier(None, None, providers=2)  # above all tiers of a token
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,15 +63,18 @@ class Token:
     def asset(self) -> Asset:
         return Asset(self.network, self.address, self.decimals)
 
-    def confirmations_for(self, pending_base_units: int) -> int | None:
-        """Return the depth a deposit needs, given the not-yet-final inflow with it included.
-
-        None stands for the chain's own finality.
-        """
+    def tier_for(self, pending_base_units: int) -> ConfirmationTier:
+        """Return what a deposit needs, given the not-yet-final inflow with it included."""
         for tier in self.tiers:
             if tier.below_base_units is None or pending_base_units < tier.below_base_units:
-                return tier.confirmations
-        return None
+                return tier
+        return FINALITY
+
+    @property
+    def one_provider_base_units(self) -> int:
+        """The sum up to which one provider's report is enough by the tiers; 0 where none says."""
+        sums = [tier.below_base_units or 0 for tier in self.tiers if tier.providers == 1]
+        return max(sums, default=0)
 
 
 @dataclass(frozen=True, slots=True)

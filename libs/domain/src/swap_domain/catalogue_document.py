@@ -316,7 +316,10 @@ def _token(network: str, members: _Members) -> Token:
         listing_date=members.moment("listing_date"),
         source_rank=members.integer("source_rank", 0),
         destination_rank=members.integer("destination_rank", 0),
-        tiers=tuple(_tier(tier) for tier in members.list_of_members("tiers", ())),
+        tiers=tuple(
+            _tier(tier, is_first=n == 0)
+            for n, tier in enumerate(members.list_of_members("tiers", ()))
+        ),
         gasless=_gasless(members),
     )
     members.done()
@@ -342,12 +345,16 @@ def _gasless(token: _Members) -> Gasless | None:
     return Gasless(GaslessStandard(standard), domain)
 
 
-def _tier(members: _Members) -> ConfirmationTier:
+def _tier(members: _Members, *, is_first: bool) -> ConfirmationTier:
+    below = members.integer_or_none("below_base_units", None)
     tier = ConfirmationTier(
-        below_base_units=members.integer_or_none("below_base_units", None),
+        below_base_units=below,
         confirmations=members.integer_or_none("confirmations", None),
+        providers=members.integer("providers", 1 if is_first and below is not None else 2),
     )
     members.done()
+    if tier.providers not in (1, 2):
+        raise CatalogueInvalid(f"{members.path}.providers", "must be 1 or 2")
     if tier.confirmations == 0:
         raise CatalogueInvalid(f"{members.path}.confirmations", "must be at least 1")
     return tier

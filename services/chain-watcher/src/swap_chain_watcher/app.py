@@ -11,14 +11,16 @@ from swap_chain_watcher import observe
 from swap_chain_watcher.adapters.chains import EvmChain
 from swap_chain_watcher.adapters.rises import PostgresRises
 from swap_chain_watcher.adapters.targets import PostgresTargets
+from swap_chain_watcher.adapters.trust import PostgresTrust
 from swap_chain_watcher.adapters.unit_of_work import (
     PostgresUnitOfWork,
     hint_channel,
     lease_name,
+    verification_channel,
 )
 from swap_chain_watcher.adapters.watches import PostgresWatches
 from swap_chain_watcher.domain.hints import HintPatience
-from swap_chain_watcher.domain.policy import Policy
+from swap_chain_watcher.domain.policy import Caps, Policy
 from swap_chain_watcher.handlers import deposit_hints, deposit_targets
 from swap_chain_watcher.http import networks as network_routes
 from swap_chain_watcher.ports import NetworkHalted
@@ -32,9 +34,11 @@ from swap_chain_watcher.usecases.look_again import LookAgain
 from swap_chain_watcher.usecases.open_watch import OpenWatch
 from swap_chain_watcher.usecases.repeat_hints import RepeatHints
 from swap_chain_watcher.usecases.report_networks import ReportNetworks
+from swap_chain_watcher.usecases.report_trust import ReportTrust
 from swap_chain_watcher.usecases.resume_network import Check, ResumeNetwork
 from swap_chain_watcher.usecases.take_hints import TakeHints
 from swap_chain_watcher.usecases.take_targets import FollowedAddresses, TakeTargets
+from swap_chain_watcher.usecases.verify_deposits import VerifyDeposits
 from swap_chains.errors import ChainUnavailable
 from swap_chains.evm.codec import checksum_address
 from swap_chains.evm.rpc import open_session
@@ -82,18 +86,24 @@ async def add_to(
         )
         for network in catalogue.networks.values()
     ]
-    for chain in chains:
-        is_live = catalogue.environment == "live"
-        observe.nodes_configured(chain.network.name, len(chain.providers), is_live=is_live)
     service.on_start(lambda: refuse_mismatches(chains))
 
     work = PostgresUnitOfWork(service.engine, consumer=NAME)
     watches = PostgresWatches(service.engine)
+    trust = PostgresTrust(service.engine)
     checks: dict[str, Sequence[Check]] = {}
-    for chain in chains:
-        open_watch = _follow(service, chain, work, watches, group)
-        look_again = _look_again(service, chain, work, watches, group)
+    policies = [
+        policy_of(chain, group, is_live=catalogue.environment == "live") for chain in chains
+    ]
+    for chain, policy in zip(chains, policies, strict=True):
+        observe.trust_configured(policy, len(chain.providers))
+        open_watch = _follow(service, chain, work, watches, group, policy=policy)
+        look_again = _look_again(service, chain, work, watches, group, policy=policy)
+        if policy.has_second_provider:
+            _verify(service, chain, work, watches, group, policy=policy)
         checks[chain.network.name] = (open_watch.check_final, look_again.check)
+    service.on_start(lambda: trust.set_caps(policies))
+    service.every("report-trust", group.report_interval, _without_result(ReportTrust(trust)))
     _consume(service, work, catalogue)
 
     report_networks = ReportNetworks(
@@ -106,6 +116,14 @@ async def add_to(
         resume_network=ResumeNetwork(watches, checks=checks),
         resuming_needs_two=group.resuming_needs_two,
     )
+
+
+def policy_of(chain: EvmChain, group: ChainWatcherGroup, *, is_live: bool) -> Policy:
+    """Return what is trusted on a network; a cap only where one provider is, and money is."""
+    network, has_second = chain.network, len(chain.providers) > 1
+    by_symbol = group.one_provider_caps.get(network.name, {})
+    caps = Caps.of(network, by_symbol, group.one_provider_span)
+    return Policy(network, has_second, caps if is_live and not has_second else None)
 
 
 async def refuse_mismatches(chains: Sequence[EvmChain]) -> None:
@@ -129,8 +147,10 @@ def _follow(
     work: PostgresUnitOfWork,
     watches: PostgresWatches,
     group: ChainWatcherGroup,
+    *,
+    policy: Policy,
 ) -> OpenWatch:
-    network, policy = chain.network, Policy(chain.network)
+    network = chain.network
     targets = PostgresTargets(service.engine)
     has_addresses = network.contracts.deposit_addresses is not None
     diligence = Diligence(
@@ -193,15 +213,16 @@ def _look_again(
     work: PostgresUnitOfWork,
     watches: PostgresWatches,
     group: ChainWatcherGroup,
+    *,
+    policy: Policy,
 ) -> LookAgain:
     look_again = LookAgain(
         work,
         watches,
         chain.second_reader,
-        policy=Policy(chain.network),
+        policy=policy,
         clock=service.clock,
         blocks_max=group.second_look_blocks_max,
-        has_second_provider=len(chain.providers) > 1,
         addresses=FollowedAddresses(
             PostgresTargets(service.engine), chain.network.name, chain.second_watched
         ),
@@ -215,6 +236,37 @@ def _look_again(
 
     service.lead(f"check:{chain.network.name}", look)
     return look_again
+
+
+def _verify(
+    service: Service,
+    chain: EvmChain,
+    work: PostgresUnitOfWork,
+    watches: PostgresWatches,
+    group: ChainWatcherGroup,
+    *,
+    policy: Policy,
+) -> None:
+    network = chain.network.name
+    verify_deposits = VerifyDeposits(
+        work,
+        watches,
+        chain.verifying_reader,
+        policy=policy,
+        clock=service.clock,
+        addresses=FollowedAddresses(
+            PostgresTargets(service.engine), network, chain.verified_watched
+        ),
+    )
+    sighted = service.wakes.on(verification_channel(network))
+
+    async def verify(beat: Beat, _: Lease) -> None:
+        while True:
+            beat()
+            if not await verify_deposits():
+                await sighted.wait(group.verification_interval)
+
+    service.lead(f"verify:{network}", verify)
 
 
 def _consume(service: Service, work: PostgresUnitOfWork, catalogue: Catalogue) -> None:

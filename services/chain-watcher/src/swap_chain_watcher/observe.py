@@ -9,7 +9,9 @@ from datetime import datetime
 import structlog
 
 from swap_chain_watcher.domain.addresses import Shrunk
+from swap_chain_watcher.domain.evidence import Exposure, Withheld
 from swap_chain_watcher.domain.movements import Movement, Quarantine, State, Tracked
+from swap_chain_watcher.domain.policy import Policy
 from swap_chain_watcher.domain.second_look import Missed, MovementsDenied
 from swap_chain_watcher.domain.watch import Step
 from swap_runtime.metrics import counter, gauge, histogram
@@ -54,6 +56,34 @@ DETECTION_DELAY = histogram(
     "From a block's time to its movements being stored",
     ["network"],
     buckets=(0.1, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 60.0, 300.0),
+)
+VERIFIED = counter(
+    "watch_deposits_verified", "Deposits that a second provider reports", ["network"]
+)
+# Alert: stays above 0. Reported by one provider, and not by the one that was asked as well.
+UNVERIFIED = gauge(
+    "watch_deposits_unverified", "Deposits that no second provider has reported yet", ["network"]
+)
+VERIFICATION_FAILURES = counter(
+    "watch_verification_failures", "Blocks about which no second provider answered", ["network"]
+)
+# Alert: stays above 0. They wait for a second provider, or for room under the cap of the only one.
+WITHHELD = gauge(
+    "watch_deposits_withheld", "Deposits that only the number of providers holds back", ["network"]
+)
+WITHHELD_SECONDS = gauge(
+    "watch_deposits_withheld_oldest_seconds", "How long the oldest of them waits", ["network"]
+)
+ONE_PROVIDER_CAP = gauge(
+    "watch_one_provider_cap_base_units",
+    "What one provider's report may confirm within the span",
+    ["network", "token"],
+)
+# Alert: near the cap.
+ONE_PROVIDER_USED = gauge(
+    "watch_one_provider_used_base_units",
+    "What one provider's report has confirmed within the span",
+    ["network", "token"],
 )
 HINTS = counter("watch_hints", "Hints that a transaction pays us", ["network"])
 TARGETS = counter("watch_targets", "Deposit addresses assigned", ["network"])
@@ -124,14 +154,40 @@ def _reorged(step: Step) -> None:
     )
 
 
-def nodes_configured(network: str, providers: int, *, is_live: bool) -> None:
-    PROVIDERS.labels(network).set(providers)
-    if is_live and providers == 1:
-        log.warning(
-            "all nodes are of one provider",
-            network=network,
-            trusted_for="deposits, payouts, balances and finality: none of it is compared",
+def trust_configured(policy: Policy, providers: int) -> None:
+    network = policy.network
+    PROVIDERS.labels(network.name).set(providers)
+    if policy.caps is None:
+        return
+    caps = {t.symbol: str(policy.caps.base_units[t.address.lower()]) for t in network.tokens}
+    log.warning(
+        "all nodes are of one provider",
+        network=network.name,
+        trusted_for="deposits, payouts, balances and finality: none of it is compared",
+        caps_base_units=caps,
+        span=str(policy.caps.span),
+    )
+    if uncapped := sorted(symbol for symbol, cap in caps.items() if cap == "0"):
+        log.error(
+            "deposits wait for a second provider: no tier and no setting gives a cap",
+            network=network.name,
+            tokens=uncapped,
         )
+
+
+def withheld(found: Sequence[Withheld]) -> None:
+    for gauge_ in (WITHHELD, WITHHELD_SECONDS):
+        gauge_.clear()
+    for one in found:
+        WITHHELD.labels(one.network).set(one.deposits)
+        WITHHELD_SECONDS.labels(one.network).set(one.oldest.total_seconds())
+
+
+def exposed(exposures: Sequence[Exposure]) -> None:
+    for one in exposures:
+        place = one.network, one.token
+        ONE_PROVIDER_CAP.labels(*place).set(one.cap_base_units)
+        ONE_PROVIDER_USED.labels(*place).set(one.used_base_units)
 
 
 def looked_again(network: str, missed: Missed, *, checked_number: int) -> None:
@@ -155,6 +211,16 @@ def second_look_failed(network: str, error: Exception) -> None:
 def nodes_differed(network: str, error: Exception) -> None:
     CONTRADICTIONS.labels(network).inc()
     log.error("two nodes differ on final block", network=network, error=str(error))
+
+
+def deposits_verified(network: str, verified: int, *, of: int) -> None:
+    VERIFIED.labels(network).inc(verified)
+    UNVERIFIED.labels(network).set(of - verified)
+
+
+def verification_failed(network: str, error: Exception) -> None:
+    VERIFICATION_FAILURES.labels(network).inc()
+    log.info("verification failed", network=network, error=f"{type(error).__name__}: {error}")
 
 
 def movements_denied(error: MovementsDenied) -> None:

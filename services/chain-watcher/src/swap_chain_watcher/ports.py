@@ -6,12 +6,19 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 from uuid import UUID
 
 from swap_chain_watcher.domain.addresses import Received
+from swap_chain_watcher.domain.evidence import (
+    Evidence,
+    EvidenceAsked,
+    Exposure,
+    Key,
+    Withheld,
+)
 from swap_chain_watcher.domain.hints import Hinted, HintPatience
-from swap_chain_watcher.domain.movements import Known, Subject, Tracked
+from swap_chain_watcher.domain.movements import Known, Movement, Subject, Tracked
 from swap_chain_watcher.domain.second_look import Missed, Stored
 from swap_chain_watcher.domain.watch import Step, Watch
 from swap_chains.events import Block, BlockAdded
@@ -66,6 +73,10 @@ class Recalled(NamedTuple):
 
     known: Mapping[Subject, Known]  # the last word ever published, where there was one
     targets: frozenset[str]  # the deposit addresses among the senders, in lower case
+    evidence: Evidence = Evidence()
+
+
+NO_EVIDENCE: Final = EvidenceAsked()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,17 +100,23 @@ class Work(Protocol):
         epoch: int,
         subjects: Collection[Subject],
         senders: Collection[str],
+        evidence: EvidenceAsked = NO_EVIDENCE,
     ) -> Recalled:
         """Lock the network's cursor for this follower; recall behind it, in the same round trip.
 
         :raises LeaseLost: when the epoch is not the lease's any more.
-        :raises CursorMoved: when the cursor is not where the watch was left.
+        :raises CursorMoved: when the cursor, or what is open, is not as the watch was left.
         :raises NetworkHalted: when the second look has stopped the network meanwhile.
         """
         ...
 
     async def recall(
-        self, network: str, *, subjects: Collection[Subject], senders: Collection[str] = ()
+        self,
+        network: str,
+        *,
+        subjects: Collection[Subject],
+        senders: Collection[str] = (),
+        evidence: EvidenceAsked = NO_EVIDENCE,
     ) -> Recalled:
         """Return what was published about the subjects, and which senders are deposit addresses.
 
@@ -130,6 +147,14 @@ class Work(Protocol):
         self, network: str, missed: Missed, *, at: datetime, checked_number: int
     ) -> None:
         """Save what a second look found, and how far it got."""
+        ...
+
+    async def verify(self, network: str, keys: Collection[Key], *, at: datetime) -> None:
+        """Lock the network's cursor; mark the movements as reported by a second provider."""
+        ...
+
+    async def swept_coins(self, network: str, addresses: Collection[str]) -> Mapping[str, int]:
+        """Return what was swept of each address's coins, as far as it was read twice."""
         ...
 
     async def stored_ids(self, network: str, ids: Collection[UUID]) -> frozenset[UUID]:
@@ -186,6 +211,14 @@ class UnitOfWork(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Unverified:
+    """A deposit that one provider has reported."""
+
+    movement: Movement
+    provider: str | None
+
+
 class Watches(Protocol):
     """The stored watches of all networks."""
 
@@ -212,6 +245,10 @@ class Watches(Protocol):
         """
         ...
 
+    async def to_verify(self, network: str, *, after: int, limit: int) -> Sequence[Unverified]:
+        """Return deposits in blocks above a number that need a second provider, oldest first."""
+        ...
+
     async def find_halt(self, network: str) -> Halt | None: ...
 
     async def halt(self, halt: Halt) -> None:
@@ -223,6 +260,14 @@ class Watches(Protocol):
         ...
 
     async def list_places(self) -> Sequence[Place]: ...
+
+
+class Trust(Protocol):
+    """How far single providers are believed now."""
+
+    async def exposures(self) -> Sequence[Exposure]: ...
+
+    async def withheld(self) -> Sequence[Withheld]: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,19 @@ class ChainWatcherGroup(ServiceGroup):
     second_look_blocks_max: int = Field(
         50_000, description="Blocks that one second look takes at most"
     )
+    verification_interval: timedelta = Field(
+        timedelta(milliseconds=500),
+        description="How often deposits that need a second provider are looked for",
+    )
+    one_provider_caps: dict[str, dict[str, int]] = Field(
+        {},
+        description="Where all nodes of a live network are of one provider: what may be confirmed "
+        "by its report within ONE_PROVIDER_SPAN, in base units by network and token symbol: JSON; "
+        "of other tokens, the highest sum of their tiers that need one provider",
+    )
+    one_provider_span: timedelta = Field(
+        timedelta(days=1), description="So long a deposit counts under ONE_PROVIDER_CAPS"
+    )
     address_young_for: timedelta = Field(
         timedelta(hours=24), description="So long a deposit address's coins are counted each block"
     )

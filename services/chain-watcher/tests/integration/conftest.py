@@ -17,7 +17,8 @@ from tests.plugins.invariants import OF_THE_WATCHER, Audit
 from tests.plugins.postgres import Database
 
 TABLES = """
-movement, chain_block, watch_cursor, past_halt, deposit_target, hint, outbox, inbox, lease
+movement, chain_block, watch_cursor, past_halt, one_provider_cap, deposit_target, hint, outbox,
+inbox, lease
 """
 
 

@@ -10,7 +10,7 @@ import pytest
 from watch_factories import NETWORK
 from watch_world import World
 
-from swap_chain_watcher.adapters import statements
+from swap_chain_watcher.adapters import evidence_statements, statements
 from tests.plugins.plans import History, Question, Readers
 
 pytestmark = pytest.mark.connected
@@ -31,11 +31,15 @@ FROM generate_series(1, {BLOCKS}) AS n
     f"""
 INSERT INTO movement (network, block_hash, id, block_number, kind, transaction_hash, token,
                       from_address, to_address, base_units, version, state, paid_id,
-                      confirmations_required, waits_for_finality, total_before)
+                      confirmations_required, waits_for_finality, total_before,
+                      providers_required, verified_at, trusted_at)
 SELECT '{NETWORK}', 'hash' || n, lpad(to_hex(n * 10 + k), 32, '0')::uuid, n, kind, 'tx' || n,
        '{ADDRESS}', '{ADDRESS}',
        CASE n % 1000 WHEN 0 THEN '{ADDRESS}' ELSE 'somebody' || n END, 1, 1, 'confirmed',
-       CASE kind WHEN 'paid' THEN n END, 1, false, CASE kind WHEN 'balance_rose' THEN n END
+       CASE kind WHEN 'paid' THEN n END, 1, false, CASE kind WHEN 'balance_rose' THEN n END,
+       CASE WHEN kind <> 'paid' THEN 1 END,
+       CASE WHEN n < {BLOCKS} THEN '2030-01-01Z'::timestamptz END,
+       '2030-01-01Z'::timestamptz + n * interval '1 minute'
 FROM generate_series(1, {BLOCKS}) AS n,
      unnest(ARRAY['deposited', 'paid', 'balance_rose']) WITH ORDINALITY AS kinds(kind, k)
 """,
@@ -100,12 +104,15 @@ SIGHTED: Final = {
     "waits_for_finality": [False] * 5,
     "counted_number": [None] * 5,
     "came_after": [None] * 5,
+    "provider": ["one.example"] * 5,
+    "providers_required": [1] * 5,
 }
+MARKED: Final = {"block_hash": HASHES, "id": IDS, "at": NOW}
 
 
 def asked(name: str, at_most: int = 60, **values: Any) -> Question:
     """Ask for a handful of rows of the network."""
-    statement = getattr(statements, name)
+    statement = getattr(statements, name, None) or getattr(evidence_statements, name)
     every = {**OF, **values}
     return Question(statement, {key: every[key] for key in statement.names}, at_most)
 
@@ -143,7 +150,7 @@ QUESTIONS: Final = {
     "STORED_MOVEMENTS": asked("STORED_MOVEMENTS", ids=IDS),
     "PUBLISHED_BETWEEN": asked("PUBLISHED_BETWEEN", first=2001, last=2005),
     "CANONICAL_HASHES": asked("CANONICAL_HASHES", numbers=NUMBERS),
-    "CHECKED": asked("CHECKED", checked_number=FINAL, has_told=False),
+    "CHECKED": asked("CHECKED", checked_number=FINAL, has_told=False, leaves_open=False),
     "ADD_TARGETS": asked(
         "ADD_TARGETS", at_most=120, network=[NETWORK] * 5, address=SOMEBODIES, since=[NOW] * 5
     ),
@@ -186,6 +193,15 @@ QUESTIONS: Final = {
     "INCOMPLETE": asked("INCOMPLETE", at_most=200, addresses=SOMEBODIES),
     "RECEIVED": asked("RECEIVED", at_most=100, addresses=[ADDRESS, *SOMEBODIES], native=ADDRESS),
     "PUBLISHED_RISES": asked("PUBLISHED_RISES", addresses=[ADDRESS, *SOMEBODIES]),
+    "VERIFIED": asked("VERIFIED", ids=IDS),
+    "UNVERIFIED_SUMS": asked("UNVERIFIED_SUMS"),
+    "TRUSTED_SUMS": asked("TRUSTED_SUMS", trusted_since=NOW + timedelta(minutes=BLOCKS - 5)),
+    "VERIFY": asked("VERIFY", at_most=250, **MARKED),
+    "WITHHOLD": asked("WITHHOLD", at_most=250, **MARKED),
+    "TRUST": asked("TRUST", at_most=250, **MARKED),
+    "TO_VERIFY": asked("TO_VERIFY", after=-1, limit=5),
+    "SWEPT_COINS": asked("SWEPT_COINS", addresses=[ADDRESS, *SOMEBODIES], native=ADDRESS),
+    "WITHHELD": asked("WITHHELD"),
 }  # fmt: skip
 
 

@@ -103,10 +103,9 @@ class TestLookAgain:
             world.work,
             world.watches,
             reader or FakeReader(chain or world.chain, provider=SECOND),
-            policy=a_policy(),
+            policy=replace(a_policy(), has_second_provider=has_second_provider),
             clock=lambda: NOW,
             blocks_max=1000,
-            has_second_provider=has_second_provider,
         )
 
     @pytest.mark.fault("W1")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -18,20 +17,6 @@ from swap_runtime.admin_routes import Order
 from swap_runtime.service import Service
 
 OTHER = "BASE_DEVNET"
-
-
-@pytest.fixture
-def settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ChainWatcherSettings:
-    for name, value in {
-        "SWAP_KAFKA__BOOTSTRAP_SERVERS": "127.0.0.1:1",
-        "SWAP_REDIS__URL": "redis://127.0.0.1:1",
-        "SWAP_OPERATOR__TOKEN": "operator",
-        "SWAP_CATALOGUE": str(tmp_path / "catalogue.yaml"),
-        "SWAP_CHAIN_WATCHER__DATABASE_URL": "postgresql+psycopg://nobody@127.0.0.1:1/none",
-        "SWAP_CHAIN_WATCHER__INTERNAL_PORT": "0",
-    }.items():
-        monkeypatch.setenv(name, value)
-    return ChainWatcherSettings()  # type: ignore[call-arg]  # from the environment
 
 
 @pytest.fixture
@@ -67,9 +52,23 @@ async def test_follows_each_network_under_a_lease_of_its_own(service: Service) -
         *(f"watch:{network}" for network in (NETWORK, OTHER)),
         *(f"check:{network}" for network in (NETWORK, OTHER)),
         "report",
+        "report-trust",
         "repeat-hints",
     }
     assert set(service.checks) == {f"network {NETWORK}", f"network {OTHER}"}
+
+
+async def test_verifies_deposits_where_a_second_provider_is_configured(
+    settings: ChainWatcherSettings, catalogue: Catalogue
+) -> None:
+    service = Service(NAME, settings, settings.chain_watcher)
+    nodes = {OTHER: ("http://one.example", "http://two.example")}
+    await add_to(service, settings.chain_watcher, catalogue, nodes)
+    for close in service.closers:
+        await close()
+
+    names = {task.name for task in service.tasks}
+    assert {name for name in names if name.startswith("verify:")} == {f"verify:{OTHER}"}
 
 
 async def test_consumes_at_least_once_and_from_the_start(service: Service) -> None:

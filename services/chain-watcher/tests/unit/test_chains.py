@@ -11,17 +11,22 @@ import pytest
 import structlog
 from aiohttp import web
 from aiohttp.test_utils import TestServer
-from watch_factories import NETWORK, a_block, a_network
+from watch_factories import NETWORK, SMALL_TIER_BELOW, USDC, a_block, a_network, a_token
 
 from swap_chain_watcher import observe
 from swap_chain_watcher.adapters.chains import EvmChain
+from swap_chain_watcher.app import policy_of
+from swap_chain_watcher.settings import ChainWatcherSettings
 from swap_chains.errors import ChainUnavailable
 from swap_chains.evm.rpc import open_session
+from swap_domain.catalogue import NATIVE, Network
 
 
-def a_chain(urls: Sequence[str], session: aiohttp.ClientSession) -> EvmChain:
+def a_chain(
+    urls: Sequence[str], session: aiohttp.ClientSession, network: Network | None = None
+) -> EvmChain:
     return EvmChain(
-        a_network(),
+        network or a_network(),
         urls,
         session,
         poll_interval=timedelta(seconds=1),
@@ -70,13 +75,42 @@ async def test_counts_a_node_whose_final_block_is_another() -> None:
 
 
 @pytest.mark.parametrize(
-    ("providers", "is_live", "warnings"), [(1, True, 1), (2, True, 0), (1, False, 0)]
+    ("providers", "is_live", "levels"),
+    [(1, True, ["warning"]), (2, True, []), (1, False, [])],
 )
-def test_warns_of_a_live_network_that_one_provider_is_believed_about(
-    providers: int, is_live: bool, warnings: int
+async def test_warns_of_a_live_network_that_one_provider_is_believed_about(
+    settings: ChainWatcherSettings, providers: int, is_live: bool, levels: list[str]
 ) -> None:
-    with structlog.testing.capture_logs() as logs:
-        observe.nodes_configured(NETWORK, providers, is_live=is_live)
+    async with open_session() as session:
+        chain = a_chain(["http://a", "http://b"][:providers], session)
+        with structlog.testing.capture_logs() as logs:
+            policy = policy_of(chain, settings.chain_watcher, is_live=is_live)
+            observe.trust_configured(policy, len(chain.providers))
 
-    assert [line["log_level"] for line in logs] == ["warning"] * warnings
+    assert [line["log_level"] for line in logs] == levels
     assert observe.PROVIDERS.labels(NETWORK)._value.get() == providers
+
+
+async def test_says_which_tokens_no_tier_and_no_setting_gives_a_cap(
+    settings: ChainWatcherSettings,
+) -> None:
+    network = a_network(tokens=(a_token(tiers=()), a_token(symbol="ETH", address=NATIVE)))
+    async with open_session() as session:
+        chain = a_chain(["http://a"], session, network)
+        with structlog.testing.capture_logs() as logs:
+            policy = policy_of(chain, settings.chain_watcher, is_live=True)
+            observe.trust_configured(policy, len(chain.providers))
+
+    assert logs[0]["caps_base_units"] == {"USDC": "0", "ETH": str(SMALL_TIER_BELOW)}
+    assert (logs[1]["log_level"], logs[1]["tokens"]) == ("error", ["USDC"])
+
+
+async def test_a_setting_comes_before_the_tiers(settings: ChainWatcherSettings) -> None:
+    group = settings.chain_watcher.model_copy(
+        update={"one_provider_caps": {NETWORK: {"USDC": 5}, "OTHER": {"ETH": 6}}}
+    )
+    async with open_session() as session:
+        policy = policy_of(a_chain(["http://a"], session), group, is_live=True)
+
+    assert policy.caps is not None
+    assert policy.caps.base_units == {USDC.lower(): 5, NATIVE: SMALL_TIER_BELOW}

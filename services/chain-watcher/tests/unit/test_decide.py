@@ -95,7 +95,7 @@ class TestDeposits:
         for _ in range(5):
             watcher.mines()
         assert watcher.said() == [("seen", 1)]
-        assert watcher.told[0].depth == Depth(4, is_finality=True)
+        assert watcher.told[0].depth == Depth(4, is_finality=True, providers=1)
 
         watcher.finalizes(1)
         assert watcher.said() == [("seen", 1), ("confirmed", 2)]
@@ -113,7 +113,7 @@ class TestDeposits:
 
         watcher.finalizes(2)
         watcher.mines(a_deposit("third", half))
-        assert watcher.told[-1].depth == Depth(2, is_finality=False)
+        assert watcher.told[-1].depth == Depth(2, is_finality=False, providers=1)
 
     def test_weigh_by_token(self) -> None:
         watcher = Watcher()
@@ -121,7 +121,7 @@ class TestDeposits:
 
         watcher.mines(a_deposit("tokens", almost), a_native_receipt("coins", almost))
 
-        assert [t.depth for t in watcher.told] == [Depth(2, is_finality=False)] * 2
+        assert [t.depth for t in watcher.told] == [Depth(2, is_finality=False, providers=1)] * 2
 
     def test_do_not_weigh_when_they_are_final_by_the_end_of_their_batch(self) -> None:
         watcher = Watcher()
@@ -141,7 +141,7 @@ class TestDeposits:
         watcher.mines(a_transfer("funding", 10 * SMALL_TIER_BELOW, from_address=FUNDER))
         watcher.mines(a_deposit("user's", 1))
 
-        assert watcher.told[-1].depth == Depth(2, is_finality=False)
+        assert watcher.told[-1].depth == Depth(2, is_finality=False, providers=1)
 
     def test_are_the_same_wherever_they_are_mined(self) -> None:
         assert movement_id(NETWORK, a_log("one")) == movement_id(NETWORK, a_log("one"))
@@ -279,7 +279,7 @@ class TestQuarantine:
             a_deposit("theirs", SMALL_TIER_BELOW, receiver=STRANGER), a_deposit("ours", 1)
         )
 
-        assert watcher.told[1].depth == Depth(2, is_finality=False)
+        assert watcher.told[1].depth == Depth(2, is_finality=False, providers=1)
 
 
 class TestPayouts:

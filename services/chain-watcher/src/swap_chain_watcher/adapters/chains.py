@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 
 import aiohttp
@@ -32,13 +32,13 @@ class EvmChain:
     ) -> None:
         self.network = network
 
-        def rpc() -> Rpc:
+        def rpc(on_failure: Callable[[ChainError], None] = self._on_failure) -> Rpc:
             return Rpc.to_urls(
                 network.name,
                 urls,
                 session,
                 timeout_seconds=node_timeout.total_seconds(),
-                on_failure=self._on_failure,
+                on_failure=on_failure,
                 before_call=lambda: forbid_open_transaction("rpc"),
                 chain_id=network.chain_id,
             )
@@ -52,6 +52,11 @@ class EvmChain:
         self.providers = self._rpc.providers
         self.second_watched: set[str] = set()
         self.second_reader = _reader(network, rpc(), pace, self.second_watched)
+        self.verified_watched: set[str] = set()
+        # Near the head a node that lags has another block: there that is no contradiction.
+        self.verifying_reader = _reader(
+            network, rpc(self._on_node_failure), pace, self.verified_watched, needs_two=True
+        )
 
     async def check(self) -> None:
         """Hold the chain against the catalogue, once.
@@ -76,6 +81,9 @@ class EvmChain:
     def _on_failure(self, error: ChainError) -> None:
         if isinstance(error, BlockDiffers):
             observe.nodes_differed(self.network.name, error)
+        self._on_node_failure(error)
+
+    def _on_node_failure(self, error: ChainError) -> None:
         observe.node_failed(self.network.name, error)
 
 
@@ -86,7 +94,9 @@ def _derivation(network: Network) -> Derivation | None:
     return Derivation(addresses.factory, addresses.init_code_hash, network.contracts.treasury)
 
 
-def _reader(network: Network, rpc: Rpc, pace: Pace, watched: set[str]) -> EvmReader:
+def _reader(
+    network: Network, rpc: Rpc, pace: Pace, watched: set[str], *, needs_two: bool = False
+) -> EvmReader:
     addresses = network.contracts.deposit_addresses
     return EvmReader(
         rpc,
@@ -97,4 +107,5 @@ def _reader(network: Network, rpc: Rpc, pace: Pace, watched: set[str]) -> EvmRea
         factory=None if addresses is None else addresses.factory,
         watched=watched,
         pace=pace,
+        needs_two=needs_two,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from swap_chain_watcher.domain.addresses import Counted
+from swap_chain_watcher.domain.evidence import Key
 from swap_chain_watcher.domain.movements import (
     Depth,
     Kind,
@@ -46,15 +47,21 @@ def to_tracked(row: Row) -> Tracked:
             memo=row.memo,
             quarantine=row.quarantine_reason and Quarantine(row.quarantine_reason),
         ),
-        depth=Depth(row.confirmations_required, row.waits_for_finality),
+        depth=_depth(row),
         version=row.version,
         state=State(row.state),
+        is_verified=row.verified_at is not None,
+        is_withheld=row.withheld_at is not None,
     )
+
+
+def _depth(row: Row) -> Depth:
+    return Depth(row.confirmations_required, row.waits_for_finality, row.providers_required or 0)
 
 
 def to_known(row: Row) -> tuple[Subject, Known]:
     subject = row.id if row.paid_id is None else int(row.paid_id)
-    return subject, Known(row.version, Depth(row.confirmations_required, row.waits_for_finality))
+    return subject, Known(row.version, _depth(row))
 
 
 def to_counted(row: Row) -> Counted | None:
@@ -114,7 +121,14 @@ def movement_row(tracked: Tracked) -> Mapping[str, object]:
         "waits_for_finality": None if depth is None else depth.is_finality,
         "counted_number": movement.counted_number,
         "came_after": movement.came_after,
+        "provider": movement.block.provider,
+        "providers_required": (depth and depth.providers) or None,
     }
+
+
+def key_row(key: Key) -> Mapping[str, object]:
+    block_hash, id_ = key
+    return {"block_hash": block_hash, "id": id_}
 
 
 def state_row(tracked: Tracked) -> Mapping[str, object]:

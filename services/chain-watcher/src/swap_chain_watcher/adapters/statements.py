@@ -27,11 +27,11 @@ IS_CANONICAL: Final = """(SELECT block.state FROM chain_block AS block
 
 # Whoever holds an old epoch, or an old idea of the cursor, finds no row.
 LOCK_CURSOR: Final = sql("""
-SELECT hash, halt_reason FROM watch_cursor WHERE network = :network FOR UPDATE
+SELECT hash, halt_reason, revision FROM watch_cursor WHERE network = :network FOR UPDATE
 """)
 
 CURSOR: Final = sql("""
-SELECT network, number, hash, parent_hash, time, finalized_number, start_number
+SELECT network, number, hash, parent_hash, time, finalized_number, start_number, revision
 FROM watch_cursor WHERE network = :network
 """)
 RECENT_BLOCKS: Final = sql("""
@@ -66,15 +66,16 @@ KNOWN: Final = sql("""
 SELECT deposited.*
 FROM unnest(CAST(:ids AS uuid[])) AS wanted(id)
 CROSS JOIN LATERAL (
-    SELECT id, paid_id, version, confirmations_required, waits_for_finality FROM movement
+    SELECT id, paid_id, version, confirmations_required, waits_for_finality, providers_required
+    FROM movement
     WHERE network = :network AND id = wanted.id AND state IS NOT NULL AND paid_id IS NULL
     OFFSET 0) AS deposited
 UNION ALL
 SELECT paid.*
 FROM unnest(CAST(:paid_ids AS numeric[])) AS wanted(paid_by)
 CROSS JOIN LATERAL (
-    SELECT id, paid_id, version, confirmations_required, waits_for_finality FROM movement
-    WHERE network = :network AND paid_id = wanted.paid_by OFFSET 0) AS paid
+    SELECT id, paid_id, version, confirmations_required, waits_for_finality, providers_required
+    FROM movement WHERE network = :network AND paid_id = wanted.paid_by OFFSET 0) AS paid
 ORDER BY version
 """)
 TARGETS_AMONG: Final = sql("""
@@ -114,7 +115,7 @@ INSERT INTO movement AS kept
   (network, block_hash, id, block_number, kind, transaction_hash, token, from_address, to_address,
    base_units, claimed_by, internal, total_before, paid_id, sequence_number, memo,
    quarantine_reason, version, state, confirmations_required, waits_for_finality, counted_number,
-   came_after)
+   came_after, provider, providers_required)
 SELECT :network, new.* FROM unnest(
   CAST(:block_hash AS text[]), CAST(:id AS uuid[]), CAST(:block_number AS bigint[]),
   CAST(:kind AS text[]), CAST(:transaction_hash AS text[]), CAST(:token AS text[]),
@@ -124,10 +125,12 @@ SELECT :network, new.* FROM unnest(
   CAST(:sequence_number AS bigint[]), CAST(:memo AS text[]), CAST(:quarantine_reason AS text[]),
   CAST(:version AS int[]), CAST(:state AS text[]), CAST(:confirmations_required AS int[]),
   CAST(:waits_for_finality AS boolean[]), CAST(:counted_number AS bigint[]),
-  CAST(:came_after AS timestamptz[])) AS new
+  CAST(:came_after AS timestamptz[]), CAST(:provider AS text[]),
+  CAST(:providers_required AS smallint[])) AS new
 ON CONFLICT (network, block_hash, id) DO UPDATE SET version = excluded.version,
   state = excluded.state, confirmations_required = excluded.confirmations_required,
-  waits_for_finality = excluded.waits_for_finality
+  waits_for_finality = excluded.waits_for_finality,
+  providers_required = excluded.providers_required, withheld_at = NULL
 WHERE kept.version < excluded.version
 """)
 MOVE_MOVEMENTS: Final = sql("""
@@ -194,6 +197,7 @@ CROSS JOIN LATERAL (
 """)
 CHECKED: Final = sql("""
 UPDATE watch_cursor SET checked_number = :checked_number,
+  revision = revision + CAST(:leaves_open AS int),
   last_outbox_id = CASE WHEN :has_told
     THEN currval(pg_get_serial_sequence('outbox', 'id')) ELSE last_outbox_id END
 WHERE network = :network

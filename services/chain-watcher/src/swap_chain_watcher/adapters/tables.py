@@ -14,6 +14,7 @@ from sqlalchemy import (
     Integer,
     MetaData,
     Numeric,
+    SmallInteger,
     Text,
     Uuid,
 )
@@ -61,6 +62,7 @@ class WatchCursorRow(Table, table=True):
     counted_number: int | None = Field(sa_column=Column(BigInteger, nullable=True))
     counted_time: datetime | None = Field(sa_column=Column(DateTime(timezone=True), nullable=True))
     counted_since: datetime | None = Field(sa_column=Column(DateTime(timezone=True), nullable=True))
+    revision: int = Field(sa_column=Column(BigInteger, nullable=False))
 
 
 class PastHaltRow(Table, table=True):
@@ -103,6 +105,22 @@ class MovementRow(Table, table=True):
     total_before: Decimal | None = Field(sa_column=Column(Numeric(78, 0), nullable=True))
     counted_number: int | None = Field(sa_column=Column(BigInteger, nullable=True))
     came_after: datetime | None = Field(sa_column=Column(DateTime(timezone=True), nullable=True))
+    provider: str | None = Field(sa_column=Column(Text, nullable=True))
+    providers_required: int | None = Field(sa_column=Column(SmallInteger, nullable=True))
+    verified_at: datetime | None = Field(sa_column=Column(DateTime(timezone=True), nullable=True))
+    withheld_at: datetime | None = Field(sa_column=Column(DateTime(timezone=True), nullable=True))
+    trusted_at: datetime | None = Field(sa_column=Column(DateTime(timezone=True), nullable=True))
+
+
+class OneProviderCapRow(Table, table=True):
+    """What of a token one provider's report may confirm; shown by `one_provider_exposure`."""
+
+    __tablename__ = "one_provider_cap"
+
+    network: str = Field(sa_column=Column(Text, primary_key=True))
+    token: str = Field(sa_column=Column(Text, primary_key=True))
+    base_units: Decimal = Field(sa_column=Column(Numeric(78, 0), nullable=False))
+    span: timedelta = Field(sa_column=Column(INTERVAL, nullable=False))
 
 
 class DepositTargetRow(Table, table=True):

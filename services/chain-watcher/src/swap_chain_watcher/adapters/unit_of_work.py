@@ -10,9 +10,19 @@ from typing import Any
 from uuid import UUID
 
 from swap_chain_watcher.adapters import statements
+from swap_chain_watcher.adapters.evidence_statements import (
+    SWEPT_COINS,
+    TRUST,
+    TRUSTED_SUMS,
+    UNVERIFIED_SUMS,
+    VERIFIED,
+    VERIFY,
+    WITHHOLD,
+)
 from swap_chain_watcher.adapters.messages import to_outgoing
 from swap_chain_watcher.adapters.rows import (
     block_row,
+    key_row,
     movement_row,
     state_row,
     target_row,
@@ -21,11 +31,13 @@ from swap_chain_watcher.adapters.rows import (
     to_tracked,
 )
 from swap_chain_watcher.domain.addresses import PublishedRise, Received, Rise
+from swap_chain_watcher.domain.evidence import Evidence, EvidenceAsked, Key
 from swap_chain_watcher.domain.hints import Hinted, HintPatience
 from swap_chain_watcher.domain.movements import Subject, Tracked
 from swap_chain_watcher.domain.second_look import Missed, Stored
 from swap_chain_watcher.domain.watch import Step, Watch
 from swap_chain_watcher.ports import (
+    NO_EVIDENCE,
     CountedAddresses,
     CursorMoved,
     NetworkHalted,
@@ -54,6 +66,11 @@ def hint_channel(network: str) -> str:
     return f"watch_{network}"
 
 
+def verification_channel(network: str) -> str:
+    """Return what wakes the verification of a network's deposits."""
+    return f"verify_{network}"
+
+
 class PostgresWork:
     """One open transaction on the watcher's schema."""
 
@@ -68,8 +85,9 @@ class PostgresWork:
         epoch: int,
         subjects: Collection[Subject],
         senders: Collection[str],
+        evidence: EvidenceAsked = NO_EVIDENCE,
     ) -> Recalled:
-        questions = _questions(watch.network, subjects, senders)
+        questions = _questions(watch.network, subjects, senders, evidence)
         # Behind the lock: each statement sees what was committed before it began.
         locked, *answers = await require_epoch(
             self._connection,
@@ -79,28 +97,28 @@ class PostgresWork:
             *questions.items(),
         )
         stored = locked.one_or_none()
-        if stored is None or stored.hash != watch.cursor.hash:
+        if stored is None or (stored.hash, stored.revision) != (watch.cursor.hash, watch.revision):
             raise CursorMoved(watch.network)
         if stored.halt_reason is not None:
             raise NetworkHalted(stored.halt_reason)
         return _recalled(questions, answers)
 
     async def recall(
-        self, network: str, *, subjects: Collection[Subject], senders: Collection[str] = ()
+        self,
+        network: str,
+        *,
+        subjects: Collection[Subject],
+        senders: Collection[str] = (),
+        evidence: EvidenceAsked = NO_EVIDENCE,
     ) -> Recalled:
-        questions = _questions(network, subjects, senders)
+        questions = _questions(network, subjects, senders, evidence)
         answers = await self._connection.ask(*questions.items()) if questions else ()
         return _recalled(questions, answers)
 
     async def advance(self, step: Step, *, at: datetime) -> None:
         network = step.after.network
         self._save_blocks(step)
-        for statement, rows in (
-            (statements.SAVE_MOVEMENTS, [movement_row(tracked) for tracked in step.sighted]),
-            (statements.MOVE_MOVEMENTS, [state_row(tracked) for tracked in step.moved]),
-        ):
-            if rows:
-                self._connection.post(statement, {"network": network, **columns(rows)})
+        self._save_movements(step, at)
         add_to_outbox(self._connection, [to_outgoing(one, at=at) for one in step.told])
         cursor = {
             "network": network,
@@ -135,6 +153,7 @@ class PostgresWork:
             frozenset(row.id for row in stored),
             {row.number: row.hash for row in hashes},
             tuple(to_tracked(row).movement for row in published),
+            frozenset((r.block_hash, r.id) for r in published if r.providers_required is not None),
         )
 
     async def add_missed(
@@ -149,11 +168,29 @@ class PostgresWork:
             self._connection.post(
                 statements.SAVE_MOVEMENTS, {"network": network, **columns(movements)}
             )
+        if missed.verified:
+            self._mark(VERIFY, network, missed.verified, at)
         add_to_outbox(self._connection, [to_outgoing(one, at=at) for one in missed.told])
         self._connection.post(
             statements.CHECKED,
-            {"network": network, "checked_number": checked_number, "has_told": bool(missed.told)},
+            {
+                "network": network,
+                "checked_number": checked_number,
+                "has_told": bool(missed.told),
+                "leaves_open": missed.leaves_open,
+            },
         )
+        if missed.leaves_open:
+            self._connection.wake(verification_channel(network))
+
+    async def verify(self, network: str, keys: Collection[Key], *, at: datetime) -> None:
+        await self._connection.execute(statements.LOCK_CURSOR, {"network": network})
+        self._mark(VERIFY, network, keys, at)
+
+    async def swept_coins(self, network: str, addresses: Collection[str]) -> Mapping[str, int]:
+        asked = {"network": network, "addresses": sorted(addresses), "native": NATIVE}
+        rows = await self._connection.execute(SWEPT_COINS, asked)
+        return {row.address: int(row.swept) for row in rows}
 
     async def stored_ids(self, network: str, ids: Collection[UUID]) -> frozenset[UUID]:
         asked = {"network": network, "ids": list(ids)}
@@ -183,9 +220,7 @@ class PostgresWork:
     async def add_found(self, step: Step, *, at: datetime) -> None:
         network = {"network": step.after.network}
         self._save_blocks(step)
-        if step.sighted:
-            rows = columns([movement_row(tracked) for tracked in step.sighted])
-            self._connection.post(statements.SAVE_MOVEMENTS, {**network, **rows})
+        self._save_movements(step, at)
         if step.told:
             add_to_outbox(self._connection, [to_outgoing(one, at=at) for one in step.told])
             self._connection.post(statements.TOLD, network)
@@ -244,6 +279,29 @@ class PostgresWork:
         for network in networks:
             self._connection.wake(hint_channel(network))
 
+    def _save_movements(self, step: Step, at: datetime) -> None:
+        network = step.after.network
+        for statement, rows in (
+            (statements.SAVE_MOVEMENTS, [movement_row(tracked) for tracked in step.sighted]),
+            (statements.MOVE_MOVEMENTS, [state_row(tracked) for tracked in step.moved]),
+        ):
+            if rows:
+                self._connection.post(statement, {"network": network, **columns(rows)})
+        for statement, marked in (
+            (WITHHOLD, step.withheld),
+            (TRUST, step.trusted),
+        ):
+            if marked:
+                self._mark(statement, network, [tracked.key for tracked in marked], at)
+        if any(tracked.awaits_second_provider for tracked in step.told):
+            self._connection.wake(verification_channel(network))
+
+    def _mark(
+        self, statement: Statement, network: str, keys: Collection[Key], at: datetime
+    ) -> None:
+        rows = columns([key_row(key) for key in sorted(keys)])
+        self._connection.post(statement, {"network": network, "at": at, **rows})
+
     def _save_blocks(self, step: Step) -> None:
         place = {
             "network": step.after.network,
@@ -265,7 +323,10 @@ class PostgresWork:
 
 
 def _questions(
-    network: str, subjects: Collection[Subject], senders: Collection[str]
+    network: str,
+    subjects: Collection[Subject],
+    senders: Collection[str],
+    evidence: EvidenceAsked,
 ) -> Mapping[Statement, Mapping[str, Any]]:
     """Return what is to be asked: nothing about nobody."""
     questions: dict[Statement, Mapping[str, Any]] = {}
@@ -277,6 +338,15 @@ def _questions(
         }
     if senders:
         questions[statements.TARGETS_AMONG] = {"network": network, "addresses": list(senders)}
+    of_network = {"network": network}
+    if evidence.awaiting:
+        ids = list(evidence.awaiting)
+        questions[VERIFIED] = {**of_network, "ids": ids}
+    if evidence.needs_unverified:
+        questions[UNVERIFIED_SUMS] = of_network
+    if evidence.trusted_since is not None:
+        since = {**of_network, "trusted_since": evidence.trusted_since}
+        questions[TRUSTED_SUMS] = since
     return questions
 
 
@@ -286,6 +356,11 @@ def _recalled(questions: Iterable[Statement], answers: Sequence[Rows]) -> Recall
         # In the order of their versions: the last one stays.
         dict(to_known(row) for row in rows.get(statements.KNOWN, ())),
         frozenset(row.address for row in rows.get(statements.TARGETS_AMONG, ())),
+        Evidence(
+            frozenset((row.block_hash, row.id) for row in rows.get(VERIFIED, ())),
+            {row.token: int(row.base_units) for row in rows.get(UNVERIFIED_SUMS, ())},
+            {row.token: int(row.base_units) for row in rows.get(TRUSTED_SUMS, ())},
+        ),
     )
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from swap_chain_watcher.adapters import statements
+from swap_chain_watcher.adapters import evidence_statements, statements
 from swap_chain_watcher.adapters.rows import block_row, to_block, to_halt, to_place, to_tracked
 from swap_chain_watcher.domain.watch import Watch
-from swap_chain_watcher.ports import Halt, Place, Unchecked
+from swap_chain_watcher.ports import Halt, Place, Unchecked, Unverified
 from swap_chains.events import Block
 from swap_runtime.database import Engine, execute_alone, reading, transaction
 from swap_runtime.operator_log import log_order
@@ -44,6 +44,7 @@ class PostgresWatches:
             cursor=to_block(cursor),
             finalized_number=cursor.finalized_number,
             start_number=cursor.start_number,
+            revision=cursor.revision,
             recent=tuple(to_block(row) for row in recent),
             open={one.movement.id: one for one in tracked},
         )
@@ -65,6 +66,12 @@ class PostgresWatches:
         async with reading(self._engine) as connection:
             row = (await connection.execute(statements.UNCHECKED, asked)).one_or_none()
         return None if row is None else Unchecked(row.checked_number, row.finalized_number)
+
+    async def to_verify(self, network: str, *, after: int, limit: int) -> Sequence[Unverified]:
+        asked = {"network": network, "after": after, "limit": limit}
+        async with reading(self._engine) as connection:
+            rows = await connection.execute(evidence_statements.TO_VERIFY, asked)
+        return [Unverified(to_tracked(row).movement, row.provider) for row in rows]
 
     async def find_halt(self, network: str) -> Halt | None:
         async with reading(self._engine) as connection:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Literal
 from uuid import UUID
 
+from swap_chain_watcher.domain.evidence import Allowance, Evidence
 from swap_chain_watcher.domain.movements import (
     Depth,
     Known,
@@ -30,16 +31,17 @@ def decide(
     policy: Policy,
     known: Mapping[Subject, Known],
     targets: Collection[str] = (),
+    evidence: Evidence | None = None,
 ) -> Step:
     """Return what the facts change.
 
     `known` has the last word about every subject of the batch that was ever published, `targets`
-    the deposit addresses among its senders, in lower case.
+    the deposit addresses among its senders, in lower case. `evidence` is of the watch as it is.
 
     :raises BrokenChain: when the facts do not follow from what is known.
     :raises ReorgBeyondFinality: when they take back what is final.
     """
-    batch = _Batch(watch, happened, policy, known, targets)
+    batch = _Batch(watch, happened, policy, known, targets, evidence=evidence)
     for event in happened:
         match event:
             case BlockAdded():
@@ -58,6 +60,7 @@ def decide_found(
     *,
     policy: Policy,
     known: Mapping[Subject, Known],
+    evidence: Evidence | None = None,
 ) -> Step:
     """Return what it changes that movements were found in blocks that are known already.
 
@@ -65,7 +68,7 @@ def decide_found(
 
     :raises BrokenChain: when a block is not one of the chain that is followed.
     """
-    batch = _Batch(watch, (), policy, known, ())
+    batch = _Batch(watch, (), policy, known, evidence=evidence)
     for movement in found:
         batch.find(movement)
     batch.confirm()
@@ -106,9 +109,12 @@ class _Batch:
         happened: Sequence[ChainEvent],
         policy: Policy,
         known: Mapping[Subject, Known],
-        targets: Collection[str],
+        targets: Collection[str] = (),
+        *,
+        evidence: Evidence | None,
     ) -> None:
         self._before = watch
+        self._evidence = evidence or Evidence()
         self._policy = policy
         self._targets = targets
         self._known = dict(known)
@@ -128,6 +134,10 @@ class _Batch:
         self._inflow: dict[str, int] = {}
         for tracked in self._open.values():
             self._weigh(tracked.movement, 1)
+        # Final or not: what one provider reports is no less its report when it is final.
+        self._unverified = dict(self._evidence.unverified)
+        self._withheld: list[Tracked] = []
+        self._trusted: list[Tracked] = []
 
     @property
     def _network(self) -> str:
@@ -189,10 +199,12 @@ class _Batch:
 
     def confirm(self) -> None:
         """Publish what is deep enough, and let go of what nothing can change any more."""
-        for tracked in list(self._open.values()):
-            last = tracked
+        caps = self._policy.caps
+        allowance = Allowance(caps.base_units, self._evidence.trusted) if caps else None
+        for before in sorted(self._open.values(), key=lambda t: t.movement.block.number):
+            tracked = last = self._with_evidence(before)
             if self._is_deep_enough(tracked):
-                last = self._tell(tracked, State.CONFIRMED)
+                last = self._confirm(tracked, allowance)
             if last.state is State.CONFIRMED and last.movement.block.number <= self._finalized:
                 del self._open[last.movement.id]
 
@@ -214,7 +226,36 @@ class _Batch:
             sighted=tuple(self._sighted.values()),
             moved=tuple(self._moved.values()),
             told=without_first_looks(self._told),
+            withheld=tuple(self._withheld),
+            trusted=tuple(self._trusted),
         )
+
+    def _with_evidence(self, tracked: Tracked) -> Tracked:
+        if tracked.is_verified or tracked.key not in self._evidence.verified:
+            return tracked
+        verified = replace(tracked, is_verified=True)
+        self._open[tracked.movement.id] = verified
+        return verified
+
+    def _confirm(self, tracked: Tracked, allowance: Allowance | None) -> Tracked:
+        """Confirm what enough providers report; what they do not waits, and is not refused."""
+        movement = tracked.movement
+        if not self._policy.counts(movement) or tracked.is_verified:
+            return self._tell(tracked, State.CONFIRMED)
+        if self._policy.has_second_provider:
+            is_enough = not tracked.awaits_second_provider
+        else:
+            is_enough = allowance is None or allowance.admits(movement)
+        if is_enough:
+            last = self._tell(tracked, State.CONFIRMED)
+            if allowance is not None:
+                self._trusted.append(last)
+            return last
+        if not tracked.is_withheld:
+            tracked = replace(tracked, is_withheld=True)
+            self._open[movement.id] = tracked
+            self._withheld.append(tracked)
+        return tracked
 
     def _sight(self, movement: Movement) -> None:
         if not movement.is_published:
@@ -229,12 +270,20 @@ class _Batch:
         self._tell(fresh, State.SEEN)
 
     def _depth(self, movement: Movement) -> Depth:
-        pending = self._inflow.get(movement.token.lower(), 0) + movement.base_units
+        token = movement.token.lower()
+        pending = self._inflow.get(token, 0) + movement.base_units
         self._weigh(movement, 1)
-        return self._policy.depth(movement, pending)
+        unverified = self._unverified.get(token, 0) + movement.base_units
+        if self._policy.counts(movement):
+            self._unverified[token] = unverified
+        return self._policy.depth(movement, pending, unverified)
 
     def _take_back(self, tracked: Tracked) -> None:
         self._weigh(tracked.movement, -1)
+        token = tracked.movement.token.lower()
+        if self._policy.counts(tracked.movement) and not tracked.is_verified:
+            left = self._unverified.get(token, 0) - tracked.movement.base_units
+            self._unverified[token] = max(left, 0)
         self._tell(tracked, State.REVERTED)
 
     def _weigh(self, movement: Movement, sign: Literal[1, -1]) -> None:

@@ -42,14 +42,16 @@ class Quarantine(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Depth:
-    """How final a movement must be. Fixed when it is first seen."""
+    """How final a movement must be, and reported by how many. Fixed when it is first seen."""
 
     confirmations: int  # at least 1; what is shown where finality rules
     is_finality: bool  # the chain's own finality decides, not the number
+    providers: int = 0  # that must report a deposit, where so many are configured; 0: no deposit
 
     def strictest(self, other: Depth) -> Depth:
         """Return what satisfies both."""
-        return max(self, other, key=lambda depth: (depth.is_finality, depth.confirmations))
+        deepest = max(self, other, key=lambda depth: (depth.is_finality, depth.confirmations))
+        return replace(deepest, providers=max(self.providers, other.providers))
 
     def is_reached(self, block_number: int, *, head: int, finalized: int) -> bool:
         if self.is_finality:
@@ -88,6 +90,12 @@ class Movement:
         return self.claimed_by is None and not self.is_internal
 
     @property
+    def evidence(self) -> tuple[object, ...]:
+        """What two providers must report alike: whose value came, where to, and for which swap."""
+        value = self.token, self.base_units, self.from_address, self.to_address
+        return (self.id, self.kind, *value, self.sequence_number, self.memo, self.quarantine)
+
+    @property
     def subject(self) -> Subject:
         """What the versions count: a deposit, or an intent however often it is mined."""
         return self.id if self.paid_id is None else self.paid_id
@@ -104,6 +112,18 @@ class Tracked:
     depth: Depth | None = None  # None: nothing is ever published
     version: int = 0
     state: State | None = None
+    is_verified: bool = False  # a second provider reports it
+    is_withheld: bool = False  # deep enough, and not confirmed for want of a second provider
+
+    @property
+    def key(self) -> tuple[str, UUID]:
+        """Return its place: block and movement."""
+        return self.movement.block.hash, self.movement.id
+
+    @property
+    def awaits_second_provider(self) -> bool:
+        is_open = self.state is State.SEEN and not self.is_verified
+        return is_open and self.depth is not None and self.depth.providers > 1
 
     def told(self, state: State) -> Tracked:
         return replace(self, state=state, version=self.version + 1)

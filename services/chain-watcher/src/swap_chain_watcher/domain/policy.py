@@ -2,18 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
 
 from swap_chain_watcher.domain.movements import Depth, Kind, Movement, Quarantine
 from swap_domain.catalogue import Network, Token
 
 
 @dataclass(frozen=True, slots=True)
+class Caps:
+    """What may be confirmed by one provider's report within a span, by token in lower case."""
+
+    base_units: Mapping[str, int]
+    span: timedelta
+
+    @classmethod
+    def of(cls, network: Network, by_symbol: Mapping[str, int], span: timedelta) -> Caps:
+        """Return those that are set, and for other tokens what their tiers leave to one."""
+        return cls(
+            {
+                token.address.lower(): by_symbol.get(token.symbol, token.one_provider_base_units)
+                for token in network.tokens
+            },
+            span,
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Policy:
-    """Whom and what to trust on a network, and how deep a movement must be."""
+    """Whom and what to trust on a network, and how deep a movement must be.
+
+    `caps` are those of a live network whose nodes are all of one provider.
+    """
 
     network: Network
+    has_second_provider: bool = False
+    caps: Caps | None = None
     _tokens: dict[str, Token] = field(init=False)
     _own: frozenset[str] = field(init=False)
     _funders: frozenset[str] = field(init=False)
@@ -70,8 +95,13 @@ class Policy:
             case Kind.BALANCE_ROSE:
                 return False  # no log tells it
 
-    def depth(self, movement: Movement, pending_base_units: int) -> Depth:
+    def depth(
+        self, movement: Movement, pending_base_units: int, unverified_base_units: int = 0
+    ) -> Depth:
         """Return the depth a movement needs, given its token's not-yet-final inflow with it.
+
+        How many providers must report a deposit follows from the tier as well, and there what is
+        final counts too until a second provider has verified it.
 
         A sweep waits for the chain's own finality: then what it swept is final too. So does a
         withdrawal: what was paid in before it is final, and booked before it.
@@ -82,12 +112,17 @@ class Policy:
             case Kind.SWEPT | Kind.WITHDRAWN:
                 return self._depth(None)
             case _:
-                return self.deposit_depth(movement.token, pending_base_units)
+                depth = self.deposit_depth(movement.token, pending_base_units)
+                if not self.counts(movement):
+                    return depth
+                token = self._tokens[movement.token.lower()]
+                tier = token.tier_for(max(pending_base_units, unverified_base_units))
+                return replace(depth, providers=tier.providers)
 
     def deposit_depth(self, token: str, pending_base_units: int) -> Depth:
         """Return the depth a deposit needs, given the not-yet-final inflow with it included."""
         known = self._tokens.get(token.lower())
-        return self._depth(known.confirmations_for(pending_base_units) if known else None)
+        return self._depth(known.tier_for(pending_base_units).confirmations if known else None)
 
     def payout_depth(self) -> Depth:
         return self._depth(self.network.payout_confirmations)

@@ -6,15 +6,23 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from swap_chain_watcher.domain.movements import Known, Movement, State, Subject, Tracked
+from swap_chain_watcher.domain.evidence import Evidence, Key
+from swap_chain_watcher.domain.movements import (
+    Known,
+    Movement,
+    State,
+    Subject,
+    Tracked,
+    movement_id,
+)
 from swap_chain_watcher.domain.policy import Policy
-from swap_chain_watcher.domain.reading import movement_ids, read
+from swap_chain_watcher.domain.reading import read
 from swap_chain_watcher.domain.watch import BrokenChain
 from swap_chains.events import Block, BlockAdded
 
 
 class MovementsDenied(Exception):
-    """What was published is not in the final blocks: a node invented it, or hides it."""
+    """What was published is not in the final blocks as it was: a node invents, or hides."""
 
     def __init__(self, network: str, denied: Sequence[Movement]) -> None:
         first = denied[0]
@@ -34,6 +42,9 @@ class Stored:
     movement_ids: frozenset[UUID]  # in canonical blocks
     hashes: Mapping[int, str]  # of canonical blocks, by number; empty ones may be missing
     published: tuple[Movement, ...] = ()  # in canonical blocks of the whole range
+    # Of those, deposits whose sender and memo are compared too. Those that were stored before
+    # reports were compared may have been read by other rules.
+    deposits: frozenset[Key] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +54,12 @@ class Missed:
     blocks: tuple[Block, ...]
     sighted: tuple[Tracked, ...]
     told: tuple[Tracked, ...]
+    verified: tuple[Key, ...] = ()  # stored deposits that were reported alike
+
+    @property
+    def leaves_open(self) -> bool:
+        """Whether the follower has to confirm some of it later."""
+        return any(tracked.state is State.SEEN for tracked in self.sighted)
 
 
 def decide_missed(
@@ -54,28 +71,45 @@ def decide_missed(
     known: Mapping[Subject, Known],
     targets: Collection[str] = (),
     watched: Collection[str] = (),
+    evidence: Evidence | None = None,
 ) -> Missed:
-    """Return what is in the final blocks and is not stored. It is confirmed as soon as it is seen.
+    """Return what is in the final blocks and is not stored.
+
+    It is confirmed as soon as it is seen, unless more than this one provider must report it.
 
     :param watched: the deposit addresses that the node was asked about, in lower case.
     :raises BrokenChain: when the two nodes do not have the same final blocks.
     :raises MovementsDenied: when something is stored and published, and is not there.
     """
     _refuse_other_blocks(network, found, stored)
-    _refuse_denials(network, found, stored, policy, watched)
+    reported = _reported(found, policy, targets)
+    verified = _refuse_denials(network, found, stored, policy, watched=watched, reported=reported)
+    unverified = dict((evidence or Evidence()).unverified)
     blocks: list[Block] = []
     sighted: list[Tracked] = []
     told: list[Tracked] = []
     for added in found:
-        read_movements = [read(added.block, fact, policy, targets) for fact in added.movements]
-        missed = [m for m in read_movements if m is not None and m.id not in stored.movement_ids]
+        keys = [(added.block.hash, id_) for id_ in _ids(network, added)]
+        here = [reported[key] for key in keys if key in reported]
+        missed = [m for m in here if m.id not in stored.movement_ids]
         if missed and added.block.number not in stored.hashes:
             blocks.append(added.block)
         for movement in missed:
-            changes = _changes(movement, policy, known)
+            changes = _changes(movement, policy, known, unverified)
             sighted.append(changes[-1])
             told += changes if movement.is_published else ()
-    return Missed(tuple(blocks), tuple(sighted), tuple(told))
+    return Missed(tuple(blocks), tuple(sighted), tuple(told), tuple(verified))
+
+
+def _reported(
+    found: Sequence[BlockAdded], policy: Policy, targets: Collection[str]
+) -> Mapping[Key, Movement]:
+    return {
+        (added.block.hash, movement.id): movement
+        for added in found
+        for fact in added.movements
+        if (movement := read(added.block, fact, policy, targets)) is not None
+    }
 
 
 def _refuse_other_blocks(network: str, found: Sequence[BlockAdded], stored: Stored) -> None:
@@ -89,27 +123,61 @@ def _refuse_denials(
     found: Sequence[BlockAdded],
     stored: Stored,
     policy: Policy,
+    *,
     watched: Collection[str],
-) -> None:
-    there = {(added.block.hash, id_) for added in found for id_ in movement_ids(network, [added])}
-    denied = [
-        movement
-        for movement in stored.published
-        if (movement.block.hash, movement.id) not in there
-        and policy.is_asked_for(movement, watched)
-    ]
+    reported: Mapping[Key, Movement],
+) -> Sequence[Key]:
+    """Return the deposits that are reported as they are stored."""
+    there = {(added.block.hash, id_) for added in found for id_ in _ids(network, added)}
+    denied: list[Movement] = []
+    verified: list[Key] = []
+    for movement in stored.published:
+        key = movement.block.hash, movement.id
+        is_there = key in there
+        if is_there and key in stored.deposits and key in reported:
+            is_there = _origin(reported[key]) == _origin(movement)
+            if is_reported_alike(movement, reported[key]):
+                verified.append(key)
+        if not is_there and policy.is_asked_for(movement, watched):
+            denied.append(movement)
     if denied:
         raise MovementsDenied(network, denied)
+    return verified
+
+
+def is_reported_alike(movement: Movement, reported: Movement) -> bool:
+    """Whether another provider reports a published movement as it is stored."""
+    is_same = reported.block == movement.block and reported.evidence == movement.evidence
+    return is_same and reported.is_published
+
+
+def _ids(network: str, added: BlockAdded) -> Sequence[UUID]:
+    return [movement_id(network, fact.id) for fact in added.movements]
+
+
+def _origin(movement: Movement) -> tuple[object, ...]:
+    """Return what of a movement its log does not fix: who paid, and for which swap."""
+    return movement.from_address, movement.memo, movement.sequence_number
 
 
 def _changes(
-    movement: Movement, policy: Policy, known: Mapping[Subject, Known]
+    movement: Movement,
+    policy: Policy,
+    known: Mapping[Subject, Known],
+    unverified: dict[str, int],
 ) -> Sequence[Tracked]:
     if not movement.is_published:
         return [Tracked(movement)]
     # It is final already, so nothing is pending with it.
-    depth = policy.depth(movement, movement.base_units)
+    token = movement.token.lower()
+    reported_once = unverified.get(token, 0) + movement.base_units
+    depth = policy.depth(movement, movement.base_units, reported_once)
     before = known.get(movement.subject)
     fresh = Tracked(movement, depth, before.version if before else 0)
     seen = fresh.told(State.SEEN)
+    if policy.counts(movement):
+        unverified[token] = reported_once
+        is_short = seen.awaits_second_provider and policy.has_second_provider
+        if is_short or policy.caps is not None:
+            return [seen]  # the follower confirms it, as any other
     return [seen, seen.told(State.CONFIRMED)]

@@ -40,6 +40,7 @@ class Watch:
     start_number: int  # from here to the cursor every block is known
     recent: tuple[Block, ...]  # canonical, oldest first: from the last final one to the cursor
     open: Mapping[UUID, Tracked]  # what a block can still confirm, or a reorg take back
+    revision: int = 0  # raised when something else than the follower adds to what is open
 
     def has_news(self, happened: Sequence[ChainEvent]) -> bool:
         """Whether anything of a batch is not known yet."""
@@ -67,3 +68,5 @@ class Step:
     sighted: tuple[Tracked, ...]  # movements in blocks where they were not before
     moved: tuple[Tracked, ...]  # movements known there, with another state
     told: tuple[Tracked, ...]  # what to publish, in this order
+    withheld: tuple[Tracked, ...] = ()  # deep enough, and from now on waiting for a provider
+    trusted: tuple[Tracked, ...] = ()  # confirmed by one provider's report, under its cap

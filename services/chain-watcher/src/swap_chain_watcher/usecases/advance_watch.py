@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from swap_chain_watcher import observe
 from swap_chain_watcher.domain.decide import decide
+from swap_chain_watcher.domain.evidence import EvidenceAsked
 from swap_chain_watcher.domain.policy import Policy
 from swap_chain_watcher.domain.reading import senders, subjects
 from swap_chain_watcher.domain.watch import Watch
@@ -58,14 +59,22 @@ class AdvanceWatch:
             return watch
         coins = self._count_coins
         count = await coins.count(happened, at=self._clock()) if coins else None
+        touched = subjects(watch.network, happened)
+        asked = EvidenceAsked.of(
+            self._policy, watch.open.values(), has_deposits=bool(touched), at=self._clock()
+        )
         async with self._unit_of_work() as work:
-            known, targets = await work.take_turn(
-                watch,
-                epoch=epoch,
-                subjects=subjects(watch.network, happened),
-                senders=senders(happened),
+            known, targets, evidence = await work.take_turn(
+                watch, epoch=epoch, subjects=touched, senders=senders(happened), evidence=asked
             )
-            step = decide(watch, happened, policy=self._policy, known=known, targets=targets)
+            step = decide(
+                watch,
+                happened,
+                policy=self._policy,
+                known=known,
+                targets=targets,
+                evidence=evidence,
+            )
             now = self._clock()
             await work.advance(step, at=now)
             risen = None

@@ -18,6 +18,7 @@ from swap_chain_watcher.domain.addresses import (
     to_movements,
 )
 from swap_chain_watcher.domain.decide import decide_found
+from swap_chain_watcher.domain.evidence import EvidenceAsked
 from swap_chain_watcher.domain.movements import Movement
 from swap_chain_watcher.domain.policy import Policy
 from swap_chain_watcher.domain.watch import Step, Watch
@@ -138,8 +139,14 @@ class CountCoins:
         await work.mark_counted(network, counted, at=at)
         if not found:
             return None
-        recalled = await work.recall(network, subjects=[movement.id for movement in found])
-        step = decide_found(watch, found, policy=self._policy, known=recalled.known)
+        policy = self._policy
+        needed = EvidenceAsked.of(policy, watch.open.values(), has_deposits=True, at=at)
+        recalled = await work.recall(
+            network, subjects=[movement.id for movement in found], evidence=needed
+        )
+        step = decide_found(
+            watch, found, policy=policy, known=recalled.known, evidence=recalled.evidence
+        )
         await work.add_found(step, at=at)
         return step
 

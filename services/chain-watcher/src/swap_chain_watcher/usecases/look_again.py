@@ -6,9 +6,11 @@ own lie. The look then waits, and `swap_watch_second_look_failures_total` grows.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from uuid import UUID
 
 from swap_chain_watcher import observe
+from swap_chain_watcher.domain.evidence import EvidenceAsked
 from swap_chain_watcher.domain.policy import Policy
 from swap_chain_watcher.domain.reading import movement_ids, senders, subjects
 from swap_chain_watcher.domain.second_look import MovementsDenied, decide_missed
@@ -33,7 +35,6 @@ class LookAgain:
         policy: Policy,
         clock: Clock,
         blocks_max: int,
-        has_second_provider: bool,
         addresses: FollowedAddresses | None = None,
     ) -> None:
         """
@@ -46,7 +47,7 @@ class LookAgain:
         self._policy = policy
         self._clock = clock
         self._blocks_max = blocks_max
-        self._has_second_provider = has_second_provider
+        self._has_second_provider = policy.has_second_provider
         self._denied_before: frozenset[UUID] = frozenset()
 
     async def __call__(self) -> bool:
@@ -132,8 +133,12 @@ class LookAgain:
                 first=first,
                 last=last.number,
             )
-            known, targets = await work.recall(
-                network, subjects=subjects(network, found), senders=senders(found)
+            asked = EvidenceAsked.of(self._policy, (), has_deposits=True, at=self._clock())
+            known, targets, evidence = await work.recall(
+                network,
+                subjects=subjects(network, found),
+                senders=senders(found),
+                evidence=asked,
             )
             missed = decide_missed(
                 network,
@@ -143,6 +148,9 @@ class LookAgain:
                 known=known,
                 targets=targets,
                 watched=watched,
+                evidence=evidence,
             )
+            if not first_look:
+                missed = replace(missed, verified=())  # perhaps by the provider of the first look
             await work.add_missed(network, missed, at=self._clock(), checked_number=last.number)
         observe.looked_again(network, missed, checked_number=last.number)

@@ -8,6 +8,7 @@ from typing import Final
 
 from swap_chain_watcher import observe
 from swap_chain_watcher.domain.decide import decide_found
+from swap_chain_watcher.domain.evidence import EvidenceAsked
 from swap_chain_watcher.domain.policy import Policy
 from swap_chain_watcher.domain.reading import read, senders, subjects
 from swap_chain_watcher.domain.watch import Watch
@@ -96,9 +97,16 @@ class TakeTargets:
         self, watch: Watch, new: Sequence[Target], found: Sequence[BlockAdded], *, epoch: int
     ) -> Watch:
         network = watch.network
+        asked = EvidenceAsked.of(
+            self._policy, watch.open.values(), has_deposits=bool(found), at=self._clock()
+        )
         async with self._unit_of_work() as work:
-            known, targets = await work.take_turn(
-                watch, epoch=epoch, subjects=subjects(network, found), senders=senders(found)
+            known, targets, evidence = await work.take_turn(
+                watch,
+                epoch=epoch,
+                subjects=subjects(network, found),
+                senders=senders(found),
+                evidence=asked,
             )
             movements = [
                 movement
@@ -112,6 +120,7 @@ class TakeTargets:
                 [movement for movement in movements if movement.id not in stored],
                 policy=self._policy,
                 known=known,
+                evidence=evidence,
             )
             await work.add_found(step, at=self._clock())
             await work.take_up(network, [target.address for target in new])

@@ -1,0 +1,88 @@
+"""What the watcher knows of its reports: who verified them, what waits, and what was trusted."""
+
+from typing import Final
+
+from swap_runtime.sql import sql
+
+IS_UNVERIFIED: Final = """verified_at IS NULL AND providers_required IS NOT NULL
+    AND state IN ('seen', 'confirmed')"""
+
+VERIFIED: Final = sql("""
+SELECT found.block_hash, found.id
+FROM unnest(CAST(:ids AS uuid[])) AS wanted(id)
+CROSS JOIN LATERAL (
+    SELECT block_hash, id FROM movement
+    WHERE network = :network AND id = wanted.id AND verified_at IS NOT NULL OFFSET 0) AS found
+""")
+UNVERIFIED_SUMS: Final = sql(f"""
+SELECT lower(token) AS token, sum(base_units) AS base_units FROM movement
+WHERE network = :network AND {IS_UNVERIFIED} GROUP BY lower(token)
+""")
+TRUSTED_SUMS: Final = sql("""
+SELECT lower(token) AS token, sum(base_units) AS base_units FROM movement
+WHERE network = :network AND trusted_at > :trusted_since AND trusted_at IS NOT NULL
+  AND state = 'confirmed' AND verified_at IS NULL
+GROUP BY lower(token)
+""")
+# Under the cursor's lock, as every other change of a movement.
+VERIFY: Final = sql("""
+UPDATE movement SET verified_at = :at
+FROM (SELECT :network AS network, told.* FROM unnest(
+    CAST(:block_hash AS text[]), CAST(:id AS uuid[])) AS told(block_hash, id) OFFSET 0) AS new
+WHERE movement.network = new.network AND movement.block_hash = new.block_hash
+  AND movement.id = new.id AND movement.verified_at IS NULL
+""")
+WITHHOLD: Final = sql("""
+UPDATE movement SET withheld_at = :at
+FROM (SELECT :network AS network, told.* FROM unnest(
+    CAST(:block_hash AS text[]), CAST(:id AS uuid[])) AS told(block_hash, id) OFFSET 0) AS new
+WHERE movement.network = new.network AND movement.block_hash = new.block_hash
+  AND movement.id = new.id
+""")
+TRUST: Final = sql("""
+UPDATE movement SET trusted_at = :at
+FROM (SELECT :network AS network, told.* FROM unnest(
+    CAST(:block_hash AS text[]), CAST(:id AS uuid[])) AS told(block_hash, id) OFFSET 0) AS new
+WHERE movement.network = new.network AND movement.block_hash = new.block_hash
+  AND movement.id = new.id
+""")
+# What waits for a second provider, and what only one has reported although its block was read
+# twice. Rises of coins are in no log that a second look reads.
+TO_VERIFY: Final = sql(f"""
+SELECT movement.*, block.time AS block_time, block.parent_hash
+FROM (SELECT checked_number FROM watch_cursor WHERE network = :network) AS cursor
+CROSS JOIN LATERAL (
+    SELECT * FROM movement
+    WHERE network = :network AND {IS_UNVERIFIED} AND block_number > :after
+      AND ((state = 'seen' AND providers_required > 1) OR kind = 'balance_rose'
+        OR block_number <= cursor.checked_number)
+    ORDER BY block_number LIMIT :limit) AS movement
+CROSS JOIN LATERAL (
+    SELECT time, parent_hash FROM chain_block
+    WHERE network = movement.network AND hash = movement.block_hash OFFSET 0) AS block
+ORDER BY movement.block_number
+""")
+# Swept as far as a second provider has reported it: one that was made up would hide a made-up rise.
+SWEPT_COINS: Final = sql("""
+SELECT asked.address, coalesce((SELECT sum(movement.base_units) FROM movement
+    WHERE movement.network = :network AND movement.from_address = asked.address
+      AND movement.kind = 'swept' AND movement.token = :native
+      AND movement.block_number <= cursor.checked_number
+      AND (SELECT block.state FROM chain_block AS block WHERE block.network = movement.network
+        AND block.hash = movement.block_hash) = 'canonical'), 0) AS swept
+FROM unnest(CAST(:addresses AS text[])) AS asked(address),
+  (SELECT checked_number FROM watch_cursor WHERE network = :network) AS cursor
+""")
+
+FORGET_CAPS: Final = sql("DELETE FROM one_provider_cap")
+SET_CAPS: Final = sql("""
+INSERT INTO one_provider_cap (network, token, base_units, span)
+SELECT network, token, base_units, :span FROM unnest(CAST(:network AS text[]),
+    CAST(:token AS text[]), CAST(:base_units AS numeric[])) AS new(network, token, base_units)
+""")
+EXPOSURES: Final = sql("""
+SELECT network, token, cap_base_units, used_base_units FROM one_provider_exposure
+""")
+WITHHELD: Final = sql("""
+SELECT network, deposits, extract(epoch FROM now() - since) AS seconds FROM withheld_deposits
+""")

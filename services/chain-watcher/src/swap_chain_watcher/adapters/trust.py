@@ -1,0 +1,47 @@
+"""How far single providers are believed: the caps as configured, and what they are used for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+
+from swap_chain_watcher.adapters import evidence_statements as statements
+from swap_chain_watcher.domain.evidence import Exposure, Withheld
+from swap_chain_watcher.domain.policy import Policy
+from swap_runtime.columns import columns
+from swap_runtime.database import Engine, reading, transaction
+
+
+class PostgresTrust:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def set_caps(self, policies: Iterable[Policy]) -> None:
+        """Store the configured caps in place of those of before, for whoever shows them."""
+        async with transaction(self._engine) as connection:
+            connection.post(statements.FORGET_CAPS)
+            for policy in policies:
+                if (caps := policy.caps) is None:
+                    continue
+                rows = [
+                    {
+                        "network": policy.network.name,
+                        "token": token.address,
+                        "base_units": str(caps.base_units[token.address.lower()]),
+                    }
+                    for token in policy.network.tokens
+                ]
+                connection.post(statements.SET_CAPS, {"span": caps.span, **columns(rows)})
+
+    async def exposures(self) -> Sequence[Exposure]:
+        async with reading(self._engine) as connection:
+            rows = await connection.execute(statements.EXPOSURES)
+        return [
+            Exposure(r.network, r.token, int(r.cap_base_units), int(r.used_base_units))
+            for r in rows
+        ]
+
+    async def withheld(self) -> Sequence[Withheld]:
+        async with reading(self._engine) as connection:
+            rows = await connection.execute(statements.WITHHELD)
+        return [Withheld(r.network, r.deposits, timedelta(seconds=int(r.seconds))) for r in rows]

@@ -1,0 +1,152 @@
+"""Asks a second provider about deposits that one provider has reported."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Final
+
+from swap_chain_watcher import observe
+from swap_chain_watcher.domain.evidence import Key
+from swap_chain_watcher.domain.movements import Kind, Movement
+from swap_chain_watcher.domain.policy import Policy
+from swap_chain_watcher.domain.reading import read, senders
+from swap_chain_watcher.domain.second_look import is_reported_alike
+from swap_chain_watcher.ports import UnitOfWork, Unverified, Watches
+from swap_chain_watcher.usecases.take_targets import FollowedAddresses
+from swap_chains.errors import ChainError
+from swap_chains.events import Block, BlockAdded
+from swap_chains.ports import ChainReader, Holding
+from swap_domain.catalogue import NATIVE
+from swap_runtime.clock import Clock
+
+AT_ONCE_MAX: Final = 100
+FROM_THE_START: Final = -1
+
+
+class VerifyDeposits:
+    """Beside the follower, which never waits for it: what needs no second provider is not slowed.
+
+    What a second provider does not report stays unverified and is asked for again. When its block
+    is final, the second look decides what that means.
+    """
+
+    def __init__(
+        self,
+        unit_of_work: UnitOfWork,
+        watches: Watches,
+        reader: ChainReader,
+        *,
+        policy: Policy,
+        clock: Clock,
+        addresses: FollowedAddresses,
+    ) -> None:
+        """
+        :param reader: takes balances from two providers.
+        """
+        self._unit_of_work = unit_of_work
+        self._watches = watches
+        self._reader = reader
+        self._policy = policy
+        self._clock = clock
+        self._addresses = addresses
+        self._after = FROM_THE_START
+
+    async def __call__(self) -> bool:
+        """Verify some deposits, and return whether there are more to look at now."""
+        network = self._reader.network
+        found = await self._watches.to_verify(network, after=self._after, limit=AT_ONCE_MAX)
+        has_more = len(found) == AT_ONCE_MAX
+        self._after = found[-1].movement.block.number if has_more else FROM_THE_START
+        if not found:
+            observe.deposits_verified(network, 0, of=0)
+            return False
+        await self._addresses.refresh()
+        rises = [one.movement for one in found if one.movement.kind is Kind.BALANCE_ROSE]
+        logs = [one for one in found if one.movement.kind is not Kind.BALANCE_ROSE]
+        verified = await asyncio.gather(
+            self._verify_rises(rises), *(self._verify_block(group) for group in _by_block(logs))
+        )
+        keys = [key for some in verified for key in some]
+        if keys:
+            async with self._unit_of_work() as work:
+                await work.verify(network, keys, at=self._clock())
+        observe.deposits_verified(network, len(keys), of=len(found))
+        return has_more
+
+    async def _verify_block(self, stored: Sequence[Unverified]) -> Sequence[Key]:
+        """Return which deposits of one block another provider reports alike."""
+        network, block = self._reader.network, stored[0].movement.block
+        first_look = {one.provider for one in stored if one.provider is not None}
+        if not first_look:
+            return ()
+        try:
+            found = await self._reader.movements(first=block.number, last=block, unlike=first_look)
+        except ChainError as error:
+            observe.verification_failed(network, error)
+            return ()
+        reported = await self._read(found)
+        return [
+            _key(one.movement)
+            for one in stored
+            if any(is_reported_alike(one.movement, movement) for movement in reported)
+        ]
+
+    async def _read(self, found: Sequence[BlockAdded]) -> Sequence[Movement]:
+        async with self._unit_of_work() as work:
+            targets = (
+                await work.recall(self._reader.network, subjects=(), senders=senders(found))
+            ).targets
+        facts = [(added.block, fact) for added in found for fact in added.movements]
+        movements = [read(block, fact, self._policy, targets) for block, fact in facts]
+        return [movement for movement in movements if movement is not None]
+
+    async def _verify_rises(self, stored: Sequence[Movement]) -> Sequence[Key]:
+        """Return which rises of coins two providers confirm: so much has come, in all.
+
+        They are asked at the newest block, whose state every node has. Blocks of a rise may be
+        too old for that.
+        """
+        if not stored:
+            return ()
+        network = self._reader.network
+        at = await self._newest_block()
+        if at is None:
+            return ()
+        holdings = {m.to_address: Holding(m.to_address, NATIVE) for m in stored}
+        try:
+            held = await self._reader.balances(holdings.values(), at=at)
+        except ChainError as error:
+            observe.verification_failed(network, error)
+            return ()
+        async with self._unit_of_work() as work:
+            swept = await work.swept_coins(network, holdings)
+        return [
+            _key(movement)
+            for movement in stored
+            if held[holdings[movement.to_address]] + swept[movement.to_address] >= _total(movement)
+        ]
+
+    async def _newest_block(self) -> Block | None:
+        watch = await self._watches.load(self._reader.network)
+        return None if watch is None else watch.cursor
+
+
+def _by_block(stored: Sequence[Unverified]) -> Sequence[Sequence[Unverified]]:
+    """Group by block and provider; what is stored is in the order of its blocks."""
+
+    def place(one: Unverified) -> tuple[int, str, str]:
+        block = one.movement.block
+        return block.number, block.hash, one.provider or ""
+
+    return [list(group) for _, group in groupby(sorted(stored, key=place), key=place)]
+
+
+def _key(movement: Movement) -> Key:
+    return movement.block.hash, movement.id
+
+
+def _total(movement: Movement) -> int:
+    assert movement.total_before is not None, "a rise has a total before it"
+    return movement.total_before + movement.base_units

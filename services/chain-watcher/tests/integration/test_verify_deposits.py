@@ -1,0 +1,388 @@
+"""A deposit above its tier's sum is confirmed by two providers, with a node that lies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from watch_factories import (
+    NETWORK,
+    SMALL_TIER_BELOW,
+    USDC,
+    a_capped_policy,
+    a_deposit,
+    a_policy_of_two,
+)
+from watch_world import SECOND, World, until
+
+from swap_chain_watcher import observe
+from swap_chain_watcher.adapters.trust import PostgresTrust
+from swap_chain_watcher.domain.policy import Policy
+from swap_chain_watcher.usecases.report_trust import ReportTrust
+from swap_chains.errors import BlockDiffers
+from swap_chains.events import BlockAdded, Movement, TokenTransfer
+from swap_chains.evm.memos import encode_transfer_with_memo
+from swap_chains.fake import FakeReader
+from swap_chains.ports import Call
+from swap_domain.catalogue import NATIVE
+from swap_runtime.sql import sql
+
+pytestmark = pytest.mark.connected
+
+FIRST = "first.example"
+LARGE, HALF = SMALL_TIER_BELOW, SMALL_TIER_BELOW // 2
+Change = Callable[[BlockAdded], tuple[Movement, ...]]
+
+
+class Lying(FakeReader):
+    """A node that reports blocks as they are, with other movements in them."""
+
+    change: Change = staticmethod(lambda added: added.movements)
+
+    async def follow_batches(self, **place: Any) -> Any:
+        async for batch in super().follow_batches(**place):
+            yield [self._lie(event) if isinstance(event, BlockAdded) else event for event in batch]
+
+    async def movements(self, **place: Any) -> Any:
+        blocks = self._chain.blocks[place["first"] : place["last"].number + 1]
+        found = {added.block.number: added for added in await super().movements(**place)}
+        everything = [found.get(b.number, BlockAdded(b, ())) for b in blocks]
+        lies = [self._lie(replace(a, block=self._mine(a))) for a in everything]
+        return [added for added in lies if added.movements]
+
+    def _mine(self, added: BlockAdded) -> Any:
+        return replace(added.block, provider=self._provider)
+
+    def _lie(self, added: BlockAdded) -> BlockAdded:
+        return replace(added, movements=self.change(added))
+
+
+def inventing(base_units: int) -> Change:
+    """Return what adds a deposit to block 1 that was never made."""
+
+    def change(added: BlockAdded) -> tuple[Movement, ...]:
+        made_up = a_deposit("invented", base_units)
+        return (*added.movements, made_up) if added.block.number == 1 else added.movements
+
+    return change
+
+
+def with_another_memo(added: BlockAdded) -> tuple[Movement, ...]:
+    return tuple(
+        replace(m, memo=b"for another swap") if isinstance(m, TokenTransfer) else m
+        for m in added.movements
+    )
+
+
+def lying(world: World, change: Change, provider: str = FIRST) -> Lying:
+    node = Lying(world.chain, provider=provider)
+    node.change = change  # type: ignore[method-assign]
+    return node
+
+
+def honest(world: World, provider: str = SECOND) -> FakeReader:
+    return FakeReader(world.chain, provider=provider)
+
+
+async def states(world: World) -> list[str]:
+    return [state for state, _ in await world.said()]
+
+
+@pytest.fixture
+def world(world: World) -> World:
+    world.policy = a_policy_of_two()
+    return world
+
+
+class TestWithTwoProviders:
+    async def test_a_large_deposit_is_confirmed_when_the_second_provider_reports_it(
+        self, world: World
+    ) -> None:
+        async with world.followed(honest(world, FIRST)):
+            await world.deposits(7, LARGE)
+            world.chain.mine(3)
+            await world.is_at_head()
+            assert await states(world) == ["seen"]
+
+            await world.verifying(honest(world))()
+            world.chain.mine()
+            await world.says(("seen", 1), ("confirmed", 2))
+
+    async def test_a_small_one_waits_for_nobody(self, world: World) -> None:
+        async with world.followed(honest(world, FIRST)):
+            await world.deposits(7, LARGE - 1)
+            world.chain.mine()
+            await world.says(("confirmed", 2))
+
+    @pytest.mark.breaks_invariants
+    async def test_w1_a_deposit_that_one_node_made_up_is_never_confirmed(
+        self, world: World
+    ) -> None:
+        """Final or not: the second provider does not have it, and the second look halts."""
+        async with world.followed(lying(world, inventing(LARGE))):
+            world.chain.mine(9)
+            await world.is_at_head()
+            await world.verifying(honest(world))()
+            world.chain.mine(3)
+            await world.is_at_head()
+
+            assert await states(world) == ["seen"]
+            assert not await world.looking_again(honest(world))()
+            assert "lack 1 of the movements" in await world.is_halted()
+        assert await states(world) == ["seen"]
+        assert observe.UNVERIFIED.labels(NETWORK)._value.get() == 1
+
+    async def test_w1_the_node_that_reported_it_is_not_asked_again(self, world: World) -> None:
+        liar = lying(world, inventing(LARGE))
+        async with world.followed(liar):
+            world.chain.mine(3)
+            await world.is_at_head()
+
+            await world.verifying(liar)()
+            world.chain.mine()
+            await world.is_at_head()
+
+        assert await states(world) == ["seen"]
+
+    async def test_w1_another_memo_credits_no_other_swap(self, world: World) -> None:
+        async with world.followed(lying(world, with_another_memo)):
+            data = encode_transfer_with_memo(world.policy.network.contracts.treasury, LARGE, b"7")
+            await world.sends(Call(USDC, 0, data, 10**6))
+            world.chain.mine(9)
+            await world.is_at_head()
+
+            await world.verifying(honest(world))()
+            world.chain.mine()
+            await world.is_at_head()
+            assert await states(world) == ["seen"]
+            assert not await world.looking_again(honest(world))()
+            await world.is_halted()
+
+    async def test_w1_a_deposit_that_the_second_node_made_up_is_never_confirmed(
+        self, world: World
+    ) -> None:
+        """The second look finds what the first node does not report: that is one report, too."""
+        liar = lying(world, inventing(LARGE), SECOND)
+        async with world.followed(honest(world, FIRST)):
+            world.chain.mine(9)
+            await world.is_at_head()
+
+            assert await world.looking_again(liar)()
+            await world.verifying(liar)()
+            await world.verifying(honest(world, FIRST))()
+            world.chain.mine(2)
+            await world.is_at_head()
+
+        assert await states(world) == ["seen"]
+
+    async def test_what_the_first_node_had_not_indexed_is_confirmed_when_it_has(
+        self, world: World
+    ) -> None:
+        """The follower did not see it: it reads anew what is open."""
+        late = lying(world, lambda added: ())
+        async with world.followed(late):
+            await world.deposits(7, LARGE)
+            world.chain.mine(9)
+            await world.is_at_head()
+            assert await world.looking_again(honest(world))()
+            assert await states(world) == ["seen"]
+
+            await world.verifying(honest(world, FIRST))()
+            late.change = lambda added: added.movements  # type: ignore[method-assign]
+            world.chain.mine()
+            await world.is_at_head()
+            world.chain.mine()
+            await world.says(("seen", 1), ("confirmed", 2))
+
+    async def test_a_node_that_lags_is_asked_again(self, world: World) -> None:
+        class Behind(FakeReader):
+            async def movements(self, **place: Any) -> Any:
+                raise BlockDiffers("second", place["last"].number)
+
+        failed = observe.VERIFICATION_FAILURES.labels(NETWORK)._value
+        before = failed.get()
+        async with world.followed(honest(world, FIRST)):
+            await world.deposits(7, LARGE)
+            world.chain.mine()
+            await world.says(("seen", 1))
+            verify = world.verifying(Behind(world.chain, provider=SECOND))
+            await verify()
+            assert failed.get() == before + 1
+
+            await world.verifying(honest(world))()
+            world.chain.mine()
+            await world.says(("seen", 1), ("confirmed", 2))
+
+    async def test_a_follower_that_starts_anew_knows_what_was_verified(self, world: World) -> None:
+        async with world.followed(honest(world, FIRST)):
+            await world.deposits(7, LARGE)
+            world.chain.mine()
+            await world.says(("seen", 1))
+        await world.verifying(honest(world))()
+        world.chain.mine()
+
+        async with world.followed(honest(world, FIRST)):
+            await world.says(("seen", 1), ("confirmed", 2))
+
+    async def test_w1_small_ones_need_a_second_provider_from_the_tiers_sum_on(
+        self, world: World
+    ) -> None:
+        """Also behind finality, and until a second look has been there."""
+        async with world.followed(honest(world, FIRST)):
+            await world.deposits(7, HALF)
+            world.chain.mine(9)
+            await world.is_at_head()
+            await world.deposits(8, HALF)
+            world.chain.mine()
+            await world.is_at_head()
+            assert await states(world) == ["confirmed", "seen"]
+
+            world.chain.mine(8)
+            await world.is_at_head()
+            assert await world.looking_again(honest(world))()
+            await world.deposits(9, HALF)
+            world.chain.mine()
+            await world.is_at_head()
+
+        assert (await states(world))[-1] == "confirmed"
+
+
+class TestCoinsAtAddresses:
+    async def test_w1_a_rise_that_one_node_made_up_is_never_confirmed(self, world: World) -> None:
+        class Rich(FakeReader):
+            async def balances(self, holdings: Any, *, at: Any) -> Any:
+                return dict.fromkeys(await super().balances(holdings, at=at), LARGE)
+
+        watched: set[str] = set()
+        async with world.followed(Rich(world.chain, watched, provider=FIRST)):
+            world.chain.mine()
+            await world.assigns(7)
+            await world.has_taken_up()
+            world.chain.mine(2)
+            await until(lambda: has_said(world, 1))
+
+            await world.verifying(honest(world))()
+            world.chain.mine()
+            await world.is_at_head()
+
+        assert await states(world) == ["seen"]
+
+    async def test_is_confirmed_by_two_also_after_its_sweep(self, world: World) -> None:
+        watched: set[str] = set()
+        async with world.followed(FakeReader(world.chain, watched, provider=FIRST)):
+            world.chain.mine()
+            address = await world.assigns(7)
+            await world.has_taken_up()
+            await world.sends_coins(address, LARGE)
+            world.chain.mine()
+            await until(lambda: has_said(world, 1))
+            await world.sweeps(7, NATIVE)
+            world.chain.mine()
+            await world.is_at_head()
+
+            await world.verifying(honest(world))()
+            assert not await verified(world)
+            world.chain.mine(8)
+            await world.is_at_head()
+            assert await world.looking_again(honest(world))()
+            await world.verifying(honest(world))()
+
+            assert await verified(world)
+            world.chain.mine()
+            await until(lambda: has_confirmed_a_rise(world))
+
+
+class TestWithOneProvider:
+    @pytest.fixture
+    def capped(self, world: World) -> Policy:
+        world.policy = a_capped_policy(LARGE)
+        return world.policy
+
+    async def test_deposits_beyond_the_cap_wait_also_over_a_restart(
+        self, world: World, capped: Policy
+    ) -> None:
+        assert capped.caps is not None
+        long = replace(capped.caps, span=timedelta(days=36_500))  # the view has a clock of its own
+        world.policy = replace(capped, caps=long)
+        trust = PostgresTrust(world.engine)
+        await trust.set_caps([world.policy])
+        async with world.followed(honest(world, FIRST)):
+            await world.deposits(7, LARGE)
+            world.chain.mine()
+            await world.says(("confirmed", 2))
+        async with world.followed(honest(world, FIRST)):
+            await world.deposits(8, 1)
+            world.chain.mine(9)
+            await world.is_at_head()
+
+        assert await states(world) == ["confirmed", "seen"]
+        [withheld] = await trust.withheld()
+        assert (withheld.network, withheld.deposits) == (NETWORK, 1)
+        used = {e.token: (e.used_base_units, e.cap_base_units) for e in await trust.exposures()}
+        assert used == {USDC: (LARGE, LARGE), NATIVE: (0, LARGE)}
+        await ReportTrust(trust)()
+        assert observe.WITHHELD.labels(NETWORK)._value.get() == 1
+        assert observe.ONE_PROVIDER_USED.labels(NETWORK, USDC)._value.get() == LARGE
+
+    async def test_go_on_when_the_span_is_over(self, world: World, capped: Policy) -> None:
+        async with world.followed(honest(world, FIRST)):
+            await world.deposits(7, LARGE)
+            world.chain.mine()
+            await world.says(("confirmed", 2))
+            await world.deposits(8, 1)
+            world.chain.mine()
+            await world.is_at_head()
+            async with world.engine.connect() as connection:
+                await connection.execute(
+                    sql("UPDATE movement SET trusted_at = trusted_at - CAST(:span AS interval)"),
+                    {"span": timedelta(days=2)},
+                )
+
+            world.chain.mine()
+            await world.says(("confirmed", 2), ("seen", 1), ("confirmed", 2))
+
+    async def test_what_a_reorg_took_has_no_part_in_it(self, world: World, capped: Policy) -> None:
+        async with world.followed(honest(world, FIRST)):
+            await world.deposits(7, LARGE)
+            world.chain.mine()
+            await world.says(("confirmed", 2))
+            world.chain.reorg(1)
+            await world.says(("confirmed", 2), ("reverted", 3))
+            await world.deposits(8, LARGE)
+            world.chain.mine()
+            await world.says(("confirmed", 2), ("reverted", 3), ("confirmed", 2))
+
+    async def test_go_on_when_a_second_provider_is_configured(
+        self, world: World, capped: Policy
+    ) -> None:
+        async with world.followed(honest(world, FIRST)):
+            await world.deposits(7, LARGE + 1)
+            world.chain.mine(2)
+            await world.is_at_head()
+            assert await states(world) == ["seen"]
+        world.policy = a_policy_of_two()
+
+        async with world.followed(honest(world, FIRST)):
+            await world.verifying(honest(world))()
+            world.chain.mine()
+            await world.says(("seen", 1), ("confirmed", 2))
+
+
+async def has_said(world: World, count: int) -> bool:
+    return len(await world.said()) == count
+
+
+async def has_confirmed_a_rise(world: World) -> bool:
+    bodies = await world.messages()
+    return ("balance_rose", "confirmed") in {(body["kind"], body["state"]) for body in bodies}
+
+
+async def verified(world: World) -> bool:
+    async with world.engine.connect() as connection:
+        kinds = await connection.scalars(
+            sql("SELECT kind FROM movement WHERE verified_at IS NOT NULL")
+        )
+        return "balance_rose" in set(kinds)

@@ -1,0 +1,267 @@
+"""How many providers must report a deposit before it is confirmed, and the cap of a single one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from uuid import UUID
+
+import pytest
+from watch_factories import (
+    DEPOSIT_ADDRESS,
+    FUNDER,
+    NETWORK,
+    SMALL_TIER_BELOW,
+    STRANGER,
+    USDC,
+    Watcher,
+    a_block,
+    a_capped_policy,
+    a_deposit,
+    a_log,
+    a_payout,
+    a_policy,
+    a_policy_of_two,
+    a_transfer,
+)
+
+from swap_chain_watcher.domain.evidence import Evidence
+from swap_chain_watcher.domain.movements import State, movement_id
+from swap_chain_watcher.domain.reading import read
+from swap_chain_watcher.domain.second_look import (
+    Missed,
+    MovementsDenied,
+    Stored,
+    decide_missed,
+)
+from swap_chains import events
+from swap_chains.events import BlockAdded
+
+LARGE, HALF = SMALL_TIER_BELOW, SMALL_TIER_BELOW // 2
+TOKEN = USDC.lower()
+BLOCK = a_block(5)
+
+
+def id_of(name: str) -> UUID:
+    return movement_id(NETWORK, a_log(name))
+
+
+def confirmed(watcher: Watcher) -> list[UUID]:
+    return [t.movement.id for t in watcher.told if t.state is State.CONFIRMED]
+
+
+class TestSecondProvider:
+    def test_w1_a_large_deposit_waits_for_it_however_deep_it_is(self) -> None:
+        watcher = Watcher(policy=a_policy_of_two())
+
+        step = watcher.mines(a_deposit("large", LARGE))
+        watcher.mines()
+        watcher.finalizes(2)
+
+        assert watcher.said() == [("seen", 1)]
+        assert [tracked.movement.id for tracked in step.withheld] == [id_of("large")]
+
+    def test_a_small_one_does_not(self) -> None:
+        watcher = Watcher(policy=a_policy_of_two())
+
+        step = watcher.mines(a_deposit("small", LARGE - 1))
+
+        assert confirmed(watcher) == [id_of("small")]
+        assert step.withheld == ()
+
+    def test_is_confirmed_with_the_next_block_once_it_is_verified(self) -> None:
+        watcher = Watcher(policy=a_policy_of_two())
+        step = watcher.mines(a_deposit("large", LARGE))
+        watcher.evidence = Evidence(verified=frozenset(t.key for t in step.sighted))
+
+        watcher.mines()
+
+        assert watcher.said() == [("seen", 1), ("confirmed", 2)]
+
+    def test_what_was_verified_in_another_block_is_not_verified_in_this_one(self) -> None:
+        watcher = Watcher(policy=a_policy_of_two())
+        step = watcher.mines(a_deposit("large", LARGE))
+        watcher.evidence = Evidence(verified=frozenset(t.key for t in step.sighted))
+        watcher.reverts_to(0)
+
+        watcher.mines(a_deposit("large", LARGE), branch="b")
+
+        assert confirmed(watcher) == []
+
+    def test_w1_small_ones_weigh_together_also_when_they_are_final(self) -> None:
+        """Final by two providers is the block; the log in it was reported by one."""
+        watcher = Watcher(policy=a_policy_of_two())
+        watcher.evidence = Evidence(unverified={TOKEN: HALF})
+
+        watcher.mines(a_deposit("second", HALF))
+
+        assert confirmed(watcher) == []
+
+    def test_w1_small_ones_of_one_batch_weigh_together(self) -> None:
+        watcher = Watcher(policy=a_policy_of_two())
+
+        watcher.mines(a_deposit("first", HALF), a_deposit("second", HALF))
+
+        assert confirmed(watcher) == [id_of("first")]
+
+    def test_nothing_of_our_own_and_no_payout_waits_for_it(self) -> None:
+        watcher = Watcher(policy=a_policy_of_two(payout_confirmations=1))
+
+        watcher.mines(
+            a_payout("paid", base_units=LARGE), a_transfer("ours", LARGE, from_address=FUNDER)
+        )
+
+        assert confirmed(watcher) == [id_of("paid"), id_of("ours")]
+
+    def test_only_one_is_asked_where_only_one_is_configured_and_no_cap_is(self) -> None:
+        watcher = Watcher(policy=replace(a_policy_of_two(), has_second_provider=False))
+
+        watcher.mines(a_deposit("large", LARGE))
+
+        assert confirmed(watcher) == [id_of("large")]
+
+
+class TestCap:
+    def test_what_one_provider_reports_is_confirmed_up_to_the_cap(self) -> None:
+        watcher = Watcher(policy=a_capped_policy())
+
+        step = watcher.mines(
+            a_deposit("first", HALF), a_deposit("second", HALF), a_deposit("third", 1)
+        )
+
+        assert confirmed(watcher) == [id_of("first"), id_of("second")]
+        assert [t.movement.id for t in step.trusted] == [id_of("first"), id_of("second")]
+        assert [t.movement.id for t in step.withheld] == [id_of("third")]
+
+    def test_what_was_confirmed_before_counts_and_what_waits_goes_when_there_is_room(self) -> None:
+        watcher = Watcher(policy=a_capped_policy())
+        watcher.evidence = Evidence(trusted={TOKEN: HALF + 1})
+        watcher.mines(a_deposit("waits", HALF))
+        watcher.mines()
+        assert watcher.said() == [("seen", 1)]
+
+        watcher.evidence = Evidence()
+        watcher.mines()
+
+        assert watcher.said() == [("seen", 1), ("confirmed", 2)]
+
+    def test_nothing_younger_goes_before_it(self) -> None:
+        watcher = Watcher(policy=a_capped_policy())
+        watcher.evidence = Evidence(trusted={TOKEN: HALF})
+
+        watcher.mines(a_deposit("older", HALF + 1))
+        watcher.mines(a_deposit("younger", 1))
+
+        assert confirmed(watcher) == []
+
+    def test_one_that_is_larger_than_the_cap_holds_up_nothing(self) -> None:
+        watcher = Watcher(policy=a_capped_policy())
+
+        watcher.mines(a_deposit("too large", LARGE + 1))
+        watcher.mines(a_deposit("younger", 1))
+
+        assert confirmed(watcher) == [id_of("younger")]
+
+    def test_what_waits_is_marked_once(self) -> None:
+        watcher = Watcher(policy=a_capped_policy(cap=0))
+
+        first, second = watcher.mines(a_deposit("waits")), watcher.mines()
+
+        assert (len(first.withheld), len(second.withheld)) == (1, 0)
+
+    def test_a_token_without_a_cap_waits(self) -> None:
+        policy = a_capped_policy()
+        assert policy.caps is not None
+        watcher = Watcher(policy=replace(policy, caps=replace(policy.caps, base_units={})))
+
+        watcher.mines(a_deposit("waits", 1))
+
+        assert confirmed(watcher) == []
+
+    def test_is_no_matter_once_a_second_provider_is_configured(self) -> None:
+        watcher = Watcher(policy=a_capped_policy(cap=0))
+        watcher.mines(a_deposit("waits", 1))
+
+        watcher.policy = a_policy_of_two()
+        watcher.mines()
+
+        assert confirmed(watcher) == [id_of("waits")]
+
+
+def looked_again(
+    *movements: events.Movement,
+    stored: Stored | None = None,
+    evidence: Evidence | None = None,
+    policy: object = None,
+) -> Missed:
+    return decide_missed(
+        NETWORK,
+        [BlockAdded(BLOCK, movements)],
+        stored=stored or Stored(frozenset(), {}),
+        policy=policy or a_policy_of_two(),  # type: ignore[arg-type]
+        known={},
+        evidence=evidence,
+    )
+
+
+def said(found: Missed) -> list[str]:
+    return [tracked.state.value for tracked in found.told if tracked.state]
+
+
+class TestSecondLook:
+    def test_w1_a_large_deposit_that_only_the_second_look_found_is_not_confirmed(self) -> None:
+        """It is one provider's report, too: the other one did not have it."""
+        found = looked_again(a_deposit("missed", LARGE))
+
+        assert said(found) == ["seen"]
+        assert found.leaves_open
+
+    def test_w1_small_ones_that_were_missed_weigh_together(self) -> None:
+        found = looked_again(
+            a_deposit("one", HALF),
+            a_deposit("two", 1),
+            evidence=Evidence(unverified={TOKEN: HALF - 1}),
+        )
+
+        assert said(found) == ["seen", "confirmed", "seen"]
+
+    def test_what_was_missed_counts_under_the_cap_of_a_single_provider(self) -> None:
+        assert said(looked_again(a_deposit("missed", 1), policy=a_capped_policy())) == ["seen"]
+
+    @pytest.mark.parametrize(("name", "value"), [("memo", b"another"), ("from_address", STRANGER)])
+    def test_w1_another_memo_or_sender_than_was_published_is_a_contradiction(
+        self, name: str, value: object
+    ) -> None:
+        """Both are in no log: a node that lies about them credits another swap."""
+        stored = stored_deposit(a_transfer("one", memo=b"memo"))
+
+        with pytest.raises(MovementsDenied):
+            looked_again(a_transfer("one", **{"memo": b"memo", name: value}), stored=stored)
+
+    def test_what_is_reported_alike_is_verified(self) -> None:
+        fact = a_transfer("one", memo=b"memo")
+        stored = stored_deposit(fact)
+
+        assert looked_again(fact, stored=stored).verified == ((BLOCK.hash, id_of("one")),)
+
+    def test_a_receipt_that_another_log_speaks_for_there_is_not(self) -> None:
+        stored = stored_deposit(a_transfer("one"))
+        claimed = a_transfer("one", claimed_by=a_log("deposit"))
+
+        assert looked_again(claimed, stored=stored).verified == ()
+
+    def test_memos_that_were_stored_before_they_were_compared_are_not(self) -> None:
+        stored = replace(stored_deposit(a_transfer("one", memo=b"memo")), deposits=frozenset())
+
+        assert looked_again(a_transfer("one"), stored=stored).verified == ()
+
+    def test_what_came_to_a_deposit_address_is_compared_as_well(self) -> None:
+        fact = a_transfer("one", to_address=DEPOSIT_ADDRESS)
+
+        assert looked_again(fact, stored=stored_deposit(fact)).verified
+
+
+def stored_deposit(fact: events.Movement) -> Stored:
+    movement = read(BLOCK, fact, a_policy(), ())
+    assert movement is not None
+    key = BLOCK.hash, movement.id
+    return Stored(frozenset({movement.id}), {5: BLOCK.hash}, (movement,), frozenset({key}))
