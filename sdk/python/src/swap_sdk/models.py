@@ -348,6 +348,12 @@ class LoneTransfer(TypedDict):
     text: str
 
 
+class OneProviderCap(TypedDict):
+    token: str
+    cap_base_units: str
+    used_base_units: str
+
+
 class NetworkStatus(TypedDict):
     name: str
     head: int | None
@@ -357,6 +363,8 @@ class NetworkStatus(TypedDict):
     payouts: Literal["running", "stopped"]
     stuck_swaps: int | None
     node_providers: int
+    deposits_withheld: int
+    one_provider_caps: list[OneProviderCap]
 
 
 class NetworkWithTokens(TypedDict):

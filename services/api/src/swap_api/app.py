@@ -370,7 +370,9 @@ class Building:
             list_reachable=ListReachable(self._catalogue, reach, prices, rendering),
             tell_status=TellStatus(
                 self._catalogue,
-                PostgresNetworkStates(self._service.engine, providers=self._providers()),
+                PostgresNetworkStates(
+                    self._service.engine, self._catalogue, providers=self._providers()
+                ),
                 rendering,
                 clock=self._service.clock,
             ),

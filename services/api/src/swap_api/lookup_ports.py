@@ -54,6 +54,15 @@ class History(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class OneProviderCap:
+    """What one provider's report may confirm of a token, and has confirmed."""
+
+    token: str
+    cap_base_units: int
+    used_base_units: int
+
+
+@dataclass(frozen=True, slots=True)
 class NetworkState:
     """What is known of a network; nothing of it need be."""
 
@@ -64,6 +73,8 @@ class NetworkState:
     stuck_swaps: int | None = None
     is_stopped: bool = False
     providers: int = 1  # independent ones of the nodes that are configured
+    withheld: int = 0  # deposits that wait for a second provider, or for room under a cap
+    caps: tuple[OneProviderCap, ...] = ()
 
 
 class PayoutStops(Protocol):

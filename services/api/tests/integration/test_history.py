@@ -25,6 +25,20 @@ INSERT INTO settler.inventory (network, token, held_base_units, owed_base_units)
   ('BASE_DEVNET', '0x00', 1, 0);
 INSERT INTO settler.stuck_report VALUES ('ETHEREUM_DEVNET', 2, now());
 """
+# A deposit that one provider's report confirmed, and one for which its cap has no room.
+TRUST = """
+INSERT INTO chain_watcher.chain_block (network, hash, number, parent_hash, time, state)
+VALUES ('ETHEREUM_DEVNET', '0x07', 7, '0x06', now(), 'canonical');
+INSERT INTO chain_watcher.movement (network, block_hash, id, block_number, kind, transaction_hash,
+  token, to_address, base_units, version, state, confirmations_required, waits_for_finality,
+  providers_required, withheld_at, trusted_at)
+SELECT 'ETHEREUM_DEVNET', '0x07', gen_random_uuid(), 7, 'native_received', '0x01',
+  '0x0000000000000000000000000000000000000000', '0x02', 5, 1, state, 1, false, 1,
+  CASE WHEN state = 'seen' THEN now() END, CASE WHEN state = 'confirmed' THEN now() END
+FROM unnest(ARRAY['seen', 'confirmed']) AS of(state);
+INSERT INTO chain_watcher.one_provider_cap VALUES
+  ('ETHEREUM_DEVNET', '0x0000000000000000000000000000000000000000', 9, interval '1 day');
+"""
 
 
 async def a_swap(api: Harness, app: App) -> str:
@@ -89,6 +103,8 @@ class TestStatus:
             (None, None, "none", None)
         }
         assert {network.node_providers for network in told.networks} == {1}
+        assert {network.deposits_withheld for network in told.networks} == {0}
+        assert [network.one_provider_caps for network in told.networks] == [[], [], []]
 
     async def test_shows_what_the_watcher_and_the_settler_say(
         self, api: Harness, database: Database
@@ -107,6 +123,28 @@ class TestStatus:
         assert ethereum.lag_seconds is not None
         assert ethereum.lag_seconds >= 60
         assert (base.head, base.liquidity, base.payouts) == (None, "available", "running")
+
+    async def test_shows_what_waits_for_a_second_provider_and_how_full_the_caps_are(
+        self, api: Harness, database: Database
+    ) -> None:
+        app = await api.an_app()
+        with psycopg.connect(database.superuser_url) as connection:
+            connection.execute(STATES + TRUST)
+        try:
+            answer = await api.get(app, "/status")
+        finally:
+            with psycopg.connect(database.superuser_url) as connection:
+                connection.execute(
+                    "TRUNCATE settler.inventory, settler.stuck_report, chain_watcher.movement,"
+                    " chain_watcher.chain_block, chain_watcher.one_provider_cap"
+                )
+
+        [ethereum, base, _] = StatusModel.model_validate(answer.json()["data"]).networks
+        assert ethereum.deposits_withheld == 1
+        assert [cap.model_dump() for cap in ethereum.one_provider_caps] == [
+            {"token": "ETH", "cap_base_units": "9", "used_base_units": "5"}
+        ]
+        assert (base.deposits_withheld, base.one_provider_caps) == (0, [])
 
 
 class TestTransactionStatus:

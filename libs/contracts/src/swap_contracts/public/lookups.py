@@ -51,6 +51,14 @@ class TransactionStatusModel(PublicModel):
     max_confirmations: int
 
 
+class OneProviderCapModel(PublicModel):
+    """What of a token one provider's report may confirm within a span, and has confirmed."""
+
+    token: str
+    cap_base_units: str
+    used_base_units: str
+
+
 class NetworkStatusModel(PublicModel):
     """How one network is followed, and what can be paid there."""
 
@@ -62,6 +70,8 @@ class NetworkStatusModel(PublicModel):
     payouts: Literal["running", "stopped"]
     stuck_swaps: int | None  # that started here and nothing moves in time; null until counted
     node_providers: int  # whose nodes are asked: with 1, what it reports is compared with nobody's
+    deposits_withheld: int  # deep enough, and waiting for a second provider or for room under a cap
+    one_provider_caps: list[OneProviderCapModel]  # empty with two providers, and on test networks
 
 
 class StatusModel(PublicModel):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -9,23 +10,37 @@ from typing import Any, Final
 import orjson
 
 from swap_api.adapters import statements
-from swap_api.lookup_ports import NetworkState
+from swap_api.lookup_ports import NetworkState, OneProviderCap
+from swap_domain.catalogue import Catalogue
 from swap_runtime.database import Engine, reading
 
 SECOND: Final = timedelta(seconds=1)
 
 
 class PostgresNetworkStates:
-    def __init__(self, engine: Engine, *, providers: Mapping[str, int]) -> None:
+    def __init__(
+        self, engine: Engine, catalogue: Catalogue, *, providers: Mapping[str, int]
+    ) -> None:
         """
         :param providers: how many independent providers each network's nodes have.
         """
         self._engine = engine
         self._providers = providers
+        self._symbols = {
+            (network.name, token.address): token.symbol
+            for network in catalogue.networks.values()
+            for token in network.tokens
+        }
 
     async def current(self) -> Mapping[str, NetworkState]:
         async with reading(self._engine) as connection:
             rows = await connection.execute(statements.NETWORK_STATES)
+            exposures = await connection.execute(statements.ONE_PROVIDER_CAPS)
+        caps: defaultdict[str, list[OneProviderCap]] = defaultdict(list)
+        for one in exposures:
+            token = self._symbols.get((one.network, one.token), one.token)
+            cap, used = int(one.cap_base_units), int(one.used_base_units)
+            caps[one.network].append(OneProviderCap(token, cap, used))
         unknown = {n: NetworkState(providers=count) for n, count in self._providers.items()}
         return unknown | {
             row.network: NetworkState(
@@ -36,6 +51,8 @@ class PostgresNetworkStates:
                 stuck_swaps=row.stuck,
                 is_stopped=bool(row.is_stopped),
                 providers=self._providers.get(row.network, 1),
+                withheld=row.withheld,
+                caps=tuple(caps[row.network]),
             )
             for row in rows
         }
@@ -61,6 +78,15 @@ def _network(name: str, state: NetworkState, at: datetime) -> dict[str, Any]:
         "payouts": "stopped" if state.is_stopped else "running",
         "stuck_swaps": state.stuck_swaps,
         "node_providers": state.providers,
+        "deposits_withheld": state.withheld,
+        "one_provider_caps": [
+            {
+                "token": cap.token,
+                "cap_base_units": str(cap.cap_base_units),
+                "used_base_units": str(cap.used_base_units),
+            }
+            for cap in state.caps
+        ],
     }
 
 

@@ -266,10 +266,16 @@ FROM settler.swap_posting WHERE swap_id = :id ORDER BY at, transaction_id, n
 
 NETWORK_STATES: Final = sql("""
 SELECT network, progress.block_number, progress.block_time, state.tokens, state.payable_tokens,
-       state.stuck, state.is_stopped OR halt.network IS NOT NULL AS is_stopped
+       state.stuck, state.is_stopped OR halt.network IS NOT NULL AS is_stopped,
+       coalesce(withheld.deposits, 0) AS withheld
 FROM chain_watcher.progress AS progress
 FULL JOIN settler.network_state AS state USING (network)
 LEFT JOIN chain_watcher.halted_network AS halt USING (network)
+LEFT JOIN chain_watcher.withheld_deposits AS withheld USING (network)
+""")
+ONE_PROVIDER_CAPS: Final = sql("""
+SELECT network, token, cap_base_units, used_base_units FROM chain_watcher.one_provider_exposure
+ORDER BY network, token
 """)
 STOPPED_NETWORKS: Final = sql("SELECT network FROM settler.stopped_network")
 STOPPED_SOURCES: Final = sql("SELECT network FROM settler.stopped_source")
