@@ -71,6 +71,8 @@ class TestCatalogueFrom:
             (lambda d: d["networks"][0]["tokens"].pop(0), "networks[0].tokens"),
             (lambda d: d["networks"][0]["tokens"][1].update(precision=7), ".precision"),
             (lambda d: d["networks"].append(d["networks"][0]), "catalogue.networks"),
+            (lambda d: d["networks"][0].update(has_blooms="no"), "networks[0].has_blooms"),
+            (lambda d: d["networks"][0]["tokens"][0]["tiers"][0].update(providers=3), ".providers"),
             (lambda d: d["routes"][0].update(min_usd="1e3"), "routes[0].min_usd"),
             (lambda d: d["networks"][0].update(public_nodes=[]), "networks[0].public_nodes"),
             (lambda d: d["networks"][0].update(signers=["me"]), "networks[0].signers"),

@@ -129,7 +129,7 @@ class Stack:
         )
         return path
 
-    def watcher(self, catalogue: Path) -> Program:
+    def watcher(self, catalogue: Path, **environment: str) -> Program:
         kafka = self.broker.settings
         return Program(
             [sys.executable, "-m", "swap_chain_watcher"],
@@ -147,6 +147,7 @@ class Stack:
                 "SWAP_CHAIN_WATCHER__DATABASE_URL": self.database_url,
                 "SWAP_CHAIN_WATCHER__INTERNAL_PORT": str(self.port),
                 "SWAP_CHAIN_WATCHER__POLL_INTERVAL": "PT0.05S",
+                **environment,
             },
         )
 

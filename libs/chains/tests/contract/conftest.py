@@ -336,6 +336,7 @@ async def anvil(anvil_url: str, contracts: Addresses) -> AsyncIterator[ChainHarn
             factory=factory,
             watched=watched,
             pace=Pace(poll_seconds=0.02),
+            has_blooms=True,
         )
         # What changes the chain is asked once: a retry would mine twice.
         ask = rpc.nodes[0].call

@@ -164,6 +164,7 @@ class Network:
     max_fee_per_gas: int  # wei; nothing is signed above it
     tokens: tuple[Token, ...]
     l1_data_fee: L1DataFee | None = None
+    has_blooms: bool = False  # its headers have true blooms: what they exclude is not believed
 
     @property
     def native(self) -> Token:

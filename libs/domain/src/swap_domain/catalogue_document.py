@@ -109,6 +109,12 @@ class _Members:
             raise CatalogueInvalid(f"{self.path}.{name}", "must be dollars")
         return int(whole or "0") * 10**USD_DECIMALS + int(fraction.ljust(USD_DECIMALS, "0"))
 
+    def flag(self, name: str) -> bool:
+        value = self.take(name, default=False)
+        if not isinstance(value, bool):
+            raise CatalogueInvalid(f"{self.path}.{name}", "must be true or false")
+        return value
+
     def seconds(self, name: str, default: object = REQUIRED) -> timedelta:
         return timedelta(seconds=self.integer(name, default))
 
@@ -246,6 +252,7 @@ def _network(members: _Members) -> Network:
         ),
         max_fee_per_gas=members.integer("max_fee_per_gas"),
         l1_data_fee=_l1_data_fee(members.members_or_none("l1_data_fee")),
+        has_blooms=members.flag("has_blooms"),
         tokens=tuple(_token(name, token) for token in members.list_of_members("tokens")),
     )
     for part in (members, contracts, gas):

@@ -55,6 +55,7 @@ def to_block(node: Node, answer: Any) -> Block:
             parent_hash=from_word(answer["parentHash"]),
             time=datetime.fromtimestamp(from_quantity(answer["timestamp"]), UTC),
             provider=node.provider,
+            bloom=answer.get("logsBloom"),
         )
     except (KeyError, ValueError, OverflowError, OSError) as error:  # the last of a far time
         raise InconsistentAnswer(node.label, f"a broken header: {error!r}") from error

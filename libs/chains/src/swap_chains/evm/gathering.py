@@ -11,6 +11,7 @@ from typing import Any
 from swap_chains.errors import InconsistentAnswer, NodeRefused
 from swap_chains.events import Block, BlockAdded
 from swap_chains.evm.blocks import header_at, header_of, headers_at, to_block
+from swap_chains.evm.blooms import may_have
 from swap_chains.evm.codec import checksum_address, from_hex, from_quantity, to_quantity
 from swap_chains.evm.memos import unexplained, with_proven_memos
 from swap_chains.evm.movements import (
@@ -125,8 +126,15 @@ async def with_movements(
         mine = in_log_order(node.label, of_block[block.number])
         if any(log.block_hash != block.hash for log in mine):
             raise InconsistentAnswer(node.label, f"a log of another block {block.number}")
+        if followed.has_blooms:
+            _check_bloom(node, block, mine)
         added.append(BlockAdded(block, to_movements(node.label, followed, mine, senders)))
     return await _with_proven_memos(node, followed, added)
+
+
+def _check_bloom(node: Node, block: Block, logs: Sequence[Log]) -> None:
+    if any(not may_have(block.bloom or "", log.address, log.topics) for log in logs):
+        raise InconsistentAnswer(node.label, f"a log that the bloom of {block.number} excludes")
 
 
 async def _with_proven_memos(

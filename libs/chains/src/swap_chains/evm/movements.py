@@ -51,6 +51,7 @@ class Followed:
     # Deposit addresses, in lower case; the owner adds to it while it is followed.
     watched: AbstractSet[str]
     factory: str | None = None  # of the deposit addresses
+    has_blooms: bool = False  # the network's headers have true ones
 
     @classmethod
     def of(
@@ -60,6 +61,8 @@ class Followed:
         tokens: Collection[str],
         watched: AbstractSet[str],
         factory: str | None = None,
+        *,
+        has_blooms: bool = False,
     ) -> Followed:
         return cls(
             depository=depository.lower(),
@@ -67,6 +70,7 @@ class Followed:
             tokens=frozenset(t.lower() for t in tokens) - {codec.ZERO_ADDRESS},
             watched=watched,
             factory=factory and factory.lower(),
+            has_blooms=has_blooms,
         )
 
     def filters(self, place: Mapping[str, str]) -> list[Request]:

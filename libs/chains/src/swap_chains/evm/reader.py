@@ -37,12 +37,16 @@ class EvmReader(EvmState):
         pace: Pace | None = None,
         heads: tuple[str, aiohttp.ClientSession] | None = None,
         needs_two: bool = False,
+        has_blooms: bool = False,
     ) -> None:
         """`watched`, in lower case, may grow while it is followed. `factory` is of its addresses.
 
-        `heads` is a WebSocket that wakes the polls."""
+        `heads` is a WebSocket that wakes the polls. With `has_blooms`, a log counts only if the
+        bloom of its block's header has it."""
         super().__init__(rpc, needs_two=needs_two)
-        self._followed = Followed.of(depository, treasury, tokens, watched, factory)
+        self._followed = Followed.of(
+            depository, treasury, tokens, watched, factory, has_blooms=has_blooms
+        )
         self._pace = pace or Pace()
         self._heads = heads
         self._stands: tuple[Block, float] | None = None  # where it was left, and since when

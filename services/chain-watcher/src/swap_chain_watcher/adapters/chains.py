@@ -108,4 +108,5 @@ def _reader(
         watched=watched,
         pace=pace,
         needs_two=needs_two,
+        has_blooms=network.has_blooms,
     )

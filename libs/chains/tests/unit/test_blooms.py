@@ -1,0 +1,63 @@
+"""A log that its header's bloom excludes is believed of no node, where blooms can be trusted.
+
+That the bits are the right ones, the contract tests show: anvil's headers have true blooms.
+"""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+
+import pytest
+
+from swap_chains.errors import InconsistentAnswer
+from swap_chains.evm import codec
+from swap_chains.evm.blocks import to_block
+from swap_chains.evm.blooms import may_have
+from swap_chains.evm.following import Pace
+from swap_chains.evm.reader import EvmReader
+from swap_chains.evm.rpc import Node, Rpc
+
+TREASURY = codec.checksum_address("0x" + "7e" * 20)
+TOKEN = codec.checksum_address("0x" + "70" * 20)
+EMPTY, FULL = "0x" + "00" * 256, "0x" + "ff" * 256
+
+
+@pytest.mark.parametrize(("bloom", "may"), [(EMPTY, False), (FULL, True)])
+def test_excludes_what_has_no_bits(bloom, may):
+    assert may_have(bloom, TOKEN, [codec.TRANSFER]) is may
+
+
+@pytest.mark.parametrize("bloom", ["", "0x", "0x00", "none"])
+def test_is_256_bytes(bloom):
+    with pytest.raises(ValueError, match=r"bloom|hex"):
+        may_have(bloom, TOKEN, [])
+
+
+@pytest.mark.parametrize("has_blooms", [True, False])
+@pytest.mark.parametrize("bloom", [EMPTY, None])
+async def test_w1_a_log_that_the_bloom_excludes_is_not_believed(session, serve, has_blooms, bloom):
+    """The other node has the same block, with a bloom that does not exclude it."""
+    liar, honest = await serve(), await serve()
+    for node in (liar, honest):
+        node.chain.grow(1)
+        node.chain.add_transfer(1, 5)
+    liar.chain.blocks[1]["logsBloom"] = bloom
+    honest.chain.blocks[1]["logsBloom"] = FULL
+    heard = []
+    rpc = Rpc.to_urls("TESTNET", [liar.url, honest.url], session, on_failure=heard.append)
+    reader = EvmReader(
+        rpc,
+        depository=TREASURY,
+        treasury=TREASURY,
+        tokens=[TOKEN],
+        pace=Pace(poll_seconds=0.005),
+        has_blooms=has_blooms,
+    )
+    start = to_block(Node(liar.url, None), liar.chain.blocks[0])
+
+    async with aclosing(reader.follow(after=start)) as events:
+        added = await anext(aiter(events))
+
+    assert len(added.movements) == 1
+    assert added.block.provider == (honest if has_blooms else liar).url.split("/")[2]
+    assert [type(failure) for failure in heard] == [InconsistentAnswer] * has_blooms

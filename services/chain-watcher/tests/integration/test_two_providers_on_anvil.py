@@ -1,0 +1,122 @@
+"""The whole process with nodes of two providers, of which the one that is followed lies."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import psycopg
+import pytest
+from anvil_stack import Stack, a_stack, until
+from lying_node import LyingNode, a_lying_node
+
+from tests.plugins.broker import Broker
+
+pytestmark = [pytest.mark.connected, pytest.mark.timeout(180)]
+
+TIER = 1_000_000  # from here on a deposit needs finality and two providers
+SMALL, LARGE = TIER // 4, 3 * TIER
+TRANSFER = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
+
+
+@pytest.fixture
+def stack(
+    migrated: Callable[[str], str], broker: Broker, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Stack]:
+    with a_stack(migrated("chain_watcher"), broker, tmp_path_factory.mktemp("two")) as stack:
+        yield stack
+
+
+@pytest.fixture
+def liar(stack: Stack) -> Iterator[LyingNode]:
+    """Return the node that a watcher follows, beside an honest one."""
+    with a_lying_node(stack.node) as liar:
+        catalogue = stack.catalogue(public_nodes=[liar.url, stack.node], has_blooms=True)
+        pause = {"SWAP_CHAIN_WATCHER__SECOND_LOOK_INTERVAL": "PT0.2S"}
+        watcher = stack.watcher(catalogue, **pause)
+        watcher.start()
+        yield liar
+        watcher.stop()
+
+
+def transfer(stack: Stack, base_units: int) -> str:
+    a = stack.addresses
+    return stack.user("DevToken", a["usdc"], "transfer", a["treasury"], base_units)
+
+
+def network(stack: Stack) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(stack.asks("/admin/networks")[1])["networks"][0]
+    return found
+
+
+def mine(stack: Stack, blocks: int) -> None:
+    """Mine one block after the other, each when the watcher has seen the one before."""
+
+    def is_at_head() -> bool:
+        head = int(stack.rpc("eth_blockNumber"), 16)
+        return network(stack)["cursor"] == head or bool(network(stack)["halted"])
+
+    for _ in range(blocks):
+        stack.rpc("anvil_mine", "0x1")
+        until(is_at_head)
+
+
+def is_verified(stack: Stack, transaction_hash: str) -> bool:
+    """Whether the other provider has reported it: then nothing but finality is missing."""
+    with psycopg.connect(stack.database_url.replace("+psycopg", "")) as connection:
+        query = "SELECT verified_at FROM movement WHERE transaction_hash = %s"
+        row = connection.execute(query, [transaction_hash]).fetchone()
+    return row is not None and row[0] is not None
+
+
+def saying(base_units: int) -> Callable[[str, list[Any], Any], Any]:
+    """Return what makes a small transfer a large one."""
+
+    def change(method: str, params: list[Any], result: Any) -> Any:
+        if method != "eth_getLogs":
+            return result
+        return [
+            {**log, "data": f"0x{base_units:064x}"}
+            if log["topics"][0] == TRANSFER and int(log["data"], 16) == SMALL
+            else log
+            for log in result
+        ]
+
+    return change
+
+
+def calling_the_head_final(stack: Stack) -> Callable[[str, list[Any], Any], Any]:
+    def change(method: str, params: list[Any], result: Any) -> Any:
+        is_asked = method == "eth_getBlockByNumber" and params[0] == "finalized"
+        return stack.rpc("eth_getBlockByNumber", "latest", False) if is_asked else result
+
+    return change
+
+
+def test_w1_w27_a_lying_node_has_no_large_deposit_confirmed(stack: Stack, liar: LyingNode) -> None:
+    """An honest one is; a made-up one stays as it is, and the second look halts the network."""
+    small = transfer(stack, SMALL - 1)
+    until(lambda: stack.states_of(small) == [("confirmed", 2)])
+    large = transfer(stack, LARGE)
+    mine(stack, 5)
+    until(lambda: stack.states_of(large) == [("seen", 1), ("confirmed", 2)])
+
+    # It calls its head final: the other provider does not, yet.
+    liar.change = calling_the_head_final(stack)
+    early = transfer(stack, LARGE)
+    until(lambda: is_verified(stack, early))
+    mine(stack, 1)
+    assert stack.states_of(early) == [("seen", 1)]
+    mine(stack, 5)
+    until(lambda: stack.states_of(early) == [("seen", 1), ("confirmed", 2)])
+
+    liar.change = saying(LARGE)
+    made_up = transfer(stack, SMALL)
+    until(lambda: stack.states_of(made_up))
+    assert [body["base_units"] for body in stack.told_of(made_up)] == [str(LARGE)]
+    mine(stack, 5)
+    until(lambda: network(stack)["halted"])
+
+    assert "lack 1 of the movements" in network(stack)["halted"]["reason"]
+    assert stack.states_of(made_up) == [("seen", 1)]

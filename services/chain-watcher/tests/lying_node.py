@@ -1,0 +1,70 @@
+"""A proxy before a node that changes single answers, for the tests of the chain-watcher."""
+
+from __future__ import annotations
+
+import json
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any
+
+Change = Callable[[str, list[Any], Any], Any]
+
+
+class LyingNode:
+    """On the loopback interface another port is another provider."""
+
+    def __init__(self, node: str) -> None:
+        self.node = node
+        self.url = ""
+        # Replaces one result, given the method and the parameters.
+        self.change: Change = lambda method, params, result: result
+
+    def answer(self, body: bytes) -> bytes:
+        request = urllib.request.Request(self.node, body, {"content-type": "application/json"})
+        with urllib.request.urlopen(request) as response:
+            answers = json.load(response)
+        asked = json.loads(body)
+        if isinstance(asked, list):
+            methods = {one["id"]: one for one in asked}
+            return json.dumps([self._one(methods[a["id"]], a) for a in answers]).encode()
+        return json.dumps(self._one(asked, answers)).encode()
+
+    def _one(self, asked: Any, answer: dict[str, Any]) -> dict[str, Any]:
+        if "result" not in answer:
+            return answer
+        result = self.change(asked["method"], list(asked["params"]), answer["result"])
+        return {**answer, "result": result}
+
+
+@contextmanager
+def a_lying_node(node: str) -> Iterator[LyingNode]:
+    liar = LyingNode(node)
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["content-length"]))
+            answer = liar.answer(body)
+            self.send_response(200)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(answer)))
+            self.end_headers()
+            self.wfile.write(answer)
+
+        def log_message(self, *_: Any) -> None:
+            """Keep the test's output readable."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    liar.url = f"http://127.0.0.1:{server.server_address[1]}"
+    try:
+        yield liar
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
