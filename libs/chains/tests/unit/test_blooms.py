@@ -35,7 +35,8 @@ def test_is_256_bytes(bloom):
 
 @pytest.mark.parametrize("has_blooms", [True, False])
 @pytest.mark.parametrize("bloom", [EMPTY, None])
-async def test_w1_a_log_that_the_bloom_excludes_is_not_believed(session, serve, has_blooms, bloom):
+@pytest.mark.fault("W1")
+async def test_a_log_that_the_bloom_excludes_is_not_believed(session, serve, has_blooms, bloom):
     """The other node has the same block, with a bloom that does not exclude it."""
     liar, honest = await serve(), await serve()
     for node in (liar, honest):

@@ -71,13 +71,15 @@ async def two(serve):
 
 
 class TestNearTheHead:
-    async def test_w27_a_node_that_calls_its_head_final_is_not_believed(self, session, two):
+    @pytest.mark.fault("W27")
+    async def test_a_node_that_calls_its_head_final_is_not_believed(self, session, two):
         liar, honest = two
         liar.chain.finality_depth, honest.chain.finality_depth = 0, 2
 
         assert await until_final(reader_of(session, liar, honest), after=block(liar, 0)) == 2
 
-    async def test_w27_nothing_is_final_by_one_of_two_and_blocks_are_reported_all_the_same(
+    @pytest.mark.fault("W27")
+    async def test_nothing_is_final_by_one_of_two_and_blocks_are_reported_all_the_same(
         self, session, two
     ):
         followed, other = two
@@ -102,7 +104,8 @@ class TestNearTheHead:
 
         assert await until_final(reader_of(session, followed, other), after=block(two[0], 0)) == 3
 
-    async def test_w27_another_final_block_ends_the_following(self, session, serve, two):
+    @pytest.mark.fault("W27")
+    async def test_another_final_block_ends_the_following(self, session, serve, two):
         honest = two[0]
         liar = await serve()
         liar.chain.grow(4, salt="forged")
@@ -112,7 +115,8 @@ class TestNearTheHead:
         with pytest.raises(FinalBlocksDiffer):
             await until_final(reader, after=block(liar, 0))
 
-    async def test_r8_finality_of_a_provider_that_goes_backwards_takes_nothing_back(
+    @pytest.mark.fault("R8")
+    async def test_finality_of_a_provider_that_goes_backwards_takes_nothing_back(
         self, session, two
     ):
         followed, other = two
@@ -150,15 +154,15 @@ class TestCatchingUp:
             node.chain.finality_depth = 5
         return nodes
 
-    async def test_w27_empty_blocks_are_skipped_only_as_far_as_two_call_them_final(
-        self, session, far
-    ):
+    @pytest.mark.fault("W27")
+    async def test_empty_blocks_are_skipped_only_as_far_as_two_call_them_final(self, session, far):
         liar, honest = far
         liar.chain.finality_depth, honest.chain.finality_depth = 0, 30
 
         assert await until_final(reader_of(session, liar, honest), after=block(liar, 0)) == 10
 
-    async def test_w27_each_block_is_read_while_the_second_provider_is_away(self, session, far):
+    @pytest.mark.fault("W27")
+    async def test_each_block_is_read_while_the_second_provider_is_away(self, session, far):
         followed, other = far
         other.change = away
 
@@ -167,7 +171,8 @@ class TestCatchingUp:
         assert added(events) == list(range(1, 41))
         assert final(events) == []
 
-    async def test_w27_the_end_of_a_range_is_compared_too(self, session, far):
+    @pytest.mark.fault("W27")
+    async def test_the_end_of_a_range_is_compared_too(self, session, far):
         """A chain that is forged below the height at which finality was compared."""
         liar, honest = far
         end, forged = 35, "0x" + "ab" * 32

@@ -59,9 +59,8 @@ class FinalBlocksOfTwo(FakeReader):
 
 
 class TestFollowNetwork:
-    async def test_w27_halts_when_two_providers_call_different_blocks_final(
-        self, world: World
-    ) -> None:
+    @pytest.mark.fault("W27")
+    async def test_halts_when_two_providers_call_different_blocks_final(self, world: World) -> None:
         async with world.followed(FinalBlocksOfTwo(world.chain)):
             world.chain.mine(9)
 

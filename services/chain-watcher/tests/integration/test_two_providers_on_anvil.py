@@ -94,7 +94,8 @@ def calling_the_head_final(stack: Stack) -> Callable[[str, list[Any], Any], Any]
     return change
 
 
-def test_w1_w27_a_lying_node_has_no_large_deposit_confirmed(stack: Stack, liar: LyingNode) -> None:
+@pytest.mark.fault("W1", "W27")
+def test_a_lying_node_has_no_large_deposit_confirmed(stack: Stack, liar: LyingNode) -> None:
     """An honest one is; a made-up one stays as it is, and the second look halts the network."""
     small = transfer(stack, SMALL - 1)
     until(lambda: stack.states_of(small) == [("confirmed", 2)])

@@ -118,9 +118,8 @@ class TestWithTwoProviders:
             await world.says(("confirmed", 2))
 
     @pytest.mark.breaks_invariants
-    async def test_w1_a_deposit_that_one_node_made_up_is_never_confirmed(
-        self, world: World
-    ) -> None:
+    @pytest.mark.fault("W1")
+    async def test_a_deposit_that_one_node_made_up_is_never_confirmed(self, world: World) -> None:
         """Final or not: the second provider does not have it, and the second look halts."""
         async with world.followed(lying(world, inventing(LARGE))):
             world.chain.mine(9)
@@ -135,7 +134,8 @@ class TestWithTwoProviders:
         assert await states(world) == ["seen"]
         assert observe.UNVERIFIED.labels(NETWORK)._value.get() == 1
 
-    async def test_w1_the_node_that_reported_it_is_not_asked_again(self, world: World) -> None:
+    @pytest.mark.fault("W1")
+    async def test_the_node_that_reported_it_is_not_asked_again(self, world: World) -> None:
         liar = lying(world, inventing(LARGE))
         async with world.followed(liar):
             world.chain.mine(3)
@@ -147,7 +147,8 @@ class TestWithTwoProviders:
 
         assert await states(world) == ["seen"]
 
-    async def test_w1_another_memo_credits_no_other_swap(self, world: World) -> None:
+    @pytest.mark.fault("W1")
+    async def test_another_memo_credits_no_other_swap(self, world: World) -> None:
         async with world.followed(lying(world, with_another_memo)):
             data = encode_transfer_with_memo(world.policy.network.contracts.treasury, LARGE, b"7")
             await world.sends(Call(USDC, 0, data, 10**6))
@@ -161,7 +162,8 @@ class TestWithTwoProviders:
             assert not await world.looking_again(honest(world))()
             await world.is_halted()
 
-    async def test_w1_a_deposit_that_the_second_node_made_up_is_never_confirmed(
+    @pytest.mark.fault("W1")
+    async def test_a_deposit_that_the_second_node_made_up_is_never_confirmed(
         self, world: World
     ) -> None:
         """The second look finds what the first node does not report: that is one report, too."""
@@ -227,7 +229,8 @@ class TestWithTwoProviders:
         async with world.followed(honest(world, FIRST)):
             await world.says(("seen", 1), ("confirmed", 2))
 
-    async def test_w1_small_ones_need_a_second_provider_from_the_tiers_sum_on(
+    @pytest.mark.fault("W1")
+    async def test_small_ones_need_a_second_provider_from_the_tiers_sum_on(
         self, world: World
     ) -> None:
         """Also behind finality, and until a second look has been there."""
@@ -251,7 +254,8 @@ class TestWithTwoProviders:
 
 
 class TestCoinsAtAddresses:
-    async def test_w1_a_rise_that_one_node_made_up_is_never_confirmed(self, world: World) -> None:
+    @pytest.mark.fault("W1")
+    async def test_a_rise_that_one_node_made_up_is_never_confirmed(self, world: World) -> None:
         class Rich(FakeReader):
             async def balances(self, holdings: Any, *, at: Any) -> Any:
                 return dict.fromkeys(await super().balances(holdings, at=at), LARGE)

@@ -50,7 +50,8 @@ def confirmed(watcher: Watcher) -> list[UUID]:
 
 
 class TestSecondProvider:
-    def test_w1_a_large_deposit_waits_for_it_however_deep_it_is(self) -> None:
+    @pytest.mark.fault("W1")
+    def test_a_large_deposit_waits_for_it_however_deep_it_is(self) -> None:
         watcher = Watcher(policy=a_policy_of_two())
 
         step = watcher.mines(a_deposit("large", LARGE))
@@ -87,7 +88,8 @@ class TestSecondProvider:
 
         assert confirmed(watcher) == []
 
-    def test_w1_small_ones_weigh_together_also_when_they_are_final(self) -> None:
+    @pytest.mark.fault("W1")
+    def test_small_ones_weigh_together_also_when_they_are_final(self) -> None:
         """Final by two providers is the block; the log in it was reported by one."""
         watcher = Watcher(policy=a_policy_of_two())
         watcher.evidence = Evidence(unverified={TOKEN: HALF})
@@ -96,7 +98,8 @@ class TestSecondProvider:
 
         assert confirmed(watcher) == []
 
-    def test_w1_small_ones_of_one_batch_weigh_together(self) -> None:
+    @pytest.mark.fault("W1")
+    def test_small_ones_of_one_batch_weigh_together(self) -> None:
         watcher = Watcher(policy=a_policy_of_two())
 
         watcher.mines(a_deposit("first", HALF), a_deposit("second", HALF))
@@ -208,14 +211,16 @@ def said(found: Missed) -> list[str]:
 
 
 class TestSecondLook:
-    def test_w1_a_large_deposit_that_only_the_second_look_found_is_not_confirmed(self) -> None:
+    @pytest.mark.fault("W1")
+    def test_a_large_deposit_that_only_the_second_look_found_is_not_confirmed(self) -> None:
         """It is one provider's report, too: the other one did not have it."""
         found = looked_again(a_deposit("missed", LARGE))
 
         assert said(found) == ["seen"]
         assert found.leaves_open
 
-    def test_w1_small_ones_that_were_missed_weigh_together(self) -> None:
+    @pytest.mark.fault("W1")
+    def test_small_ones_that_were_missed_weigh_together(self) -> None:
         found = looked_again(
             a_deposit("one", HALF),
             a_deposit("two", 1),
@@ -228,7 +233,8 @@ class TestSecondLook:
         assert said(looked_again(a_deposit("missed", 1), policy=a_capped_policy())) == ["seen"]
 
     @pytest.mark.parametrize(("name", "value"), [("memo", b"another"), ("from_address", STRANGER)])
-    def test_w1_another_memo_or_sender_than_was_published_is_a_contradiction(
+    @pytest.mark.fault("W1")
+    def test_another_memo_or_sender_than_was_published_is_a_contradiction(
         self, name: str, value: object
     ) -> None:
         """Both are in no log: a node that lies about them credits another swap."""
