@@ -90,7 +90,6 @@ async def add_to(
 
     work = PostgresUnitOfWork(service.engine, consumer=NAME)
     watches = PostgresWatches(service.engine)
-    trust = PostgresTrust(service.engine)
     checks: dict[str, Sequence[Check]] = {}
     policies = [
         policy_of(chain, group, is_live=catalogue.environment == "live") for chain in chains
@@ -102,8 +101,8 @@ async def add_to(
         if policy.has_second_provider:
             _verify(service, chain, work, watches, group, policy=policy)
         checks[chain.network.name] = (open_watch.check_final, look_again.check)
-    service.on_start(lambda: trust.set_caps(policies))
-    service.every("report-trust", group.report_interval, _without_result(ReportTrust(trust)))
+    report_trust = ReportTrust(PostgresTrust(service.engine), policies)
+    service.every("report-trust", group.report_interval, _without_result(report_trust))
     _consume(service, work, catalogue)
 
     report_networks = ReportNetworks(

@@ -19,6 +19,7 @@ from swap_chain_watcher.domain.evidence import (
 )
 from swap_chain_watcher.domain.hints import Hinted, HintPatience
 from swap_chain_watcher.domain.movements import Known, Movement, Subject, Tracked
+from swap_chain_watcher.domain.policy import Policy
 from swap_chain_watcher.domain.second_look import Missed, Stored
 from swap_chain_watcher.domain.watch import Step, Watch
 from swap_chains.events import Block, BlockAdded
@@ -264,6 +265,10 @@ class Watches(Protocol):
 
 class Trust(Protocol):
     """How far single providers are believed now."""
+
+    async def set_caps(self, policies: Sequence[Policy]) -> None:
+        """Store the configured caps in place of those of before."""
+        ...
 
     async def exposures(self) -> Sequence[Exposure]: ...
 

@@ -312,7 +312,8 @@ class TestWithOneProvider:
         long = replace(capped.caps, span=timedelta(days=36_500))  # the view has a clock of its own
         world.policy = replace(capped, caps=long)
         trust = PostgresTrust(world.engine)
-        await trust.set_caps([world.policy])
+        report = ReportTrust(trust, [world.policy])
+        await report()
         async with world.followed(honest(world, FIRST)):
             await world.deposits(7, LARGE)
             world.chain.mine()
@@ -327,7 +328,7 @@ class TestWithOneProvider:
         assert (withheld.network, withheld.deposits) == (NETWORK, 1)
         used = {e.token: (e.used_base_units, e.cap_base_units) for e in await trust.exposures()}
         assert used == {USDC: (LARGE, LARGE), NATIVE: (0, LARGE)}
-        await ReportTrust(trust)()
+        await report()
         assert observe.WITHHELD.labels(NETWORK)._value.get() == 1
         assert observe.ONE_PROVIDER_USED.labels(NETWORK, USDC)._value.get() == LARGE
 

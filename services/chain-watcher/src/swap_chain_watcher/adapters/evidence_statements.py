@@ -79,6 +79,7 @@ SET_CAPS: Final = sql("""
 INSERT INTO one_provider_cap (network, token, base_units, span)
 SELECT network, token, base_units, :span FROM unnest(CAST(:network AS text[]),
     CAST(:token AS text[]), CAST(:base_units AS numeric[])) AS new(network, token, base_units)
+ON CONFLICT (network, token) DO UPDATE SET base_units = excluded.base_units, span = excluded.span
 """)
 EXPOSURES: Final = sql("""
 SELECT network, token, cap_base_units, used_base_units FROM one_provider_exposure

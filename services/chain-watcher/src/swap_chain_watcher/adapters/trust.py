@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 
 from swap_chain_watcher.adapters import evidence_statements as statements
@@ -16,7 +16,7 @@ class PostgresTrust:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    async def set_caps(self, policies: Iterable[Policy]) -> None:
+    async def set_caps(self, policies: Sequence[Policy]) -> None:
         """Store the configured caps in place of those of before, for whoever shows them."""
         async with transaction(self._engine) as connection:
             connection.post(statements.FORGET_CAPS)

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from swap_chain_watcher import observe
+from swap_chain_watcher.domain.policy import Policy
 from swap_chain_watcher.ports import Trust
 
 
 class ReportTrust:
-    def __init__(self, trust: Trust) -> None:
+    def __init__(self, trust: Trust, policies: Sequence[Policy]) -> None:
+        """
+        :param policies: of all networks; the first report stores their caps for other services.
+        """
         self._trust = trust
+        self._policies = policies
+        self._has_stored = False
 
     async def __call__(self) -> None:
+        if not self._has_stored:
+            await self._trust.set_caps(self._policies)
+            self._has_stored = True
         observe.withheld(await self._trust.withheld())
         observe.exposed(await self._trust.exposures())
