@@ -59,6 +59,7 @@ MODULES: Final[tuple[ModuleType, ...]] = (
 AT_MOST: Final = 150  # pages, and rows of each step: most ask for seven things
 # These are given everything that is open.
 PAGES: Final[Mapping[str, int]] = {
+    "outflow_statements.HEADS": 200,
     "statements.LOCK_ACCOUNTS": 600,
     "statements.PROVE_DEAD": 200,
     "swap_statements.BY_KEY attempts": 200,
@@ -209,7 +210,7 @@ SPECIAL: Final[Mapping[str, Mapping[str, Any]]] = {
     "due_statements.DROP_COMPLETIONS_DUE": {"ids": SWAPS},
     "statements.LEAVE_UNSIGNED": {"ids": RELAYS},
     "statements.PROVE_DEAD": {"ids": ids("dead", ASKED)},
-    "statements.HALT_SIGNERS": {"network": [NETWORK], "reason": ["so"]},
+    "statements.HALT_SIGNERS": {"network": [NETWORK], "reason": ["so"], "at": [NOW]},
     "sweep_orders.ORDER": {"address": "at 1001"},
     "sweep_statements.SWEEPS_MINED": MINED,
     "sweep_statements.ADD_SWEEPS_DUE": PLACES,

@@ -227,8 +227,6 @@ class IntentRow(Table, table=True):
     usd_micros: int | None = _bigint(null=True)
     state: str = _text()
     failures: int = _int()
-    reverts: int = _int()
-    reverted_at: datetime | None = _at(null=True)
     goes_alone: bool = _bool()
     due_at: datetime = _at()
     created_at: datetime = _at()
@@ -246,6 +244,8 @@ class IntentRow(Table, table=True):
     call_data: bytes | None = _column(LargeBinary, key=False, null=True)
     not_after: datetime | None = _at(null=True)
     app_id: UUID | None = _uuid(null=True)
+    reverts: int = _int()
+    reverted_at: datetime | None = _at(null=True)
 
 
 class GaslessAuthorizationRow(Table, table=True):

@@ -10,8 +10,7 @@ from swap_runtime.columns import columns
 from swap_runtime.database import Engine, transaction
 from swap_runtime.operator_log import log_order
 from swap_runtime.sql import sql
-from swap_settler.adapters import statements, swap_statements
-from swap_settler.adapters.proof_statements import RELEASE_EXPLAINED
+from swap_settler.adapters import proof_statements, statements, swap_statements
 from swap_settler.adapters.unit_of_work import PostgresWork
 from swap_settler.lane_ports import End, Owners, Taken
 
@@ -76,7 +75,9 @@ class PostgresTakenWork(PostgresWork):
             "network": [row["network"] for row in rows],
             "paid_id": [r["paid_id"] for r in rows],
         }
-        self._connection.post(RELEASE_EXPLAINED, {**told, "by": by, "reason": reason})
+        self._connection.post(
+            proof_statements.RELEASE_EXPLAINED, {**told, "by": by, "reason": reason}
+        )
         await log_order(self._connection)
         alive = [one for one in taken if one.end is not End.FAILED]
         if alive:
