@@ -14,6 +14,7 @@ from random import Random
 from typing import Any, Final
 from uuid import UUID, uuid5
 
+from services.settler.tests.fakes import FixedPrices
 from services.settler.tests.integration.test_lane_schedules import Side
 from services.settler.tests.lane_world import (
     DESTINATION,
@@ -30,6 +31,7 @@ from services.settler.tests.lane_world import (
     a_request,
     a_rise,
     a_sweep,
+    address_of,
 )
 from swap_chains.errors import ChainError
 from swap_chains.evm import codec
@@ -42,6 +44,7 @@ from swap_domain.catalogue import NATIVE
 from swap_runtime.database import Engine
 from swap_runtime.errors import Refused as OrderRefused
 from swap_runtime.errors import Unavailable
+from swap_runtime.leases import LeaseLost
 from swap_runtime.sql import sql
 from swap_settler.adapters.claims import PostgresClaimUnitOfWork
 from swap_settler.adapters.due_requotes import PostgresDueRequotes
@@ -77,7 +80,13 @@ INSERT INTO watch_cursor (network, number, hash, parent_hash, time, finalized_nu
 VALUES (:network, 9, '0x1', '0x2', :time, 9, 0, 0, 1000000000)
 ON CONFLICT (network) DO UPDATE SET time = excluded.time
 """)
-FORGOTTEN: Final = sql("TRUNCATE watch_cursor, outbox")
+COUNTED: Final = sql("""
+INSERT INTO deposit_target (network, address, since, position, looked_at, counted_number,
+                            counted_time)
+VALUES (:network, :address, :since, nextval('deposit_target_position'), :since, 9, :time)
+ON CONFLICT (network, address) DO UPDATE SET counted_time = excluded.counted_time
+""")
+FORGOTTEN: Final = sql("TRUNCATE watch_cursor, outbox, deposit_target")
 PASSED: Final = """
 INSERT INTO ledger_cursor (network, number) VALUES ('{network}', {number})
 ON CONFLICT (network) DO UPDATE SET number = excluded.number RETURNING number
@@ -245,6 +254,7 @@ class Model:
             catalogue=self.here.catalogue,
             clock=lambda: self.now,
             announcer=self.here.announcer,
+            prices=FixedPrices(),
         )
         to = a_recipient(500 + index)
         with suppress(OrderRefused):
@@ -294,6 +304,10 @@ class Model:
         self.now = NOW + TOO_LATE
         async with self.watcher.begin() as connection:
             await connection.execute(WATCHED, {"network": SOURCE, "time": self.now})
+            for number, method in self.methods.items():
+                if method == "deposit_address":
+                    own = {"network": SOURCE, "address": address_of(number)}
+                    await connection.execute(COUNTED, {**own, "since": NOW, "time": self.now})
 
     async def sweep(self) -> None:
         await self.here.order_sweeps()
@@ -336,7 +350,7 @@ class Model:
     async def act_as_zombie(self, network: str) -> None:
         """Let a process go on sending whose lease another one holds by now."""
         side = self.sides[network]
-        with suppress(ChainError):
+        with suppress(ChainError, LeaseLost):
             assert await side.world.new_process()(epoch=side.world.epoch - 1) == 0
 
     # The end
@@ -370,6 +384,21 @@ class Model:
             if not await self.here.rows(DUE):
                 return
         raise AssertionError(f"due for ever: {await self.here.rows(DUE)}")
+
+    async def work(self) -> None:
+        """Let everything that is under way go one round on, with what users sent."""
+        facts, self.waiting = self.waiting, []
+        await self.deliver(facts)
+        await self.requote()
+        for side in self.sides.values():
+            with suppress(ChainError):
+                await side.work_out()
+                await side.send()
+            side.world.chain.mine()
+            with suppress(ChainError):
+                await side.close()
+            with suppress(ChainError):
+                await side.tell()
 
     async def _resume(self, network: str) -> None:
         """Let the lane find a nonce that was used elsewhere, and explain it."""

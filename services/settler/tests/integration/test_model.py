@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections import Counter
 from collections.abc import Callable, Coroutine
 from random import Random
 from typing import Any, Final
@@ -46,7 +47,7 @@ from tests.plugins.invariants import Audit
 
 pytestmark = [pytest.mark.connected, pytest.mark.timeout(0)]
 
-EXAMPLES: Final = int(os.environ.get("MODEL_EXAMPLES", "10"))
+EXAMPLES: Final = int(os.environ.get("MODEL_EXAMPLES", "6"))
 STEPS: Final = int(os.environ.get("MODEL_STEPS", "40"))
 SEED: Final = os.environ.get("MODEL_SEED")
 EACH_STEP: Final = os.environ.get("MODEL_EACH_STEP", "") not in ("", "0")
@@ -56,6 +57,7 @@ METHODS: Final = st.sampled_from(["depository", "direct", "deposit_address"])
 UNITS: Final = st.sampled_from(
     [REQUESTED, REQUESTED, REQUESTED, REQUESTED // 2, 2 * REQUESTED, REQUESTED + 1, 10**15]
 )
+SWAP: Final = st.tuples(METHODS, st.booleans(), UNITS, st.sampled_from(["", "", DESTINATION]))
 LANE_STEPS: Final = st.sampled_from(
     ["send", "send", "rebroadcast", "replace", "close", "tell", "work_out"]
 )
@@ -65,6 +67,7 @@ class SettlerMachine(RuleBasedStateMachine):
     url: str
     watcher_url: str
     audit: Audit
+    ends: Counter[str]  # of the swaps of all examples
 
     def __init__(self) -> None:
         super().__init__()
@@ -81,10 +84,17 @@ class SettlerMachine(RuleBasedStateMachine):
         self._watcher = create_engine(SecretStr(self.watcher_url), application_name="test")
         return Model(there, here, self._watcher, Random(0))
 
-    @initialize(swaps=st.sampled_from([1, 4, 100]), seed=ANY)
-    def begin(self, swaps: int, seed: int) -> None:
+    @initialize(
+        payouts=st.sampled_from([1, 4, 100]), seed=ANY, swaps=st.lists(SWAP, min_size=3, max_size=8)
+    )
+    def begin(self, payouts: int, seed: int, swaps: list[tuple[str, bool, int, str]]) -> None:
+        """Fund so many payouts, and let users begin swaps to recipients that may refuse."""
         self.model.random.seed(seed)
-        self._run(self.model.begin(funded=swaps * PAYOUT))
+        self._run(self.model.begin(funded=payouts * PAYOUT))
+        for method, has_refund_address, units, refusing in swaps:
+            self.create_and_pay(method, has_refund_address, units)
+            if refusing:
+                self.refuse(len(self.model.methods) - 1, refusing, refuses=True)
 
     # Users
 
@@ -197,6 +207,15 @@ class SettlerMachine(RuleBasedStateMachine):
     def use_nonce_elsewhere(self, network: str) -> None:
         self._run(self.model.use_nonce_elsewhere(network))
 
+    @rule()
+    def work(self) -> None:
+        self._run(self.model.work())
+
+    @rule(which=ANY)
+    def work_and_pay_claim(self, which: int) -> None:
+        self._run(self.model.work())
+        self._run(self.model.pay_claim(which % 7))
+
     # Prices, sweeps, time
 
     @rule(is_away=st.booleans())
@@ -255,7 +274,7 @@ class SettlerMachine(RuleBasedStateMachine):
     async def _finish(self) -> None:
         await self.model.heal()
         await self.model.come_to_rest()
-        await self.model.check()
+        self.ends.update(await self.model.check())
 
     async def _close(self) -> None:
         await self._here.__aexit__(None, None, None)
@@ -277,7 +296,9 @@ def test_every_funded_swap_is_paid_out_or_back_or_claimable(
     migrated: Callable[[str], str], audit: Audit
 ) -> None:
     watcher_url = migrated("chain-watcher")
-    bound = {"url": migrated("settler"), "watcher_url": watcher_url, "audit": audit}
+    ends: Counter[str] = Counter()
+    urls = {"url": migrated("settler"), "watcher_url": watcher_url}
+    bound = {**urls, "audit": audit, "ends": ends}
     machine = type("BoundSettlerMachine", (SettlerMachine,), bound)
     settings = hypothesis.settings(
         max_examples=EXAMPLES,
@@ -291,3 +312,5 @@ def test_every_funded_swap_is_paid_out_or_back_or_claimable(
     if SEED is not None:
         machine = hypothesis.seed(int(SEED))(machine)
     run_state_machine_as_test(machine, settings=settings)
+    print(f"MODEL_SEED={SEED} MODEL_EXAMPLES={EXAMPLES}: {dict(ends)}")  # noqa: T201
+    assert len(ends) > 1, "examples that differ end differently"
