@@ -95,6 +95,8 @@ NAMED: Final = "SELECT transaction_hash FROM foreign_transaction"
 BECOME_DUE: Final = (
     "UPDATE intent SET due_at = now() WHERE state = 'reserved' RETURNING id",
     "UPDATE requote_due SET due_at = now() RETURNING swap_id",
+    "UPDATE refund_due SET due_at = now() RETURNING swap_id",
+    "UPDATE sweep_due SET due_at = now() RETURNING address",
 )
 CLAIMABLE: Final = """
 SELECT id, -balance AS units, swap_id, network FROM account
