@@ -21,6 +21,7 @@ from swap_api.http.exchange import Request
 from swap_api.http.swaps import SwapEndpoints
 from swap_api.ports import Claim, NewSwap, Replay
 from swap_api.usecases.ask_price import AskPrice
+from swap_api.usecases.cap_deposit_addresses import CapDepositAddresses
 from swap_api.usecases.cap_unpaid_swaps import CapUnpaidSwaps
 from swap_api.usecases.create_swap import CreateSwap
 from swap_api.usecases.heed_stops import HeedStops
@@ -85,6 +86,9 @@ class Kept:
     async def count(self, app_id: UUID, client: str | None, *, up_to: int) -> int:
         return 0
 
+    async def count_addresses(self, network: str, app_id: UUID | None, *, up_to: int) -> int:
+        return 0
+
     async def claim(self, claim: Claim) -> Replay | None:
         return None
 
@@ -117,6 +121,9 @@ async def requested(body: Mapping[str, Any]) -> SwapRequested | None:
         ask_price=AskPrice(Quoter(), rendering, gasless=gasless, depository=depository),
         cap_unpaid_swaps=CapUnpaidSwaps(
             kept, clock=lambda: AT, publishable_max=1, secret_max=1, is_lifted=False
+        ),
+        cap_deposit_addresses=CapDepositAddresses(
+            kept, clock=lambda: AT, per_app=1, per_network=1, is_lifted=False
         ),
         creations=kept,
         idempotency=kept,
