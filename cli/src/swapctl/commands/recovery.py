@@ -20,7 +20,7 @@ PARTS = {
     "networks": ("network", "head", "read", "is_read"),
     "signers": ("network", "address", "end_nonce", "open_nonces", "is_closed", "waits_for"),
     "forgotten": ("swap_id", "kind", "network", "transaction_hash"),
-    "kept": ("id", "swap_id", "deposit_id", "intent_id", "kind", "network", "since", "ends_by"),
+    "retained": ("id", "swap_id", "deposit_id", "intent_id", "kind", "network", "since", "ends_by"),
 }
 
 
@@ -44,7 +44,7 @@ def finish(
     id: Annotated[int, typer.Argument(help="As the status shows it.")],
     *,
     reason: Annotated[
-        str, typer.Option(prompt="Why can nothing be paid twice", help="Kept for ever.")
+        str, typer.Option(prompt="Why can nothing be paid twice", help="Stored for ever.")
     ],
     _by: By = None,
 ) -> None:
@@ -57,14 +57,14 @@ def finish(
 @recovery.command("release")
 def release(
     context: typer.Context,
-    id: Annotated[int, typer.Argument(help="Of what is kept, as the status shows it.")],
+    id: Annotated[int, typer.Argument(help="Of the retained hold, as the status shows it.")],
     *,
     reason: Annotated[
-        str, typer.Option(prompt="Why was nothing paid for it", help="Kept for ever.")
+        str, typer.Option(prompt="Why was nothing paid for it", help="Stored for ever.")
     ],
     _by: By = None,
 ) -> None:
     """Hold a deposit no longer for which a forgotten swap may have been paid."""
     body = {"reason": reason}
-    internal(context, ServiceName.SETTLER).post(f"/recovery/kept/{id}/release", body)
+    internal(context, ServiceName.SETTLER).post(f"/recovery/retained/{id}/release", body)
     typer.echo(f"{id} is held no longer")

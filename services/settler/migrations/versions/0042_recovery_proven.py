@@ -36,8 +36,8 @@ CREATE TABLE recovery_fence (
 """
 # What the Treasury has paid and the ledger has not: the swap (or the lone payment) that it is of
 # stays held. A deposit without a swap stays held where a payment of an unknown swap was found.
-KEPT = """
-CREATE TABLE kept_hold (
+RETAINED = """
+CREATE TABLE retained_hold (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   recovery_id bigint NOT NULL REFERENCES recovery,
   swap_id uuid REFERENCES swap,
@@ -55,7 +55,7 @@ CREATE TABLE kept_hold (
   CHECK ((released_at IS NULL) = (released_by IS NULL)
     AND (released_at IS NULL) = (released_because IS NULL))
 );
-CREATE UNIQUE INDEX kept_once ON kept_hold (swap_id, intent_id, deposit_id, network, paid_id)
+CREATE UNIQUE INDEX retained_once ON retained_hold (swap_id, intent_id, deposit_id, network, paid_id)
   NULLS NOT DISTINCT WHERE released_at IS NULL;
 """
 HOLD = """
@@ -74,5 +74,5 @@ WHERE last.is_known IS NOT TRUE OR open.id IS NOT NULL OR last.uncompared <> '{}
 
 
 def upgrade() -> None:
-    for statement in (EVIDENCE, HEADS, FENCES, KEPT, HOLD):
+    for statement in (EVIDENCE, HEADS, FENCES, RETAINED, HOLD):
         op.execute(statement)

@@ -11,7 +11,7 @@ log = structlog.get_logger()
 
 IN_RECOVERY = gauge("settler_in_recovery", "1 while older payments are held after a restore")
 HELD = gauge("settler_recovery_held", "Payments and refunds that a recovery holds")
-KEPT = gauge("settler_recovery_kept", "Holds that outlast their recovery, for an operator")
+RETAINED = gauge("settler_recovery_retained", "Holds that outlast their recovery, for an operator")
 UNREAD = gauge("settler_recovery_networks_unread", "Networks not read to the head of its beginning")
 UNCLOSED = gauge("settler_recovery_signers_open", "Signers whose forgotten nonces may be mined")
 ASKED = gauge("settler_recovery_ids_asked", "Payments that Treasuries were asked for, of this look")
@@ -21,10 +21,10 @@ def began(cause: str, reason: str) -> None:
     log.error("recovery began", cause=cause, reason=reason)
 
 
-def state(*, is_open: bool, held: int, kept: int) -> None:
+def state(*, is_open: bool, held: int, retained: int) -> None:
     IN_RECOVERY.set(int(is_open))
     HELD.set(held)
-    KEPT.set(kept)
+    RETAINED.set(retained)
     if not is_open:
         UNREAD.set(0)
         UNCLOSED.set(0)
@@ -53,5 +53,5 @@ def ended(recovery_id: int, *, by: str, reason: str) -> None:
     log.warning("recovery ended", recovery_id=recovery_id, by=by, reason=reason)
 
 
-def released(kept_id: int, *, by: str, reason: str) -> None:
-    log.warning("hold released by an operator", kept_id=kept_id, by=by, reason=reason)
+def released(hold_id: int, *, by: str, reason: str) -> None:
+    log.warning("hold released by an operator", hold_id=hold_id, by=by, reason=reason)

@@ -59,4 +59,4 @@ def add_recovery(
     admin = RecoveryAdmin(finish_recovery, prove_recovery)
     service.admin("GET", "/recovery", admin.show)
     service.order("/recovery/{id}/finish", admin.finish, needs_second=second.ends_hold)
-    service.order("/recovery/kept/{id}/release", admin.release, needs_second=second.ends_hold)
+    service.order("/recovery/retained/{id}/release", admin.release, needs_second=second.ends_hold)

@@ -12,10 +12,10 @@ from swap_chains.events import Block
 from swap_settler.domain.recovery import (
     HeldSwap,
     Incarnation,
-    Kept,
     PaymentId,
     Proofs,
     Recovery,
+    RetainedHold,
     UnexplainedPayment,
 )
 
@@ -86,7 +86,7 @@ class Recoveries(Protocol):
         """End it, and go on holding what was found; False if it has ended, or knows more now."""
         ...
 
-    async def kept(self) -> Sequence[Kept]: ...
+    async def retained_holds(self) -> Sequence[RetainedHold]: ...
 
     async def release(self, id: int, *, by: str, reason: str) -> bool:
         """Hold a deposit no longer; False where a payment was made, or it is released."""

@@ -20,7 +20,7 @@ EMPTY = sql(
     "nonce_slot, attempt, receipt, signer_transaction, inbox, lease, payout_stop, "
     "withdrawal, swept, source_stop, rescued_token, outflow_cap, blocked_address, network_silence, "
     "parked, "
-    "sweep_due, ledger_cursor, recovery, kept_hold CASCADE"
+    "sweep_due, ledger_cursor, recovery, retained_hold CASCADE"
 )
 
 

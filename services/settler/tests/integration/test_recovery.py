@@ -115,8 +115,8 @@ async def test_p6_a_forgotten_output_is_not_refunded_too(source: World) -> None:
     source.chain.mine()
 
     assert await source.intent_states() == ["reserved"]
-    [kept] = await finishing(source).list_kept()
-    assert (kept.swap_id, kept.kind) == (a_request(1).body.swap_id, "output")
+    [retained] = await finishing(source).list_retained()
+    assert (retained.swap_id, retained.kind) == (a_request(1).body.swap_id, "output")
 
 
 @pytest.mark.fault("P6")

@@ -263,16 +263,16 @@ class TestForgotten:
         await keep_on(world)
         assert [world.paid(1), world.paid(2)] == [PAYOUT] * 2
         assert await statuses(world) == ["ls_transfer_pending"] * 2
-        [kept] = await finishing(world).list_kept()
-        assert (kept.swap_id, kept.kind) == (a_request(1).body.swap_id, "output")
+        [retained] = await finishing(world).list_retained()
+        assert (retained.swap_id, retained.kind) == (a_request(1).body.swap_id, "output")
         with pytest.raises(Refused, match="explained, not released"):
-            await finishing(world).release(kept.id, **SAID)
+            await finishing(world).release(retained.id, **SAID)
 
         [ended] = await explaining(world)(DESTINATION, made.transaction_hash, **SAID)
         await keep_on(world)
 
         assert ended.end == "made"
-        assert await finishing(world).list_kept() == []
+        assert await finishing(world).list_retained() == []
         assert (await statuses(world))[0] == "completed"
         assert world.paid(1) == PAYOUT
 
@@ -293,8 +293,8 @@ class TestForgotten:
         await keep_on(world)
 
         assert (here.paid(1), world.paid(1), world.paid(2)) == (PAYOUT, 0, PAYOUT)
-        [kept] = await finishing(world).list_kept()
-        assert (kept.swap_id, kept.kind) == (a_request(1).body.swap_id, "refund")
+        [retained] = await finishing(world).list_retained()
+        assert (retained.swap_id, retained.kind) == (a_request(1).body.swap_id, "refund")
 
     @pytest.mark.fault("P6")
     async def test_p6_what_no_log_told_is_found_by_its_id(
@@ -310,7 +310,7 @@ class TestForgotten:
         await keep_on(world)
 
         assert [world.paid(1), world.paid(2)] == [PAYOUT] * 2
-        assert len(await finishing(world).list_kept()) == 1
+        assert len(await finishing(world).list_retained()) == 1
 
     @pytest.mark.fault("P6")
     async def test_p6_what_waits_in_a_pool_is_mined_before_the_end_or_never(
@@ -401,7 +401,7 @@ class TestForgotten:
         await keep_on(world)
 
         assert [world.paid(1), world.paid(2)] == [PAYOUT] * 2
-        assert (await finishing(world).list_kept())[0].kind == "output"
+        assert (await finishing(world).list_retained())[0].kind == "output"
 
 
 @pytest.mark.breaks_invariants("I-27")
@@ -418,18 +418,18 @@ async def test_p6_a_deposit_of_a_forgotten_swap_is_not_paid_out_again(
     await Watcher(world).tell()
     await fence(world)
     assert await proven(watcher, world)
-    [kept] = await finishing(world).list_kept()
+    [retained] = await finishing(world).list_retained()
     [lost] = await finishing(world).list_forgotten(await began(world))
-    assert (kept.deposit_id, lost.swap_id) == (a_deposit(7).body.deposit_id, None)
+    assert (retained.deposit_id, lost.swap_id) == (a_deposit(7).body.deposit_id, None)
 
     await world.requested(8)
     await world.rows("UPDATE swap SET created_at = now() WHERE sequence_number = 8 RETURNING 1")
     await world.rows(
         f"UPDATE deposit SET swap_id = '{a_request(8).body.swap_id}', attached_at = now() "
-        f"WHERE id = '{kept.deposit_id}' RETURNING 1"
+        f"WHERE id = '{retained.deposit_id}' RETURNING 1"
     )
     assert await is_held(world, 8)
-    await finishing(world).release(kept.id, **SAID)
+    await finishing(world).release(retained.id, **SAID)
 
     assert not await is_held(world, 8)
 
@@ -477,8 +477,8 @@ async def test_p6_each_step_may_crash(
     assert not await is_open(world)
     await keep_on(world)
     assert [world.paid(1), world.paid(2)] == [PAYOUT] * 2
-    [kept] = await finishing(world).list_kept()
-    assert kept.kind == "output"
+    [retained] = await finishing(world).list_retained()
+    assert retained.kind == "output"
 
 
 async def test_a_signer_of_earlier_days_holds_nothing_up(world: World, watcher: Engine) -> None:

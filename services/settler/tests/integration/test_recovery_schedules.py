@@ -247,9 +247,9 @@ async def test_p6_each_leg_is_paid_once(
             await restore.go_on()
 
         assert set(restore.payments().values()) == {1}
-        kept = await finishing(restore.there).list_kept()
+        retained = await finishing(restore.there).list_retained()
         unpaid = await restore.there.rows("SELECT swap_id FROM intent WHERE state = 'reserved'")
-        assert {row.swap_id for row in unpaid} <= {one.swap_id for one in kept}
+        assert {row.swap_id for row in unpaid} <= {one.swap_id for one in retained}
         halted = await restore.there.rows("SELECT FROM signer WHERE halted_reason IS NOT NULL")
         assert list(halted) == []
 

@@ -77,7 +77,7 @@ async def test_looks_at_deadlines_and_answers_operators(service: Service) -> Non
         ("POST", "/sweeps"),
         ("GET", "/recovery"),
         ("POST", "/recovery/{id}/finish"),
-        ("POST", "/recovery/kept/{id}/release"),
+        ("POST", "/recovery/retained/{id}/release"),
         ("GET", "/rescues/{network}/{hash}"),
         ("POST", "/rescues/{network}/{hash}"),
         ("GET", "/caps"),

@@ -61,7 +61,7 @@ class Drilled:
             (self.ids[SENT_BACK], "refund"),
             (None, "unknown"),
         }
-        held = {one["swap_id"] for one in self.told["kept"]}
+        held = {one["swap_id"] for one in self.told["retained"]}
         missing = {self.ids[PAID_OUT], self.ids[SENT_BACK]} - held
         return [
             *(f"not shown as forgotten: {kind} of {swap}" for swap, kind in wanted - shown),
@@ -116,7 +116,7 @@ async def _after(
     for one in told["forgotten"]:
         of = one["swap_id"] or "a swap that is forgotten"
         say("forgotten", f"{one['kind']} of {of}, {one['transaction_hash']} on {one['network']}")
-    for one in told["kept"]:
+    for one in told["retained"]:
         say("held still", f"{one['kind']} of {one['swap_id'] or one['deposit_id']}")
     # A refuel is ordered by its output, and explained after it.
     for one in sorted(told["forgotten"], key=lambda one: one["kind"] != "output"):

@@ -72,16 +72,16 @@ SELECT deposit.id, deposit.network, deposit.token FROM account
 JOIN deposit ON deposit.id = account.deposit_id
 WHERE account.kind = 'suspense' AND balance <> 0
 """)
-KEEP_PAID: Final = sql("""
-INSERT INTO kept_hold (recovery_id, swap_id, intent_id, deposit_id, kind, network, paid_id)
+RETAIN_PAID: Final = sql("""
+INSERT INTO retained_hold (recovery_id, swap_id, intent_id, deposit_id, kind, network, paid_id)
 SELECT :id, new.* FROM unnest(CAST(:swap_id AS uuid[]), CAST(:intent_id AS uuid[]),
     CAST(:deposit_id AS uuid[]), CAST(:kind AS text[]), CAST(:network AS text[]),
     CAST(:paid_id AS numeric[])) AS new
 ON CONFLICT DO NOTHING
 """)
 # What came before the recovery and is of no swap: a swap that is forgotten may have paid for it.
-KEEP_DEPOSITS: Final = sql("""
-INSERT INTO kept_hold (recovery_id, deposit_id, kind, network)
+RETAIN_DEPOSITS: Final = sql("""
+INSERT INTO retained_hold (recovery_id, deposit_id, kind, network)
 SELECT recovery.id, deposit.id, 'deposit', deposit.network FROM recovery
 JOIN deposit ON deposit.block_time < recovery.began_at
     AND (deposit.attached_at >= recovery.began_at OR deposit.swap_id IS NULL
@@ -92,19 +92,19 @@ JOIN deposit ON deposit.block_time < recovery.began_at
 WHERE recovery.id = :id
 ON CONFLICT DO NOTHING
 """)
-KEPT: Final = sql("""
+RETAINED: Final = sql("""
 SELECT id, swap_id, intent_id, deposit_id, kind, network, since, paid_id IS NOT NULL AS is_paid
-FROM kept_hold
+FROM retained_hold
 WHERE released_at IS NULL ORDER BY id
 """)
 RELEASE: Final = sql("""
-UPDATE kept_hold SET released_at = now(), released_by = :by, released_because = :reason
+UPDATE retained_hold SET released_at = now(), released_by = :by, released_because = :reason
 WHERE id = :id AND released_at IS NULL AND paid_id IS NULL
 """)
 # An operator told what an id was spent on: nothing is in doubt about it any more.
 RELEASE_EXPLAINED: Final = sql("""
-UPDATE kept_hold SET released_at = now(), released_by = :by, released_because = :reason
+UPDATE retained_hold SET released_at = now(), released_by = :by, released_because = :reason
 FROM unnest(CAST(:network AS text[]), CAST(:paid_id AS numeric[])) AS told(network, paid_id)
-WHERE (kept_hold.network, kept_hold.paid_id) = (told.network, told.paid_id)
+WHERE (retained_hold.network, retained_hold.paid_id) = (told.network, told.paid_id)
     AND released_at IS NULL
 """)

@@ -16,11 +16,11 @@ from swap_settler.adapters import recovery_statements as statements
 from swap_settler.domain.recovery import (
     Ended,
     HeldSwap,
-    Kept,
     NetworkProof,
     PaymentId,
     Proofs,
     Recovery,
+    RetainedHold,
     SignerProof,
     UnexplainedPayment,
 )
@@ -85,18 +85,18 @@ class PostgresRecoveries:
             if not (await connection.execute(statements.FINISH, values)).changed:
                 return False
             if found.paid:
-                rows = [_kept_row(one) for one in found.paid]
-                connection.post(proof_statements.KEEP_PAID, {"id": id, **columns(rows)})
+                rows = [_retained_row(one) for one in found.paid]
+                connection.post(proof_statements.RETAIN_PAID, {"id": id, **columns(rows)})
             if found.has_unknown:
-                connection.post(proof_statements.KEEP_DEPOSITS, {"id": id})
+                connection.post(proof_statements.RETAIN_DEPOSITS, {"id": id})
             await log_order(connection)  # nothing, where it ends by itself
         return True
 
-    async def kept(self) -> Sequence[Kept]:
+    async def retained_holds(self) -> Sequence[RetainedHold]:
         async with reading(self._engine) as connection:
-            rows = await connection.execute(proof_statements.KEPT)
+            rows = await connection.execute(proof_statements.RETAINED)
         return [
-            Kept(
+            RetainedHold(
                 row.id,
                 row.swap_id,
                 row.intent_id,
@@ -177,7 +177,7 @@ def _to_held_swap(row: Row) -> HeldSwap:
     )
 
 
-def _kept_row(one: PaymentId) -> dict[str, object]:
+def _retained_row(one: PaymentId) -> dict[str, object]:
     return {
         "swap_id": one.swap_id,
         "intent_id": one.intent_id,

@@ -21,17 +21,17 @@ CASE WHEN hold.before IS NULL THEN true
 
 
 # What an ended recovery found to be paid and the ledger has not, or cannot tell.
-_HAS_KEPT: Final = "EXISTS (SELECT FROM kept_hold WHERE released_at IS NULL)"
+_HAS_RETAINED: Final = "EXISTS (SELECT FROM retained_hold WHERE released_at IS NULL)"
 
 
-def _kept_swap(id: str) -> str:
+def _retained_swap(id: str) -> str:
     """Return SQL: whether a swap is held after the recovery: for a payment of its own, or for a
     deposit that was attached to it.
     """
     return f"""
-EXISTS (SELECT FROM kept_hold AS kept WHERE kept.released_at IS NULL
-    AND (kept.swap_id = {id} OR EXISTS (SELECT FROM deposit AS of_it
-        WHERE of_it.id = kept.deposit_id AND of_it.swap_id = {id})) OFFSET 0)"""
+EXISTS (SELECT FROM retained_hold AS retained WHERE retained.released_at IS NULL
+    AND (retained.swap_id = {id} OR EXISTS (SELECT FROM deposit AS of_it
+        WHERE of_it.id = retained.deposit_id AND of_it.swap_id = {id})) OFFSET 0)"""
 
 
 # The first part of each is asked once per statement: without a hold nothing else is looked at.
@@ -43,10 +43,11 @@ HELD: Final = f"""
             THEN hold.before IS NULL OR hold.networks IS NULL
                 OR intent.network = ANY(hold.networks)
             ELSE {_held_swap("own")} END OFFSET 0)
-    OR {_HAS_KEPT} AND CASE WHEN intent.swap_id IS NULL
-        THEN EXISTS (SELECT FROM kept_hold AS kept WHERE kept.released_at IS NULL
-            AND (kept.intent_id = intent.id OR kept.deposit_id = intent.deposit_id) OFFSET 0)
-        ELSE {_kept_swap("intent.swap_id")} END))
+    OR {_HAS_RETAINED} AND CASE WHEN intent.swap_id IS NULL
+        THEN EXISTS (SELECT FROM retained_hold AS retained WHERE retained.released_at IS NULL
+            AND (retained.intent_id = intent.id OR retained.deposit_id = intent.deposit_id)
+            OFFSET 0)
+        ELSE {_retained_swap("intent.swap_id")} END))
 """
 # Of a row of `signer`: the ledger may be behind the chain's nonce. Nothing gets one until the
 # signer's nonces are fenced (usecases/fence_nonces.py).
@@ -73,7 +74,7 @@ def held_swap(id: str) -> str:
     return f"""
 (EXISTS (SELECT FROM recovery_hold) AND EXISTS (SELECT FROM recovery_hold AS hold
     JOIN swap AS own ON own.id = {id} WHERE {_held_swap("own")} OFFSET 0)
-    OR {_HAS_KEPT} AND {_kept_swap(id)})
+    OR {_HAS_RETAINED} AND {_retained_swap(id)})
 """
 
 

@@ -59,8 +59,8 @@ class RecoveryFenceRow(Table, table=True):
     at: datetime = _at()
 
 
-class KeptHoldRow(Table, table=True):
-    __tablename__ = "kept_hold"
+class RetainedHoldRow(Table, table=True):
+    __tablename__ = "retained_hold"
 
     id: int = _bigint(key=True)
     recovery_id: int = _bigint()

@@ -82,7 +82,7 @@ class Recovery:
     cause: str
     reason: str
     began_at: datetime
-    held: int  # payments and refunds that wait for its end, or for what was kept
+    held: int  # payments and refunds that wait for its end, or for a retained hold
     evidence: int = 0  # how much was found since it began
     ended: Ended | None = None
 
@@ -176,8 +176,8 @@ class PaymentId:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """What is held after the recovery, until an operator has explained or released it."""
+class RetainedHold:
+    """A hold that outlasts its recovery, until an operator has explained or released it."""
 
     id: int
     swap_id: UUID | None

@@ -7,7 +7,13 @@ from typing import Any, Final
 from aiohttp import web
 
 from swap_runtime.admin_routes import Order
-from swap_settler.domain.recovery import Forgotten, Kept, NetworkProof, Recovery, SignerProof
+from swap_settler.domain.recovery import (
+    Forgotten,
+    NetworkProof,
+    Recovery,
+    RetainedHold,
+    SignerProof,
+)
 from swap_settler.http.forms import OrderForm, read_form, read_id, wrong
 from swap_settler.usecases.finish_recovery import FinishRecovery
 from swap_settler.usecases.prove_recovery import ProveRecovery
@@ -17,7 +23,7 @@ OPEN: Final = (
     "paid. It ends by itself once each network is read, each signer is closed and each older "
     "payment was asked for at its Treasury (docs/recovery.md)"
 )
-ENDED: Final = "what is kept stays held until an operator has explained or released it"
+ENDED: Final = "a retained hold lasts until an operator has explained or released it"
 
 
 class RecoveryAdmin:
@@ -30,19 +36,19 @@ class RecoveryAdmin:
         found = await self._finish_recovery.find()
         if found is None:
             nothing: list[object] = []
-            names = ("recoveries", "networks", "signers", "forgotten", "kept")
+            names = ("recoveries", "networks", "signers", "forgotten", "retained")
             return web.json_response(dict.fromkeys(names, nothing))
         proofs = await self._prove_recovery.look(found)
         is_open = found.ended is None
         forgotten = await self._finish_recovery.list_forgotten(found.began_at)
-        kept = await self._finish_recovery.list_kept()
+        retained = await self._finish_recovery.list_retained()
         return web.json_response(
             {
                 "recoveries": [_shown(found)],
                 "networks": [_shown_network(one) for one in proofs.networks] if is_open else [],
                 "signers": [_shown_signer(one) for one in proofs.signers] if is_open else [],
                 "forgotten": [_shown_forgotten(one) for one in forgotten],
-                "kept": [_shown_kept(one) for one in kept],
+                "retained": [_shown_retained(one) for one in retained],
             }
         )
 
@@ -56,9 +62,9 @@ class RecoveryAdmin:
         return web.json_response({"finished": id})
 
     async def release(self, order: Order) -> web.Response:
-        """Answer `POST /admin/recovery/kept/{id}/release`."""
+        """Answer `POST /admin/recovery/retained/{id}/release`."""
         try:
-            id, form = read_id(order, of="what is kept"), read_form(order, OrderForm)
+            id, form = read_id(order, of="a retained hold"), read_form(order, OrderForm)
         except ValueError as error:
             return wrong(error)
         await self._finish_recovery.release(id, by=order.by, reason=form.reason)
@@ -115,7 +121,7 @@ def _shown_forgotten(one: Forgotten) -> dict[str, Any]:
     }
 
 
-def _shown_kept(one: Kept) -> dict[str, Any]:
+def _shown_retained(one: RetainedHold) -> dict[str, Any]:
     ids = {"swap_id": one.swap_id, "intent_id": one.intent_id, "deposit_id": one.deposit_id}
     return {
         "id": one.id,

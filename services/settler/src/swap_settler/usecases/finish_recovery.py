@@ -8,7 +8,7 @@ from typing import Final
 
 from swap_runtime.errors import Refused
 from swap_settler import observe_recovery
-from swap_settler.domain.recovery import Forgotten, Kept, PaymentId, Recovery
+from swap_settler.domain.recovery import Forgotten, PaymentId, Recovery, RetainedHold
 from swap_settler.recovery_ports import Findings, Recoveries
 from swap_settler.usecases.payment_ids import payment_ids
 from swap_settler.usecases.prove_recovery import FIRST, SWAPS_AT_ONCE
@@ -28,14 +28,15 @@ class FinishRecovery:
     async def find(self) -> Recovery | None:
         """Return the open recovery or the last one, and bring the metrics up to date."""
         found = await self._recoveries.find()
-        kept = await self._recoveries.kept()
+        retained = await self._recoveries.retained_holds()
         is_open = found is not None and found.ended is None
-        observe_recovery.state(is_open=is_open, held=found.held if found else 0, kept=len(kept))
+        held = found.held if found else 0
+        observe_recovery.state(is_open=is_open, held=held, retained=len(retained))
         return found
 
-    async def list_kept(self) -> Sequence[Kept]:
+    async def list_retained(self) -> Sequence[RetainedHold]:
         """Return what is held also after the recovery."""
-        return await self._recoveries.kept()
+        return await self._recoveries.retained_holds()
 
     async def list_forgotten(self, before: datetime) -> Sequence[Forgotten]:
         """Return the payments that nothing explains: with their swaps, where those are known."""
@@ -68,7 +69,7 @@ class FinishRecovery:
 
     async def release(self, id: int, *, by: str, reason: str) -> None:
         """
-        :param id: of what is kept, as it was shown.
+        :param id: of a retained hold, as it was shown.
         :raises Refused: when a Treasury has paid it.
         """
         if not await self._recoveries.release(id, by=by, reason=reason):
