@@ -35,4 +35,4 @@ async def test_p6_nothing_is_paid_twice(stack: Stack, tmp_path: Path) -> None:
     )
 
     assert drilled.faults() == [], "\n".join(said)
-    assert drilled.told["recoveries"][0]["ended_by"] == "settler"
+    assert drilled.status["recoveries"][0]["ended_by"] == "settler"

@@ -16,7 +16,7 @@ from swap_stack.daemon import StackError
 from swap_stack.down import SUPERVISOR, down
 from swap_stack.drill.backup import dump, restore
 from swap_stack.drill.payments import count_of, read_payments, refuels_of
-from swap_stack.drill.recovery import Settler, Told
+from swap_stack.drill.recovery import RecoveryStatus, Settler
 from swap_stack.drill.swaps import FORGOTTEN, NEW, PAID_OUT, SENT_BACK, UNPAID, Planned, Swaps
 from swap_stack.options import Options
 from swap_stack.places import Places
@@ -35,7 +35,7 @@ Stopped = Callable[[], AbstractAsyncContextManager[None]]
 class Drilled:
     """What the drill has shown."""
 
-    told: Told  # of the recovery, when it had ended
+    status: RecoveryStatus  # of the recovery, when it had ended
     statuses: Mapping[Planned, str]  # in the end
     paid: Counter[int]  # by the Treasuries' logs
     ids: Mapping[Planned, str]
@@ -54,14 +54,14 @@ class Drilled:
         return [*found, *self._not_shown()]
 
     def _not_shown(self) -> Sequence[str]:
-        shown = {(one["swap_id"], one["kind"]) for one in self.told["forgotten"]}
+        shown = {(one["swap_id"], one["kind"]) for one in self.status["forgotten"]}
         wanted = {
             (self.ids[PAID_OUT], "output"),
             (self.ids[PAID_OUT], "refuel"),
             (self.ids[SENT_BACK], "refund"),
             (None, "unknown"),
         }
-        held = {one["swap_id"] for one in self.told["retained"]}
+        held = {one["swap_id"] for one in self.status["retained"]}
         missing = {self.ids[PAID_OUT], self.ids[SENT_BACK]} - held
         return [
             *(f"not shown as forgotten: {kind} of {swap}" for swap, kind in wanted - shown),
@@ -103,23 +103,23 @@ async def _after(
     stack: Mapping[str, Any],
     swaps: Swaps,
     settler: Settler,
-    ending: asyncio.Task[Told],
+    ending: asyncio.Task[RecoveryStatus],
     say: Say,
 ) -> Drilled:
     await swaps.create(NEW)
     await swaps.pay(NEW)
     await swaps.pay(UNPAID)
     say("paid for", f"{swaps.id_of(NEW)}, {NEW.name}, and {swaps.id_of(UNPAID)}, {UNPAID.name}")
-    told = await ending
+    status = await ending
     for planned in (NEW, UNPAID):
         say(await swaps.follow(planned), f"{swaps.id_of(planned)}, {planned.name}")
-    for one in told["forgotten"]:
+    for one in status["forgotten"]:
         of = one["swap_id"] or "a swap that is forgotten"
         say("forgotten", f"{one['kind']} of {of}, {one['transaction_hash']} on {one['network']}")
-    for one in told["retained"]:
+    for one in status["retained"]:
         say("held still", f"{one['kind']} of {one['swap_id'] or one['deposit_id']}")
     # A refuel is ordered by its output, and explained after it.
-    for one in sorted(told["forgotten"], key=lambda one: one["kind"] != "output"):
+    for one in sorted(status["forgotten"], key=lambda one: one["kind"] != "output"):
         if one["swap_id"] == swaps.id_of(PAID_OUT):
             await settler.explain(one["network"], one["transaction_hash"])
             say("explained", f"{one['kind']} of {one['swap_id']}, by its transaction")
@@ -127,7 +127,7 @@ async def _after(
     await swaps.follow(PAID_OUT)
     statuses = {p: await swaps.status(p) for p in planned_ones if p is not FORGOTTEN}
     ids = {planned: swaps.id_of(planned) for planned in planned_ones}
-    return Drilled(told, statuses, await read_payments(stack), ids)
+    return Drilled(status, statuses, await read_payments(stack), ids)
 
 
 async def drill(places: Places, options: Options, report: Report) -> None:
