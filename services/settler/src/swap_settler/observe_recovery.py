@@ -14,7 +14,9 @@ HELD = gauge("settler_recovery_held", "Payments and refunds that a recovery hold
 RETAINED = gauge("settler_recovery_retained", "Holds that outlast their recovery, for an operator")
 UNREAD = gauge("settler_recovery_networks_unread", "Networks not read to the head of its beginning")
 UNCLOSED = gauge("settler_recovery_signers_open", "Signers whose forgotten nonces may be mined")
-ASKED = gauge("settler_recovery_ids_asked", "Payments that Treasuries were asked for, of this look")
+IDS_CHECKED = gauge(
+    "settler_recovery_ids_checked", "Payment ids checked at Treasuries in the current pass"
+)
 
 
 def began(cause: str, reason: str) -> None:
@@ -45,8 +47,8 @@ def proven(proofs: Proofs) -> None:
     UNCLOSED.set(sum(not one.is_closed for one in proofs.signers))
 
 
-def asked(ids: int) -> None:
-    ASKED.set(ids)
+def payment_ids_checked(ids: int) -> None:
+    IDS_CHECKED.set(ids)
 
 
 def ended(recovery_id: int, *, by: str, reason: str) -> None:

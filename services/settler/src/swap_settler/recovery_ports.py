@@ -78,12 +78,12 @@ class Recoveries(Protocol):
         """Return swaps that may still be paid out, or sent back, and are older, by id."""
         ...
 
-    async def lone(self) -> Sequence[PaymentId]:
+    async def standalone_payments(self) -> Sequence[PaymentId]:
         """Return payments of no swap that wait, or that an operator may order."""
         ...
 
     async def finish(self, id: int, found: Findings, *, by: str, reason: str) -> bool:
-        """End it, and go on holding what was found; False if it has ended, or knows more now."""
+        """End it, and go on holding what was found; False if it has ended or has new evidence."""
         ...
 
     async def retained_holds(self) -> Sequence[RetainedHold]: ...

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 def provider_of(url: str) -> str:
     """Return the provider of a node: its host, and on the loopback interface also its port.
 
-    Two addresses of one host are one provider. Whoever lies at one lies at the other.
+    Two addresses of one host are one provider. They fail or report falsely together.
     """
     parts = urlsplit(url)
     host = (parts.hostname or "").rstrip(".")

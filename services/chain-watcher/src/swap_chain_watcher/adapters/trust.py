@@ -1,4 +1,4 @@
-"""How far single providers are believed: the caps as configured, and what they are used for."""
+"""How far single providers are accepted: the caps as configured, and what they are used for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far the reports of nodes are believed: what a second provider has verified, and the caps."""
+"""How far the reports of nodes are accepted: what a second provider has verified, and the caps."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class PostgresRecoveries:
             rows = await connection.execute(proof_statements.HELD_SWAPS, values)
         return [_to_held_swap(row) for row in rows]
 
-    async def lone(self) -> Sequence[PaymentId]:
+    async def standalone_payments(self) -> Sequence[PaymentId]:
         async with reading(self._engine) as connection:
             rows, deposits = await connection.ask(
                 (proof_statements.LONE, {}), (proof_statements.DEPOSITS, {})

@@ -206,7 +206,7 @@ async def _require_witnesses(chain: ChainReader, one: FoundTransaction, block: B
     ]
     witnesses = weigh(words, block_hash=block.hash, succeeded=True)
     if witnesses.deny:
-        raise Refused(f"nodes tell {one.transaction_hash} otherwise: {', '.join(witnesses.deny)}")
+        raise Refused(f"Nodes disagree about {one.transaction_hash}: {', '.join(witnesses.deny)}")
     if not witnesses.have_proven:
         raise Unavailable(f"too few providers have a receipt of {one.transaction_hash}")
 

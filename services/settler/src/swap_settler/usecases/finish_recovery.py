@@ -63,7 +63,9 @@ class FinishRecovery:
         paid = [one for key, one in ids.items() if key in booked]
         findings = Findings(paid, has_unknown=bool(booked - ids.keys()), evidence=found.evidence)
         if not await self._recoveries.finish(id, findings, by=by, reason=reason):
-            raise Refused(f"recovery {id} has ended, or knows more now: look at it again")
+            raise Refused(
+                f"Recovery {id} has ended or has new evidence: run swapctl recovery status"
+            )
         observe_recovery.ended(id, by=by, reason=reason)
         await self.find()
 
@@ -77,7 +79,7 @@ class FinishRecovery:
         observe_recovery.released(id, by=by, reason=reason)
 
     async def _ids(self, before: datetime) -> Sequence[PaymentId]:
-        ids = list(await self._recoveries.lone())
+        ids = list(await self._recoveries.standalone_payments())
         after = FIRST
         while swaps := await self._recoveries.held_swaps(before, after=after, limit=SWAPS_AT_ONCE):
             after = swaps[-1].id

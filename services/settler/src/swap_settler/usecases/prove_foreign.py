@@ -177,7 +177,7 @@ def _proven(signer: Signer, one: FoundTransaction, slot: OpenNonce | None, told:
     )
     if not witnesses.have_proven:
         if witnesses.deny:
-            raise Refused(f"nodes tell {h} otherwise: {', '.join(witnesses.deny)}")
+            raise Refused(f"Nodes disagree about {h}: {', '.join(witnesses.deny)}")
         raise Unavailable(f"one provider alone has a receipt of {h}")
     closed = ClosedSlot(
         one.nonce, h, is_cancel=False, receipt=receipt, witnesses=witnesses, is_foreign=True

@@ -22,7 +22,7 @@ VIEW_GAS: Final = 100_000
 SWAPS_AT_ONCE: Final = 100
 CALLS_AT_ONCE: Final = 200
 FIRST: Final = UUID(int=0)
-ASKS: Final = "0x" + "0" * 40  # whoever asks: what a view returns is for all the same
+VIEW_CALLER: Final = "0x" + "0" * 40  # a view returns the same to every caller
 BY: Final = "settler"
 
 
@@ -118,7 +118,7 @@ class ProveRecovery:
             return True
         call = Call(self._treasuries[network], 0, encode_is_operator(address), VIEW_GAS)
         try:
-            [answer] = await chain.simulate([call], sender=ASKS, at=await chain.finalized())
+            [answer] = await chain.simulate([call], sender=VIEW_CALLER, at=await chain.finalized())
         except ChainError:
             return True
         return not answer.succeeded or bool(int.from_bytes(answer.data, "big"))
@@ -139,7 +139,7 @@ class ProveRecovery:
             asked |= {(one.network, one.paid_id) for one in ids}
             spent = await self._spent(ids, finals) | booked
             paid += [one for one in ids if (one.network, one.paid_id) in spent]
-            observe_recovery.asked(len(asked))
+            observe_recovery.payment_ids_checked(len(asked))
         return Findings(paid, bool(booked - asked), recovery.evidence), len(asked)
 
     async def _ids(self, recovery: Recovery) -> AsyncIterator[Sequence[PaymentId]]:
@@ -155,7 +155,7 @@ class ProveRecovery:
                 for one in payment_ids(swap)
                 if (one.network, one.paid_id) not in swap.known
             ]
-        yield await self._recoveries.lone()
+        yield await self._recoveries.standalone_payments()
 
     async def _spent(
         self, ids: Iterable[PaymentId], finals: Mapping[str, Block]
@@ -171,7 +171,7 @@ class ProveRecovery:
     async def _paid(self, network: str, ids: Sequence[int], final: Block) -> Sequence[int]:
         treasury = self._treasuries[network]
         calls = [Call(treasury, 0, encode_is_paid(id), VIEW_GAS) for id in ids]
-        answers = await self._chains[network].simulate(calls, sender=ASKS, at=final)
+        answers = await self._chains[network].simulate(calls, sender=VIEW_CALLER, at=final)
         if not all(answer.succeeded for answer in answers):
             raise Unavailable(f"no node of {network} tells which payments were made")
         told = zip(ids, answers, strict=True)

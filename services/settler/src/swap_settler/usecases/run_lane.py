@@ -103,7 +103,7 @@ class RunLane:
         """A chain that is ahead of our slots was used without us: a theft, unless the database was
         restored.
 
-        Nothing is signed until a person has looked, or the nonces are fenced.
+        Nothing is signed until an operator resumes it, or the nonces are fenced.
         """
         await self._check()
         nonce = None
