@@ -213,7 +213,7 @@ def a_swap(number: int = 7, *, refund_address: str | None = None, **amounts: Any
     body = a_request(number, **amounts).body
     assert isinstance(body, SwapRequested)
     told = body.model_copy(update={"refund_address": refund_address})
-    return to_swap(told, at=NOON, trace_id="asked")
+    return to_swap(told, at=NOON)
 
 
 def a_deposit_message(

@@ -8,6 +8,6 @@ from uuid import UUID
 def trace_id_of(swap_id: UUID) -> str:
     """Return the trace id of a swap: its id as W3C Trace Context writes it, 32 hex digits.
 
-    Whoever knows the swap knows its trace, so no service has to store it or look it up.
+    It follows from the swap's id, so no service reads a stored one.
     """
     return swap_id.hex

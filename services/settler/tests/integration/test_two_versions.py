@@ -13,6 +13,7 @@ from services.settler.tests.integration.lane_worlds import opened_world
 from services.settler.tests.lane_world import DESTINATION, PAYOUT, World, a_deposit, a_funding
 from swap_contracts.envelope import Envelope
 from swap_contracts.topics import DEPOSIT_CHANGED
+from swap_contracts.tracing import trace_id_of
 
 pytestmark = [pytest.mark.connected, pytest.mark.fault("M10")]
 NUMBERS = (1, 2, 3)
@@ -75,3 +76,19 @@ async def test_m10_what_the_other_version_knows_to_be_newer_stays(world: World) 
     [deposit] = await world.rows("SELECT version, state FROM deposit WHERE swap_id IS NOT NULL")
     assert (deposit.version, deposit.state) == (3, "reverted")
     assert await world.intent_states() == []
+
+
+async def test_m10_a_trace_that_an_older_version_stored_is_not_published(world: World) -> None:
+    await world.requested(1)
+    await world.settle(a_funding(10**24))
+    [swap] = await world.rows("UPDATE swap SET trace_id = 'a request' RETURNING id")
+
+    await world.settle(a_deposit(1))
+
+    sent = await world.rows(
+        "SELECT message ->> 'trace_id' AS trace_id FROM outbox "
+        "CROSS JOIN LATERAL (SELECT convert_from(payload, 'UTF8')::jsonb AS message) AS read "
+        f"WHERE topic = 'swap.changed.v1' AND message ->> 'key' = '{swap.id}'"
+    )
+    assert len(sent) > 1
+    assert {one.trace_id for one in sent} == {trace_id_of(swap.id)}

@@ -24,10 +24,12 @@ from services.settler.tests.factories import (
     a_quote,
     a_swap,
     signed,
+    swap_id,
 )
 from swap_contracts.envelope import Envelope
 from swap_contracts.swaps import SwapChanged
 from swap_contracts.topics import SWAP_CHANGED
+from swap_contracts.tracing import trace_id_of
 from swap_domain.lifecycle import Status
 from swap_settler.domain import deposits, payouts
 from swap_settler.domain.changes import Changes
@@ -64,7 +66,7 @@ def test_tells_the_whole_swap_after_its_first_sequence() -> None:
     assert body.quote == a_quote()
     assert body.method == "depository"
     assert body.transactions == ()
-    assert (envelope.trace_id, envelope.occurred_at) == ("asked", NOON + HOUR)
+    assert (envelope.trace_id, envelope.occurred_at) == (trace_id_of(swap_id(7)), NOON + HOUR)
 
 
 @pytest.mark.parametrize("change", [Changes(swap=a_swap(), trace_id="t"), paid_for()])
@@ -149,8 +151,11 @@ def test_never_completes_without_its_output() -> None:
     assert body.closed_at == NOON
 
 
-def test_goes_under_the_trace_of_the_swap_when_no_message_caused_it() -> None:
-    assert announced(Changes(swap=a_swap())).trace_id == "asked"
+@pytest.mark.parametrize("cause", [None, "asked"])
+def test_has_the_trace_of_its_swap_whatever_caused_it(cause: str | None) -> None:
+    change = Changes(swap=a_swap(), trace_id=cause)
+
+    assert announced(change).trace_id == trace_id_of(swap_id(7))
 
 
 def test_changes_without_a_swap_say_nothing_of_swaps() -> None:

@@ -26,6 +26,7 @@ from services.settler.tests.fakes import FakeUnitOfWork
 from services.settler.tests.settlers import Settler
 from swap_contracts.swaps import AuthorizationSubmitted, SwapRequested
 from swap_contracts.topics import SWAP_REQUESTS
+from swap_contracts.tracing import trace_id_of
 from swap_domain.catalogue import UnknownNetwork
 from swap_domain.lifecycle import Status
 from swap_runtime.errors import Unavailable, Unprocessable
@@ -55,7 +56,7 @@ class TestRequestSwaps:
         swap = world.swap(swap_id(7))
         assert (swap.status, swap.sequence) == (Status.DEPOSIT_PENDING, 1)
         [told] = sent(world, "swap.changed.v1")
-        assert told["trace_id"] == "asked"
+        assert told["trace_id"] == trace_id_of(swap.id)
 
     async def test_the_same_swap_begins_once(self, world: FakeUnitOfWork, run: Settler) -> None:
         again = a_request().model_copy(update={"message_id": swap_id(99)})
@@ -182,8 +183,9 @@ class TestSettleDeposits:
         swap = world.swap(swap_id(7))
         assert (swap.status, swap.sequence) == (Status.PAYOUT_PENDING, 4)
         told = sent(world, "swap.changed.v1")
-        assert [one["trace_id"] for one in told] == ["asked"] * 4
-        assert len(sent(world, "inventory.changed.v1")) == 1 + 2
+        moved = sent(world, "inventory.changed.v1")[1:]
+        assert [one["trace_id"] for one in told] == [trace_id_of(swap.id)] * 4
+        assert [one["trace_id"] for one in moved] == [trace_id_of(swap.id)] * 2
 
     async def test_swaps_of_one_batch_are_promised_each_others_rest(
         self, world: FakeUnitOfWork, run: Settler

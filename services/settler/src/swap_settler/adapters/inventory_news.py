@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 from swap_contracts.swaps import InventoryChanged
 from swap_contracts.topics import INVENTORY_CHANGED
+from swap_contracts.tracing import trace_id_of
 from swap_runtime.outbox import Outgoing
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.inventory import Inventory
@@ -14,7 +15,7 @@ from swap_settler.domain.inventory import Inventory
 
 def inventory_news(moved: Sequence[Inventory], cause: Changes) -> Sequence[Outgoing]:
     """Return a message per row that moved, under the trace of what moved it last."""
-    trace_id = cause.swap.terms.trace_id if cause.swap else cause.trace_id or ""
+    trace_id = trace_id_of(cause.swap.id) if cause.swap else cause.trace_id or ""
     return [_message(inventory, trace_id) for inventory in moved]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
 
+from swap_contracts.tracing import trace_id_of
 from swap_domain.authorization_status import AuthorizationStatus
 from swap_domain.lifecycle import Status
 from swap_domain.money import Asset
@@ -67,7 +68,6 @@ def _to_terms(row: Row) -> Terms:
         refund_address=row.refund_address,
         reference_id=row.reference_id,
         created_at=row.created_at,
-        trace_id=row.trace_id,
     )
 
 
@@ -164,7 +164,7 @@ def swap_row(swap: Swap) -> Values:
         "expires_at": swap.expires_at,
         "changed_at": swap.changed_at,
         "closed_at": swap.closed_at,
-        "trace_id": terms.trace_id,
+        "trace_id": trace_id_of(swap.id),
     }
 
 

@@ -11,7 +11,7 @@ SELECT id, app_id, sequence_number, sequence, status, method,
        destination_network, destination_token, destination_decimals,
        source_address, destination_address, refund_address, reference_id,
        quote::text AS quote, quote_revision, quote_expires_at, last_requoted_at, quote_locked_at,
-       fail_reason, created_at, expires_at, changed_at, closed_at, trace_id
+       fail_reason, created_at, expires_at, changed_at, closed_at
 FROM swap
 """
 DEPOSIT: Final = """

@@ -102,7 +102,7 @@ class SwapRow(Table, table=True):
     expires_at: datetime = _at()
     changed_at: datetime = _at()
     closed_at: datetime | None = _at(null=True)
-    trace_id: str = _text()
+    trace_id: str = _text()  # written for versions that read it
 
 
 class SwapTransitionRow(Table, table=True):

@@ -201,7 +201,6 @@ class Terms:
     refund_address: str | None
     reference_id: str | None
     created_at: datetime
-    trace_id: str
 
 
 @dataclass(frozen=True, slots=True)

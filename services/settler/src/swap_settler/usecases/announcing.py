@@ -10,6 +10,7 @@ import orjson
 
 from swap_contracts.swaps import SwapChanged
 from swap_contracts.topics import SWAP_CHANGED
+from swap_contracts.tracing import trace_id_of
 from swap_domain.catalogue import Catalogue
 from swap_domain.lifecycle import Status
 from swap_domain.money import Asset
@@ -60,7 +61,7 @@ class Announcer:
             "type": SwapChanged.__name__,
             "key": key,
             "occurred_at": at,
-            "trace_id": swap.terms.trace_id,
+            "trace_id": trace_id_of(swap.id),
             "body": self._body(swap, previous_status),
         }
         payload = orjson.dumps(envelope, option=orjson.OPT_UTC_Z)

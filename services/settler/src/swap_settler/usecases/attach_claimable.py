@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from uuid import UUID
 
+from swap_contracts.tracing import trace_id_of
 from swap_runtime.clock import Clock
 from swap_runtime.errors import Refused
 from swap_settler import observe
@@ -69,7 +70,7 @@ class AttachClaimable:
         folding = Folding(swaps, inventory)
         attaching = Attaching(folding, waiting, paid.keys())
         proof = Proof(listed.owner, order.swap_id, now, by=order.by, because=order.reason)
-        attaching.require(proof, trace_id=swaps[order.swap_id].terms.trace_id, at=now)
+        attaching.require(proof, trace_id=trace_id_of(order.swap_id), at=now)
         await work.flush(folding.changes, self._announcer.outgoing(folding.changes, at=now))
         await attaching.keep(work)
         return folding

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from swap_chains.errors import ChainError
 from swap_chains.ports import ChainReader
+from swap_contracts.tracing import trace_id_of
 from swap_domain.authorization_status import AuthorizationTrigger
 from swap_domain.catalogue import NATIVE
 from swap_runtime.clock import Clock
@@ -162,7 +163,7 @@ class CloseForeign:
         folding = Folding({o.id: o for o in owners.values() if isinstance(o, Swap)}, {})
         for i in over:
             swap = folding.swaps[owners[i].id]
-            folding.add(self._end(swap, i, failures[i]), trace_id=swap.terms.trace_id)
+            folding.add(self._end(swap, i, failures[i]), trace_id=trace_id_of(swap.id))
         for i in gone:
             leave(folding, owners[i], i, at=self._clock())
         return folding.changes

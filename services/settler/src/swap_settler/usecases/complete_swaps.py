@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from swap_contracts.tracing import trace_id_of
 from swap_runtime.clock import Clock
 from swap_settler import observe
 from swap_settler.domain.refuels import overdue
@@ -30,7 +31,7 @@ class CompleteSwaps:
             in_doubt = await work.refuels_in_doubt([swap.id for swap in due])
             for swap in due:
                 change = overdue(swap, at=now, may_be_paid=swap.id in in_doubt)
-                folding.add(change, trace_id=swap.terms.trace_id)
+                folding.add(change, trace_id=trace_id_of(swap.id))
             await work.drop_completions_due([swap.id for swap in due])
             await work.flush(folding.changes, self._announcer.outgoing(folding.changes, at=now))
         observe.changed(folding.changes)

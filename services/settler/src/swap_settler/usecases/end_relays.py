@@ -8,6 +8,7 @@ from uuid import UUID
 
 from swap_chains.evm.codec import selector
 from swap_chains.ports import ChainReader, Holding, Simulated
+from swap_contracts.tracing import trace_id_of
 from swap_domain.authorization_status import AuthorizationTrigger
 from swap_runtime.clock import Clock
 from swap_settler import observe
@@ -66,7 +67,7 @@ class EndRelays:
                         trigger = AuthorizationTrigger.WINDOW_CLOSED
                     swap = folding.swaps[_swap_id(relay)]
                     change = ended(swap, relay.intent_id, trigger, at=now, because=because)
-                    folding.add(change, trace_id=swap.terms.trace_id)
+                    folding.add(change, trace_id=trace_id_of(swap.id))
             await work.flush(folding.changes, self._announcer.outgoing(folding.changes, at=now))
         observe.changed(folding.changes)
 
@@ -101,7 +102,7 @@ class EndRelays:
                 change = ended(
                     swap, relay.intent_id, _trigger(relay, short), at=now, because=because
                 )
-            folding.add(change, trace_id=swap.terms.trace_id)
+            folding.add(change, trace_id=trace_id_of(swap.id))
         return folding.changes
 
 

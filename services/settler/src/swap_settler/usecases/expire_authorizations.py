@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from swap_contracts.tracing import trace_id_of
 from swap_domain.authorization_status import AuthorizationTrigger
 from swap_runtime.clock import Clock
 from swap_settler import observe
@@ -37,7 +38,7 @@ class ExpireAuthorizations:
                         at=now,
                         because="its window closed before it was sent",
                     )
-                    folding.add(change, trace_id=swap.terms.trace_id)
+                    folding.add(change, trace_id=trace_id_of(swap.id))
             await work.flush(folding.changes, self._announcer.outgoing(folding.changes, at=now))
         observe.changed(folding.changes)
         return len(ids) == self._limit

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from swap_contracts.tracing import trace_id_of
 from swap_runtime.clock import Clock
 from swap_settler import observe
 from swap_settler.domain.expiry import decide
@@ -26,7 +27,7 @@ class ExpireSwaps:
             due = await work.lock_expiring(now, limit=self._limit)
             folding = Folding({swap.id: swap for swap in due}, {})
             for swap in due:
-                folding.add(decide(swap, at=now), trace_id=swap.terms.trace_id)
+                folding.add(decide(swap, at=now), trace_id=trace_id_of(swap.id))
             await work.flush(folding.changes, self._announcer.outgoing(folding.changes, at=now))
         observe.changed(folding.changes)
         return len(folding.changes) == self._limit

@@ -11,6 +11,7 @@ from swap_chains.errors import ChainError
 from swap_chains.events import Block, Paid
 from swap_chains.evm.codec import encode_is_paid
 from swap_chains.ports import Call, ChainReader, FoundTransaction
+from swap_contracts.tracing import trace_id_of
 from swap_domain.catalogue import Catalogue
 from swap_runtime.clock import Clock
 from swap_runtime.errors import Refused, Unavailable
@@ -224,7 +225,7 @@ def _found(
 
 
 def _trace_id(found: Found) -> str:
-    return str(found.intent.id) if found.swap is None else found.swap.terms.trace_id
+    return str(found.intent.id) if found.swap is None else trace_id_of(found.swap.id)
 
 
 def _payout(network: str, paid: Paid, block: Block) -> Payout:

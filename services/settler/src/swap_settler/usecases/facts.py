@@ -64,7 +64,7 @@ def refuel_id_of(swap: Swap) -> int:
     return intent_id(swap.id, IntentKind.REFUEL.value, MAIN_LEG)
 
 
-def to_swap(body: SwapRequested, *, at: datetime, trace_id: str) -> Swap:
+def to_swap(body: SwapRequested, *, at: datetime) -> Swap:
     return Swap(
         id=body.swap_id,
         terms=Terms(
@@ -80,7 +80,6 @@ def to_swap(body: SwapRequested, *, at: datetime, trace_id: str) -> Swap:
             refund_address=body.refund_address,
             reference_id=body.reference_id,
             created_at=body.created_at,
-            trace_id=trace_id,
         ),
         quote=to_quote_terms(body.quote, expires_at=body.quote_expires_at),
         status=Status.DEPOSIT_PENDING,

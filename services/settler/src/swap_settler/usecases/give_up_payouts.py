@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Final
 from uuid import UUID
 
+from swap_contracts.tracing import trace_id_of
 from swap_runtime.clock import Clock
 from swap_settler import observe
 from swap_settler.domain.changes import Changes, Halt
@@ -163,7 +164,7 @@ class GiveUpPayouts:
             failures=failures,
             fails_for=fails_for,
         )
-        folding.add(change, trace_id=swap.terms.trace_id)
+        folding.add(change, trace_id=trace_id_of(swap.id))
 
     def _is_over(self, owner: Swap | Intent, intent_id: UUID, failures: int, reverts: int) -> bool:
         intent = owner if isinstance(owner, Intent) else owner.intents.get(intent_id)
@@ -182,7 +183,7 @@ def leave(folding: Folding, owner: Swap | Intent, intent_id: UUID, *, at: dateti
         folding.add(lone_sent(owner, at=at), trace_id=str(owner.id))
         return
     swap = folding.swaps[owner.id]
-    folding.add(sent(swap, intent_id, at=at), trace_id=swap.terms.trace_id)
+    folding.add(sent(swap, intent_id, at=at), trace_id=trace_id_of(swap.id))
 
 
 async def lock_owners(work: Work, intents: Owners) -> Mapping[UUID, Swap | Intent]:

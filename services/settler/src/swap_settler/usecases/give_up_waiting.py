@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from swap_contracts.tracing import trace_id_of
 from swap_runtime.clock import Clock
 from swap_settler import observe
 from swap_settler.domain.dwelling import give_up_waiting
@@ -55,7 +56,7 @@ class GiveUpWaiting:
             for intent_id, swap_id in waiting.items():
                 swap = folding.swaps[swap_id]
                 change = give_up_waiting(swap, intent_id, at=now)
-                folding.add(change, trace_id=swap.terms.trace_id)
+                folding.add(change, trace_id=trace_id_of(swap.id))
             await work.flush(folding.changes, self._announcer.outgoing(folding.changes, at=now))
         observe.changed(folding.changes)
         # What was signed meanwhile is not given up, and would be found at once again.

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Final
 
 from swap_chains.ports import Broadcast
+from swap_contracts.tracing import trace_id_of
 from swap_runtime.clock import Clock
 from swap_settler import observe
 from swap_settler.domain.payouts import lone_sent, sent
@@ -50,7 +51,7 @@ class MarkSent:
             for intent_id, swap_id in intents.items():
                 if swap_id is not None:
                     swap = folding.swaps[swap_id]
-                    folding.add(sent(swap, intent_id, at=now), trace_id=swap.terms.trace_id)
+                    folding.add(sent(swap, intent_id, at=now), trace_id=trace_id_of(swap.id))
             for intent in alone.values():
                 folding.add(lone_sent(intent, at=now), trace_id=str(intent.id))
             await work.mark_attempts_sent(sent_ago)

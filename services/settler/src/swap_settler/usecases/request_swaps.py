@@ -18,6 +18,7 @@ from swap_contracts.swaps import (
     SwapRequested,
 )
 from swap_contracts.topics import DEPOSIT_TARGET_ASSIGNED
+from swap_contracts.tracing import trace_id_of
 from swap_domain.catalogue import NATIVE, Catalogue, UnknownNetwork
 from swap_runtime.clock import Clock
 from swap_runtime.errors import Unavailable, Unprocessable
@@ -141,7 +142,7 @@ class RequestSwaps:
         body, known = message.body, folding.swaps.get(message.body.swap_id)
         if isinstance(body, SwapRequested):
             if known is None:
-                swap = to_swap(body, at=now, trace_id=message.trace_id)
+                swap = to_swap(body, at=now)
                 folding.add(begin(swap, self._facts.target(body)), trace_id=message.trace_id)
                 self._attach(folding, message, waiting.get(_key(body), ()), now)
         elif known is None:
@@ -246,7 +247,9 @@ async def _found(
 
 def _assigned(changes: Iterable[Changes], *, at: datetime) -> Sequence[Outgoing]:
     """Return what has the watcher look at the deposit addresses of new swaps, for ever."""
-    targets = [(c.target, c.trace_id or "") for c in changes if c.target is not None]
+    targets = [
+        (c.target, c.swap.id) for c in changes if c.target is not None and c.swap is not None
+    ]
     return [
         Outgoing.of(
             DEPOSIT_TARGET_ASSIGNED,
@@ -256,10 +259,10 @@ def _assigned(changes: Iterable[Changes], *, at: datetime) -> Sequence[Outgoing]
                 ),
                 version=target.address,
                 occurred_at=at,
-                trace_id=trace_id,
+                trace_id=trace_id_of(swap_id),
             ),
         )
-        for target, trace_id in targets
+        for target, swap_id in targets
     ]
 
 

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from swap_contracts.quoting import QuoteAnswer, QuoteQuestion
+from swap_contracts.tracing import trace_id_of
 from swap_runtime.clock import Clock
 from swap_runtime.crashpoint import crashpoint
 from swap_settler import observe
@@ -88,7 +89,7 @@ class RequoteSwaps:
                 done.append(swap.id)
                 if answer is not None:
                     change = self._change(folding, swap, answer, now)
-                    folding.add(change, trace_id=swap.terms.trace_id)
+                    folding.add(change, trace_id=trace_id_of(swap.id))
             await work.settle_requotes_due(done, again, pause=self._pause)
             await work.flush(folding.changes, self._announcer.outgoing(folding.changes, at=now))
         observe.changed(folding.changes)

@@ -8,6 +8,7 @@ from typing import Final
 
 from swap_chains.errors import ChainError
 from swap_chains.ports import ChainReader
+from swap_contracts.tracing import trace_id_of
 from swap_domain.catalogue import Network
 from swap_runtime.clock import Clock
 from swap_runtime.crashpoint import crashpoint
@@ -81,7 +82,7 @@ class StartRefunds:
             swaps = await work.lock_swaps_by_id({one.swap_id for one in ended})
             folding = Folding(swaps, {})
             for swap in swaps.values():
-                folding.add(give_up(swap, at=now), trace_id=swap.terms.trace_id)
+                folding.add(give_up(swap, at=now), trace_id=trace_id_of(swap.id))
             await work.drop_refunds_due([one.id for one in ended])
             await work.flush(folding.changes, self._announcer.outgoing(folding.changes, at=now))
         observe.changed(folding.changes)
@@ -105,7 +106,7 @@ class StartRefunds:
                 else:
                     paid_id = refund_id_of(swap, one.leg)
                     change = start(swap, one.leg, at=now, cost=cost, paid_id=paid_id)
-                folding.add(change, trace_id=swap.terms.trace_id)
+                folding.add(change, trace_id=trace_id_of(swap.id))
             await work.drop_refunds_due([one.id for one in due if one.id not in waiting])
             await work.postpone_refunds(waiting, pause=SWEEP_PAUSE)
             await work.flush(folding.changes, self._announcer.outgoing(folding.changes, at=now))
