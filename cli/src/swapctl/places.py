@@ -36,7 +36,7 @@ AUDITOR_VARIABLE: Final = "SWAPCTL_AUDITOR_URL"
 
 
 class NotTold(Exception):
-    """Something that a command needs was not said anywhere."""
+    """Something that a command needs is missing, or is given twice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,10 +111,14 @@ def find_places(stack: Path | None, overrides: Mapping[str, str | None]) -> Plac
     """Collect what is known; a stack file in its usual place is taken without being named.
 
     :param overrides: options of the command line by the variable that each stands for.
-    :raises NotTold: when a stack file is named that is not there.
+    :raises NotTold: when a stack file is named that is not there, or two operators are named.
     """
     given = {name: value for name, value in overrides.items() if value}
     environment = {**os.environ, **given}
+    if TOKEN_VARIABLE in given:
+        if OPERATOR_VARIABLE in given:
+            raise NotTold("--token and --operator each name an operator: give one of them")
+        environment.pop(OPERATOR_VARIABLE, None)  # an option wins over the environment
     if stack is None and not STACK_FILE.exists():
         return Places(environment)
     path = stack or STACK_FILE

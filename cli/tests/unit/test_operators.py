@@ -48,6 +48,24 @@ class TestWhoOrders:
 
         assert port.asked[-1][3] == "Bearer token of second"
 
+    def test_is_said_by_an_option_before_the_environment(
+        self, port: Port, two: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("SWAPCTL_OPERATOR", "second")
+
+        run(two, "--token", "of ann", *PAY)
+        assert port.asked[-1][3] == "Bearer of ann"
+
+        monkeypatch.setenv("SWAP_OPERATOR__TOKEN", "of ann")
+        run(two, "--operator", "operator", *PAY)
+        assert port.asked[-1][3] == "Bearer token of operator"
+
+    def test_is_not_said_twice(self, port: Port, two: Path) -> None:
+        with pytest.raises(NotTold, match="give one of them"):
+            run(two, "--token", "of ann", "--operator", "second", *PAY)
+
+        assert not port.asked
+
     def test_has_to_be_known(self, two: Path) -> None:
         with pytest.raises(NotTold, match="no operator third"):
             run(two, "--operator", "third", *PAY)
