@@ -8,7 +8,7 @@ from api_factories import E18, a_quote
 
 from swap_api.http.examples import example_of
 from swap_api.ports import PriceRefused
-from swap_contracts.explaining import ExplanationModel
+from swap_contracts.explaining import QuoterExplanationModel
 from swap_contracts.quoting import (
     AssetRef,
     LimitsAnswer,
@@ -72,7 +72,7 @@ class FakePricing:
         )
         explanation = None
         if question.explain:
-            explanation = ExplanationModel.model_validate(example_of(ExplanationModel))
+            explanation = QuoterExplanationModel.model_validate(example_of(QuoterExplanationModel))
         return QuoteAnswer(quote=quote, lifetime_seconds=300, explanation=explanation)
 
     async def limits(self, question: RouteQuestion) -> LimitsAnswer:

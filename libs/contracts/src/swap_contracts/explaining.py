@@ -86,7 +86,7 @@ class RejectedModel(_Closed):
     message: str
 
 
-class ExplanationModel(_Closed):
+class QuoterExplanationModel(_Closed):
     at: datetime
     provider: str
     method: str

@@ -10,7 +10,7 @@ from typing import Final, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from swap_contracts.envelope import BaseUnits, Digits, Message
-from swap_contracts.explaining import ExplanationModel
+from swap_contracts.explaining import QuoterExplanationModel
 
 FundingMethod = Literal["direct", "deposit_address", "depository", "gasless"]
 QUESTIONS_MAX: Final = 64  # in one request
@@ -80,7 +80,7 @@ class QuoteQuestion(RouteQuestion):
 class QuoteAnswer(Message):
     quote: Quote
     lifetime_seconds: int  # how long a swap may rely on it
-    explanation: ExplanationModel | None = None
+    explanation: QuoterExplanationModel | None = None
 
 
 class LimitsAnswer(Message):

@@ -225,7 +225,7 @@ class Inventory(TypedDict):
     available_base_units: str
 
 
-class ReadAmount(TypedDict):
+class ParsedAmount(TypedDict):
     member: Literal["amount", "receive_amount"]
     sent: str
     used: str
@@ -246,7 +246,7 @@ class Step(TypedDict):
     value: str
 
 
-class QuoteExplanation(TypedDict):
+class Explanation(TypedDict):
     at: str
     provider: str
     method: str
@@ -257,7 +257,7 @@ class QuoteExplanation(TypedDict):
     limits: ExplainedLimits
     steps: list[Step]
     rejected: list[Rejected]
-    amount: ReadAmount
+    amount: ParsedAmount
 
 
 class Reward(TypedDict):
@@ -305,7 +305,7 @@ class ExplainedQuote(TypedDict):
     quote: SwapQuote
     refuel: TokenWithAmount | None
     reward: Reward | None
-    explanation: QuoteExplanation
+    explanation: Explanation
 
 
 class Health(TypedDict):

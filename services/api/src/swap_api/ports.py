@@ -19,7 +19,7 @@ from swap_api.domain.rate_limits import Count, Quota
 from swap_api.domain.reach import Reached
 from swap_api.lookup_ports import NetworkState, Posting, SwapEvent
 from swap_chains.evm.transaction_lookup import LocatedTransaction
-from swap_contracts.explaining import ExplanationModel
+from swap_contracts.explaining import QuoterExplanationModel
 from swap_contracts.quoting import (
     LimitsAnswer,
     PricesAnswer,
@@ -364,7 +364,7 @@ class Rendering(Protocol):
     def quoted(self, quote: Quote) -> bytes: ...
 
     def explained(
-        self, quote: Quote, explanation: ExplanationModel, amount: ReadAmount
+        self, quote: Quote, explanation: QuoterExplanationModel, amount: ReadAmount
     ) -> bytes: ...
 
     def limits(self, answer: LimitsAnswer, source: Token, *, native: bool) -> bytes: ...

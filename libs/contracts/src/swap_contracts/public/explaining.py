@@ -6,11 +6,11 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from swap_contracts.explaining import ExplanationModel
+from swap_contracts.explaining import QuoterExplanationModel
 from swap_contracts.public.models import QuotedModel
 
 
-class ReadAmountModel(BaseModel):
+class ParsedAmountModel(BaseModel):
     """An amount as it was sent, and what is used of it: decimals beyond the precision are cut."""
 
     model_config = ConfigDict(extra="forbid")
@@ -22,11 +22,11 @@ class ReadAmountModel(BaseModel):
     is_cut: bool
 
 
-class QuoteExplanationModel(ExplanationModel):
-    amount: ReadAmountModel
+class ExplanationModel(QuoterExplanationModel):
+    amount: ParsedAmountModel
 
 
 class ExplainedQuoteModel(QuotedModel):
     """`GET /quote?explain=true`."""
 
-    explanation: QuoteExplanationModel
+    explanation: ExplanationModel

@@ -33,10 +33,10 @@ from swap_api.domain.reach import Reached
 from swap_api.lookup_ports import NetworkState, Posting, SwapEvent
 from swap_api.ports import Gap, Rendered, StoredSwap, SwapRow
 from swap_chains.evm.transaction_lookup import LocatedTransaction
-from swap_contracts.explaining import ExplanationModel
+from swap_contracts.explaining import QuoterExplanationModel
 from swap_contracts.public.catalogue import PublicCatalogue
 from swap_contracts.public.doubles import amount_down, amount_up, dollars, price
-from swap_contracts.public.explaining import QuoteExplanationModel, ReadAmountModel
+from swap_contracts.public.explaining import ExplanationModel, ParsedAmountModel
 from swap_contracts.public.rendering import Prices, render_prepared_swap, render_quoted
 from swap_contracts.quoting import LimitsAnswer, Quote, RangesAnswer
 from swap_contracts.swaps import SwapChanged, SwapRequested, SwapTerms, SwapTransaction
@@ -155,8 +155,10 @@ class JsonRendering:
     def quoted(self, quote: Quote) -> bytes:
         return orjson.dumps(self._quoted(quote))
 
-    def explained(self, quote: Quote, explanation: ExplanationModel, amount: ReadAmount) -> bytes:
-        read = ReadAmountModel.model_validate(
+    def explained(
+        self, quote: Quote, explanation: QuoterExplanationModel, amount: ReadAmount
+    ) -> bytes:
+        read = ParsedAmountModel.model_validate(
             {
                 "member": amount.field,
                 "sent": amount.sent,
@@ -165,7 +167,7 @@ class JsonRendering:
                 "is_cut": amount.is_cut,
             }
         )
-        whole = QuoteExplanationModel(**dict(explanation), amount=read)
+        whole = ExplanationModel(**dict(explanation), amount=read)
         fragment = self._quoted(quote)
         fragment["explanation"] = orjson.Fragment(whole.model_dump_json())
         return orjson.dumps(fragment)

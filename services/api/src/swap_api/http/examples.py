@@ -28,7 +28,7 @@ BY_MODEL: Final[Mapping[str, Any]] = {
     "StepModel.name": "receive",
     "StepModel.formula": "floor(converted × rate_numerator ÷ rate_denominator)",
     "StepModel.value": "25454500",
-    "QuoteExplanationModel.amount": {
+    "ExplanationModel.amount": {
         "member": "amount",
         "sent": "25.5000001",
         "used": "25.5",

@@ -9,10 +9,10 @@ from swap_contracts.explaining import (
     ExplainedGasModel,
     ExplainedLimitsModel,
     ExplainedPriceModel,
-    ExplanationModel,
     FeeRowModel,
     InventoryModel,
     PriceSourceModel,
+    QuoterExplanationModel,
     RejectedModel,
     StepModel,
 )
@@ -48,10 +48,10 @@ class ExplainQuotes:
         terms: Terms,
         priced: Priced,
         slippage_ppm: int,
-    ) -> ExplanationModel:
+    ) -> QuoterExplanationModel:
         now = self._clock()
         rule, limits, method = route.rule, terms.limits, Method(question.method)
-        return ExplanationModel(
+        return QuoterExplanationModel(
             at=now,
             provider=PROVIDER,
             method=method.value,
