@@ -153,7 +153,7 @@ def depository_unknown(network: str, error: Exception) -> None:
 
 
 def authorization_taken(swap_id: UUID, network: str, standard: str) -> None:
-    log.info("signature taken", swap_id=swap_id, network=network, standard=standard)
+    log.info("signature accepted", swap_id=swap_id, network=network, standard=standard)
     AUTHORIZATIONS.labels(network=network, standard=standard).inc()
 
 

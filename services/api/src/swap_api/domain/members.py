@@ -76,7 +76,7 @@ class Actor:
 OPERATOR: Final = Actor(OPERATOR_NAME)
 
 
-def operating(name: str) -> Actor:
+def operator_actor(name: str) -> Actor:
     """Return the operator of this name, as the token says."""
     return replace(OPERATOR, name=name)
 

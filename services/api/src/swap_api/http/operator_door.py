@@ -20,7 +20,7 @@ from aiohttp import web
 
 from swap_api import observe
 from swap_api.domain.keys import Caller, Scope
-from swap_api.domain.members import operating
+from swap_api.domain.members import operator_actor
 from swap_api.http.endpoints import Context, Endpoint
 from swap_api.http.errors import Errors
 from swap_api.http.exchange import Answer, Request
@@ -59,7 +59,7 @@ class OperatorDoor:
     def _handler(self, endpoint: Endpoint) -> Handler:
         async def handle(asked: web.Request) -> web.StreamResponse:
             request_id = self._new_request_id()
-            actor = operating(asked[OPERATOR_KEY].name)
+            actor = operator_actor(asked[OPERATOR_KEY].name)
             context = Context(self._anybody, "", request_id, actor.asking(request_id))
             request, ignored = await _request(asked), ""
             try:

@@ -8,7 +8,7 @@ from swap_api.ports import Clock, UnpaidSwaps
 from swap_api.usecases.recent_counts import RecentCounts
 from swap_contracts.public.errors import ErrorCode
 
-Place = tuple[str, UUID | None]  # a network, and an app or all of them
+CapScope = tuple[str, UUID | None]  # a network, and an app or all of them
 
 
 class CapDepositAddresses:
@@ -27,8 +27,8 @@ class CapDepositAddresses:
         per_network: int,
         is_lifted: bool,
     ) -> None:
-        async def count(place: Place, up_to: int) -> int:
-            return await unpaid.count_addresses(*place, up_to=up_to)
+        async def count(scope: CapScope, up_to: int) -> int:
+            return await unpaid.count_addresses(*scope, up_to=up_to)
 
         self._counts = RecentCounts(count, clock=clock)
         self._per_app = per_app

@@ -66,17 +66,16 @@ class ReadTransactionStatus:
         )
 
     async def _of_chain(self, caller: Caller, network: Network, transaction_hash: str) -> bytes:
-        away: Unavailable | None = None
+        unavailable: Unavailable | None = None
         try:
             located = await self._transactions.locate(network, transaction_hash)
         except Unavailable as error:
-            located, away = UNKNOWN_TRANSACTION, error
-        # A hint says that it was sent: it may not have reached a node yet.
+            located, unavailable = UNKNOWN_TRANSACTION, error
         # A hint says that it was sent: it may not have reached a node yet.
         if located.state is TransactionState.UNKNOWN and not await self._hints.has_hint(
             caller.app_id, network.name, transaction_hash
         ):
-            raise away or NothingThere
+            raise unavailable or NothingThere
         heads = await self._heads.current()
         head = heads.get(network.name, NO_HEAD)
         return self._rendering.located_transaction(network, transaction_hash, located, head)

@@ -18,7 +18,7 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 @dataclass(slots=True)
-class _Known:
+class _CachedCount:
     number: int = 0
     counted_at: datetime | None = None
     counting: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -36,7 +36,7 @@ class RecentCounts(Generic[Key]):
         """
         self._count = count
         self._clock = clock
-        self._known: OrderedDict[Key, _Known] = OrderedDict()
+        self._known: OrderedDict[Key, _CachedCount] = OrderedDict()
 
     async def admit(self, key: Key, *, at_most: int) -> bool:
         """Count one more and return True, unless it would be one too many."""
@@ -46,8 +46,8 @@ class RecentCounts(Generic[Key]):
         known.number += 1
         return True
 
-    async def _current(self, key: Key, at_most: int) -> _Known:
-        known = self._known.setdefault(key, _Known())
+    async def _current(self, key: Key, at_most: int) -> _CachedCount:
+        known = self._known.setdefault(key, _CachedCount())
         self._known.move_to_end(key)
         while len(self._known) > REMEMBERED_MAX:
             self._known.popitem(last=False)
@@ -57,6 +57,6 @@ class RecentCounts(Generic[Key]):
                 known.counted_at = self._clock()
             return known
 
-    def _is_fresh(self, known: _Known) -> bool:
+    def _is_fresh(self, known: _CachedCount) -> bool:
         counted_at = known.counted_at
         return counted_at is not None and self._clock() - counted_at <= FRESH_FOR
