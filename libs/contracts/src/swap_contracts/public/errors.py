@@ -173,7 +173,7 @@ ERRORS: Final[dict[ErrorCode, ErrorFacts]] = {
         409, USER, "The transfer is another swap's, was paid back, or is not what the swap takes."
     ),
     ErrorCode.TOO_MANY_PENDING_SWAPS: _retryable(
-        429, CALLER, "Too many swaps of this caller wait for their deposit."
+        429, CALLER, "Too many swaps or deposit addresses wait for a deposit."
     ),
     ErrorCode.PAYOUTS_PAUSED: _retryable(503, OPERATOR, "Payouts are paused."),
     ErrorCode.ACCESS_TOKEN_REQUIRED: _final(401, CALLER, "No access token was sent."),
