@@ -19,7 +19,7 @@ class AwaitsApproval(Failed):
 
     def __init__(self, proposal: Mapping[str, Any]) -> None:
         super().__init__(
-            f"not carried out yet: {proposal['why']}. Another operator, until "
+            f"Not carried out yet: {proposal['why']}. Another operator must approve it by "
             f"{proposal['expires_at']}: swapctl approvals approve {proposal['id']}"
         )
 

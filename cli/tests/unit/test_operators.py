@@ -110,7 +110,7 @@ class TestASecondOperator:
     def test_cannot_decide_what_does_not_wait(self, port: Port, stack: Path) -> None:
         port.answers["GET", "/admin/approvals"] = (200, {"approvals": []})
 
-        with pytest.raises(Failed, match="no order waits as p1"):
+        with pytest.raises(Failed, match="No order with id p1 awaits approval"):
             run(stack, "approvals", "approve", "p1")
 
 

@@ -47,7 +47,7 @@ def _decide(context: typer.Context, id: str, verb: str) -> Any:
     for row in _list(context):
         if row["id"] == id:
             return internal(context, ServiceName(row["service"])).post(f"/approvals/{id}/{verb}")
-    raise Failed(f"no order waits as {id}: see swapctl approvals list, and swapctl audit")
+    raise Failed(f"No order with id {id} awaits approval")
 
 
 def _list(context: typer.Context) -> list[dict[str, Any]]:

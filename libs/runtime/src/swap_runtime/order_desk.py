@@ -134,7 +134,7 @@ class OrderDesk:
         """
         proposal.require_open()
         if proposal.proposed_by == by:
-            raise Refused("another operator than the one who ordered it approves it")
+            raise Refused("A different operator must approve this order")
         if not self._operators.may_order(proposal.proposed_by):
             raise Refused(f"{proposal.proposed_by} is no active operator any more: reject it")
         if proposal.action not in self._routes:

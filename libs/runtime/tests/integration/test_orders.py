@@ -255,7 +255,7 @@ class TestApproval:
         status, told = await port.approve(id, by="ann")
 
         assert (status, await port.written()) == (409, [])
-        assert "another operator" in told["error"]
+        assert "different operator" in told["error"]
         # Not even past the service.
         with pytest.raises(psycopg.errors.CheckViolation):
             async with engine.begin() as connection:

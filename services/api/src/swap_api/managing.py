@@ -59,7 +59,7 @@ def build_management(
     if not token.get_secret_value():
         token = service.settings.operator.token
     if group.notifier_url is not None and not token.get_secret_value():
-        raise ValueError("NOTIFIER_TOKEN: the notifier asks for one; SWAP_OPERATORS has its hash")
+        raise ValueError("Set SWAP_API__NOTIFIER_TOKEN (an operator with the role service)")
     notifier = NotifierEndpoints(group.notifier_url, token)
     return Management(
         keep_partners=KeepPartners(partners, bounds, clock=clock, new_id=new_id),

@@ -55,8 +55,8 @@ class ApiGroup(ServiceGroup):
     )
     notifier_token: SecretStr = Field(
         default=SecretStr(""),
-        description="What the notifier is asked with: of an operator with the role `service`. "
-        "Without it SWAP_OPERATOR__TOKEN, which would also open everything else",
+        description="Token for the notifier's internal port (role service). "
+        "Default: SWAP_OPERATOR__TOKEN, which opens everything",
     )
     key_pepper: SecretStr = Field(
         min_length=16, description="Keys are stored hashed with it; changing it closes all of them"
@@ -80,7 +80,7 @@ class ApiGroup(ServiceGroup):
     )
     pending_swaps_secret: int = Field(default=10_000, gt=0, description="Unpaid swaps of one app")
     deposit_addresses_per_app: int = Field(
-        default=500, gt=0, description="Deposit addresses of one app and network without money"
+        default=500, gt=0, description="Unpaid deposit addresses per app and network"
     )
     deposit_addresses_per_network: int = Field(
         default=2_000,

@@ -69,7 +69,7 @@ class NetworkStatusModel(PublicModel):
     liquidity: Literal["available", "partial", "none"]  # tokens that something can be paid out of
     payouts: Literal["running", "stopped"]
     stuck_swaps: int | None  # that started here and nothing moves in time; null until counted
-    node_providers: int  # whose nodes are asked: with 1, what it reports is compared with nobody's
+    node_providers: int  # whose nodes are asked: with 1, reports are not compared
     deposits_withheld: int  # deep enough, and waiting for a second provider or for room under a cap
     one_provider_caps: list[OneProviderCapModel]  # empty with two providers, and on test networks
 
