@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -17,20 +17,36 @@ pytestmark = pytest.mark.connected
 PER_APP, PER_NETWORK = 2, 3
 
 
+Start = Callable[[], Awaitable[Harness]]
+
+
 @pytest.fixture
-async def bounded(
+async def start_bounded(
     database_url: str, redis_url: str, catalogue_file: Path
-) -> AsyncIterator[Harness]:
-    harness = start(
-        database_url,
-        redis_url,
-        catalogue_file,
-        deposit_addresses_per_app=PER_APP,
-        deposit_addresses_per_network=PER_NETWORK,
-    )
-    await harness.parts.offers.deposit_addresses.refresh()
-    yield harness
-    await harness.stop()
+) -> AsyncIterator[Start]:
+    """Start processes of one service; a new one has counted nothing by itself."""
+    started: list[Harness] = []
+
+    async def start_one() -> Harness:
+        harness = start(
+            database_url,
+            redis_url,
+            catalogue_file,
+            deposit_addresses_per_app=PER_APP,
+            deposit_addresses_per_network=PER_NETWORK,
+        )
+        started.append(harness)
+        await harness.parts.offers.deposit_addresses.refresh()
+        return harness
+
+    yield start_one
+    for harness in started:
+        await harness.stop()
+
+
+@pytest.fixture
+async def bounded(start_bounded: Start) -> Harness:
+    return await start_bounded()
 
 
 async def statuses(
@@ -80,21 +96,22 @@ async def test_of_another_network_and_other_ways_to_pay_are_not_held_back(
     assert (await bounded.create(app, a_body())).status_code == 200
 
 
-async def test_that_were_paid_make_room(
-    database_url: str, redis_url: str, catalogue_file: Path, bounded: Harness
-) -> None:
+async def test_that_were_paid_make_room(bounded: Harness, start_bounded: Start) -> None:
     app = await bounded.an_app(is_lifted=False)
     assert await statuses(bounded, app, 3) == [200, 200, 429]
+    assert await statuses(await start_bounded(), app, 1) == [429]
     async with bounded.service.engine.begin() as connection:
         await connection.execute(sql("UPDATE swap SET is_unpaid = false"))
 
-    another = start(
-        database_url,
-        redis_url,
-        catalogue_file,
-        deposit_addresses_per_app=PER_APP,
-        deposit_addresses_per_network=PER_NETWORK,
-    )
-    await another.parts.offers.deposit_addresses.refresh()
-    assert await statuses(another, app, 1) == [200]
-    await another.stop()
+    assert await statuses(await start_bounded(), app, 1) == [200]
+
+
+@pytest.mark.fault("A11")
+async def test_a11_of_all_apps_are_counted_by_another_process(
+    bounded: Harness, start_bounded: Start
+) -> None:
+    first, second, third = [await bounded.an_app(is_lifted=False) for _ in range(3)]
+    assert await statuses(bounded, first, 2) == [200, 200]
+    assert await statuses(bounded, second, 1) == [200]
+
+    assert await statuses(await start_bounded(), third, 1) == [429]
