@@ -154,7 +154,8 @@ class TestTheCost:
         first = asyncio.create_task(evm.locate(NETWORK, HASH))
         await node[0].is_asked.wait()
         rest = [asyncio.create_task(evm.locate(NETWORK, OTHER_HASH)) for _ in range(20)]
-        await asyncio.sleep(0.01)
+        while evm._lookups[NETWORK.name]._waiting < 1 + len(rest):  # noqa: ASYNC110
+            await asyncio.sleep(0)
         node[0].is_held.set()
         await asyncio.gather(first, *rest)
 
