@@ -84,6 +84,15 @@ class TestExamples:
         assert explained.explanation.steps
 
 
+def test_every_answer_may_list_what_was_ignored(document: Any) -> None:
+    reference = {"$ref": "#/components/headers/X-Ignored"}
+
+    assert "X-Ignored" in document["components"]["headers"]
+    for operations in document["paths"].values():
+        for operation in operations.values():
+            assert operation["responses"]["200"]["headers"]["X-Ignored"] == reference
+
+
 SECRETS = {"key", "token", "secret"}
 
 
@@ -119,7 +128,7 @@ class TestDocument:
 
         assert usual - alias == {"address"}
         assert alias - usual == {"addresses"}
-        assert {*lists[1]["responses"]["200"]["headers"]} == {"X-Total-Count", "Link"}
+        assert {*lists[1]["responses"]["200"]["headers"]} == {"X-Total-Count", "Link", "X-Ignored"}
 
     def test_shows_that_a_swap_can_be_followed_live(self, document: Any) -> None:
         operation = document["paths"]["/api/v2/swaps/{swapId}/events"]["get"]

@@ -28,6 +28,7 @@ from swap_api.http.examples import LIVE_EXAMPLE, example_of, refusal_example
 from swap_api.http.once import REPLAYED
 from swap_api.http.request_schemas import body_of, query_of
 from swap_api.http.shipped_openapi import TOKEN_SCHEME, finished
+from swap_api.http.unknown_names import IGNORED_BYTES_MAX
 from swap_contracts.public.errors import ERRORS, ErrorCode
 from swap_contracts.public.models import ApiErrorModel
 from swap_contracts.public.webhooks import PUSHED
@@ -107,6 +108,12 @@ SIGNED: Final = {
     "timestamp": "When this attempt was made, in Unix seconds",
     "signature": "`v1,` and a signature, one for each secret that is valid now",
 }
+IGNORED_NAME: Final = "X-Ignored"
+IGNORED_HEADER: Final = {
+    "description": "Unknown members and query parameters that were ignored; absent without any",
+    "schema": {"type": "string", "maxLength": IGNORED_BYTES_MAX},
+    "example": "colour, app_name",
+}
 # Both families say the same; receivers read the one that they know.
 WEBHOOK_HEADERS: Final = {
     "webhook-event-type": "What happened",
@@ -151,6 +158,7 @@ def openapi_document(endpoints: Endpoints, *, key_headers: Sequence[str], versio
     _describe_webhooks(app)
     document = app.openapi()
     document["info"]["contact"] = CONTACT
+    document["components"]["headers"] = {IGNORED_NAME: IGNORED_HEADER}
     document["tags"] = _tags(document)
     _show_examples(document, endpoints)
     document["servers"] = [{"url": "/"}]
@@ -197,15 +205,14 @@ def _answers(endpoint: Endpoint) -> dict[int | str, dict[str, Any]]:
         }
         for status, codes in refusals_of(endpoint).items()
     }
-    headers = {
+    headers: dict[str, dict[str, Any]] = {
         name: {"description": meaning, "schema": {"type": "string"}}
         for name, meaning in endpoint.headers.items()
     }
-    success: dict[str, Any] = {"description": "What was asked for."}
+    headers[IGNORED_NAME] = {"$ref": f"#/components/headers/{IGNORED_NAME}"}
+    success: dict[str, Any] = {"description": "What was asked for.", "headers": headers}
     if endpoint.is_conditional:
         headers["ETag"] = {"description": "Names this answer", "schema": {"type": "string"}}
-    if headers:
-        success["headers"] = headers
     if endpoint.is_live:
         success["content"] = {STREAM: {"schema": {"type": "string"}, "example": LIVE_EXAMPLE}}
     if endpoint.is_conditional:
