@@ -23,6 +23,9 @@ const CLOSED = new Set(["completed", "failed", "expired", "refunded"]);
 const POLL_MS = 300;
 const PATIENCE_MS = 90_000;
 
+// Of the system, of its resolver, and of the HTTP client in Node.
+const NETWORK_CODE = /^(E[A-Z]+|EAI_\w+|UND_ERR_\w+)$/;
+
 /** Something that whoever runs the example can set right. */
 class Wrong extends Error {}
 
@@ -100,8 +103,11 @@ function sentenceOf(error: unknown): string {
     return `The swap was not completed within ${PATIENCE_MS / 1000} seconds.`;
   }
   if ("syscall" in error && error.syscall === "listen") return `Port ${PORT} cannot be used: ${error.message}`;
-  const cause = error.cause instanceof Error ? error.cause.message || error.cause.name : error.message;
-  return `The service at ${BASE_URL} cannot be reached: ${cause}`;
+  const { cause } = error;
+  if (cause instanceof Error && "code" in cause && NETWORK_CODE.test(String(cause.code))) {
+    return `The service at ${BASE_URL} cannot be reached: ${cause.message || cause.code}`;
+  }
+  return `The swap was not completed: ${error.message}${cause instanceof Error ? ` (${cause.message})` : ""}`;
 }
 
 try {

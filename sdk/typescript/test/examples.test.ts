@@ -60,6 +60,12 @@ test("says that the service cannot be reached", async () => {
   isOneSentence(ended, new RegExp(`The service at ${url} cannot be reached: `));
 });
 
+test("does not blame the network for an address that is none", async () => {
+  const ended = await shop({ ...SETTINGS, BASE_URL: "nowhere" }, ORDER);
+
+  isOneSentence(ended, /^The swap was not completed: Failed to parse URL/m);
+});
+
 test("says that something else answers there", async () => {
   const ended = await serving(
     (_, response) => response.writeHead(404).end("<html>"),
