@@ -18,7 +18,7 @@ CLASSES = {
     "notifier": "swap_notifier.settings:NotifierSettings",
 }
 HEAD = """# Every setting of every service, with its default where it has one.
-# Durations are ISO 8601; what stands without a default must be given.
+# Durations are ISO 8601. A line without `#` must be given. An empty value counts as absent.
 # Generated from the settings classes by `make generate`.
 """
 
@@ -35,6 +35,8 @@ def lines(name: str, field: FieldInfo) -> list[str]:
     if field.default is PydanticUndefined and field.default_factory is None:
         return [*about, f"{name}="]
     default = to_jsonable_python(field.get_default(call_default_factory=True))
+    if default is None:
+        return [*about, f"# {name}="]  # `null` would be read as text
     text = default if isinstance(default, str) else json.dumps(default)
     return [*about, f"# {name}={text}"]
 

@@ -50,6 +50,15 @@ class TestSharedSettings:
 
         assert read().sweep.idle_after == timedelta(seconds=1.5)
 
+    def test_an_empty_value_counts_as_absent(self, environment: pytest.MonkeyPatch) -> None:
+        for name in ("SECURITY_PROTOCOL", "CA_FILE", "CERTIFICATE_FILE", "KEY_FILE"):
+            environment.setenv(f"SWAP_KAFKA__{name}", "")
+
+        kafka = read().kafka
+
+        assert (kafka.security_protocol, kafka.ca_file) == ("PLAINTEXT", None)
+        assert (kafka.certificate_file, kafka.key_file) == (None, None)
+
     def test_refuses_a_misspelled_member(self, environment: pytest.MonkeyPatch) -> None:
         environment.setenv("SWAP_SETTLER__INTERNAL_PROT", "3")
 
