@@ -1,4 +1,4 @@
-""".env.example can be used as it is: its optional lines state the defaults, in a form that is read."""
+"""The optional lines of .env.example state the defaults, in a form that is read."""
 
 from __future__ import annotations
 

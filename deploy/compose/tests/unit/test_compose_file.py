@@ -92,6 +92,15 @@ def is_setting(model: type[BaseModel], name: str) -> bool:
     return True
 
 
+@pytest.mark.parametrize("service", SERVICES)
+def test_a_service_holds_no_operators_token(service: str, secrets: Secrets) -> None:
+    told = " ".join(service_secrets(service, secrets).values())
+
+    assert secrets.operator_token not in told
+    assert secrets.second_operator_token not in told
+    assert (secrets.api_token in told) == (service == "api")
+
+
 def test_the_sandbox_is_told_what_it_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     became: list[tuple[str, dict[str, str]]] = []
     monkeypatch.setattr(

@@ -9,21 +9,19 @@ import orjson
 
 from swap_stack.keys import Secrets
 
-FIRST: Final = "operator"  # as the services name whoever has the shared token
+FIRST: Final = "operator"
 SECOND: Final = "second"
 API: Final = "api"
 
 
 def operator_settings(secrets: Secrets) -> dict[str, str]:
-    """Return the settings of all services: the shared token, and hashes of the others."""
+    """Return the settings of all services: hashes, so that no service holds an operator's token."""
     entries = [
+        {"name": FIRST, "role": "operator", "token_sha256": _hash(secrets.operator_token)},
         {"name": SECOND, "role": "operator", "token_sha256": _hash(secrets.second_operator_token)},
         {"name": API, "role": "service", "token_sha256": _hash(secrets.api_token)},
     ]
-    return {
-        "SWAP_OPERATOR__TOKEN": secrets.operator_token,
-        "SWAP_OPERATORS": orjson.dumps(entries).decode(),
-    }
+    return {"SWAP_OPERATORS": orjson.dumps(entries).decode()}
 
 
 def describe_operators(secrets: Secrets) -> list[dict[str, Any]]:

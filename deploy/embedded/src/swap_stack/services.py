@@ -89,15 +89,24 @@ def make_plan(
     *,
     without: frozenset[str] = frozenset(),
 ) -> SupervisorPlan:
-    """Say what to run. What the caller's environment says wins, but for the ports.
+    """Say what to run. What the caller's environment says wins, but for ports and operators.
+
+    The caller's SWAP_OPERATOR__TOKEN is the first operator's: services have its hash alone.
 
     :param of_each: settings of one service alone, by its name.
     """
-    ports = {name: value for name, value in settings.items() if name.endswith("PORT")}
+    fixed = {
+        name: value
+        for name, value in settings.items()
+        if name.endswith("PORT") or name == "SWAP_OPERATORS"
+    }
+    inherited = {
+        name: value for name, value in os.environ.items() if name != "SWAP_OPERATOR__TOKEN"
+    }
 
     def environment(service: str) -> dict[str, str]:
         own = of_each.get(service, {})
-        return {**settings, **own, **os.environ, **ports, "PYTHONUNBUFFERED": "1"}
+        return {**settings, **own, **inherited, **fixed, "PYTHONUNBUFFERED": "1"}
 
     return SupervisorPlan(
         tuple(

@@ -15,7 +15,7 @@ from swap_stack.operators import operator_settings
 from swap_stack.places import Places
 from swap_stack.services import ServicePorts, own_settings
 
-# More than a development chain holds: one operator alone operates the stack.
+# Development: one operator may order and resume alone. The amount is more than the chains hold.
 ONE_OPERATOR: Final = {
     "SWAP_SETTLER__SECOND_OPERATOR_ABOVE_USD": "1000000000000",
     "SWAP_CHAIN_WATCHER__RESUMING_NEEDS_TWO": "false",

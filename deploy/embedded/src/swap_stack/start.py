@@ -63,8 +63,8 @@ class Start:
         self._ports = Ports(places.ports_file)
         self._registry = Registry(places.processes_file)
         made = load_or_make(places.secrets_file)
-        # The caller's wins in the services, and must be the one that partners are made with.
-        token = os.environ.get("SWAP_OPERATOR__TOKEN", made.operator_token)
+        # The caller's wins: partners are made with it, and the services get its hash.
+        token = os.environ.get("SWAP_OPERATOR__TOKEN") or made.operator_token
         self._secrets = replace(made, operator_token=token)
         self._keys = development_keys(self._secrets.signer_key)
         self._parts = Infrastructure.of(places, self._ports, self._registry, self._secrets, options)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from swap_runtime.operators import token_hash
 from swap_stack.daemon import StackError
 from swap_stack.demo.closing import whole
 from swap_stack.down import turn
+from swap_stack.keys import load_or_make
+from swap_stack.operators import describe_operators, operator_settings
 from swap_stack.options import Options
 from swap_stack.parts.broker import choose_broker
 from swap_stack.places import Places
@@ -44,6 +49,27 @@ def test_the_callers_settings_win(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
         assert service.env["SWAP_KAFKA__BOOTSTRAP_SERVERS"] == "127.0.0.1:1"
         assert service.env["SWAP_REDIS__URL"] == "redis://"
     assert "api" not in {service.name for service in plan.services}
+
+
+def test_no_service_holds_an_operators_token(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("SWAP_OPERATOR__TOKEN", "the caller's")
+    monkeypatch.setenv("SWAP_OPERATORS", "[]")
+    made = load_or_make(tmp_path / "secrets.json")
+    secrets = replace(made, operator_token="the caller's")
+    told = operator_settings(secrets)
+
+    plan = make_plan(Places(tmp_path), told)
+
+    described = {row["name"]: row["token"] for row in describe_operators(secrets)}
+    assert described["operator"] == "the caller's"
+    for service in plan.services:
+        known = {row["name"]: row for row in json.loads(service.env["SWAP_OPERATORS"])}
+        for name, token in described.items():
+            assert known[name]["role"] == "operator"
+            assert known[name]["token_sha256"] == token_hash(token).hex()
+            assert token not in " ".join(service.env.values())
 
 
 def test_each_service_has_its_own_login(tmp_path: Path) -> None:
