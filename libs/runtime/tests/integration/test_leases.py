@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 
 import pytest
@@ -22,6 +24,16 @@ def jump_clock(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
     """Let the clock of this host, which its operator sets, be another."""
     real = time.time
     monkeypatch.setattr(time, "time", lambda: real() + seconds)
+
+
+@contextmanager
+def later_in_the_loop(seconds: float) -> Iterator[None]:
+    """Let only the clock of the running loop, which is monotonic and has no date, be ahead."""
+    loop = asyncio.get_running_loop()
+    real = loop.time
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(loop, "time", lambda: real() + seconds)
+        yield
 
 
 async def execute(engine: Engine, statement: object) -> None:
@@ -62,6 +74,19 @@ class TestLease:
             await asyncio.sleep(SHORT.total_seconds() / 5)
 
         assert not mine.is_held
+
+    @pytest.mark.fault("M9")
+    async def test_m9_runs_out_for_its_holder_by_the_clock_of_the_loop_alone(
+        self, engine: Engine
+    ) -> None:
+        """So by no clock of the host, however it is read: those stand still meanwhile."""
+        lease = Lease(engine, "x", holder="a", term=timedelta(seconds=HOUR_SECONDS))
+        await lease.acquire()
+
+        with later_in_the_loop(HOUR_SECONDS / 2):
+            assert lease.is_held
+        with later_in_the_loop(HOUR_SECONDS):
+            assert not lease.is_held
 
     async def test_its_epoch_grows_with_every_change_of_hands(self, engine: Engine) -> None:
         mine, theirs = (Lease(engine, "x", holder=holder) for holder in ("a", "b"))
