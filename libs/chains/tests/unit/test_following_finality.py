@@ -122,21 +122,28 @@ class TestNearTheHead:
         followed, other = two
         followed.chain.finality_depth = other.chain.finality_depth = 1
         reader = reader_of(session, followed, other)
-        numbers = []
+        numbers, asked_back = [], []
 
-        async with asyncio.timeout(5), aclosing(reader.follow(after=block(followed, 0))) as events:
+        def forward_after_two(method, params, answer):
+            if params[:1] == ["finalized"]:
+                asked_back.append(answer["number"])
+                if len(asked_back) == 2:
+                    other.chain.finality_depth = 1
+            return answer
+
+        async with asyncio.timeout(60), aclosing(reader.follow(after=block(followed, 0))) as events:
             async for event in events:
                 if not isinstance(event, BlocksFinalized):
                     continue
                 numbers.append(event.upto.number)
                 if len(numbers) == 2:
                     break
-                other.chain.finality_depth = 4  # back to the first block
                 for node in two:
                     node.chain.grow(2)
-                await asyncio.sleep(0.05)
-                other.chain.finality_depth = 1
+                other.chain.finality_depth = 4
+                other.change = forward_after_two
 
+        assert asked_back[:2] == ["0x2", "0x2"]
         assert numbers == [3, 5]
 
     async def test_one_provider_is_taken_at_its_word(self, session, two):
