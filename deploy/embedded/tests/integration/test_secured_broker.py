@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import secrets
+import shutil
 from collections.abc import Iterator, Sequence
 
 import pytest
@@ -34,10 +36,17 @@ SENT = frozenset(topic for topic, source in SOURCES.items() if source == "chain_
 WITHIN_SECONDS = 30
 NO_LOGIN = {"security_protocol": "PLAINTEXT", "username": "", "password": SecretStr("")}
 
+
+def may_be_left_out() -> bool:
+    """Not in CI where Java and Maven are: a missing jar is then a failure of the fixture."""
+    is_expected = os.environ.get("CI") == "true" and all(map(shutil.which, ("java", "mvn")))
+    return not is_expected and why_not(default_places()) is not None
+
+
 pytestmark = [
     pytest.mark.connected,
     pytest.mark.timeout(180),
-    pytest.mark.skipif(bool(why_not(default_places())), reason="Apache Kafka cannot run here"),
+    pytest.mark.skipif(may_be_left_out(), reason="Apache Kafka cannot run here"),
 ]
 
 
