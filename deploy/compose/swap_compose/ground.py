@@ -9,11 +9,11 @@ import orjson
 from aiokafka.errors import KafkaError  # type: ignore[import-untyped]
 from eth_utils.address import to_checksum_address
 
+from swap_compose.kafka import kafka_of
 from swap_compose.places import APP, NODE_URLS, STACK, HostPorts
 from swap_compose.secrets import database_url, superuser_url
 from swap_runtime.catalogue import load_catalogue
 from swap_runtime.migrate import migrate
-from swap_runtime.settings import KafkaSettings
 from swap_runtime.topics import ensure_topics
 from swap_stack.catalogue import (
     PRICES,
@@ -41,24 +41,12 @@ def migrate_all() -> None:
         migrate(migrations, database_url(service, secrets))
 
 
-def kafka_of(environ: Mapping[str, str]) -> KafkaSettings:
-    """Return the settings that a service would read, security included."""
-    prefix = "SWAP_KAFKA__"
-    return KafkaSettings.model_validate(
-        {
-            name.removeprefix(prefix).lower(): value
-            for name, value in environ.items()
-            if name.startswith(prefix)
-        }
-    )
-
-
 async def make_topics(environ: Mapping[str, str]) -> None:
     """Make the topics that are missing; a broker that listens may not be ready yet.
 
     :raises KafkaError, OSError, TimeoutError: what the broker said last, after a minute.
     """
-    kafka = kafka_of(environ)
+    kafka = kafka_of("operator", load_or_make(STACK.secrets_file), environ)
     deadline = asyncio.get_running_loop().time() + TOPICS_SECONDS
     while True:
         try:

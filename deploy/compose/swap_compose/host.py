@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import aiohttp
 from eth_utils.address import to_checksum_address
 
+from swap_compose.kafka import describe_kafka
 from swap_compose.places import (
     CHECKOUT,
     GATEWAY_URL,
@@ -73,6 +75,7 @@ async def keep_stack_file(ports: HostPorts) -> None:
         secrets=load_or_make(STACK.secrets_file),
         catalogue=load_catalogue(STACK.catalogue_file, to_checksum_address),
         partners=read_json(STACK.partners_file),
+        environ=os.environ,
     )
     for service in SERVICES:
         await _wait_until_ready(service)
@@ -87,7 +90,12 @@ async def keep_stack_file(ports: HostPorts) -> None:
 
 
 def describe(
-    *, ports: HostPorts, secrets: Secrets, catalogue: Catalogue, partners: list[dict[str, Any]]
+    *,
+    ports: HostPorts,
+    secrets: Secrets,
+    catalogue: Catalogue,
+    partners: list[dict[str, Any]],
+    environ: Mapping[str, str],
 ) -> dict[str, Any]:
     """Return the same as the embedded stack's description, with addresses of the host."""
     keys = development_keys(secrets.signer_key)
@@ -121,7 +129,7 @@ def describe(
             "auditor_url": urls.pop("auditor"),
             "service_urls": urls,
         },
-        "kafka": {"bootstrap_servers": f"127.0.0.1:{ports.kafka}"},
+        "kafka": describe_kafka(ports.kafka, secrets, environ),
         "redis": {"url": f"redis://127.0.0.1:{ports.valkey}/0"},
         "operator": {"token": secrets.operator_token},
         "operators": describe_operators(secrets),

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 import orjson
 
+from swap_compose.kafka import login_settings
 from swap_compose.places import POSTGRES_PASSWORD, SERVICE_SECRETS, STACK
 from swap_stack.database import FORGET_VIEWS
 from swap_stack.files import PRIVATE, write_json
@@ -25,7 +27,7 @@ def make_secrets() -> None:
     write_private(STACK.var / "pgpass", f"*:*:*:postgres:{secrets.postgres_password}\n")
     write_private(STACK.var / "roles.psql", roles_script(secrets))
     for name in SERVICES:
-        write_json(SERVICE_SECRETS / f"{name}.json", service_secrets(name, secrets))
+        write_json(SERVICE_SECRETS / f"{name}.json", service_secrets(name, secrets, os.environ))
 
 
 def roles_script(secrets: Secrets) -> str:
@@ -34,10 +36,14 @@ def roles_script(secrets: Secrets) -> str:
     return "\n".join(["\\set ON_ERROR_STOP on", *lines, f"\\i {ROLES}", FORGET_VIEWS, ""])
 
 
-def service_secrets(name: str, secrets: Secrets) -> dict[str, str]:
-    """Return the settings of a service that may not stand in docker-compose.yml."""
+def service_secrets(name: str, secrets: Secrets, environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings of a service that may not stand in docker-compose.yml.
+
+    :param environ: says whether the broker asks for a login.
+    """
     told = {
         **operator_settings(secrets),
+        **login_settings(name, secrets, environ),
         f"SWAP_{name.upper()}__DATABASE_URL": database_url(name, secrets),
     }
     if name == "api":

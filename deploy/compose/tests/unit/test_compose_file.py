@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -11,13 +12,13 @@ import pytest
 import yaml
 from pydantic import BaseModel
 from swap_compose.__main__ import JOBS
-from swap_compose.ground import kafka_of
+from swap_compose.kafka import describe_kafka, kafka_of
 from swap_compose.places import NODE_URLS, STACK, HostPorts
 from swap_compose.secrets import service_secrets
 from swap_compose.webhooks import play
 
 from swap_runtime.internal import STOP_SECONDS
-from swap_runtime.settings import SharedSettings, WatchdogSettings
+from swap_runtime.settings import KafkaSettings, SharedSettings, WatchdogSettings
 from swap_stack.keys import Secrets, load_or_make
 from swap_stack.parts.anvil import CHAINS
 from swap_stack.sandbox.settings import Settings as SandboxSettings
@@ -26,6 +27,13 @@ from swap_stack.services import SERVICES
 ROOT = Path(__file__).parents[4]
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
+WITH_AUTHORITY: dict[str, Any] = yaml.safe_load((ROOT / "deploy/compose/kafka-ca.yml").read_text())[
+    "services"
+]
+SECURED = {
+    "SWAP_KAFKA__BOOTSTRAP_SERVERS": "broker.example:9093",
+    "SWAP_KAFKA__SECURITY_PROTOCOL": "SASL_SSL",
+}
 OURS = {
     name: one
     for name, one in COMPOSE["services"].items()
@@ -35,6 +43,27 @@ OURS = {
 
 def image_environment() -> dict[str, str]:
     return dict(re.findall(r"(SWAP_\w+)=(\S+)", DOCKERFILE))
+
+
+def interpolated(stated: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:
+    """Return what Docker Compose makes of `${NAME}`, `${NAME:-default}` and `${NAME:?why}`."""
+
+    def value(found: re.Match[str]) -> str:
+        return environ.get(found["name"]) or found["default"] or ""
+
+    form = re.compile(r"\$\{(?P<name>\w+)(:-(?P<default>[^}]*)|:\?[^}]*)?\}")
+    return {name: form.sub(value, text) for name, text in stated.items()}
+
+
+def told(service: str, secrets: Secrets, environ: Mapping[str, str]) -> dict[str, str]:
+    """Return a service's whole environment, the way `swap_compose.run` puts it together."""
+    stated = COMPOSE["services"][service.replace("_", "-")]["environment"]
+    job = interpolated(COMPOSE["services"]["secrets"]["environment"], environ)
+    return {
+        **service_secrets(service, secrets, job),
+        **image_environment(),
+        **interpolated(stated, environ),
+    }
 
 
 def settings_of(service: str) -> type[SharedSettings]:
@@ -55,9 +84,7 @@ def secrets(tmp_path: Path) -> Secrets:
 def test_a_service_is_told_all_it_needs(
     service: str, secrets: Secrets, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stated = COMPOSE["services"][service.replace("_", "-")]["environment"]
-    told = {**image_environment(), **stated, **service_secrets(service, secrets)}
-    for name, value in told.items():
+    for name, value in told(service, secrets, {}).items():
         monkeypatch.setenv(name, value)
 
     settings = settings_of(service)()  # type: ignore[call-arg]  # the environment fills it
@@ -75,7 +102,7 @@ def test_a_service_is_told_nothing_that_it_does_not_know(service: str, secrets: 
         for name, value in image_environment().items()
         if name.startswith(f"SWAP_{service.upper()}__")
     }
-    told = {**of_the_image, **stated, **service_secrets(service, secrets)}
+    told = {**of_the_image, **stated, **service_secrets(service, secrets, SECURED)}
 
     unknown = {name for name in told if not is_setting(settings_of(service), name)}
     assert unknown == set()
@@ -94,7 +121,7 @@ def is_setting(model: type[BaseModel], name: str) -> bool:
 
 @pytest.mark.parametrize("service", SERVICES)
 def test_a_service_holds_no_operators_token(service: str, secrets: Secrets) -> None:
-    told = " ".join(service_secrets(service, secrets).values())
+    told = " ".join(service_secrets(service, secrets, {}).values())
 
     assert secrets.operator_token not in told
     assert secrets.second_operator_token not in told
@@ -223,17 +250,67 @@ def test_the_image_builds_without_what_an_old_builder_lacks() -> None:
     assert not re.search(r"^# syntax=|<<|--link|--mount", DOCKERFILE, re.M)
 
 
-def test_topics_are_made_with_the_security_that_services_use() -> None:
-    told = {
-        "SWAP_KAFKA__BOOTSTRAP_SERVERS": "kafka:9092",
-        "SWAP_KAFKA__SECURITY_PROTOCOL": "SASL_SSL",
-        "SWAP_KAFKA__USERNAME": "operator",
-        "SWAP_KAFKA__PASSWORD": "secret",
-        "SWAP_KAFKA__TOPIC_PARTITIONS": "3",
-        "SWAP_CATALOGUE": "elsewhere",
-    }
+class TestSecuredKafka:
+    """A Kafka elsewhere that asks for TLS and a login, named by the variables of the host."""
 
-    kafka = kafka_of(told)
+    @pytest.mark.parametrize("service", SERVICES)
+    def test_a_service_logs_in_as_its_postgres_role(
+        self, service: str, secrets: Secrets, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for name, value in told(service, secrets, SECURED).items():
+            monkeypatch.setenv(name, value)
 
-    assert (kafka.security_protocol, kafka.username) == ("SASL_SSL", "operator")
-    assert kafka.topic_partitions == 3
+        kafka = settings_of(service)().kafka  # type: ignore[call-arg]
+
+        assert service in secrets.role_passwords
+        assert is_secured(kafka)
+        assert login(kafka) == (service, secrets.kafka_passwords[service])
+        for other in set(secrets.kafka_passwords) - {service}:
+            assert secrets.kafka_passwords[other] not in str(told(service, secrets, SECURED))
+
+    def test_topics_are_made_as_the_operator(self, secrets: Secrets) -> None:
+        job = COMPOSE["services"]["topics"]
+
+        kafka = kafka_of("operator", secrets, interpolated(job["environment"], SECURED))
+
+        assert is_secured(kafka)
+        assert login(kafka) == ("operator", secrets.kafka_passwords["operator"])
+        assert "stack:/stack:ro" in job["volumes"]  # the passwords
+
+    def test_the_stacks_description_names_it(self, secrets: Secrets) -> None:
+        environ = interpolated(COMPOSE["services"]["stack-file"]["environment"], SECURED)
+
+        kafka = KafkaSettings.model_validate(describe_kafka(28022, secrets, environ))
+
+        assert is_secured(kafka)
+        assert login(kafka) == ("operator", secrets.kafka_passwords["operator"])
+
+    def test_passwords_that_a_cluster_gave_win(self, secrets: Secrets) -> None:
+        given = {"SWAP_KAFKA__USERNAME": "ours", "SWAP_KAFKA__PASSWORD": "given"}
+
+        assert login(kafka_of("operator", secrets, {**SECURED, **given})) == ("ours", "given")
+
+    def test_the_file_of_an_authority_is_where_its_setting_says(self) -> None:
+        """The jobs `secrets` and `chains` read other settings, and do not connect."""
+        with_kafka = {
+            name
+            for name, one in COMPOSE["services"].items()
+            if "SWAP_KAFKA__BOOTSTRAP_SERVERS" in one.get("environment", ())
+        }
+        path = {"SWAP_KAFKA__CA_FILE": "/etc/kafka/ca.pem"}
+
+        assert set(WITH_AUTHORITY) == with_kafka - {"secrets", "chains"}
+        for name, one in WITH_AUTHORITY.items():
+            [volume] = interpolated({"volume": one["volumes"][0]}, path).values()
+            stated = interpolated(COMPOSE["services"][name]["environment"], path)
+            assert volume == "/etc/kafka/ca.pem:/etc/kafka/ca.pem:ro"
+            assert stated["SWAP_KAFKA__CA_FILE"] == "/etc/kafka/ca.pem"
+
+
+def is_secured(kafka: KafkaSettings) -> bool:
+    named = (kafka.bootstrap_servers, kafka.security_protocol, kafka.sasl_mechanism)
+    return named == ("broker.example:9093", "SASL_SSL", "SCRAM-SHA-512")
+
+
+def login(kafka: KafkaSettings) -> tuple[str, str]:
+    return kafka.username, kafka.password.get_secret_value()

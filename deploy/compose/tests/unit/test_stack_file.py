@@ -51,12 +51,17 @@ def members(function: object) -> set[str]:
 def test_has_what_the_embedded_stack_says(
     secrets: Secrets, catalogue: Catalogue, ports: HostPorts
 ) -> None:
-    told = host.describe(ports=ports, secrets=secrets, catalogue=catalogue, partners=[])
+    environ = {"SWAP_KAFKA__BOOTSTRAP_SERVERS": "kafka:9092"}
+
+    told = host.describe(
+        ports=ports, secrets=secrets, catalogue=catalogue, partners=[], environ=environ
+    )
 
     assert set(told) == members(stack_file.describe) | ADDED
     assert told["gateway"] == {"url": "http://127.0.0.1:28000"}
     assert told["services"][2]["internal_url"] == "http://127.0.0.1:28003"
     assert told["services"][2]["log"] == "docker compose logs chain-watcher"
+    assert told["kafka"] == {"bootstrap_servers": "127.0.0.1:28010"}
     assert "auditor" not in told["postgres"]["service_urls"]
     assert ":28009/swap" in told["postgres"]["auditor_url"]
 
@@ -91,14 +96,14 @@ class TestPrepareHostFiles:
 
 class TestSecrets:
     def test_no_service_knows_what_another_one_logs_in_with(self, secrets: Secrets) -> None:
-        settler = str(service_secrets("settler", secrets))
+        settler = str(service_secrets("settler", secrets, {}))
 
         assert secrets.role_passwords["settler"] in settler
         assert secrets.signer_key in settler
         assert secrets.role_passwords["api"] not in settler
-        assert secrets.signer_key not in str(service_secrets("api", secrets))
+        assert secrets.signer_key not in str(service_secrets("api", secrets, {}))
         assert secrets.webhook_key not in settler
-        assert secrets.webhook_key in str(service_secrets("notifier", secrets))
+        assert secrets.webhook_key in str(service_secrets("notifier", secrets, {}))
 
     def test_every_role_is_given_its_password(self, secrets: Secrets) -> None:
         script = roles_script(secrets)
