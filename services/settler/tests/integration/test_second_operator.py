@@ -229,8 +229,10 @@ class TestAClaim:
 
 
 class TestACap:
-    async def set(self, settler: Settler, units: int, *, seconds: int = 3600) -> int:
-        body = {"network": SOURCE, "units": str(units), "seconds": seconds}
+    async def set(
+        self, settler: Settler, units: int, *, seconds: int = 86_400, token: str | None = None
+    ) -> int:
+        body = {"network": SOURCE, "token": token, "units": str(units), "seconds": seconds}
         return (await settler.ask("ann", "/caps", **body))[0]
 
     async def test_is_made_and_lowered_by_one_operator_and_raised_by_two(
@@ -240,10 +242,21 @@ class TestACap:
             assert await self.set(settler, 5000) == 200
             assert await self.set(settler, 1000) == 200
             assert await self.set(settler, 1001) == 202
-            assert await self.set(settler, 1000, seconds=3599) == 202
+            assert await self.set(settler, 1000, seconds=86_399) == 202
             assert await self.set(settler, 90) == 200
             assert await self.set(settler, 100) == 200  # raised, and not above the amount
             assert await self.set(settler, 101) == 202
+
+    @pytest.mark.parametrize(("token", "units"), [(None, 10**12), ("ETH", 10**24)])
+    async def test_of_real_amounts_is_lowered_by_one_operator(
+        self, world: World, token: str | None, units: int
+    ) -> None:
+        async with serving(world, above=10**10) as settler:
+            assert await self.set(settler, units, token=token) == 200
+
+            assert await self.set(settler, units // 1000, token=token) == 200
+            assert await self.set(settler, 0, token=token) == 200
+            assert await self.set(settler, units, token=token) == 202
 
     async def test_is_raised_when_another_operator_approves(self, world: World) -> None:
         async with serving(world, above=100) as settler:

@@ -13,6 +13,7 @@ from typing import Final
 
 AssetName = tuple[str, str]  # network and token
 MICROS: Final = 10**6
+MICROSECOND: Final = timedelta(microseconds=1)
 E18: Final = 10**18
 BEYOND: Final = "a second operator approves what is above"
 
@@ -37,7 +38,14 @@ class CapLimit:
 
     def is_above(self, other: CapLimit) -> bool:
         """Whether it lets more leave than the other, at once or over time."""
-        return self.units > other.units or self.units * other.span > other.units * self.span
+        if self.units > other.units:
+            return True
+        # Integers: a product of a timedelta overflows at amounts of 10**9.
+        return self.units * other.microseconds > other.units * self.microseconds
+
+    @property
+    def microseconds(self) -> int:
+        return self.span // MICROSECOND
 
 
 def usd_micros_of(
