@@ -258,6 +258,18 @@ class TestACap:
             assert await self.set(settler, 0, token=token) == 200
             assert await self.set(settler, units, token=token) == 202
 
+    @pytest.mark.parametrize(("token", "dollar"), [(None, 10**6), ("ETH", 10**18)])
+    async def test_of_a_short_span_is_weighed_by_what_leaves_in_a_day(
+        self, world: World, token: str | None, dollar: int
+    ) -> None:
+        async with serving(world, above=10_000 * 10**6) as settler:
+            assert await self.set(settler, 1_000_000 * dollar, token=token) == 200
+
+            assert await self.set(settler, 9_000 * dollar, seconds=1, token=token) == 202
+            assert await self.set(settler, 100 * dollar, token=token) == 200
+            assert await self.set(settler, 400 * dollar, seconds=3600, token=token) == 200
+            assert await self.set(settler, 417 * dollar, seconds=3600, token=token) == 202
+
     async def test_is_raised_when_another_operator_approves(self, world: World) -> None:
         async with serving(world, above=100) as settler:
             assert await self.set(settler, 50) == 200

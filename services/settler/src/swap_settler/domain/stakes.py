@@ -14,6 +14,7 @@ from typing import Final
 AssetName = tuple[str, str]  # network and token
 MICROS: Final = 10**6
 MICROSECOND: Final = timedelta(microseconds=1)
+DAY: Final = timedelta(days=1) // MICROSECOND
 E18: Final = 10**18
 BEYOND: Final = "a second operator approves what is above"
 
@@ -46,6 +47,11 @@ class CapLimit:
     @property
     def microseconds(self) -> int:
         return self.span // MICROSECOND
+
+    @property
+    def units_a_day(self) -> int:
+        """What it lets leave at once or in a day, whichever is more; rounded up."""
+        return max(self.units, -(-self.units * DAY // self.microseconds))
 
 
 def usd_micros_of(

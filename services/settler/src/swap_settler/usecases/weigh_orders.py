@@ -60,11 +60,11 @@ class WeighOrders:
         return await self.of_limit(name, limit)
 
     async def of_limit(self, name: CapName, limit: CapLimit) -> str | None:
-        """Return it for what a cap lets leave, whatever it was before."""
+        """Return it for what a cap lets leave at once or in a day, whatever it was before."""
         token = token_of(self._catalogue, name)
         if token is None:
-            return why_second(limit.units, above=self._above)
-        return await self._of_amounts([Amount(name.network, token, limit.units)])
+            return why_second(limit.units_a_day, above=self._above)
+        return await self._of_amounts([Amount(name.network, token, limit.units_a_day)])
 
     async def of_lifted_cap(self, name: CapName) -> str | None:
         """Return it for a cap that is taken away: all that it bounds is at stake."""
