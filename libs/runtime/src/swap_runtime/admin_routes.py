@@ -47,6 +47,8 @@ class Order:
 CarryOut = Callable[[Order], Awaitable[web.Response]]
 # Why an order needs the approval of a second operator; None where it needs none.
 NeedsSecond = Callable[[Order], Awaitable[str | None]]
+# Adds the facts that an order was based on before it is stored, so that it ends when they change.
+AddFacts = Callable[[Order], Awaitable[Order]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,7 @@ class OrderRoute:
     path: str
     carry_out: CarryOut
     needs_second: NeedsSecond | None = None
+    add_facts: AddFacts | None = None
 
     @property
     def action(self) -> str:

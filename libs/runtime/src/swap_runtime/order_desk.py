@@ -92,9 +92,10 @@ class OrderDesk:
             why = None if route.needs_second is None else await route.needs_second(order)
             if why is None:
                 return await route.carry_out(order)
+            stored = order if route.add_facts is None else await route.add_facts(order)
             proposal_id = self._new_id()
             logged.proposal_id = proposal_id
-            await self._proposals.propose(proposal_id, order, logged, why=why)
+            await self._proposals.propose(proposal_id, stored, logged, why=why)
             proposed = await self._proposals.find(proposal_id)
             return web.json_response({"proposal": proposed and shown(proposed)}, status=202)
 

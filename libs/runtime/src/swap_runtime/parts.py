@@ -10,7 +10,14 @@ from functools import cached_property
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any
 
-from swap_runtime.admin_routes import AdminRoute, CarryOut, Handler, NeedsSecond, OrderRoute
+from swap_runtime.admin_routes import (
+    AddFacts,
+    AdminRoute,
+    CarryOut,
+    Handler,
+    NeedsSecond,
+    OrderRoute,
+)
 from swap_runtime.clock import Clock, utc_now
 from swap_runtime.database import Engine, create_engine
 from swap_runtime.internal import Check
@@ -131,13 +138,19 @@ class Service:
         self.admin_routes.append(AdminRoute(method, path, handler, is_for_services))
 
     def order(
-        self, path: str, carry_out: CarryOut, *, needs_second: NeedsSecond | None = None
+        self,
+        path: str,
+        carry_out: CarryOut,
+        *,
+        needs_second: NeedsSecond | None = None,
+        add_facts: AddFacts | None = None,
     ) -> None:
         """Add an order below `/admin`.
 
         :param needs_second: says why an order waits until a second operator approves it.
+        :param add_facts: adds to an order that is stored the facts that it was based on.
         """
-        self.order_routes.append(OrderRoute(path, carry_out, needs_second))
+        self.order_routes.append(OrderRoute(path, carry_out, needs_second, add_facts))
 
     def serve(
         self,

@@ -110,7 +110,10 @@ def _serve_signers(
     )
     service.admin("GET", "/signers", of_signers.list_all)
     service.order(
-        "/signers/{network}/resume", of_signers.resume, needs_second=second.resumes_signers
+        "/signers/{network}/resume",
+        of_signers.resume,
+        needs_second=second.resumes_signers,
+        add_facts=of_signers.add_halts,
     )
     explain_payments = ExplainPayments(
         nonces,

@@ -27,16 +27,19 @@ from swap_runtime.operators import Operator, Role
 from swap_settler.adapters.caps import PostgresCaps
 from swap_settler.adapters.claims import PostgresClaimUnitOfWork
 from swap_settler.adapters.losses import PostgresLosses
+from swap_settler.adapters.signers import PostgresSigners
 from swap_settler.adapters.stops import PostgresStops
 from swap_settler.domain.signer import EVERYWHERE
 from swap_settler.domain.stakes import CapLimit
 from swap_settler.http.caps import CapAdmin
 from swap_settler.http.claims import ClaimAdmin
 from swap_settler.http.second_operator import SecondOperator
+from swap_settler.http.signers import SignerAdmin
 from swap_settler.http.stops import StopAdmin
 from swap_settler.usecases.attach_claimable import AttachClaimable
 from swap_settler.usecases.guard_losses import GuardLosses
 from swap_settler.usecases.keep_caps import CapName, KeepCaps
+from swap_settler.usecases.list_signers import ListSigners
 from swap_settler.usecases.pay_claimable import PayClaimable
 from swap_settler.usecases.stop_payouts import StopPayouts
 from tests.plugins.internal_port import internal_port
@@ -120,6 +123,12 @@ async def serving(
         StopPayouts(PostgresStops(engine), networks=list(catalogue.networks)),
         guard_losses=GuardLosses(PostgresLosses(engine), budgets={}, span=DAY),
     )
+    signers = SignerAdmin(
+        list_signers=ListSigners(PostgresSigners(engine)),
+        resume_signers=world.resuming(),
+        clock=lambda: NOW,
+    )
+    resume = "/signers/{network}/resume"
     internal = internal_port(
         engine,
         OPERATORS,
@@ -130,6 +139,7 @@ async def serving(
             OrderRoute("/caps/lift", caps.lift, second.lifts_cap),
             OrderRoute("/payouts/stop", stops.stop),
             OrderRoute("/payouts/go", stops.lift, second.lifts_stop),
+            OrderRoute(resume, signers.resume, second.resumes_signers, signers.add_halts),
         ],
     )
     number = await internal.start("127.0.0.1", 0)
@@ -338,3 +348,39 @@ class TestAStop:
             assert (await settler.approve(told[0]))[0] == 200
 
             assert (await settler.approve(told[1]))[0] == 409
+
+
+class TestAHalt:
+    RESUME = f"/signers/{SOURCE}/resume"
+
+    async def test_is_lifted_by_two_while_it_is_the_one_that_was_ordered(
+        self, world: World
+    ) -> None:
+        await world.confirmed_swaps(1)
+        async with serving(world, above=0) as settler:
+            assert (await settler.ask("ann", self.RESUME))[0] == 409  # none is halted
+            await world.store.halt("a payment made by hand")
+            status, told = await settler.ask("ann", self.RESUME)
+            assert status == 202
+            assert "made by hand" in told["proposal"]["order"]["halts"][world.signer]
+
+            assert (await settler.approve(told))[0] == 200
+
+    async def test_of_another_cause_is_not_lifted_by_an_older_proposal(self, world: World) -> None:
+        await world.confirmed_swaps(1)
+        signers = PostgresSigners(world.engine)
+        async with serving(world, above=0) as settler:
+            await world.store.halt("a payment made by hand")
+            _, first = await settler.ask("ann", self.RESUME)
+            _, second = await settler.ask("ann", self.RESUME)
+            assert (await settler.approve(first))[0] == 200
+            await world.store.halt("a payment made by hand")  # again
+            status, refused = await settler.approve(second)
+            assert (status, refused["error"][:17]) == (409, "the halts changed")
+
+            _, third = await settler.ask("ann", self.RESUME)
+            await world.store.halt("a final payment is gone")
+            assert (await settler.approve(third))[0] == 409
+
+            [signer] = [s for s in await signers.list_signers() if s.address == world.signer]
+            assert signer.halted is not None

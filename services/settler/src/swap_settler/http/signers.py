@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any, Final
 
 from aiohttp import web
@@ -31,6 +32,8 @@ class Resume(OrderForm):
     address: str | None = None  # None: every halted signer of the network
     # What was not signed here and used its nonces.
     used_by: list[Hash] = Field(default=[], max_length=50)
+    # By address, the halts that are to be lifted: with others, nothing is resumed.
+    halts: dict[str, str] | None = None
 
 
 class SignerAdmin:
@@ -57,6 +60,7 @@ class SignerAdmin:
             network,
             address=form.address,
             used_by=form.used_by,
+            halts=form.halts,
             by=order.by,
             reason=form.reason,
         )
@@ -68,6 +72,21 @@ class SignerAdmin:
                 "paid_elsewhere": [str(paid_id) for paid_id in resumed.paid_elsewhere],
             }
         )
+
+    async def add_halts(self, order: Order) -> Order:
+        """Bind an order that is stored to the halts of now, unless it names them.
+
+        :raises Refused: when none is halted.
+        """
+        try:
+            form = read_form(order, Resume)
+        except ValueError:  # it is refused when it is approved
+            return order
+        if form.halts is not None:
+            return order
+        halts = await self._resume_signers.halts(order.target["network"], address=form.address)
+        bound = form.model_copy(update={"halts": halts})
+        return replace(order, body=bound.model_dump_json().encode())
 
     def _shown(self, signer: Signer) -> dict[str, Any]:
         halted, resumed, oldest = signer.halted, signer.resumed, signer.oldest_slot_at

@@ -47,19 +47,23 @@ class ResumeSigners:
         *,
         address: str | None = None,
         used_by: Sequence[str] = (),
+        halts: Mapping[str, str] | None = None,
         by: str,
         reason: str,
     ) -> Resumed:
         """
         :param used_by: transactions that were not signed here and used nonces of theirs.
+        :param halts: as `halts` returned them when this was ordered; None to lift any.
         :raises Refused: when none is halted, the chain contradicts the ledger, or a halt changed.
         :raises Unavailable: when no node tells where the chain is.
         """
         halted = await self._halted(network, address)
+        _require_same(halted, halts)
         paid: Sequence[int] = ()
         if used_by:
             paid = await self._close_foreign(halted, used_by, by=by, reason=reason)
             halted = await self._halted(network, address)
+            _require_same(halted, halts)
         for signer in halted:
             await self._compare(signer)
         resumed = await self._signers.resume(halted, by=by, reason=reason)
@@ -69,6 +73,13 @@ class ResumeSigners:
         if len(resumed) < len(halted):
             raise Refused("a halt changed meanwhile: list the signers again")
         return Resumed(halted, paid)
+
+    async def halts(self, network: str, *, address: str | None = None) -> Mapping[str, str]:
+        """Return reason and time of each halt, by the signer's address.
+
+        :raises Refused: when none is halted.
+        """
+        return _halts_of(await self._halted(network, address))
 
     async def _halted(self, network: str, address: str | None) -> Sequence[Signer]:
         halted = [
@@ -94,3 +105,19 @@ class ResumeSigners:
                 f"{signer.next_nonce}: its key was used without us; name the transactions that "
                 "used it (--used-by), or another signer instead"
             )
+
+
+def _require_same(halted: Sequence[Signer], halts: Mapping[str, str] | None) -> None:
+    if halts is not None and halts != _halts_of(halted):
+        raise Refused(
+            "the halts changed since this was ordered: list the signers, and order it again"
+        )
+
+
+def _halts_of(halted: Sequence[Signer]) -> Mapping[str, str]:
+    # With the time: the same reason may halt a signer again.
+    return {
+        signer.address: f"{halt.reason} (since {halt.at and halt.at.isoformat()})"
+        for signer in halted
+        if (halt := signer.halted) is not None
+    }
