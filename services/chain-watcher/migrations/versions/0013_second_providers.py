@@ -16,16 +16,12 @@ CURSORS = "ALTER TABLE watch_cursor ADD COLUMN revision bigint NOT NULL DEFAULT 
 MOVEMENTS = """
 ALTER TABLE movement
   ADD COLUMN provider text,
-  ADD COLUMN providers_required smallint CHECK (providers_required IN (1, 2)),
+  ADD COLUMN providers_required smallint,
   ADD COLUMN verified_at timestamptz,
   ADD COLUMN withheld_at timestamptz,
-  ADD COLUMN trusted_at timestamptz;
-CREATE INDEX movement_unverified ON movement (network, block_number)
-  WHERE verified_at IS NULL AND providers_required IS NOT NULL AND state IN ('seen', 'confirmed');
-CREATE INDEX movement_withheld ON movement (network)
-  WHERE withheld_at IS NOT NULL AND state = 'seen';
-CREATE INDEX movement_trusted ON movement (network, trusted_at)
-  WHERE trusted_at IS NOT NULL AND state = 'confirmed';
+  ADD COLUMN trusted_at timestamptz,
+  ADD CONSTRAINT movement_providers_required_check
+    CHECK (providers_required IN (1, 2)) NOT VALID; -- validated by 0015
 """
 # As the watcher was configured when it started last.
 CAPS = """

@@ -10,7 +10,6 @@ depends_on = None
 STATEMENTS = (
     "ALTER TABLE intent ADD reverts int NOT NULL DEFAULT 0",
     "ALTER TABLE intent ADD reverted_at timestamptz",
-    "CREATE INDEX intent_reverted ON intent (network, to_address) WHERE reverts > 0",
 )
 
 
