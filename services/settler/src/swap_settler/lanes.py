@@ -35,7 +35,13 @@ def add_lanes(
     announcer: Announcer,
     screening: Screening,
 ) -> None:
-    """Add a lane for every signer of the catalogue whose key this process was given."""
+    """Add a lane for every signer of the catalogue whose key this process was given.
+
+    :raises ValueError: when a retired signer is none of the catalogue's.
+    """
+    known = {signer.lower() for network in networks.values() for signer in network.signers}
+    if unknown := sorted(one for one in group.retired_signers if one.lower() not in known):
+        raise ValueError(f"RETIRED_SIGNERS: no signer of the catalogue: {', '.join(unknown)}")
     keys = open_keys(group, session, clock=service.clock)
     for network in networks.values():
         for signer in network.signers:

@@ -100,5 +100,18 @@ async def test_refuses_a_budget_of_a_network_that_is_in_no_catalogue(service: Se
         await close()
 
 
+async def test_refuses_a_retired_signer_that_is_in_no_catalogue(service: Service) -> None:
+    settings: Any = service.settings
+    unknown = "0x00000000000000000000000000000000000000EE"
+    group = settings.settler.model_copy(update={"retired_signers": frozenset({unknown})})
+    wrong = settings.model_copy(update={"settler": group})
+
+    with pytest.raises(ValueError, match=f"no signer of the catalogue: {unknown}"):
+        await build(Service("settler", wrong, group))
+
+    for close in service.closers:
+        await close()
+
+
 def _name(topic: Any) -> str:
     return str(getattr(topic, "name", topic))
