@@ -14,7 +14,7 @@ from swap_runtime.operator_log import log_order
 from swap_runtime.records import Position, Record
 from swap_runtime.sources import SOURCES
 from swap_runtime.sql import Row, sql
-from swap_runtime.verification import OutboxCheck, Unverified
+from swap_runtime.verification import OutboxCheck, Unverified, find_digest
 
 _LIST: Final = """
 SELECT id, consumer, topic, key, value, partition, "offset", message_id, claimed_id, outbox_id,
@@ -93,7 +93,10 @@ class ParkedRoutes:
                 return False
             source = self._sources[row.topic]
             check = OutboxCheck(source, row.topic, [_claimed(row, source)])
-            if check.unverified(await connection.ask(*check.questions)):
+            # `parked` has no xid: the row is looked up by its id, whatever its transaction.
+            values = {"topic": row.topic, "ids": [row.outbox_id]}
+            found = await connection.execute(find_digest(source), values)
+            if check.unverified([found]):
                 raise Unverified(f"not in the outbox of {source}")
         return await self._change(END_UNVERIFIED, parked_id, "left to the sweep")
 

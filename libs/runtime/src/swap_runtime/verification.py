@@ -27,9 +27,9 @@ from swap_runtime.sql import Rows, Statement, sql
 FIND_DIGESTS: Final = """
 SELECT o.id, sha256(uuid_send(o.message_id) || sha256(o.key) || o.payload) AS digest
 FROM {source}.outbox o
-WHERE o.topic = :topic AND o.xid = ANY(CAST(CAST(:xids AS text[]) AS xid8[]))
-  AND o.id = ANY(CAST(:ids AS bigint[]))
+WHERE o.topic = :topic AND o.id = ANY(CAST(:ids AS bigint[]))
 """
+WITH_XIDS: Final = " AND o.xid = ANY(CAST(CAST(:xids AS text[]) AS xid8[]))"
 
 
 class Unverified(Exception):
@@ -78,6 +78,14 @@ class OutboxCheck:
 @cache
 def find_digests(source: str) -> Statement:
     """Return the statement that reads the digests of a sender's messages."""
+    if not source.isidentifier():
+        raise ValueError(f"not a schema: {source}")
+    return sql(FIND_DIGESTS.format(source=source) + WITH_XIDS, is_binary=True)
+
+
+@cache
+def find_digest(source: str) -> Statement:
+    """Return the same for ids alone: it reads the topic's whole index, so only for operators."""
     if not source.isidentifier():
         raise ValueError(f"not a schema: {source}")
     return sql(FIND_DIGESTS.format(source=source), is_binary=True)

@@ -176,6 +176,26 @@ class TestVerification:
         assert await room.operator.drop(int(str(forged["id"])))
         assert len(await room.unverified()) == 1
 
+    async def test_release_ends_what_the_outbox_holds_meanwhile(self, room: Room) -> None:
+        (record,) = await room.sent("a")
+        async with reading(room.engine) as connection:
+            await connection.execute(sql("UPDATE outbox SET topic = 'elsewhere'"))
+        await room.consumer.hear([record])
+        (stored,) = await room.unverified()
+        id = int(str(stored["id"]))
+        with pytest.raises(Unverified):
+            await room.operator.release(id)
+        async with reading(room.engine) as connection:
+            await connection.execute(sql("UPDATE outbox SET topic = :topic"), {"topic": NOTES.name})
+
+        assert await room.operator.release(id)
+
+        assert await room.unverified() == []
+        (ended,) = await room.operator.list_parked(state="released", topic=None)
+        assert ended["id"] == id
+        await room.consumer.hear([record])
+        assert await room.notes.kept() == [("a", 1)]
+
     async def test_asks_in_the_round_trip_of_the_marks(
         self, room: Room, round_trips: list[int]
     ) -> None:
