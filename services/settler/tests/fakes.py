@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Hashable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import TypeVar
 from uuid import UUID
 
 from swap_domain.lifecycle import Status
+from swap_runtime.clock import utc_now
 from swap_runtime.outbox import Outgoing
 from swap_settler.adapters.inventory_news import inventory_news
 from swap_settler.batch_ports import OpenedDeposits, OpenedPayouts, OpenedRequests, PaymentKey
 from swap_settler.domain.accounts import Account, AccountKind, LedgerTransaction
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.inventory import AssetKey, Inventory, after, assets_moved
-from swap_settler.domain.swap import Deposit, Intent, IntentState, Leg, Swap
+from swap_settler.domain.swap import Deposit, Intent, IntentKind, IntentState, Leg, Swap
 from swap_settler.domain.sweeps import SweptFact, Unbooked
 from swap_settler.domain.withdrawals import Withdrawal
 from swap_settler.domain.work_due import WorkDue, work_due
@@ -32,8 +34,22 @@ DEBIT = {
 }
 
 
+UNSENT = (IntentState.RESERVED, IntentState.ASSIGNED)
+PAYS = {IntentKind.OUTPUT, IntentKind.REFUND}
+DAY = timedelta(days=1)
+
+
 class Refused(Exception):
     """What Postgres would refuse by a constraint."""
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """A row of work. Its times are durations on the clock that `wait` moves."""
+
+    id: int
+    since: timedelta
+    due_at: timedelta
 
 
 class FakeUnitOfWork:
@@ -49,14 +65,15 @@ class FakeUnitOfWork:
         self.ledger: dict[str, LedgerTransaction] = {}
         self.balances: Counter[Account] = Counter()
         self.inventory: dict[AssetKey, Inventory] = {}
-        self.refunds_due: dict[tuple[UUID, Leg], int] = {}
+        self.elapsed = timedelta(0)
+        self.refunds_due: dict[tuple[UUID, Leg], Due] = {}
         self.dues = 0
         self.withdrawals: dict[UUID, Withdrawal] = {}
         self.withdrawals_booked: frozenset[UUID] = frozenset()
         self.numbers: dict[Place, int] = {}  # of deposit addresses
         self.swept: dict[UUID, SweptFact] = {}
-        self.requotes_due: dict[UUID, timedelta] = {}  # with how long each has waited
-        self.pauses: dict[int | UUID, timedelta] = {}  # of refunds and requotes that are put off
+        self.swept_booked: dict[UUID, bool] = {}  # whether without a swap
+        self.requotes_due: dict[UUID, Due] = {}
         self.completions_due: dict[UUID, datetime] = {}
         self.halted: dict[str, str] = {}
         self.sent: list[Outgoing] = []
@@ -79,6 +96,8 @@ class FakeUnitOfWork:
         deposit_ids: Collection[UUID],
         assets: Collection[AssetKey] = (),
     ) -> OpenedDeposits:
+        if not keys:  # those of the deposits are among them
+            return OpenedDeposits(self._mark(message_ids), {})
         known = (d for d in self.deposits.values() if d.id in deposit_ids and d.attached_at)
         ids = {d.swap_id for d in known} | {
             s.id for s in self.swaps.values() if s.match_key in keys
@@ -134,14 +153,25 @@ class FakeUnitOfWork:
         return due[:limit]
 
     async def swaps_with_lapsed(self, now: datetime, *, limit: int) -> Sequence[UUID]:
-        unsent = (IntentState.RESERVED, IntentState.ASSIGNED)
-        relays = (i for i in self.intents.values() if i.not_after is not None)
-        lapsed = [i for i in relays if i.state in unsent and i.not_after and i.not_after <= now]
-        return [i.swap_id for i in lapsed if i.swap_id][:limit]
+        lapsed = [
+            (relay.not_after, relay.swap_id)
+            for relay in self._of_kind(IntentKind.GASLESS)
+            if relay.state in UNSENT and not relay.has_open_attempt
+            if relay.swap_id and relay.not_after and relay.not_after <= now
+        ]
+        return [swap_id for _, swap_id in sorted(lapsed)[:limit]]
 
     async def reverted_relays(self, signers: Collection[str]) -> Mapping[str, int]:
-        dead = [i for i in self.intents.values() if i.payer in signers and not i.is_live]
-        return Counter(i.payer for i in dead if i.payer and i.attempts)
+        since = utc_now() - DAY  # the database's own clock
+        return Counter(
+            relay.payer
+            for relay in self._of_kind(IntentKind.GASLESS)
+            if relay.payer in signers and not relay.is_live
+            if relay.payer and relay.slot_at and relay.slot_at > since
+        )
+
+    def _of_kind(self, kind: IntentKind) -> Sequence[Intent]:
+        return [intent for intent in self.intents.values() if intent.kind is kind]
 
     async def unmatched_deposits(
         self, ids: Collection[UUID], match_keys: Collection[str]
@@ -156,7 +186,12 @@ class FakeUnitOfWork:
         self.proofs[deposit_id] = (by, because)
 
     async def lone_of(self, deposit_ids: Collection[UUID]) -> Mapping[UUID, UUID]:
-        return {i.deposit_id: i.id for i in self._lone if i.deposit_id in deposit_ids}
+        return {
+            intent.deposit_id: intent.id
+            for intent in self._lone
+            if intent.kind is IntentKind.CLAIM
+            if intent.deposit_id and intent.deposit_id in deposit_ids
+        }
 
     async def lock_lone(self, ids: Collection[UUID]) -> Mapping[UUID, Intent]:
         return {i.id: i for i in self._lone if i.id in ids}
@@ -173,13 +208,61 @@ class FakeUnitOfWork:
 
     async def save_swept(self, swept: Sequence[SweptFact]) -> None:
         for one in swept:
-            if one.id not in self.swept or self.swept[one.id].version < one.version:
-                self.swept[one.id] = one
+            known = self.swept.get(one.id, one)
+            if known is one or known.version < one.version:
+                self.swept = {**self.swept, one.id: _with_news(known, one)}
+
+    async def lock_unbooked_sweeps(self, network: str, *, limit: int) -> Sequence[Unbooked]:
+        final = [
+            self._unbooked(one, is_assigned=(network, one.from_address) in self.numbers)
+            for one in self.swept.values()
+            if one.network == network and one.state == "confirmed"
+            if one.id not in self.swept_booked and not one.is_quarantined
+        ]
+        bookable = [
+            one for one in final if not one.is_assigned or one.base_units <= one.booked_base_units
+        ]
+        return sorted(bookable, key=lambda one: (one.block_number, one.id))[:limit]
+
+    async def take_over_swept(self, places: Collection[Place]) -> Sequence[Unbooked]:
+        taken_over = [
+            one
+            for id, one in self.swept.items()
+            if self.swept_booked.get(id) and (one.network, one.from_address) in places
+        ]
+        ids = {one.id for one in taken_over}
+        self.swept_booked = {id: is_ for id, is_ in self.swept_booked.items() if id not in ids}
+        return [
+            replace(self._unbooked(one, is_assigned=True), booked_base_units=0)
+            for one in taken_over
+        ]
+
+    async def mark_swept_booked(self, booked: Mapping[UUID, bool]) -> None:
+        self.swept_booked = {**self.swept_booked, **booked}
+
+    def _unbooked(self, one: SweptFact, *, is_assigned: bool) -> Unbooked:
+        booked = self.balance(
+            AccountKind.CUSTODY, network=one.network, token=one.token, address=one.from_address
+        )
+        return Unbooked(
+            one.id,
+            one.network,
+            one.token,
+            one.from_address,
+            one.base_units,
+            one.block_number,
+            booked,
+            is_assigned=is_assigned,
+            transaction_hash=one.transaction_hash,
+            block_hash=one.block_hash,
+            block_time=one.block_time,
+        )
 
     async def save_withdrawn(self, withdrawn: Sequence[Withdrawal]) -> None:
         for one in withdrawn:
-            if one.id not in self.withdrawals or self.withdrawals[one.id].version < one.version:
-                self.withdrawals[one.id] = one
+            known = self.withdrawals.get(one.id, one)
+            if known is one or known.version < one.version:
+                self.withdrawals = {**self.withdrawals, one.id: _with_news(known, one)}
 
     async def lock_unbooked_withdrawals(self, *, limit: int) -> Sequence[Withdrawal]:
         final = [w for w in self.withdrawals.values() if w.state == "confirmed"]
@@ -192,27 +275,41 @@ class FakeUnitOfWork:
     async def has_unbooked(self) -> bool:
         return bool(await self.lock_unbooked_withdrawals(limit=1))
 
-    async def take_over_swept(self, places: Collection[Place]) -> Sequence[Unbooked]:
-        return ()
-
     async def postpone_refunds(self, ids: Sequence[int], *, pause: timedelta) -> None:
-        self.pauses |= dict.fromkeys(ids, pause)
+        due_at = self.elapsed + pause
+        self.refunds_due = {
+            leg: replace(due, due_at=due_at) if due.id in ids else due
+            for leg, due in self.refunds_due.items()
+        }
 
     async def drop_refunds_due(self, ids: Sequence[int]) -> None:
-        self.refunds_due = {leg: id for leg, id in self.refunds_due.items() if id not in ids}
+        self.refunds_due = {leg: due for leg, due in self.refunds_due.items() if due.id not in ids}
 
     async def settle_requotes_due(
         self, done: Sequence[UUID], again: Sequence[UUID], *, pause: timedelta
     ) -> None:
-        self.requotes_due = {id: w for id, w in self.requotes_due.items() if id not in done}
-        self.pauses |= dict.fromkeys(again, pause)
+        due_at = self.elapsed + pause
+        self.requotes_due = {
+            id: replace(due, due_at=due_at) if id in again else due
+            for id, due in self.requotes_due.items()
+            if id not in done
+        }
 
     async def lock_overdue(self, now: datetime, *, limit: int) -> Sequence[Swap]:
         due = [id for id, due_at in self.completions_due.items() if due_at <= now]
         return [self.swap(id) for id in sorted(due)][:limit]
 
     async def refuels_in_doubt(self, swap_ids: Collection[UUID]) -> Collection[UUID]:
-        return ()
+        return [
+            refuel.swap_id
+            for refuel in self._of_kind(IntentKind.REFUEL)
+            if refuel.swap_id in swap_ids and refuel.swap_id and refuel.state in UNSENT
+            if refuel.network in self.halted or self._is_paid_without_us(refuel)
+        ]
+
+    def _is_paid_without_us(self, intent: Intent) -> bool:
+        prefix = f"payout_unexplained/{intent.network}/{intent.paid_id}/"
+        return any(key.startswith(prefix) for key in self.ledger)
 
     async def drop_completions_due(self, ids: Sequence[UUID]) -> None:
         self.completions_due = {
@@ -220,22 +317,26 @@ class FakeUnitOfWork:
         }
 
     async def due(self, network: str, *, limit: int) -> Sequence[DueRefund]:
-        of_network = (
-            DueRefund(id, swap_id, leg)
-            for (swap_id, leg), id in self.refunds_due.items()
-            if self.swaps[swap_id].terms.source.network == network and not self.pauses.get(id)
-        )
-        return list(of_network)[:limit]
+        of_network = [
+            (due, swap_id, leg)
+            for (swap_id, leg), due in self.refunds_due.items()
+            if self.swaps[swap_id].terms.source.network == network and due.due_at <= self.elapsed
+        ]
+        of_network.sort(key=lambda row: (row[0].due_at, row[0].id))
+        return [
+            DueRefund(due.id, swap_id, leg, self.elapsed - due.since)
+            for due, swap_id, leg in of_network[:limit]
+        ]
 
     def wait(self, duration: timedelta) -> None:
         """Let time pass for what is due."""
-        self.requotes_due = {id: waited + duration for id, waited in self.requotes_due.items()}
-        left = {id: pause - duration for id, pause in self.pauses.items()}
-        self.pauses = {id: pause for id, pause in left.items() if pause > timedelta(0)}
+        self.elapsed += duration
 
     async def flush(self, changes: Sequence[Changes], outgoing: Sequence[Outgoing]) -> None:
         for change in changes:
             self._save(change)
+        self._save_deposits({d.id: d for change in changes for d in change.deposits})
+        self._save_intents({i.id: i for change in changes for i in change.intents})
         self._save_due(work_due(changes))
         entries = [entry for change in changes for entry in change.ledger]
         touched = await self.lock_inventory(assets_moved(entries))
@@ -251,15 +352,12 @@ class FakeUnitOfWork:
     def _save(self, change: Changes) -> None:
         swap = change.swap
         if swap is not None:
-            if (swap.id, swap.sequence) in self.transitions:
-                raise Refused(f"sequence {swap.sequence} of {swap.id} was spent")
-            self.transitions[swap.id, swap.sequence] = (change.previous_status, swap.status)
-            self.swaps[swap.id] = swap
-        if change.target is not None:
+            self._save_swap(swap, previous_status=change.previous_status)
+        if change.target is not None and swap is not None:
             target = change.target
-            self.numbers[target.network, target.address] = target.sequence_number
-        self.deposits |= {deposit.id: deposit for deposit in change.deposits}
-        self.intents |= {intent.id: intent for intent in change.intents}
+            if target.place in self.numbers or target.sequence_number in self.numbers.values():
+                raise Refused(f"{target.place} is another swap's")
+            self.numbers[target.place] = target.sequence_number
         for entry in change.ledger:
             if entry.dedupe_key in self.ledger:
                 raise Refused(f"{entry.dedupe_key} was booked")
@@ -271,12 +369,67 @@ class FakeUnitOfWork:
             reasons = dict.fromkeys([*filter(None, known), change.halt.reason])
             self.halted[change.halt.network] = "; ".join(reasons)
 
+    def _save_swap(self, swap: Swap, *, previous_status: Status | None) -> None:
+        if (swap.id, swap.sequence) in self.transitions:
+            raise Refused(f"sequence {swap.sequence} of {swap.id} was spent")
+        if any(o.match_key == swap.match_key and o.id != swap.id for o in self.swaps.values()):
+            raise Refused(f"{swap.match_key} is another swap's")
+        self.transitions[swap.id, swap.sequence] = (previous_status, swap.status)
+        known = self.swaps.get(swap.id, swap)
+        terms = replace(known.terms, refund_address=swap.terms.refund_address)
+        authorization = swap.authorization or known.authorization
+        self.swaps[swap.id] = replace(swap, terms=terms, authorization=authorization)
+
+    def _save_deposits(self, deposits: Mapping[UUID, Deposit]) -> None:
+        for id, new in deposits.items():
+            known = self.deposits.get(id, new)
+            if known.version <= new.version:
+                self.deposits[id] = replace(
+                    _with_news(known, new),
+                    swap_id=new.swap_id,
+                    returned_base_units=new.returned_base_units,
+                    is_booked=new.is_booked,
+                    transaction_hash=new.transaction_hash,
+                    from_address=new.from_address,
+                    confirmations_required=new.confirmations_required,
+                    attached_at=new.attached_at,
+                    came_after=new.came_after,
+                )
+
+    def _save_intents(self, intents: Mapping[UUID, Intent]) -> None:
+        for id, new in intents.items():
+            known = self.intents.get(id)
+            if known is None:  # attempts are the lane's to save
+                known = replace(new, attempts=frozenset(), has_open_attempt=False)
+            self.intents[id] = replace(
+                _with_news(known, new),
+                charged_base_units=new.charged_base_units,
+                transaction_hash=new.transaction_hash,
+                confirmed_at=new.confirmed_at,
+                dead_proof=new.dead_proof,
+                slot_at=None if new.state is IntentState.RESERVED else known.slot_at,
+            )
+            has_slot = self.intents[id].slot_at is not None
+            if not has_slot and new.state not in (IntentState.RESERVED, IntentState.DEAD):
+                raise Refused(f"intent {id} is {new.state} without a slot")
+        self._check_intents()
+
+    def _check_intents(self) -> None:
+        """Refuse two live intents where one index of Postgres allows one."""
+        live = [intent for intent in self.intents.values() if intent.is_live]
+        _refuse_twice((i.network, i.paid_id) for i in live if i.paid_id is not None)
+        _refuse_twice((i.swap_id, i.deposit_id) for i in live if i.kind in PAYS)
+        _refuse_twice(i.swap_id for i in live if i.kind is IntentKind.REFUEL)
+        _refuse_twice(i.swap_id for i in live if i.kind is IntentKind.GASLESS)
+        claims = [i for i in live if i.kind is IntentKind.CLAIM]
+        _refuse_twice((i.deposit_id, i.swap_id, i.network, i.token) for i in claims)
+
     def _save_due(self, due: WorkDue) -> None:
         for refund in due.refunds:
             self.dues += 1
-            self.refunds_due.setdefault((refund.swap_id, refund.leg), self.dues)
-        self.requotes_due |= dict.fromkeys(due.requotes, timedelta(0))
-        self.pauses = {id: pause for id, pause in self.pauses.items() if id not in due.requotes}
+            new = Due(self.dues, self.elapsed, self.elapsed)
+            self.refunds_due.setdefault((refund.swap_id, refund.leg), new)
+        self.requotes_due |= dict.fromkeys(due.requotes, Due(0, self.elapsed, self.elapsed))
         self.completions_due = {**due.completions, **self.completions_due}
 
     def _check(self, account: Account, balance: int) -> None:
@@ -290,7 +443,11 @@ class FakeUnitOfWork:
         attempts = intent.attempts | {transaction_hash}
         state = IntentState.ASSIGNED if intent.state is IntentState.RESERVED else intent.state
         self.intents[intent_id] = replace(
-            intent, state=state, attempts=attempts, has_open_attempt=True
+            intent,
+            state=state,
+            slot_at=intent.slot_at or utc_now(),
+            attempts=attempts,
+            has_open_attempt=True,
         )
 
     def close(self, intent_id: UUID) -> None:
@@ -320,9 +477,10 @@ class FakeRequotes:
         self._work = work
 
     async def due(self, *, limit: int) -> Sequence[DueRequote]:
+        now = self._work.elapsed
         waiting = self._work.requotes_due.items()
-        due = [DueRequote(id, waited) for id, waited in waiting if id not in self._work.pauses]
-        return due[:limit]
+        due = sorted((due.due_at, id, now - due.since) for id, due in waiting if due.due_at <= now)
+        return [DueRequote(id, waited) for _, id, waited in due[:limit]]
 
 
 class FixedPrices:
@@ -333,3 +491,23 @@ class FixedPrices:
 
     async def current(self) -> Mapping[AssetKey, int]:
         return self._prices
+
+
+Fact = TypeVar("Fact", SweptFact, Withdrawal, Deposit, Intent)
+
+
+def _with_news(known: Fact, new: Fact) -> Fact:
+    """Return a row with what a newer message may change of it."""
+    return replace(
+        known,
+        version=new.version,
+        state=new.state,
+        block_number=new.block_number,
+        block_hash=new.block_hash,
+        block_time=new.block_time,
+    )
+
+
+def _refuse_twice(keys: Iterable[Hashable]) -> None:
+    if twice := [key for key, count in Counter(keys).items() if count > 1]:
+        raise Refused(f"{twice} is there already")

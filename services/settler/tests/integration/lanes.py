@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from services.settler.tests.factories import POLYGON, SIGNER, swap_id
+from services.settler.tests.factories import SIGNER, swap_id
 from services.settler.tests.fakes import FakeUnitOfWork
 from swap_runtime.sql import sql
 from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
+from swap_settler.domain.swap import Intent
 from swap_settler.ports import UnitOfWork
 
 HASH: Final = "0x" + "11" * 32
@@ -29,14 +30,20 @@ async def sign(unit_of_work: UnitOfWork, number: int = 7, transaction_hash: str 
     async with unit_of_work() as work:
         output = (await work.lock_swaps_by_id([swap_id(number)]))[swap_id(number)].output
     assert output is not None
+    await sign_intent(unit_of_work, output, transaction_hash, nonce=number)
+
+
+async def sign_intent(
+    unit_of_work: UnitOfWork, intent: Intent, transaction_hash: str = HASH, *, nonce: int = 7
+) -> None:
     if isinstance(unit_of_work, FakeUnitOfWork):
-        unit_of_work.sign(output.id, transaction_hash)
+        unit_of_work.sign(intent.id, transaction_hash)
         return
     assert isinstance(unit_of_work, PostgresUnitOfWork)
-    slot = {"network": POLYGON, "signer": SIGNER, "nonce": number}
+    slot = {"network": intent.network, "signer": SIGNER, "nonce": nonce}
     async with unit_of_work._engine.begin() as connection:
         for statement in ASSIGN:
-            values = {**slot, "id": output.id}
+            values = {**slot, "id": intent.id}
             names = {name for name in values if f":{name}" in statement}
             await connection.execute(sql(statement), {name: values[name] for name in names})
         await connection.execute(sql(SIGN), {**slot, "hash": transaction_hash})

@@ -275,10 +275,29 @@ async def test_a_refund_that_is_put_off_is_due_after_its_pause(subject: Subject)
     assert await subject.due_refunds() == 0
 
     await subject.wait(HOUR)
-    assert await subject.due_refunds() == 1
+    [again] = await subject.refunds.due(ETHEREUM, limit=10)
+    assert again.id == due.id
+    assert HOUR <= again.waited < HOUR + MINUTE
     async with subject.unit_of_work() as work:
         await work.drop_refunds_due([due.id])
     assert await subject.due_refunds() == 0
+
+
+async def test_a_refund_that_is_put_off_goes_behind_the_others(subject: Subject) -> None:
+    for number in (7, 8):
+        await subject.run.requests(a_request(number))
+        await subject.run.requests(a_refund_address(number))
+        await subject.run.deposits(a_deposit_message(number=number))
+    first, second = await subject.refunds.due(ETHEREUM, limit=10)
+    assert [first.swap_id, second.swap_id] == [swap_id(7), swap_id(8)]
+
+    async with subject.unit_of_work() as work:
+        await work.postpone_refunds([first.id], pause=MINUTE)
+    await subject.wait(HOUR)
+
+    due = await subject.refunds.due(ETHEREUM, limit=10)
+    assert [one.id for one in due] == [second.id, first.id]
+    assert [one.id for one in await subject.refunds.due(ETHEREUM, limit=1)] == [second.id]
 
 
 async def paid_with_refuel(subject: Subject) -> None:

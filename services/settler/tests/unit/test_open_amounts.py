@@ -58,7 +58,6 @@ class Opened:
 @pytest.fixture
 async def opened() -> Opened:
     self = Opened()
-    self.work.numbers = {(ETHEREUM, BY_ADDRESS["to_address"]): NUMBER}
     await self.begins()
     return self
 

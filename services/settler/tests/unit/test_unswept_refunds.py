@@ -47,7 +47,6 @@ class Unswept:
 
     def __init__(self) -> None:
         self.work = FakeUnitOfWork()
-        self.work.numbers = {(ETHEREUM, ADDRESS): NUMBER}
         self.due = Waiting(self.work)
         self.settler = Settler(self.work, self.due, requotes=FakeRequotes(self.work))
         self.settler.quoter.refused = Refused.ABOVE_MAXIMUM
@@ -79,8 +78,8 @@ async def test_a_refund_waits_for_the_sweep() -> None:
     await unswept.settler.start_refunds()
 
     assert unswept.swap.status is Status.REFUND_PENDING
-    assert unswept.work.pauses
     assert unswept.work.refunds_due
+    assert await unswept.work.due(ETHEREUM, limit=1) == []
 
 
 async def test_a_refund_that_waits_for_too_long_is_claimable() -> None:
