@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from uuid import UUID
@@ -23,13 +23,13 @@ from swap_runtime.schema import (
     verify_messages,
 )
 from swap_runtime.sql import sql
-from swap_runtime.verification import Unverified
 
 TABLES = (
     *("outbox", "inbox", "watermark", "parked", "lease", "note"),
     *("operator_order", "operator_proposal"),
 )
 NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
+REASON_MAX = 2000  # characters
 
 
 class Note(Message):
@@ -56,35 +56,43 @@ def outgoing(thing: str = "a", *, version: int = 1) -> Outgoing:
 
 
 class FakeParking:
-    """
-    :param forged: values of records that no outbox holds.
+    """Parking in memory: every record is its sender's, and nothing is released.
+
+    `test_parking_contract.py` holds it to what the real one does.
+
+    :param held: keys with a message that was parked before, of every topic.
     """
 
-    def __init__(self, held: Iterable[bytes] = (), *, forged: Iterable[bytes] = ()) -> None:
+    def __init__(self, held: Iterable[bytes] = ()) -> None:
         self._held = frozenset(held)
-        self._forged = frozenset(forged)
-        self.parked: list[tuple[bytes, str]] = []
-        self.unverified: list[Record] = []
+        self._parked: dict[Hashable, tuple[Record, str]] = {}
+
+    @property
+    def parked(self) -> list[tuple[bytes, str]]:
+        return [(record.value, reason) for record, reason in self._parked.values()]
 
     @contextmanager
     def guarding(self, topic: str, records: Sequence[Record]) -> Iterator[None]:
-        if any(record.value in self._forged for record in records):
-            raise Unverified
-        if self._held & {record.key for record in records}:
+        if self._held_of(topic) & {record.key for record in records}:
             raise Behind
         yield
 
     async def verified(self, topic: str, records: Sequence[Record]) -> Sequence[Record]:
-        self.unverified += [record for record in records if record.value in self._forged]
-        return [record for record in records if record.value not in self._forged]
+        return records
 
     async def held(self, topic: str, keys: Collection[bytes]) -> frozenset[bytes]:
-        return self._held & frozenset(keys)
+        return self._held_of(topic) & frozenset(keys)
+
+    def _held_of(self, topic: str) -> frozenset[bytes]:
+        parked = (record for record, _ in self._parked.values())
+        return self._held | {record.key for record in parked if record.topic == topic}
 
     async def park(
         self, record: Record, message_id: UUID | None, *, reason: str, is_behind: bool = False
     ) -> None:
-        self.parked.append((record.value, reason))
+        unnamed = (record.topic, record.key, record.value)
+        identity: Hashable = message_id or record.message_id or unnamed
+        self._parked.setdefault(identity, (record, reason[:REASON_MAX]))
 
 
 SOURCES = {NOTES.name: "settler"}
