@@ -59,10 +59,21 @@ class FakeDepositAddresses:
 
     def __init__(self) -> None:
         self.is_away = False
+        self._verified: set[str] = set()
 
     async def verify(self, network: Network) -> None:
-        if self.is_away:
-            raise ApiRefusal(ErrorCode.SERVICE_UNAVAILABLE, f"{network.name} does not answer")
+        if self.is_away and network.name not in self._verified:
+            raise ApiRefusal(
+                ErrorCode.SERVICE_UNAVAILABLE,
+                f"Deposit addresses on {network.display_name} cannot be given for the moment",
+                headers={"retry-after": "5"},
+            )
+        self._verified.add(network.name)
+
+    def start_without_nodes(self) -> None:
+        """Leave it as a process that started while no node answered."""
+        self.is_away = True
+        self._verified.clear()
 
 
 class Documented:

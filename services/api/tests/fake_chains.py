@@ -77,12 +77,16 @@ class FakeWallets:
         self.taken: dict[str, bytes] = {}  # what each wallet with code takes for its signature
 
     async def has_code(self, network: Network, wallet: str) -> bool:
-        if self.is_away:
-            raise Unavailable("no node answers")
+        self._check()
         return wallet in self.taken
 
     async def takes(self, network: Network, wallet: str, digest: bytes, signature: bytes) -> bool:
-        return self.taken[wallet] == signature
+        self._check()
+        return self.taken.get(wallet) == signature
+
+    def _check(self) -> None:
+        if self.is_away:
+            raise Unavailable("no node answers")
 
 
 class FakeChainTransactions:

@@ -328,7 +328,7 @@ class TestADepositAddress:
 
     async def test_is_not_given_while_its_factory_has_not_been_asked(self, api: Harness) -> None:
         app = await api.an_app()
-        api.factories.is_away = True
+        api.factories.start_without_nodes()
 
         answer = await api.create(app, a_body(**BY_ADDRESS), key="k")
 
