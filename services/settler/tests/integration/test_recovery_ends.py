@@ -350,6 +350,35 @@ class TestForgotten:
 
         assert world.paid(1) == PAYOUT
 
+    @pytest.mark.fault("P6")
+    async def test_p6_newer_payments_may_be_beyond_the_second_fence(
+        self, world: World, watcher: Engine
+    ) -> None:
+        await world.confirmed_swaps(4)
+        late = await forgotten(world, 1, "output", nonce=0)
+        world.chain.drop(late.transaction_hash)
+        await restored(world)
+        assert await fencing(world)(epoch=world.epoch) == SLOTS_MAX
+        await world.sender.broadcast([late])
+        for number in (2, 3, 4):
+            await world.rows(
+                "UPDATE swap SET created_at = now() + interval '1 second' "
+                f"WHERE sequence_number = {number} RETURNING 1"
+            )
+            await world.send_everything()
+        world.chain.mine(4)
+        await world.close_slots()
+        [signer] = await world.rows("SELECT next_nonce FROM signer")
+        end = late.nonce + 1 + SLOTS_MAX
+        assert signer.next_nonce > end
+
+        assert await fencing(world)(epoch=world.epoch) == 0
+
+        [fenced] = await world.rows("SELECT first_nonce, end_nonce FROM recovery_fence")
+        assert (fenced.first_nonce, fenced.end_nonce) == (0, end)
+        await Watcher(world).tell()
+        assert await proven(watcher, world)
+
     async def test_the_ledger_is_brought_to_where_the_chain_is(
         self, world: World, watcher: Engine
     ) -> None:

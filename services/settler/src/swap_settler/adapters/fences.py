@@ -89,7 +89,13 @@ class PostgresFences:
             nonces = list(range(open_from, end))
             connection.post(lane_statements.ADD_SLOTS, {**of, "nonces": nonces})
             connection.post(lane_statements.TAKE_NONCES, {**of, "count": end - first})
-            kept = {"first_nonce": first, "end_nonce": fence.end_nonce, "beyond": fence.beyond}
+            # Newer payments may be beyond the end already: then none of the new nonces is fenced.
+            fenced_from = min(first, fence.end_nonce)
+            kept = {
+                "first_nonce": fenced_from,
+                "end_nonce": fence.end_nonce,
+                "beyond": fence.beyond,
+            }
             connection.post(KEEP, {**of, **kept, "recovery_id": fence.recovery_id})
         return len(nonces)
 
