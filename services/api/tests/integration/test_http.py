@@ -423,7 +423,7 @@ class TestOpenApi:
         app = await api.an_app()
         document = (await api.client.get("/openapi.json")).json()
         body = document["paths"]["/api/v2/swaps"]["post"]["requestBody"]
-        example = body["content"]["application/json"]["schema"]["example"]
+        example = body["content"]["application/json"]["example"]
 
         answer = await api.create(app, example)
 
