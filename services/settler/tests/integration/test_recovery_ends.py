@@ -463,6 +463,23 @@ async def test_p6_a_deposit_of_a_forgotten_swap_is_not_paid_out_again(
     assert not await is_held(world, 8)
 
 
+@pytest.mark.breaks_invariants("I-27")
+@pytest.mark.fault("P6")
+async def test_p6_a_deposit_that_is_only_seen_stays_held(world: World, watcher: Engine) -> None:
+    """It is confirmed and attached to a newer swap after the recovery."""
+    await world.settle(a_funding(1))
+    await forgotten(world, 7, "output", nonce=0)
+    world.chain.mine(4)
+    await restored(world)
+    await world.settle(a_deposit(7, state="seen"))
+    await Watcher(world).tell()
+    await fence(world)
+    assert await proven(watcher, world)
+
+    [retained] = await finishing(world).list_retained()
+    assert (retained.deposit_id, retained.kind) == (a_deposit(7).body.deposit_id, "deposit")
+
+
 class Killed(BaseException):
     """Stands for the end of the process."""
 

@@ -80,12 +80,13 @@ SELECT :id, new.* FROM unnest(CAST(:swap_id AS uuid[]), CAST(:intent_id AS uuid[
 ON CONFLICT DO NOTHING
 """)
 # What came before the recovery and is of no swap: a swap that is forgotten may have paid for it.
+# Also what is only seen: it may be confirmed and attached after the recovery.
 RETAIN_DEPOSITS: Final = sql("""
 INSERT INTO retained_hold (recovery_id, deposit_id, kind, network)
 SELECT recovery.id, deposit.id, 'deposit', deposit.network FROM recovery
 JOIN deposit ON deposit.block_time < recovery.began_at
     AND (deposit.attached_at >= recovery.began_at OR deposit.swap_id IS NULL
-        AND (EXISTS (SELECT FROM account WHERE account.kind = 'suspense'
+        AND (deposit.state = 'seen' OR EXISTS (SELECT FROM account WHERE account.kind = 'suspense'
                 AND account.deposit_id = deposit.id AND balance <> 0)
             OR EXISTS (SELECT FROM intent WHERE intent.swap_id IS NULL
                 AND intent.deposit_id = deposit.id AND intent.state = 'reserved')))
