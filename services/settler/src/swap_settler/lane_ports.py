@@ -136,6 +136,13 @@ class LaneStore(Protocol):
         """
         ...
 
+    async def put_back_held(self, *, epoch: int) -> None:
+        """Leave slots that nothing was signed for to no-ops, where a recovery holds the payment.
+
+        :raises LeaseLost: when another lane has taken over.
+        """
+        ...
+
     async def unsigned_slots(self) -> Sequence[Slot]:
         """Return the slots nothing was signed for, with the payments on them that still live."""
         ...

@@ -350,6 +350,29 @@ class TestForgotten:
 
         assert world.paid(1) == PAYOUT
 
+    @pytest.mark.parametrize("is_forgotten", [False, True])
+    @pytest.mark.fault("P6")
+    async def test_p6_a_slot_without_bytes_does_not_keep_it_open(
+        self, world: World, watcher: Engine, is_forgotten: bool
+    ) -> None:
+        """The backup has its payment on a nonce; it was signed after the backup, or never."""
+        await world.confirmed_swaps(2)
+        payments = {p.swap_id: p for p in (await world.store.due(limit=9)).payments}
+        carried = payments[a_request(1).body.swap_id]
+        [slot] = await world.store.assign([(carried,)], epoch=world.epoch)
+        if is_forgotten:
+            await forgotten(world, 1, "output", nonce=slot.nonce)
+            world.chain.mine(4)
+        await restored(world)
+        await fence(world)
+
+        assert await proven(watcher, world)
+        await keep_on(world)
+
+        assert [world.paid(1), world.paid(2)] == [PAYOUT] * 2
+        assert len(await finishing(world).list_retained()) == is_forgotten
+        assert not await is_halted(world)
+
     @pytest.mark.fault("P6")
     async def test_p6_newer_payments_may_be_beyond_the_second_fence(
         self, world: World, watcher: Engine

@@ -31,8 +31,13 @@ SELECT hold.before IS NOT NULL AS is_known,
                = (hold.recovery_id, :network, :signer)) AS is_awaited
 FROM recovery_hold AS hold
 """)
-LOCK: Final = sql("""
-SELECT next_nonce, halted_reason IS NOT NULL AS is_halted FROM signer
+# A slot without bytes may have been signed in the forgotten time: it is fenced, too.
+LOCK: Final = sql(f"""
+SELECT next_nonce, halted_reason IS NOT NULL AS is_halted,
+       coalesce((SELECT min(slot.nonce) FROM nonce_slot AS slot
+           WHERE (slot.network, slot.signer) = (:network, :signer) AND slot.closed_at IS NULL
+               AND {lane_statements.IS_UNSIGNED}), next_nonce) AS lowest_unsigned
+FROM signer
 WHERE (network, address) = (:network, :signer) FOR UPDATE
 """)
 # What consumed them is not known, and paid nothing that is not in the Treasury's logs.
@@ -90,7 +95,7 @@ class PostgresFences:
             connection.post(lane_statements.ADD_SLOTS, {**of, "nonces": nonces})
             connection.post(lane_statements.TAKE_NONCES, {**of, "count": end - first})
             # Newer payments may be beyond the end already: then none of the new nonces is fenced.
-            fenced_from = min(first, fence.end_nonce)
+            fenced_from = min(first, fence.end_nonce, signer.lowest_unsigned)
             kept = {
                 "first_nonce": fenced_from,
                 "end_nonce": fence.end_nonce,

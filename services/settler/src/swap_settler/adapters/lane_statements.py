@@ -151,6 +151,29 @@ WHERE (slot.network, slot.signer) = (:network, :signer) AND slot.closed_at IS NU
             = (slot.network, slot.signer, slot.nonce) OFFSET 0)
 ORDER BY slot.nonce, intent.token, intent.id
 """)
+# A payment that is held and was not signed leaves its slot for a no-op: later nonces do not wait
+# for the end of the hold. Not carried any more, it can get another slot.
+PUT_BACK_HELD: Final = sql(f"""
+WITH carried AS MATERIALIZED (
+    SELECT slot.nonce, of_slot.intent_id FROM nonce_slot AS slot CROSS JOIN LATERAL (
+        SELECT intent_id FROM slot_intent
+        WHERE (slot_intent.network, slot_intent.signer, slot_intent.nonce)
+            = (slot.network, slot.signer, slot.nonce) OFFSET 0) AS of_slot
+    WHERE (slot.network, slot.signer) = (:network, :signer) AND slot.closed_at IS NULL
+        AND {IS_UNSIGNED}
+), held AS MATERIALIZED (
+    SELECT id FROM intent WHERE id = ANY(ARRAY(SELECT intent_id FROM carried))
+        AND (state = 'assigned') IS TRUE AND {HELD} AND NOT EXISTS (
+            SELECT FROM slot_intent AS other JOIN nonce_slot AS slot USING (network, signer, nonce)
+            JOIN attempt USING (network, signer, nonce)
+            WHERE other.intent_id = intent.id AND slot.closed_at IS NULL)
+    ORDER BY id FOR UPDATE
+), gone AS (
+    DELETE FROM slot_intent USING carried JOIN held ON held.id = carried.intent_id
+    WHERE (slot_intent.network, slot_intent.signer, slot_intent.nonce, slot_intent.intent_id)
+        = (:network, :signer, carried.nonce, carried.intent_id))
+UPDATE intent SET state = 'reserved', slot_at = NULL FROM held WHERE intent.id = held.id
+""")
 # Those also that nothing may be signed for now: while there is one, every later nonce waits for it.
 HAS_UNSIGNED: Final = sql(f"""
 SELECT EXISTS (SELECT FROM nonce_slot AS slot

@@ -192,6 +192,11 @@ class PostgresLaneStore:
             values = {"ids": list(intent_ids), "pause": pause}
             await connection.execute(sweep_statements.POSTPONE, values)
 
+    async def put_back_held(self, *, epoch: int) -> None:
+        async with transaction(self._engine) as connection:
+            held = (statements.PUT_BACK_HELD, self._values())
+            await require_epoch(connection, self._lane.lease, epoch, held)
+
     async def unsigned_slots(self) -> Sequence[Slot]:
         async with reading(self._engine) as connection:
             rows = await connection.execute(statements.UNSIGNED_SLOTS, self._values())

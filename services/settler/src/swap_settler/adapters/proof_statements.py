@@ -54,7 +54,12 @@ CROSS JOIN LATERAL (
     SELECT coalesce(array_agg(one.network), '{}') AS networks,
            coalesce(array_agg(one.paid_id::text), '{}') AS paid_ids
     FROM (SELECT network, paid_id FROM intent WHERE intent.swap_id = swap.id
-            AND paid_id IS NOT NULL AND state IN ('assigned', 'broadcast', 'mined', 'confirmed')
+            AND paid_id IS NOT NULL AND (state IN ('broadcast', 'mined', 'confirmed')
+                -- A slot without bytes may have been signed in the forgotten time.
+                OR state = 'assigned' AND EXISTS (SELECT FROM slot_intent
+                    JOIN nonce_slot AS slot USING (network, signer, nonce)
+                    JOIN attempt USING (network, signer, nonce)
+                    WHERE slot_intent.intent_id = intent.id AND slot.closed_at IS NULL))
         UNION ALL SELECT told.network, told.paid_id FROM taken_payment AS told
         JOIN intent ON intent.id = told.intent_id WHERE intent.swap_id = swap.id) AS one) AS known
 WHERE swap.id > :after AND (swap.created_at < :before OR EXISTS (SELECT FROM deposit AS brought

@@ -120,6 +120,7 @@ class SendPayouts:
         if due.next_nonce is None:
             return ()  # the chain may know what the ledger does not: nothing is given up either
         if self._has_unsigned_slots:
+            await self._store.put_back_held(epoch=epoch)
             left_over = await self._store.unsigned_slots()
             if left_over:
                 return await self._left_over(left_over, epoch)
