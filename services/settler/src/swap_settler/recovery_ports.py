@@ -105,6 +105,10 @@ class Findings:
 class RecoveryProofs(Protocol):
     async def find(self, id: int, networks: Collection[str]) -> Proofs: ...
 
+    async def are_counted(self, before: datetime, networks: Collection[str]) -> bool:
+        """Whether the coins at each older deposit address were counted since."""
+        ...
+
     async def note_heads(self, recovery: Recovery, heads: Mapping[str, int]) -> None:
         """Keep up to where each network has to be read."""
         ...

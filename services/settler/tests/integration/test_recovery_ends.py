@@ -456,53 +456,6 @@ class TestForgotten:
         assert (await finishing(world).list_retained())[0].kind == "output"
 
 
-@pytest.mark.breaks_invariants("I-27")
-@pytest.mark.fault("P6")
-async def test_p6_a_deposit_of_a_forgotten_swap_is_not_paid_out_again(
-    world: World, watcher: Engine
-) -> None:
-    """Its swap began after the backup: only its deposit and its payment are read again."""
-    await world.confirmed_swaps(1)
-    await forgotten(world, 7, "output", nonce=0)
-    world.chain.mine(4)
-    await restored(world)
-    await world.settle(a_deposit(7))
-    await Watcher(world).tell()
-    await fence(world)
-    assert await proven(watcher, world)
-    [retained] = await finishing(world).list_retained()
-    [lost] = await finishing(world).list_forgotten(await began(world))
-    assert (retained.deposit_id, lost.swap_id) == (a_deposit(7).body.deposit_id, None)
-
-    await world.requested(8)
-    await world.rows("UPDATE swap SET created_at = now() WHERE sequence_number = 8 RETURNING 1")
-    await world.rows(
-        f"UPDATE deposit SET swap_id = '{a_request(8).body.swap_id}', attached_at = now() "
-        f"WHERE id = '{retained.deposit_id}' RETURNING 1"
-    )
-    assert await is_held(world, 8)
-    await finishing(world).release(retained.id, **SAID)
-
-    assert not await is_held(world, 8)
-
-
-@pytest.mark.breaks_invariants("I-27")
-@pytest.mark.fault("P6")
-async def test_p6_a_deposit_that_is_only_seen_stays_held(world: World, watcher: Engine) -> None:
-    """It is confirmed and attached to a newer swap after the recovery."""
-    await world.settle(a_funding(1))
-    await forgotten(world, 7, "output", nonce=0)
-    world.chain.mine(4)
-    await restored(world)
-    await world.settle(a_deposit(7, state="seen"))
-    await Watcher(world).tell()
-    await fence(world)
-    assert await proven(watcher, world)
-
-    [retained] = await finishing(world).list_retained()
-    assert (retained.deposit_id, retained.kind) == (a_deposit(7).body.deposit_id, "deposit")
-
-
 class Killed(BaseException):
     """Stands for the end of the process."""
 

@@ -85,7 +85,8 @@ SELECT :id, new.* FROM unnest(CAST(:swap_id AS uuid[]), CAST(:intent_id AS uuid[
 ON CONFLICT DO NOTHING
 """)
 # What came before the recovery and is of no swap: a swap that is forgotten may have paid for it.
-# Also what is only seen: it may be confirmed and attached after the recovery.
+# Also what is only seen: it may be confirmed and attached after the recovery. Coins at an address
+# may have other deposits than before the restore, and so their refunds other ids.
 RETAIN_DEPOSITS: Final = sql("""
 INSERT INTO retained_hold (recovery_id, deposit_id, kind, network)
 SELECT recovery.id, deposit.id, 'deposit', deposit.network FROM recovery
@@ -94,9 +95,27 @@ JOIN deposit ON deposit.block_time < recovery.began_at
         AND (deposit.state = 'seen' OR EXISTS (SELECT FROM account WHERE account.kind = 'suspense'
                 AND account.deposit_id = deposit.id AND balance <> 0)
             OR EXISTS (SELECT FROM intent WHERE intent.swap_id IS NULL
-                AND intent.deposit_id = deposit.id AND intent.state = 'reserved')))
+                AND intent.deposit_id = deposit.id AND intent.state = 'reserved'))
+        OR deposit.method = 'deposit_address' AND deposit.token = :native
+            AND EXISTS (SELECT FROM swap WHERE swap.id = deposit.swap_id
+                AND swap.created_at < recovery.began_at
+                AND (deposit.state <> 'credited'
+                    OR status IN ('user_transfer_pending', 'ls_transfer_pending', 'pending_refund')
+                    OR EXISTS (SELECT FROM refund_due WHERE refund_due.swap_id = swap.id)
+                    OR EXISTS (SELECT FROM intent WHERE intent.swap_id = swap.id
+                        AND intent.state = 'reserved')
+                    OR EXISTS (SELECT FROM account WHERE account.swap_id = swap.id
+                        AND account.kind = 'claimable' AND balance <> 0))))
 WHERE recovery.id = :id
 ON CONFLICT DO NOTHING
+""")
+# Until then coins from before the recovery may still become a deposit.
+ARE_COUNTED: Final = sql("""
+SELECT NOT EXISTS (SELECT FROM deposit_address AS own JOIN swap ON swap.id = own.swap_id
+    WHERE swap.created_at < :before AND own.network = ANY(CAST(:networks AS text[]))
+        AND NOT EXISTS (SELECT FROM chain_watcher.watched_target AS target
+            WHERE (target.network, target.address) = (own.network, own.address)
+                AND target.counted_time >= :before))
 """)
 RETAINED: Final = sql("""
 SELECT id, swap_id, intent_id, deposit_id, kind, network, since, paid_id IS NOT NULL AS is_paid

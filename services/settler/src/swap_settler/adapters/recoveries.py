@@ -7,6 +7,7 @@ from datetime import datetime
 from uuid import UUID
 
 from swap_chains.evm.codec import intent_id
+from swap_domain.catalogue import NATIVE
 from swap_runtime.columns import columns
 from swap_runtime.database import Engine, reading, transaction
 from swap_runtime.operator_log import log_order
@@ -88,7 +89,8 @@ class PostgresRecoveries:
                 rows = [_retained_row(one) for one in found.paid]
                 connection.post(proof_statements.RETAIN_PAID, {"id": id, **columns(rows)})
             if found.has_unknown:
-                connection.post(proof_statements.RETAIN_DEPOSITS, {"id": id})
+                values = {"id": id, "native": NATIVE}
+                connection.post(proof_statements.RETAIN_DEPOSITS, values)
             await log_order(connection)  # nothing, where it ends by itself
         return True
 
@@ -142,6 +144,11 @@ class PostgresRecoveryProofs:
             tuple(NetworkProof(n, heads.get(n), number) for n, number in read_to.items()),
             tuple(map(_to_signer_proof, signers)),
         )
+
+    async def are_counted(self, before: datetime, networks: Collection[str]) -> bool:
+        async with reading(self._engine) as connection:
+            values = {"before": before, "networks": sorted(networks)}
+            return bool(await connection.scalar(proof_statements.ARE_COUNTED, values))
 
     async def note_heads(self, recovery: Recovery, heads: Mapping[str, int]) -> None:
         rows = [{"network": network, "number": number} for network, number in heads.items()]

@@ -73,11 +73,23 @@ class ProveRecovery:
             found, asked = await self._ask(recovery, finals)
         except ChainError as error:
             raise Unavailable(str(error)) from error
+        if found.has_unknown and not await self._are_counted(recovery):
+            return False
         return await self._end(recovery, found, asked)
 
     async def look(self, recovery: Recovery) -> Proofs:
         """Return what is proven."""
         return await self._proofs.find(recovery.id, self._chains)
+
+    async def _are_counted(self, recovery: Recovery) -> bool:
+        """Whether each deposit of coins from before the recovery is known.
+
+        A forgotten refund of late coins has the id of a deposit that may be split otherwise now.
+        """
+        if not await self._proofs.are_counted(recovery.began_at, self._chains):
+            return False
+        # What was counted has to be applied, too.
+        return (await self._find(recovery)).are_complete
 
     async def _find(self, recovery: Recovery) -> Proofs:
         proofs = await self.look(recovery)
