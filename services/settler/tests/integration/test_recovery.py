@@ -227,12 +227,15 @@ class TestEnteringRecovery:
         await world.sender.broadcast([forgotten])
         world.chain.mine()
         await change_newest(world, RESTARTED)
+        [before] = await world.rows("SELECT max(id) AS id FROM account")
 
         await watching(world)()
         await world.send_everything()
 
         assert await causes(world) == ["evidence"]
         assert await world.intent_states() == ["reserved"]
+        [row] = await world.rows("SELECT nextval(pg_get_serial_sequence('account', 'id')) AS id")
+        assert row.id > before.id + 1_000_000_000
 
     async def test_a_network_without_an_answer_is_held_until_it_gives_one(
         self, world: World

@@ -45,6 +45,8 @@ class PostgresIncarnations:
                 return False
             _register(connection, seen.now, uncompared)
             _open(connection, evidence, cause="evidence")
+            if evidence is not None:  # a volume that was put back has forgotten numbers, too
+                await _skip_numbers(connection)
         return True
 
     async def register_restored(self, seen: Registered, *, reason: str) -> bool:
@@ -53,9 +55,7 @@ class PostgresIncarnations:
                 return False
             _register(connection, seen.now, ())
             _open(connection, reason, cause="restored")
-            for name in await connection.scalars(statements.SEQUENCES):
-                values = {"name": name, "by": SKIPPED_NUMBERS}
-                connection.post(statements.RAISE_SEQUENCE, values)
+            await _skip_numbers(connection)
         return True
 
     async def mark_compared(
@@ -66,6 +66,8 @@ class PostgresIncarnations:
             if await self._is_newest(connection, seen):
                 connection.post(statements.COMPARED, {"uncompared": sorted(uncompared)})
                 _open(connection, evidence, cause="evidence")
+                if evidence is not None:
+                    await _skip_numbers(connection)
 
     async def _is_next(self, connection: Transaction, seen: Registered) -> bool:
         """Whether nobody registered since, and the server is still the one that was looked at."""
@@ -87,6 +89,12 @@ def _open(connection: Transaction, reason: str | None, *, cause: str) -> None:
     if reason is not None:
         connection.post(statements.SUPERSEDE)
         connection.post(statements.OPEN, {"cause": cause, "reason": reason, "at": None})
+
+
+async def _skip_numbers(connection: Transaction) -> None:
+    for name in await connection.scalars(statements.SEQUENCES):
+        values = {"name": name, "by": SKIPPED_NUMBERS}
+        connection.post(statements.RAISE_SEQUENCE, values)
 
 
 def _to_incarnation(row: Row) -> Incarnation:
