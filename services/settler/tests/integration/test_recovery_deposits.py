@@ -21,6 +21,7 @@ from services.settler.tests.integration.test_recovery_ends import (
 )
 from services.settler.tests.lane_world import (
     DESTINATION,
+    NOW,
     SIGNER,
     SOURCE,
     World,
@@ -121,7 +122,8 @@ async def test_p6_late_coins_that_are_split_otherwise_stay_held(
     world.chain.mine(4)
     await restored(world)
     await tells.tell()
-    late = a_rise(1, nth=1)
+    since = {"block_time": await began(world) + timedelta(minutes=1), "came_after": NOW}
+    late = a_rise(1, nth=1, **since)
     await world.settle(late)
     for side in (world, here):
         await fence(side)

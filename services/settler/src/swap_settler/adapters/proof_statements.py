@@ -64,7 +64,7 @@ CROSS JOIN LATERAL (
         JOIN intent ON intent.id = told.intent_id WHERE intent.swap_id = swap.id) AS one) AS known
 WHERE swap.id > :after AND (swap.created_at < :before OR EXISTS (SELECT FROM deposit AS brought
     WHERE brought.swap_id = swap.id AND brought.attached_at IS NOT NULL
-        AND brought.block_time < :before))
+        AND least(brought.came_after, brought.block_time) < :before))
 ORDER BY swap.id LIMIT :limit
 """)
 LONE: Final = sql(f"""
@@ -90,7 +90,7 @@ ON CONFLICT DO NOTHING
 RETAIN_DEPOSITS: Final = sql("""
 INSERT INTO retained_hold (recovery_id, deposit_id, kind, network)
 SELECT recovery.id, deposit.id, 'deposit', deposit.network FROM recovery
-JOIN deposit ON deposit.block_time < recovery.began_at
+JOIN deposit ON least(deposit.came_after, deposit.block_time) < recovery.began_at
     AND (deposit.attached_at >= recovery.began_at OR deposit.swap_id IS NULL
         AND (deposit.state = 'seen' OR EXISTS (SELECT FROM account WHERE account.kind = 'suspense'
                 AND account.deposit_id = deposit.id AND balance <> 0)

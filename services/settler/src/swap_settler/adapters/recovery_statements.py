@@ -17,7 +17,8 @@ CASE WHEN hold.before IS NULL THEN true
         AND {swap}.destination_network <> ALL(hold.networks) THEN false
     WHEN {swap}.created_at < hold.before THEN true
     ELSE EXISTS (SELECT FROM deposit AS brought WHERE brought.swap_id = {swap}.id
-        AND brought.attached_at IS NOT NULL AND brought.block_time < hold.before OFFSET 0) END"""
+        AND brought.attached_at IS NOT NULL
+        AND least(brought.came_after, brought.block_time) < hold.before OFFSET 0) END"""
 
 
 # What an ended recovery found to be paid and the ledger has not, or cannot tell.
