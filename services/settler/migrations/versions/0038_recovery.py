@@ -34,7 +34,7 @@ WHERE NOT EXISTS (SELECT FROM swap) AND NOT EXISTS (SELECT FROM deposit)
 RECOVERIES = """
 CREATE TABLE recovery (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  cause text NOT NULL CHECK (cause IN ('restored', 'evidence', 'ordered')),
+  cause text NOT NULL CHECK (cause IN ('restored', 'evidence')),
   reason text NOT NULL,
   began_at timestamptz NOT NULL DEFAULT now(),
   ended_at timestamptz,
