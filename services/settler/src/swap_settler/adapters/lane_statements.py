@@ -155,8 +155,8 @@ ORDER BY slot.nonce, intent.token, intent.id
 # for the end of the hold. Not carried any more, it can get another slot.
 PUT_BACK_HELD: Final = sql(f"""
 WITH carried AS MATERIALIZED (
-    SELECT slot.nonce, of_slot.intent_id FROM nonce_slot AS slot CROSS JOIN LATERAL (
-        SELECT intent_id FROM slot_intent
+    SELECT of_slot.place, of_slot.intent_id FROM nonce_slot AS slot CROSS JOIN LATERAL (
+        SELECT ctid AS place, intent_id FROM slot_intent
         WHERE (slot_intent.network, slot_intent.signer, slot_intent.nonce)
             = (slot.network, slot.signer, slot.nonce) OFFSET 0) AS of_slot
     WHERE (slot.network, slot.signer) = (:network, :signer) AND slot.closed_at IS NULL
@@ -169,9 +169,9 @@ WITH carried AS MATERIALIZED (
             WHERE other.intent_id = intent.id AND slot.closed_at IS NULL)
     ORDER BY id FOR UPDATE
 ), gone AS (
-    DELETE FROM slot_intent USING carried JOIN held ON held.id = carried.intent_id
-    WHERE (slot_intent.network, slot_intent.signer, slot_intent.nonce, slot_intent.intent_id)
-        = (:network, :signer, carried.nonce, carried.intent_id))
+    -- By place: joined, all that the signer ever carried is read.
+    DELETE FROM slot_intent WHERE ctid = ANY(ARRAY(
+        SELECT place FROM carried JOIN held ON held.id = carried.intent_id)))
 UPDATE intent SET state = 'reserved', slot_at = NULL FROM held WHERE intent.id = held.id
 """)
 # Those also that nothing may be signed for now: while there is one, every later nonce waits for it.
