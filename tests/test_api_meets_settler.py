@@ -184,6 +184,6 @@ async def test_the_settler_takes_whatever_the_api_accepts(
     is_conflict = asked["use_depository"] and asked["use_deposit_address"]
     assert (body is not None) == (is_offered and not is_conflict)
     if body is not None:
-        swap = to_swap(body, at=AT + timedelta(seconds=1), trace_id="trace")
+        swap = to_swap(body, at=AT + timedelta(seconds=1))
         assert swap.terms.destination_address == body.destination_address
         assert (swap.quote.refuel is not None) == asked["refuel"]
