@@ -47,6 +47,13 @@ INSERT INTO watch_cursor (network, number, hash, parent_hash, time, finalized_nu
 VALUES (:network, 9, '0x1', '0x2', :time, 9, 0, 0, 0)
 ON CONFLICT (network) DO UPDATE SET time = excluded.time
 """)
+ADDRESSES = sql("SELECT network, address FROM deposit_address")
+COUNTED = sql("""
+INSERT INTO deposit_target (network, address, since, position, looked_at, counted_number,
+                            counted_time)
+VALUES (:network, :address, :time, nextval('deposit_target_position'), :time, 9, :time)
+ON CONFLICT (network, address) DO UPDATE SET counted_time = excluded.counted_time
+""")
 WAITED = sql("UPDATE requote_due SET since = since - CAST(:duration AS interval), due_at = now()")
 
 
@@ -101,8 +108,13 @@ class PostgresBooks:
                 await connection.execute(statement, {"id": intent.id})
 
     async def watched(self, at: datetime) -> None:
+        async with self._engine.connect() as reading:
+            addresses = list(await reading.execute(ADDRESSES))
         async with self._watcher.begin() as connection:
             await connection.execute(WATCHED, {"network": ETHEREUM, "time": at})
+            for row in addresses:
+                place = {"network": row.network, "address": row.address}
+                await connection.execute(COUNTED, {**place, "time": at})
 
     async def wait_for_the_quoter(self, duration: timedelta) -> None:
         async with self._engine.begin() as connection:
