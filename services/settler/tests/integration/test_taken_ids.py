@@ -176,7 +176,8 @@ async def test_what_has_an_unsigned_nonce_is_not_given_up_while_its_signer_is_ha
     await world.resuming()(DESTINATION, **SAID)
     await fencing(world)(epoch=world.epoch)
     await world.new_process()(epoch=world.epoch)
-    assert await world.intent_states() == ["dead"]
+    # The recovery holds it: it is put back, its slot gets a no-op, and it waits for the end.
+    assert await world.intent_states() == ["reserved"]
 
 
 @pytest.mark.parametrize("is_paid", [True, False])
