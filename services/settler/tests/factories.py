@@ -21,9 +21,9 @@ from swap_contracts.topics import DEPOSIT_CHANGED, PAYOUT_CHANGED, SWAP_REQUESTS
 from swap_domain.attaching import Destined, Given, text_of
 from swap_domain.catalogue import Catalogue
 from swap_domain.catalogue_document import catalogue_from
-from swap_settler.domain.facts import DepositFact, Payout
+from swap_settler.domain.chain_facts import DepositFact, PayoutFact
 from swap_settler.domain.swap import Deposit, Intent, IntentState, Swap
-from swap_settler.usecases.facts import Facts, paid_id_of, to_swap
+from swap_settler.usecases.message_mapping import MessageMapper, paid_id_of, to_swap
 
 NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
@@ -97,7 +97,7 @@ def _network(name: str, chain_id: int, *, payout_confirmations: int | None) -> d
     }
 
 
-FACTS = Facts(a_catalogue())
+MAPPER = MessageMapper(a_catalogue())
 
 
 def a_quote(
@@ -267,9 +267,9 @@ def funding(
 
 
 def a_deposit_fact(
-    state: str = "confirmed", *, heard_at: datetime = NOON + MINUTE, **more: Any
+    state: str = "confirmed", *, received_at: datetime = NOON + MINUTE, **more: Any
 ) -> DepositFact:
-    return FACTS.deposit(a_deposit_message(state, **more).body, heard_at=heard_at)
+    return MAPPER.deposit(a_deposit_message(state, **more).body, received_at=received_at)
 
 
 def a_deposit(state: str = "seen", **more: Any) -> Deposit:
@@ -304,8 +304,8 @@ def a_payout_message(
     return PAYOUT_CHANGED.seal(body, version=newest, occurred_at=NOON, trace_id=f"payout/{newest}")
 
 
-def a_payout(state: str = "confirmed", **more: Any) -> Payout:
-    return FACTS.payout(a_payout_message(state, **more).body)
+def a_payout(state: str = "confirmed", **more: Any) -> PayoutFact:
+    return MAPPER.payout(a_payout_message(state, **more).body)
 
 
 def signed(intent: Intent, *hashes: str, state: IntentState = IntentState.BROADCAST) -> Intent:

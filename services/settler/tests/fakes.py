@@ -178,7 +178,7 @@ class FakeUnitOfWork:
     ) -> Mapping[UUID, Deposit]:
         return {
             d.id: d
-            for d in sorted(self.deposits.values(), key=lambda d: (d.heard_at, d.id))
+            for d in sorted(self.deposits.values(), key=lambda d: (d.received_at, d.id))
             if d.swap_id is None and (d.id in ids or d.match_key in match_keys)
         }
 

@@ -45,11 +45,11 @@ from swap_settler.usecases.book_sweeps import BookSweeps
 from swap_settler.usecases.close_foreign import CloseForeign
 from swap_settler.usecases.close_slots import CloseSlots
 from swap_settler.usecases.end_relays import EndRelays
-from swap_settler.usecases.facts import Facts
 from swap_settler.usecases.finish_recovery import FinishRecovery
 from swap_settler.usecases.give_up_payouts import GiveUpPayouts
 from swap_settler.usecases.lane_calls import LaneCalls
 from swap_settler.usecases.mark_sent import MarkSent
+from swap_settler.usecases.message_mapping import MessageMapper
 from swap_settler.usecases.order_sweeps import OrderSweeps
 from swap_settler.usecases.prove_foreign import ProveForeign
 from swap_settler.usecases.rebroadcast import Rebroadcast
@@ -360,7 +360,7 @@ class World:
         settle = SettleDeposits(
             self._settling,
             clock=self.clock,
-            facts=Facts(self.catalogue),
+            mapper=MessageMapper(self.catalogue),
             announcer=self.announcer,
         )
         await settle(messages)
@@ -398,7 +398,7 @@ class World:
         settle = SettlePayouts(
             self._settling,
             clock=self.clock,
-            facts=Facts(self.catalogue),
+            mapper=MessageMapper(self.catalogue),
             announcer=self.announcer,
         )
         await settle([PAYOUT_CHANGED.seal(body, version=version, occurred_at=NOW, trace_id="t")])

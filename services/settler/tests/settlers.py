@@ -9,7 +9,7 @@ from uuid import UUID
 
 from services.settler.tests.factories import (
     ETHEREUM,
-    FACTS,
+    MAPPER,
     MINUTE,
     NOON,
     PAYOUT,
@@ -95,10 +95,10 @@ class Settler:
             unit_of_work, clock=self._clock, announcer=announcer, catalogue=a_catalogue()
         )
         self.settle_deposits = SettleDeposits(
-            unit_of_work, clock=self._clock, facts=FACTS, announcer=announcer
+            unit_of_work, clock=self._clock, mapper=MAPPER, announcer=announcer
         )
         self.settle_payouts = SettlePayouts(
-            unit_of_work, clock=self._clock, facts=FACTS, announcer=announcer
+            unit_of_work, clock=self._clock, mapper=MAPPER, announcer=announcer
         )
         self.chain = FakeChain(
             ETHEREUM, depository=SIGNER, treasury=TREASURY[ETHEREUM], decimals={NATIVE: 18}

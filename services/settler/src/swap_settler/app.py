@@ -49,11 +49,11 @@ from swap_settler.usecases.book_withdrawals import BookWithdrawals
 from swap_settler.usecases.complete_swaps import CompleteSwaps
 from swap_settler.usecases.expire_authorizations import ExpireAuthorizations
 from swap_settler.usecases.expire_swaps import ExpireSwaps
-from swap_settler.usecases.facts import Facts
 from swap_settler.usecases.give_up_waiting import GiveUpWaiting
 from swap_settler.usecases.inspect_swaps import InspectSwaps
 from swap_settler.usecases.list_claimable import ListClaimable
 from swap_settler.usecases.list_stuck import ListStuck
+from swap_settler.usecases.message_mapping import MessageMapper
 from swap_settler.usecases.order_sweeps import OrderSweeps
 from swap_settler.usecases.request_swaps import RequestSwaps
 from swap_settler.usecases.requote_swaps import RequoteSwaps
@@ -134,7 +134,7 @@ def _settle(
     service: Service, group: SettlerGroup, catalogue: Catalogue, announcer: Announcer
 ) -> None:
     to, clock, parking = service.subscriptions, service.clock, service.parking(CONSUMER)
-    work, facts = PostgresUnitOfWork(service.engine, consumer=CONSUMER), Facts(catalogue)
+    work, mapper = PostgresUnitOfWork(service.engine, consumer=CONSUMER), MessageMapper(catalogue)
     requests.subscribe(
         to,
         request_swaps=RequestSwaps(work, clock=clock, announcer=announcer, catalogue=catalogue),
@@ -142,12 +142,12 @@ def _settle(
     )
     deposits.subscribe(
         to,
-        settle_deposits=SettleDeposits(work, clock=clock, facts=facts, announcer=announcer),
+        settle_deposits=SettleDeposits(work, clock=clock, mapper=mapper, announcer=announcer),
         parking=parking,
     )
     payouts.subscribe(
         to,
-        settle_payouts=SettlePayouts(work, clock=clock, facts=facts, announcer=announcer),
+        settle_payouts=SettlePayouts(work, clock=clock, mapper=mapper, announcer=announcer),
         parking=parking,
     )
     expire_swaps = ExpireSwaps(work, clock=clock, announcer=announcer)

@@ -13,7 +13,7 @@ from uuid import UUID
 from swap_chains.events import Block
 from swap_chains.ports import Fees, Receipt, SignedTransaction
 from swap_settler.domain.caps import Kept
-from swap_settler.domain.facts import Payout
+from swap_settler.domain.chain_facts import PayoutFact
 from swap_settler.domain.foreign import OpenNonce
 from swap_settler.domain.lane import Group, Payment, Slot, SweepSlot, WaitingSweep
 from swap_settler.domain.replacing import OpenSlot
@@ -364,7 +364,7 @@ class Taken:
 
     intent_id: UUID
     swap_id: UUID | None
-    log: Payout
+    log: PayoutFact
     end: End
 
 

@@ -10,7 +10,7 @@ from swap_settler.adapters.foreign import PostgresForeignNonces
 from swap_settler.adapters.taken import PostgresTakenUnitOfWork
 from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
 from swap_settler.usecases.explain_payments import ExplainPayments
-from swap_settler.usecases.facts import Facts
+from swap_settler.usecases.message_mapping import MessageMapper
 from swap_settler.usecases.settle_payouts import SettlePayouts
 
 
@@ -56,7 +56,7 @@ async def heard(
     settle = SettlePayouts(
         PostgresUnitOfWork(world.engine, consumer="settler"),
         clock=world.clock,
-        facts=Facts(world.catalogue),
+        mapper=MessageMapper(world.catalogue),
         announcer=world.announcer,
     )
     await settle([PAYOUT_CHANGED.seal(body, version=2, occurred_at=NOW, trace_id="t")])

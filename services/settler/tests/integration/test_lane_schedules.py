@@ -43,7 +43,7 @@ from swap_runtime.sql import Row
 from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
 from swap_settler.domain.deposits import NotReversible
 from swap_settler.usecases import replace_stuck, send_payouts, start_refunds
-from swap_settler.usecases.facts import Facts
+from swap_settler.usecases.message_mapping import MessageMapper
 from swap_settler.usecases.settle_payouts import SettlePayouts
 
 pytestmark = pytest.mark.connected
@@ -111,7 +111,7 @@ class Watcher:
         self._settle = SettlePayouts(
             PostgresUnitOfWork(world.engine, consumer="settler"),
             clock=world.clock,
-            facts=Facts(world.catalogue),
+            mapper=MessageMapper(world.catalogue),
             announcer=world.announcer,
         )
 

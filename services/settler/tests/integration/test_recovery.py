@@ -32,7 +32,7 @@ from swap_runtime.errors import Refused
 from swap_runtime.sql import sql
 from swap_settler.adapters.dwelling import PostgresDwelling
 from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
-from swap_settler.usecases.facts import Facts
+from swap_settler.usecases.message_mapping import MessageMapper
 from swap_settler.usecases.settle_payouts import SettlePayouts
 
 pytestmark = pytest.mark.connected
@@ -94,7 +94,7 @@ async def test_p6_a_forgotten_output_is_not_refunded_too(source: World) -> None:
     settle = SettlePayouts(
         PostgresUnitOfWork(source.engine, consumer="settler"),
         clock=source.clock,
-        facts=Facts(source.catalogue),
+        mapper=MessageMapper(source.catalogue),
         announcer=source.announcer,
     )
     await settle([PAYOUT_CHANGED.seal(body, version=2, occurred_at=NOW, trace_id="t")])

@@ -187,8 +187,8 @@ class TestDeposits:
     async def test_without_a_swap_come_in_the_order_of_their_receipt(
         self, unit_of_work: UnitOfWork
     ) -> None:
-        late = replace(a_deposit("seen"), heard_at=NOON + HOUR)
-        early = replace(a_deposit("seen", nth=1), heard_at=NOON)
+        late = replace(a_deposit("seen"), received_at=NOON + HOUR)
+        early = replace(a_deposit("seen", nth=1), received_at=NOON)
         owned = replace(a_deposit("seen", nth=2), swap_id=swap_id(8))
         await with_swap(unit_of_work, 8)
         await flush(unit_of_work, Changes(deposits=(late, early, owned)))
@@ -432,7 +432,7 @@ class TestFlush:
         deposit = a_deposit("seen", version=2)
         await flush(unit_of_work, Changes(deposits=(deposit,)))
         older = replace(deposit, version=1, block_number=1)
-        newer = replace(deposit, version=3, block_number=9, base_units=1, heard_at=NOON)
+        newer = replace(deposit, version=3, block_number=9, base_units=1, received_at=NOON)
 
         await flush(unit_of_work, Changes(deposits=(older,)))
         await flush(unit_of_work, Changes(deposits=(newer,)))

@@ -35,7 +35,7 @@ from swap_settler.domain import deposits, payouts
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.swap import DepositState, IntentState, Swap
 from swap_settler.usecases.announcing import Announcer
-from swap_settler.usecases.facts import paid_id_of
+from swap_settler.usecases.message_mapping import paid_id_of
 
 
 def announced(change: Changes) -> Envelope[SwapChanged]:

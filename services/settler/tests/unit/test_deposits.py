@@ -45,7 +45,7 @@ PAID_ID = 2**256 - 1
 
 def told(swap: Swap, state: str = "confirmed", *, available: int = PLENTY, **more: Any) -> Changes:
     at: datetime = more.pop("at", NOON)
-    more.setdefault("heard_at", at)
+    more.setdefault("received_at", at)
     fact = a_deposit_fact(state, **more)
     return decide(swap, fact, at=at, available=available, paid_id=PAID_ID)
 
@@ -104,13 +104,13 @@ class TestSeen:
         swap = after(
             a_swap(),
             ("seen", {"units": REQUESTED - 1}),
-            ("seen", {"units": 1, "nth": 1, "at": NOON + HOUR, "heard_at": QUOTED_UNTIL}),
+            ("seen", {"units": 1, "nth": 1, "at": NOON + HOUR, "received_at": QUOTED_UNTIL}),
         )
 
         assert swap.quote.locked_at == NOON + HOUR
 
     @pytest.mark.parametrize(
-        ("block_time", "heard_at", "is_locked"),
+        ("block_time", "received_at", "is_locked"),
         [
             (QUOTED_UNTIL, LATER, True),  # mined on time, heard late
             (LATER, QUOTED_UNTIL, True),  # heard before, mined with a later clock
@@ -118,9 +118,9 @@ class TestSeen:
         ],
     )
     def test_is_on_time_by_the_block_or_by_our_clock(
-        self, block_time: datetime, heard_at: datetime, is_locked: bool
+        self, block_time: datetime, received_at: datetime, is_locked: bool
     ) -> None:
-        swap = after(a_swap(), ("seen", {"block_time": block_time, "heard_at": heard_at}))
+        swap = after(a_swap(), ("seen", {"block_time": block_time, "received_at": received_at}))
 
         assert (swap.quote.locked_at is not None) is is_locked
 

@@ -26,7 +26,7 @@ from swap_settler.domain.accounts import AccountKind
 from swap_settler.domain.changes import NOTHING, Changes
 from swap_settler.domain.payouts import decide, gave_up, sent
 from swap_settler.domain.swap import FailReason, Intent, IntentState, Swap
-from swap_settler.usecases.facts import paid_id_of
+from swap_settler.usecases.message_mapping import paid_id_of
 
 HASH, OTHER_HASH = "0x" + "11" * 32, "0x" + "12" * 32
 

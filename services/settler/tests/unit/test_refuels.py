@@ -32,7 +32,7 @@ from swap_settler.domain.accounts import AccountKind
 from swap_settler.domain.changes import NOTHING, Changes
 from swap_settler.domain.swap import Intent, IntentKind, IntentState, Swap
 from swap_settler.domain.work_due import work_due
-from swap_settler.usecases.facts import paid_id_of, refuel_id_of
+from swap_settler.usecases.message_mapping import paid_id_of, refuel_id_of
 
 HASH = "0x" + "11" * 32
 

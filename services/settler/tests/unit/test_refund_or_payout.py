@@ -38,7 +38,12 @@ from swap_settler.domain.refunds import start
 from swap_settler.domain.requests import set_refund_address
 from swap_settler.domain.requotes import Refused, accept, refuse
 from swap_settler.domain.swap import DepositState, Intent, IntentKind, IntentState, Leg, Swap
-from swap_settler.usecases.facts import paid_id_of, refuel_id_of, refund_id_of, to_quote_terms
+from swap_settler.usecases.message_mapping import (
+    paid_id_of,
+    refuel_id_of,
+    refund_id_of,
+    to_quote_terms,
+)
 
 EXAMPLES: Final = 1_000
 TREASURY: Final = "0xtreasury"
@@ -102,7 +107,7 @@ class Play:
     def tell(self, state: str, nth: int, units: int, at: datetime, number: int) -> None:
         self.versions[nth] += 1
         more: dict[str, Any] = {"nth": nth, "version": self.versions[nth], "block_time": at}
-        fact = a_deposit_fact(state, heard_at=at, units=units, **more)
+        fact = a_deposit_fact(state, received_at=at, units=units, **more)
         known = self.swap.deposits.get(fact.deposit.id)
         if known is not None:
             fact = replace(fact, deposit=replace(fact.deposit, base_units=known.base_units))

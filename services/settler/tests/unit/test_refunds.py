@@ -38,7 +38,7 @@ from swap_settler.domain.swap import (
     Leg,
     Swap,
 )
-from swap_settler.usecases.facts import paid_id_of, refund_id_of
+from swap_settler.usecases.message_mapping import paid_id_of, refund_id_of
 
 COST = 190
 HASH = "0x" + "11" * 32
@@ -51,7 +51,7 @@ def swap_of(change: Changes) -> Swap:
 
 def told(swap: Swap, state: str = "confirmed", *, available: int = PLENTY, **more: Any) -> Changes:
     at: datetime = more.pop("at", NOON)
-    more.setdefault("heard_at", at)
+    more.setdefault("received_at", at)
     fact = a_deposit_fact(state, **more)
     return deposits.decide(swap, fact, at=at, available=available, paid_id=paid_id_of(swap))
 

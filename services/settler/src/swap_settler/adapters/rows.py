@@ -213,7 +213,7 @@ def deposit_row(deposit: Deposit) -> Values:
         "sequence_number": deposit.sequence_number,
         "memo": deposit.memo,
         "quarantine_reason": deposit.quarantine_reason,
-        "heard_at": deposit.heard_at,
+        "heard_at": deposit.received_at,
         "attached_at": deposit.attached_at,
         "came_after": deposit.came_after,
     }

@@ -78,8 +78,8 @@ def pay_nobodys(
     :param usd_micros: its value now; None without a price.
     :raises NotClaimable: while a swap may come for it.
     """
-    if deposit.may_find_a_swap and at < deposit.heard_at + may_match_for:
-        until = deposit.heard_at + may_match_for
+    if deposit.may_find_a_swap and at < deposit.received_at + may_match_for:
+        until = deposit.received_at + may_match_for
         raise NotClaimable(f"it names a swap that may still come, until {until.isoformat()}")
     claim = _claim(what, to_address, at, paid_id, usd_micros)
     return Changes(intents=(claim,), ledger=(ledger.claim_reserved(claim),))

@@ -11,8 +11,8 @@ from typing import Unpack
 from swap_domain.lifecycle import Status
 from swap_settler.domain import ledger
 from swap_settler.domain.accounts import LedgerTransaction
+from swap_settler.domain.chain_facts import DepositFact, FactState
 from swap_settler.domain.changes import NOTHING, Changes
-from swap_settler.domain.facts import DepositFact, Said
 from swap_settler.domain.refunds import released
 from swap_settler.domain.relaying import told_of, without_idle_relay
 from swap_settler.domain.settling import (
@@ -50,13 +50,13 @@ def decide(swap: Swap, fact: DepositFact, *, at: datetime, **means: Unpack[Means
     if known is not None and known.version >= fact.deposit.version:
         return NOTHING
     deposit = replace(_after(known, fact.deposit), swap_id=swap.id)
-    told = told_of(swap.on(at), deposit, fact.said)
-    match fact.said:
-        case Said.SEEN:
+    told = told_of(swap.on(at), deposit, fact.state)
+    match fact.state:
+        case FactState.SEEN:
             done = _seen(told, deposit, known, at)
-        case Said.CONFIRMED:
+        case FactState.CONFIRMED:
             done = _confirmed(told, deposit, at, **means)
-        case Said.REVERTED:
+        case FactState.REVERTED:
             done = _reverted(told, deposit, known, at)
     return changes_of(swap, without_idle_relay(done))
 
@@ -103,8 +103,8 @@ def decide_unmatched(
     if known is not None and known.version >= fact.deposit.version:
         return NOTHING
     deposit = _after(known, fact.deposit)
-    if fact.said is not Said.CONFIRMED:
-        return _not_final(known, deposit, fact.said, claim)
+    if fact.state is not FactState.CONFIRMED:
+        return _not_final(known, deposit, fact.state, claim)
     if not is_ours:
         return Changes(deposits=(deposit,))
     is_kept = deposit.state is DepositState.QUARANTINED
@@ -117,10 +117,10 @@ def decide_unmatched(
 
 
 def _not_final(
-    known: Deposit | None, deposit: Deposit, said: Said, claim: Intent | None
+    known: Deposit | None, deposit: Deposit, fact_state: FactState, claim: Intent | None
 ) -> Changes:
     """Record what is seen, or gone; what was booked as final before is reversed."""
-    state = DepositState.REVERTED if said is Said.REVERTED else deposit.state
+    state = DepositState.REVERTED if fact_state is FactState.REVERTED else deposit.state
     told = replace(deposit, state=state, is_booked=False)
     if known is None or not known.is_booked:
         return Changes(deposits=(told,))
@@ -143,7 +143,7 @@ def _after(known: Deposit | None, told: Deposit) -> Deposit:
         swap_id=known.swap_id,
         is_booked=known.is_booked,
         returned_base_units=known.returned_base_units,
-        heard_at=known.heard_at,
+        received_at=known.received_at,
         attached_at=known.attached_at,
     )
 

@@ -9,7 +9,7 @@ from swap_settler.domain.accounts import (
     LedgerTransaction,
     Posting,
 )
-from swap_settler.domain.facts import Payout
+from swap_settler.domain.chain_facts import PayoutFact
 
 
 def foreign_spent(
@@ -62,7 +62,7 @@ def forgotten_spent(
     )
 
 
-def payout_explained(payout: Payout, treasury: str) -> LedgerTransaction:
+def payout_explained(payout: PayoutFact, treasury: str) -> LedgerTransaction:
     """What the Treasury paid and nothing explained was a payment of ours, booked as its own."""
     network, token = payout.network, payout.token
     custody = Account(AccountKind.CUSTODY, network, token, holder=Holder.TREASURY, address=treasury)

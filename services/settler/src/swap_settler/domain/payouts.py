@@ -10,8 +10,8 @@ from uuid import UUID
 from swap_domain.lifecycle import Status, Trigger
 from swap_settler.domain import ledger, ledger_fees, ledger_foreign, ledger_refuels
 from swap_settler.domain.accounts import LedgerTransaction
+from swap_settler.domain.chain_facts import FactState, PayoutFact
 from swap_settler.domain.changes import NOTHING, Changes, Halt
-from swap_settler.domain.facts import Payout, Said
 from swap_settler.domain.refuels import claim, complete, forget, order
 from swap_settler.domain.refunds import released
 from swap_settler.domain.relaying import published
@@ -30,7 +30,7 @@ ENDED_WITH_THE_SWAP: Final = (IntentKind.OUTPUT, IntentKind.REFUND)
 
 def decide(
     swap: Swap | None,
-    payout: Payout,
+    payout: PayoutFact,
     *,
     at: datetime,
     treasury: str | None,
@@ -54,7 +54,7 @@ def decide(
 def made_elsewhere(
     swap: Swap | None,
     intent: Intent,
-    payout: Payout,
+    payout: PayoutFact,
     *,
     at: datetime,
     treasury: str,
@@ -82,7 +82,9 @@ def taken_elsewhere(swap: Swap, intent: Intent, *, at: datetime, because: str) -
     return gave_up(swap, intent.id, at=at, because=because, failures=0, fails_for=reason)
 
 
-def left_elsewhere(swap: Swap | None, intent: Intent, payout: Payout, *, at: datetime) -> Changes:
+def left_elsewhere(
+    swap: Swap | None, intent: Intent, payout: PayoutFact, *, at: datetime
+) -> Changes:
     """Return what it changes that its id was spent, and only people can settle what is owed.
 
     It is neither tried again nor given up, by anybody.
@@ -96,7 +98,7 @@ def left_elsewhere(swap: Swap | None, intent: Intent, payout: Payout, *, at: dat
 def _applied(
     swap: Swap | None,
     intent: Intent,
-    payout: Payout,
+    payout: PayoutFact,
     *,
     at: datetime,
     treasury: str | None,
@@ -117,9 +119,9 @@ def _applied(
 
 
 def _in_a_block(
-    swap: Swap, intent: Intent, payout: Payout, at: datetime, treasury: str | None
+    swap: Swap, intent: Intent, payout: PayoutFact, at: datetime, treasury: str | None
 ) -> Settled:
-    if payout.said is Said.SEEN:
+    if payout.state is FactState.SEEN:
         return _told(swap, _mined(intent, payout, IntentState.MINED), at)
     confirmed, final = _final(intent, payout, at, treasury)
     leg, paid = confirmed.deposit_id, swap.on(at).with_intent(confirmed)
@@ -131,15 +133,17 @@ def _in_a_block(
     return Settled(paid, (confirmed,), (final, *earned, *lost))
 
 
-def _lone_in_a_block(intent: Intent, payout: Payout, at: datetime, treasury: str | None) -> Changes:
-    if payout.said is Said.SEEN:
+def _lone_in_a_block(
+    intent: Intent, payout: PayoutFact, at: datetime, treasury: str | None
+) -> Changes:
+    if payout.state is FactState.SEEN:
         return Changes(intents=(_mined(intent, payout, IntentState.MINED),))
     confirmed, final = _final(intent, payout, at, treasury)
     return Changes(intents=(confirmed,), ledger=(final,))
 
 
 def _final(
-    intent: Intent, payout: Payout, at: datetime, treasury: str | None
+    intent: Intent, payout: PayoutFact, at: datetime, treasury: str | None
 ) -> tuple[Intent, LedgerTransaction]:
     assert treasury is not None, "a payout is of a token of the catalogue"
     confirmed = replace(_mined(intent, payout, IntentState.CONFIRMED), confirmed_at=at)
@@ -243,26 +247,26 @@ def _without(swap: Swap, dead: Intent, at: datetime) -> Settled:
     return replace(done, swap=waits_again(done.swap, at))
 
 
-def _paid_by(swap: Swap | None, payout: Payout) -> Intent | None:
+def _paid_by(swap: Swap | None, payout: PayoutFact) -> Intent | None:
     intents = () if swap is None else swap.intents.values()
     key = (payout.network, payout.paid_id)
     return next((i for i in intents if (i.network, i.paid_id) == key), None)
 
 
-def is_as_ordered(intent: Intent, payout: Payout) -> bool:
+def is_as_ordered(intent: Intent, payout: PayoutFact) -> bool:
     """Whether the log pays what the payment is for, whoever signed it."""
     ordered = (intent.token, intent.to_address, intent.base_units)
     return ordered == (payout.token, payout.to_address, payout.base_units)
 
 
-def _explains(intent: Intent, payout: Payout) -> bool:
+def _explains(intent: Intent, payout: PayoutFact) -> bool:
     return payout.transaction_hash in intent.attempts and is_as_ordered(intent, payout)
 
 
-def _unexplained(payout: Payout, treasury: str | None) -> Changes:
+def _unexplained(payout: PayoutFact, treasury: str | None) -> Changes:
     reason = f"payment {payout.paid_id} in {payout.transaction_hash} is not one we ordered"
     halt = Halt(payout.network, reason, is_evidence=True, at=payout.block_time)
-    if payout.said is not Said.CONFIRMED or treasury is None:
+    if payout.state is not FactState.CONFIRMED or treasury is None:
         return Changes(halt=halt)
     entry = ledger.payout_unexplained(
         network=payout.network,
@@ -276,24 +280,24 @@ def _unexplained(payout: Payout, treasury: str | None) -> Changes:
     return Changes(ledger=(entry,), halt=halt)
 
 
-def _after_the_end(swap: Swap | None, intent: Intent, payout: Payout, at: datetime) -> Changes:
+def _after_the_end(swap: Swap | None, intent: Intent, payout: PayoutFact, at: datetime) -> Changes:
     """A final payment stays final for us; that the chain took it back is for a person.
 
     Without its block it counts as unmined: the lane sends the same bytes again.
     """
-    if payout.said is not Said.REVERTED:
+    if payout.state is not FactState.REVERTED:
         return _changed(swap, _mined(intent, payout, IntentState.CONFIRMED), at)
     unmined = replace(_unmined(intent, payout), transaction_hash=intent.transaction_hash)
     reason = f"final payment {payout.paid_id} in {payout.transaction_hash} was reverted"
     return replace(_changed(swap, unmined, at), halt=Halt(payout.network, reason))
 
 
-def _in_no_block(intent: Intent, payout: Payout) -> Intent | None:
+def _in_no_block(intent: Intent, payout: PayoutFact) -> Intent | None:
     """Return a payment that no block has, as far as we know now; None for one that a block has."""
-    if payout.said is Said.REVERTED:
+    if payout.state is FactState.REVERTED:
         return _unmined(intent, payout)
     is_dead = intent.state is IntentState.RESERVED and not intent.has_open_attempt
-    if payout.said is Said.SEEN and is_dead:
+    if payout.state is FactState.SEEN and is_dead:
         # Late news: at a final block the lane has proven what was seen there to be dead.
         return replace(intent, version=payout.version)
     return None
@@ -309,7 +313,7 @@ def _changed(swap: Swap | None, intent: Intent, at: datetime) -> Changes:
     return changes_of(swap, _told(swap, intent, at))
 
 
-def _mined(intent: Intent, payout: Payout, state: IntentState) -> Intent:
+def _mined(intent: Intent, payout: PayoutFact, state: IntentState) -> Intent:
     return replace(
         intent,
         state=state,
@@ -321,7 +325,7 @@ def _mined(intent: Intent, payout: Payout, state: IntentState) -> Intent:
     )
 
 
-def _unmined(intent: Intent, payout: Payout) -> Intent:
+def _unmined(intent: Intent, payout: PayoutFact) -> Intent:
     """The same bytes are out still: they may be mined again.
 
     Unless the lane has proven that they cannot: it looks at the chain itself, and may have been

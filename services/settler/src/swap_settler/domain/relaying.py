@@ -13,8 +13,8 @@ from uuid import UUID, uuid5
 from swap_domain.authorization_status import AuthorizationStatus, AuthorizationTrigger
 from swap_domain.lifecycle import Status
 from swap_settler.domain.authorization import Authorization, Submitted
+from swap_settler.domain.chain_facts import FactState
 from swap_settler.domain.changes import NOTHING, Changes
-from swap_settler.domain.facts import Said
 from swap_settler.domain.settling import Settled, worth
 from swap_settler.domain.swap import Deposit, Intent, IntentKind, IntentState, Swap
 
@@ -93,7 +93,7 @@ def finished(swap: Swap, intent_id: UUID, *, at: datetime) -> Changes:
     return Changes(intents=(replace(relay, state=IntentState.CONFIRMED, confirmed_at=at),))
 
 
-def told_of(swap: Swap, deposit: Deposit, said: Said) -> Swap:
+def told_of(swap: Swap, deposit: Deposit, fact_state: FactState) -> Swap:
     """Return the swap with what a deposit says about the signature that made it, if one did.
 
     Who signed owned the money: a refund goes there, unless somebody said otherwise.
@@ -101,12 +101,12 @@ def told_of(swap: Swap, deposit: Deposit, said: Said) -> Swap:
     relay, known = swap.relay, swap.authorization
     if relay is None or known is None or deposit.transaction_hash not in relay.attempts:
         return swap
-    if said is Said.REVERTED:
+    if fact_state is FactState.REVERTED:
         return _taken(swap, relay, known)
     terms, seen = swap.terms, _mined(relay, deposit)
     # Of several that were signed for one nonce, this is the one that a block has.
     done = replace(_published(known, relay), transaction_hash=deposit.transaction_hash)
-    if said is Said.CONFIRMED and done.status is AuthorizationStatus.PUBLISHED:
+    if fact_state is FactState.CONFIRMED and done.status is AuthorizationStatus.PUBLISHED:
         done = done.after(AuthorizationTrigger.DEPOSIT_CONFIRMED)
     return replace(
         swap.with_intent(seen),

@@ -179,7 +179,7 @@ def _without_excess(swap: Swap) -> Settled:
     done = Settled(swap)
     excess = swap.credited_base_units - swap.quote.requested_base_units
     credited = [d for d in swap.booked if d.state is DepositState.CREDITED]
-    credited.sort(key=lambda d: (d.attached_at or d.heard_at, d.id), reverse=True)
+    credited.sort(key=lambda d: (d.attached_at or d.received_at, d.id), reverse=True)
     for deposit in credited:
         part = min(excess, deposit.main_base_units)
         if part:

@@ -96,13 +96,13 @@ class Deposit:
     sequence_number: int | None
     memo: str | None
     quarantine_reason: str | None
-    heard_at: datetime
+    received_at: datetime
     attached_at: datetime | None = None  # it counts from then: earlier, it would suit any quote
     came_after: datetime | None = None  # of coins whose block is not known: before all it may be
 
     @property
     def came_at(self) -> datetime:
-        return self.attached_at or min(self.came_after or self.block_time, self.heard_at)
+        return self.attached_at or min(self.came_after or self.block_time, self.received_at)
 
     @property
     def match_key(self) -> str | None:

@@ -202,7 +202,7 @@ def kept(swept: Unbooked, *, at: datetime, is_reversed: bool = False) -> Deposit
         sequence_number=None,
         memo=None,
         quarantine_reason=SWEPT_FOR_NOBODY,
-        heard_at=at,
+        received_at=at,
     )
 
 

@@ -120,7 +120,7 @@ class Announcer:
 
     def _transactions(self, swap: Swap) -> Sequence[Fields]:
         there = sorted(
-            (d for d in swap.deposits.values() if d.is_live), key=lambda d: (d.heard_at, d.id)
+            (d for d in swap.deposits.values() if d.is_live), key=lambda d: (d.received_at, d.id)
         )
         inputs = [_input(swap, deposit) for deposit in there]
         sent = sorted(

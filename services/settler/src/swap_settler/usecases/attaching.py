@@ -18,8 +18,8 @@ from swap_settler.domain.attaching import NotAttachable, Proof, check
 from swap_settler.domain.deposits import take
 from swap_settler.domain.swap import Deposit, Swap
 from swap_settler.ports import Work
-from swap_settler.usecases.facts import paid_id_of
 from swap_settler.usecases.folding import Folding
+from swap_settler.usecases.message_mapping import paid_id_of
 
 
 class Attaching:

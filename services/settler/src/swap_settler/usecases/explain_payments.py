@@ -16,8 +16,8 @@ from swap_domain.catalogue import Catalogue
 from swap_runtime.clock import Clock
 from swap_runtime.errors import Refused, Unavailable
 from swap_settler import observe, observe_losses
+from swap_settler.domain.chain_facts import FactState, PayoutFact
 from swap_settler.domain.changes import Changes
-from swap_settler.domain.facts import Payout, Said
 from swap_settler.domain.payouts import (
     is_as_ordered,
     left_elsewhere,
@@ -28,9 +28,9 @@ from swap_settler.domain.swap import Intent, IntentKind, IntentState, Swap
 from swap_settler.domain.witnesses import Word, weigh
 from swap_settler.lane_ports import End, ForeignNonces, Taken, TakenUnitOfWork
 from swap_settler.usecases.announcing import Announcer
-from swap_settler.usecases.facts import Facts, refuel_id_of
 from swap_settler.usecases.folding import Folding
 from swap_settler.usecases.give_up_payouts import lock_owners
+from swap_settler.usecases.message_mapping import MessageMapper, refuel_id_of
 
 VIEW_GAS: Final = 100_000
 # What fails is claimable by an id of its own; what these pay has no other id than theirs.
@@ -43,7 +43,7 @@ class Found:
 
     swap: Swap | None
     intent: Intent
-    log: Payout
+    log: PayoutFact
 
     @property
     def end(self) -> End:
@@ -74,7 +74,7 @@ class ExplainPayments:
     ) -> None:
         self._nonces = nonces
         self._unit_of_work = unit_of_work
-        self._facts = Facts(catalogue)
+        self._mapper = MessageMapper(catalogue)
         self._chains = chains
         self._clock = clock
         self._announcer = announcer
@@ -107,7 +107,7 @@ class ExplainPayments:
             )
         return taken
 
-    async def _proven(self, chain: ChainReader, transaction_hash: str) -> Mapping[int, Payout]:
+    async def _proven(self, chain: ChainReader, transaction_hash: str) -> Mapping[int, PayoutFact]:
         """Return what the transaction paid, by id, in a final block that no node denies."""
         final = await chain.finalized()
         one = (await chain.transactions([transaction_hash])).get(transaction_hash)
@@ -125,7 +125,7 @@ class ExplainPayments:
         if not logs:
             raise Refused(f"the Treasury has paid nothing by {transaction_hash}")
         calls = [
-            Call(self._facts.treasury_of(chain.network), 0, encode_is_paid(paid_id), VIEW_GAS)
+            Call(self._mapper.treasury_of(chain.network), 0, encode_is_paid(paid_id), VIEW_GAS)
             for paid_id in logs
         ]
         answers = await chain.simulate(calls, sender=one.from_address, at=final)
@@ -137,7 +137,7 @@ class ExplainPayments:
         self,
         network: str,
         transaction_hash: str,
-        logs: Mapping[int, Payout],
+        logs: Mapping[int, PayoutFact],
         *,
         by: str,
         reason: str,
@@ -167,7 +167,7 @@ class ExplainPayments:
         intent, log = found.intent, found.log
         if intent.has_open_attempt or intent.state is IntentState.MINED:
             raise Refused(f"what was signed for payment {log.paid_id} may be in a block: wait")
-        is_known = self._facts.treasury(log.network, log.token) is not None
+        is_known = self._mapper.treasury(log.network, log.token) is not None
         if is_known and log.paid_id not in heard:
             raise Refused(f"the ledger has not heard that payment {log.paid_id} is final: wait")
 
@@ -181,7 +181,7 @@ class ExplainPayments:
                 intent,
                 log,
                 at=self._clock(),
-                treasury=self._facts.treasury_of(log.network),
+                treasury=self._mapper.treasury_of(log.network),
                 refuel_id=None if swap is None else refuel_id_of(swap),
             )
         assert swap is not None, "what can fail is a swap's"
@@ -213,7 +213,7 @@ async def _require_witnesses(chain: ChainReader, one: FoundTransaction, block: B
 
 
 def _found(
-    folding: Folding, owner: Swap | Intent, intent_id: UUID, logs: Mapping[int, Payout]
+    folding: Folding, owner: Swap | Intent, intent_id: UUID, logs: Mapping[int, PayoutFact]
 ) -> Found | None:
     """Return it as it is by now; None for one whose end is told, or that died meanwhile."""
     swap = None if isinstance(owner, Intent) else folding.swaps[owner.id]
@@ -228,11 +228,11 @@ def _trace_id(found: Found) -> str:
     return str(found.intent.id) if found.swap is None else trace_id_of(found.swap.id)
 
 
-def _payout(network: str, paid: Paid, block: Block) -> Payout:
-    return Payout(
+def _payout(network: str, paid: Paid, block: Block) -> PayoutFact:
+    return PayoutFact(
         paid_id=paid.intent_id,
         version=0,
-        said=Said.CONFIRMED,
+        state=FactState.CONFIRMED,
         network=network,
         transaction_hash=paid.id.transaction_hash,
         block_number=block.number,

@@ -20,7 +20,7 @@ from swap_settler.operator_ports import Prices
 from swap_settler.ports import ClaimUnitOfWork, ClaimWork
 from swap_settler.usecases.announcing import Announcer
 from swap_settler.usecases.dollar_value import dollar_value
-from swap_settler.usecases.facts import MAIN_LEG
+from swap_settler.usecases.message_mapping import MAIN_LEG
 from swap_settler.usecases.recipients import recipient_of
 from swap_settler.usecases.settle_deposits import key_of
 

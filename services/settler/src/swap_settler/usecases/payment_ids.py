@@ -9,7 +9,7 @@ from swap_chains.evm.codec import intent_id
 from swap_domain.catalogue import NATIVE
 from swap_settler.domain.recovery import HeldSwap, PaymentId
 from swap_settler.domain.swap import IntentKind
-from swap_settler.usecases.facts import MAIN_LEG
+from swap_settler.usecases.message_mapping import MAIN_LEG
 
 
 def payment_ids(swap: HeldSwap) -> Iterator[PaymentId]:

@@ -36,8 +36,8 @@ from swap_settler.domain.targets import DepositTarget
 from swap_settler.ports import Place, UnitOfWork, Work
 from swap_settler.usecases.announcing import Announcer
 from swap_settler.usecases.attaching import Attaching
-from swap_settler.usecases.facts import Facts, paid_id_of, to_swap
 from swap_settler.usecases.folding import Folding, assets_of
+from swap_settler.usecases.message_mapping import MessageMapper, paid_id_of, to_swap
 from swap_settler.usecases.settle_deposits import key_of
 from swap_settler.usecases.submissions import to_submitted
 
@@ -69,7 +69,7 @@ class RequestSwaps:
         self._catalogue = catalogue
         self._unit_of_work = unit_of_work
         self._clock = clock
-        self._facts = Facts(catalogue)
+        self._mapper = MessageMapper(catalogue)
         self._announcer = announcer
 
     async def __call__(self, messages: Sequence[Message]) -> None:
@@ -89,7 +89,7 @@ class RequestSwaps:
         targets = {}
         for body in _of(messages, SwapRequested):
             with suppress(Unprocessable, UnknownNetwork):
-                targets[body.swap_id] = self._facts.target(body)
+                targets[body.swap_id] = self._mapper.target(body)
         return {id: target for id, target in targets.items() if target is not None}
 
     async def _apply(
@@ -119,7 +119,7 @@ class RequestSwaps:
         by_key = _by_key(there.waiting)
         attaching = Attaching(folding, there.named, there.paid)
         if there.taken_over:
-            folding.add(_taken_over(there.taken_over, self._facts, at=now), trace_id="")
+            folding.add(_taken_over(there.taken_over, self._mapper, at=now), trace_id="")
         for message in messages:
             if isinstance(message.body, AuthorizationSubmitted):
                 self._submit(folding, message.body, message.trace_id, reverts, now)
@@ -143,7 +143,7 @@ class RequestSwaps:
         if isinstance(body, SwapRequested):
             if known is None:
                 swap = to_swap(body, at=now)
-                folding.add(begin(swap, self._facts.target(body)), trace_id=message.trace_id)
+                folding.add(begin(swap, self._mapper.target(body)), trace_id=message.trace_id)
                 self._attach(folding, message, waiting.get(_key(body), ()), now)
         elif known is None:
             raise Unprocessable(f"no swap {body.swap_id}")
@@ -266,12 +266,12 @@ def _assigned(changes: Iterable[Changes], *, at: datetime) -> Sequence[Outgoing]
     ]
 
 
-def _taken_over(swept: Sequence[Unbooked], facts: Facts, *, at: datetime) -> Changes:
+def _taken_over(swept: Sequence[Unbooked], mapper: MessageMapper, *, at: datetime) -> Changes:
     """Return what it changes that what was nobody's came through the address of a new swap."""
     return Changes(
         deposits=tuple(kept(one, at=at, is_reversed=True) for one in swept),
         ledger=tuple(
-            strangers_booking(one, facts.treasury_of(one.network), is_reversed=True)
+            strangers_booking(one, mapper.treasury_of(one.network), is_reversed=True)
             for one in swept
         ),
     )

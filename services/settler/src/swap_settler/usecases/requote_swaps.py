@@ -18,8 +18,8 @@ from swap_settler.domain.requotes import Refused, accept, floor_of, refuse
 from swap_settler.domain.swap import QuoteTerms, Swap
 from swap_settler.ports import DueRequote, DueRequotes, Pricing, UnitOfWork
 from swap_settler.usecases.announcing import Announcer
-from swap_settler.usecases.facts import paid_id_of, to_quote_terms
 from swap_settler.usecases.folding import Folding, assets_of
+from swap_settler.usecases.message_mapping import paid_id_of, to_quote_terms
 
 Answer = QuoteAnswer | Refused
 

@@ -10,15 +10,21 @@ from swap_contracts.envelope import Envelope
 from swap_runtime.clock import Clock
 from swap_settler import observe
 from swap_settler.batch_ports import OpenedDeposits
+from swap_settler.domain.chain_facts import DepositFact, FactState
 from swap_settler.domain.deposits import decide, decide_unmatched
-from swap_settler.domain.facts import DepositFact, Said
 from swap_settler.domain.inventory import AssetKey
 from swap_settler.domain.swap import SWEPT_FOR_NOBODY, Deposit, Swap
 from swap_settler.domain.sweeps import address_key
 from swap_settler.ports import UnitOfWork, Work
 from swap_settler.usecases.announcing import Announcer
-from swap_settler.usecases.facts import NO_DEPOSITS, SWEPT, WITHDRAWN, Facts, paid_id_of
 from swap_settler.usecases.folding import Folding, assets_of
+from swap_settler.usecases.message_mapping import (
+    NO_DEPOSITS,
+    SWEPT,
+    WITHDRAWN,
+    MessageMapper,
+    paid_id_of,
+)
 
 Message = Envelope[DepositChanged]
 
@@ -51,11 +57,11 @@ class SettleDeposits:
     """Apply what the chains say about deposits to their swaps, one transaction per batch."""
 
     def __init__(
-        self, unit_of_work: UnitOfWork, *, clock: Clock, facts: Facts, announcer: Announcer
+        self, unit_of_work: UnitOfWork, *, clock: Clock, mapper: MessageMapper, announcer: Announcer
     ) -> None:
         self._unit_of_work = unit_of_work
         self._clock = clock
-        self._facts = facts
+        self._mapper = mapper
         self._announcer = announcer
 
     async def __call__(self, messages: Sequence[Message]) -> None:
@@ -84,13 +90,13 @@ class SettleDeposits:
         deposits = [
             message
             for message in messages
-            if message.body.kind not in NO_DEPOSITS and self._facts.knows(message.body.network)
+            if message.body.kind not in NO_DEPOSITS and self._mapper.knows(message.body.network)
         ]
-        places = {place for m in deposits if (place := self._facts.place(m.body)) is not None}
+        places = {place for m in deposits if (place := self._mapper.place(m.body)) is not None}
         numbers = await work.numbers_at(places)
         return {
             m.message_id: Heard(
-                self._facts.deposit(m.body, heard_at=now, numbers=numbers), m.trace_id
+                self._mapper.deposit(m.body, received_at=now, numbers=numbers), m.trace_id
             )
             for m in deposits
         }
@@ -102,15 +108,15 @@ class SettleDeposits:
         """
         told = [message for message in messages if message.message_id in fresh]
         for message in told:
-            self._facts.require(message.body.network)
+            self._mapper.require(message.body.network)
         return told
 
     async def _save_others(self, work: Work, told: Sequence[Message]) -> None:
         """Save what is no deposit: what was swept, and what the owner took."""
-        swept = [self._facts.swept(m.body) for m in told if m.body.kind == SWEPT]
+        swept = [self._mapper.swept(m.body) for m in told if m.body.kind == SWEPT]
         if ours := [one for one in swept if one is not None]:
             await work.save_swept(ours)
-        taken = [self._facts.withdrawn(m.body) for m in told if m.body.kind == WITHDRAWN]
+        taken = [self._mapper.withdrawn(m.body) for m in told if m.body.kind == WITHDRAWN]
         if known := [one for one in taken if one is not None]:
             await work.save_withdrawn(known)
 
@@ -144,7 +150,7 @@ class SettleDeposits:
             change = decide_unmatched(
                 folding.unmatched.get(one.deposit.id),
                 one.fact,
-                is_ours=self._facts.is_ours(one.deposit),
+                is_ours=self._mapper.is_ours(one.deposit),
                 claim=None if claim_id is None else folding.lone.get(claim_id),
             )
         else:
@@ -160,7 +166,7 @@ class SettleDeposits:
         return self._own_assets(moving).union(*map(assets_of, told))
 
     def _own_assets(self, deposits: Iterable[Deposit]) -> set[AssetKey]:
-        return {(d.network, d.token) for d in deposits if self._facts.is_ours(d)}
+        return {(d.network, d.token) for d in deposits if self._mapper.is_ours(d)}
 
 
 def _owners(heard: Sequence[Heard], swaps: Mapping[str, Swap]) -> Mapping[UUID, Swap]:
@@ -176,7 +182,7 @@ def _owners(heard: Sequence[Heard], swaps: Mapping[str, Swap]) -> Mapping[UUID, 
 
 def _moving(heard: Iterable[Heard]) -> Sequence[Deposit]:
     """Return the deposits of which something was said that moves money; being seen moves none."""
-    return [one.deposit for one in heard if one.fact.said is not Said.SEEN]
+    return [one.deposit for one in heard if one.fact.state is not FactState.SEEN]
 
 
 def _deposits(heard: Sequence[Heard]) -> Sequence[Deposit]:

@@ -9,25 +9,25 @@ from swap_domain.catalogue import NATIVE
 from swap_runtime.clock import Clock
 from swap_settler import observe
 from swap_settler.batch_ports import OpenedPayouts
-from swap_settler.domain.facts import Payout, Said
+from swap_settler.domain.chain_facts import FactState, PayoutFact
 from swap_settler.domain.inventory import AssetKey
 from swap_settler.domain.payouts import decide
 from swap_settler.domain.swap import Swap
 from swap_settler.ports import UnitOfWork, Work
 from swap_settler.usecases.announcing import Announcer
-from swap_settler.usecases.facts import Facts, refuel_id_of
 from swap_settler.usecases.folding import Folding
+from swap_settler.usecases.message_mapping import MessageMapper, refuel_id_of
 
 
 class SettlePayouts:
     """Apply what the chains say about our payments, one transaction per batch."""
 
     def __init__(
-        self, unit_of_work: UnitOfWork, *, clock: Clock, facts: Facts, announcer: Announcer
+        self, unit_of_work: UnitOfWork, *, clock: Clock, mapper: MessageMapper, announcer: Announcer
     ) -> None:
         self._unit_of_work = unit_of_work
         self._clock = clock
-        self._facts = facts
+        self._mapper = mapper
         self._announcer = announcer
 
     async def __call__(self, messages: Sequence[Envelope[PayoutChanged]]) -> None:
@@ -44,7 +44,7 @@ class SettlePayouts:
         self, work: Work, messages: Sequence[Envelope[PayoutChanged]], opened: OpenedPayouts
     ) -> Folding:
         now: datetime = self._clock()
-        payouts = [(message.trace_id, self._facts.payout(message.body)) for message in messages]
+        payouts = [(message.trace_id, self._mapper.payout(message.body)) for message in messages]
         keys = {(p.network, p.paid_id) for _, p in payouts}
         owners = {key: swap for key, swap in opened.owners.items() if key in keys}
         lone = {key: intent for key, intent in opened.lone.items() if key in keys}
@@ -61,7 +61,7 @@ class SettlePayouts:
                 swap,
                 payout,
                 at=now,
-                treasury=self._facts.treasury(payout.network, payout.token),
+                treasury=self._mapper.treasury(payout.network, payout.token),
                 lone=folding.lone.get(lone[key]) if key in lone else None,
                 refuel_id=None if swap is None else refuel_id_of(swap),
             )
@@ -69,8 +69,11 @@ class SettlePayouts:
         await work.flush(folding.changes, self._announcer.outgoing(folding.changes, at=now))
         return folding
 
-    def _assets(self, payout: Payout) -> set[AssetKey]:
-        if payout.said is Said.SEEN or self._facts.treasury(payout.network, payout.token) is None:
+    def _assets(self, payout: PayoutFact) -> set[AssetKey]:
+        if (
+            payout.state is FactState.SEEN
+            or self._mapper.treasury(payout.network, payout.token) is None
+        ):
             return set()
         return {(payout.network, payout.token)}
 

@@ -18,8 +18,8 @@ from swap_settler.domain.refunds import cost_of, give_up, has_address, is_covere
 from swap_settler.domain.swap import Swap
 from swap_settler.ports import DataFee, DueRefund, DueRefunds, UnitOfWork
 from swap_settler.usecases.announcing import Announcer
-from swap_settler.usecases.facts import refund_id_of
 from swap_settler.usecases.folding import Folding
+from swap_settler.usecases.message_mapping import refund_id_of
 
 # What is to be sent back may stand at its deposit address still.
 SWEEP_PAUSE: Final = timedelta(seconds=1)

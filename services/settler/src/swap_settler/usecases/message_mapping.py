@@ -1,4 +1,4 @@
-"""Messages as the decisions take them."""
+"""Maps messages to the facts and terms that decisions use."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from swap_domain.catalogue import Catalogue, Network
 from swap_domain.lifecycle import Status
 from swap_domain.money import Asset
 from swap_runtime.errors import Unprocessable
-from swap_settler.domain.facts import DepositFact, Payout, Said
+from swap_settler.domain.chain_facts import DepositFact, FactState, PayoutFact
 from swap_settler.domain.swap import (
     Deposit,
     DepositState,
@@ -115,8 +115,8 @@ def _refuel(quote: Quote) -> Refuel | None:
     )
 
 
-class Facts:
-    """Reads what the watcher says, knowing what is ours."""
+class MessageMapper:
+    """Maps messages to facts, with the addresses and tokens of the catalogue."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
@@ -136,7 +136,7 @@ class Facts:
         return None if body.to_address == treasury else (body.network, body.to_address)
 
     def deposit(
-        self, body: DepositChanged, *, heard_at: datetime, numbers: Mapping[Place, int] = NOWHERE
+        self, body: DepositChanged, *, received_at: datetime, numbers: Mapping[Place, int] = NOWHERE
     ) -> DepositFact:
         """
         :param numbers: whose deposit address it is, for those that are one.
@@ -172,10 +172,10 @@ class Facts:
             sequence_number=number,
             memo=body.memo,
             quarantine_reason=reason,
-            heard_at=heard_at,
+            received_at=received_at,
             came_after=body.came_after,
         )
-        return DepositFact(Said(body.state), deposit)
+        return DepositFact(FactState(body.state), deposit)
 
     def is_ours(self, deposit: Deposit) -> bool:
         """Whether it is a catalogue's token in our custody: what the ledger can book."""
@@ -243,11 +243,11 @@ class Facts:
         address = deposit_address(addresses.factory, addresses.init_code_hash, number)
         return DepositTarget(network.name, address, number, body.created_at)
 
-    def payout(self, body: PayoutChanged) -> Payout:
-        return Payout(
+    def payout(self, body: PayoutChanged) -> PayoutFact:
+        return PayoutFact(
             paid_id=int(body.intent_id),
             version=body.version,
-            said=Said(body.state),
+            state=FactState(body.state),
             network=body.network,
             transaction_hash=body.transaction_hash,
             block_number=body.block_number,

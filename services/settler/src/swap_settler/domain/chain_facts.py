@@ -1,4 +1,4 @@
-"""What the chains say, as the decisions take it."""
+"""Facts that the chain watcher reports, in the types that decisions use."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from enum import StrEnum
 from swap_settler.domain.swap import Deposit
 
 
-class Said(StrEnum):
+class FactState(StrEnum):
     SEEN = "seen"
     CONFIRMED = "confirmed"  # final under the token's tier, or the network's policy
     REVERTED = "reverted"
@@ -17,23 +17,23 @@ class Said(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DepositFact:
-    """A movement of value to us.
+    """A movement of value to an address of the service.
 
     The deposit is as it would be if nothing was known of it; what was decided about it before is
     taken over by whoever applies the fact.
     """
 
-    said: Said
+    state: FactState
     deposit: Deposit
 
 
 @dataclass(frozen=True, slots=True)
-class Payout:
-    """The Treasury's Paid log, as far as it got."""
+class PayoutFact:
+    """The state of one `Paid` log of the Treasury."""
 
     paid_id: int
     version: int
-    said: Said
+    state: FactState
     network: str
     transaction_hash: str
     block_number: int
