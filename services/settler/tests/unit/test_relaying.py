@@ -16,17 +16,17 @@ from services.settler.tests.factories import (
     signed,
 )
 from swap_domain.authorization_status import AuthorizationStatus, AuthorizationTrigger
-from swap_settler.domain.authorization import Submitted
+from swap_settler.domain.authorization import SubmittedSignature
 from swap_settler.domain.chain_facts import FactState
 from swap_settler.domain.expiry import decide
-from swap_settler.domain.relaying import ended, published, submit, told_of
+from swap_settler.domain.relaying import ended, published, submit, with_authorization_progress
 from swap_settler.domain.swap import IntentState, Swap
 
 FIRST, SECOND = "0x" + "11" * 32, "0x" + "22" * 32
 
 
-def told(swap: Swap, *, submission: int = 1, minutes: int = 30) -> Submitted:
-    return Submitted(
+def told(swap: Swap, *, submission: int = 1, minutes: int = 30) -> SubmittedSignature:
+    return SubmittedSignature(
         submission=submission,
         standard="eip3009",
         signer=USER,
@@ -65,7 +65,7 @@ def status_of(swap: Swap) -> AuthorizationStatus:
 def test_what_a_block_has_is_shown_also_after_more_was_offered_for_it() -> None:
     deposit = replace(a_deposit_fact("seen").deposit, transaction_hash=SECOND)
 
-    swap = told_of(out(FIRST, SECOND), deposit, FactState.SEEN)
+    swap = with_authorization_progress(out(FIRST, SECOND), deposit, FactState.SEEN)
 
     assert swap.authorization is not None
     assert swap.authorization.transaction_hash == SECOND
@@ -76,9 +76,12 @@ def test_who_signed_is_refunded_only_once_it_was_his_money() -> None:
     assert swap.terms.refund_address is None
 
     mine = replace(a_deposit_fact().deposit, transaction_hash=FIRST)
-    assert told_of(swap, mine, FactState.CONFIRMED).terms.refund_address == USER
+    assert with_authorization_progress(swap, mine, FactState.CONFIRMED).terms.refund_address == USER
     elsewhere = replace(mine, transaction_hash="0x" + "33" * 32)
-    assert told_of(swap, elsewhere, FactState.CONFIRMED).terms.refund_address is None
+    assert (
+        with_authorization_progress(swap, elsewhere, FactState.CONFIRMED).terms.refund_address
+        is None
+    )
 
 
 def test_a_refund_address_that_was_given_stays() -> None:
@@ -86,7 +89,10 @@ def test_a_refund_address_that_was_given_stays() -> None:
     given = replace(swap, terms=replace(swap.terms, refund_address="0x" + "44" * 20))
     deposit = replace(a_deposit_fact().deposit, transaction_hash=FIRST)
 
-    assert told_of(given, deposit, FactState.CONFIRMED).terms.refund_address == "0x" + "44" * 20
+    assert (
+        with_authorization_progress(given, deposit, FactState.CONFIRMED).terms.refund_address
+        == "0x" + "44" * 20
+    )
 
 
 def test_a_swap_does_not_expire_while_a_signature_may_deposit() -> None:

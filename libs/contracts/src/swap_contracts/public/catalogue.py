@@ -37,12 +37,12 @@ class PublicCatalogue:
 
     def offer_gasless(self, network: str, token: str, standard: str | None) -> None:
         """Say how a token is deposited by a signature from now on; None when it is not."""
-        told = {
+        shown = {
             "supports_gasless_deposit": standard is not None,
             "gasless_standard": standard or "",
         }
         facts = self.networks[network].tokens[token]
-        facts.members.update(told)
+        facts.members.update(shown)
         self.made.clear()
 
     def offer_deposit_addresses(self, network: str, *, is_offered: bool) -> None:

@@ -21,7 +21,7 @@ IN_PROGRESS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Submitted:
+class SubmittedSignature:
     """A signature that came, with the Paymaster's call that it is for."""
 
     submission: int

@@ -53,9 +53,9 @@ def pay(what: Claimable, swap: Swap, *, to_address: str, at: datetime, paid_id: 
     bought_for = what.base_units if is_source else swap.quote.spent_on_refuel
     usd_micros = worth(source, bought_for, swap.quote.source_usd_e18)
     claim = _claim(what, to_address, at, paid_id, usd_micros)
-    told = swap.on(at).with_intent(claim)
+    updated_swap = swap.on(at).with_intent(claim)
     return Changes(
-        swap=told,
+        swap=updated_swap,
         previous_status=swap.status,
         intents=(claim,),
         ledger=(ledger.claim_reserved(claim),),

@@ -14,7 +14,7 @@ from swap_settler.domain.accounts import LedgerTransaction
 from swap_settler.domain.chain_facts import DepositFact, FactState
 from swap_settler.domain.changes import NOTHING, Changes
 from swap_settler.domain.refunds import released
-from swap_settler.domain.relaying import told_of, without_idle_relay
+from swap_settler.domain.relaying import with_authorization_progress, without_idle_relay
 from swap_settler.domain.settling import (
     Means,
     Settled,
@@ -36,7 +36,7 @@ class NotReversible(Exception):
     """
 
 
-class Paid(Enum):
+class PaymentProgress(Enum):
     """How far the payment of a leg is."""
 
     NOT = "not"  # and nothing that was signed can pay it
@@ -50,14 +50,14 @@ def decide(swap: Swap, fact: DepositFact, *, at: datetime, **means: Unpack[Means
     if known is not None and known.version >= fact.deposit.version:
         return NOTHING
     deposit = replace(_after(known, fact.deposit), swap_id=swap.id)
-    told = told_of(swap.on(at), deposit, fact.state)
+    updated_swap = with_authorization_progress(swap.on(at), deposit, fact.state)
     match fact.state:
         case FactState.SEEN:
-            done = _seen(told, deposit, known, at)
+            done = _seen(updated_swap, deposit, known, at)
         case FactState.CONFIRMED:
-            done = _confirmed(told, deposit, at, **means)
+            done = _confirmed(updated_swap, deposit, at, **means)
         case FactState.REVERTED:
-            done = _reverted(told, deposit, known, at)
+            done = _reverted(updated_swap, deposit, known, at)
     return changes_of(swap, without_idle_relay(done))
 
 
@@ -65,11 +65,11 @@ def attach(
     swap: Swap, waiting: Sequence[Deposit], *, at: datetime, **means: Unpack[Means]
 ) -> Changes:
     """Return what it changes that deposits were there before their swap: one fact for all."""
-    told = swap.on(at)
+    updated_swap = swap.on(at)
     for deposit in waiting:
-        told = told.with_deposit(replace(deposit, swap_id=swap.id))
+        updated_swap = updated_swap.with_deposit(replace(deposit, swap_id=swap.id))
     entries = tuple(ledger.matched(swap, deposit) for deposit in waiting if deposit.is_booked)
-    done = Settled(lock_quote(told, at))
+    done = Settled(lock_quote(updated_swap, at))
     if entries:
         done = settle(done.swap, at, **means)
     return changes_of(swap, done.after(*entries))
@@ -82,12 +82,12 @@ def take(
 
     From then on it is as any deposit that came when that was said.
     """
-    mine = replace(waiting, swap_id=swap.id, attached_at=since)
-    told = swap.on(at)
-    if mine.is_booked:
-        done = _credit(told, mine, at, ledger.matched(swap, mine), **means)
+    own_deposit = replace(waiting, swap_id=swap.id, attached_at=since)
+    updated_swap = swap.on(at)
+    if own_deposit.is_booked:
+        done = _credit(updated_swap, own_deposit, at, ledger.matched(swap, own_deposit), **means)
     else:
-        done = _seen(told, mine, None, at)
+        done = _seen(updated_swap, own_deposit, None, at)
     return changes_of(swap, without_idle_relay(done))
 
 
@@ -121,25 +121,25 @@ def _not_final(
 ) -> Changes:
     """Record what is seen, or gone; what was booked as final before is reversed."""
     state = DepositState.REVERTED if fact_state is FactState.REVERTED else deposit.state
-    told = replace(deposit, state=state, is_booked=False)
+    updated_deposit = replace(deposit, state=state, is_booked=False)
     if known is None or not known.is_booked:
-        return Changes(deposits=(told,))
+        return Changes(deposits=(updated_deposit,))
     entry = ledger.received_reverted(known, version=deposit.version)
     if claim is None:
-        return Changes(deposits=(told,), ledger=(entry,))
+        return Changes(deposits=(updated_deposit,), ledger=(entry,))
     if not claim.can_be_taken_back:
         raise NotReversible(f"{known.id}, which was sent to its owner")
     dead = claim.died("a reorg took the deposit before anything could pay for it")
     entries = (ledger.claim_released(dead), entry)
-    return Changes(deposits=(told,), intents=(dead,), ledger=entries)
+    return Changes(deposits=(updated_deposit,), intents=(dead,), ledger=entries)
 
 
-def _after(known: Deposit | None, told: Deposit) -> Deposit:
+def _after(known: Deposit | None, updated_deposit: Deposit) -> Deposit:
     """Return the newest fact with what was decided before."""
     if known is None:
-        return told
+        return updated_deposit
     return replace(
-        told,
+        updated_deposit,
         swap_id=known.swap_id,
         is_booked=known.is_booked,
         returned_base_units=known.returned_base_units,
@@ -170,7 +170,7 @@ def _confirmed(swap: Swap, deposit: Deposit, at: datetime, **means: Unpack[Means
     again = replace(deposit, state=DepositState.CREDITED)
     known = swap.deposits[deposit.id]
     is_loss = known.state is not DepositState.CREDITED
-    lost = [leg for leg in _legs(known) if is_loss and _paid(swap, leg) is Paid.FINAL]
+    lost = [leg for leg in _legs(known) if is_loss and _paid(swap, leg) is PaymentProgress.FINAL]
     entries = tuple(ledger.recovered(swap, again, leg) for leg in lost)
     return Settled(swap.with_deposit(again), entries=entries)
 
@@ -182,10 +182,10 @@ def _credit(
     credit: LedgerTransaction,
     **means: Unpack[Means],
 ) -> Settled:
-    mine = replace(deposit, state=DepositState.CREDITED, is_booked=True)
+    own_deposit = replace(deposit, state=DepositState.CREDITED, is_booked=True)
     if swap.status is not Status.DEPOSIT_PENDING:
-        return give_back_deposit(swap, mine, mine.base_units).after(credit)
-    funded = lock_quote(swap.with_deposit(mine), at)
+        return give_back_deposit(swap, own_deposit, own_deposit.base_units).after(credit)
+    funded = lock_quote(swap.with_deposit(own_deposit), at)
     return settle(funded, at, **means).after(credit)
 
 
@@ -198,21 +198,21 @@ def _reverted(swap: Swap, deposit: Deposit, known: Deposit | None, at: datetime)
     legs = _legs(known)
     paid = {_paid(swap, leg) for leg in legs}
     has_refuel_out = None in legs and swap.refuel is not None and not swap.refuel.can_be_taken_back
-    if paid == {Paid.NOT} and has_refuel_out:
+    if paid == {PaymentProgress.NOT} and has_refuel_out:
         raise NotReversible(f"{known.id} of {swap.id}: its refuel was sent")
-    if paid == {Paid.NOT}:
-        return _taken_back(swap, known, version=deposit.version, at=at)
-    if len(paid) > 1 or (known.is_split and Paid.PERHAPS in paid):
+    if paid == {PaymentProgress.NOT}:
+        return _reverse_credit(swap, known, version=deposit.version, at=at)
+    if len(paid) > 1 or (known.is_split and PaymentProgress.PERHAPS in paid):
         raise NotReversible(f"{known.id} of {swap.id}")
     # Once signed bytes are out, the end of the payment decides what this was.
-    is_loss = paid == {Paid.FINAL} and known.state is DepositState.CREDITED
-    told = replace(known, version=deposit.version)
-    entries = tuple(ledger.lost(swap, told, leg) for leg in legs) if is_loss else ()
-    gone_now = replace(deposit, state=DepositState.REVERTED)
-    return Settled(swap.with_deposit(gone_now), entries=entries)
+    is_loss = paid == {PaymentProgress.FINAL} and known.state is DepositState.CREDITED
+    updated_deposit = replace(known, version=deposit.version)
+    entries = tuple(ledger.lost(swap, updated_deposit, leg) for leg in legs) if is_loss else ()
+    reverted_deposit = replace(deposit, state=DepositState.REVERTED)
+    return Settled(swap.with_deposit(reverted_deposit), entries=entries)
 
 
-def _taken_back(swap: Swap, known: Deposit, *, version: int, at: datetime) -> Settled:
+def _reverse_credit(swap: Swap, known: Deposit, *, version: int, at: datetime) -> Settled:
     """Reverse a credit that nothing was sent for, and whatever was about to be."""
     freed = swap
     intents: list[Intent] = []
@@ -250,8 +250,10 @@ def _payment(swap: Swap, leg: Leg) -> Intent | None:
     return swap.paying if leg is None else swap.sends_back(leg)
 
 
-def _paid(swap: Swap, leg: Leg) -> Paid:
+def _paid(swap: Swap, leg: Leg) -> PaymentProgress:
     intent = _payment(swap, leg)
     if intent is None or intent.can_be_taken_back:
-        return Paid.NOT
-    return Paid.FINAL if intent.state is IntentState.CONFIRMED else Paid.PERHAPS
+        return PaymentProgress.NOT
+    return (
+        PaymentProgress.FINAL if intent.state is IntentState.CONFIRMED else PaymentProgress.PERHAPS
+    )

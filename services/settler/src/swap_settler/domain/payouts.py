@@ -65,11 +65,13 @@ def made_elsewhere(
     It is final, nothing that was signed here can make it any more, and its log is booked as one
     that nothing explains.
     """
-    told = replace(payout, version=intent.version + 1)
+    newer_payout = replace(payout, version=intent.version + 1)
     # What waits for a nonce has none, and left when its block was made.
     left = replace(intent, slot_at=intent.slot_at or payout.block_time)
-    done = _applied(swap, left, told, at=at, treasury=treasury, refuel_id=refuel_id)
-    return replace(done, ledger=(*done.ledger, ledger_foreign.payout_explained(told, treasury)))
+    done = _applied(swap, left, newer_payout, at=at, treasury=treasury, refuel_id=refuel_id)
+    return replace(
+        done, ledger=(*done.ledger, ledger_foreign.payout_explained(newer_payout, treasury))
+    )
 
 
 def taken_elsewhere(swap: Swap, intent: Intent, *, at: datetime, because: str) -> Changes:
@@ -92,7 +94,7 @@ def left_elsewhere(
     left = replace(intent, state=IntentState.BROADCAST, slot_at=intent.slot_at or payout.block_time)
     if swap is None:
         return Changes(intents=(left,))
-    return changes_of(swap, complete(_told(swap, left, at), at=at))
+    return changes_of(swap, complete(_settled_with(swap, left, at), at=at))
 
 
 def _applied(
@@ -122,7 +124,7 @@ def _in_a_block(
     swap: Swap, intent: Intent, payout: PayoutFact, at: datetime, treasury: str | None
 ) -> Settled:
     if payout.state is FactState.SEEN:
-        return _told(swap, _mined(intent, payout, IntentState.MINED), at)
+        return _settled_with(swap, _mined(intent, payout, IntentState.MINED), at)
     confirmed, final = _final(intent, payout, at, treasury)
     leg, paid = confirmed.deposit_id, swap.on(at).with_intent(confirmed)
     if leg is None and intent.kind is IntentKind.REFUND:
@@ -168,7 +170,7 @@ def _sent(swap: Swap | None, intent: Intent | None, at: datetime) -> Changes:
         return Changes(intents=(replace(intent, state=IntentState.BROADCAST),))
     if intent.kind is IntentKind.GASLESS:
         return published(swap, intent, at=at)
-    done = _told(swap, replace(intent, state=IntentState.BROADCAST), at)
+    done = _settled_with(swap, replace(intent, state=IntentState.BROADCAST), at)
     return changes_of(swap, complete(done, at=at))
 
 
@@ -303,14 +305,14 @@ def _in_no_block(intent: Intent, payout: PayoutFact) -> Intent | None:
     return None
 
 
-def _told(swap: Swap, intent: Intent, at: datetime) -> Settled:
+def _settled_with(swap: Swap, intent: Intent, at: datetime) -> Settled:
     return Settled(swap.on(at).with_intent(intent), (intent,))
 
 
 def _changed(swap: Swap | None, intent: Intent, at: datetime) -> Changes:
     if swap is None:
         return Changes(intents=(intent,))
-    return changes_of(swap, _told(swap, intent, at))
+    return changes_of(swap, _settled_with(swap, intent, at))
 
 
 def _mined(intent: Intent, payout: PayoutFact, state: IntentState) -> Intent:

@@ -66,12 +66,12 @@ def what_changed(last: Incarnation | None, now: Incarnation) -> str:
     if last is None:
         return "the database has a history and no incarnation: it may be an older backup"
     names = ("system_identifier", "timeline", "database_id", "table_id")
-    told = [
+    differences = [
         f"{name} {getattr(last, name)} became {getattr(now, name)}"
         for name in names
         if getattr(last, name) != getattr(now, name)
     ]
-    return f"the database was restored or failed over: {', '.join(told)}"
+    return f"the database was restored or failed over: {', '.join(differences)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,13 +55,13 @@ def start(swap: Swap, leg: Leg, *, at: datetime, cost: int, paid_id: int) -> Cha
     held, to_address = _held(swap, leg), swap.terms.refund_address
     if to_address is None or not is_refundable(swap, leg):
         return NOTHING
-    told = swap.on(at)
+    updated_swap = swap.on(at)
     if not is_worth(swap, leg, cost=cost):
-        return _not_worth_it(swap, told, leg, at)
+        return _not_worth_it(swap, updated_swap, leg, at)
     source = swap.terms.source
     refund = Intent(
         # The sequence makes it another intent than one that died.
-        id=uuid5(swap.id, f"refund/{leg or 'main'}/{told.sequence}"),
+        id=uuid5(swap.id, f"refund/{leg or 'main'}/{updated_swap.sequence}"),
         paid_id=paid_id,
         swap_id=swap.id,
         deposit_id=leg,
@@ -76,7 +76,7 @@ def start(swap: Swap, leg: Leg, *, at: datetime, cost: int, paid_id: int) -> Cha
         due_at=at,
         created_at=at,
     )
-    after = told.with_intent(refund)
+    after = updated_swap.with_intent(refund)
     entries = [ledger.refund_cost(after, refund)] if cost else []
     if leg is not None:
         entries.insert(0, ledger.unclaimed(after, held, leg))
@@ -127,10 +127,10 @@ def _held(swap: Swap, leg: Leg) -> int:
     return deposit.returned_base_units if deposit is not None and deposit.is_booked else 0
 
 
-def _not_worth_it(swap: Swap, told: Swap, leg: Leg, at: datetime) -> Changes:
+def _not_worth_it(swap: Swap, updated_swap: Swap, leg: Leg, at: datetime) -> Changes:
     if leg is not None:
         return NOTHING
-    done = fail(told, FailReason.REFUND_BELOW_COST, at)
+    done = fail(updated_swap, FailReason.REFUND_BELOW_COST, at)
     return Changes(swap=done.swap, previous_status=swap.status, ledger=done.entries)
 
 

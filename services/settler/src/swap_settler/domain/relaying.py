@@ -12,7 +12,7 @@ from uuid import UUID, uuid5
 
 from swap_domain.authorization_status import AuthorizationStatus, AuthorizationTrigger
 from swap_domain.lifecycle import Status
-from swap_settler.domain.authorization import Authorization, Submitted
+from swap_settler.domain.authorization import Authorization, SubmittedSignature
 from swap_settler.domain.chain_facts import FactState
 from swap_settler.domain.changes import NOTHING, Changes
 from swap_settler.domain.settling import Settled, worth
@@ -22,51 +22,51 @@ from swap_settler.domain.swap import Deposit, Intent, IntentKind, IntentState, S
 REVERTS_MAX: Final = 3
 
 
-def submit(swap: Swap, told: Submitted, *, at: datetime, reverts: int = 0) -> Changes:
+def submit(swap: Swap, signature: SubmittedSignature, *, at: datetime, reverts: int = 0) -> Changes:
     """Return what it changes that a signature came; nothing while another one is in progress.
 
     :param reverts: how many deposits of this signer failed on chain within a day.
     """
     known = swap.authorization
-    if known is not None and (known.submission >= told.submission or known.is_in_progress):
+    if known is not None and (known.submission >= signature.submission or known.is_in_progress):
         return NOTHING
     begun = swap.on(at)
-    refusal = _refusal(swap, told, at, reverts)
+    refusal = _refusal(swap, signature, at, reverts)
     if refusal is not None:
         trigger, detail = refusal
-        ended = _begun(told, None, at).after(trigger, detail=detail)
+        ended = _begun(signature, None, at).after(trigger, detail=detail)
         return Changes(swap=replace(begun, authorization=ended), previous_status=swap.status)
     source = swap.terms.source
     relay = Intent(
-        id=uuid5(swap.id, f"gasless/{told.submission}"),
+        id=uuid5(swap.id, f"gasless/{signature.submission}"),
         paid_id=None,
         swap_id=swap.id,
         deposit_id=None,
         kind=IntentKind.GASLESS,
         network=source.network,
         token=source.token,
-        to_address=told.paymaster,
-        base_units=told.base_units,
+        to_address=signature.paymaster,
+        base_units=signature.base_units,
         charged_base_units=0,
-        usd_micros=worth(source, told.base_units, swap.quote.source_usd_e18),
+        usd_micros=worth(source, signature.base_units, swap.quote.source_usd_e18),
         state=IntentState.RESERVED,
         due_at=at,
         created_at=at,
-        payer=told.signer,
-        call_data=told.call_data,
-        not_after=told.not_after,
+        payer=signature.signer,
+        call_data=signature.call_data,
+        not_after=signature.not_after,
     )
-    held = replace(begun, authorization=_begun(told, relay.id, at)).with_intent(relay)
+    held = replace(begun, authorization=_begun(signature, relay.id, at)).with_intent(relay)
     return Changes(swap=held, previous_status=swap.status, intents=(relay,))
 
 
 def published(swap: Swap, relay: Intent, *, at: datetime) -> Changes:
     """Return what it changes that the nodes have the deposit."""
     out = replace(relay, state=IntentState.BROADCAST)
-    told, known = swap.on(at).with_intent(out), swap.authorization
+    updated_swap, known = swap.on(at).with_intent(out), swap.authorization
     if known is not None and known.intent_id == relay.id and not _has_lapsed(known, at):
-        told = replace(told, authorization=_published(known, relay))
-    return Changes(swap=told, previous_status=swap.status, intents=(out,))
+        updated_swap = replace(updated_swap, authorization=_published(known, relay))
+    return Changes(swap=updated_swap, previous_status=swap.status, intents=(out,))
 
 
 def ended(
@@ -77,12 +77,12 @@ def ended(
     if relay is None or relay.state is IntentState.CONFIRMED:
         return NOTHING
     dead, known = relay.died(because), swap.authorization
-    told = swap.on(at).with_intent(dead)
+    updated_swap = swap.on(at).with_intent(dead)
     if known is not None and known.intent_id == intent_id and not _is_done(known):
         if _has_lapsed(known, at):
             trigger = AuthorizationTrigger.WINDOW_CLOSED
-        told = replace(told, authorization=known.after(trigger, detail=because))
-    return Changes(swap=told, previous_status=swap.status, intents=(dead,))
+        updated_swap = replace(updated_swap, authorization=known.after(trigger, detail=because))
+    return Changes(swap=updated_swap, previous_status=swap.status, intents=(dead,))
 
 
 def finished(swap: Swap, intent_id: UUID, *, at: datetime) -> Changes:
@@ -93,7 +93,7 @@ def finished(swap: Swap, intent_id: UUID, *, at: datetime) -> Changes:
     return Changes(intents=(replace(relay, state=IntentState.CONFIRMED, confirmed_at=at),))
 
 
-def told_of(swap: Swap, deposit: Deposit, fact_state: FactState) -> Swap:
+def with_authorization_progress(swap: Swap, deposit: Deposit, fact_state: FactState) -> Swap:
     """Return the swap with what a deposit says about the signature that made it, if one did.
 
     Who signed owned the money: a refund goes there, unless somebody said otherwise.
@@ -102,7 +102,7 @@ def told_of(swap: Swap, deposit: Deposit, fact_state: FactState) -> Swap:
     if relay is None or known is None or deposit.transaction_hash not in relay.attempts:
         return swap
     if fact_state is FactState.REVERTED:
-        return _taken(swap, relay, known)
+        return _reorged_out(swap, relay, known)
     terms, seen = swap.terms, _mined(relay, deposit)
     # Of several that were signed for one nonce, this is the one that a block has.
     done = replace(_published(known, relay), transaction_hash=deposit.transaction_hash)
@@ -135,13 +135,13 @@ def without_idle_relay(done: Settled) -> Settled:
 
 
 def _refusal(
-    swap: Swap, told: Submitted, at: datetime, reverts: int
+    swap: Swap, signature: SubmittedSignature, at: datetime, reverts: int
 ) -> tuple[AuthorizationTrigger, str] | None:
-    if at >= told.not_after:
+    if at >= signature.not_after:
         return AuthorizationTrigger.WINDOW_CLOSED, "the signature came too late"
     if swap.status is not Status.DEPOSIT_PENDING or any(d.is_live for d in swap.deposits.values()):
         return AuthorizationTrigger.SIGNATURE_REFUSED, "the swap is funded already, or over"
-    if told.base_units != swap.quote.requested_base_units:
+    if signature.base_units != swap.quote.requested_base_units:
         return AuthorizationTrigger.SIGNATURE_REFUSED, "the swap asks for another amount"
     if reverts >= REVERTS_MAX:
         why = f"{reverts} deposits of this signer failed on chain within a day"
@@ -149,16 +149,16 @@ def _refusal(
     return None
 
 
-def _begun(told: Submitted, intent_id: UUID | None, at: datetime) -> Authorization:
+def _begun(signature: SubmittedSignature, intent_id: UUID | None, at: datetime) -> Authorization:
     return Authorization(
-        submission=told.submission,
+        submission=signature.submission,
         intent_id=intent_id,
-        standard=told.standard,
-        signer=told.signer,
-        base_units=told.base_units,
-        nonce=told.nonce,
-        valid_after=told.valid_after,
-        valid_before=told.valid_before,
+        standard=signature.standard,
+        signer=signature.signer,
+        base_units=signature.base_units,
+        nonce=signature.nonce,
+        valid_after=signature.valid_after,
+        valid_before=signature.valid_before,
         status=AuthorizationStatus.INITIATED,
         detail=None,
         transaction_hash=None,
@@ -181,7 +181,7 @@ def _published(known: Authorization, relay: Intent) -> Authorization:
     return sent.after(AuthorizationTrigger.BROADCAST)
 
 
-def _taken(swap: Swap, relay: Intent, known: Authorization) -> Swap:
+def _reorged_out(swap: Swap, relay: Intent, known: Authorization) -> Swap:
     """The same bytes are out still: they may be mined again."""
     if relay.state is not IntentState.CONFIRMED:
         relay = replace(

@@ -24,14 +24,16 @@ def set_refund_address(swap: Swap, address: str, *, at: datetime) -> Changes:
     """
     if swap.terms.refund_address is not None:
         return NOTHING
-    told = replace(swap.on(at), terms=replace(swap.terms, refund_address=address))
-    due: list[Leg] = [d.id for d in told.deposits.values() if d.is_booked and d.returned_base_units]
-    held = told.refundable_base_units
+    updated_swap = replace(swap.on(at), terms=replace(swap.terms, refund_address=address))
+    due: list[Leg] = [
+        d.id for d in updated_swap.deposits.values() if d.is_booked and d.returned_base_units
+    ]
+    held = updated_swap.refundable_base_units
     # What nobody may be paid is let go by an operator, not by an address.
     is_kept = swap.fail_reason is FailReason.REJECTED_BY_POLICY
     if swap.status is not Status.FAILED or is_kept or not held or swap.claim(None):
-        return Changes(swap=told, previous_status=swap.status, refunds_due=tuple(due))
-    pending = replace(told.after(Trigger.REFUND_ADDRESS_SET), closed_at=None)
+        return Changes(swap=updated_swap, previous_status=swap.status, refunds_due=tuple(due))
+    pending = replace(updated_swap.after(Trigger.REFUND_ADDRESS_SET), closed_at=None)
     return Changes(
         swap=pending,
         previous_status=swap.status,

@@ -78,7 +78,7 @@ def refuse(swap: Swap, why: Refused, *, at: datetime, **means: Unpack[Means]) ->
 
 
 def _declined(swap: Swap, reason: FailReason, at: datetime, **means: Unpack[Means]) -> Changes:
-    told = swap.on(at)
+    updated_swap = swap.on(at)
     if swap.quote.locked_at is None:
-        return changes_of(swap, give_back(told, reason, at))
-    return changes_of(swap, fill(told, at, **means))
+        return changes_of(swap, give_back(updated_swap, reason, at))
+    return changes_of(swap, fill(updated_swap, at, **means))

@@ -53,12 +53,12 @@ def changes_of(before: Swap, done: Settled) -> Changes:
     """Return what is to be saved of all steps of a fact."""
     after = done.swap.deposits.values()
     relay = done.swap.relay
-    is_told = relay is not None and before.intents.get(relay.id) != relay
+    is_relay_changed = relay is not None and before.intents.get(relay.id) != relay
     return Changes(
         swap=done.swap,
         previous_status=before.status,
         deposits=tuple(d for d in after if before.deposits.get(d.id) != d),
-        intents=(*done.intents, relay) if relay is not None and is_told else done.intents,
+        intents=(*done.intents, relay) if relay is not None and is_relay_changed else done.intents,
         ledger=done.entries,
         refunds_due=done.refunds_due,
         is_requote_due=_asks_anew(before, done.swap),

@@ -182,8 +182,8 @@ class Intent:
     def died(self, because: str, *, failures: int | None = None) -> Intent:
         """Return it given up, with the counts that somebody who asks why wants first."""
         counts = {"attempts": len(self.attempts), "failures": failures}
-        told = {name: count for name, count in counts.items() if count is not None}
-        proof = json.dumps({"because": because, **told})
+        known_counts = {name: count for name, count in counts.items() if count is not None}
+        proof = json.dumps({"because": because, **known_counts})
         return replace(self, state=IntentState.DEAD, dead_proof=proof)
 
 

@@ -42,7 +42,7 @@ class Admin:
 
     async def stuck(self, _: web.Request) -> web.Response:
         """Answer `GET /admin/stuck`."""
-        told = [
+        document = [
             {
                 "swap_id": str(one.swap_id),
                 "status": one.status.value,
@@ -50,4 +50,4 @@ class Admin:
             }
             for one in await self._list_stuck()
         ]
-        return web.json_response({"stuck": told})
+        return web.json_response({"stuck": document})

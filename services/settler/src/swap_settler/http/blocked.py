@@ -28,7 +28,7 @@ class BlockedAdmin:
 
     async def list_all(self, _: web.Request) -> web.Response:
         """Answer `GET /admin/blocked`."""
-        told: list[dict[str, Any]] = [
+        document: list[dict[str, Any]] = [
             {
                 "address": one.address,
                 "network": one.network,
@@ -38,7 +38,7 @@ class BlockedAdmin:
             }
             for one in await self._keep_blocked.list_all()
         ]
-        return web.json_response({"blocked": told})
+        return web.json_response({"blocked": document})
 
     async def block(self, order: Order) -> web.Response:
         """Answer `POST /admin/blocked`."""

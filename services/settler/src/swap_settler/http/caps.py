@@ -79,7 +79,7 @@ class CapAdmin:
 
     async def _shown_waiting(self) -> web.Response:
         found = await self._keep_caps.list_waiting()
-        told: list[dict[str, Any]] = [
+        document: list[dict[str, Any]] = [
             {
                 "intent_id": str(one.intent_id),
                 "swap_id": one.swap_id and str(one.swap_id),
@@ -93,7 +93,7 @@ class CapAdmin:
             }
             for one in found
         ]
-        return web.json_response({"waiting": told})
+        return web.json_response({"waiting": document})
 
     async def let_through(self, order: Order) -> web.Response:
         """Answer `POST /admin/payouts/queue/{id}/pass`."""
@@ -116,7 +116,7 @@ def payment_id(order: Order) -> UUID:
 
 
 def _shown(caps: Sequence[CapState]) -> web.Response:
-    told: list[dict[str, Any]] = [
+    document: list[dict[str, Any]] = [
         {
             "network": cap.network,
             "token": cap.token,
@@ -132,4 +132,4 @@ def _shown(caps: Sequence[CapState]) -> web.Response:
         }
         for cap in caps
     ]
-    return web.json_response({"caps": told})
+    return web.json_response({"caps": document})

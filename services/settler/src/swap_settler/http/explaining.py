@@ -31,7 +31,7 @@ class ExplainAdmin:
         taken = await self._explain_payments(
             form.network, form.transaction_hash, by=order.by, reason=form.reason
         )
-        told = [
+        document = [
             {
                 "intent_id": str(one.intent_id),
                 "swap_id": one.swap_id and str(one.swap_id),
@@ -43,4 +43,4 @@ class ExplainAdmin:
             }
             for one in taken
         ]
-        return web.json_response({"ended": told})
+        return web.json_response({"ended": document})

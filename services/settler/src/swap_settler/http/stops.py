@@ -83,13 +83,13 @@ class StopAdmin:
         stops = await self._stop_payouts.list_all()
         of_losses = await self._guard_losses.list_stops()
         halts = await self._stop_payouts.list_halts()
-        told = [_told(stop, MEANS) for stop in stops]
-        told += [_told(stop, MEANS_OF_HALT) for stop in halts]
-        told += [_told(stop, MEANS_OF_LOSSES) for stop in of_losses]
-        return web.json_response({"stops": told, **said})
+        document = [_shown_stop(stop, MEANS) for stop in stops]
+        document += [_shown_stop(stop, MEANS_OF_HALT) for stop in halts]
+        document += [_shown_stop(stop, MEANS_OF_LOSSES) for stop in of_losses]
+        return web.json_response({"stops": document, **said})
 
 
-def _told(stop: Stop, means: str) -> dict[str, Any]:
+def _shown_stop(stop: Stop, means: str) -> dict[str, Any]:
     return {
         "network": stop.network,
         "at": stop.at.isoformat(),

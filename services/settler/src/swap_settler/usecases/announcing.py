@@ -189,8 +189,8 @@ def _payer(swap: Swap, deposit: Deposit) -> str | None:
 
 def _is_relayed(swap: Swap, deposit: Deposit) -> bool:
     known = swap.authorization
-    told = None if known is None else known.transaction_hash
-    return told is not None and told == deposit.transaction_hash
+    known_hash = None if known is None else known.transaction_hash
+    return known_hash is not None and known_hash == deposit.transaction_hash
 
 
 def _asset(asset: Asset) -> Fields:

@@ -112,8 +112,8 @@ class ProveRecovery:
             except ChainError:
                 return None
 
-        told = await asyncio.gather(*map(head, networks))
-        return {n: number for n, number in zip(networks, told, strict=True) if number is not None}
+        heads = await asyncio.gather(*map(head, networks))
+        return {n: number for n, number in zip(networks, heads, strict=True) if number is not None}
 
     async def _without_rights(self, proofs: Proofs) -> Proofs:
         """Leave out signers of earlier days that the Treasury pays nothing for any more."""
@@ -186,8 +186,8 @@ class ProveRecovery:
         answers = await self._chains[network].simulate(calls, sender=VIEW_CALLER, at=final)
         if not all(answer.succeeded for answer in answers):
             raise Unavailable(f"no node of {network} tells which payments were made")
-        told = zip(ids, answers, strict=True)
-        return [id for id, answer in told if int.from_bytes(answer.data, "big")]
+        results = zip(ids, answers, strict=True)
+        return [id for id, answer in results if int.from_bytes(answer.data, "big")]
 
     async def _end(self, recovery: Recovery, found: Findings, asked: int) -> bool:
         crashpoint("settler.before_recovery_end")

@@ -39,7 +39,7 @@ from swap_settler.usecases.attaching import Attaching
 from swap_settler.usecases.folding import Folding, assets_of
 from swap_settler.usecases.message_mapping import MessageMapper, paid_id_of, to_swap
 from swap_settler.usecases.settle_deposits import key_of
-from swap_settler.usecases.submissions import to_submitted
+from swap_settler.usecases.submissions import to_submitted_signature
 
 Message = Envelope[SwapRequest]
 SWEPT_WITHIN: Final = timedelta(minutes=1)  # what a topic lost is brought by then
@@ -80,8 +80,8 @@ class RequestSwaps:
         async with self._unit_of_work() as work:
             targets = self._targets(messages)
             opened = await _open(work, messages, targets.values())
-            told = [message for message in messages if message.message_id in opened.fresh]
-            folding = await self._apply(work, told, opened, targets)
+            new_messages = [message for message in messages if message.message_id in opened.fresh]
+            folding = await self._apply(work, new_messages, opened, targets)
         observe.changed(folding.changes)
 
     def _targets(self, messages: Sequence[Message]) -> Mapping[UUID, DepositTarget]:
@@ -169,8 +169,8 @@ class RequestSwaps:
         if known is None:
             raise Unprocessable(f"no swap {body.swap_id}")
         network = self._catalogue.network(known.terms.source.network)
-        told = to_submitted(body, known, network)
-        change = submit(known, told, at=now, reverts=reverts.get(told.signer, 0))
+        signature = to_submitted_signature(body, known, network)
+        change = submit(known, signature, at=now, reverts=reverts.get(signature.signer, 0))
         folding.add(change, trace_id=trace_id)
 
     def _attach(

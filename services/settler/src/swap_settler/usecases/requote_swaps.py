@@ -62,8 +62,8 @@ class RequoteSwaps:
         asking = [swap for swap in swaps.values() if swap.asks_for_another_quote]
         answers = await asyncio.gather(*(self._pricing.quote(_question(s)) for s in asking))
         crashpoint("settler.before_requote")
-        told = dict(zip((swap.id for swap in asking), answers, strict=True))
-        await self._apply(due, swaps, told)
+        replies = dict(zip((swap.id for swap in asking), answers, strict=True))
+        await self._apply(due, swaps, replies)
         return len(due) == self._limit
 
     async def _apply(
@@ -131,10 +131,10 @@ def _offer(swap: Swap, answer: QuoteAnswer, now: datetime) -> QuoteTerms:
     Who was quoted no sum agreed to what each offer may lose.
     """
     expires_at = now + timedelta(seconds=answer.lifetime_seconds)
-    told = to_quote_terms(answer.quote, expires_at=expires_at)
+    offered = to_quote_terms(answer.quote, expires_at=expires_at)
     if swap.is_open:
-        return told
-    floor = floor_of(swap, told.swapped_base_units)
+        return offered
+    floor = floor_of(swap, offered.swapped_base_units)
     quote = answer.quote.model_copy(update={"min_receive_base_units": str(floor)})
     return to_quote_terms(quote, expires_at=expires_at)
 

@@ -30,8 +30,8 @@ class ScreenPayments:
         :raises LeaseLost: when another lane has taken over.
         """
         parties = {p.intent_id: Party(self._network, p.to_address) for p in _outgoing(payments)}
-        told = await self._screening.screen(set(parties.values()))
-        verdicts = {id: told.get(party, Verdict.UNKNOWN) for id, party in parties.items()}
+        results = await self._screening.screen(set(parties.values()))
+        verdicts = {id: results.get(party, Verdict.UNKNOWN) for id, party in parties.items()}
         kept = [p for p in payments if verdicts.get(p.intent_id) not in (None, Verdict.CLEAR)]
         if not kept:
             return payments

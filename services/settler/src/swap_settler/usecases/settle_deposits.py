@@ -30,7 +30,7 @@ Message = Envelope[DepositChanged]
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class DecodedMessage:
     """One message, read."""
 
     fact: DepositFact
@@ -67,22 +67,22 @@ class SettleDeposits:
     async def __call__(self, messages: Sequence[Message]) -> None:
         now = self._clock()
         async with self._unit_of_work() as work:
-            heard = await self._heard(work, messages, now)
+            decoded = await self._decode(work, messages, now)
             opened = await work.open_deposits(
                 [message.message_id for message in messages],
-                keys={one.key for one in heard.values()},
-                deposit_ids={one.deposit.id for one in heard.values()},
-                assets=self._own_assets(_moving(heard.values())),
+                keys={one.key for one in decoded.values()},
+                deposit_ids={one.deposit.id for one in decoded.values()},
+                assets=self._own_assets(_moving(decoded.values())),
             )
-            told = self._told(messages, opened.fresh)
-            await self._save_others(work, told)
-            news = [heard[m.message_id] for m in told if m.message_id in heard]
-            folding = await self._apply(work, news, opened, now)
+            new_messages = self._new_messages(messages, opened.fresh)
+            await self._save_others(work, new_messages)
+            new_facts = [decoded[m.message_id] for m in new_messages if m.message_id in decoded]
+            folding = await self._apply(work, new_facts, opened, now)
         observe.changed(folding.changes)
 
-    async def _heard(
+    async def _decode(
         self, work: Work, messages: Sequence[Message], now: datetime
-    ) -> Mapping[UUID, Heard]:
+    ) -> Mapping[UUID, DecodedMessage]:
         """Read the messages about deposits, of networks that are known.
 
         One that was seen before is nobody's trouble any more: it is said of those that are new.
@@ -95,45 +95,49 @@ class SettleDeposits:
         places = {place for m in deposits if (place := self._mapper.place(m.body)) is not None}
         numbers = await work.numbers_at(places)
         return {
-            m.message_id: Heard(
+            m.message_id: DecodedMessage(
                 self._mapper.deposit(m.body, received_at=now, numbers=numbers), m.trace_id
             )
             for m in deposits
         }
 
-    def _told(self, messages: Sequence[Message], fresh: Collection[UUID]) -> Sequence[Message]:
+    def _new_messages(
+        self, messages: Sequence[Message], fresh: Collection[UUID]
+    ) -> Sequence[Message]:
         """Return those that are new.
 
         :raises UnknownNetwork: when the catalogue does not name the network of one.
         """
-        told = [message for message in messages if message.message_id in fresh]
-        for message in told:
+        new_messages = [message for message in messages if message.message_id in fresh]
+        for message in new_messages:
             self._mapper.require(message.body.network)
-        return told
+        return new_messages
 
-    async def _save_others(self, work: Work, told: Sequence[Message]) -> None:
+    async def _save_others(self, work: Work, new_messages: Sequence[Message]) -> None:
         """Save what is no deposit: what was swept, and what the owner took."""
-        swept = [self._mapper.swept(m.body) for m in told if m.body.kind == SWEPT]
-        if ours := [one for one in swept if one is not None]:
-            await work.save_swept(ours)
-        taken = [self._mapper.withdrawn(m.body) for m in told if m.body.kind == WITHDRAWN]
-        if known := [one for one in taken if one is not None]:
+        swept = [self._mapper.swept(m.body) for m in new_messages if m.body.kind == SWEPT]
+        if sweeps := [one for one in swept if one is not None]:
+            await work.save_swept(sweeps)
+        withdrawals = [
+            self._mapper.withdrawn(m.body) for m in new_messages if m.body.kind == WITHDRAWN
+        ]
+        if known := [one for one in withdrawals if one is not None]:
             await work.save_withdrawn(known)
 
     async def _apply(
-        self, work: Work, heard: Sequence[Heard], opened: OpenedDeposits, now: datetime
+        self, work: Work, decoded: Sequence[DecodedMessage], opened: OpenedDeposits, now: datetime
     ) -> Folding:
         swaps, held = opened.swaps, opened.held
-        owners = _owners(heard, swaps)
-        nobodys = {d.id for d in _deposits(heard) if d.id not in owners}
-        unmatched = await work.unmatched_deposits(nobodys, ())
+        owners = _owners(decoded, swaps)
+        unmatched_ids = {d.id for d in _deposits(decoded) if d.id not in owners}
+        unmatched = await work.unmatched_deposits(unmatched_ids, ())
         paid = await work.lone_of([d.id for d in unmatched.values() if d.is_booked])
         alone = await work.lock_lone(set(paid.values()))
-        inventory = await work.lock_inventory(self._assets(heard, owners))
+        inventory = await work.lock_inventory(self._assets(decoded, owners))
         ids = {id: swap.id for id, swap in owners.items()}
         known = {s.id: s for s in swaps.values()}
         folding = Folding(known, inventory, unmatched, alone, held=held)
-        for one in heard:
+        for one in decoded:
             self._add(folding, one, ids.get(one.deposit.id), paid.get(one.deposit.id), now)
         await work.flush(folding.changes, self._announcer.outgoing(folding.changes, at=now))
         return folding
@@ -141,7 +145,7 @@ class SettleDeposits:
     def _add(
         self,
         folding: Folding,
-        one: Heard,
+        one: DecodedMessage,
         swap_id: UUID | None,
         claim_id: UUID | None,
         now: datetime,
@@ -159,31 +163,33 @@ class SettleDeposits:
             change = decide(swap, one.fact, at=now, **means)
         folding.add(change, trace_id=one.trace_id)
 
-    def _assets(self, heard: Sequence[Heard], owners: Mapping[UUID, Swap]) -> set[AssetKey]:
+    def _assets(
+        self, decoded: Sequence[DecodedMessage], owners: Mapping[UUID, Swap]
+    ) -> set[AssetKey]:
         """Return the assets that the facts may move, of deposits and of their swaps."""
-        moving = _moving(heard)
-        told = (owners[d.id] for d in moving if d.id in owners)
-        return self._own_assets(moving).union(*map(assets_of, told))
+        moving = _moving(decoded)
+        moving_owners = (owners[d.id] for d in moving if d.id in owners)
+        return self._own_assets(moving).union(*map(assets_of, moving_owners))
 
     def _own_assets(self, deposits: Iterable[Deposit]) -> set[AssetKey]:
         return {(d.network, d.token) for d in deposits if self._mapper.is_ours(d)}
 
 
-def _owners(heard: Sequence[Heard], swaps: Mapping[str, Swap]) -> Mapping[UUID, Swap]:
+def _owners(decoded: Sequence[DecodedMessage], swaps: Mapping[str, Swap]) -> Mapping[UUID, Swap]:
     """Return whose deposits are, of those that are a swap's.
 
     What was attached is that swap's, whatever it says itself.
     """
     attached = {d.id: s for s in swaps.values() for d in s.deposits.values() if d.attached_at}
-    named = {d.id: swaps.get(d.match_key or "") for d in _deposits(heard)}
+    named = {d.id: swaps.get(d.match_key or "") for d in _deposits(decoded)}
     owners = {id: attached.get(id, swap) for id, swap in named.items()}
     return {id: swap for id, swap in owners.items() if swap is not None}
 
 
-def _moving(heard: Iterable[Heard]) -> Sequence[Deposit]:
+def _moving(decoded: Iterable[DecodedMessage]) -> Sequence[Deposit]:
     """Return the deposits of which something was said that moves money; being seen moves none."""
-    return [one.deposit for one in heard if one.fact.state is not FactState.SEEN]
+    return [one.deposit for one in decoded if one.fact.state is not FactState.SEEN]
 
 
-def _deposits(heard: Sequence[Heard]) -> Sequence[Deposit]:
-    return [one.deposit for one in heard]
+def _deposits(decoded: Sequence[DecodedMessage]) -> Sequence[Deposit]:
+    return [one.deposit for one in decoded]

@@ -36,8 +36,8 @@ class SettlePayouts:
                 [message.message_id for message in messages],
                 payments={(m.body.network, int(m.body.intent_id)) for m in messages},
             )
-            told = [message for message in messages if message.message_id in opened.fresh]
-            folding = await self._apply(work, told, opened)
+            new_messages = [message for message in messages if message.message_id in opened.fresh]
+            folding = await self._apply(work, new_messages, opened)
         observe.changed(folding.changes)
 
     async def _apply(
@@ -51,7 +51,9 @@ class SettlePayouts:
         swaps = await work.lock_swaps_by_id(set(owners.values()))
         alone = await work.lock_lone(set(lone.values()))
         assets = {asset for _, payout in payouts for asset in self._assets(payout)}
-        inventory = await work.lock_inventory(assets.union(*map(_told_about, swaps.values())))
+        inventory = await work.lock_inventory(
+            assets.union(*map(_assets_of_outcome, swaps.values()))
+        )
         folding = Folding(swaps, inventory, lone=alone)
         for trace_id, payout in payouts:
             key = (payout.network, payout.paid_id)
@@ -78,7 +80,7 @@ class SettlePayouts:
         return {(payout.network, payout.token)}
 
 
-def _told_about(swap: Swap) -> set[AssetKey]:
+def _assets_of_outcome(swap: Swap) -> set[AssetKey]:
     """Return what a payment's end may move beside its own asset: a loss, and what follows it."""
     source, destination = swap.terms.source, swap.terms.destination
     coin = {(destination.network, NATIVE)} if swap.quote.refuel is not None else set()

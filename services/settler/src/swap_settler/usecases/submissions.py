@@ -12,25 +12,27 @@ from swap_contracts.swaps import AuthorizationSubmitted
 from swap_domain.catalogue import Network
 from swap_domain.gasless import GaslessStandard
 from swap_runtime.errors import Unprocessable
-from swap_settler.domain.authorization import Submitted
+from swap_settler.domain.authorization import SubmittedSignature
 from swap_settler.domain.swap import Method, Swap
 
 
-def to_submitted(body: AuthorizationSubmitted, swap: Swap, network: Network) -> Submitted:
+def to_submitted_signature(
+    body: AuthorizationSubmitted, swap: Swap, network: Network
+) -> SubmittedSignature:
     """Build the Paymaster's call from the swap alone, and hold what was signed against it.
 
     :raises Unprocessable: when it is not what this swap asks its signer for.
     """
     try:
-        told: Any = json.loads(body.typed_data)
-        relayed = _relayed(body, swap, network, told["message"])
+        typed_data: Any = json.loads(body.typed_data)
+        relayed = _relayed(body, swap, network, typed_data["message"])
         signature = normalised(bytes.fromhex(body.signature.removeprefix("0x")))
-        if told != relayed.typed_data():
+        if typed_data != relayed.typed_data():
             raise Unprocessable(f"{swap.id} does not ask for what was signed")
         call_data = relayed.call_data(signature)
     except (ValueError, KeyError, TypeError, OverflowError) as error:
         raise Unprocessable(f"the authorization of {swap.id} cannot be read: {error!r}") from error
-    return Submitted(
+    return SubmittedSignature(
         submission=body.submission,
         standard=relayed.standard.value,
         signer=relayed.signer,
