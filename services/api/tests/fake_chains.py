@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from swap_chains.evm.gasless import Relayed
-from swap_chains.evm.gasless_reading import Standing
+from swap_chains.evm.gasless_reader import Standing
 from swap_chains.evm.transaction_lookup import UNKNOWN_TRANSACTION, LocatedTransaction
 from swap_chains.ports import Simulated
 from swap_domain.catalogue import Network

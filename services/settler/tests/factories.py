@@ -10,7 +10,7 @@ from uuid import UUID, uuid5
 from coincurve import PrivateKey
 
 from swap_chains.evm.codec import checksum_address, keccak
-from swap_chains.evm.personal import personal_digest
+from swap_chains.evm.personal_signatures import personal_digest
 from swap_chains.evm.signatures import normalised
 from swap_contracts.deposits import DepositChanged
 from swap_contracts.envelope import Envelope

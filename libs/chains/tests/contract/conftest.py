@@ -20,7 +20,7 @@ from swap_chains.evm import codec
 from swap_chains.evm.codec import ZERO_ADDRESS, Payment
 from swap_chains.evm.deploy import Deployer, deploy_contracts, deploy_factory
 from swap_chains.evm.deposit_addresses import INIT_CODE_HASH, Sweep, deposit_address, encode_sweep
-from swap_chains.evm.following import Pace
+from swap_chains.evm.follower import Pace
 from swap_chains.evm.memos import encode_transfer_with_memo
 from swap_chains.evm.reader import EvmReader
 from swap_chains.evm.rpc import Rpc, open_session

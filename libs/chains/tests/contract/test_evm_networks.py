@@ -12,7 +12,7 @@ from swap_chains.errors import ChainMismatch, WrongChain
 from swap_chains.events import BlockAdded, Deposited, TokenTransfer
 from swap_chains.evm import codec
 from swap_chains.evm.check import check_chain
-from swap_chains.evm.following import Pace
+from swap_chains.evm.follower import Pace
 from swap_chains.evm.reader import EvmReader
 from swap_chains.evm.rpc import Rpc, open_session
 from swap_chains.ports import Call

@@ -18,7 +18,7 @@ from swap_chains.evm import codec
 from swap_chains.evm.codec import encode_balance_of, selector
 from swap_chains.evm.deploy import Deployer, deploy_contracts, deploy_fiat_token
 from swap_chains.evm.gasless import Relayed, authorization_nonce
-from swap_chains.evm.gasless_reading import GaslessReader, Setting
+from swap_chains.evm.gasless_reader import GaslessReader, Setting
 from swap_chains.evm.reader import EvmReader
 from swap_chains.evm.rpc import Rpc, open_session
 from swap_chains.evm.signatures import normalised

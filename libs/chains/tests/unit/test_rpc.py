@@ -13,9 +13,9 @@ from swap_chains.errors import (
     NodeRefused,
     NodeUnreachable,
 )
-from swap_chains.evm.answers import as_revert
 from swap_chains.evm.providers import providers_of
 from swap_chains.evm.rpc import Backoff, Node, Request, Rpc
+from swap_chains.evm.rpc_responses import as_revert
 
 CHAIN_ID = Request("eth_chainId")
 HEAD = Request("eth_getBlockByNumber", ("latest", False))

@@ -15,7 +15,7 @@ from swap_chains.events import BlockAdded
 from swap_chains.evm import codec
 from swap_chains.evm.blocks import to_block
 from swap_chains.evm.check import check_chain_id
-from swap_chains.evm.following import Pace
+from swap_chains.evm.follower import Pace
 from swap_chains.evm.reader import EvmReader
 from swap_chains.evm.rpc import VERIFIED_SECONDS, Node, Rpc
 from swap_chains.evm.sender import EvmSender

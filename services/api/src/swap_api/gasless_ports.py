@@ -10,7 +10,7 @@ from uuid import UUID
 from swap_api.domain.gasless import KnownAuthorization, SignRequest, Steps, Submission
 from swap_api.ports import StoredSwap
 from swap_chains.evm.gasless import Relayed
-from swap_chains.evm.gasless_reading import Standing
+from swap_chains.evm.gasless_reader import Standing
 from swap_chains.ports import Simulated
 from swap_domain.authorization_status import AuthorizationStatus
 from swap_domain.catalogue import Network

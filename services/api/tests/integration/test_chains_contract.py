@@ -32,7 +32,7 @@ from swap_api.ports import DepositAddresses, Depositories
 from swap_chains.evm.deploy import Deployer
 from swap_chains.evm.deposit_addresses import INIT_CODE_HASH
 from swap_chains.evm.depositories import IS_PAUSED
-from swap_chains.evm.personal import personal_digest
+from swap_chains.evm.personal_signatures import personal_digest
 from swap_chains.evm.rpc import Rpc, open_session
 from swap_contracts.public.errors import ErrorCode
 from swap_domain.catalogue import Catalogue, Network

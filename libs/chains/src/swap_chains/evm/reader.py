@@ -11,14 +11,14 @@ import aiohttp
 
 from swap_chains.errors import BlockDiffers, InconsistentAnswer, NodeRefused, NodeUnreachable
 from swap_chains.events import Block, BlockAdded, ChainEvent
-from swap_chains.evm import codec, gathering
+from swap_chains.evm import block_fetcher, codec
 from swap_chains.evm.blocks import headers_at
-from swap_chains.evm.following import Follower, Pace
-from swap_chains.evm.heads import wake_on_heads
+from swap_chains.evm.follower import Follower, Pace
+from swap_chains.evm.head_subscription import wake_on_heads
 from swap_chains.evm.movements import Followed, to_logs
+from swap_chains.evm.reported_transfers import in_logs
 from swap_chains.evm.rpc import Node, Rpc
 from swap_chains.evm.state import EvmState
-from swap_chains.evm.told_transfers import in_logs
 from swap_chains.ports import ToldTransfers
 
 
@@ -126,8 +126,10 @@ class EvmReader(EvmState):
         self, node: Node, first: int, last: int, to: Collection[str] | None
     ) -> list[BlockAdded]:
         if to is not None:
-            return await gathering.transfers_to(node, self._followed, to=to, first=first, last=last)
-        _, added = await gathering.by_range(node, self._followed, first=first, last=last)
+            return await block_fetcher.transfers_to(
+                node, self._followed, to=to, first=first, last=last
+            )
+        _, added = await block_fetcher.by_range(node, self._followed, first=first, last=last)
         return [block for block in added if block.movements]
 
     async def told_transfers(self, transaction_hash: str) -> ToldTransfers | None:

@@ -16,11 +16,11 @@ from swap_chains.errors import (
 )
 from swap_chains.events import Block
 from swap_chains.evm import codec
-from swap_chains.evm.agreement import final_block, from_two_providers
-from swap_chains.evm.answers import as_revert
 from swap_chains.evm.balances import read_balances
 from swap_chains.evm.blocks import find_header, header_at, headers_at, to_block
+from swap_chains.evm.provider_agreement import final_block, from_two_providers
 from swap_chains.evm.rpc import Node, Request, Rpc, read_from
+from swap_chains.evm.rpc_responses import as_revert
 from swap_chains.ports import (
     Call,
     Fees,

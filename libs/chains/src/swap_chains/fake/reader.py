@@ -18,7 +18,7 @@ from swap_chains.events import (
 )
 from swap_chains.evm.memos import with_proven_memos
 from swap_chains.evm.movements import Followed, Log, to_movements
-from swap_chains.evm.told_transfers import in_logs
+from swap_chains.evm.reported_transfers import in_logs
 from swap_chains.evm.wallet_calls import Transaction
 from swap_chains.fake.chain import NODE, PRIORITY_FEE, FakeChain
 from swap_chains.fake.execution import Outcome, World, execute

@@ -10,7 +10,7 @@ import aiohttp
 from swap_api.adapters.nodes import Nodes, open_nodes
 from swap_chains.errors import ChainError
 from swap_chains.evm.gasless import Relayed
-from swap_chains.evm.gasless_reading import GaslessReader, Setting, Standing
+from swap_chains.evm.gasless_reader import GaslessReader, Setting, Standing
 from swap_chains.ports import Simulated
 from swap_domain.catalogue import Catalogue, Network
 from swap_runtime.errors import Unavailable

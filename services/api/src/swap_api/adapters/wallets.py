@@ -6,7 +6,7 @@ import aiohttp
 
 from swap_api.adapters.nodes import Nodes, open_nodes
 from swap_chains.errors import ChainError
-from swap_chains.evm.personal import has_code, is_valid
+from swap_chains.evm.personal_signatures import has_code, is_valid
 from swap_chains.evm.state import EvmState
 from swap_domain.catalogue import Catalogue, Network
 from swap_runtime.errors import Unavailable

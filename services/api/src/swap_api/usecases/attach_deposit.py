@@ -11,7 +11,7 @@ from swap_api.domain.refusals import ApiRefusal, Invalid, NothingThere
 from swap_api.ports import Clock, Swaps
 from swap_api.usecases.authorize_deposit import read_signature
 from swap_api.usecases.own_swap import own_swap
-from swap_chains.evm.personal import personal_digest
+from swap_chains.evm.personal_signatures import personal_digest
 from swap_chains.evm.signatures import recover
 from swap_contracts.public.errors import ErrorCode
 from swap_contracts.public.transfers import LoneTransferModel

@@ -22,7 +22,7 @@ from swap_api.usecases.offer_gasless import OfferGasless
 from swap_api.usecases.own_swap import own_swap
 from swap_chains.evm.codec import selector
 from swap_chains.evm.gasless import Relayed
-from swap_chains.evm.gasless_reading import Standing
+from swap_chains.evm.gasless_reader import Standing
 from swap_chains.evm.signatures import SIGNATURE_BYTES, normalised, recover
 from swap_contracts.public.errors import ErrorCode
 from swap_contracts.swaps import AuthorizationSubmitted

@@ -10,7 +10,7 @@ import aiohttp
 from swap_chain_watcher import observe
 from swap_chains.errors import BlockDiffers, ChainError
 from swap_chains.evm.check import Derivation, check_chain
-from swap_chains.evm.following import Pace
+from swap_chains.evm.follower import Pace
 from swap_chains.evm.reader import EvmReader
 from swap_chains.evm.rpc import Rpc
 from swap_domain.catalogue import NATIVE, Network

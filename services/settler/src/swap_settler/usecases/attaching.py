@@ -7,7 +7,7 @@ from datetime import datetime
 from uuid import UUID
 
 from swap_chains.evm.codec import checksum_address
-from swap_chains.evm.personal import personal_digest
+from swap_chains.evm.personal_signatures import personal_digest
 from swap_chains.evm.signatures import recover
 from swap_contracts.swaps import DepositAttached
 from swap_domain.attaching import Destined, Given, text_of

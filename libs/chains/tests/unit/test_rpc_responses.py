@@ -17,9 +17,9 @@ from swap_chains.errors import (
     NodeRefused,
     NodeUnreachable,
 )
-from swap_chains.evm import answers
-from swap_chains.evm.answers import TooMuchAtOnce, as_revert, in_order
+from swap_chains.evm import rpc_responses
 from swap_chains.evm.rpc import Node, Request, Rpc
+from swap_chains.evm.rpc_responses import TooMuchAtOnce, as_revert, in_order
 
 CHAIN_ID = Request("eth_chainId")
 MEGABYTE = 1 << 20
@@ -29,7 +29,7 @@ COMPRESSED = {"gzip": lambda b: gzip.compress(b, 9), "deflate": lambda b: zlib.c
 @pytest.fixture
 def at_most(monkeypatch):
     def set_to(size):
-        monkeypatch.setattr(answers, "ANSWER_BYTES_MAX", size)
+        monkeypatch.setattr(rpc_responses, "ANSWER_BYTES_MAX", size)
 
     return set_to
 

@@ -11,9 +11,9 @@ from swap_chains.errors import ChainUnavailable, InconsistentAnswer, NodeRefused
 from swap_chains.events import BlockAdded
 from swap_chains.evm import codec
 from swap_chains.evm.blocks import find_header, to_block
-from swap_chains.evm.following import Pace
+from swap_chains.evm.follower import Pace
 from swap_chains.evm.gasless import Relayed
-from swap_chains.evm.gasless_reading import GaslessReader
+from swap_chains.evm.gasless_reader import GaslessReader
 from swap_chains.evm.l1_data_fees import L1DataFees
 from swap_chains.evm.price_feeds import EvmPriceFeeds
 from swap_chains.evm.reader import EvmReader

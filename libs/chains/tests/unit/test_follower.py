@@ -21,7 +21,7 @@ from swap_chains.events import (
 )
 from swap_chains.evm import codec
 from swap_chains.evm.blocks import Tail, to_block
-from swap_chains.evm.following import Pace
+from swap_chains.evm.follower import Pace
 from swap_chains.evm.memos import encode_memo, memo_number
 from swap_chains.evm.reader import EvmReader
 from swap_chains.evm.rpc import Node, Rpc

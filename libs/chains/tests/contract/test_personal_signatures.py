@@ -11,7 +11,7 @@ from eth_account import Account
 from eth_account.messages import encode_defunct
 
 from swap_chains.evm.deploy import Deployer
-from swap_chains.evm.personal import has_code, is_valid, personal_digest
+from swap_chains.evm.personal_signatures import has_code, is_valid, personal_digest
 from swap_chains.evm.rpc import Rpc, open_session
 from swap_chains.evm.state import EvmState
 

@@ -11,7 +11,7 @@ from swap_chains.errors import FinalBlocksDiffer
 from swap_chains.events import BlockAdded, BlocksFinalized
 from swap_chains.evm import codec
 from swap_chains.evm.blocks import to_block
-from swap_chains.evm.following import Pace
+from swap_chains.evm.follower import Pace
 from swap_chains.evm.reader import EvmReader
 from swap_chains.evm.rpc import Node, Rpc
 

@@ -6,7 +6,7 @@ import asyncio
 
 from swap_chains.errors import ChainError, FinalBlocksDiffer
 from swap_chains.events import Block
-from swap_chains.evm.agreement import PROVIDERS_MIN, final_block
+from swap_chains.evm.provider_agreement import PROVIDERS_MIN, final_block
 from swap_chains.evm.rpc import Backoff, Rpc
 
 

@@ -17,11 +17,11 @@ from swap_chains.errors import (
     ReorgBeyondFinality,
 )
 from swap_chains.events import Block, BlockAdded, BlocksFinalized, ChainEvent
-from swap_chains.evm import gathering
-from swap_chains.evm.agreement import final_block, require_at_another
+from swap_chains.evm import block_fetcher
+from swap_chains.evm.agreed_finality import AgreedFinality
 from swap_chains.evm.blocks import Tail, header_at, headers_at, to_block
-from swap_chains.evm.finality import AgreedFinality
 from swap_chains.evm.movements import Followed
+from swap_chains.evm.provider_agreement import final_block, require_at_another
 from swap_chains.evm.rpc import Backoff, Node, Rpc
 
 # The same bytes every time: an answer equal to the last one needs no parsing.
@@ -179,7 +179,7 @@ class Follower:
         return _Step(claim=await self._finalized(node))
 
     async def _append(self, node: Node, blocks: Sequence[Block], head: Block) -> _Step:
-        added, claim = await gathering.by_hash(node, self._followed, blocks)
+        added, claim = await block_fetcher.by_hash(node, self._followed, blocks)
         return _Step(added=added, claim=claim, has_more=blocks[-1] != head)
 
     async def _close_gap(self, node: Node, head: Block) -> _Step:
@@ -208,7 +208,7 @@ class Follower:
         end = min(finalized.number, last.number + self._range_blocks)
         count = end - last.number
         try:
-            first, added = await gathering.by_range(
+            first, added = await block_fetcher.by_range(
                 node, self._followed, first=last.number + 1, last=end
             )
         except (NodeRefused, NodeUnreachable) as failure:
@@ -248,4 +248,4 @@ class Follower:
 
     async def _finalized(self, node: Node) -> Block | None:
         (answer,) = await node.batch([header_at("finalized")])
-        return gathering.finalized_in(node, answer)
+        return block_fetcher.finalized_in(node, answer)
