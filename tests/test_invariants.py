@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import psycopg
 import pytest
 
 from swap_domain.lifecycle import TRANSITIONS, Status
 from tests.plugins.invariants import QUERIES, make_views, violations
-from tests.plugins.postgres import SERVICES, Database
+from tests.plugins.postgres import Database
 
 WHAT_I_25_READS = (
     "swap (id int, app_id int)",
@@ -20,16 +18,17 @@ WHAT_I_25_READS = (
 )
 
 
+@pytest.fixture(scope="module")
+def views(database: Database) -> None:
+    make_views(database.superuser_url, {"ETHEREUM_DEVNET": 1})
+
+
 @pytest.mark.connected
+@pytest.mark.usefixtures("views")
 class TestInvariants:
     def test_run_over_the_real_tables_and_find_nothing_in_empty_ones(
-        self, database: Database, migrated: Callable[[str], str]
+        self, database: Database
     ) -> None:
-        for service in SERVICES:
-            migrated(service)
-
-        make_views(database.superuser_url, {"ETHEREUM_DEVNET": 1})
-
         auditor = database.url("auditor").replace("+psycopg", "")
         assert violations(auditor) == {}
 

@@ -113,6 +113,11 @@ def refusals(before: Schema, after: Schema, accepted: frozenset[str]) -> list[st
     return found
 
 
+@pytest.fixture(scope="module")
+def database(unmigrated_database: Database) -> Database:
+    return unmigrated_database
+
+
 @pytest.fixture
 def released(request: pytest.FixtureRequest, database: Database) -> Iterator[Any]:
     """A service's schema as of the release, and a session of a service that runs."""

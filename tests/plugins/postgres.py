@@ -1,5 +1,7 @@
 """A real PostgreSQL: one server per test run, one fresh database per test module.
 
+The schemas are migrated once per run, in a template; a module's database is a copy of it.
+
 `SWAP_TEST_DATABASE_URL` (`postgresql://superuser:…@host/db`) names a server to use instead of
 starting one; `psql` must then be on the PATH. `STACK=containers` starts the official image.
 """
@@ -11,6 +13,7 @@ import secrets
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -59,7 +62,7 @@ class PostgresServer:
 
 @dataclass(frozen=True, slots=True)
 class Database:
-    """One database with every role and schema, and no tables yet."""
+    """One database with every role and schema."""
 
     server: PostgresServer
     name: str
@@ -101,34 +104,55 @@ def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgr
     server.program.stop()
 
 
+@pytest.fixture(scope="session")
+def template(postgres_server: PostgresServer) -> Iterator[Database]:
+    """Every service's schema at its newest revision; no session may stay connected to it."""
+    with _created(postgres_server, f"template_{secrets.token_hex(6)}") as made:
+        for service in SERVICES:
+            migrate(ROOT / "services" / service.replace("_", "-") / "migrations", made.url(service))
+        yield made
+
+
 @pytest.fixture(scope="module")
-def database(postgres_server: PostgresServer) -> Iterator[Database]:
-    name = f"test_{secrets.token_hex(6)}"
-    with psycopg.connect(postgres_server.url("postgres"), autocommit=True) as connection:
-        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
-        try:
-            one = Database(postgres_server, name)
-            one.apply_roles()
-            yield one
-        finally:
-            connection.execute(
-                sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name))
-            )
+def database(postgres_server: PostgresServer, template: Database) -> Iterator[Database]:
+    """Return a database in which every service is migrated, and no table has rows."""
+    with _created(postgres_server, f"test_{secrets.token_hex(6)}", template.name) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def unmigrated_database(postgres_server: PostgresServer) -> Iterator[Database]:
+    """Return a database with every role and schema, and no tables."""
+    with _created(postgres_server, f"test_{secrets.token_hex(6)}") as made:
+        yield made
 
 
 @pytest.fixture(scope="module")
 def migrated(database: Database) -> Callable[[str], str]:
-    """Return a function that migrates a service's schema once and returns its address."""
-    done: set[str] = set()
+    """Return a function that returns the address of a service's migrated schema."""
 
     def of(service: str) -> str:
-        role = service.replace("-", "_")
-        if role not in done:
-            migrate(ROOT / "services" / role.replace("_", "-") / "migrations", database.url(role))
-            done.add(role)
-        return database.url(role)
+        return database.url(service.replace("-", "_"))
 
     return of
+
+
+@contextmanager
+def _created(server: PostgresServer, name: str, template: str = "template1") -> Iterator[Database]:
+    """Create a database, and drop it afterwards. What a template does not copy is applied again."""
+    drop = sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name))
+    create = sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(
+        sql.Identifier(name), sql.Identifier(template)
+    )
+    with psycopg.connect(server.url("postgres"), autocommit=True) as connection:
+        connection.execute(drop)
+        connection.execute(create)
+        try:
+            made = Database(server, name)
+            made.apply_roles()
+            yield made
+        finally:
+            connection.execute(drop)
 
 
 def _apply_roles(server: PostgresServer, database: str) -> None:

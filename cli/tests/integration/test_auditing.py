@@ -12,7 +12,6 @@ import psycopg
 import pytest
 from typer.testing import CliRunner
 
-from swap_runtime.schema import create_runtime_tables
 from swapctl.app import app
 from swapctl.asking import Failed
 from swapctl.auditor import auditing
@@ -95,23 +94,10 @@ class TestAuditor:
             auditor.rows("DELETE FROM settler.outbox")
 
 
-class _Op:
-    def __init__(self, connection: psycopg.Connection) -> None:
-        self._connection = connection
-
-    def execute(self, sqltext: str) -> object:
-        return self._connection.execute(sqltext.encode())
-
-
 def _say(database: Database, source: str, topic: str, key: str, body: Mapping[str, Any]) -> None:
     url = database.url(source).replace("+psycopg", "")
     payload = json.dumps({"body": body}, separators=(",", ":")).encode()
     with psycopg.connect(url) as connection:
-        (is_there,) = (
-            connection.execute("SELECT to_regclass('outbox') IS NOT NULL").fetchone() or ()
-        )
-        if not is_there:
-            create_runtime_tables(_Op(connection))
         connection.execute(
             "INSERT INTO outbox (message_id, topic, key, payload) "
             "VALUES (gen_random_uuid(), %s, %s, %s)",

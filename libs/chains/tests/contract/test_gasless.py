@@ -5,9 +5,10 @@ Rows G16 and G20 are Foundry's (evm/test/paymaster, evm/test/invariant); G19 is 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 import pytest_asyncio
@@ -108,9 +109,22 @@ class World:
 DOMAINS = {EIP3009: TokenDomain("USD Coin", "2"), EIP2612: TokenDomain("Dai", "1")}
 
 
-@pytest_asyncio.fixture
-async def world(anvil_url: str) -> AsyncIterator[World]:
-    async with Deployer(anvil_url, OWNER_KEY) as deployer:
+class Deployed(NamedTuple):
+    depository: str
+    treasury: str
+    paymaster: str
+    usdc: str
+    dai: str
+
+
+@pytest.fixture(scope="module")
+def deployed(anvil_url: str) -> Deployed:
+    """Deploy once; each test takes back what it did to the chain."""
+    return asyncio.run(_deploy(anvil_url))
+
+
+async def _deploy(url: str) -> Deployed:
+    async with Deployer(url, OWNER_KEY) as deployer:
         depository, treasury = await deploy_contracts(deployer, ARTIFACTS, operators=[OPERATOR])
         paymaster = await deployer.deploy(
             ARTIFACTS / "Paymaster.json", deployer.address, depository, [OPERATOR]
@@ -118,6 +132,12 @@ async def world(anvil_url: str) -> AsyncIterator[World]:
         usdc = await deploy_fiat_token(deployer, ARTIFACTS, admin=ADMIN)
         await deployer.transact(ARTIFACTS / "FiatTokenV2_2.json", usdc, "mint", USER, 10 * AMOUNT)
         dai = await deployer.deploy(ARTIFACTS / "DevToken.json", "Dai", "DAI", 18, USER, AMOUNT)
+    return Deployed(depository, treasury, paymaster, usdc, dai)
+
+
+@pytest_asyncio.fixture
+async def world(anvil_url: str, deployed: Deployed) -> AsyncIterator[World]:
+    depository, treasury, paymaster, usdc, dai = deployed
     async with open_session() as session:
         rpc = Rpc.to_urls("ETHEREUM_DEVNET", [anvil_url], session, timeout_seconds=30)
         ask = rpc.nodes[0].call

@@ -10,6 +10,12 @@ from swap_runtime.database import Engine, create_engine
 from tests.plugins.postgres import Database
 
 
+@pytest.fixture(scope="module")
+def database(unmigrated_database: Database) -> Database:
+    """These tests make the runtime's tables themselves."""
+    return unmigrated_database
+
+
 @pytest.fixture
 def url(database: Database) -> str:
     """The settler's schema with the runtime's tables, empty."""
