@@ -116,7 +116,7 @@ class FakeUnitOfWork:
         return OpenedPayouts(
             self._mark(message_ids),
             owners={key: intent.swap_id for key, intent in asked if intent.swap_id},
-            lone={key: intent.id for key, intent in asked if intent.swap_id is None},
+            standalone_intents={key: intent.id for key, intent in asked if intent.swap_id is None},
         )
 
     async def open_requests(
@@ -185,19 +185,19 @@ class FakeUnitOfWork:
     async def keep_attachment(self, deposit_id: UUID, *, by: str, because: str) -> None:
         self.proofs[deposit_id] = (by, because)
 
-    async def lone_of(self, deposit_ids: Collection[UUID]) -> Mapping[UUID, UUID]:
+    async def live_standalone_intents(self, deposit_ids: Collection[UUID]) -> Mapping[UUID, UUID]:
         return {
             intent.deposit_id: intent.id
-            for intent in self._lone
+            for intent in self._standalone_intents
             if intent.kind is IntentKind.CLAIM
             if intent.deposit_id and intent.deposit_id in deposit_ids
         }
 
-    async def lock_lone(self, ids: Collection[UUID]) -> Mapping[UUID, Intent]:
-        return {i.id: i for i in self._lone if i.id in ids}
+    async def lock_standalone_intents(self, ids: Collection[UUID]) -> Mapping[UUID, Intent]:
+        return {i.id: i for i in self._standalone_intents if i.id in ids}
 
     @property
-    def _lone(self) -> Sequence[Intent]:
+    def _standalone_intents(self) -> Sequence[Intent]:
         return [i for i in self.intents.values() if i.is_live and i.swap_id is None]
 
     async def lock_inventory(self, assets: Collection[AssetKey]) -> Mapping[AssetKey, Inventory]:

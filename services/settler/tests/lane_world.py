@@ -40,7 +40,6 @@ from swap_settler.domain.lane import GasAlarm, GasUnits, Retries
 from swap_settler.domain.replacing import Patience
 from swap_settler.lane_ports import Due
 from swap_settler.ports import DataFee
-from swap_settler.usecases.announcing import Announcer
 from swap_settler.usecases.book_sweeps import BookSweeps
 from swap_settler.usecases.close_foreign import CloseForeign
 from swap_settler.usecases.close_slots import CloseSlots
@@ -62,6 +61,7 @@ from swap_settler.usecases.send_sweeps import SendSweeps
 from swap_settler.usecases.settle_deposits import SettleDeposits
 from swap_settler.usecases.settle_payouts import SettlePayouts
 from swap_settler.usecases.start_refunds import StartRefunds
+from swap_settler.usecases.swap_messages import SwapMessages
 
 SOURCE, DESTINATION = "ETHEREUM_DEVNET", "BASE_DEVNET"
 EXAMPLE = Path(__file__).parents[3] / "docs/catalogue.example.yaml"
@@ -142,22 +142,22 @@ class World:
 
     def __post_init__(self) -> None:
         self.catalogue = a_catalogue()
-        self.announcer = Announcer(self.catalogue)
+        self.swap_messages = SwapMessages(self.catalogue)
         self.lane = LaneName(self.network, self.signer)
         self.work = PostgresLaneUnitOfWork(self.engine, consumer="settler", lane=self.lane)
         self.store = PostgresLaneStore(self.engine, self.lane)
         self.reader = FakeReader(self.chain)
         self.sender = FakeSender(self.chain, self.signer)
-        self.mark_sent = MarkSent(self.work, clock=self.clock, announcer=self.announcer)
+        self.mark_sent = MarkSent(self.work, clock=self.clock, swap_messages=self.swap_messages)
         self.give_up = GiveUpPayouts(
             self.work,
             clock=self.clock,
-            announcer=self.announcer,
+            swap_messages=self.swap_messages,
             retries=Retries(attempts_max=2, pause=timedelta(0), dwell=self.dwell),
         )
 
         self.end_relays = EndRelays(
-            self.work, chain=self.reader, clock=self.clock, announcer=self.announcer
+            self.work, chain=self.reader, clock=self.clock, swap_messages=self.swap_messages
         )
 
     def new_process(self) -> SendPayouts:
@@ -297,7 +297,7 @@ class World:
             end_relays=self.end_relays,
             calls=self.calls,
             clock=self.clock,
-            announcer=self.announcer,
+            swap_messages=self.swap_messages,
             gas_alarm=gas_alarm or GasAlarm(1, 1),
         )
 
@@ -309,14 +309,17 @@ class World:
             prove=ProveForeign(nonces, treasuries={self.network: self.treasury}),
             chains=chains,
             clock=self.clock,
-            announcer=self.announcer,
+            swap_messages=self.swap_messages,
         )
         signers = PostgresSigners(self.engine)
         return ResumeSigners(signers, chains=chains, close_foreign=close_foreign)
 
     def requesting(self) -> RequestSwaps:
         return RequestSwaps(
-            self._settling, clock=self.clock, announcer=self.announcer, catalogue=self.catalogue
+            self._settling,
+            clock=self.clock,
+            swap_messages=self.swap_messages,
+            catalogue=self.catalogue,
         )
 
     async def confirmed_swaps(
@@ -352,7 +355,7 @@ class World:
             chain=self.reader,
             network=self.catalogue.network(SOURCE),
             clock=self.clock,
-            announcer=self.announcer,
+            swap_messages=self.swap_messages,
             data_fee=data_fee,
         )
 
@@ -361,7 +364,7 @@ class World:
             self._settling,
             clock=self.clock,
             mapper=MessageMapper(self.catalogue),
-            announcer=self.announcer,
+            swap_messages=self.swap_messages,
         )
         await settle(messages)
 
@@ -399,7 +402,7 @@ class World:
             self._settling,
             clock=self.clock,
             mapper=MessageMapper(self.catalogue),
-            announcer=self.announcer,
+            swap_messages=self.swap_messages,
         )
         await settle([PAYOUT_CHANGED.seal(body, version=version, occurred_at=NOW, trace_id="t")])
 

@@ -255,7 +255,7 @@ class Model:
             work,
             catalogue=self.here.catalogue,
             clock=lambda: self.now,
-            announcer=self.here.announcer,
+            swap_messages=self.here.swap_messages,
             prices=FixedPrices(),
         )
         to = a_recipient(500 + index)
@@ -289,7 +289,7 @@ class Model:
             requotes=PostgresDueRequotes(self.here.engine, consumer="settler"),
             pricing=self.prices,
             clock=lambda: self.now,
-            announcer=self.here.announcer,
+            swap_messages=self.here.swap_messages,
             patience=timedelta(minutes=10),
             pause=timedelta(seconds=0),
         )
@@ -297,7 +297,7 @@ class Model:
 
     async def expire(self) -> None:
         expire = ExpireSwaps(
-            self.here._settling, clock=lambda: self.now, announcer=self.here.announcer
+            self.here._settling, clock=lambda: self.now, swap_messages=self.here.swap_messages
         )
         await expire()
 

@@ -33,7 +33,6 @@ from swap_settler.domain.payouts import gave_up
 from swap_settler.domain.requotes import Refused
 from swap_settler.domain.swap import Swap
 from swap_settler.ports import DueRefund, DueRefunds, DueRequote, DueRequotes, UnitOfWork
-from swap_settler.usecases.announcing import Announcer
 from swap_settler.usecases.complete_swaps import CompleteSwaps
 from swap_settler.usecases.expire_authorizations import ExpireAuthorizations
 from swap_settler.usecases.expire_swaps import ExpireSwaps
@@ -42,6 +41,7 @@ from swap_settler.usecases.requote_swaps import RequoteSwaps
 from swap_settler.usecases.settle_deposits import SettleDeposits
 from swap_settler.usecases.settle_payouts import SettlePayouts
 from swap_settler.usecases.start_refunds import StartRefunds
+from swap_settler.usecases.swap_messages import SwapMessages
 
 PPM: Final = 1_000_000
 QUOTED_MIN: Final = 100
@@ -90,15 +90,15 @@ class Settler:
         self.now = now
         self._unit_of_work = unit_of_work
         self.quoter = Quoter()
-        self.announcer = announcer = Announcer(a_catalogue())
+        self.swap_messages = swap_messages = SwapMessages(a_catalogue())
         self.request_swaps = RequestSwaps(
-            unit_of_work, clock=self._clock, announcer=announcer, catalogue=a_catalogue()
+            unit_of_work, clock=self._clock, swap_messages=swap_messages, catalogue=a_catalogue()
         )
         self.settle_deposits = SettleDeposits(
-            unit_of_work, clock=self._clock, mapper=MAPPER, announcer=announcer
+            unit_of_work, clock=self._clock, mapper=MAPPER, swap_messages=swap_messages
         )
         self.settle_payouts = SettlePayouts(
-            unit_of_work, clock=self._clock, mapper=MAPPER, announcer=announcer
+            unit_of_work, clock=self._clock, mapper=MAPPER, swap_messages=swap_messages
         )
         self.chain = FakeChain(
             ETHEREUM, depository=SIGNER, treasury=TREASURY[ETHEREUM], decimals={NATIVE: 18}
@@ -109,22 +109,26 @@ class Settler:
             chain=FakeReader(self.chain),
             network=a_catalogue().network(ETHEREUM),
             clock=self._clock,
-            announcer=announcer,
+            swap_messages=swap_messages,
         )
         self.requote_swaps = RequoteSwaps(
             unit_of_work,
             requotes=requotes or NoneAsking(),
             pricing=self.quoter,
             clock=self._clock,
-            announcer=announcer,
+            swap_messages=swap_messages,
             patience=10 * MINUTE,
             pause=MINUTE,
         )
         self.expire_authorizations = ExpireAuthorizations(
-            unit_of_work, clock=self._clock, announcer=announcer
+            unit_of_work, clock=self._clock, swap_messages=swap_messages
         )
-        self.complete_swaps = CompleteSwaps(unit_of_work, clock=self._clock, announcer=announcer)
-        self.expire_swaps = ExpireSwaps(unit_of_work, clock=self._clock, announcer=announcer)
+        self.complete_swaps = CompleteSwaps(
+            unit_of_work, clock=self._clock, swap_messages=swap_messages
+        )
+        self.expire_swaps = ExpireSwaps(
+            unit_of_work, clock=self._clock, swap_messages=swap_messages
+        )
 
     def _clock(self) -> datetime:
         return self.now
@@ -143,7 +147,7 @@ class Settler:
         because = "no transaction of its slot paid it"
         change = gave_up(swap, intent_id, at=self.now, because=because, failures=1)
         async with self._unit_of_work() as work:
-            await work.flush([change], self.announcer.outgoing([change], at=self.now))
+            await work.flush([change], self.swap_messages.outgoing([change], at=self.now))
 
     async def paid_for(self, *numbers: int) -> None:
         """Bring swaps to where their payouts are reserved."""

@@ -43,7 +43,6 @@ from swap_settler.lanes import add_lanes
 from swap_settler.operating import serve_orders
 from swap_settler.recovering import add_recovery
 from swap_settler.settings import SettlerGroup, SettlerSettings
-from swap_settler.usecases.announcing import Announcer
 from swap_settler.usecases.book_sweeps import BookSweeps
 from swap_settler.usecases.book_withdrawals import BookWithdrawals
 from swap_settler.usecases.complete_swaps import CompleteSwaps
@@ -60,6 +59,7 @@ from swap_settler.usecases.requote_swaps import RequoteSwaps
 from swap_settler.usecases.settle_deposits import SettleDeposits
 from swap_settler.usecases.settle_payouts import SettlePayouts
 from swap_settler.usecases.start_refunds import StartRefunds
+from swap_settler.usecases.swap_messages import SwapMessages
 from swap_settler.usecases.weigh_orders import WeighOrders
 
 CONSUMER = "settler"
@@ -76,18 +76,18 @@ async def build(service: Service) -> None:
     group = service.group
     assert isinstance(group, SettlerGroup)
     catalogue = load_catalogue(service.settings.catalogue, checksum_address)
-    announcer = Announcer(catalogue)
+    swap_messages = SwapMessages(catalogue)
     session = open_session()
     service.on_stop(session.close)
-    _settle(service, group, catalogue, announcer)
-    _requote(service, group, announcer, HttpPricing(group.quoter_url, session))
+    _settle(service, group, catalogue, swap_messages)
+    _requote(service, group, swap_messages, HttpPricing(group.quoter_url, session))
     add_lanes(
         service,
         group,
         networks=catalogue.networks,
         nodes=service.settings.node_urls(),
         session=session,
-        announcer=announcer,
+        swap_messages=swap_messages,
         screening=_screening(service, session, environment=catalogue.environment),
     )
     networks, nodes = catalogue.networks, service.settings.node_urls()
@@ -103,15 +103,15 @@ async def build(service: Service) -> None:
     )
     second = SecondOperator(weigh_orders)
     add_recovery(service, group, networks, chains, proofs, second=second)
-    _refund(service, group, catalogue, announcer, chains, rpcs=rpcs)
+    _refund(service, group, catalogue, swap_messages, chains, rpcs=rpcs)
     _sweep(service, group, catalogue, chains)
-    list_stuck = _watch_dwelling(service, group, catalogue, announcer)
+    list_stuck = _watch_dwelling(service, group, catalogue, swap_messages)
     _serve_operators(service, list_stuck)
     serve_orders(
         service,
         group,
         catalogue,
-        announcer,
+        swap_messages,
         prices,
         chains=chains,
         proofs=proofs,
@@ -131,42 +131,46 @@ def _screening(service: Service, session: aiohttp.ClientSession, *, environment:
 
 
 def _settle(
-    service: Service, group: SettlerGroup, catalogue: Catalogue, announcer: Announcer
+    service: Service, group: SettlerGroup, catalogue: Catalogue, swap_messages: SwapMessages
 ) -> None:
     to, clock, parking = service.subscriptions, service.clock, service.parking(CONSUMER)
     work, mapper = PostgresUnitOfWork(service.engine, consumer=CONSUMER), MessageMapper(catalogue)
     requests.subscribe(
         to,
-        request_swaps=RequestSwaps(work, clock=clock, announcer=announcer, catalogue=catalogue),
+        request_swaps=RequestSwaps(
+            work, clock=clock, swap_messages=swap_messages, catalogue=catalogue
+        ),
         parking=parking,
     )
     deposits.subscribe(
         to,
-        settle_deposits=SettleDeposits(work, clock=clock, mapper=mapper, announcer=announcer),
+        settle_deposits=SettleDeposits(
+            work, clock=clock, mapper=mapper, swap_messages=swap_messages
+        ),
         parking=parking,
     )
     payouts.subscribe(
         to,
-        settle_payouts=SettlePayouts(work, clock=clock, mapper=mapper, announcer=announcer),
+        settle_payouts=SettlePayouts(work, clock=clock, mapper=mapper, swap_messages=swap_messages),
         parking=parking,
     )
-    expire_swaps = ExpireSwaps(work, clock=clock, announcer=announcer)
+    expire_swaps = ExpireSwaps(work, clock=clock, swap_messages=swap_messages)
     service.every("expire-swaps", group.expiry_interval, expire_swaps)
-    expire_authorizations = ExpireAuthorizations(work, clock=clock, announcer=announcer)
+    expire_authorizations = ExpireAuthorizations(work, clock=clock, swap_messages=swap_messages)
     service.every("expire-authorizations", group.expiry_interval, expire_authorizations)
-    complete_swaps = CompleteSwaps(work, clock=clock, announcer=announcer)
+    complete_swaps = CompleteSwaps(work, clock=clock, swap_messages=swap_messages)
     service.every("complete-swaps", group.expiry_interval, complete_swaps)
 
 
 def _requote(
-    service: Service, group: SettlerGroup, announcer: Announcer, pricing: HttpPricing
+    service: Service, group: SettlerGroup, swap_messages: SwapMessages, pricing: HttpPricing
 ) -> None:
     requote_swaps = RequoteSwaps(
         PostgresUnitOfWork(service.engine, consumer=CONSUMER),
         requotes=PostgresDueRequotes(service.engine, consumer=CONSUMER),
         pricing=pricing,
         clock=service.clock,
-        announcer=announcer,
+        swap_messages=swap_messages,
         patience=group.requote_patience,
         pause=group.requote_pause,
     )
@@ -178,7 +182,7 @@ def _refund(
     service: Service,
     group: SettlerGroup,
     catalogue: Catalogue,
-    announcer: Announcer,
+    swap_messages: SwapMessages,
     chains: Mapping[str, EvmReader],
     *,
     rpcs: Mapping[str, Rpc],
@@ -193,7 +197,7 @@ def _refund(
             chain=chains[network.name],
             network=network,
             clock=service.clock,
-            announcer=announcer,
+            swap_messages=swap_messages,
             patience=group.payout_dwell,
             data_fee=l1_data_fees(rpcs[network.name], told) if told else None,
         )
@@ -228,14 +232,14 @@ def _sweep(
 
 
 def _watch_dwelling(
-    service: Service, group: SettlerGroup, catalogue: Catalogue, announcer: Announcer
+    service: Service, group: SettlerGroup, catalogue: Catalogue, swap_messages: SwapMessages
 ) -> ListStuck:
     dwelling = PostgresDwelling(service.engine, networks=list(catalogue.networks))
     give_up_waiting = GiveUpWaiting(
         PostgresUnitOfWork(service.engine, consumer=CONSUMER),
         dwelling=dwelling,
         clock=service.clock,
-        announcer=announcer,
+        swap_messages=swap_messages,
         dwell=group.payout_dwell,
     )
     service.every("give-up-waiting", STUCK_INTERVAL, give_up_waiting)

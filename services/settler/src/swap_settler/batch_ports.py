@@ -28,7 +28,7 @@ class OpenedDeposits:
 class OpenedPayouts:
     fresh: frozenset[UUID]
     owners: Mapping[PaymentKey, UUID]  # the swaps whose live intents have these ids
-    lone: Mapping[PaymentKey, UUID]  # the live intents that are no swap's
+    standalone_intents: Mapping[PaymentKey, UUID]  # the live intents of no swap
 
 
 @dataclass(frozen=True, slots=True)

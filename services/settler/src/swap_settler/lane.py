@@ -13,7 +13,6 @@ from swap_settler.adapters.lane_unit_of_work import PostgresLaneUnitOfWork
 from swap_settler.domain.lane import GasAlarm, GasUnits, Retries
 from swap_settler.domain.replacing import Patience
 from swap_settler.settings import SettlerGroup
-from swap_settler.usecases.announcing import Announcer
 from swap_settler.usecases.close_slots import CloseSlots
 from swap_settler.usecases.end_relays import EndRelays
 from swap_settler.usecases.fence_nonces import FenceNonces
@@ -28,6 +27,7 @@ from swap_settler.usecases.screen_payments import ScreenPayments
 from swap_settler.usecases.send_payouts import SendPayouts
 from swap_settler.usecases.send_sweeps import SendSweeps
 from swap_settler.usecases.snapshot_treasury import SnapshotTreasury
+from swap_settler.usecases.swap_messages import SwapMessages
 from swap_settler.usecases.tell_sent import TellSent
 
 NAME = "settler"
@@ -43,13 +43,13 @@ class Lane:
         chain: Chain,
         name: LaneName,
         *,
-        announcer: Announcer,
+        swap_messages: SwapMessages,
         screening: Screening,
     ) -> None:
         self._group = group
         self._chain = chain
         self._name = name
-        self._announcer = announcer
+        self._swap_messages = swap_messages
         self._screening = screening
         self._clock = service.clock
         retired = {checksum_address(signer) for signer in group.retired_signers}
@@ -59,18 +59,18 @@ class Lane:
         self._fences = PostgresFences(service.engine, name)
         self._work = PostgresLaneUnitOfWork(service.engine, consumer=NAME, lane=name)
         self._calls = _calls(chain, name.signer)
-        self._mark_sent = MarkSent(self._work, clock=self._clock, announcer=announcer)
+        self._mark_sent = MarkSent(self._work, clock=self._clock, swap_messages=swap_messages)
         self._tell_sent = TellSent(self._mark_sent)
         self._give_up = GiveUpPayouts(
             self._work,
             clock=self._clock,
-            announcer=announcer,
+            swap_messages=swap_messages,
             retries=Retries(
                 group.payout_attempts_max, group.payout_retry_pause, group.payout_dwell
             ),
         )
         self._end_relays = EndRelays(
-            self._work, chain=chain.reader, clock=self._clock, announcer=announcer
+            self._work, chain=chain.reader, clock=self._clock, swap_messages=swap_messages
         )
 
     def running(self) -> RunLane:
@@ -169,7 +169,7 @@ class Lane:
             end_relays=self._end_relays,
             calls=self._calls,
             clock=self._clock,
-            announcer=self._announcer,
+            swap_messages=self._swap_messages,
             gas_alarm=GasAlarm(payment, self._group.gas_payments_min),
         )
 

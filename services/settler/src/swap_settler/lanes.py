@@ -20,7 +20,7 @@ from swap_settler.adapters.keys import open_keys
 from swap_settler.adapters.lane_store import LaneName
 from swap_settler.lane import Lane
 from swap_settler.settings import SettlerGroup
-from swap_settler.usecases.announcing import Announcer
+from swap_settler.usecases.swap_messages import SwapMessages
 
 LEASE_TERM = timedelta(seconds=6)
 
@@ -32,7 +32,7 @@ def add_lanes(
     networks: Mapping[str, Network],
     nodes: Mapping[str, tuple[str, ...]],
     session: aiohttp.ClientSession,
-    announcer: Announcer,
+    swap_messages: SwapMessages,
     screening: Screening,
 ) -> None:
     """Add a lane for every signer of the catalogue whose key this process was given.
@@ -50,7 +50,7 @@ def add_lanes(
                 service.wakes.on(lane_channel(network.name))  # of the process that has its key
             else:
                 chain = Chain.of(network, nodes.get(network.name, ()), keys[signer], session)
-                _add_lane(service, group, chain, announcer=announcer, screening=screening)
+                _add_lane(service, group, chain, swap_messages=swap_messages, screening=screening)
 
 
 def _add_lane(
@@ -58,7 +58,7 @@ def _add_lane(
     group: SettlerGroup,
     chain: Chain,
     *,
-    announcer: Announcer,
+    swap_messages: SwapMessages,
     screening: Screening,
 ) -> None:
     name = LaneName(chain.network.name, chain.sender.address)
@@ -67,7 +67,7 @@ def _add_lane(
     async def run(beat: Beat, lease: Lease) -> None:
         assert lease.epoch is not None
         wake.alone_while(lambda: lease.is_held)
-        lane = Lane(service, group, chain, name, announcer=announcer, screening=screening)
+        lane = Lane(service, group, chain, name, swap_messages=swap_messages, screening=screening)
         work = lane.running()
         await _until_one_ends(
             work.send(wake, epoch=lease.epoch, beat=beat),

@@ -32,7 +32,6 @@ from swap_settler.http.signers import SignerAdmin
 from swap_settler.http.stops import StopAdmin
 from swap_settler.http.sweeps import SweepAdmin
 from swap_settler.settings import SettlerGroup
-from swap_settler.usecases.announcing import Announcer
 from swap_settler.usecases.attach_claimable import AttachClaimable
 from swap_settler.usecases.close_foreign import CloseForeign
 from swap_settler.usecases.explain_payments import ExplainPayments
@@ -46,6 +45,7 @@ from swap_settler.usecases.prove_foreign import ProveForeign
 from swap_settler.usecases.rescue_tokens import RescueTokens
 from swap_settler.usecases.resume_signers import ResumeSigners
 from swap_settler.usecases.stop_payouts import StopPayouts
+from swap_settler.usecases.swap_messages import SwapMessages
 from swap_settler.usecases.sweep_strangers import SweepStrangers
 from swap_settler.usecases.weigh_orders import WeighOrders
 
@@ -56,7 +56,7 @@ def serve_orders(
     service: Service,
     group: SettlerGroup,
     catalogue: Catalogue,
-    announcer: Announcer,
+    swap_messages: SwapMessages,
     prices: HttpPrices,
     *,
     chains: Mapping[str, EvmReader],
@@ -68,8 +68,8 @@ def serve_orders(
     """
     second = SecondOperator(weigh_orders)
     report_interval = group.signer_report_interval
-    _serve_signers(service, catalogue, announcer, proofs, report_interval, second=second)
-    _serve_claims(service, catalogue, announcer, prices, second=second)
+    _serve_signers(service, catalogue, swap_messages, proofs, report_interval, second=second)
+    _serve_claims(service, catalogue, swap_messages, prices, second=second)
     _serve_stops(service, group, catalogue, second=second)
     _serve_caps(service, catalogue, report_interval, weigh_orders=weigh_orders)
     _serve_blocked(service, catalogue)
@@ -80,7 +80,7 @@ def serve_orders(
 def _serve_signers(
     service: Service,
     catalogue: Catalogue,
-    announcer: Announcer,
+    swap_messages: SwapMessages,
     chains: Mapping[str, EvmReader],
     report_interval: timedelta,
     *,
@@ -101,7 +101,7 @@ def _serve_signers(
         prove=ProveForeign(nonces, treasuries=treasuries),
         chains=chains,
         clock=service.clock,
-        announcer=announcer,
+        swap_messages=swap_messages,
     )
     of_signers = SignerAdmin(
         list_signers=list_signers,
@@ -121,7 +121,7 @@ def _serve_signers(
         catalogue=catalogue,
         chains=chains,
         clock=service.clock,
-        announcer=announcer,
+        swap_messages=swap_messages,
     )
     service.order("/payouts/explain", ExplainAdmin(explain_payments).explain)
 
@@ -129,7 +129,7 @@ def _serve_signers(
 def _serve_claims(
     service: Service,
     catalogue: Catalogue,
-    announcer: Announcer,
+    swap_messages: SwapMessages,
     prices: HttpPrices,
     *,
     second: SecondOperator,
@@ -139,15 +139,15 @@ def _serve_claims(
         claims,
         catalogue=catalogue,
         clock=service.clock,
-        announcer=announcer,
+        swap_messages=swap_messages,
         prices=prices,
     )
-    attach_claimable = AttachClaimable(claims, clock=service.clock, announcer=announcer)
+    attach_claimable = AttachClaimable(claims, clock=service.clock, swap_messages=swap_messages)
     pay_partner_fees = PayPartnerFees(
         PostgresFeeUnitOfWork(service.engine, consumer=CONSUMER),
         catalogue=catalogue,
         clock=service.clock,
-        announcer=announcer,
+        swap_messages=swap_messages,
         prices=prices,
     )
     of_fees = FeeAdmin(pay_partner_fees)

@@ -71,11 +71,11 @@ class Work(BatchWork, Protocol):
         """Keep who said whose a deposit is, and what proves it. After the flush."""
         ...
 
-    async def lone_of(self, deposit_ids: Collection[UUID]) -> Mapping[UUID, UUID]:
+    async def live_standalone_intents(self, deposit_ids: Collection[UUID]) -> Mapping[UUID, UUID]:
         """Return the live intents that pay deposits without a swap, by deposit. Locks nothing."""
         ...
 
-    async def lock_lone(self, ids: Collection[UUID]) -> Mapping[UUID, Intent]:
+    async def lock_standalone_intents(self, ids: Collection[UUID]) -> Mapping[UUID, Intent]:
         """Load live intents without a swap, locked in the order of their ids, after all swaps."""
         ...
 

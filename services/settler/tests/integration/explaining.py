@@ -21,7 +21,7 @@ def explaining(world: World, catalogue: Catalogue | None = None) -> ExplainPayme
         catalogue=catalogue or world.catalogue,
         chains={world.network: world.reader},
         clock=world.clock,
-        announcer=world.announcer,
+        swap_messages=world.swap_messages,
     )
 
 
@@ -57,6 +57,6 @@ async def heard(
         PostgresUnitOfWork(world.engine, consumer="settler"),
         clock=world.clock,
         mapper=MessageMapper(world.catalogue),
-        announcer=world.announcer,
+        swap_messages=world.swap_messages,
     )
     await settle([PAYOUT_CHANGED.seal(body, version=2, occurred_at=NOW, trace_id="t")])

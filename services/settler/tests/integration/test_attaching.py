@@ -107,7 +107,7 @@ def attaching(run: Settler, engine: Engine) -> AttachClaimable:
     return AttachClaimable(
         PostgresClaimUnitOfWork(engine, consumer="settler"),
         clock=lambda: run.now,
-        announcer=run.announcer,
+        swap_messages=run.swap_messages,
     )
 
 
@@ -116,7 +116,7 @@ def paying(run: Settler, engine: Engine) -> PayClaimable:
         PostgresClaimUnitOfWork(engine, consumer="settler"),
         catalogue=a_catalogue(),
         clock=lambda: run.now,
-        announcer=run.announcer,
+        swap_messages=run.swap_messages,
         prices=FixedPrices(),
     )
 

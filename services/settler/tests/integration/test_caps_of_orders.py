@@ -62,7 +62,7 @@ async def ordered(world: World, number: int, prices: FixedPrices = PRICED) -> In
         PostgresClaimUnitOfWork(world.engine, consumer="settler"),
         catalogue=world.catalogue,
         clock=lambda: NOW + timedelta(seconds=number),
-        announcer=world.announcer,
+        swap_messages=world.swap_messages,
         prices=prices,
     )
     return await pay(Order(int(row.id), REQUESTED, OWNER, **SAID))

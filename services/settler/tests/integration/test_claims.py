@@ -64,7 +64,7 @@ def paying(
         PostgresClaimUnitOfWork(world.engine, consumer="settler"),
         catalogue=world.catalogue,
         clock=lambda: NOW + later,
-        announcer=world.announcer,
+        swap_messages=world.swap_messages,
         prices=prices or FixedPrices(),
     )
 
@@ -308,7 +308,7 @@ class TestAnOrder:
         attach = AttachClaimable(
             PostgresClaimUnitOfWork(world.engine, consumer="settler"),
             clock=world.clock,
-            announcer=world.announcer,
+            swap_messages=world.swap_messages,
         )
         admin = ClaimAdmin(pay_claimable=paying(world), attach_claimable=attach)
         app.router.add_post("/{id}", as_operator(admin.pay))

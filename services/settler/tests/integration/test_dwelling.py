@@ -55,7 +55,7 @@ def giving_up(world: World) -> GiveUpWaiting:
         world._settling,
         dwelling=dwelling(world),
         clock=world.clock,
-        announcer=world.announcer,
+        swap_messages=world.swap_messages,
         dwell=DWELL.payment,
     )
 

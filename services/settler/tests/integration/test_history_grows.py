@@ -191,12 +191,12 @@ SPECIAL: Final[Mapping[str, Mapping[str, Any]]] = {
         "keys": [f"nobody {n}" for n in ASKED],
     },
     "statements.KEEP_ATTACHMENT": {"id": ids("deposit", ASKED)[0]},
-    "swap_statements.LOCK_LONE": {"ids": ids("claim", [1010, 1020])},
+    "swap_statements.LOCK_STANDALONE_INTENTS": {"ids": ids("claim", [1010, 1020])},
     "swap_statements.PAID_BY": {
         "networks": [NETWORK] * 4,
         "paid_ids": [str(n) for n in (*ASKED[-2:], 1_001_010, 1_001_020)],
     },
-    "swap_statements.LONE_OF": {"deposit_ids": ids("nobodys", [1010, 1020])},
+    "swap_statements.LIVE_STANDALONE_INTENTS": {"deposit_ids": ids("nobodys", [1010, 1020])},
     "due_statements.ADD_REFUNDS_DUE": {
         "network": [NETWORK] * 5,
         "swap_id": SWAPS[:5],

@@ -59,7 +59,9 @@ def wired(world: World, *, is_retired: bool) -> SendPayouts:
     network = world.catalogue.network(world.network)
     chain: Any = SimpleNamespace(network=network, reader=world.reader, sender=world.sender)
     screening: Any = world.screening._screening
-    lane = Lane(service, group, chain, world.lane, announcer=world.announcer, screening=screening)
+    lane = Lane(
+        service, group, chain, world.lane, swap_messages=world.swap_messages, screening=screening
+    )
     return lane._send()
 
 

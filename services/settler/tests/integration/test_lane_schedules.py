@@ -112,7 +112,7 @@ class Watcher:
             PostgresUnitOfWork(world.engine, consumer="settler"),
             clock=world.clock,
             mapper=MessageMapper(world.catalogue),
-            announcer=world.announcer,
+            swap_messages=world.swap_messages,
         )
 
     async def tell(self) -> None:

@@ -80,7 +80,7 @@ class Worlds:
             PostgresFeeUnitOfWork(self.here.engine, consumer="settler"),
             catalogue=self.here.catalogue,
             clock=lambda: NOW + later,
-            announcer=self.here.announcer,
+            swap_messages=self.here.swap_messages,
             prices=prices,
         )
 

@@ -95,7 +95,7 @@ async def test_p6_a_forgotten_output_is_not_refunded_too(source: World) -> None:
         PostgresUnitOfWork(source.engine, consumer="settler"),
         clock=source.clock,
         mapper=MessageMapper(source.catalogue),
-        announcer=source.announcer,
+        swap_messages=source.swap_messages,
     )
     await settle([PAYOUT_CHANGED.seal(body, version=2, occurred_at=NOW, trace_id="t")])
     await source.settle(a_deposit(1))

@@ -176,9 +176,9 @@ class Play:
         assert isinstance(change, payouts.Changes)
         if change == payouts.NOTHING:
             return
-        announcer = self.settler.announcer
+        swap_messages = self.settler.swap_messages
         async with self.work() as work:
-            await work.flush([change], announcer.outgoing([change], at=self.settler.now))
+            await work.flush([change], swap_messages.outgoing([change], at=self.settler.now))
 
     async def chosen(self, *states: IntentState) -> Intent | None:
         swap = await self.books.swap()

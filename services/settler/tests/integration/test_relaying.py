@@ -472,7 +472,7 @@ class TestItsWindow:
         await ExpireAuthorizations(
             PostgresUnitOfWork(world.engine, consumer="settler"),
             clock=lambda: later,
-            announcer=world.announcer,
+            swap_messages=world.swap_messages,
         )()
 
 

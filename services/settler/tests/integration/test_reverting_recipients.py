@@ -69,7 +69,7 @@ async def test_a9_one_payment_is_tried_twice_in_blocks_and_its_recipient_is_paid
     world.give_up = GiveUpPayouts(
         world.work,
         clock=world.clock,
-        announcer=world.announcer,
+        swap_messages=world.swap_messages,
         retries=Retries(attempts_max=9, pause=timedelta(0), dwell=world.dwell),
     )
     await here.ask("anvil_setCode", HOSTILE, ACCEPTS_TRIALS_ONLY)

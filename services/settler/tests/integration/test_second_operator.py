@@ -113,10 +113,12 @@ async def serving(
             work,
             catalogue=catalogue,
             clock=lambda: NOW,
-            announcer=world.announcer,
+            swap_messages=world.swap_messages,
             prices=prices or a_dollar_each(catalogue),
         ),
-        attach_claimable=AttachClaimable(work, clock=lambda: NOW, announcer=world.announcer),
+        attach_claimable=AttachClaimable(
+            work, clock=lambda: NOW, swap_messages=world.swap_messages
+        ),
     )
     caps = CapAdmin(KeepCaps(PostgresCaps(engine, networks=[SOURCE]), catalogue=catalogue), weigh)
     stops = StopAdmin(

@@ -198,7 +198,7 @@ async def test_a_refuel_that_may_be_paid_is_not_claimable_for_being_late(
 
     later = NOW + timedelta(minutes=3)
     work = PostgresUnitOfWork(world.engine, consumer="settler")
-    await CompleteSwaps(work, clock=lambda: later, announcer=world.announcer)()
+    await CompleteSwaps(work, clock=lambda: later, swap_messages=world.swap_messages)()
 
     [swap] = await world.rows("SELECT status FROM swap")
     assert swap.status == "completed"

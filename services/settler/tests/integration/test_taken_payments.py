@@ -260,7 +260,7 @@ class TestExplainingAClaim:
             work,
             catalogue=there.catalogue,
             clock=there.clock,
-            announcer=there.announcer,
+            swap_messages=there.swap_messages,
             prices=FixedPrices(),
         )
         await pay(Order(waiting.id, REQUESTED, a_recipient(1), by="ann", reason="proved"))

@@ -210,7 +210,7 @@ class TestUnitOfWork:
             key = (POLYGON, output.paid_id)
             asked = {key, (ETHEREUM, output.paid_id)}
             opened = await work.open_payouts([MESSAGE], payments=asked)
-        assert (opened.owners, opened.lone) == ({key: swap_id(7)}, {})
+        assert (opened.owners, opened.standalone_intents) == ({key: swap_id(7)}, {})
 
     async def test_settles_a_swap_from_request_to_final_payout(
         self, unit_of_work: UnitOfWork

@@ -168,18 +168,20 @@ class TestIntentsWithoutASwap:
         await flush(unit_of_work, Changes(deposits=(deposit, other), intents=(claim, dead, sweep)))
 
         async with unit_of_work() as work:
-            assert await work.lone_of([deposit.id, other.id]) == {deposit.id: claim.id}
-            assert await work.lone_of([]) == {}
+            assert await work.live_standalone_intents([deposit.id, other.id]) == {
+                deposit.id: claim.id
+            }
+            assert await work.live_standalone_intents([]) == {}
             ids = [claim.id, dead.id, sweep.id]
-            assert await work.lock_lone(ids) == {claim.id: claim, sweep.id: sweep}
-            assert await work.lock_lone([]) == {}
+            assert await work.lock_standalone_intents(ids) == {claim.id: claim, sweep.id: sweep}
+            assert await work.lock_standalone_intents([]) == {}
 
     async def test_are_not_those_of_swaps(self, unit_of_work: UnitOfWork) -> None:
         relay = a_relay(7, not_after=NOON)
         await with_swap(unit_of_work, 7, relay)
 
         async with unit_of_work() as work:
-            assert await work.lock_lone([relay.id]) == {}
+            assert await work.lock_standalone_intents([relay.id]) == {}
 
 
 class TestDeposits:

@@ -39,7 +39,7 @@ from swap_settler.domain.changes import Changes
 from swap_settler.domain.deposits import NotReversible
 from swap_settler.domain.requotes import Refused
 from swap_settler.domain.swap import DepositState, Intent, IntentState
-from swap_settler.usecases.announcing import Announcer
+from swap_settler.usecases.swap_messages import SwapMessages
 
 NUMBERS, NTHS = (1, 2), (0, 1, 2)
 UNITS = (REQUESTED, REQUESTED // 2, REQUESTED * 2, 1)
@@ -55,7 +55,7 @@ class AnyOrder(RuleBasedStateMachine):
         super().__init__()
         self.work = FakeUnitOfWork()
         self.settler = Settler(self.work, self.work, requotes=FakeRequotes(self.work))
-        self.announcer = Announcer(a_catalogue())
+        self.swap_messages = SwapMessages(a_catalogue())
         self.versions: Counter[object] = Counter()
         self.units: dict[tuple[int, int], int] = {}
         self.said: list[Envelope[DepositChanged]] = []
@@ -193,7 +193,7 @@ class AnyOrder(RuleBasedStateMachine):
 
     async def flush(self, change: Changes) -> None:
         async with self.work() as work:
-            outgoing = self.announcer.outgoing([change], at=self.settler.now)
+            outgoing = self.swap_messages.outgoing([change], at=self.settler.now)
             await work.flush([change], outgoing)
 
     async def requote_swaps(self) -> None:

@@ -65,7 +65,7 @@ class PostgresBatchWork:
         return OpenedPayouts(
             fresh,
             owners={key: row.swap_id for key, row in live if row.swap_id is not None},
-            lone={key: row.id for key, row in live if row.swap_id is None},
+            standalone_intents={key: row.id for key, row in live if row.swap_id is None},
         )
 
     async def open_requests(

@@ -67,7 +67,7 @@ WHERE swap.id > :after AND (swap.created_at < :before OR EXISTS (SELECT FROM dep
         AND least(brought.came_after, brought.block_time) < :before))
 ORDER BY swap.id LIMIT :limit
 """)
-LONE: Final = sql(f"""
+STANDALONE: Final = sql(f"""
 SELECT id, kind, network, paid_id::text FROM intent
 WHERE swap_id IS NULL AND state = 'reserved' AND paid_id IS NOT NULL AND kind IN {PAYMENTS}
 """)

@@ -64,7 +64,7 @@ class PostgresRecoveries:
     async def standalone_payments(self) -> Sequence[PaymentId]:
         async with reading(self._engine) as connection:
             rows, deposits = await connection.ask(
-                (proof_statements.LONE, {}), (proof_statements.DEPOSITS, {})
+                (proof_statements.STANDALONE, {}), (proof_statements.DEPOSITS, {})
             )
         ordered = [
             PaymentId(row.network, int(row.paid_id), row.kind, intent_id=row.id) for row in rows

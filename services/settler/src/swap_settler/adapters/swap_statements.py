@@ -191,12 +191,12 @@ JOIN unnest(CAST(:networks AS text[]), CAST(:paid_ids AS numeric[])) AS wanted(n
     USING (network, paid_id)
 WHERE intent.state <> 'dead'
 """)
-LONE_OF: Final = sql("""
+LIVE_STANDALONE_INTENTS: Final = sql("""
 SELECT deposit_id, id FROM intent
 WHERE deposit_id = ANY(CAST(:deposit_ids AS uuid[])) AND swap_id IS NULL AND kind = 'claim'
     AND state <> 'dead'
 """)
-LOCK_LONE: Final = sql(f"""
+LOCK_STANDALONE_INTENTS: Final = sql(f"""
 {INTENT} WHERE id = ANY(CAST(:ids AS uuid[])) AND swap_id IS NULL AND state <> 'dead'
 ORDER BY id FOR UPDATE
 """)

@@ -86,19 +86,19 @@ class PostgresWork(PostgresBatchWork, SweepWork, WithdrawalWork):
         self._connection.post(statements.KEEP_ATTACHMENT, values)
         await log_order(self._connection)  # nothing, where the sender himself attached it
 
-    async def lone_of(self, deposit_ids: Collection[UUID]) -> Mapping[UUID, UUID]:
+    async def live_standalone_intents(self, deposit_ids: Collection[UUID]) -> Mapping[UUID, UUID]:
         if not deposit_ids:
             return {}
         values = {"deposit_ids": sorted(deposit_ids)}
-        rows = await self._connection.execute(swap_statements.LONE_OF, values)
+        rows = await self._connection.execute(swap_statements.LIVE_STANDALONE_INTENTS, values)
         return {row.deposit_id: row.id for row in rows}
 
-    async def lock_lone(self, ids: Collection[UUID]) -> Mapping[UUID, Intent]:
+    async def lock_standalone_intents(self, ids: Collection[UUID]) -> Mapping[UUID, Intent]:
         if not ids:
             return {}
         of_these = sorted(ids)
         found, tried = await self._connection.ask(
-            (swap_statements.LOCK_LONE, {"ids": of_these}),
+            (swap_statements.LOCK_STANDALONE_INTENTS, {"ids": of_these}),
             (swap_statements.ATTEMPTS, {"intent_ids": of_these}),
         )
         return {intent.id: intent for intent in to_intents(found, tried)}

@@ -16,7 +16,7 @@ from swap_settler.domain.changes import NOTHING, Changes
 from swap_settler.domain.refunds import released
 from swap_settler.domain.relaying import with_authorization_progress, without_idle_relay
 from swap_settler.domain.settling import (
-    Means,
+    PayoutResources,
     Settled,
     changes_of,
     give_back_deposit,
@@ -44,7 +44,9 @@ class PaymentProgress(Enum):
     FINAL = "final"
 
 
-def decide(swap: Swap, fact: DepositFact, *, at: datetime, **means: Unpack[Means]) -> Changes:
+def decide(
+    swap: Swap, fact: DepositFact, *, at: datetime, **resources: Unpack[PayoutResources]
+) -> Changes:
     """Return what the fact changes, or nothing when it is not newer than what is known."""
     known = swap.deposits.get(fact.deposit.id)
     if known is not None and known.version >= fact.deposit.version:
@@ -55,14 +57,14 @@ def decide(swap: Swap, fact: DepositFact, *, at: datetime, **means: Unpack[Means
         case FactState.SEEN:
             done = _seen(updated_swap, deposit, known, at)
         case FactState.CONFIRMED:
-            done = _confirmed(updated_swap, deposit, at, **means)
+            done = _confirmed(updated_swap, deposit, at, **resources)
         case FactState.REVERTED:
             done = _reverted(updated_swap, deposit, known, at)
     return changes_of(swap, without_idle_relay(done))
 
 
 def attach(
-    swap: Swap, waiting: Sequence[Deposit], *, at: datetime, **means: Unpack[Means]
+    swap: Swap, waiting: Sequence[Deposit], *, at: datetime, **resources: Unpack[PayoutResources]
 ) -> Changes:
     """Return what it changes that deposits were there before their swap: one fact for all."""
     updated_swap = swap.on(at)
@@ -71,12 +73,17 @@ def attach(
     entries = tuple(ledger.matched(swap, deposit) for deposit in waiting if deposit.is_booked)
     done = Settled(lock_quote(updated_swap, at))
     if entries:
-        done = settle(done.swap, at, **means)
+        done = settle(done.swap, at, **resources)
     return changes_of(swap, done.after(*entries))
 
 
 def take(
-    swap: Swap, waiting: Deposit, *, since: datetime, at: datetime, **means: Unpack[Means]
+    swap: Swap,
+    waiting: Deposit,
+    *,
+    since: datetime,
+    at: datetime,
+    **resources: Unpack[PayoutResources],
 ) -> Changes:
     """Return what it changes that a deposit without a swap is proved to be this one's.
 
@@ -85,7 +92,9 @@ def take(
     own_deposit = replace(waiting, swap_id=swap.id, attached_at=since)
     updated_swap = swap.on(at)
     if own_deposit.is_booked:
-        done = _credit(updated_swap, own_deposit, at, ledger.matched(swap, own_deposit), **means)
+        done = _credit(
+            updated_swap, own_deposit, at, ledger.matched(swap, own_deposit), **resources
+        )
     else:
         done = _seen(updated_swap, own_deposit, None, at)
     return changes_of(swap, without_idle_relay(done))
@@ -162,10 +171,12 @@ def _seen(swap: Swap, deposit: Deposit, known: Deposit | None, at: datetime) -> 
     return replace(before, swap=lock_quote(seen, at) if is_waiting else seen)
 
 
-def _confirmed(swap: Swap, deposit: Deposit, at: datetime, **means: Unpack[Means]) -> Settled:
+def _confirmed(
+    swap: Swap, deposit: Deposit, at: datetime, **resources: Unpack[PayoutResources]
+) -> Settled:
     if not deposit.is_booked:
         credit = ledger.credited(swap, deposit)
-        return _credit(swap, deposit, at, credit, **means)
+        return _credit(swap, deposit, at, credit, **resources)
     # Mined again, and never taken back: it is the same credit.
     again = replace(deposit, state=DepositState.CREDITED)
     known = swap.deposits[deposit.id]
@@ -180,13 +191,13 @@ def _credit(
     deposit: Deposit,
     at: datetime,
     credit: LedgerTransaction,
-    **means: Unpack[Means],
+    **resources: Unpack[PayoutResources],
 ) -> Settled:
     own_deposit = replace(deposit, state=DepositState.CREDITED, is_booked=True)
     if swap.status is not Status.DEPOSIT_PENDING:
         return give_back_deposit(swap, own_deposit, own_deposit.base_units).after(credit)
     funded = lock_quote(swap.with_deposit(own_deposit), at)
-    return settle(funded, at, **means).after(credit)
+    return settle(funded, at, **resources).after(credit)
 
 
 def _reverted(swap: Swap, deposit: Deposit, known: Deposit | None, at: datetime) -> Settled:

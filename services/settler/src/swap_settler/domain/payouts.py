@@ -34,16 +34,16 @@ def decide(
     *,
     at: datetime,
     treasury: str | None,
-    lone: Intent | None = None,
+    standalone_intent: Intent | None = None,
     refuel_id: int | None = None,
 ) -> Changes:
     """Return what the log changes, or nothing when it is not newer than what is known.
 
     :param treasury: where the token is held; None for a token that is not ours to book.
-    :param lone: the payment with that id, if it is no swap's.
+    :param standalone_intent: the payment with that id, if it belongs to no swap.
     :param refuel_id: what the Treasury accepts once for the swap's refuel, if it has one.
     """
-    intent = lone or _paid_by(swap, payout)
+    intent = standalone_intent or _paid_by(swap, payout)
     if intent is None or not _explains(intent, payout):
         return _unexplained(payout, treasury)
     if payout.version <= intent.version:
@@ -111,7 +111,7 @@ def _applied(
     if (in_none := _in_no_block(intent, payout)) is not None:
         return _changed(swap, in_none, at)
     if swap is None:
-        return _lone_in_a_block(intent, payout, at, treasury)
+        return _standalone_in_a_block(intent, payout, at, treasury)
     done = _in_a_block(swap, intent, payout, at, treasury)
     if intent.kind is IntentKind.OUTPUT:
         if intent.state is not IntentState.MINED and refuel_id is not None:
@@ -135,7 +135,7 @@ def _in_a_block(
     return Settled(paid, (confirmed,), (final, *earned, *lost))
 
 
-def _lone_in_a_block(
+def _standalone_in_a_block(
     intent: Intent, payout: PayoutFact, at: datetime, treasury: str | None
 ) -> Changes:
     if payout.state is FactState.SEEN:
@@ -158,7 +158,7 @@ def sent(swap: Swap, intent_id: UUID, *, at: datetime) -> Changes:
     return _sent(swap, swap.intents.get(intent_id), at)
 
 
-def lone_sent(intent: Intent, *, at: datetime) -> Changes:
+def mark_standalone_sent(intent: Intent, *, at: datetime) -> Changes:
     """Return the same of a payment that is no swap's."""
     return _sent(None, intent, at)
 
@@ -204,7 +204,7 @@ def gave_up(
     return changes_of(swap, done.after(*undone.entries, intents=(dead, *undone.intents)))
 
 
-def lone_gave_up(intent: Intent, *, because: str, failures: int) -> Changes:
+def abandon_standalone_intent(intent: Intent, *, because: str, failures: int) -> Changes:
     """Return the same of a payment that is no swap's: what it paid is owed again."""
     if intent.state in (IntentState.MINED, IntentState.CONFIRMED):
         return NOTHING

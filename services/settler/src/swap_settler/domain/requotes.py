@@ -13,7 +13,7 @@ from typing import Unpack
 
 from swap_domain.money import Rounding, convert
 from swap_settler.domain.changes import NOTHING, Changes
-from swap_settler.domain.settling import Means, changes_of, fill, give_back
+from swap_settler.domain.settling import PayoutResources, changes_of, fill, give_back
 from swap_settler.domain.swap import FailReason, QuoteTerms, Swap
 
 
@@ -44,7 +44,9 @@ def floor_of(swap: Swap, base_units: int) -> int:
     return max(share, quote.payout_base_units) if quote.locked_at is not None else share
 
 
-def accept(swap: Swap, offer: QuoteTerms, *, at: datetime, **means: Unpack[Means]) -> Changes:
+def accept(
+    swap: Swap, offer: QuoteTerms, *, at: datetime, **resources: Unpack[PayoutResources]
+) -> Changes:
     """Return what it changes that the quoter makes an offer; nothing for another sum than is there.
 
     It is executed at once, or the money goes back; nobody waits for a better one.
@@ -54,16 +56,18 @@ def accept(swap: Swap, offer: QuoteTerms, *, at: datetime, **means: Unpack[Means
     if not swap.asks_for_another_quote or offer.requested_base_units != swap.credited_base_units:
         return NOTHING
     if offer.payout_base_units < floor_of(swap, offer.swapped_base_units):
-        return _declined(swap, FailReason.DEGRADED_QUOTE, at, **means)
-    if means["available"] < offer.payout_base_units:
-        return _declined(swap, FailReason.INSUFFICIENT_LIQUIDITY, at, **means)
+        return _declined(swap, FailReason.DEGRADED_QUOTE, at, **resources)
+    if resources["available"] < offer.payout_base_units:
+        return _declined(swap, FailReason.INSUFFICIENT_LIQUIDITY, at, **resources)
     revision = swap.quote.revision + 1
     quote = replace(offer, revision=revision, last_requoted_at=at, locked_at=at)
     requoted = replace(swap.on(at), quote=quote)
-    return changes_of(swap, fill(requoted, at, **means))
+    return changes_of(swap, fill(requoted, at, **resources))
 
 
-def refuse(swap: Swap, why: Refused, *, at: datetime, **means: Unpack[Means]) -> Changes:
+def refuse(
+    swap: Swap, why: Refused, *, at: datetime, **resources: Unpack[PayoutResources]
+) -> Changes:
     """Return what it changes that there is no other quote for what is there.
 
     A part that is too small waits for the rest of it, and one that nobody prices for a price, until
@@ -74,11 +78,13 @@ def refuse(swap: Swap, why: Refused, *, at: datetime, **means: Unpack[Means]) ->
     waits = why in (Refused.BELOW_MINIMUM, Refused.NO_ANSWER) and may_be_part
     if not swap.asks_for_another_quote or waits:
         return NOTHING
-    return _declined(swap, why.value, at, **means)
+    return _declined(swap, why.value, at, **resources)
 
 
-def _declined(swap: Swap, reason: FailReason, at: datetime, **means: Unpack[Means]) -> Changes:
+def _declined(
+    swap: Swap, reason: FailReason, at: datetime, **resources: Unpack[PayoutResources]
+) -> Changes:
     updated_swap = swap.on(at)
     if swap.quote.locked_at is None:
         return changes_of(swap, give_back(updated_swap, reason, at))
-    return changes_of(swap, fill(updated_swap, at, **means))
+    return changes_of(swap, fill(updated_swap, at, **resources))

@@ -41,7 +41,7 @@ class Settled:
         return replace(self, entries=(*entries, *self.entries), intents=(*intents, *self.intents))
 
 
-class Means(TypedDict):
+class PayoutResources(TypedDict):
     """What a swap may be paid with, while it is locked."""
 
     available: int  # what the destination's inventory can pay
@@ -93,27 +93,27 @@ def unlock_quote(swap: Swap) -> Swap:
     return replace(swap, quote=replace(swap.quote, locked_at=None))
 
 
-def settle(swap: Swap, at: datetime, **means: Unpack[Means]) -> Settled:
+def settle(swap: Swap, at: datetime, **resources: Unpack[PayoutResources]) -> Settled:
     """Execute a quote that was met on time to the base unit; ask for another for anything else.
 
     While what was seen on time reaches the sum, and is not all final, it is waited for.
     """
     if swap.asks_for_another_quote or not swap.credited_base_units or swap.lacks_base_units:
         return Settled(swap)
-    return fill(swap, at, **means)
+    return fill(swap, at, **resources)
 
 
-def fill(swap: Swap, at: datetime, **means: Unpack[Means]) -> Settled:
+def fill(swap: Swap, at: datetime, **resources: Unpack[PayoutResources]) -> Settled:
     """Pay what was quoted; what is more than was quoted for goes back on its own leg.
 
     So does what was to buy a refuel that cannot be given: it never stands in the output's way.
     """
     if swap.quote.requested_base_units != swap.quote.swapped_base_units:
-        swap = _with_refuel_if_it_can_be(swap, means.get("refuel_available", 0))
-    if means["available"] < swap.quote.payout_base_units:
+        swap = _with_refuel_if_it_can_be(swap, resources.get("refuel_available", 0))
+    if resources["available"] < swap.quote.payout_base_units:
         return give_back(swap, FailReason.INSUFFICIENT_LIQUIDITY, at)
     filled = _without_excess(swap)
-    paid = _pay(filled.swap, at, means["paid_id"])
+    paid = _pay(filled.swap, at, resources["paid_id"])
     return replace(paid.after(*filled.entries), refunds_due=filled.refunds_due)
 
 

@@ -13,10 +13,10 @@ from swap_settler.domain.attaching import NotAttachable, Proof
 from swap_settler.domain.claims import Claimable
 from swap_settler.domain.swap import Swap
 from swap_settler.ports import ClaimUnitOfWork, ClaimWork
-from swap_settler.usecases.announcing import Announcer
 from swap_settler.usecases.attaching import Attaching
-from swap_settler.usecases.folding import Folding, assets_of
+from swap_settler.usecases.batch_state import BatchState, assets_of
 from swap_settler.usecases.settle_deposits import key_of
+from swap_settler.usecases.swap_messages import SwapMessages
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +34,11 @@ class AttachClaimable:
     """Give a swap what waits in suspense, under the locks of whoever else could use it."""
 
     def __init__(
-        self, unit_of_work: ClaimUnitOfWork, *, clock: Clock, announcer: Announcer
+        self, unit_of_work: ClaimUnitOfWork, *, clock: Clock, swap_messages: SwapMessages
     ) -> None:
         self._unit_of_work = unit_of_work
         self._clock = clock
-        self._announcer = announcer
+        self._swap_messages = swap_messages
 
     async def __call__(self, order: AttachOrder) -> Swap:
         """Return the swap with the deposit.
@@ -47,13 +47,13 @@ class AttachClaimable:
         """
         async with self._unit_of_work() as work:
             try:
-                folding = await self._attach(work, order)
+                batch_state = await self._attach(work, order)
             except NotAttachable as error:
                 raise Refused(str(error)) from error
-        observe.changed(folding.changes)
-        return folding.swaps[order.swap_id]
+        observe.changed(batch_state.changes)
+        return batch_state.swaps[order.swap_id]
 
-    async def _attach(self, work: ClaimWork, order: AttachOrder) -> Folding:
+    async def _attach(self, work: ClaimWork, order: AttachOrder) -> BatchState:
         now = self._clock()
         listed = _nobodys(await work.claimable(order.claimable_id), order)
         found = await work.unmatched_deposits({listed.owner}, ())
@@ -64,16 +64,18 @@ class AttachClaimable:
         if order.swap_id not in swaps:
             raise Refused(f"there is no swap {order.swap_id}")
         _nobodys(await work.claimable(order.claimable_id), order)
-        paid = await work.lone_of({listed.owner})
+        paid = await work.live_standalone_intents({listed.owner})
         waiting = await work.unmatched_deposits({listed.owner}, ())
         inventory = await work.lock_inventory(assets_of(swaps[order.swap_id]))
-        folding = Folding(swaps, inventory)
-        attaching = Attaching(folding, waiting, paid.keys())
+        batch_state = BatchState(swaps, inventory)
+        attaching = Attaching(batch_state, waiting, paid.keys())
         proof = Proof(listed.owner, order.swap_id, now, by=order.by, because=order.reason)
         attaching.require(proof, trace_id=trace_id_of(order.swap_id), at=now)
-        await work.flush(folding.changes, self._announcer.outgoing(folding.changes, at=now))
+        await work.flush(
+            batch_state.changes, self._swap_messages.outgoing(batch_state.changes, at=now)
+        )
         await attaching.keep(work)
-        return folding
+        return batch_state
 
 
 def _nobodys(listed: Claimable | None, order: AttachOrder) -> Claimable:

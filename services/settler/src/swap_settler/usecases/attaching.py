@@ -18,7 +18,7 @@ from swap_settler.domain.attaching import NotAttachable, Proof, check
 from swap_settler.domain.deposits import take
 from swap_settler.domain.swap import Deposit, Swap
 from swap_settler.ports import Work
-from swap_settler.usecases.folding import Folding
+from swap_settler.usecases.batch_state import BatchState
 from swap_settler.usecases.message_mapping import paid_id_of
 
 
@@ -26,13 +26,13 @@ class Attaching:
     """What one transaction attaches. Each deposit goes to the first who proves it."""
 
     def __init__(
-        self, folding: Folding, waiting: Mapping[UUID, Deposit], paid: Collection[UUID]
+        self, batch_state: BatchState, waiting: Mapping[UUID, Deposit], paid: Collection[UUID]
     ) -> None:
         """
         :param waiting: the deposits without a swap, their keys held.
         :param paid: those of them that went back to their owners, or are on their way.
         """
-        self._folding = folding
+        self._batch_state = batch_state
         self._waiting = dict(waiting)
         self._paid = paid
         self._done: list[Proof] = []
@@ -44,7 +44,10 @@ class Attaching:
 
         :raises Unprocessable: when there is no such swap.
         """
-        swap, deposit = self._folding.swaps.get(body.swap_id), self._waiting.get(body.deposit_id)
+        swap, deposit = (
+            self._batch_state.swaps.get(body.swap_id),
+            self._waiting.get(body.deposit_id),
+        )
         if swap is None:
             raise Unprocessable(f"no swap {body.swap_id}")
         proof = _proof_of(body)
@@ -62,10 +65,12 @@ class Attaching:
         deposit = self._waiting.get(proof.deposit_id)
         if deposit is None:
             raise NotAttachable("it is a swap's already")
-        swap = self._folding.swaps[proof.swap_id]
+        swap = self._batch_state.swaps[proof.swap_id]
         check(proof, deposit, swap, is_paid=deposit.id in self._paid)
-        means = self._folding.means(swap, paid_id=paid_id_of(swap))
-        self._folding.add(take(swap, deposit, since=proof.since, at=at, **means), trace_id=trace_id)
+        resources = self._batch_state.payout_resources(swap, paid_id=paid_id_of(swap))
+        self._batch_state.add(
+            take(swap, deposit, since=proof.since, at=at, **resources), trace_id=trace_id
+        )
         self._done.append(proof)
         del self._waiting[deposit.id]
 

@@ -24,10 +24,10 @@ from swap_settler.domain.relaying import ended
 from swap_settler.domain.signer import Signer
 from swap_settler.domain.swap import Intent, IntentKind, Swap
 from swap_settler.lane_ports import ForeignNonces, ForeignUnitOfWork, ForeignWork
-from swap_settler.usecases.announcing import Announcer
-from swap_settler.usecases.folding import Folding
+from swap_settler.usecases.batch_state import BatchState
 from swap_settler.usecases.give_up_payouts import leave, lock_owners
 from swap_settler.usecases.prove_foreign import Foreign, ProveForeign, Proven
+from swap_settler.usecases.swap_messages import SwapMessages
 
 BECAUSE: Final = "its nonce was used by a transaction that was not signed here"
 CHANGED: Final = "the signer changed meanwhile: look at it again"
@@ -49,14 +49,14 @@ class CloseForeign:
         prove: ProveForeign,
         chains: Mapping[str, ChainReader],
         clock: Clock,
-        announcer: Announcer,
+        swap_messages: SwapMessages,
     ) -> None:
         self._nonces = nonces
         self._unit_of_work = unit_of_work
         self._prove = prove
         self._chains = chains
         self._clock = clock
-        self._announcer = announcer
+        self._swap_messages = swap_messages
 
     async def __call__(
         self, halted: Sequence[Signer], hashes: Sequence[str], *, by: str, reason: str
@@ -103,7 +103,7 @@ class CloseForeign:
                 await work.close_slots(slots, proven.final)
             changes = await self._freed(work, owners, failures, proven.paid)
             changes += [Changes(ledger=tuple(lost))] if lost else []
-            await work.flush(changes, self._announcer.outgoing(changes, at=self._clock()))
+            await work.flush(changes, self._swap_messages.outgoing(changes, at=self._clock()))
             # The signer last, as whoever hands out nonces has it.
             if not await work.lock_halted(signer):
                 raise Refused(CHANGED)
@@ -160,13 +160,13 @@ class CloseForeign:
         free = {i: failed for i, failed in failures.items() if i not in over | gone}
         if free:
             await work.postpone(free, dict.fromkeys(free, timedelta(0)))
-        folding = Folding({o.id: o for o in owners.values() if isinstance(o, Swap)}, {})
+        batch_state = BatchState({o.id: o for o in owners.values() if isinstance(o, Swap)}, {})
         for i in over:
-            swap = folding.swaps[owners[i].id]
-            folding.add(self._end(swap, i, failures[i]), trace_id=trace_id_of(swap.id))
+            swap = batch_state.swaps[owners[i].id]
+            batch_state.add(self._end(swap, i, failures[i]), trace_id=trace_id_of(swap.id))
         for i in gone:
-            leave(folding, owners[i], i, at=self._clock())
-        return folding.changes
+            leave(batch_state, owners[i], i, at=self._clock())
+        return batch_state.changes
 
     def _end(self, swap: Swap, intent_id: UUID, failures: int) -> Changes:
         now = self._clock()

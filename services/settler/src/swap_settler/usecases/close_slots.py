@@ -26,10 +26,10 @@ from swap_settler.lane_ports import (
     Snapshot,
 )
 from swap_settler.recovery_ports import Fences
-from swap_settler.usecases.announcing import Announcer
 from swap_settler.usecases.end_relays import EndRelays
 from swap_settler.usecases.give_up_payouts import GiveUpPayouts, lock_owners
 from swap_settler.usecases.lane_calls import LaneCalls
+from swap_settler.usecases.swap_messages import SwapMessages
 
 ROUNDS_UNEXPLAINED_MAX: Final = 10  # final blocks in a row
 
@@ -57,7 +57,7 @@ class CloseSlots:
         end_relays: EndRelays,
         calls: LaneCalls,
         clock: Clock,
-        announcer: Announcer,
+        swap_messages: SwapMessages,
         gas_alarm: GasAlarm,
     ) -> None:
         self._chain = chain
@@ -70,7 +70,7 @@ class CloseSlots:
         self._end_relays = end_relays
         self._calls = calls
         self._clock = clock
-        self._announcer = announcer
+        self._swap_messages = swap_messages
         self._gas_alarm = gas_alarm
         self._last_number = -1
         self._rounds_unexplained = 0
@@ -181,7 +181,7 @@ class CloseSlots:
                 await work.close_slots(closed, final)
             if forgotten:
                 await work.close_forgotten(forgotten, final)
-            await work.flush(changes, self._announcer.outgoing(changes, at=self._clock()))
+            await work.flush(changes, self._swap_messages.outgoing(changes, at=self._clock()))
             if is_complete:
                 await work.add_snapshots([Snapshot(self._signer, self._native, balance)], final)
         observe.changed(changes)

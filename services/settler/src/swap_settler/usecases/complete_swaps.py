@@ -5,19 +5,24 @@ from swap_runtime.clock import Clock
 from swap_settler import observe
 from swap_settler.domain.refuels import overdue
 from swap_settler.ports import UnitOfWork
-from swap_settler.usecases.announcing import Announcer
-from swap_settler.usecases.folding import Folding
+from swap_settler.usecases.batch_state import BatchState
+from swap_settler.usecases.swap_messages import SwapMessages
 
 
 class CompleteSwaps:
     """End the swaps whose output is final and whose refuel has not left in time."""
 
     def __init__(
-        self, unit_of_work: UnitOfWork, *, clock: Clock, announcer: Announcer, limit: int = 200
+        self,
+        unit_of_work: UnitOfWork,
+        *,
+        clock: Clock,
+        swap_messages: SwapMessages,
+        limit: int = 200,
     ) -> None:
         self._unit_of_work = unit_of_work
         self._clock = clock
-        self._announcer = announcer
+        self._swap_messages = swap_messages
         self._limit = limit
 
     async def __call__(self) -> bool:
@@ -27,12 +32,14 @@ class CompleteSwaps:
             due = await work.lock_overdue(now, limit=self._limit)
             if not due:
                 return False
-            folding = Folding({swap.id: swap for swap in due}, {})
+            batch_state = BatchState({swap.id: swap for swap in due}, {})
             in_doubt = await work.refuels_in_doubt([swap.id for swap in due])
             for swap in due:
                 change = overdue(swap, at=now, may_be_paid=swap.id in in_doubt)
-                folding.add(change, trace_id=trace_id_of(swap.id))
+                batch_state.add(change, trace_id=trace_id_of(swap.id))
             await work.drop_completions_due([swap.id for swap in due])
-            await work.flush(folding.changes, self._announcer.outgoing(folding.changes, at=now))
-        observe.changed(folding.changes)
+            await work.flush(
+                batch_state.changes, self._swap_messages.outgoing(batch_state.changes, at=now)
+            )
+        observe.changed(batch_state.changes)
         return len(due) == self._limit

@@ -17,8 +17,8 @@ from swap_settler.domain.lane import Payment
 from swap_settler.domain.relaying import ended, finished
 from swap_settler.domain.swap import Intent, Swap
 from swap_settler.lane_ports import LaneUnitOfWork
-from swap_settler.usecases.announcing import Announcer
-from swap_settler.usecases.folding import Folding
+from swap_settler.usecases.batch_state import BatchState
+from swap_settler.usecases.swap_messages import SwapMessages
 
 # What the Paymaster says of a permit whose nonce another one of the signer has used meanwhile.
 OVERTAKEN: Final = (
@@ -36,12 +36,12 @@ class EndRelays:
         *,
         chain: ChainReader,
         clock: Clock,
-        announcer: Announcer,
+        swap_messages: SwapMessages,
     ) -> None:
         self._unit_of_work = unit_of_work
         self._chain = chain
         self._clock = clock
-        self._announcer = announcer
+        self._swap_messages = swap_messages
 
     async def __call__(self, refusals: Mapping[Payment, Simulated], *, epoch: int) -> None:
         """End those that the Paymaster would refuse now, before anything was signed for them.
@@ -56,7 +56,7 @@ class EndRelays:
             await work.require_epoch(epoch)
             swaps = await work.lock_swaps_by_id({_swap_id(relay) for relay in refusals})
             unsent = await work.failures_of_unsent(ids)
-            folding = Folding(swaps, {})
+            batch_state = BatchState(swaps, {})
             now = self._clock()
             for relay, refusal in refusals.items():
                 if relay.intent_id in unsent:
@@ -65,11 +65,13 @@ class EndRelays:
                     if refusal.data[:4] in OVERTAKEN:
                         # It was good when it came: another permit of the signer was used since.
                         trigger = AuthorizationTrigger.WINDOW_CLOSED
-                    swap = folding.swaps[_swap_id(relay)]
+                    swap = batch_state.swaps[_swap_id(relay)]
                     change = ended(swap, relay.intent_id, trigger, at=now, because=because)
-                    folding.add(change, trace_id=trace_id_of(swap.id))
-            await work.flush(folding.changes, self._announcer.outgoing(folding.changes, at=now))
-        observe.changed(folding.changes)
+                    batch_state.add(change, trace_id=trace_id_of(swap.id))
+            await work.flush(
+                batch_state.changes, self._swap_messages.outgoing(batch_state.changes, at=now)
+            )
+        observe.changed(batch_state.changes)
 
     async def short(self, relays: Collection[Payment]) -> frozenset[UUID]:
         """Return those whose signer does not hold the amount now."""
@@ -91,10 +93,10 @@ class EndRelays:
     ) -> Sequence[Changes]:
         """Return what it changes that a final block has these, each done or failed."""
         swaps = (owners[relay.intent_id] for relay in relays)
-        folding = Folding({swap.id: swap for swap in swaps if isinstance(swap, Swap)}, {})
+        batch_state = BatchState({swap.id: swap for swap in swaps if isinstance(swap, Swap)}, {})
         now = self._clock()
         for relay, has_succeeded in relays.items():
-            swap = folding.swaps[_swap_id(relay)]
+            swap = batch_state.swaps[_swap_id(relay)]
             if has_succeeded:
                 change = finished(swap, relay.intent_id, at=now)
             else:
@@ -102,8 +104,8 @@ class EndRelays:
                 change = ended(
                     swap, relay.intent_id, _trigger(relay, short), at=now, because=because
                 )
-            folding.add(change, trace_id=trace_id_of(swap.id))
-        return folding.changes
+            batch_state.add(change, trace_id=trace_id_of(swap.id))
+        return batch_state.changes
 
 
 def _swap_id(relay: Payment) -> UUID:

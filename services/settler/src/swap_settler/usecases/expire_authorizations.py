@@ -6,19 +6,24 @@ from swap_runtime.clock import Clock
 from swap_settler import observe
 from swap_settler.domain.relaying import ended
 from swap_settler.ports import UnitOfWork
-from swap_settler.usecases.announcing import Announcer
-from swap_settler.usecases.folding import Folding
+from swap_settler.usecases.batch_state import BatchState
+from swap_settler.usecases.swap_messages import SwapMessages
 
 
 class ExpireAuthorizations:
     """End the signatures that nothing was signed for in time: they deposit nothing any more."""
 
     def __init__(
-        self, unit_of_work: UnitOfWork, *, clock: Clock, announcer: Announcer, limit: int = 200
+        self,
+        unit_of_work: UnitOfWork,
+        *,
+        clock: Clock,
+        swap_messages: SwapMessages,
+        limit: int = 200,
     ) -> None:
         self._unit_of_work = unit_of_work
         self._clock = clock
-        self._announcer = announcer
+        self._swap_messages = swap_messages
         self._limit = limit
 
     async def __call__(self) -> bool:
@@ -27,7 +32,7 @@ class ExpireAuthorizations:
         async with self._unit_of_work() as work:
             ids = await work.swaps_with_lapsed(now, limit=self._limit)
             swaps = await work.lock_swaps_by_id(ids)
-            folding = Folding(swaps, {})
+            batch_state = BatchState(swaps, {})
             for swap in swaps.values():
                 relay = swap.relay
                 if relay is not None and relay.can_be_taken_back:
@@ -38,7 +43,9 @@ class ExpireAuthorizations:
                         at=now,
                         because="its window closed before it was sent",
                     )
-                    folding.add(change, trace_id=trace_id_of(swap.id))
-            await work.flush(folding.changes, self._announcer.outgoing(folding.changes, at=now))
-        observe.changed(folding.changes)
+                    batch_state.add(change, trace_id=trace_id_of(swap.id))
+            await work.flush(
+                batch_state.changes, self._swap_messages.outgoing(batch_state.changes, at=now)
+            )
+        observe.changed(batch_state.changes)
         return len(ids) == self._limit

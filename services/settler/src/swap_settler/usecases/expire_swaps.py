@@ -5,19 +5,24 @@ from swap_runtime.clock import Clock
 from swap_settler import observe
 from swap_settler.domain.expiry import decide
 from swap_settler.ports import UnitOfWork
-from swap_settler.usecases.announcing import Announcer
-from swap_settler.usecases.folding import Folding
+from swap_settler.usecases.batch_state import BatchState
+from swap_settler.usecases.swap_messages import SwapMessages
 
 
 class ExpireSwaps:
     """End the swaps whose deadline has passed, on our clock and on their source network."""
 
     def __init__(
-        self, unit_of_work: UnitOfWork, *, clock: Clock, announcer: Announcer, limit: int = 200
+        self,
+        unit_of_work: UnitOfWork,
+        *,
+        clock: Clock,
+        swap_messages: SwapMessages,
+        limit: int = 200,
     ) -> None:
         self._unit_of_work = unit_of_work
         self._clock = clock
-        self._announcer = announcer
+        self._swap_messages = swap_messages
         self._limit = limit
 
     async def __call__(self) -> bool:
@@ -25,9 +30,11 @@ class ExpireSwaps:
         now = self._clock()
         async with self._unit_of_work() as work:
             due = await work.lock_expiring(now, limit=self._limit)
-            folding = Folding({swap.id: swap for swap in due}, {})
+            batch_state = BatchState({swap.id: swap for swap in due}, {})
             for swap in due:
-                folding.add(decide(swap, at=now), trace_id=trace_id_of(swap.id))
-            await work.flush(folding.changes, self._announcer.outgoing(folding.changes, at=now))
-        observe.changed(folding.changes)
-        return len(folding.changes) == self._limit
+                batch_state.add(decide(swap, at=now), trace_id=trace_id_of(swap.id))
+            await work.flush(
+                batch_state.changes, self._swap_messages.outgoing(batch_state.changes, at=now)
+            )
+        observe.changed(batch_state.changes)
+        return len(batch_state.changes) == self._limit

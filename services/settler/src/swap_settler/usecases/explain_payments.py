@@ -27,10 +27,10 @@ from swap_settler.domain.payouts import (
 from swap_settler.domain.swap import Intent, IntentKind, IntentState, Swap
 from swap_settler.domain.witnesses import Word, weigh
 from swap_settler.lane_ports import End, ForeignNonces, Taken, TakenUnitOfWork
-from swap_settler.usecases.announcing import Announcer
-from swap_settler.usecases.folding import Folding
+from swap_settler.usecases.batch_state import BatchState
 from swap_settler.usecases.give_up_payouts import lock_owners
 from swap_settler.usecases.message_mapping import MessageMapper, refuel_id_of
+from swap_settler.usecases.swap_messages import SwapMessages
 
 VIEW_GAS: Final = 100_000
 # What fails is claimable by an id of its own; what these pay has no other id than theirs.
@@ -70,14 +70,14 @@ class ExplainPayments:
         catalogue: Catalogue,
         chains: Mapping[str, ChainReader],
         clock: Clock,
-        announcer: Announcer,
+        swap_messages: SwapMessages,
     ) -> None:
         self._nonces = nonces
         self._unit_of_work = unit_of_work
         self._mapper = MessageMapper(catalogue)
         self._chains = chains
         self._clock = clock
-        self._announcer = announcer
+        self._swap_messages = swap_messages
 
     async def __call__(
         self, network: str, transaction_hash: str, *, by: str, reason: str
@@ -145,19 +145,19 @@ class ExplainPayments:
         async with self._unit_of_work() as work:
             owners = await lock_owners(work, await work.payments_of(network, logs))
             heard = await work.unexplained(network, transaction_hash, logs)
-            folding = Folding({o.id: o for o in owners.values() if isinstance(o, Swap)}, {})
+            batch_state = BatchState({o.id: o for o in owners.values() if isinstance(o, Swap)}, {})
             taken = []
             for intent_id, owner in owners.items():
-                one = _found(folding, owner, intent_id, logs)
+                one = _found(batch_state, owner, intent_id, logs)
                 if one is not None:
                     self._require(one, heard)
-                    folding.add(self._ended(one), trace_id=_trace_id(one))
+                    batch_state.add(self._ended(one), trace_id=_trace_id(one))
                     taken.append(Taken(intent_id, one.intent.swap_id, one.log, one.end))
             if not taken:
                 raise Refused("none of our payments that wait has an id that it took")
-            changes = folding.changes
+            changes = batch_state.changes
             await work.keep_taken(taken, by=by, reason=reason)
-            await work.flush(changes, self._announcer.outgoing(changes, at=self._clock()))
+            await work.flush(changes, self._swap_messages.outgoing(changes, at=self._clock()))
         return changes, taken
 
     def _require(self, found: Found, heard: frozenset[int]) -> None:
@@ -213,11 +213,13 @@ async def _require_witnesses(chain: ChainReader, one: FoundTransaction, block: B
 
 
 def _found(
-    folding: Folding, owner: Swap | Intent, intent_id: UUID, logs: Mapping[int, PayoutFact]
+    batch_state: BatchState, owner: Swap | Intent, intent_id: UUID, logs: Mapping[int, PayoutFact]
 ) -> Found | None:
     """Return it as it is by now; None for one whose end is told, or that died meanwhile."""
-    swap = None if isinstance(owner, Intent) else folding.swaps[owner.id]
-    intent = owner if isinstance(owner, Intent) else folding.swaps[owner.id].intents.get(intent_id)
+    swap = None if isinstance(owner, Intent) else batch_state.swaps[owner.id]
+    intent = (
+        owner if isinstance(owner, Intent) else batch_state.swaps[owner.id].intents.get(intent_id)
+    )
     if intent is None or intent.state is IntentState.CONFIRMED:
         return None  # others of the same transaction may still wait
     assert intent.paid_id is not None, "it was found by its id"

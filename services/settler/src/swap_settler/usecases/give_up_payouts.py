@@ -13,12 +13,17 @@ from swap_runtime.clock import Clock
 from swap_settler import observe
 from swap_settler.domain.changes import Changes, Halt
 from swap_settler.domain.lane import Retries
-from swap_settler.domain.payouts import gave_up, lone_gave_up, lone_sent, sent
+from swap_settler.domain.payouts import (
+    abandon_standalone_intent,
+    gave_up,
+    mark_standalone_sent,
+    sent,
+)
 from swap_settler.domain.swap import FailReason, Intent, Swap
 from swap_settler.lane_ports import LaneUnitOfWork, LaneWork, Owners
 from swap_settler.ports import Work
-from swap_settler.usecases.announcing import Announcer
-from swap_settler.usecases.folding import Folding
+from swap_settler.usecases.batch_state import BatchState
+from swap_settler.usecases.swap_messages import SwapMessages
 
 REJECTED: Final = "its recipient must not be paid"
 # The chain knows a payment that the ledger does not: for a person, never paid again.
@@ -36,12 +41,12 @@ class GiveUpPayouts:
         unit_of_work: LaneUnitOfWork,
         *,
         clock: Clock,
-        announcer: Announcer,
+        swap_messages: SwapMessages,
         retries: Retries,
     ) -> None:
         self._unit_of_work = unit_of_work
         self._clock = clock
-        self._announcer = announcer
+        self._swap_messages = swap_messages
         self._retries = retries
 
     async def __call__(
@@ -59,13 +64,13 @@ class GiveUpPayouts:
             failures = await work.failures_of_unsent(list(intents))
             because = {id: f"refused: {words}" for id, words in refusals.items()}
             if is_final:
-                folding = _folding(owners)
+                batch_state = _batch_state(owners)
                 for i, n in failures.items():
-                    self._end(folding, owners[i], i, because[i], n)
-                changes: Sequence[Changes] = folding.changes
+                    self._end(batch_state, owners[i], i, because[i], n)
+                changes: Sequence[Changes] = batch_state.changes
             else:
                 changes = await self._count(work, owners, failures, because)
-            await work.flush(changes, self._announcer.outgoing(changes, at=self._clock()))
+            await work.flush(changes, self._swap_messages.outgoing(changes, at=self._clock()))
         observe.changed(changes)
 
     async def reject(self, intents: Owners, *, epoch: int) -> None:
@@ -77,12 +82,12 @@ class GiveUpPayouts:
             await work.require_epoch(epoch)
             owners = await lock_owners(work, intents)
             unsent = await work.failures_of_unsigned(list(intents))
-            folding = _folding(owners)
+            batch_state = _batch_state(owners)
             for i, failures in unsent.items():
                 reason = FailReason.REJECTED_BY_POLICY
-                self._end(folding, owners[i], i, REJECTED, failures, fails_for=reason)
-            changes = folding.changes
-            await work.flush(changes, self._announcer.outgoing(changes, at=self._clock()))
+                self._end(batch_state, owners[i], i, REJECTED, failures, fails_for=reason)
+            changes = batch_state.changes
+            await work.flush(changes, self._swap_messages.outgoing(changes, at=self._clock()))
         observe.changed(changes)
 
     async def of_dead_slots(
@@ -127,23 +132,23 @@ class GiveUpPayouts:
         if again:
             pauses = {i: self._retries.pause_after(n) for i, n in again.items()}
             await work.postpone(again, pauses)
-        folding = _folding(owners)
+        batch_state = _batch_state(owners)
         for i, n in failures.items():
             if i not in again:
-                self._end(folding, owners[i], i, because[i], n)
+                self._end(batch_state, owners[i], i, because[i], n)
         for i in left:
-            leave(folding, owners[i], i, at=self._clock())
+            leave(batch_state, owners[i], i, at=self._clock())
         if left:
             # One reason: of several for a network only the first is kept.
             ids = ", ".join(map(str, left))
             network = _intent(owners[left[0]], left[0]).network
             halt = Halt(network, f"{PAID_ELSEWHERE}: intent {ids}", is_evidence=True)
-            folding.add(Changes(halt=halt), trace_id=str(left[0]))
-        return folding.changes
+            batch_state.add(Changes(halt=halt), trace_id=str(left[0]))
+        return batch_state.changes
 
     def _end(
         self,
-        folding: Folding,
+        batch_state: BatchState,
         owner: Swap | Intent,
         intent_id: UUID,
         because: str,
@@ -152,10 +157,10 @@ class GiveUpPayouts:
         fails_for: FailReason | None = None,
     ) -> None:
         if isinstance(owner, Intent):
-            change = lone_gave_up(owner, because=because, failures=failures)
-            folding.add(change, trace_id=str(owner.id))
+            change = abandon_standalone_intent(owner, because=because, failures=failures)
+            batch_state.add(change, trace_id=str(owner.id))
             return
-        swap = folding.swaps[owner.id]
+        swap = batch_state.swaps[owner.id]
         change = gave_up(
             swap,
             intent_id,
@@ -164,7 +169,7 @@ class GiveUpPayouts:
             failures=failures,
             fails_for=fails_for,
         )
-        folding.add(change, trace_id=trace_id_of(swap.id))
+        batch_state.add(change, trace_id=trace_id_of(swap.id))
 
     def _is_over(self, owner: Swap | Intent, intent_id: UUID, failures: int, reverts: int) -> bool:
         intent = owner if isinstance(owner, Intent) else owner.intents.get(intent_id)
@@ -173,25 +178,27 @@ class GiveUpPayouts:
         return self._retries.is_over(failures, reverts=reverts, in_slot_for=in_slot_for)
 
 
-def _folding(owners: Mapping[UUID, Swap | Intent]) -> Folding:
-    return Folding({o.id: o for o in owners.values() if isinstance(o, Swap)}, {})
+def _batch_state(owners: Mapping[UUID, Swap | Intent]) -> BatchState:
+    return BatchState({o.id: o for o in owners.values() if isinstance(o, Swap)}, {})
 
 
-def leave(folding: Folding, owner: Swap | Intent, intent_id: UUID, *, at: datetime) -> None:
+def leave(batch_state: BatchState, owner: Swap | Intent, intent_id: UUID, *, at: datetime) -> None:
     """Keep that a payment has left, whoever sent it: nothing gives it up for having waited."""
     if isinstance(owner, Intent):
-        folding.add(lone_sent(owner, at=at), trace_id=str(owner.id))
+        batch_state.add(mark_standalone_sent(owner, at=at), trace_id=str(owner.id))
         return
-    swap = folding.swaps[owner.id]
-    folding.add(sent(swap, intent_id, at=at), trace_id=trace_id_of(swap.id))
+    swap = batch_state.swaps[owner.id]
+    batch_state.add(sent(swap, intent_id, at=at), trace_id=trace_id_of(swap.id))
 
 
 async def lock_owners(work: Work, intents: Owners) -> Mapping[UUID, Swap | Intent]:
     """Return, for each intent, its swap, or itself if it is no swap's."""
     swaps = await work.lock_swaps_by_id({swap for swap in intents.values() if swap})
-    alone = await work.lock_lone({intent for intent, swap in intents.items() if swap is None})
+    standalone_intents = await work.lock_standalone_intents(
+        {intent for intent, swap in intents.items() if swap is None}
+    )
     of_swaps = {intent: swaps[swap] for intent, swap in intents.items() if swap}
-    return {**of_swaps, **alone}
+    return {**of_swaps, **standalone_intents}
 
 
 def _intent(owner: Swap | Intent, intent_id: UUID) -> Intent:

@@ -7,8 +7,8 @@ from swap_runtime.clock import Clock
 from swap_settler import observe
 from swap_settler.domain.dwelling import give_up_waiting
 from swap_settler.ports import Dwelling, UnitOfWork
-from swap_settler.usecases.announcing import Announcer
-from swap_settler.usecases.folding import Folding
+from swap_settler.usecases.batch_state import BatchState
+from swap_settler.usecases.swap_messages import SwapMessages
 
 
 class GiveUpWaiting:
@@ -25,14 +25,14 @@ class GiveUpWaiting:
         *,
         dwelling: Dwelling,
         clock: Clock,
-        announcer: Announcer,
+        swap_messages: SwapMessages,
         dwell: timedelta,
         limit: int = 200,
     ) -> None:
         self._unit_of_work = unit_of_work
         self._dwelling = dwelling
         self._clock = clock
-        self._announcer = announcer
+        self._swap_messages = swap_messages
         self._dwell = dwell
         self._limit = limit
         self._is_first_round = True
@@ -52,12 +52,14 @@ class GiveUpWaiting:
         now = self._clock()
         async with self._unit_of_work() as work:
             swaps = await work.lock_swaps_by_id(set(waiting.values()))
-            folding = Folding(swaps, {})
+            batch_state = BatchState(swaps, {})
             for intent_id, swap_id in waiting.items():
-                swap = folding.swaps[swap_id]
+                swap = batch_state.swaps[swap_id]
                 change = give_up_waiting(swap, intent_id, at=now)
-                folding.add(change, trace_id=trace_id_of(swap.id))
-            await work.flush(folding.changes, self._announcer.outgoing(folding.changes, at=now))
-        observe.changed(folding.changes)
+                batch_state.add(change, trace_id=trace_id_of(swap.id))
+            await work.flush(
+                batch_state.changes, self._swap_messages.outgoing(batch_state.changes, at=now)
+            )
+        observe.changed(batch_state.changes)
         # What was signed meanwhile is not given up, and would be found at once again.
-        return len(folding.changes) == self._limit
+        return len(batch_state.changes) == self._limit

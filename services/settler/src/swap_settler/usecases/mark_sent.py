@@ -10,10 +10,10 @@ from swap_chains.ports import Broadcast
 from swap_contracts.tracing import trace_id_of
 from swap_runtime.clock import Clock
 from swap_settler import observe
-from swap_settler.domain.payouts import lone_sent, sent
+from swap_settler.domain.payouts import mark_standalone_sent, sent
 from swap_settler.lane_ports import LaneUnitOfWork
-from swap_settler.usecases.announcing import Announcer
-from swap_settler.usecases.folding import Folding
+from swap_settler.usecases.batch_state import BatchState
+from swap_settler.usecases.swap_messages import SwapMessages
 
 JUST_NOW: Final = timedelta(0)
 
@@ -29,10 +29,12 @@ def taken(network: str, answers: Sequence[Broadcast]) -> Sequence[str]:
 class MarkSent:
     """Mark attempts sent, in one transaction with the news of it."""
 
-    def __init__(self, unit_of_work: LaneUnitOfWork, *, clock: Clock, announcer: Announcer) -> None:
+    def __init__(
+        self, unit_of_work: LaneUnitOfWork, *, clock: Clock, swap_messages: SwapMessages
+    ) -> None:
         self._unit_of_work = unit_of_work
         self._clock = clock
-        self._announcer = announcer
+        self._swap_messages = swap_messages
 
     async def answered(self, network: str, answers: Sequence[Broadcast]) -> None:
         """Say what no node took for sure, and mark the rest sent."""
@@ -45,14 +47,18 @@ class MarkSent:
         async with self._unit_of_work() as work:
             intents = await work.intents_of(sent_ago)
             swaps = await work.lock_swaps_by_id({swap for swap in intents.values() if swap})
-            alone = await work.lock_lone({i for i, swap in intents.items() if swap is None})
+            standalone_intents = await work.lock_standalone_intents(
+                {i for i, swap in intents.items() if swap is None}
+            )
             now = self._clock()
-            folding = Folding(swaps, {})
+            batch_state = BatchState(swaps, {})
             for intent_id, swap_id in intents.items():
                 if swap_id is not None:
-                    swap = folding.swaps[swap_id]
-                    folding.add(sent(swap, intent_id, at=now), trace_id=trace_id_of(swap.id))
-            for intent in alone.values():
-                folding.add(lone_sent(intent, at=now), trace_id=str(intent.id))
+                    swap = batch_state.swaps[swap_id]
+                    batch_state.add(sent(swap, intent_id, at=now), trace_id=trace_id_of(swap.id))
+            for intent in standalone_intents.values():
+                batch_state.add(mark_standalone_sent(intent, at=now), trace_id=str(intent.id))
             await work.mark_attempts_sent(sent_ago)
-            await work.flush(folding.changes, self._announcer.outgoing(folding.changes, at=now))
+            await work.flush(
+                batch_state.changes, self._swap_messages.outgoing(batch_state.changes, at=now)
+            )

@@ -18,11 +18,11 @@ from swap_settler.domain.inventory import AssetKey
 from swap_settler.domain.swap import Intent, IntentKind
 from swap_settler.operator_ports import Prices
 from swap_settler.ports import ClaimUnitOfWork, ClaimWork
-from swap_settler.usecases.announcing import Announcer
 from swap_settler.usecases.dollar_value import dollar_value
 from swap_settler.usecases.message_mapping import MAIN_LEG
 from swap_settler.usecases.recipients import recipient_of
 from swap_settler.usecases.settle_deposits import key_of
+from swap_settler.usecases.swap_messages import SwapMessages
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +45,13 @@ class PayClaimable:
         *,
         catalogue: Catalogue,
         clock: Clock,
-        announcer: Announcer,
+        swap_messages: SwapMessages,
         prices: Prices,
     ) -> None:
         self._unit_of_work = unit_of_work
         self._catalogue = catalogue
         self._clock = clock
-        self._announcer = announcer
+        self._swap_messages = swap_messages
         self._prices = prices
 
     async def __call__(self, order: Order) -> Intent:
@@ -79,7 +79,7 @@ class PayClaimable:
                 change = await self._of_swap(work, order, listed.swap_id, to_address)
             else:
                 change = await self._of_nobody(work, order, listed, to_address, prices)
-            await work.flush([change], self._announcer.outgoing([change], at=now))
+            await work.flush([change], self._swap_messages.outgoing([change], at=now))
             [intent] = change.intents
             await work.keep_order(intent.id, by=order.by, reason=order.reason)
         return change
@@ -103,7 +103,7 @@ class PayClaimable:
         [deposit] = (await work.unmatched_deposits({listed.owner}, ())).values()
         await work.lock_keys({key_of(deposit)})
         what = await self._locked(work, order)
-        if await work.lone_of({deposit.id}):
+        if await work.live_standalone_intents({deposit.id}):
             raise Refused("it is paid, or on its way")
         asset = (what.network, what.token)
         return pay_nobodys(

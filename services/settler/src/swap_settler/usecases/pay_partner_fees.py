@@ -15,10 +15,10 @@ from swap_settler.domain.partner_fees import PartnerFee, pay
 from swap_settler.domain.swap import Intent, IntentKind
 from swap_settler.operator_ports import Prices
 from swap_settler.ports import FeeUnitOfWork, FeeWork
-from swap_settler.usecases.announcing import Announcer
 from swap_settler.usecases.dollar_value import dollar_value
 from swap_settler.usecases.pay_claimable import Order
 from swap_settler.usecases.recipients import recipient_of
+from swap_settler.usecases.swap_messages import SwapMessages
 
 LISTED_MAX = 1000
 
@@ -32,13 +32,13 @@ class PayPartnerFees:
         *,
         catalogue: Catalogue,
         clock: Clock,
-        announcer: Announcer,
+        swap_messages: SwapMessages,
         prices: Prices,
     ) -> None:
         self._unit_of_work = unit_of_work
         self._catalogue = catalogue
         self._clock = clock
-        self._announcer = announcer
+        self._swap_messages = swap_messages
         self._prices = prices
 
     async def list_owed(self) -> Sequence[PartnerFee]:
@@ -68,7 +68,7 @@ class PayPartnerFees:
                 paid_id=_paid_id(fee),
                 usd_micros=dollar_value(self._catalogue, prices, asset, fee.base_units),
             )
-            await work.flush([change], self._announcer.outgoing([change], at=now))
+            await work.flush([change], self._swap_messages.outgoing([change], at=now))
             [intent] = change.intents
             await work.keep_order(intent.id, by=order.by, reason=order.reason)
         return change

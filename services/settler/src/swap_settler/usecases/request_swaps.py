@@ -34,12 +34,12 @@ from swap_settler.domain.swap import Deposit, match_key
 from swap_settler.domain.sweeps import Unbooked, address_key, kept, strangers_booking
 from swap_settler.domain.targets import DepositTarget
 from swap_settler.ports import Place, UnitOfWork, Work
-from swap_settler.usecases.announcing import Announcer
 from swap_settler.usecases.attaching import Attaching
-from swap_settler.usecases.folding import Folding, assets_of
+from swap_settler.usecases.batch_state import BatchState, assets_of
 from swap_settler.usecases.message_mapping import MessageMapper, paid_id_of, to_swap
 from swap_settler.usecases.settle_deposits import key_of
 from swap_settler.usecases.submissions import to_submitted_signature
+from swap_settler.usecases.swap_messages import SwapMessages
 
 Message = Envelope[SwapRequest]
 SWEPT_WITHIN: Final = timedelta(minutes=1)  # what a topic lost is brought by then
@@ -63,14 +63,14 @@ class RequestSwaps:
         unit_of_work: UnitOfWork,
         *,
         clock: Clock,
-        announcer: Announcer,
+        swap_messages: SwapMessages,
         catalogue: Catalogue,
     ) -> None:
         self._catalogue = catalogue
         self._unit_of_work = unit_of_work
         self._clock = clock
         self._mapper = MessageMapper(catalogue)
-        self._announcer = announcer
+        self._swap_messages = swap_messages
 
     async def __call__(self, messages: Sequence[Message]) -> None:
         """
@@ -81,8 +81,8 @@ class RequestSwaps:
             targets = self._targets(messages)
             opened = await _open(work, messages, targets.values())
             new_messages = [message for message in messages if message.message_id in opened.fresh]
-            folding = await self._apply(work, new_messages, opened, targets)
-        observe.changed(folding.changes)
+            batch_state = await self._apply(work, new_messages, opened, targets)
+        observe.changed(batch_state.changes)
 
     def _targets(self, messages: Sequence[Message]) -> Mapping[UUID, DepositTarget]:
         """Return the deposit addresses of swaps; which cannot have one is said when it begins."""
@@ -98,7 +98,7 @@ class RequestSwaps:
         messages: Sequence[Message],
         opened: OpenedRequests,
         targets: Mapping[UUID, DepositTarget],
-    ) -> Folding:
+    ) -> BatchState:
         now = self._clock()
         _require_swaps(messages, opened.swaps, at=now)
         requested, attached = _of(messages, SwapRequested), _of(messages, DepositAttached)
@@ -115,41 +115,41 @@ class RequestSwaps:
         assets = _assets(b for b in requested if _key(b) in booked or b.swap_id in funded)
         assets.update(*(assets_of(known[id]) for id in funded & known.keys()))
         reverts = await self._reverts(work, messages)
-        folding = Folding(known, await work.lock_inventory(assets))
+        batch_state = BatchState(known, await work.lock_inventory(assets))
         by_key = _by_key(there.waiting)
-        attaching = Attaching(folding, there.named, there.paid)
+        attaching = Attaching(batch_state, there.named, there.paid)
         if there.taken_over:
-            folding.add(_taken_over(there.taken_over, self._mapper, at=now), trace_id="")
+            batch_state.add(_taken_over(there.taken_over, self._mapper, at=now), trace_id="")
         for message in messages:
             if isinstance(message.body, AuthorizationSubmitted):
-                self._submit(folding, message.body, message.trace_id, reverts, now)
+                self._submit(batch_state, message.body, message.trace_id, reverts, now)
             elif isinstance(message.body, DepositAttached):
                 attaching.add(message.body, self._catalogue, trace_id=message.trace_id, at=now)
             else:
-                self._add(folding, message, by_key, now)
-        outgoing = self._announcer.outgoing(folding.changes, at=now)
-        await work.flush(folding.changes, [*outgoing, *_assigned(folding.changes, at=now)])
+                self._add(batch_state, message, by_key, now)
+        outgoing = self._swap_messages.outgoing(batch_state.changes, at=now)
+        await work.flush(batch_state.changes, [*outgoing, *_assigned(batch_state.changes, at=now)])
         await attaching.keep(work)
-        return folding
+        return batch_state
 
     def _add(
         self,
-        folding: Folding,
+        batch_state: BatchState,
         message: Message,
         waiting: Mapping[str, Sequence[Deposit]],
         now: datetime,
     ) -> None:
-        body, known = message.body, folding.swaps.get(message.body.swap_id)
+        body, known = message.body, batch_state.swaps.get(message.body.swap_id)
         if isinstance(body, SwapRequested):
             if known is None:
                 swap = to_swap(body, at=now)
-                folding.add(begin(swap, self._mapper.target(body)), trace_id=message.trace_id)
-                self._attach(folding, message, waiting.get(_key(body), ()), now)
+                batch_state.add(begin(swap, self._mapper.target(body)), trace_id=message.trace_id)
+                self._attach(batch_state, message, waiting.get(_key(body), ()), now)
         elif known is None:
             raise Unprocessable(f"no swap {body.swap_id}")
         elif isinstance(body, RefundAddressSet):
             change = set_refund_address(known, body.refund_address, at=now)
-            folding.add(change, trace_id=message.trace_id)
+            batch_state.add(change, trace_id=message.trace_id)
 
     async def _reverts(self, work: Work, messages: Sequence[Message]) -> Mapping[str, int]:
         """Return how often each signer of the batch cost us gas for nothing lately."""
@@ -159,29 +159,29 @@ class RequestSwaps:
 
     def _submit(
         self,
-        folding: Folding,
+        batch_state: BatchState,
         body: AuthorizationSubmitted,
         trace_id: str,
         reverts: Mapping[str, int],
         now: datetime,
     ) -> None:
-        known = folding.swaps.get(body.swap_id)
+        known = batch_state.swaps.get(body.swap_id)
         if known is None:
             raise Unprocessable(f"no swap {body.swap_id}")
         network = self._catalogue.network(known.terms.source.network)
         signature = to_submitted_signature(body, known, network)
         change = submit(known, signature, at=now, reverts=reverts.get(signature.signer, 0))
-        folding.add(change, trace_id=trace_id)
+        batch_state.add(change, trace_id=trace_id)
 
     def _attach(
-        self, folding: Folding, message: Message, deposits: Sequence[Deposit], now: datetime
+        self, batch_state: BatchState, message: Message, deposits: Sequence[Deposit], now: datetime
     ) -> None:
         if not deposits:
             return
-        swap = folding.swaps[message.body.swap_id]
-        means = folding.means(swap, paid_id=paid_id_of(swap))
-        change = attach(swap, deposits, at=now, **means)
-        folding.add(change, trace_id=message.trace_id)
+        swap = batch_state.swaps[message.body.swap_id]
+        resources = batch_state.payout_resources(swap, paid_id=paid_id_of(swap))
+        change = attach(swap, deposits, at=now, **resources)
+        batch_state.add(change, trace_id=message.trace_id)
 
 
 async def _open(
@@ -239,7 +239,7 @@ async def _found(
     held = {id: d for id, d in there.items() if id in named and d.match_key not in keys}
     taken_over = await work.take_over_swept(targets)
     news = {*(d.id for d in waiting), *(one.id for one in taken_over)}
-    paid = await work.lone_of(news | held.keys())
+    paid = await work.live_standalone_intents(news | held.keys())
     if gone := paid.keys() & news:
         raise Unprocessable(f"deposits {sorted(map(str, gone))} went back to their owners")
     return Found(waiting, held, taken_over, paid.keys())

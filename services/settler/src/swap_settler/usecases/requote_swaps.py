@@ -17,9 +17,9 @@ from swap_settler.domain.ledger_fees import partner_fee_basis_points_of
 from swap_settler.domain.requotes import Refused, accept, floor_of, refuse
 from swap_settler.domain.swap import QuoteTerms, Swap
 from swap_settler.ports import DueRequote, DueRequotes, Pricing, UnitOfWork
-from swap_settler.usecases.announcing import Announcer
-from swap_settler.usecases.folding import Folding, assets_of
+from swap_settler.usecases.batch_state import BatchState, assets_of
 from swap_settler.usecases.message_mapping import paid_id_of, to_quote_terms
+from swap_settler.usecases.swap_messages import SwapMessages
 
 Answer = QuoteAnswer | Refused
 
@@ -38,7 +38,7 @@ class RequoteSwaps:
         requotes: DueRequotes,
         pricing: Pricing,
         clock: Clock,
-        announcer: Announcer,
+        swap_messages: SwapMessages,
         patience: timedelta,
         pause: timedelta,
         limit: int = 50,
@@ -47,7 +47,7 @@ class RequoteSwaps:
         self._requotes = requotes
         self._pricing = pricing
         self._clock = clock
-        self._announcer = announcer
+        self._swap_messages = swap_messages
         self._patience = patience
         self._pause = pause
         self._limit = limit
@@ -76,7 +76,7 @@ class RequoteSwaps:
         async with self._unit_of_work() as work:
             swaps = await work.lock_swaps_by_id({one.swap_id for one in due})
             inventory = await work.lock_inventory(set().union(*map(assets_of, swaps.values())))
-            folding = Folding(swaps, inventory)
+            batch_state = BatchState(swaps, inventory)
             done: list[UUID] = []
             again: list[UUID] = []
             for one in due:
@@ -88,12 +88,14 @@ class RequoteSwaps:
                     continue
                 done.append(swap.id)
                 if answer is not None:
-                    change = self._change(folding, swap, answer, now)
-                    folding.add(change, trace_id=trace_id_of(swap.id))
+                    change = self._change(batch_state, swap, answer, now)
+                    batch_state.add(change, trace_id=trace_id_of(swap.id))
             await work.settle_requotes_due(done, again, pause=self._pause)
-            await work.flush(folding.changes, self._announcer.outgoing(folding.changes, at=now))
-        observe.changed(folding.changes)
-        observe.requoted(folding.changes)
+            await work.flush(
+                batch_state.changes, self._swap_messages.outgoing(batch_state.changes, at=now)
+            )
+        observe.changed(batch_state.changes)
+        observe.requoted(batch_state.changes)
 
     def _waits(self, swap: Swap, waited: timedelta) -> bool:
         """A part waits until the swap's deadline; a promise does not wait at all."""
@@ -101,11 +103,13 @@ class RequoteSwaps:
             return swap.asks_for_another_quote
         return swap.quote.locked_at is None and waited < self._patience
 
-    def _change(self, folding: Folding, swap: Swap, answer: Answer, now: datetime) -> Changes:
-        means = folding.means(swap, paid_id=paid_id_of(swap))
+    def _change(
+        self, batch_state: BatchState, swap: Swap, answer: Answer, now: datetime
+    ) -> Changes:
+        resources = batch_state.payout_resources(swap, paid_id=paid_id_of(swap))
         if isinstance(answer, Refused):
-            return refuse(swap, answer, at=now, **means)
-        return accept(swap, _offer(swap, answer, now), at=now, **means)
+            return refuse(swap, answer, at=now, **resources)
+        return accept(swap, _offer(swap, answer, now), at=now, **resources)
 
 
 def _question(swap: Swap) -> QuoteQuestion:

@@ -16,8 +16,7 @@ from swap_settler.domain.inventory import AssetKey
 from swap_settler.domain.swap import SWEPT_FOR_NOBODY, Deposit, Swap
 from swap_settler.domain.sweeps import address_key
 from swap_settler.ports import UnitOfWork, Work
-from swap_settler.usecases.announcing import Announcer
-from swap_settler.usecases.folding import Folding, assets_of
+from swap_settler.usecases.batch_state import BatchState, assets_of
 from swap_settler.usecases.message_mapping import (
     NO_DEPOSITS,
     SWEPT,
@@ -25,6 +24,7 @@ from swap_settler.usecases.message_mapping import (
     MessageMapper,
     paid_id_of,
 )
+from swap_settler.usecases.swap_messages import SwapMessages
 
 Message = Envelope[DepositChanged]
 
@@ -57,12 +57,17 @@ class SettleDeposits:
     """Apply what the chains say about deposits to their swaps, one transaction per batch."""
 
     def __init__(
-        self, unit_of_work: UnitOfWork, *, clock: Clock, mapper: MessageMapper, announcer: Announcer
+        self,
+        unit_of_work: UnitOfWork,
+        *,
+        clock: Clock,
+        mapper: MessageMapper,
+        swap_messages: SwapMessages,
     ) -> None:
         self._unit_of_work = unit_of_work
         self._clock = clock
         self._mapper = mapper
-        self._announcer = announcer
+        self._swap_messages = swap_messages
 
     async def __call__(self, messages: Sequence[Message]) -> None:
         now = self._clock()
@@ -77,8 +82,8 @@ class SettleDeposits:
             new_messages = self._new_messages(messages, opened.fresh)
             await self._save_others(work, new_messages)
             new_facts = [decoded[m.message_id] for m in new_messages if m.message_id in decoded]
-            folding = await self._apply(work, new_facts, opened, now)
-        observe.changed(folding.changes)
+            batch_state = await self._apply(work, new_facts, opened, now)
+        observe.changed(batch_state.changes)
 
     async def _decode(
         self, work: Work, messages: Sequence[Message], now: datetime
@@ -126,25 +131,27 @@ class SettleDeposits:
 
     async def _apply(
         self, work: Work, decoded: Sequence[DecodedMessage], opened: OpenedDeposits, now: datetime
-    ) -> Folding:
+    ) -> BatchState:
         swaps, held = opened.swaps, opened.held
         owners = _owners(decoded, swaps)
         unmatched_ids = {d.id for d in _deposits(decoded) if d.id not in owners}
         unmatched = await work.unmatched_deposits(unmatched_ids, ())
-        paid = await work.lone_of([d.id for d in unmatched.values() if d.is_booked])
-        alone = await work.lock_lone(set(paid.values()))
+        paid = await work.live_standalone_intents([d.id for d in unmatched.values() if d.is_booked])
+        standalone_intents = await work.lock_standalone_intents(set(paid.values()))
         inventory = await work.lock_inventory(self._assets(decoded, owners))
         ids = {id: swap.id for id, swap in owners.items()}
         known = {s.id: s for s in swaps.values()}
-        folding = Folding(known, inventory, unmatched, alone, held=held)
+        batch_state = BatchState(known, inventory, unmatched, standalone_intents, held=held)
         for one in decoded:
-            self._add(folding, one, ids.get(one.deposit.id), paid.get(one.deposit.id), now)
-        await work.flush(folding.changes, self._announcer.outgoing(folding.changes, at=now))
-        return folding
+            self._add(batch_state, one, ids.get(one.deposit.id), paid.get(one.deposit.id), now)
+        await work.flush(
+            batch_state.changes, self._swap_messages.outgoing(batch_state.changes, at=now)
+        )
+        return batch_state
 
     def _add(
         self,
-        folding: Folding,
+        batch_state: BatchState,
         one: DecodedMessage,
         swap_id: UUID | None,
         claim_id: UUID | None,
@@ -152,16 +159,16 @@ class SettleDeposits:
     ) -> None:
         if swap_id is None:
             change = decide_unmatched(
-                folding.unmatched.get(one.deposit.id),
+                batch_state.unmatched.get(one.deposit.id),
                 one.fact,
                 is_ours=self._mapper.is_ours(one.deposit),
-                claim=None if claim_id is None else folding.lone.get(claim_id),
+                claim=None if claim_id is None else batch_state.standalone_intents.get(claim_id),
             )
         else:
-            swap = folding.swaps[swap_id]
-            means = folding.means(swap, paid_id=paid_id_of(swap))
-            change = decide(swap, one.fact, at=now, **means)
-        folding.add(change, trace_id=one.trace_id)
+            swap = batch_state.swaps[swap_id]
+            resources = batch_state.payout_resources(swap, paid_id=paid_id_of(swap))
+            change = decide(swap, one.fact, at=now, **resources)
+        batch_state.add(change, trace_id=one.trace_id)
 
     def _assets(
         self, decoded: Sequence[DecodedMessage], owners: Mapping[UUID, Swap]

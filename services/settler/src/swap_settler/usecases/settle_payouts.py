@@ -14,21 +14,26 @@ from swap_settler.domain.inventory import AssetKey
 from swap_settler.domain.payouts import decide
 from swap_settler.domain.swap import Swap
 from swap_settler.ports import UnitOfWork, Work
-from swap_settler.usecases.announcing import Announcer
-from swap_settler.usecases.folding import Folding
+from swap_settler.usecases.batch_state import BatchState
 from swap_settler.usecases.message_mapping import MessageMapper, refuel_id_of
+from swap_settler.usecases.swap_messages import SwapMessages
 
 
 class SettlePayouts:
     """Apply what the chains say about our payments, one transaction per batch."""
 
     def __init__(
-        self, unit_of_work: UnitOfWork, *, clock: Clock, mapper: MessageMapper, announcer: Announcer
+        self,
+        unit_of_work: UnitOfWork,
+        *,
+        clock: Clock,
+        mapper: MessageMapper,
+        swap_messages: SwapMessages,
     ) -> None:
         self._unit_of_work = unit_of_work
         self._clock = clock
         self._mapper = mapper
-        self._announcer = announcer
+        self._swap_messages = swap_messages
 
     async def __call__(self, messages: Sequence[Envelope[PayoutChanged]]) -> None:
         async with self._unit_of_work() as work:
@@ -37,39 +42,45 @@ class SettlePayouts:
                 payments={(m.body.network, int(m.body.intent_id)) for m in messages},
             )
             new_messages = [message for message in messages if message.message_id in opened.fresh]
-            folding = await self._apply(work, new_messages, opened)
-        observe.changed(folding.changes)
+            batch_state = await self._apply(work, new_messages, opened)
+        observe.changed(batch_state.changes)
 
     async def _apply(
         self, work: Work, messages: Sequence[Envelope[PayoutChanged]], opened: OpenedPayouts
-    ) -> Folding:
+    ) -> BatchState:
         now: datetime = self._clock()
         payouts = [(message.trace_id, self._mapper.payout(message.body)) for message in messages]
         keys = {(p.network, p.paid_id) for _, p in payouts}
         owners = {key: swap for key, swap in opened.owners.items() if key in keys}
-        lone = {key: intent for key, intent in opened.lone.items() if key in keys}
+        standalone = {
+            key: intent for key, intent in opened.standalone_intents.items() if key in keys
+        }
         swaps = await work.lock_swaps_by_id(set(owners.values()))
-        alone = await work.lock_lone(set(lone.values()))
+        standalone_intents = await work.lock_standalone_intents(set(standalone.values()))
         assets = {asset for _, payout in payouts for asset in self._assets(payout)}
         inventory = await work.lock_inventory(
             assets.union(*map(_assets_of_outcome, swaps.values()))
         )
-        folding = Folding(swaps, inventory, lone=alone)
+        batch_state = BatchState(swaps, inventory, standalone_intents=standalone_intents)
         for trace_id, payout in payouts:
             key = (payout.network, payout.paid_id)
             owner = owners.get(key)
-            swap = None if owner is None else folding.swaps[owner]
+            swap = None if owner is None else batch_state.swaps[owner]
             change = decide(
                 swap,
                 payout,
                 at=now,
                 treasury=self._mapper.treasury(payout.network, payout.token),
-                lone=folding.lone.get(lone[key]) if key in lone else None,
+                standalone_intent=batch_state.standalone_intents.get(standalone[key])
+                if key in standalone
+                else None,
                 refuel_id=None if swap is None else refuel_id_of(swap),
             )
-            folding.add(change, trace_id=trace_id)
-        await work.flush(folding.changes, self._announcer.outgoing(folding.changes, at=now))
-        return folding
+            batch_state.add(change, trace_id=trace_id)
+        await work.flush(
+            batch_state.changes, self._swap_messages.outgoing(batch_state.changes, at=now)
+        )
+        return batch_state
 
     def _assets(self, payout: PayoutFact) -> set[AssetKey]:
         if (

@@ -17,9 +17,9 @@ from swap_settler.domain.inventory import AssetKey
 from swap_settler.domain.refunds import cost_of, give_up, has_address, is_covered, is_worth, start
 from swap_settler.domain.swap import Swap
 from swap_settler.ports import DataFee, DueRefund, DueRefunds, UnitOfWork
-from swap_settler.usecases.announcing import Announcer
-from swap_settler.usecases.folding import Folding
+from swap_settler.usecases.batch_state import BatchState
 from swap_settler.usecases.message_mapping import refund_id_of
+from swap_settler.usecases.swap_messages import SwapMessages
 
 # What is to be sent back may stand at its deposit address still.
 SWEEP_PAUSE: Final = timedelta(seconds=1)
@@ -41,7 +41,7 @@ class StartRefunds:
         chain: ChainReader,
         network: Network,
         clock: Clock,
-        announcer: Announcer,
+        swap_messages: SwapMessages,
         patience: timedelta = timedelta(hours=2),
         data_fee: DataFee | None = None,
         limit: int = 200,
@@ -51,7 +51,7 @@ class StartRefunds:
         self._chain = chain
         self._network = network
         self._clock = clock
-        self._announcer = announcer
+        self._swap_messages = swap_messages
         self._patience = patience
         self._data_fee = data_fee
         self._limit = limit
@@ -80,12 +80,14 @@ class StartRefunds:
         now = self._clock()
         async with self._unit_of_work() as work:
             swaps = await work.lock_swaps_by_id({one.swap_id for one in ended})
-            folding = Folding(swaps, {})
+            batch_state = BatchState(swaps, {})
             for swap in swaps.values():
-                folding.add(give_up(swap, at=now), trace_id=trace_id_of(swap.id))
+                batch_state.add(give_up(swap, at=now), trace_id=trace_id_of(swap.id))
             await work.drop_refunds_due([one.id for one in ended])
-            await work.flush(folding.changes, self._announcer.outgoing(folding.changes, at=now))
-        observe.changed(folding.changes)
+            await work.flush(
+                batch_state.changes, self._swap_messages.outgoing(batch_state.changes, at=now)
+            )
+        observe.changed(batch_state.changes)
 
     async def _start(self, due: Sequence[DueRefund], *, fee: int, data_fee: int) -> None:
         now = self._clock()
@@ -93,12 +95,12 @@ class StartRefunds:
             swaps = await work.lock_swaps_by_id({one.swap_id for one in due})
             unswept = [swap for swap in swaps.values() if has_address(swap)]
             inventory = await work.lock_inventory({_source(swap) for swap in unswept})
-            folding = Folding(swaps, inventory)
+            batch_state = BatchState(swaps, inventory)
             waiting: list[int] = []
             for one in due:
-                swap = folding.swaps[one.swap_id]
+                swap = batch_state.swaps[one.swap_id]
                 cost = self._cost(swap, fee, data_fee)
-                if self._waits_for_a_sweep(folding, one, cost=cost):
+                if self._waits_for_a_sweep(batch_state, one, cost=cost):
                     if one.leg is not None or one.waited < self._patience:
                         waiting.append(one.id)
                         continue
@@ -106,16 +108,18 @@ class StartRefunds:
                 else:
                     paid_id = refund_id_of(swap, one.leg)
                     change = start(swap, one.leg, at=now, cost=cost, paid_id=paid_id)
-                folding.add(change, trace_id=trace_id_of(swap.id))
+                batch_state.add(change, trace_id=trace_id_of(swap.id))
             await work.drop_refunds_due([one.id for one in due if one.id not in waiting])
             await work.postpone_refunds(waiting, pause=SWEEP_PAUSE)
-            await work.flush(folding.changes, self._announcer.outgoing(folding.changes, at=now))
-        observe.changed(folding.changes)
+            await work.flush(
+                batch_state.changes, self._swap_messages.outgoing(batch_state.changes, at=now)
+            )
+        observe.changed(batch_state.changes)
 
-    def _waits_for_a_sweep(self, folding: Folding, one: DueRefund, *, cost: int) -> bool:
+    def _waits_for_a_sweep(self, batch_state: BatchState, one: DueRefund, *, cost: int) -> bool:
         """Whether it is worth sending, and stands where it cannot be sent from."""
-        swap = folding.swaps[one.swap_id]
-        available = folding.available(swap.terms.source)
+        swap = batch_state.swaps[one.swap_id]
+        available = batch_state.available(swap.terms.source)
         is_here = not has_address(swap) or is_covered(swap, one.leg, available=available)
         return not is_here and is_worth(swap, one.leg, cost=cost)
 

@@ -1,4 +1,4 @@
-"""Facts of one batch, applied one after the other to what its transaction has locked."""
+"""State of one batch: facts are applied in order to the rows that its transaction locked."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from swap_domain.catalogue import NATIVE
 from swap_domain.money import Asset
 from swap_settler.domain.changes import NOTHING, Changes
 from swap_settler.domain.inventory import AssetKey, Inventory, after
-from swap_settler.domain.settling import Means
+from swap_settler.domain.settling import PayoutResources
 from swap_settler.domain.swap import Deposit, Intent, Swap
 
 MAX_UNITS: Final = 2**256 - 1
@@ -25,15 +25,15 @@ def assets_of(swap: Swap) -> set[AssetKey]:
     return ends
 
 
-class Folding:
-    """What was loaded, as the facts so far have left it, and what is to be saved."""
+class BatchState:
+    """The loaded rows after the facts so far, and the changes to be saved."""
 
     def __init__(
         self,
         swaps: Mapping[UUID, Swap],
         inventory: Mapping[AssetKey, Inventory],
         unmatched: Mapping[UUID, Deposit] | None = None,
-        lone: Mapping[UUID, Intent] | None = None,
+        standalone_intents: Mapping[UUID, Intent] | None = None,
         held: Collection[UUID] = (),
     ) -> None:
         """
@@ -43,7 +43,7 @@ class Folding:
         self._held = held
         self.swaps = dict(swaps)
         self.unmatched = dict(unmatched or {})
-        self.lone = dict(lone or {})  # payments that are no swap's
+        self.standalone_intents = dict(standalone_intents or {})
         self.changes: list[Changes] = []
         self._inventory = dict(inventory)
 
@@ -54,15 +54,20 @@ class Folding:
         if change.swap is not None:
             self.swaps[change.swap.id] = change.swap
         self.unmatched |= {d.id: d for d in change.deposits if d.swap_id is None}
-        lone = {**self.lone, **{i.id: i for i in change.intents if i.swap_id is None}}
-        self.lone = {id: intent for id, intent in lone.items() if intent.is_live}
+        standalone_intents = {
+            **self.standalone_intents,
+            **{i.id: i for i in change.intents if i.swap_id is None},
+        }
+        self.standalone_intents = {
+            id: intent for id, intent in standalone_intents.items() if intent.is_live
+        }
         if change.ledger:
             self._inventory = {
                 asset: after(row, change.ledger) for asset, row in self._inventory.items()
             }
 
-    def means(self, swap: Swap, *, paid_id: int) -> Means:
-        """Return what a swap may be paid with, of rows that are locked."""
+    def payout_resources(self, swap: Swap, *, paid_id: int) -> PayoutResources:
+        """Return what is available to pay a swap, from the locked inventory rows."""
         destination = swap.terms.destination
         coin = replace(destination, token=NATIVE)
         is_held = swap.id in self._held

@@ -1,4 +1,4 @@
-"""What the others are told about a swap: all of it, after every fact."""
+"""Messages about swaps: the complete state of a swap after every fact."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from swap_settler.domain.swap import (
     Swap,
 )
 
-# As which transaction a payment is shown; what an operator was told to return is a refund too.
+# The transaction type of a payment. A claim that an operator pays is shown as a refund.
 SHOWN: Final = {
     IntentKind.OUTPUT: "output",
     IntentKind.REFUEL: "refuel",
@@ -43,7 +43,7 @@ SENT: Final = {
 }
 
 
-class Announcer:
+class SwapMessages:
     """Renders changes of swaps as messages."""
 
     def __init__(self, catalogue: Catalogue) -> None:

@@ -34,12 +34,12 @@ from swap_domain.lifecycle import Status
 from swap_settler.domain import deposits, payouts
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.swap import DepositState, IntentState, Swap
-from swap_settler.usecases.announcing import Announcer
 from swap_settler.usecases.message_mapping import paid_id_of
+from swap_settler.usecases.swap_messages import SwapMessages
 
 
 def announced(change: Changes) -> Envelope[SwapChanged]:
-    [message] = Announcer(a_catalogue()).outgoing([change], at=NOON + HOUR)
+    [message] = SwapMessages(a_catalogue()).outgoing([change], at=NOON + HOUR)
     assert message.topic == SWAP_CHANGED.name
     return SWAP_CHANGED.envelope.model_validate_json(message.payload)
 
@@ -73,7 +73,7 @@ def test_tells_the_whole_swap_after_its_first_sequence() -> None:
 def test_has_every_member_of_the_contract_and_writes_it_as_the_contract_does(
     change: Changes,
 ) -> None:
-    [message] = Announcer(a_catalogue()).outgoing([change], at=NOON + HOUR)
+    [message] = SwapMessages(a_catalogue()).outgoing([change], at=NOON + HOUR)
 
     read = SWAP_CHANGED.envelope.model_validate_json(message.payload)
     assert orjson.loads(message.payload) == orjson.loads(read.model_dump_json())
@@ -159,4 +159,4 @@ def test_has_the_trace_of_its_swap_whatever_caused_it(cause: str | None) -> None
 
 
 def test_changes_without_a_swap_say_nothing_of_swaps() -> None:
-    assert Announcer(a_catalogue()).outgoing([Changes(trace_id="t")], at=NOON) == []
+    assert SwapMessages(a_catalogue()).outgoing([Changes(trace_id="t")], at=NOON) == []
