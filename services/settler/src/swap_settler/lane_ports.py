@@ -16,9 +16,9 @@ from swap_settler.domain.caps import Kept
 from swap_settler.domain.chain_facts import PayoutFact
 from swap_settler.domain.foreign import OpenNonce
 from swap_settler.domain.lane import Group, Payment, Slot, SweepSlot, WaitingSweep
+from swap_settler.domain.receipt_quorum import ReceiptQuorum
 from swap_settler.domain.replacing import OpenSlot
 from swap_settler.domain.signer import Signer
-from swap_settler.domain.witnesses import Witnesses
 from swap_settler.ports import Work
 
 # Intents, with their swaps; None for a payment that is no swap's.
@@ -61,7 +61,7 @@ class ClosedSlot:
     transaction_hash: str
     is_cancel: bool
     receipt: Receipt
-    witnesses: Witnesses | None = None  # of what paid nothing
+    quorum: ReceiptQuorum | None = None  # of what paid nothing
     is_foreign: bool = False  # no attempt of ours: somebody else's transaction
 
     @property

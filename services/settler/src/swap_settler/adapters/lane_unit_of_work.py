@@ -84,7 +84,7 @@ class PostgresLaneWork(PostgresWork):
                 "block_number": slot.receipt.block.number,
                 "status": int(slot.receipt.succeeded),
                 "fee_base_units": str(slot.receipt.fee_base_units),
-                "witnesses": slot.witnesses and json.dumps(asdict(slot.witnesses)),
+                "witnesses": slot.quorum and json.dumps(asdict(slot.quorum)),
             }
             for slot in closed
         ]

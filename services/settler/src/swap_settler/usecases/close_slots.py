@@ -16,7 +16,7 @@ from swap_settler import observe
 from swap_settler.domain import ledger, ledger_foreign
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.lane import GasAlarm, Payment
-from swap_settler.domain.witnesses import Word, weigh
+from swap_settler.domain.receipt_quorum import NodeReport, count_votes
 from swap_settler.lane_ports import (
     ClosedSlot,
     LaneStore,
@@ -90,14 +90,14 @@ class CloseSlots:
         missing = {item.nonce for item in signed} - {slot.nonce for slot in closed}
         forgotten = await self._fences.fenced(missing) if missing else frozenset()
         if missing - forgotten:
-            await self._wonder(sorted(missing - forgotten))
+            await self._track_unexplained_nonces(sorted(missing - forgotten))
         else:
             self._rounds_unexplained = 0
         is_complete = not missing - forgotten
         await self._account(final, closed, forgotten, is_complete=is_complete, epoch=epoch)
         self._last_number = final.number
 
-    async def _wonder(self, nonces: Sequence[int]) -> None:
+    async def _track_unexplained_nonces(self, nonces: Sequence[int]) -> None:
         """A consumed nonce without a receipt of ours, or with several: nodes that lag or lie, or
         the key used elsewhere.
         """
@@ -105,8 +105,8 @@ class CloseSlots:
         self._rounds_unexplained += 1
         # Also one that a person resumed meanwhile: it is not explained yet.
         if self._rounds_unexplained >= ROUNDS_UNEXPLAINED_MAX:
-            told = "were used by no transaction of ours, as far as all nodes agree"
-            await self._store.halt_for(nonces, f"nonces {list(nonces)} {told}")
+            cause = "were used by no transaction of ours, as far as all nodes agree"
+            await self._store.halt_for(nonces, f"nonces {list(nonces)} {cause}")
 
     async def _receipts(self, signed: Sequence[SignedFor]) -> Mapping[str, Receipt]:
         if not signed:
@@ -125,27 +125,34 @@ class CloseSlots:
             return closed
         rivals = {slot.nonce: _rivals(slot, signed) for slot in unpaid}
         asked = {h for others in rivals.values() for h in others}
-        told = await self._chain.receipts_of_each_node(
+        node_receipts = await self._chain.receipts_of_each_node(
             [*(slot.transaction_hash for slot in unpaid), *asked]
         )
-        kept = [slot for slot in closed if not slot.paid_nothing]
+        proven_slots = [slot for slot in closed if not slot.paid_nothing]
         for slot in unpaid:
-            words = [_word(said) for said in told[slot.transaction_hash]]
-            others = [_word(said) for rival in rivals[slot.nonce] for said in told[rival]]
-            witnesses = weigh(
-                words,
+            reports = [
+                _node_report(receipt_report)
+                for receipt_report in node_receipts[slot.transaction_hash]
+            ]
+            others = [
+                _node_report(receipt_report)
+                for rival in rivals[slot.nonce]
+                for receipt_report in node_receipts[rival]
+            ]
+            quorum = count_votes(
+                reports,
                 block_hash=slot.receipt.block.hash,
                 succeeded=slot.receipt.succeeded,
                 rivals=others,
             )
-            if witnesses.have_proven:
-                kept.append(replace(slot, witnesses=witnesses))
-            elif witnesses.deny:
-                agree, deny = witnesses.agree, witnesses.deny
+            if quorum.is_proven:
+                proven_slots.append(replace(slot, quorum=quorum))
+            elif quorum.deny:
+                agree, deny = quorum.agree, quorum.deny
                 observe.nodes_differ(
                     self._chain.network, slot.transaction_hash, agree=agree, deny=deny
                 )
-        return kept
+        return proven_slots
 
     async def _account(
         self,
@@ -215,8 +222,8 @@ class CloseSlots:
         answers = await self._chain.simulate(calls, sender=self._signer, at=at)
         if not all(answer.succeeded for answer in answers):
             raise Unavailable("no node tells whether the Treasury has paid it for another")
-        told = zip(payments, answers, strict=True)
-        return frozenset(p.intent_id for p, said in told if int.from_bytes(said.data, "big"))
+        results = zip(payments, answers, strict=True)
+        return frozenset(p.intent_id for p, answer in results if int.from_bytes(answer.data, "big"))
 
     async def _ends(
         self,
@@ -294,12 +301,12 @@ def _rivals(slot: ClosedSlot, signed: Sequence[SignedFor]) -> Sequence[str]:
     return [h for h in hashes if h != slot.transaction_hash]
 
 
-def _word(said: NodeReceipt) -> Word:
-    receipt = said.receipt
-    return Word(
-        said.node,
-        said.has_answered,
+def _node_report(receipt_report: NodeReceipt) -> NodeReport:
+    receipt = receipt_report.receipt
+    return NodeReport(
+        receipt_report.node,
+        receipt_report.has_answered,
         None if receipt is None else receipt.block.hash,
         None if receipt is None else receipt.succeeded,
-        said.provider,
+        receipt_report.provider,
     )

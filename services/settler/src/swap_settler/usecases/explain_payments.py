@@ -24,8 +24,8 @@ from swap_settler.domain.payouts import (
     made_elsewhere,
     taken_elsewhere,
 )
+from swap_settler.domain.receipt_quorum import NodeReport, count_votes
 from swap_settler.domain.swap import Intent, IntentKind, IntentState, Swap
-from swap_settler.domain.witnesses import Word, weigh
 from swap_settler.lane_ports import End, ForeignNonces, Taken, TakenUnitOfWork
 from swap_settler.usecases.batch_state import BatchState
 from swap_settler.usecases.give_up_payouts import lock_owners
@@ -114,7 +114,7 @@ class ExplainPayments:
         if one is None or one.block_number is None or one.block_number > final.number:
             raise Refused(f"{transaction_hash} is in no final block")
         block = await chain.block_at(one.block_number)
-        await _require_witnesses(chain, one, block)
+        await _require_quorum(chain, one, block)
         added = await chain.movements(first=block.number, last=block)
         moved = [m for each in added for m in each.movements if isinstance(m, Paid)]
         logs = {
@@ -189,26 +189,28 @@ class ExplainPayments:
         return taken_elsewhere(swap, intent, at=self._clock(), because=because)
 
 
-async def _require_witnesses(chain: ChainReader, one: FoundTransaction, block: Block) -> None:
+async def _require_quorum(chain: ChainReader, one: FoundTransaction, block: Block) -> None:
     """
     :raises Refused: when a node tells it otherwise.
     :raises Unavailable: when none tells it.
     """
-    told = (await chain.receipts_of_each_node([one.transaction_hash]))[one.transaction_hash]
-    words = [
-        Word(
+    node_receipts = (await chain.receipts_of_each_node([one.transaction_hash]))[
+        one.transaction_hash
+    ]
+    reports = [
+        NodeReport(
             s.node,
             s.has_answered,
             None if s.receipt is None else s.receipt.block.hash,
             None if s.receipt is None else s.receipt.succeeded,
             s.provider,
         )
-        for s in told
+        for s in node_receipts
     ]
-    witnesses = weigh(words, block_hash=block.hash, succeeded=True)
-    if witnesses.deny:
-        raise Refused(f"Nodes disagree about {one.transaction_hash}: {', '.join(witnesses.deny)}")
-    if not witnesses.have_proven:
+    quorum = count_votes(reports, block_hash=block.hash, succeeded=True)
+    if quorum.deny:
+        raise Refused(f"Nodes disagree about {one.transaction_hash}: {', '.join(quorum.deny)}")
+    if not quorum.is_proven:
         raise Unavailable(f"too few providers have a receipt of {one.transaction_hash}")
 
 

@@ -11,12 +11,12 @@ from swap_chains.evm.codec import encode_is_paid
 from swap_chains.ports import Call, ChainReader, FoundTransaction, NodeReceipt, Receipt
 from swap_runtime.errors import Refused, Unavailable
 from swap_settler.domain.foreign import OpenNonce
+from swap_settler.domain.receipt_quorum import NodeReport, count_votes
 from swap_settler.domain.signer import Signer
-from swap_settler.domain.witnesses import Word, weigh
 from swap_settler.lane_ports import ClosedSlot, ForeignNonces
 
 VIEW_GAS: Final = 100_000
-Told = Mapping[str, Sequence[NodeReceipt]]
+NodeReceipts = Mapping[str, Sequence[NodeReceipt]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +73,10 @@ class ProveForeign:
         paid = await self._paid(chain, signer, dead, final=final, newest=newest)
         rivals = [h for n in fresh if n in slots for h in slots[n].attempts]
         asked = [*(one.transaction_hash for one in fresh.values()), *rivals]
-        told = await chain.receipts_of_each_node(asked) if asked else {}
-        foreign = [_proven(signer, one, slots.get(n), told) for n, one in sorted(fresh.items())]
+        node_receipts = await chain.receipts_of_each_node(asked) if asked else {}
+        foreign = [
+            _proven(signer, one, slots.get(n), node_receipts) for n, one in sorted(fresh.items())
+        ]
         return Proven(
             final,
             tuple(one for one in foreign if one.slot.nonce in slots),
@@ -133,8 +135,8 @@ class ProveForeign:
         for paid_id, answer in zip(ids, answers, strict=True):
             if not answer.succeeded:
                 raise Unavailable(f"no node tells whether {paid_id} is paid: {answer.text}")
-        told = zip(ids, answers, strict=True)
-        return frozenset(paid_id for paid_id, a in told if int.from_bytes(a.data, "big"))
+        results = zip(ids, answers, strict=True)
+        return frozenset(paid_id for paid_id, a in results if int.from_bytes(a.data, "big"))
 
 
 def _final_ones(
@@ -161,26 +163,32 @@ def _check_handed_out(
         raise Refused(f"{_nonces(strange)} used by nothing that this ledger waits for")
 
 
-def _proven(signer: Signer, one: FoundTransaction, slot: OpenNonce | None, told: Told) -> Foreign:
+def _proven(
+    signer: Signer, one: FoundTransaction, slot: OpenNonce | None, node_receipts: NodeReceipts
+) -> Foreign:
     h, block_hash = one.transaction_hash, one.block_hash
-    receipts = (said.receipt for said in told[h])
+    receipts = (receipt_report.receipt for receipt_report in node_receipts[h])
     receipt = next((r for r in receipts if r is not None and r.block.hash == block_hash), None)
     attempts = () if slot is None else slot.attempts
-    rivals = [_word(said) for attempt in attempts for said in told[attempt]]
+    rivals = [
+        _node_report(receipt_report)
+        for attempt in attempts
+        for receipt_report in node_receipts[attempt]
+    ]
     if receipt is None:
         raise Refused(f"no node has a receipt of {h}")
-    witnesses = weigh(
-        [_word(said) for said in told[h]],
+    quorum = count_votes(
+        [_node_report(receipt_report) for receipt_report in node_receipts[h]],
         block_hash=receipt.block.hash,
         succeeded=receipt.succeeded,
         rivals=rivals,
     )
-    if not witnesses.have_proven:
-        if witnesses.deny:
-            raise Refused(f"Nodes disagree about {h}: {', '.join(witnesses.deny)}")
+    if not quorum.is_proven:
+        if quorum.deny:
+            raise Refused(f"Nodes disagree about {h}: {', '.join(quorum.deny)}")
         raise Unavailable(f"one provider alone has a receipt of {h}")
     closed = ClosedSlot(
-        one.nonce, h, is_cancel=False, receipt=receipt, witnesses=witnesses, is_foreign=True
+        one.nonce, h, is_cancel=False, receipt=receipt, quorum=quorum, is_foreign=True
     )
     return Foreign(closed, _lost(signer, one, receipt))
 
@@ -190,14 +198,14 @@ def _lost(signer: Signer, one: FoundTransaction, receipt: Receipt) -> int:
     return receipt.fee_base_units + (one.value if has_left else 0)
 
 
-def _word(said: NodeReceipt) -> Word:
-    receipt = said.receipt
-    return Word(
-        said.node,
-        said.has_answered,
+def _node_report(receipt_report: NodeReceipt) -> NodeReport:
+    receipt = receipt_report.receipt
+    return NodeReport(
+        receipt_report.node,
+        receipt_report.has_answered,
         None if receipt is None else receipt.block.hash,
         None if receipt is None else receipt.succeeded,
-        said.provider,
+        receipt_report.provider,
     )
 
 
