@@ -13,6 +13,7 @@ from swap_settler.adapters.lane_unit_of_work import PostgresLaneUnitOfWork
 from swap_settler.domain.lane import GasAlarm, GasUnits, Retries
 from swap_settler.domain.replacing import Patience
 from swap_settler.settings import SettlerGroup
+from swap_settler.usecases.buffer_sent_attempts import BufferSentAttempts
 from swap_settler.usecases.close_slots import CloseSlots
 from swap_settler.usecases.end_relays import EndRelays
 from swap_settler.usecases.fence_nonces import FenceNonces
@@ -28,7 +29,6 @@ from swap_settler.usecases.send_payouts import SendPayouts
 from swap_settler.usecases.send_sweeps import SendSweeps
 from swap_settler.usecases.snapshot_treasury import SnapshotTreasury
 from swap_settler.usecases.swap_messages import SwapMessages
-from swap_settler.usecases.tell_sent import TellSent
 
 NAME = "settler"
 
@@ -60,7 +60,7 @@ class Lane:
         self._work = PostgresLaneUnitOfWork(service.engine, consumer=NAME, lane=name)
         self._calls = _calls(chain, name.signer)
         self._mark_sent = MarkSent(self._work, clock=self._clock, swap_messages=swap_messages)
-        self._tell_sent = TellSent(self._mark_sent)
+        self._sent_attempts = BufferSentAttempts(self._mark_sent)
         self._give_up = GiveUpPayouts(
             self._work,
             clock=self._clock,
@@ -83,7 +83,7 @@ class Lane:
             replace=self._replace(),
             close_slots=self._close_slots(),
             fence=self._fence(),
-            tell_sent=self._tell_sent,
+            buffer_sent_attempts=self._sent_attempts,
             snapshot=self._snapshot(),
             check_chain=self._check,
             poll_interval=self._group.lane_poll_interval,
@@ -114,7 +114,7 @@ class Lane:
             chain=self._chain.reader,
             sender=self._chain.sender,
             store=self._store,
-            tell=self._tell_sent,
+            result_listener=self._sent_attempts,
             give_up=self._give_up,
             end_relays=self._end_relays,
             calls=self._calls,
@@ -129,7 +129,7 @@ class Lane:
             chain=self._chain.reader,
             sender=self._chain.sender,
             store=self._store,
-            tell=self._tell_sent,
+            result_listener=self._sent_attempts,
             calls=self._calls,
             fee_cap=self._chain.network.max_fee_per_gas,
             in_flight_max=(self._slots_max + 1) // 2,

@@ -72,7 +72,7 @@ def _add_lane(
         await _until_one_ends(
             work.send(wake, epoch=lease.epoch, beat=beat),
             work.look_after(epoch=lease.epoch, beat=beat),
-            work.tell(beat=beat),
+            work.mark_sent_attempts(beat=beat),
         )
 
     service.lead(name.lease, run, term=LEASE_TERM)

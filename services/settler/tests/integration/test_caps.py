@@ -545,7 +545,7 @@ async def another_lane(world: World) -> SendPayouts:
         chain=world.reader,
         sender=FakeSender(world.chain, OTHER_SIGNER),
         store=store,
-        tell=MarkSent(work, clock=world.clock, swap_messages=world.swap_messages),
+        result_listener=MarkSent(work, clock=world.clock, swap_messages=world.swap_messages),
         give_up=world.give_up,
         end_relays=world.end_relays,
         calls=replace(world.calls, signer=OTHER_SIGNER),

@@ -1,4 +1,4 @@
-"""What left for the nodes is told: the attempt, its intents, and every swap they pay."""
+"""Mark broadcast attempts as sent and publish the change for every swap they pay."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from swap_settler.lane_ports import LaneUnitOfWork
 from swap_settler.usecases.batch_state import BatchState
 from swap_settler.usecases.swap_messages import SwapMessages
 
-JUST_NOW: Final = timedelta(0)
+NO_DELAY: Final = timedelta(0)
 
 
-def taken(network: str, answers: Sequence[Broadcast]) -> Sequence[str]:
-    """Say what no node took for sure, and return the hashes of the rest."""
+def unrefused_hashes(network: str, answers: Sequence[Broadcast]) -> Sequence[str]:
+    """Log the attempts that every node refused, and return the hashes of the others."""
     for answer in answers:
         if not answer.is_out:
             observe.broadcast_refused(network, answer.transaction_hash, answer.text)
@@ -27,7 +27,7 @@ def taken(network: str, answers: Sequence[Broadcast]) -> Sequence[str]:
 
 
 class MarkSent:
-    """Mark attempts sent, in one transaction with the news of it."""
+    """Marks attempts as sent, in one transaction with the messages about it."""
 
     def __init__(
         self, unit_of_work: LaneUnitOfWork, *, clock: Clock, swap_messages: SwapMessages
@@ -36,12 +36,12 @@ class MarkSent:
         self._clock = clock
         self._swap_messages = swap_messages
 
-    async def answered(self, network: str, answers: Sequence[Broadcast]) -> None:
-        """Say what no node took for sure, and mark the rest sent."""
-        await self(dict.fromkeys(taken(network, answers), JUST_NOW))
+    async def record_results(self, network: str, answers: Sequence[Broadcast]) -> None:
+        """Log the attempts that every node refused, and mark the others as sent."""
+        await self(dict.fromkeys(unrefused_hashes(network, answers), NO_DELAY))
 
     async def __call__(self, sent_ago: Mapping[str, timedelta]) -> None:
-        """Mark attempts, each with how long ago a node had it."""
+        """Mark attempts, each with the time since a node accepted it."""
         if not sent_ago:
             return
         async with self._unit_of_work() as work:

@@ -37,5 +37,5 @@ class Rebroadcast:
         if waiting:
             answers = await self._sender.broadcast(waiting)
             observe.rebroadcast(self._sender.network, len(waiting))
-            await self._mark_sent.answered(self._sender.network, answers)
+            await self._mark_sent.record_results(self._sender.network, answers)
         return len(waiting)

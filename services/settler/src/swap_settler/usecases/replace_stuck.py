@@ -55,7 +55,7 @@ class ReplaceStuck:
             (slot, self._patience.about(slot, is_lowest=slot.nonce == lowest, blocks_passed=passed))
             for slot in slots
         ]
-        self._tell(slots, lowest)
+        self._report_stuck(slots, lowest)
         signed = [attempt for slot, act in acts if (attempt := await self._signed(slot, act))]
         kept = [one for one in signed if await self._store.keep_replacement(one, epoch=epoch)]
         crashpoint("settler.after_replacement")
@@ -68,7 +68,7 @@ class ReplaceStuck:
             self._noticed = (lowest, head)
         return head - self._noticed[1]
 
-    def _tell(self, slots: Sequence[OpenSlot], lowest: int) -> None:
+    def _report_stuck(self, slots: Sequence[OpenSlot], lowest: int) -> None:
         stuck = [slot for slot in slots if slot.nonce == lowest]
         if stuck:
             observe.oldest_unmined(self._chain.network, stuck[0].assigned_for)
@@ -101,4 +101,4 @@ class ReplaceStuck:
         except ChainUnavailable as error:
             observe.broadcast_failed(self._chain.network, str(error))
             return  # kept: the rebroadcast sends the same bytes
-        await self._mark_sent.answered(self._chain.network, answers)
+        await self._mark_sent.record_results(self._chain.network, answers)

@@ -13,6 +13,7 @@ from swap_chains.ports import ChainReader
 from swap_runtime.errors import Unavailable
 from swap_settler import observe
 from swap_settler.lane_ports import LaneStore, Wake
+from swap_settler.usecases.buffer_sent_attempts import BufferSentAttempts
 from swap_settler.usecases.close_slots import CloseSlots
 from swap_settler.usecases.fence_nonces import FenceNonces
 from swap_settler.usecases.rebroadcast import Rebroadcast
@@ -20,7 +21,6 @@ from swap_settler.usecases.replace_stuck import ReplaceStuck
 from swap_settler.usecases.send_payouts import SendPayouts
 from swap_settler.usecases.send_sweeps import SendSweeps
 from swap_settler.usecases.snapshot_treasury import SnapshotTreasury
-from swap_settler.usecases.tell_sent import TellSent
 
 Result = TypeVar("Result")
 
@@ -39,7 +39,7 @@ class RunLane:
         replace: ReplaceStuck,
         close_slots: CloseSlots,
         fence: FenceNonces,
-        tell_sent: TellSent,
+        buffer_sent_attempts: BufferSentAttempts,
         snapshot: SnapshotTreasury,
         check_chain: Callable[[], Awaitable[None]],
         poll_interval: timedelta,
@@ -58,7 +58,7 @@ class RunLane:
         self._replace = replace
         self._close_slots = close_slots
         self._fence = fence
-        self._tell_sent = tell_sent
+        self._sent_attempts = buffer_sent_attempts
         self._snapshot = snapshot
         self._check_chain = check_chain
         self._poll_interval = poll_interval
@@ -87,16 +87,16 @@ class RunLane:
             await self._tried(partial(self._close_slots, epoch=epoch))
             await self._tried(partial(self._fence_nonces, epoch))
             await self._tried(self._snapshot)
-            await self._tried(self._tell_age)
+            await self._tried(self._report_age)
             await asyncio.sleep(self._upkeep_interval.total_seconds())
 
-    async def tell(self, *, beat: Callable[[], None]) -> None:
-        """Mark what was sent for ever, beside the sending: no payment waits for it."""
+    async def mark_sent_attempts(self, *, beat: Callable[[], None]) -> None:
+        """Mark sent attempts for ever, in the background: sending does not wait for it."""
         while True:
             beat()
-            await self._tried(self._tell_sent)
+            await self._tried(self._sent_attempts)
 
-    async def _tell_age(self) -> None:
+    async def _report_age(self) -> None:
         observe.oldest_unpaid(self._chain.network, await self._store.oldest_unpaid())
 
     async def _start(self) -> None:

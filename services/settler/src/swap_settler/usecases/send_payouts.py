@@ -22,13 +22,13 @@ from swap_runtime.crashpoint import crashpoint
 from swap_settler import observe
 from swap_settler.domain.lane import Group, Payment, Slot, group_payments, one_permit_each
 from swap_settler.lane_ports import Attempt, LaneStore, fitting
+from swap_settler.usecases.buffer_sent_attempts import BroadcastResultListener
 from swap_settler.usecases.end_relays import EndRelays
 from swap_settler.usecases.give_up_payouts import PAID_ELSEWHERE, GiveUpPayouts
 from swap_settler.usecases.heed_limits import HeedLimits
 from swap_settler.usecases.lane_calls import LaneCalls
 from swap_settler.usecases.limit_recipients import LimitRecipients
 from swap_settler.usecases.screen_payments import ScreenPayments
-from swap_settler.usecases.tell_sent import HearsAnswers
 
 ALREADY_PAID: Final = selector("AlreadyPaid(uint256)")
 OUTFLOW_EXCEEDED: Final = selector("OutflowLimitExceeded(address,uint256,uint256)")
@@ -67,7 +67,7 @@ class SendPayouts:
         chain: ChainReader,
         sender: ChainSender,
         store: LaneStore,
-        tell: HearsAnswers,
+        result_listener: BroadcastResultListener,
         give_up: GiveUpPayouts,
         end_relays: EndRelays,
         calls: LaneCalls,
@@ -79,7 +79,7 @@ class SendPayouts:
         self._chain = chain
         self._sender = sender
         self._store = store
-        self._tell = tell
+        self._result_listener = result_listener
         self._give_up = give_up
         self._end_relays = end_relays
         self._calls = calls
@@ -341,7 +341,7 @@ class SendPayouts:
             observe.broadcast_failed(self._chain.network, str(error))
             return  # stored: the rebroadcast sends the same bytes
         crashpoint("settler.after_send")
-        await self._tell.answered(self._chain.network, answers)
+        await self._result_listener.record_results(self._chain.network, answers)
 
 
 def _words(refusal: Simulated) -> str:

@@ -18,8 +18,8 @@ from swap_runtime.crashpoint import crashpoint
 from swap_settler import observe
 from swap_settler.domain.lane import SweepSlot, WaitingSweep
 from swap_settler.lane_ports import Attempt, LaneStore
+from swap_settler.usecases.buffer_sent_attempts import BroadcastResultListener
 from swap_settler.usecases.lane_calls import LaneCalls
-from swap_settler.usecases.tell_sent import HearsAnswers
 
 LOOK_SECONDS: Final = 0.5  # payments are looked for between any two of these
 REFUSAL_PAUSE: Final = timedelta(seconds=2)
@@ -34,7 +34,7 @@ class SendSweeps:
         chain: ChainReader,
         sender: ChainSender,
         store: LaneStore,
-        tell: HearsAnswers,
+        result_listener: BroadcastResultListener,
         calls: LaneCalls,
         fee_cap: int,
         in_flight_max: int = 8,
@@ -47,7 +47,7 @@ class SendSweeps:
         self._chain = chain
         self._sender = sender
         self._store = store
-        self._tell = tell
+        self._result_listener = result_listener
         self._calls = calls
         self._fee_cap = fee_cap
         self._in_flight_max = in_flight_max
@@ -134,7 +134,7 @@ class SendSweeps:
             observe.broadcast_failed(self._chain.network, str(error))
             return  # stored: the rebroadcast sends the same bytes
         crashpoint("settler.after_send_sweep")
-        await self._tell.answered(self._chain.network, answers)
+        await self._result_listener.record_results(self._chain.network, answers)
 
     def _call(self, sweeps: Sequence[WaitingSweep]) -> Call:
         return self._calls.sweeping([Sweep(one.sequence_number, one.token) for one in sweeps])

@@ -1,4 +1,4 @@
-"""What was sent is marked beside the sending, and what left meanwhile together."""
+"""Broadcast attempts are marked as sent in the background, in batches."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from typing import Final, Protocol
 from swap_chains.ports import Broadcast
 from swap_runtime.errors import Unavailable
 from swap_runtime.resting import Resting
-from swap_settler.usecases.mark_sent import MarkSent, taken
+from swap_settler.usecases.mark_sent import MarkSent, unrefused_hashes
 
 BEAT_SECONDS: Final = 1.0
 RETRY_SECONDS: Final = 1.0
 REST: Final = timedelta(milliseconds=250)
 
 
-class HearsAnswers(Protocol):
-    """Who is told what nodes answered."""
+class BroadcastResultListener(Protocol):
+    """Receives the nodes' answers to a broadcast."""
 
-    async def answered(self, network: str, answers: Sequence[Broadcast]) -> None: ...
+    async def record_results(self, network: str, answers: Sequence[Broadcast]) -> None: ...
 
 
-class TellSent:
-    """Takes what nodes answered, and marks it in transactions of its own.
+class BufferSentAttempts:
+    """Buffers broadcast results and marks the attempts in its own transactions.
 
-    What a crash takes from here is sent again by the rebroadcast, and marked then.
+    Attempts that a crash removes from the buffer are rebroadcast, and marked then.
     """
 
     def __init__(self, mark_sent: MarkSent, *, now: Callable[[], float] = monotonic) -> None:
@@ -38,25 +38,25 @@ class TellSent:
         self._now = now
         self._resting = Resting(REST)
         self._sent_at: dict[str, float] = {}
-        self._has_some = asyncio.Event()
+        self._has_attempts = asyncio.Event()
 
-    async def answered(self, network: str, answers: Sequence[Broadcast]) -> None:
-        """Take the answers; whoever sent goes on."""
-        self._sent_at |= dict.fromkeys(taken(network, answers), self._now())
+    async def record_results(self, network: str, answers: Sequence[Broadcast]) -> None:
+        """Buffer the results; the sender does not wait for the database."""
+        self._sent_at |= dict.fromkeys(unrefused_hashes(network, answers), self._now())
         if self._sent_at:
-            self._has_some.set()
+            self._has_attempts.set()
 
     async def __call__(self) -> None:
-        """Mark what waits, as soon as something does, and rest; return after a while without.
+        """Mark the buffered attempts as soon as there are any, then pause; return when idle.
 
-        :raises Unavailable: when Postgres is away; what waited still does.
+        :raises Unavailable: when Postgres is unavailable; the attempts stay buffered.
         """
         try:
             async with asyncio.timeout(BEAT_SECONDS):
-                await self._has_some.wait()
+                await self._has_attempts.wait()
         except TimeoutError:
             return
-        self._has_some.clear()
+        self._has_attempts.clear()
         self._resting.begin()
         sent_at, self._sent_at = self._sent_at, {}
         now = self._now()
@@ -64,7 +64,7 @@ class TellSent:
             await self._mark_sent({h: timedelta(seconds=now - at) for h, at in sent_at.items()})
         except Unavailable:
             self._sent_at = sent_at | self._sent_at
-            self._has_some.set()
+            self._has_attempts.set()
             await asyncio.sleep(RETRY_SECONDS)
             raise
         await self._resting.rest()
