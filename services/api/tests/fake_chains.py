@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from swap_chains.evm.gasless import Relayed
-from swap_chains.evm.gasless_reader import Standing
+from swap_chains.evm.gasless import RelayedDeposit
+from swap_chains.evm.gasless_reader import SignerState
 from swap_chains.evm.transaction_lookup import UNKNOWN_TRANSACTION, LocatedTransaction
 from swap_chains.ports import Simulated
 from swap_domain.catalogue import Network
@@ -27,20 +27,22 @@ class FakeChains:
         self.answer = DONE
         self.allowed = 0
         self.allowances_asked: list[tuple[str, str, str, str]] = []
-        self.tries: list[tuple[Relayed, bytes]] = []
+        self.tries: list[tuple[RelayedDeposit, bytes]] = []
 
     async def findings(self, network: Network) -> Mapping[str, Sequence[str]]:
         self._check()
         return {token.address: self.against.get(token.address, []) for token in network.tokens}
 
-    async def standing(self, network: Network, relayed: Relayed) -> Standing:
+    async def signer_state(self, network: Network, relayed: RelayedDeposit) -> SignerState:
         self._check()
         is_used = self.is_nonce_used
         if relayed.standard == "eip2612":
             is_used = relayed.nonce != self.next_nonce
-        return Standing(self.balance, self.has_code, self.next_nonce, is_used)
+        return SignerState(self.balance, self.has_code, self.next_nonce, is_used)
 
-    async def tried(self, network: Network, relayed: Relayed, signature: bytes) -> Simulated:
+    async def simulate_relay(
+        self, network: Network, relayed: RelayedDeposit, signature: bytes
+    ) -> Simulated:
         self._check()
         relayed.call_data(signature)
         self.tries.append((relayed, signature))

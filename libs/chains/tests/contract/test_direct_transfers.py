@@ -163,7 +163,7 @@ class TestOfAnyToken:
     async def test_are_read_from_their_transaction_whether_followed_or_not(self, chain):
         (sent_one,) = await chain.send_and_mine(chain.user, chain.transfer(chain.wallet, 7))
 
-        told = await chain.reader.told_transfers(sent_one.transaction_hash)
+        told = await chain.reader.reported_transfers(sent_one.transaction_hash)
 
         (transfer,) = told.transfers
         assert (told.succeeded, told.block) == (True, await chain.reader.head())
@@ -171,4 +171,4 @@ class TestOfAnyToken:
         assert (transfer.from_address, transfer.to_address) == (chain.user.address, chain.wallet)
 
     async def test_are_nothing_while_their_transaction_is_in_no_block(self, chain):
-        assert await chain.reader.told_transfers(f"0x{9:064x}") is None
+        assert await chain.reader.reported_transfers(f"0x{9:064x}") is None

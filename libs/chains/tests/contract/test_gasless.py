@@ -18,8 +18,8 @@ from swap_chains.events import Deposited
 from swap_chains.evm import codec
 from swap_chains.evm.codec import encode_balance_of, selector
 from swap_chains.evm.deploy import Deployer, deploy_contracts, deploy_fiat_token
-from swap_chains.evm.gasless import Relayed, authorization_nonce
-from swap_chains.evm.gasless_reader import GaslessReader, Setting
+from swap_chains.evm.gasless import RelayedDeposit, authorization_nonce
+from swap_chains.evm.gasless_reader import GaslessDeployment, GaslessReader
 from swap_chains.evm.reader import EvmReader
 from swap_chains.evm.rpc import Rpc, open_session
 from swap_chains.evm.signatures import normalised
@@ -55,7 +55,7 @@ class World:
     paymaster: str
     tokens: Mapping[GaslessStandard, str]
 
-    async def relayed(self, standard: GaslessStandard, *, number: int = SWAP) -> Relayed:
+    async def relayed(self, standard: GaslessStandard, *, number: int = SWAP) -> RelayedDeposit:
         token, key = self.tokens[standard], codec.depository_id(number)
         nonce = authorization_nonce(
             chain_id=CHAIN_ID,
@@ -66,7 +66,7 @@ class World:
         )
         if standard is EIP2612:
             nonce = await self.view(token, selector("nonces(address)") + codec.address_word(USER))
-        return Relayed(
+        return RelayedDeposit(
             standard=standard,
             domain=DOMAINS[standard],
             chain_id=CHAIN_ID,
@@ -148,7 +148,7 @@ async def world(anvil_url: str, deployed: Deployed) -> AsyncIterator[World]:
         await ask("evm_revert", snapshot)
 
 
-def signed(asked: Relayed, key: str = USER_KEY) -> bytes:
+def signed(asked: RelayedDeposit, key: str = USER_KEY) -> bytes:
     made = Account.sign_typed_data(key, full_message=asked.typed_data())
     return normalised(bytes(made.signature))
 
@@ -337,8 +337,8 @@ KNOWS_EVERYTHING = (
 BURNS_GAS = "0x5b600056"  # never ends
 
 
-def a_setting(world: World, **tokens: Gasless) -> Setting:
-    return Setting(
+def a_deployment(world: World, **tokens: Gasless) -> GaslessDeployment:
+    return GaslessDeployment(
         chain_id=CHAIN_ID,
         paymaster=world.paymaster,
         depository=world.depository,
@@ -349,13 +349,13 @@ def a_setting(world: World, **tokens: Gasless) -> Setting:
 
 
 @pytest_asyncio.fixture
-async def asking(world: World) -> GaslessReader:
+async def gasless_reader(world: World) -> GaslessReader:
     return GaslessReader(world.rpc)
 
 
 class TestWhatIsOffered:
-    async def test_tokens_that_are_what_the_catalogue_says_are(self, world, asking):
-        found = await asking.findings(a_setting(world))
+    async def test_tokens_that_are_what_the_catalogue_says_are(self, world, gasless_reader):
+        found = await gasless_reader.findings(a_deployment(world))
 
         assert list(found.values()) == [[], []]
 
@@ -370,36 +370,40 @@ class TestWhatIsOffered:
         ids=["name", "version", "no version", "salt"],
     )
     @pytest.mark.fault("G6")
-    async def test_g6_a_token_of_another_domain_is_not(self, world, asking, domain):
+    async def test_g6_a_token_of_another_domain_is_not(self, world, gasless_reader, domain):
         usdc = world.tokens[EIP3009]
 
-        found = await asking.findings(a_setting(world, **{usdc: Gasless(EIP3009, domain)}))
+        found = await gasless_reader.findings(
+            a_deployment(world, **{usdc: Gasless(EIP3009, domain)})
+        )
 
         assert "EIP-712 domain" in found[usdc][0]
 
     @pytest.mark.fault("G5")
-    async def test_g5_a_token_that_swallows_every_call_is_not(self, world, asking):
+    async def test_g5_a_token_that_swallows_every_call_is_not(self, world, gasless_reader):
         fake = STRANGER
         await world.ask("anvil_setCode", fake, SWALLOWS)
 
-        found = await asking.findings(
-            a_setting(world, **{fake: Gasless(EIP2612, TokenDomain("Fake", "1"))})
+        found = await gasless_reader.findings(
+            a_deployment(world, **{fake: Gasless(EIP2612, TokenDomain("Fake", "1"))})
         )
 
         assert len(found[fake]) == 2
 
-    async def test_a_token_of_the_other_standard_is_not(self, world, asking):
+    async def test_a_token_of_the_other_standard_is_not(self, world, gasless_reader):
         dai = world.tokens[EIP2612]
 
-        found = await asking.findings(a_setting(world, **{dai: Gasless(EIP3009, DOMAINS[EIP2612])}))
+        found = await gasless_reader.findings(
+            a_deployment(world, **{dai: Gasless(EIP3009, DOMAINS[EIP2612])})
+        )
 
         assert found[dai] == ["it does not do eip3009"]
 
     @pytest.mark.fault("G15")
-    async def test_g15_nothing_is_while_the_operator_has_no_gas_money(self, world, asking):
+    async def test_g15_nothing_is_while_the_operator_has_no_gas_money(self, world, gasless_reader):
         await world.ask("anvil_setBalance", OPERATOR, hex(10**12))
 
-        found = await asking.findings(a_setting(world))
+        found = await gasless_reader.findings(a_deployment(world))
 
         assert all("gas money" in findings[0] for findings in found.values())
 
@@ -412,41 +416,45 @@ class TestWhatIsOffered:
     )
     @pytest.mark.fault("G17", "G18")
     async def test_g17_g18_nothing_is_while_a_contract_is_paused(
-        self, world, asking, contract, call, says
+        self, world, gasless_reader, contract, call, says
     ):
         to = world.paymaster if contract == "Paymaster" else world.depository
         assert await world.sent(selector(call), to=to, sender=OWNER)
 
-        found = await asking.findings(a_setting(world))
+        found = await gasless_reader.findings(a_deployment(world))
 
         assert all(findings == [says] for findings in found.values())
 
     @pytest.mark.fault("G17")
-    async def test_g17_nothing_is_once_the_treasury_is_not_listed_any_more(self, world, asking):
+    async def test_g17_nothing_is_once_the_treasury_is_not_listed_any_more(
+        self, world, gasless_reader
+    ):
         remove = selector("removeFromWhitelist(address)") + codec.address_word(world.treasury)
         assert await world.sent(remove, to=world.depository, sender=OWNER)
 
-        found = await asking.findings(a_setting(world))
+        found = await gasless_reader.findings(a_deployment(world))
 
         assert all("does not list" in findings[0] for findings in found.values())
 
 
 class TestWallets:
     @pytest.mark.fault("G9")
-    async def test_g9_a_wallet_with_code_deposits_where_the_token_asks_it(self, world, asking):
+    async def test_g9_a_wallet_with_code_deposits_where_the_token_asks_it(
+        self, world, gasless_reader
+    ):
         asked = await world.relayed(EIP3009)
         await world.ask("anvil_setCode", USER, KNOWS_EVERYTHING)
 
-        standing = await asking.standing(asked)
-        answer = await asking.tried(asked, b"\x77" * 130, operator=OPERATOR)
+        signer_state = await gasless_reader.signer_state(asked)
+        answer = await gasless_reader.simulate_relay(asked, b"\x77" * 130, operator=OPERATOR)
 
-        assert standing.has_code
+        assert signer_state.has_code
         assert answer.succeeded
         assert await world.sent(asked.call_data(b"\x77" * 130), sender=OPERATOR)
 
     @pytest.mark.parametrize("names_its_key", [False, True], ids=["65 bytes", "97 bytes"])
     async def test_a_wallet_that_asks_its_key_deposits_what_that_key_signed(
-        self, world, asking, anvil_url, names_its_key
+        self, world, gasless_reader, anvil_url, names_its_key
     ):
         """Circle's token asks the wallet (EIP-1271), and the wallet its key."""
         async with Deployer(anvil_url, OWNER_KEY) as deployer:
@@ -457,40 +465,42 @@ class TestWallets:
         form = codec.address_word(USER) if names_its_key else b""
         theirs, other = form + signed(asked), form + signed(asked, OPERATOR_KEY)
 
-        assert (await asking.standing(asked)).has_code
-        assert (await asking.tried(asked, other, operator=OPERATOR)).is_revert
-        assert (await asking.tried(asked, theirs, operator=OPERATOR)).succeeded
+        assert (await gasless_reader.signer_state(asked)).has_code
+        assert (await gasless_reader.simulate_relay(asked, other, operator=OPERATOR)).is_revert
+        assert (await gasless_reader.simulate_relay(asked, theirs, operator=OPERATOR)).succeeded
         assert await world.sent(asked.call_data(theirs), sender=OPERATOR)
 
         assert await world.balance(asked.token, world.treasury) == AMOUNT
         assert await world.balance(asked.token, wallet) == 0
 
     @pytest.mark.fault("G9")
-    async def test_g9_a_wallet_that_burns_all_gas_is_refused_within_the_cap(self, world, asking):
+    async def test_g9_a_wallet_that_burns_all_gas_is_refused_within_the_cap(
+        self, world, gasless_reader
+    ):
         asked = await world.relayed(EIP3009)
         await world.ask("anvil_setCode", USER, BURNS_GAS)
 
-        answer = await asking.tried(asked, b"\x77" * 130, operator=OPERATOR)
+        answer = await gasless_reader.simulate_relay(asked, b"\x77" * 130, operator=OPERATOR)
 
         assert not answer.succeeded
 
-    async def test_a_signer_whom_the_token_blocks_is_refused(self, world, asking):
+    async def test_a_signer_whom_the_token_blocks_is_refused(self, world, gasless_reader):
         asked = await world.relayed(EIP3009)
         block = selector("blacklist(address)") + codec.address_word(USER)
         assert await world.sent(block, to=asked.token, sender=OWNER)
 
-        answer = await asking.tried(asked, signed(asked), operator=OPERATOR)
+        answer = await gasless_reader.simulate_relay(asked, signed(asked), operator=OPERATOR)
 
         assert answer.is_revert
 
     @pytest.mark.parametrize("standard", GaslessStandard)
-    async def test_a_nonce_that_was_used_is_seen(self, world, asking, standard):
+    async def test_a_nonce_that_was_used_is_seen(self, world, gasless_reader, standard):
         asked = await world.relayed(standard)
-        assert not (await asking.standing(asked)).is_nonce_used
+        assert not (await gasless_reader.signer_state(asked)).is_nonce_used
 
         assert await world.sent(asked.call_data(signed(asked)), sender=OPERATOR)
 
-        assert (await asking.standing(asked)).is_nonce_used
+        assert (await gasless_reader.signer_state(asked)).is_nonce_used
 
 
 class TestABridgedToken:
@@ -508,19 +518,23 @@ class TestABridgedToken:
         return token
 
     @pytest.mark.fault("G6")
-    async def test_g6_is_offered_with_its_own_salt_alone(self, world, asking, bridged):
+    async def test_g6_is_offered_with_its_own_salt_alone(self, world, gasless_reader, bridged):
         for domain in (
             replace(self.DOMAIN, salt=None),
             replace(self.DOMAIN, salt="0x" + f"{137:064x}"),
             replace(self.DOMAIN, version=None),
         ):
-            found = await asking.findings(a_setting(world, **{bridged: Gasless(EIP2612, domain)}))
+            found = await gasless_reader.findings(
+                a_deployment(world, **{bridged: Gasless(EIP2612, domain)})
+            )
             assert "EIP-712 domain" in found[bridged][0]
 
         right = Gasless(EIP2612, self.DOMAIN)
-        assert await asking.findings(a_setting(world, **{bridged: right})) == {bridged: []}
+        assert await gasless_reader.findings(a_deployment(world, **{bridged: right})) == {
+            bridged: []
+        }
 
-    async def test_is_deposited_by_what_was_signed(self, world, asking, bridged):
+    async def test_is_deposited_by_what_was_signed(self, world, gasless_reader, bridged):
         listed = await world.relayed(EIP2612)
         asked = replace(listed, token=bridged, domain=self.DOMAIN, nonce=0)
         told = asked.typed_data()
@@ -532,22 +546,28 @@ class TestABridgedToken:
         }
         data = asked.call_data(signed(asked))
 
-        assert (await asking.standing(asked)).next_nonce == 0
-        assert (await asking.tried(asked, signed(asked), operator=OPERATOR)).succeeded
+        assert (await gasless_reader.signer_state(asked)).next_nonce == 0
+        assert (
+            await gasless_reader.simulate_relay(asked, signed(asked), operator=OPERATOR)
+        ).succeeded
         start = await world.reader.head()
         assert await world.sent(data, sender=OPERATOR)
 
         assert await world.balance(bridged, world.treasury) == AMOUNT
-        assert (await asking.standing(asked)).is_nonce_used
+        assert (await gasless_reader.signer_state(asked)).is_nonce_used
         head = await world.reader.head()
         moved = await world.reader.movements(first=start.number + 1, last=head)
         [deposited] = [m for added in moved for m in added.movements if isinstance(m, Deposited)]
         assert (deposited.token, deposited.base_units) == (bridged, AMOUNT)
         assert codec.sequence_number_of(deposited.swap_key) == SWAP
 
-    async def test_a_signature_for_another_chain_is_worth_nothing(self, world, asking, bridged):
+    async def test_a_signature_for_another_chain_is_worth_nothing(
+        self, world, gasless_reader, bridged
+    ):
         elsewhere = replace(self.DOMAIN, salt="0x" + f"{137:064x}")
         listed = await world.relayed(EIP2612)
         asked = replace(listed, token=bridged, domain=elsewhere, nonce=0)
 
-        assert (await asking.tried(asked, signed(asked), operator=OPERATOR)).is_revert
+        assert (
+            await gasless_reader.simulate_relay(asked, signed(asked), operator=OPERATOR)
+        ).is_revert

@@ -10,7 +10,12 @@ from eth_account import Account
 
 from libs.chains.tests.contract.conftest import ARTIFACTS, OPERATOR_KEY, OWNER_KEY, STRANGER
 from swap_chains.errors import ChainMismatch
-from swap_chains.evm.check_roles import Governed, Roles, UnknownOperator, check_roles
+from swap_chains.evm.check_roles import (
+    ContractRoles,
+    GovernedContract,
+    UnknownOperator,
+    check_roles,
+)
 from swap_chains.evm.deploy import Deployer, deploy_contracts
 from swap_chains.evm.rpc import Rpc, open_session
 
@@ -25,7 +30,7 @@ class Deployed:
 
     rpc: Rpc
     deployer: Deployer
-    roles: Roles
+    roles: ContractRoles
 
     async def order(self, contract: str, function: str, *arguments: object) -> None:
         governed = getattr(self.roles, contract.lower())
@@ -48,10 +53,10 @@ async def deployed(anvil_url: str) -> AsyncIterator[Deployed]:
         paymaster = await deployer.deploy(
             ARTIFACTS / "Paymaster.json", OWNER, depository, [OPERATOR]
         )
-        roles = Roles(
-            treasury=Governed("Treasury", treasury, OWNER),
-            depository=Governed("Depository", depository, OWNER),
-            paymaster=Governed("Paymaster", paymaster, OWNER),
+        roles = ContractRoles(
+            treasury=GovernedContract("Treasury", treasury, OWNER),
+            depository=GovernedContract("Depository", depository, OWNER),
+            paymaster=GovernedContract("Paymaster", paymaster, OWNER),
             operators=frozenset({OPERATOR}),
             operator=OPERATOR,
             receivers=frozenset({treasury}),
@@ -70,7 +75,7 @@ async def test_m12_contracts_as_the_catalogue_says_pass(deployed: Deployed) -> N
 async def test_m12_another_owner_or_a_pending_one_is_named(
     deployed: Deployed, contract: str
 ) -> None:
-    governed: Governed = getattr(deployed.roles, contract.lower())
+    governed: GovernedContract = getattr(deployed.roles, contract.lower())
     expected = replace(governed, owner=STRANGER)
 
     finding = await deployed.findings(**{contract.lower(): expected})
@@ -89,7 +94,7 @@ async def test_m12_another_owner_or_a_pending_one_is_named(
 async def test_m12_a_signer_must_operate_and_another_operator_is_returned(
     deployed: Deployed, contract: str
 ) -> None:
-    governed: Governed = getattr(deployed.roles, contract.lower())
+    governed: GovernedContract = getattr(deployed.roles, contract.lower())
     await deployed.order(contract, "addOperator", STRANGER)
 
     assert await check_roles(deployed.rpc, deployed.roles) == [UnknownOperator(contract, STRANGER)]
@@ -135,7 +140,7 @@ async def test_m12_the_paymaster_uses_the_depository_of_the_catalogue(deployed: 
 @pytest.mark.fault("M12")
 async def test_m12_a_contract_without_these_views_is_refused(deployed: Deployed) -> None:
     wallet = await deployed.deployer.deploy(ARTIFACTS / "DevWallet.json")
-    roles = replace(deployed.roles, treasury=Governed("Treasury", wallet, OWNER))
+    roles = replace(deployed.roles, treasury=GovernedContract("Treasury", wallet, OWNER))
 
     with pytest.raises(ChainMismatch, match="does not return its operators"):
         await check_roles(deployed.rpc, roles)

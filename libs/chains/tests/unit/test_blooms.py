@@ -44,8 +44,8 @@ async def test_a_log_that_the_bloom_excludes_is_not_believed(session, serve, has
         node.chain.add_transfer(1, 5)
     liar.chain.blocks[1]["logsBloom"] = bloom
     honest.chain.blocks[1]["logsBloom"] = FULL
-    heard = []
-    rpc = Rpc.to_urls("TESTNET", [liar.url, honest.url], session, on_failure=heard.append)
+    failures = []
+    rpc = Rpc.to_urls("TESTNET", [liar.url, honest.url], session, on_failure=failures.append)
     reader = EvmReader(
         rpc,
         depository=TREASURY,
@@ -61,4 +61,4 @@ async def test_a_log_that_the_bloom_excludes_is_not_believed(session, serve, has
 
     assert len(added.movements) == 1
     assert added.block.provider == (honest if has_blooms else liar).url.split("/")[2]
-    assert [type(failure) for failure in heard] == [InconsistentAnswer] * has_blooms
+    assert [type(failure) for failure in failures] == [InconsistentAnswer] * has_blooms

@@ -315,14 +315,14 @@ class TestSecondLook:
         behind.chain.grow(1)
         other.chain.grow(3, salt="other")
         honest.chain.grow(3)
-        heard = []
+        failures = []
         urls = [node.url for node in (behind, other, honest)]
-        rpc = Rpc.to_urls("TESTNET", urls, session, timeout_seconds=2, on_failure=heard.append)
+        rpc = Rpc.to_urls("TESTNET", urls, session, timeout_seconds=2, on_failure=failures.append)
         reader = EvmReader(rpc, depository=DEPOSITORY, treasury=TREASURY, tokens=[TOKEN])
 
         assert await reader.movements(first=1, last=block(honest.chain, 3)) == []
 
-        assert [type(failure) for failure in heard] == [InconsistentAnswer, BlockDiffers]
+        assert [type(failure) for failure in failures] == [InconsistentAnswer, BlockDiffers]
 
 
 class TestFinality:

@@ -7,7 +7,7 @@ from eth_account import Account
 from eth_account.messages import _hash_eip191_message, encode_typed_data
 
 from swap_chains.evm import codec
-from swap_chains.evm.gasless import Relayed, authorization_nonce, domain_separator
+from swap_chains.evm.gasless import RelayedDeposit, authorization_nonce, domain_separator
 from swap_chains.evm.signatures import normalised, recover
 from swap_domain.gasless import GaslessStandard, TokenDomain
 
@@ -24,12 +24,12 @@ DOMAINS = {
 }
 
 
-def relayed(standard: GaslessStandard, domain: TokenDomain = DOMAINS["usual"]) -> Relayed:
+def relayed(standard: GaslessStandard, domain: TokenDomain = DOMAINS["usual"]) -> RelayedDeposit:
     key = codec.depository_id(7)
     nonce = authorization_nonce(
         chain_id=31337, paymaster=PAYMASTER, key=key, receiver=TREASURY, token=TOKEN
     )
-    return Relayed(
+    return RelayedDeposit(
         standard=standard,
         domain=domain,
         chain_id=31337,

@@ -15,9 +15,9 @@ TREASURY = codec.checksum_address("0x" + "7e" * 20)
 TOKEN = codec.checksum_address("0x" + "70" * 20)
 
 
-def reader_of(session, nodes, heard):
+def reader_of(session, nodes, failures):
     urls = [node.url for node in nodes]
-    rpc = Rpc.to_urls("TESTNET", urls, session, timeout_seconds=2, on_failure=heard.append)
+    rpc = Rpc.to_urls("TESTNET", urls, session, timeout_seconds=2, on_failure=failures.append)
     return EvmReader(rpc, depository=DEPOSITORY, treasury=TREASURY, tokens=[TOKEN])
 
 
@@ -33,13 +33,13 @@ class TestSecondLook:
         liar.chain.grow(3, salt="forged")
         liar.chain.add_transfer(1, 10**9)  # nobody ever paid this
         honest.chain.grow(3)
-        heard = []
+        failures = []
         last = block(liar, 3)
         asked = liar.requests
 
         with pytest.raises(BlockDiffers):
-            await reader_of(session, [liar, honest], heard).movements(
-                first=1, last=last, unlike={last.provider}
+            await reader_of(session, [liar, honest], failures).movements(
+                first=1, last=last, excluded_providers={last.provider}
             )
 
         assert liar.requests == asked
@@ -58,7 +58,7 @@ class TestSecondLook:
 
         with pytest.raises(ChainUnavailable):
             await reader_of(session, [honest, liar], []).movements(
-                first=1, last=last, unlike={last.provider}
+                first=1, last=last, excluded_providers={last.provider}
             )
 
         assert liar.requests == 0
@@ -73,13 +73,13 @@ class TestSecondLook:
         broken.change = lambda method, params, answer: (
             [{"removed": True}] if method == "eth_getLogs" else answer
         )
-        heard = []
+        failures = []
         last = block(first, 3)
 
-        found = await reader_of(session, [first, broken, third], heard).movements(
-            first=1, last=last, unlike={last.provider}
+        found = await reader_of(session, [first, broken, third], failures).movements(
+            first=1, last=last, excluded_providers={last.provider}
         )
 
         assert found == []
-        assert [type(failure) for failure in heard] == [InconsistentAnswer]
+        assert [type(failure) for failure in failures] == [InconsistentAnswer]
         assert first.requests == 0

@@ -12,7 +12,7 @@ from swap_chains.events import BlockAdded
 from swap_chains.evm import codec
 from swap_chains.evm.blocks import find_header, to_block
 from swap_chains.evm.follower import Pace
-from swap_chains.evm.gasless import Relayed
+from swap_chains.evm.gasless import RelayedDeposit
 from swap_chains.evm.gasless_reader import GaslessReader
 from swap_chains.evm.l1_data_fees import L1DataFees
 from swap_chains.evm.price_feeds import EvmPriceFeeds
@@ -112,7 +112,7 @@ async def test_a_token_that_no_node_asks_now_is_not_a_signer_without_money(sessi
     node = await serve()
     node.chain.answer = lambda method, params: {"code": -32000, "message": "header not found"}
     rpc = Rpc.to_urls("TESTNET", [node.url], session, rounds=1)
-    relayed = Relayed(
+    relayed = RelayedDeposit(
         standard=GaslessStandard.EIP2612,
         domain=TokenDomain("USD Coin", "2"),
         chain_id=31337,
@@ -128,7 +128,7 @@ async def test_a_token_that_no_node_asks_now_is_not_a_signer_without_money(sessi
     )
 
     with pytest.raises(ChainUnavailable):
-        await GaslessReader(rpc).standing(relayed)
+        await GaslessReader(rpc).signer_state(relayed)
 
 
 class TestRefusals:

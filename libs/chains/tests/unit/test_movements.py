@@ -9,13 +9,13 @@ import pytest
 from swap_chains.errors import InconsistentAnswer
 from swap_chains.events import Deposited, NativeReceived, TokenTransfer
 from swap_chains.evm import codec
-from swap_chains.evm.movements import Followed, Log, to_movements
+from swap_chains.evm.movements import Log, LogScope, to_movements
 
 DEPOSITORY, TREASURY, TOKEN, OTHER_TOKEN, USER = (
     "0x" + d * 20 for d in ("d1", "7e", "70", "71", "05")
 )
 HASH, OTHER_HASH = "0x" + "01" * 32, "0x" + "02" * 32
-FOLLOWED = Followed.of(DEPOSITORY, TREASURY, [TOKEN, OTHER_TOKEN], set())
+FOLLOWED = LogScope.of(DEPOSITORY, TREASURY, [TOKEN, OTHER_TOKEN], set())
 
 
 def log(address, topics, data, transaction_hash=HASH):

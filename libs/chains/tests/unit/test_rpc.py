@@ -56,18 +56,18 @@ class TestBeforeCall:
         def forbid():
             raise PermissionError
 
-        nodes, heard = [await serve(), await serve()], []
+        nodes, reported_failures = [await serve(), await serve()], []
         rpc = Rpc.to_urls(
             "TESTNET",
             [node.url for node in nodes],
             session,
-            on_failure=heard.append,
+            on_failure=reported_failures.append,
             before_call=forbid,
         )
 
         with pytest.raises(PermissionError):
             await rpc.call("eth_chainId")
-        assert (heard, [node.requests for node in nodes]) == ([], [0, 0])
+        assert (reported_failures, [node.requests for node in nodes]) == ([], [0, 0])
 
 
 class TestBatch:
@@ -130,10 +130,10 @@ class TestBatch:
         assert node.requests == 3
 
 
-class TestTogether:
+class TestRequestCoalescing:
     async def test_what_is_asked_in_one_turn_is_one_request(self, session, serve):
         node = await serve()
-        rpc = rpc_of(session, node, asks_together=True)
+        rpc = rpc_of(session, node, coalesces_requests=True)
 
         chain_id, [again, head] = await asyncio.gather(
             rpc.call("eth_chainId"), rpc.batch([CHAIN_ID, HEAD])
@@ -146,7 +146,7 @@ class TestTogether:
         node = await serve()
         refusal = {"code": -32000, "message": "no"}
         node.change = lambda method, params, answer: refusal if method == "eth_chainId" else answer
-        rpc = rpc_of(session, node, asks_together=True)
+        rpc = rpc_of(session, node, coalesces_requests=True)
 
         refused, [head] = await asyncio.gather(
             rpc.call("eth_chainId"), rpc.batch([HEAD]), return_exceptions=True
@@ -163,13 +163,13 @@ class TestTogether:
             return error if isinstance(answers, list) else answers
 
         node.reply = answering(body=reply)
-        rpc = rpc_of(session, node, asks_together=True)
+        rpc = rpc_of(session, node, coalesces_requests=True)
 
         assert await asyncio.gather(*(rpc.call("eth_chainId") for _ in range(3))) == ["0x7a69"] * 3
         assert node.requests == 1 + 3
 
     async def test_who_is_cancelled_takes_nobody_elses_answer_away(self, session, serve):
-        rpc = rpc_of(session, await serve(), asks_together=True)
+        rpc = rpc_of(session, await serve(), coalesces_requests=True)
         one, other = (asyncio.create_task(rpc.call("eth_chainId")) for _ in range(2))
         await asyncio.sleep(0)  # both have asked, and nothing has left
 
@@ -180,7 +180,9 @@ class TestTogether:
 
     async def test_what_nobody_waits_for_any_more_is_not_asked(self, session, serve):
         node = await serve()
-        asking = asyncio.create_task(rpc_of(session, node, asks_together=True).call("eth_chainId"))
+        asking = asyncio.create_task(
+            rpc_of(session, node, coalesces_requests=True).call("eth_chainId")
+        )
         await asyncio.sleep(0)
 
         asking.cancel()
@@ -199,7 +201,7 @@ class TestTogether:
     async def test_a_node_that_is_away_is_away_for_all(self, session, serve):
         node = await serve()
         node.reply = answering(status=503)
-        rpc = rpc_of(session, node, asks_together=True)
+        rpc = rpc_of(session, node, coalesces_requests=True)
 
         found = await asyncio.gather(
             *(rpc.call("eth_chainId") for _ in range(2)), return_exceptions=True
@@ -287,13 +289,13 @@ class TestFailover:
     async def test_every_failure_of_a_node_is_heard_of(self, session, serve):
         down, up = await serve(), await serve()
         down.reply = answering(status=503)
-        heard = []
+        reported_failures = []
         urls = [down.url, up.url]
-        rpc = Rpc.to_urls("TESTNET", urls, session, on_failure=heard.append)
+        rpc = Rpc.to_urls("TESTNET", urls, session, on_failure=reported_failures.append)
 
         assert await rpc.call("eth_chainId") == "0x7a69"
 
-        (failure,) = heard
+        (failure,) = reported_failures
         assert "HTTP 503" in str(failure)
 
     async def test_reads_are_tried_again(self, session, serve):
@@ -330,12 +332,12 @@ class TestSecondOpinion:
         rpc = rpc_of(session, one, other)
         first = {rpc.nodes[0].provider}
 
-        await rpc.on_one_node(lambda node: node.call("eth_chainId"), unlike=first)
+        await rpc.on_one_node(lambda node: node.call("eth_chainId"), excluded_providers=first)
         assert (one.requests, other.requests) == (0, 1)
 
         other.reply = answering(status=503)
         with pytest.raises(ChainUnavailable):
-            await rpc.on_one_node(lambda node: node.call("eth_chainId"), unlike=first)
+            await rpc.on_one_node(lambda node: node.call("eth_chainId"), excluded_providers=first)
         assert one.requests == 0
 
     async def test_does_not_change_the_node_in_use(self, session, serve):
@@ -343,8 +345,10 @@ class TestSecondOpinion:
         rpc = rpc_of(session, one, two, three)
         two.reply = answering(status=503)
 
-        unlike = {rpc.nodes[0].provider}
-        await rpc.on_one_node(lambda node: node.call("eth_chainId"), unlike=unlike)
+        excluded_providers = {rpc.nodes[0].provider}
+        await rpc.on_one_node(
+            lambda node: node.call("eth_chainId"), excluded_providers=excluded_providers
+        )
 
         assert rpc.in_use is rpc.nodes[0]
 

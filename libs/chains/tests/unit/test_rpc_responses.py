@@ -19,7 +19,7 @@ from swap_chains.errors import (
 )
 from swap_chains.evm import rpc_responses
 from swap_chains.evm.rpc import Node, Request, Rpc
-from swap_chains.evm.rpc_responses import TooMuchAtOnce, as_revert, in_order
+from swap_chains.evm.rpc_responses import MessageTooLarge, as_revert, in_order
 
 CHAIN_ID = Request("eth_chainId")
 MEGABYTE = 1 << 20
@@ -57,7 +57,7 @@ class TestSize:
 
         tracemalloc.start()
         try:
-            with pytest.raises(TooMuchAtOnce):
+            with pytest.raises(MessageTooLarge):
                 await patient.call("eth_chainId")
             _, peak = tracemalloc.get_traced_memory()
         finally:
@@ -68,7 +68,7 @@ class TestSize:
     async def test_a_body_without_an_end_is_left(self, session, serve, at_most):
         at_most(MEGABYTE)
         node, honest = await serve(), await serve()
-        sent, heard = [], []
+        sent, failures = [], []
 
         async def endless(request):
             response = web.StreamResponse()
@@ -79,12 +79,12 @@ class TestSize:
 
         node.stream = endless
         urls = [node.url, honest.url]
-        rpc = Rpc.to_urls("TESTNET", urls, session, on_failure=heard.append)
+        rpc = Rpc.to_urls("TESTNET", urls, session, on_failure=failures.append)
 
         async with asyncio.timeout(2):
             assert await rpc.call("eth_chainId") == "0x7a69"
 
-        assert [type(failure) for failure in heard] == [TooMuchAtOnce]
+        assert [type(failure) for failure in failures] == [MessageTooLarge]
         assert len(sent) < 16
 
     @pytest.mark.parametrize("encoding", COMPRESSED)
@@ -131,7 +131,7 @@ class TestSize:
         node.change = lambda method, params, answer: (
             "0x" + "0" * 200_000 if method == "eth_getLogs" else answer
         )
-        rpc = Rpc.to_urls("TESTNET", [node.url], session, rounds=1, asks_together=True)
+        rpc = Rpc.to_urls("TESTNET", [node.url], session, rounds=1, coalesces_requests=True)
         logs = {"blockHash": "0x", "address": [], "topics": []}
 
         too_much, chain_id = await asyncio.gather(

@@ -58,19 +58,19 @@ async def test_another_chains_node_has_no_say(session, serve):
     foreign, ours = await serve(), await serve()
     foreign.change = of_chain(1)
     foreign.chain.grow(5)
-    heard = []
+    failures = []
 
-    head = await rpc_of(session, foreign, ours, on_failure=heard.append).call(*HEAD)
+    head = await rpc_of(session, foreign, ours, on_failure=failures.append).call(*HEAD)
 
     assert head["number"] == "0x0"
     assert set(foreign.methods) == {"eth_chainId"}
-    assert "it serves chain 1, not 31337" in str(heard[0])
+    assert "it serves chain 1, not 31337" in str(failures[0])
 
 
 async def test_has_no_say_where_many_ask_together_either(session, serve):
     foreign, ours = await serve(), await serve()
     foreign.change = of_chain(1)
-    rpc = rpc_of(session, foreign, ours, asks_together=True)
+    rpc = rpc_of(session, foreign, ours, coalesces_requests=True)
 
     heads = await asyncio.gather(*(rpc.call(*HEAD) for _ in range(20)))
 

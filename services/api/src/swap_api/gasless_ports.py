@@ -9,8 +9,8 @@ from uuid import UUID
 
 from swap_api.domain.gasless import KnownAuthorization, SignRequest, Steps, Submission
 from swap_api.ports import StoredSwap
-from swap_chains.evm.gasless import Relayed
-from swap_chains.evm.gasless_reader import Standing
+from swap_chains.evm.gasless import RelayedDeposit
+from swap_chains.evm.gasless_reader import SignerState
 from swap_chains.ports import Simulated
 from swap_domain.authorization_status import AuthorizationStatus
 from swap_domain.catalogue import Network
@@ -62,9 +62,11 @@ class GaslessChains(Protocol):
         """Return, for each token of the catalogue that may be signed for, what speaks against."""
         ...
 
-    async def standing(self, network: Network, relayed: Relayed) -> Standing: ...
+    async def signer_state(self, network: Network, relayed: RelayedDeposit) -> SignerState: ...
 
-    async def tried(self, network: Network, relayed: Relayed, signature: bytes) -> Simulated:
+    async def simulate_relay(
+        self, network: Network, relayed: RelayedDeposit, signature: bytes
+    ) -> Simulated:
         """Return what the very deposit would do now.
 
         :raises ValueError: when there is no such call.
@@ -75,11 +77,11 @@ class GaslessChains(Protocol):
 class GaslessRendering(Protocol):
     """From what is known about a signature to the bytes that are answered."""
 
-    def sign_action(self, stored: StoredSwap, relayed: Relayed) -> bytes:
+    def sign_action(self, stored: StoredSwap, relayed: RelayedDeposit) -> bytes:
         """Return the action that asks a signer, complete."""
         ...
 
-    def sign_steps(self, stored: StoredSwap, steps: Steps, relayed: Relayed | None) -> bytes:
+    def sign_steps(self, stored: StoredSwap, steps: Steps, relayed: RelayedDeposit | None) -> bytes:
         """Return the list of `GET …/deposit_actions`."""
         ...
 

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Protocol
 from uuid import UUID
 
-from swap_chains.ports import ToldTransfer
+from swap_chains.ports import ReportedTransfer
 from swap_settler.domain.caps import CapState, Waiting
 from swap_settler.domain.inventory import AssetKey
 from swap_settler.domain.signer import Blocked, Stop
@@ -162,7 +162,7 @@ class Rescues(Protocol):
         self,
         network: str,
         transaction_hash: str,
-        transfers: Sequence[ToldTransfer],
+        transfers: Sequence[ReportedTransfer],
         *,
         returned_to: str,
         by: str,

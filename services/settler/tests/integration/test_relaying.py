@@ -32,7 +32,7 @@ from services.settler.tests.lane_world import (
     expect_other_nonces,
 )
 from swap_chains.evm.codec import depository_id
-from swap_chains.evm.gasless import Relayed, authorization_nonce
+from swap_chains.evm.gasless import RelayedDeposit, authorization_nonce
 from swap_chains.fake import FakeChain
 from swap_contracts.envelope import Envelope
 from swap_contracts.quoting import AssetRef
@@ -76,12 +76,12 @@ async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
         yield world
 
 
-def asked(number: int = 1, *, valid_before: int = IN_TIME) -> Relayed:
+def asked(number: int = 1, *, valid_before: int = IN_TIME) -> RelayedDeposit:
     key = depository_id(number)
     nonce = authorization_nonce(
         chain_id=31337, paymaster=PAYMASTER, key=key, receiver=TREASURY, token=USDC
     )
-    return Relayed(
+    return RelayedDeposit(
         standard=GaslessStandard.EIP3009,
         domain=TokenDomain("USD Coin", "2"),
         chain_id=31337,
@@ -120,7 +120,7 @@ def a_gasless_request(number: int = 1) -> Envelope[Any]:
 
 
 def a_signature(
-    number: int = 1, *, submission: int = 1, told: Relayed | None = None
+    number: int = 1, *, submission: int = 1, told: RelayedDeposit | None = None
 ) -> Envelope[Any]:
     body = AuthorizationSubmitted(
         swap_id=uuid5(IDS, f"swap/{number}"),
@@ -368,7 +368,9 @@ class TestWhatIsRefused:
         assert await world.intent_states() == ["reserved"]
 
     async def test_what_the_swap_does_not_ask_for_is_parked(self, world: World) -> None:
-        theirs = Relayed(**{n: getattr(asked(), n) for n in Relayed.__slots__} | {"nonce": 5})
+        theirs = RelayedDeposit(
+            **{n: getattr(asked(), n) for n in RelayedDeposit.__slots__} | {"nonce": 5}
+        )
 
         with pytest.raises(Unprocessable, match="does not ask"):
             await submit(world, a_signature(told=theirs))

@@ -31,7 +31,7 @@ from swap_chains.evm.codec import (
 from swap_chains.evm.deposit_addresses import Sweep, encode_sweep
 from swap_chains.evm.memos import encode_transfer_with_memo
 from swap_chains.fake import FakeChain, FakeReader, FakeSender
-from swap_chains.ports import Call, Fees, ToldTransfers
+from swap_chains.ports import Call, Fees, ReportedTransfers
 from swap_domain.catalogue import NATIVE
 from swap_runtime.errors import Refused
 from swap_settler.adapters.rescues import PostgresRescues
@@ -200,11 +200,11 @@ async def test_nothing_goes_to_where_nobody_gets_it(place: Place) -> None:
 async def test_of_two_owners_in_one_transaction_each_gets_their_own(place: Place) -> None:
     """The same token, the same amount, in one bundle."""
     came, reader = await place.transfers(TREASURY), FakeReader(place.chain)
-    told = await reader.told_transfers(came)
+    told = await reader.reported_transfers(came)
     assert told is not None
     other = replace(told.transfers[0], from_address=OWNER)
     both = replace(told, transfers=(*told.transfers, other))
-    reader.told_transfers = lambda _: answered(both)  # type: ignore[method-assign]
+    reader.reported_transfers = lambda _: answered(both)  # type: ignore[method-assign]
     rescues = PostgresRescues(place.world.engine)
     rescue = RescueTokens(rescues, catalogue=place.world.catalogue, chains={SOURCE: reader})
 
@@ -219,7 +219,7 @@ async def test_of_two_owners_in_one_transaction_each_gets_their_own(place: Place
     assert [(one["from"], len(list(one["calls"]))) for one in shown] == [(USER, 1), (OWNER, 0)]
 
 
-async def answered(told: ToldTransfers) -> ToldTransfers:
+async def answered(told: ReportedTransfers) -> ReportedTransfers:
     return told
 
 

@@ -65,12 +65,12 @@ class AwsKms:
             async with self._session.post(
                 self._url, data=body, headers=headers, timeout=self._timeout
             ) as answer:
-                told = dict(orjson.loads(await answer.read()))
+                reply = dict(orjson.loads(await answer.read()))
         except (aiohttp.ClientError, TimeoutError, ValueError, TypeError) as error:
             raise KeyUnusable(f"KMS did not answer {operation}: {type(error).__name__}") from error
         if answer.status != HTTPStatus.OK:
-            raise KeyUnusable(f"KMS refused {operation}: {told.get('__type', answer.status)}")
-        return told
+            raise KeyUnusable(f"KMS refused {operation}: {reply.get('__type', answer.status)}")
+        return reply
 
     def _signed(self, more: Mapping[str, str], body: bytes) -> dict[str, str]:
         """Return the headers with a signature of the request, version 4."""
@@ -117,7 +117,7 @@ class KmsKey:
 
     async def sign(self, digest: bytes) -> bytes:
         await self._check()
-        told = await self._kms.ask(
+        reply = await self._kms.ask(
             "Sign",
             {
                 "KeyId": self._key_id,
@@ -126,7 +126,7 @@ class KmsKey:
                 "SigningAlgorithm": "ECDSA_SHA_256",
             },
         )
-        return recoverable(_bytes(told, "Signature"), digest, address=self._address)
+        return recoverable(_bytes(reply, "Signature"), digest, address=self._address)
 
     async def _check(self) -> None:
         """
@@ -135,15 +135,15 @@ class KmsKey:
         async with self._checking:
             if self._is_checked:
                 return
-            told = await self._kms.ask("GetPublicKey", {"KeyId": self._key_id})
-            found = address_of_der(_bytes(told, "PublicKey"))
+            reply = await self._kms.ask("GetPublicKey", {"KeyId": self._key_id})
+            found = address_of_der(_bytes(reply, "PublicKey"))
             if found != self._address:
                 raise KeyUnusable(f"KMS has the key of {found} there, not of {self._address}")
             self._is_checked = True
 
 
-def _bytes(told: Mapping[str, Any], name: str) -> bytes:
+def _bytes(reply: Mapping[str, Any], name: str) -> bytes:
     try:
-        return base64.b64decode(told[name], validate=True)
+        return base64.b64decode(reply[name], validate=True)
     except (KeyError, TypeError, ValueError) as error:
         raise KeyUnusable(f"KMS told no {name}") from error

@@ -65,10 +65,10 @@ def _call(group: Sequence[Holding], place: Mapping[str, str]) -> Request:
 
 
 def _words(node: Node, answer: Any, count: int) -> list[int]:
-    told = codec.from_hex(answer)
-    if len(told) != count * _WORD:
-        raise InconsistentAnswer(node.label, f"{len(told)} bytes are not {count} balances")
-    return [int.from_bytes(told[n : n + _WORD], "big") for n in range(0, len(told), _WORD)]
+    returned = codec.from_hex(answer)
+    if len(returned) != count * _WORD:
+        raise InconsistentAnswer(node.label, f"{len(returned)} bytes are not {count} balances")
+    return [int.from_bytes(returned[n : n + _WORD], "big") for n in range(0, len(returned), _WORD)]
 
 
 async def _one_by_one(

@@ -15,8 +15,8 @@ from swap_chains.evm.blooms import may_have
 from swap_chains.evm.codec import checksum_address, from_hex, from_quantity, to_quantity
 from swap_chains.evm.memos import unexplained, with_proven_memos
 from swap_chains.evm.movements import (
-    Followed,
     Log,
+    LogScope,
     deposit_transactions,
     in_log_order,
     to_logs,
@@ -27,17 +27,17 @@ from swap_chains.evm.wallet_calls import Transaction
 
 
 async def by_hash(
-    node: Node, followed: Followed, blocks: Sequence[Block]
+    node: Node, scope: LogScope, blocks: Sequence[Block]
 ) -> tuple[list[BlockAdded], Block | None]:
     """Add the movements to blocks near the head; return also what the chain calls final.
 
     Logs are asked for by block hash, and the same request asks for the block itself: a node that
     does not have it can say so only there, an empty answer would look like a block without logs.
     """
-    receivers = followed.receivers()
+    receivers = scope.receivers()
     requests: list[Request] = []
     for block in blocks:
-        requests += [header_of(block.hash), *followed.filters({"blockHash": block.hash})]
+        requests += [header_of(block.hash), *scope.log_requests({"blockHash": block.hash})]
     size = len(requests) // max(len(blocks), 1)
     requests.append(header_at("finalized"))
     answers = await node.batch(requests, unit=max(size, 1))
@@ -50,8 +50,8 @@ async def by_hash(
         mine = [log for answer in found for log in to_logs(node.label, answer)]
         if any((log.block_hash, log.block_number) != (block.hash, block.number) for log in mine):
             raise InconsistentAnswer(node.label, f"a log of another block than {block.number}")
-        logs += [log for log in mine if followed.wants(log, receivers)]
-    return await with_movements(node, followed, blocks, logs), finalized_in(node, answers[-1])
+        logs += [log for log in mine if scope.includes(log, receivers)]
+    return await with_movements(node, scope, blocks, logs), finalized_in(node, answers[-1])
 
 
 def finalized_in(node: Node, answer: Any) -> Block | None:
@@ -60,7 +60,7 @@ def finalized_in(node: Node, answer: Any) -> Block | None:
 
 
 async def by_range(
-    node: Node, followed: Followed, *, first: int, last: int
+    node: Node, scope: LogScope, *, first: int, last: int
 ) -> tuple[Block, list[BlockAdded]]:
     """Read a range behind finality: its first block, the blocks with movements, and its last.
 
@@ -69,40 +69,40 @@ async def by_range(
     :raises NodeRefused: when the node wants a shorter one.
     """
     place = {"fromBlock": to_quantity(first), "toBlock": to_quantity(last)}
-    requests = [header_at(first), header_at(last), *followed.filters(place)]
+    requests = [header_at(first), header_at(last), *scope.log_requests(place)]
     answers = await node.batch(requests, unit=len(requests))
     ends = [to_block(node, answer) for answer in answers[:2]]
     if [block.number for block in ends] != [first, last]:
         raise InconsistentAnswer(node.label, f"not the blocks {first} and {last}")
-    wanted = _wanted(node, followed, answers[2:], followed.receivers())
+    wanted = _wanted(node, scope, answers[2:], scope.receivers())
     numbers = sorted({log.block_number for log in wanted} | {last})
     _check_range(node, numbers, first, last)
     blocks = await headers_at(node, numbers)
     if blocks[-1] != ends[1]:
         raise InconsistentAnswer(node.label, f"two answers about block {last}")
-    return ends[0], await with_movements(node, followed, blocks, wanted)
+    return ends[0], await with_movements(node, scope, blocks, wanted)
 
 
 async def transfers_to(
-    node: Node, followed: Followed, *, to: Collection[str], first: int, last: int
+    node: Node, scope: LogScope, *, to: Collection[str], first: int, last: int
 ) -> list[BlockAdded]:
     """Read the token transfers to these addresses in a range, as the blocks that have some."""
     receivers = frozenset(address.lower() for address in to)
     place = {"fromBlock": to_quantity(first), "toBlock": to_quantity(last)}
-    answers = await node.batch([followed.transfers(place, receivers)])
-    wanted = _wanted(node, followed, answers, receivers)
+    answers = await node.batch([scope.transfers(place, receivers)])
+    wanted = _wanted(node, scope, answers, receivers)
     numbers = sorted({log.block_number for log in wanted})
     _check_range(node, numbers, first, last)
-    return await with_movements(node, followed, await headers_at(node, numbers), wanted)
+    return await with_movements(node, scope, await headers_at(node, numbers), wanted)
 
 
 def _wanted(
-    node: Node, followed: Followed, answers: Iterable[Any], receivers: Container[str]
+    node: Node, scope: LogScope, answers: Iterable[Any], receivers: Container[str]
 ) -> list[Log]:
     logs: list[Log] = []
     for answer in answers:
         logs += to_logs(node.label, answer)
-    return [log for log in logs if followed.wants(log, receivers)]
+    return [log for log in logs if scope.includes(log, receivers)]
 
 
 def _check_range(node: Node, numbers: Sequence[int], first: int, last: int) -> None:
@@ -111,7 +111,7 @@ def _check_range(node: Node, numbers: Sequence[int], first: int, last: int) -> N
 
 
 async def with_movements(
-    node: Node, followed: Followed, blocks: Sequence[Block], logs: Sequence[Log]
+    node: Node, scope: LogScope, blocks: Sequence[Block], logs: Sequence[Log]
 ) -> list[BlockAdded]:
     """Put the logs into their blocks.
 
@@ -126,10 +126,10 @@ async def with_movements(
         mine = in_log_order(node.label, of_block[block.number])
         if any(log.block_hash != block.hash for log in mine):
             raise InconsistentAnswer(node.label, f"a log of another block {block.number}")
-        if followed.has_blooms:
+        if scope.has_blooms:
             _check_bloom(node, block, mine)
-        added.append(BlockAdded(block, to_movements(node.label, followed, mine, senders)))
-    return await _with_proven_memos(node, followed, added)
+        added.append(BlockAdded(block, to_movements(node.label, scope, mine, senders)))
+    return await _with_proven_memos(node, scope, added)
 
 
 def _check_bloom(node: Node, block: Block, logs: Sequence[Log]) -> None:
@@ -138,13 +138,13 @@ def _check_bloom(node: Node, block: Block, logs: Sequence[Log]) -> None:
 
 
 async def _with_proven_memos(
-    node: Node, followed: Followed, added: Sequence[BlockAdded]
+    node: Node, scope: LogScope, added: Sequence[BlockAdded]
 ) -> list[BlockAdded]:
     """Fetch the transactions of direct transfers: only their call data proves whose memo it is."""
     places = {
         transaction_hash: event.block.hash
         for event in added
-        for transaction_hash in unexplained(event.movements, followed.treasury)
+        for transaction_hash in unexplained(event.movements, scope.treasury)
     }
     if not places:
         return list(added)
@@ -154,7 +154,7 @@ async def _with_proven_memos(
         for (transaction_hash, block_hash), answer in zip(places.items(), answers, strict=True)
     }
     return [
-        replace(event, movements=with_proven_memos(event.movements, followed.treasury, sent))
+        replace(event, movements=with_proven_memos(event.movements, scope.treasury, sent))
         for event in added
     ]
 

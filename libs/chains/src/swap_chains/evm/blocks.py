@@ -108,11 +108,11 @@ class Tail:
 
     def cut_after(self, ancestor: Block) -> BlocksReverted:
         """Forget what follows the ancestor, and say what that was."""
-        kept = [block for block in self._blocks if block.number <= ancestor.number]
-        reverted = tuple(self._blocks[len(kept) :])
-        self._blocks = kept
-        self._hashes = {block.number: block.hash for block in kept}
-        return BlocksReverted(ancestor=kept[-1], reverted=reverted)
+        remaining = [block for block in self._blocks if block.number <= ancestor.number]
+        reverted = tuple(self._blocks[len(remaining) :])
+        self._blocks = remaining
+        self._hashes = {block.number: block.hash for block in remaining}
+        return BlocksReverted(ancestor=remaining[-1], reverted=reverted)
 
     def finalize(self, claim: Block | None) -> Block | None:
         """Return the newly finalized block, if the chain's claim is about a block in here.
@@ -121,13 +121,13 @@ class Tail:
         was final once stays final, whichever node is asked.
         """
         claims = [c for c in (claim, self._ahead) if c is not None]
-        news = [c for c in claims if self._is_news(c)]
+        wake_event = [c for c in claims if self._is_newer(c)]
         ahead = [c for c in claims if c.number > self.last.number]
         # The nearest one: a newer claim may be ahead of every block that is ever the last.
         self._ahead = min(ahead, key=_number, default=None)
-        return self._cut_before(max(news, key=_number)) if news else None
+        return self._cut_before(max(wake_event, key=_number)) if wake_event else None
 
-    def _is_news(self, claim: Block) -> bool:
+    def _is_newer(self, claim: Block) -> bool:
         is_newer = self.finalized is None or claim.number > self.finalized.number
         return is_newer and self.has(claim)
 

@@ -18,7 +18,7 @@ DEPOSITORY: Final = codec.selector("depository()")
 
 
 @dataclass(frozen=True, slots=True)
-class Governed:
+class GovernedContract:
     """A contract whose owner is known."""
 
     name: str  # as a sentence says it: "Treasury"
@@ -27,12 +27,12 @@ class Governed:
 
 
 @dataclass(frozen=True, slots=True)
-class Roles:
+class ContractRoles:
     """Who may do what on the contracts of a network, as the catalogue says. None: not checked."""
 
-    treasury: Governed | None
-    depository: Governed | None
-    paymaster: Governed | None
+    treasury: GovernedContract | None
+    depository: GovernedContract | None
+    paymaster: GovernedContract | None
     operators: frozenset[str]  # our signers on this network
     operator: str  # the signer that starts now
     receivers: frozenset[str]  # the whole list of the Depository
@@ -47,7 +47,7 @@ class UnknownOperator:
     operator: str
 
 
-async def check_roles(rpc: Rpc, roles: Roles) -> Sequence[UnknownOperator]:
+async def check_roles(rpc: Rpc, roles: ContractRoles) -> Sequence[UnknownOperator]:
     """Compare owners, operators and receivers with the catalogue.
 
     Another operator is returned, not refused: a key is added on the chain before it is configured.
@@ -61,7 +61,7 @@ async def check_roles(rpc: Rpc, roles: Roles) -> Sequence[UnknownOperator]:
     return unknown
 
 
-async def _read(node: Node, roles: Roles) -> tuple[list[str], list[UnknownOperator]]:
+async def _read(node: Node, roles: ContractRoles) -> tuple[list[str], list[UnknownOperator]]:
     findings: list[str] = []
     unknown: list[UnknownOperator] = []
     operated = [one for one in (roles.treasury, roles.paymaster) if one is not None]
@@ -72,8 +72,8 @@ async def _read(node: Node, roles: Roles) -> tuple[list[str], list[UnknownOperat
         operators = await _addresses(node, contract, OPERATORS, findings)
         if roles.operator not in operators:
             findings.append(f"{roles.operator} is no operator of {_named(contract)}")
-        strangers = sorted(operators - roles.operators)
-        unknown += [UnknownOperator(contract.name, operator) for operator in strangers]
+        unknown_operators = sorted(operators - roles.operators)
+        unknown += [UnknownOperator(contract.name, operator) for operator in unknown_operators]
     if roles.depository is not None:
         listed = await _addresses(node, roles.depository, RECEIVERS, findings)
         findings += _of_receivers(roles.depository, listed, roles.receivers)
@@ -82,14 +82,16 @@ async def _read(node: Node, roles: Roles) -> tuple[list[str], list[UnknownOperat
     return findings, unknown
 
 
-async def _of_depository(node: Node, paymaster: Governed, expected: str | None) -> list[str]:
+async def _of_depository(
+    node: Node, paymaster: GovernedContract, expected: str | None
+) -> list[str]:
     [through] = await _words(node, paymaster, DEPOSITORY)
     if through == expected:
         return []
     return [f"{_named(paymaster)} deposits through {through}, expected {expected}"]
 
 
-async def _of_owner(node: Node, contract: Governed) -> list[str]:
+async def _of_owner(node: Node, contract: GovernedContract) -> list[str]:
     owner, pending = await _words(node, contract, OWNER, PENDING_OWNER)
     findings = []
     if owner != contract.owner:
@@ -100,7 +102,7 @@ async def _of_owner(node: Node, contract: Governed) -> list[str]:
 
 
 def _of_receivers(
-    contract: Governed, listed: Collection[str], expected: Collection[str]
+    contract: GovernedContract, listed: Collection[str], expected: Collection[str]
 ) -> list[str]:
     missing = [f"{_named(contract)} does not list {one}" for one in sorted({*expected} - {*listed})]
     more = [
@@ -110,14 +112,14 @@ def _of_receivers(
     return missing + more
 
 
-async def _words(node: Node, contract: Governed, *calls: bytes) -> list[str | None]:
+async def _words(node: Node, contract: GovernedContract, *calls: bytes) -> list[str | None]:
     """Return the address that each view returns; None for a view that the contract has not."""
     answers = await node.batch([_view(contract.address, call) for call in calls])
     return [_address(answer) for answer in answers]
 
 
 async def _addresses(
-    node: Node, contract: Governed, call: bytes, findings: list[str]
+    node: Node, contract: GovernedContract, call: bytes, findings: list[str]
 ) -> frozenset[str]:
     [answer] = await node.batch([_view(contract.address, call)])
     try:
@@ -134,7 +136,7 @@ def _address(answer: Any) -> str | None:
         return None
 
 
-def _named(contract: Governed) -> str:
+def _named(contract: GovernedContract) -> str:
     return f"the {contract.name} {contract.address}"
 
 

@@ -34,8 +34,8 @@ def salt_of(sequence_number: int) -> bytes:
 
 def deposit_address(factory: str, init_code_hash: str, sequence_number: int) -> str:
     """Return where a factory has, or will have, the deposit address of a swap (CREATE2)."""
-    told = b"\xff" + bytes.fromhex(factory[2:]) + salt_of(sequence_number)
-    digest = codec.keccak(told + bytes.fromhex(init_code_hash[2:]))
+    prefix = b"\xff" + bytes.fromhex(factory[2:]) + salt_of(sequence_number)
+    digest = codec.keccak(prefix + bytes.fromhex(init_code_hash[2:]))
     return codec.checksum_address("0x" + digest[-_ADDRESS_BYTES:].hex())
 
 

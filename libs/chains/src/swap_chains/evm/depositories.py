@@ -38,8 +38,8 @@ async def depository_findings(
             raise InconsistentAnswer(node.label, f"nothing of {depository}: {error}") from error
         if actual != chain_id:
             raise InconsistentAnswer(node.label, f"serves chain {actual}, not {chain_id}")
-        told = ((IS_PAUSED, is_paused), (IS_NOT_LISTED, not is_listed))
-        return [finding for finding, is_so in told if is_so]
+        verdicts = ((IS_PAUSED, is_paused), (IS_NOT_LISTED, not is_listed))
+        return [finding for finding, is_so in verdicts if is_so]
 
     return await rpc.on_one_node(read)
 

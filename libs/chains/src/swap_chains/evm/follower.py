@@ -20,8 +20,8 @@ from swap_chains.events import Block, BlockAdded, BlocksFinalized, ChainEvent
 from swap_chains.evm import block_fetcher
 from swap_chains.evm.agreed_finality import AgreedFinality
 from swap_chains.evm.blocks import Tail, header_at, headers_at, to_block
-from swap_chains.evm.movements import Followed
-from swap_chains.evm.provider_agreement import final_block, require_at_another
+from swap_chains.evm.movements import LogScope
+from swap_chains.evm.provider_agreement import final_block, require_at_other_provider
 from swap_chains.evm.rpc import Backoff, Node, Rpc
 
 # The same bytes every time: an answer equal to the last one needs no parsing.
@@ -64,9 +64,9 @@ class Follower:
     def __init__(
         self,
         rpc: Rpc,
-        followed: Followed,
+        scope: LogScope,
         pace: Pace,
-        news: asyncio.Event,
+        wake_event: asyncio.Event,
         *,
         after: Block,
         recent: Sequence[Block] = (),
@@ -76,19 +76,19 @@ class Follower:
         :param moved_at: since when the chain stands at `after`, by the loop's clock; else from now.
         """
         self._rpc = rpc
-        self._followed = followed
+        self._scope = scope
         self._pace = pace
-        self._news = news
+        self._wake_event = wake_event
         self._tail = Tail([*(b for b in recent if b.number < after.number), after])
         self._seen: bytes | None = None
         self._step_blocks = _STEP_BLOCKS_MAX
         self._range_blocks = min(_RANGE_BLOCKS_FIRST, pace.range_blocks_max)
         self._backoff = Backoff(pace.poll_seconds)
-        self._finality = AgreedFinality(rpc, news, pause_seconds=pace.poll_seconds)
+        self._finality = AgreedFinality(rpc, wake_event, pause_seconds=pace.poll_seconds)
         self._moved_at = asyncio.get_running_loop().time() if moved_at is None else moved_at
 
     @property
-    def stands(self) -> tuple[Block, float]:
+    def position(self) -> tuple[Block, float]:
         """Where it has come to, and since when it is there."""
         return self._tail.last, self._moved_at
 
@@ -103,7 +103,7 @@ class Follower:
             while True:
                 step = await (ahead or self._round())
                 ahead = None
-                events = self._take(step)
+                events = self._apply(step)
                 if step.has_more:
                     ahead = asyncio.create_task(self._round())
                 if events:
@@ -133,19 +133,19 @@ class Follower:
             self._moved_at = now
         try:
             async with asyncio.timeout(self._pace.poll_seconds):
-                await self._news.wait()
+                await self._wake_event.wait()
         except TimeoutError:
             return
-        self._news.clear()
+        self._wake_event.clear()
 
-    def _take(self, step: _Step) -> list[ChainEvent]:
+    def _apply(self, step: _Step) -> list[ChainEvent]:
         events: list[ChainEvent] = []
         if step.ancestor is not None:
             events.append(self._tail.cut_after(step.ancestor))
         for added in step.added:
             self._tail.append(added.block)
             events.append(added)
-        final = step.finalized or self._finality.given(step.claim)
+        final = step.finalized or self._finality.update(step.claim)
         finalized = self._tail.finalize(final)
         if finalized is not None:
             events.append(BlocksFinalized(finalized))
@@ -179,7 +179,7 @@ class Follower:
         return _Step(claim=await self._finalized(node))
 
     async def _append(self, node: Node, blocks: Sequence[Block], head: Block) -> _Step:
-        added, claim = await block_fetcher.by_hash(node, self._followed, blocks)
+        added, claim = await block_fetcher.by_hash(node, self._scope, blocks)
         return _Step(added=added, claim=claim, has_more=blocks[-1] != head)
 
     async def _close_gap(self, node: Node, head: Block) -> _Step:
@@ -209,7 +209,7 @@ class Follower:
         count = end - last.number
         try:
             first, added = await block_fetcher.by_range(
-                node, self._followed, first=last.number + 1, last=end
+                node, self._scope, first=last.number + 1, last=end
             )
         except (NodeRefused, NodeUnreachable) as failure:
             # Nodes say in many ways that a range is too much, one is to hang up.
@@ -220,7 +220,7 @@ class Follower:
         if first.parent_hash != last.hash:
             return await self._find_ancestor(node, head)
         if self._finality.needs_two:
-            await require_at_another(self._rpc, added[-1].block)
+            await require_at_other_provider(self._rpc, added[-1].block)
         self._step_blocks = _STEP_BLOCKS_MAX
         self._range_blocks = min(count + count // 2 + 1, self._pace.range_blocks_max)
         return _Step(added=added, finalized=added[-1].block, has_more=True)

@@ -61,7 +61,7 @@ _TYPES: Final[dict[GaslessStandard, tuple[str, tuple[tuple[str, str], ...]]]] = 
 
 
 @dataclass(frozen=True, slots=True)
-class Relayed:
+class RelayedDeposit:
     """One deposit by signature, with everything that it is bound to."""
 
     standard: GaslessStandard
@@ -209,8 +209,8 @@ def _domain_members(domain: TokenDomain) -> tuple[tuple[str, str], ...]:
 
 
 def _type_hash(name: str, members: tuple[tuple[str, str], ...]) -> bytes:
-    told = ",".join(f"{kind} {member}" for member, kind in members)
-    return keccak(f"{name}({told})".encode())
+    fields = ",".join(f"{kind} {member}" for member, kind in members)
+    return keccak(f"{name}({fields})".encode())
 
 
 def _word(kind: str, value: str) -> bytes:

@@ -15,7 +15,9 @@ _SUBSCRIBE: Final = orjson.dumps(
 ).decode()
 
 
-async def wake_on_heads(url: str, session: aiohttp.ClientSession, news: asyncio.Event) -> None:
+async def wake_on_heads(
+    url: str, session: aiohttp.ClientSession, wake_event: asyncio.Event
+) -> None:
     """Set `news` at every new head, for ever. A lost connection only means to wait for polls."""
     backoff = Backoff(0.2, 15.0)
     failures = 0
@@ -26,7 +28,7 @@ async def wake_on_heads(url: str, session: aiohttp.ClientSession, news: asyncio.
                 async for message in socket:
                     if message.type is aiohttp.WSMsgType.TEXT:
                         failures = 0
-                        news.set()
+                        wake_event.set()
         except (aiohttp.ClientError, TimeoutError, OSError):
             pass
         await asyncio.sleep(backoff.seconds(failures))

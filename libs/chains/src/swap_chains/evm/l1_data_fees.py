@@ -45,13 +45,13 @@ class L1DataFees:
         return await self._rpc.on_one_node(read)
 
 
-def l1_data_fees(rpc: Rpc, told: L1DataFee) -> L1DataFees:
+def l1_data_fees(rpc: Rpc, config: L1DataFee) -> L1DataFees:
     """Return what asks the oracle that the catalogue names."""
     return L1DataFees(
         rpc,
-        oracle=told.oracle,
-        transaction_bytes=told.transaction_bytes,
-        max_wei=told.max_wei,
+        oracle=config.oracle,
+        transaction_bytes=config.transaction_bytes,
+        max_wei=config.max_wei,
     )
 
 

@@ -27,7 +27,7 @@ _TRANSFER_TOPICS: Final = 3
 _OF_THE_TREASURY: Final = (codec.NATIVE_RECEIVED, codec.PAID, codec.WITHDRAWN)
 # Nodes take about a thousand alternatives of one topic. Beyond, all transfers of the tokens are
 # asked for and sorted out here: what a block costs does not grow with the addresses.
-_RECEIVERS_ASKED_MAX: Final = 900
+_FILTER_RECEIVERS_MAX: Final = 900
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Receivers:
 
 
 @dataclass(frozen=True, slots=True)
-class Followed:
+class LogScope:
     """The contracts of one network whose logs count, all in lower case. Nothing else does."""
 
     depository: str
@@ -63,7 +63,7 @@ class Followed:
         factory: str | None = None,
         *,
         has_blooms: bool = False,
-    ) -> Followed:
+    ) -> LogScope:
         return cls(
             depository=depository.lower(),
             treasury=treasury.lower(),
@@ -73,7 +73,7 @@ class Followed:
             has_blooms=has_blooms,
         )
 
-    def filters(self, place: Mapping[str, str]) -> list[Request]:
+    def log_requests(self, place: Mapping[str, str]) -> list[Request]:
         """Ask for the logs of our contracts, and for the tokens' transfers to our addresses."""
         addresses = [self.depository, self.treasury]
         topics = [codec.DEPOSITED, *_OF_THE_TREASURY]
@@ -89,12 +89,12 @@ class Followed:
     def transfers(self, place: Mapping[str, str], to: Collection[str]) -> Request:
         """Ask for the followed tokens' transfers to these addresses; for all, if they are many."""
         topics: list[Any] = [[codec.TRANSFER]]
-        if len(to) <= _RECEIVERS_ASKED_MAX:
+        if len(to) <= _FILTER_RECEIVERS_MAX:
             topics += [None, sorted({codec.address_topic(a) for a in to})]
         wanted = {**place, "address": sorted(self.tokens), "topics": topics}
         return Request("eth_getLogs", (wanted,))
 
-    def wants(self, log: Log, receivers: Container[str]) -> bool:
+    def includes(self, log: Log, receivers: Container[str]) -> bool:
         """Whether a log is one that was asked for: a node's filter is not taken on trust."""
         topic = log.topics[0] if log.topics else ""
         if log.address in self.tokens and topic == codec.TRANSFER:
@@ -171,7 +171,7 @@ def deposit_transactions(logs: Iterable[Log]) -> list[str]:
 
 
 def to_movements(
-    node: str, followed: Followed, logs: Sequence[Log], senders: Mapping[str, str]
+    node: str, scope: LogScope, logs: Sequence[Log], senders: Mapping[str, str]
 ) -> tuple[Movement, ...]:
     """Turn one block's logs, in order, into its movements.
 
@@ -188,7 +188,7 @@ def to_movements(
             movements.append(_decode(log, log_id, senders))
         except (ValueError, IndexError, KeyError) as error:
             raise InconsistentAnswer(node, f"a broken log: {error!r}") from error
-    return _with_claims(node, followed, movements)
+    return _with_claims(node, scope, movements)
 
 
 def _decode(log: Log, log_id: LogId, senders: Mapping[str, str]) -> Movement:
@@ -249,9 +249,7 @@ def _decode(log: Log, log_id: LogId, senders: Mapping[str, str]) -> Movement:
             raise ValueError(f"topic {other}")
 
 
-def _with_claims(
-    node: str, followed: Followed, movements: Sequence[Movement]
-) -> tuple[Movement, ...]:
+def _with_claims(node: str, scope: LogScope, movements: Sequence[Movement]) -> tuple[Movement, ...]:
     """Let each log of the Depository and of the factory claim what it caused.
 
     They cannot be re-entered and emit last, so what one caused stands between its previous log of
@@ -272,7 +270,7 @@ def _with_claims(
         if (
             isinstance(movement, NativeReceived)
             and movement.claimed_by is None
-            and movement.from_address.lower() == followed.depository
+            and movement.from_address.lower() == scope.depository
         ):
             raise InconsistentAnswer(node, "the Depository paid without its own log")
     return tuple(claimed)

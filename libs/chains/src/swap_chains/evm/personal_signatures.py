@@ -36,5 +36,5 @@ async def is_valid(state: EvmState, wallet: str, digest: bytes, signature: bytes
     """
     data = encode_is_valid_signature(digest, signature)
     call = Call(to=wallet, value=0, data=data, gas_limit=VERIFY_GAS)
-    [told] = await state.simulate([call], sender=wallet)
-    return told.succeeded and told.data == VALID
+    [results] = await state.simulate([call], sender=wallet)
+    return results.succeeded and results.data == VALID

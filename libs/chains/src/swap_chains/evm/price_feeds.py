@@ -43,14 +43,14 @@ class EvmPriceFeeds:
 
         :raises ChainUnavailable: when no node answers.
         """
-        asked = list(dict.fromkeys(aggregators))
-        requests = [_call(a, data) for a in asked for data in (ROUND, DECIMALS)]
+        addresses = list(dict.fromkeys(aggregators))
+        requests = [_call(a, data) for a in addresses for data in (ROUND, DECIMALS)]
 
         async def read(node: Node) -> Mapping[str, FeedAnswer]:
             answers = await node.batch(requests)
             if not all(isinstance(a, str | NodeRefused) for a in answers):
                 raise InconsistentAnswer(node.label, "a call that returns no bytes")
-            pairs = zip(asked, answers[::2], answers[1::2], strict=True)
+            pairs = zip(addresses, answers[::2], answers[1::2], strict=True)
             found = {a: _answer(round_, decimals) for a, round_, decimals in pairs}
             return {a: answer for a, answer in found.items() if answer is not None}
 

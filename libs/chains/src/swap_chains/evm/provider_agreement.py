@@ -24,7 +24,7 @@ T = TypeVar("T")
 PROVIDERS_MIN: Final = 2
 
 
-async def from_two_providers(rpc: Rpc, work: Callable[[Node], Awaitable[T]]) -> T:
+async def read_from_two_providers(rpc: Rpc, work: Callable[[Node], Awaitable[T]]) -> T:
     """Run a unit of reads at every provider, and return what two of them report alike.
 
     :raises NodesDiffer: when several answered and no two alike.
@@ -32,7 +32,7 @@ async def from_two_providers(rpc: Rpc, work: Callable[[Node], Awaitable[T]]) -> 
     """
     if len(rpc.providers) < PROVIDERS_MIN:
         return await rpc.on_one_node(work)
-    pending = {asyncio.create_task(_of(rpc, provider, work)) for provider in rpc.providers}
+    pending = {asyncio.create_task(_read_from(rpc, provider, work)) for provider in rpc.providers}
     reports: list[T] = []
     causes: list[str] = []
     try:
@@ -71,15 +71,15 @@ async def final_block(rpc: Rpc) -> Block:
     for provider, claim in claims.items():
         # Each pair is compared at the lower of its two claims, which both call final.
         if claim.number >= agreed.number:
-            theirs, expected = await _at(rpc, provider, claim, agreed.number), agreed
+            theirs, expected = await _block_from(rpc, provider, claim, agreed.number), agreed
         else:
-            theirs, expected = claim, await _at(rpc, agreed_by, agreed, claim.number)
+            theirs, expected = claim, await _block_from(rpc, agreed_by, agreed, claim.number)
         if theirs.hash != expected.hash:
             raise FinalBlocksDiffer(rpc.network, theirs.number, (agreed_by, provider))
     return agreed
 
 
-async def require_at_another(rpc: Rpc, block: Block) -> None:
+async def require_at_other_provider(rpc: Rpc, block: Block) -> None:
     """Make sure that another provider than the block's has it at its height, both calling it final.
 
     :raises FinalBlocksDiffer: when it has another block there.
@@ -87,7 +87,7 @@ async def require_at_another(rpc: Rpc, block: Block) -> None:
     """
     first = block.provider or ""
     theirs = await rpc.on_one_node(
-        lambda node: find_header(node, block.number), rounds=1, unlike=[first]
+        lambda node: find_header(node, block.number), rounds=1, excluded_providers=[first]
     )
     if theirs is None:
         raise ChainUnavailable(rpc.network, [f"no other provider has block {block.number}"])
@@ -96,11 +96,11 @@ async def require_at_another(rpc: Rpc, block: Block) -> None:
 
 
 async def _claims(rpc: Rpc) -> Mapping[str, Block]:
-    asked = [_of(rpc, provider, _finalized) for provider in rpc.providers]
-    told = await asyncio.gather(*asked, return_exceptions=True)
+    reads = [_read_from(rpc, provider, _finalized) for provider in rpc.providers]
+    results = await asyncio.gather(*reads, return_exceptions=True)
     claims: dict[str, Block] = {}
     causes: list[str] = []
-    for provider, claim in zip(rpc.providers, told, strict=True):
+    for provider, claim in zip(rpc.providers, results, strict=True):
         if isinstance(claim, Block):
             claims[provider] = claim
         elif isinstance(claim, ChainError):
@@ -112,10 +112,10 @@ async def _claims(rpc: Rpc) -> Mapping[str, Block]:
     return claims
 
 
-async def _at(rpc: Rpc, provider: str, claim: Block, number: int) -> Block:
+async def _block_from(rpc: Rpc, provider: str, claim: Block, number: int) -> Block:
     if claim.number == number:
         return claim
-    block = await _of(rpc, provider, lambda node: find_header(node, number))
+    block = await _read_from(rpc, provider, lambda node: find_header(node, number))
     if block is None:
         raise ChainUnavailable(rpc.network, [f"{provider} has no block {number}"])
     return block
@@ -128,6 +128,6 @@ async def _finalized(node: Node) -> Block:
     return block
 
 
-async def _of(rpc: Rpc, provider: str, work: Callable[[Node], Awaitable[T]]) -> T:
+async def _read_from(rpc: Rpc, provider: str, work: Callable[[Node], Awaitable[T]]) -> T:
     others = [other for other in rpc.providers if other != provider]
-    return await rpc.on_one_node(work, rounds=1, unlike=others)
+    return await rpc.on_one_node(work, rounds=1, excluded_providers=others)

@@ -15,11 +15,11 @@ from swap_chains.evm import block_fetcher, codec
 from swap_chains.evm.blocks import headers_at
 from swap_chains.evm.follower import Follower, Pace
 from swap_chains.evm.head_subscription import wake_on_heads
-from swap_chains.evm.movements import Followed, to_logs
+from swap_chains.evm.movements import LogScope, to_logs
 from swap_chains.evm.reported_transfers import in_logs
 from swap_chains.evm.rpc import Node, Rpc
 from swap_chains.evm.state import EvmState
-from swap_chains.ports import ToldTransfers
+from swap_chains.ports import ReportedTransfers
 
 
 class EvmReader(EvmState):
@@ -44,12 +44,12 @@ class EvmReader(EvmState):
         `heads` is a WebSocket that wakes the polls. With `has_blooms`, a log counts only if the
         bloom of its block's header has it."""
         super().__init__(rpc, needs_two=needs_two)
-        self._followed = Followed.of(
+        self._scope = LogScope.of(
             depository, treasury, tokens, watched, factory, has_blooms=has_blooms
         )
         self._pace = pace or Pace()
         self._heads = heads
-        self._stands: tuple[Block, float] | None = None  # where it was left, and since when
+        self._last_position: tuple[Block, float] | None = None  # where it was left, and since when
 
     async def follow(
         self, *, after: Block, recent: Sequence[Block] = ()
@@ -62,15 +62,21 @@ class EvmReader(EvmState):
     async def follow_batches(
         self, *, after: Block, recent: Sequence[Block] = ()
     ) -> AsyncGenerator[Sequence[ChainEvent], None]:
-        news = asyncio.Event()
-        waking = asyncio.create_task(wake_on_heads(*self._heads, news)) if self._heads else None
+        wake_event = asyncio.Event()
+        waking = (
+            asyncio.create_task(wake_on_heads(*self._heads, wake_event)) if self._heads else None
+        )
         # Who opens it again and again has no node that stands still believed for longer.
-        moved_at = self._stands[1] if self._stands and self._stands[0] == after else None
+        moved_at = (
+            self._last_position[1]
+            if self._last_position and self._last_position[0] == after
+            else None
+        )
         follower = Follower(
             self._rpc,
-            self._followed,
+            self._scope,
             self._pace,
-            news,
+            wake_event,
             after=after,
             recent=recent,
             moved_at=moved_at,
@@ -80,7 +86,7 @@ class EvmReader(EvmState):
                 async for batch in batches:
                     yield batch
         finally:
-            self._stands = follower.stands
+            self._last_position = follower.position
             if waking is not None:
                 waking.cancel()
                 with suppress(asyncio.CancelledError):
@@ -92,15 +98,19 @@ class EvmReader(EvmState):
         first: int,
         last: Block,
         to: Collection[str] | None = None,
-        unlike: Collection[str] = (),
+        excluded_providers: Collection[str] = (),
     ) -> Sequence[BlockAdded]:
-        if to is not None and not (to and self._followed.tokens):
+        if to is not None and not (to and self._scope.tokens):
             return []
 
         async def read(node: Node) -> Sequence[BlockAdded]:
             return await self._movements(node, first, last, to)
 
-        return await (self._on_one_node(read, unlike=unlike) if unlike else self._pinned(read))
+        return await (
+            self._on_one_node(read, excluded_providers=excluded_providers)
+            if excluded_providers
+            else self._pinned(read)
+        )
 
     async def _movements(
         self, node: Node, first: int, last: Block, to: Collection[str] | None
@@ -127,13 +137,13 @@ class EvmReader(EvmState):
     ) -> list[BlockAdded]:
         if to is not None:
             return await block_fetcher.transfers_to(
-                node, self._followed, to=to, first=first, last=last
+                node, self._scope, to=to, first=first, last=last
             )
-        _, added = await block_fetcher.by_range(node, self._followed, first=first, last=last)
+        _, added = await block_fetcher.by_range(node, self._scope, first=first, last=last)
         return [block for block in added if block.movements]
 
-    async def told_transfers(self, transaction_hash: str) -> ToldTransfers | None:
-        async def read(node: Node) -> ToldTransfers | None:
+    async def reported_transfers(self, transaction_hash: str) -> ReportedTransfers | None:
+        async def read(node: Node) -> ReportedTransfers | None:
             receipt = await node.call("eth_getTransactionReceipt", transaction_hash)
             if receipt is None:
                 return None
@@ -141,6 +151,6 @@ class EvmReader(EvmState):
             if block.hash != receipt["blockHash"].lower():
                 raise InconsistentAnswer(node.label, "a receipt of a block that was replaced")
             transfers = in_logs(to_logs(node.label, receipt["logs"]))
-            return ToldTransfers(block, codec.from_quantity(receipt["status"]) == 1, transfers)
+            return ReportedTransfers(block, codec.from_quantity(receipt["status"]) == 1, transfers)
 
         return await self._on_one_node(read)

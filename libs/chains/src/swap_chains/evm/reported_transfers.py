@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final, Protocol
 
 from swap_chains.evm import codec
-from swap_chains.ports import ToldTransfer
+from swap_chains.ports import ReportedTransfer
 
 _TOPICS: Final = 3
 _DIGITS_OF_A_WORD: Final = 2 + 64
@@ -23,10 +23,10 @@ class _Log(Protocol):
     def data(self) -> str: ...
 
 
-def in_logs(logs: Iterable[_Log]) -> tuple[ToldTransfer, ...]:
+def in_logs(logs: Iterable[_Log]) -> tuple[ReportedTransfer, ...]:
     """Read the logs that have the form of an ERC-20 transfer, whoever wrote them."""
     return tuple(
-        ToldTransfer(
+        ReportedTransfer(
             token=codec.checksum_address(log.address),
             from_address=codec.checksum_address("0x" + log.topics[1][-40:]),
             to_address=codec.checksum_address("0x" + log.topics[2][-40:]),

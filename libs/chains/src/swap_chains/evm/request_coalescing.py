@@ -13,70 +13,70 @@ from typing import Any, NamedTuple
 Ask = Callable[[Sequence[Any]], Awaitable[list[Any]]]
 
 
-class _Asked(NamedTuple):
+class _PendingCall(NamedTuple):
     requests: Sequence[Any]
     answers: asyncio.Future[list[Any]]
 
 
-class Together:
+class RequestCoalescer:
     """Gathers questions until the turn is over."""
 
-    def __init__(self, ask: Ask, *, may_be_one: tuple[type[Exception], ...]) -> None:
+    def __init__(self, ask: Ask, *, retry_alone_on: tuple[type[Exception], ...]) -> None:
         """
-        :param may_be_one: what a node answers to all when it may mean one; each asks again alone.
+        :param retry_alone_on: errors of a batch that one call may cause; each is sent alone.
         """
         self._ask = ask
-        self._may_be_one = may_be_one
-        self._waiting: list[_Asked] = []
-        self._leaving: set[asyncio.Task[None]] = set()
+        self._retry_alone_on = retry_alone_on
+        self._calls: list[_PendingCall] = []
+        self._tasks: set[asyncio.Task[None]] = set()
 
     async def __call__(self, requests: Sequence[Any]) -> list[Any]:
         """Return the answers to these questions; raises what `ask` does."""
         loop = asyncio.get_running_loop()
-        asked = _Asked(requests, loop.create_future())
-        if not self._waiting:
-            loop.call_soon(self._leave)
-        self._waiting.append(asked)
-        return await asked.answers
+        call = _PendingCall(requests, loop.create_future())
+        if not self._calls:
+            loop.call_soon(self._send)
+        self._calls.append(call)
+        return await call.answers
 
-    def _leave(self) -> None:
-        waiting = [asked for asked in self._waiting if not asked.answers.done()]
-        self._waiting = []
-        if not waiting:
+    def _send(self) -> None:
+        calls = [call for call in self._calls if not call.answers.done()]
+        self._calls = []
+        if not calls:
             return
         # Who is cancelled from here on does not take the others' answers away.
-        task = asyncio.get_running_loop().create_task(self._answer(waiting))
-        self._leaving.add(task)
-        task.add_done_callback(self._leaving.discard)
+        task = asyncio.get_running_loop().create_task(self._answer(calls))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
-    async def _answer(self, waiting: Sequence[_Asked]) -> None:
+    async def _answer(self, calls: Sequence[_PendingCall]) -> None:
         try:
-            answers = await self._ask([one for asked in waiting for one in asked.requests])
-        except self._may_be_one as error:
-            if len(waiting) == 1:
-                _fail(waiting, error)
+            answers = await self._ask([request for call in calls for request in call.requests])
+        except self._retry_alone_on as error:
+            if len(calls) == 1:
+                _fail(calls, error)
             else:
-                await asyncio.gather(*(self._answer([asked]) for asked in waiting))
+                await asyncio.gather(*(self._answer([call]) for call in calls))
         except Exception as error:
-            _fail(waiting, error)
+            _fail(calls, error)
         except asyncio.CancelledError:
-            for asked in waiting:
-                asked.answers.cancel()
+            for call in calls:
+                call.answers.cancel()
             raise
         else:
-            _share(waiting, answers)
+            _share(calls, answers)
 
 
-def _share(waiting: Sequence[_Asked], answers: Sequence[Any]) -> None:
+def _share(calls: Sequence[_PendingCall], answers: Sequence[Any]) -> None:
     start = 0
-    for requests, answer in waiting:
+    for requests, answer in calls:
         end = start + len(requests)
         if not answer.done():
             answer.set_result(list(answers[start:end]))
         start = end
 
 
-def _fail(waiting: Sequence[_Asked], error: Exception) -> None:
-    for _, answer in waiting:
+def _fail(calls: Sequence[_PendingCall], error: Exception) -> None:
+    for _, answer in calls:
         if not answer.done():
             answer.set_exception(error)

@@ -24,7 +24,7 @@ _GENERIC_CODES: Final = frozenset({-32000, -32015})
 _BUSY_CODES: Final = frozenset({-32603, -32002, -32005, 429})
 
 
-class TooMuchAtOnce(NodeUnreachable):
+class MessageTooLarge(NodeUnreachable):
     """The answer is larger than any we ask for, or the node says the question is too large."""
 
 
@@ -35,14 +35,14 @@ class BatchRefused(NodeRefused):
 async def read(node: str, response: aiohttp.ClientResponse) -> bytes:
     """Read a body as it is after decompression, piece by piece.
 
-    :raises TooMuchAtOnce: as soon as it is longer than any legitimate one.
+    :raises MessageTooLarge: as soon as it is longer than any legitimate one.
     """
     parts: list[bytes] = []
     size = 0
     while part := await response.content.readany():
         size += len(part)
         if size > ANSWER_BYTES_MAX:
-            raise TooMuchAtOnce(node, f"more than {ANSWER_BYTES_MAX} bytes")
+            raise MessageTooLarge(node, f"more than {ANSWER_BYTES_MAX} bytes")
         parts.append(part)
     return b"".join(parts)
 

@@ -17,9 +17,9 @@ from swap_chains.ports import (
     Broadcast,
     Call,
     Fees,
+    LookupResult,
     NodeAnswer,
     Reaction,
-    Sighting,
     SignedTransaction,
 )
 
@@ -75,14 +75,14 @@ class EvmSender:
         if not transactions:
             return []
         columns = await asyncio.gather(*(_send(node, transactions) for node in self._rpc.nodes))
-        self._insist_on_one(columns)
+        self._require_any_response(columns)
         rows = zip(*columns, strict=True)
         return [
             Broadcast(transaction.transaction_hash, answers)
             for transaction, answers in zip(transactions, rows, strict=True)
         ]
 
-    async def look_up(self, transaction_hashes: Collection[str]) -> Sequence[Sighting]:
+    async def look_up(self, transaction_hashes: Collection[str]) -> Sequence[LookupResult]:
         hashes = list(dict.fromkeys(transaction_hashes))
         if not hashes:
             return []
@@ -91,7 +91,7 @@ class EvmSender:
         if all(known is None for column in columns for known in column):
             raise ChainUnavailable(self.network, [f"{node.label}: no answer" for node in nodes])
         return [
-            Sighting(
+            LookupResult(
                 transaction_hash,
                 known_to=_labels(nodes, row, known=True),
                 unknown_to=_labels(nodes, row, known=False),
@@ -100,7 +100,7 @@ class EvmSender:
             for transaction_hash, row in zip(hashes, zip(*columns, strict=True), strict=True)
         ]
 
-    def _insist_on_one(self, columns: Sequence[Sequence[NodeAnswer]]) -> None:
+    def _require_any_response(self, columns: Sequence[Sequence[NodeAnswer]]) -> None:
         answers = [answer for column in columns for answer in column]
         if all(answer.reaction is Reaction.UNREACHABLE for answer in answers):
             raise ChainUnavailable(self.network, [f"{a.node}: {a.text}" for a in answers])
@@ -131,12 +131,12 @@ async def _send(node: Node, transactions: Sequence[SignedTransaction]) -> list[N
         for transaction in transactions
     ]
     try:
-        said: Sequence[Any] = await node.ask(requests)
+        responses: Sequence[Any] = await node.ask(requests)
     except ChainError as error:
-        said = [error] * len(transactions)
+        responses = [error] * len(transactions)
     answers = {
-        transaction.transaction_hash: _reaction(node, transaction, word)
-        for transaction, word in zip(transactions, said, strict=True)
+        transaction.transaction_hash: _reaction(node, transaction, response)
+        for transaction, response in zip(transactions, responses, strict=True)
     }
     doubtful = [h for h, a in answers.items() if a.reaction is not Reaction.ACCEPTED]
     for transaction_hash, known in zip(doubtful, await _look_up(node, doubtful), strict=True):
@@ -148,14 +148,14 @@ async def _send(node: Node, transactions: Sequence[SignedTransaction]) -> list[N
     return [answers[transaction.transaction_hash] for transaction in transactions]
 
 
-def _reaction(node: Node, transaction: SignedTransaction, said: Any) -> NodeAnswer:
-    if isinstance(said, NodeRefused):
-        return NodeAnswer(node.label, Reaction.REJECTED, said.text)
-    if isinstance(said, ChainError):
-        return NodeAnswer(node.label, Reaction.UNREACHABLE, str(said))
-    if str(said).lower() == transaction.transaction_hash:
+def _reaction(node: Node, transaction: SignedTransaction, response: Any) -> NodeAnswer:
+    if isinstance(response, NodeRefused):
+        return NodeAnswer(node.label, Reaction.REJECTED, response.text)
+    if isinstance(response, ChainError):
+        return NodeAnswer(node.label, Reaction.UNREACHABLE, str(response))
+    if str(response).lower() == transaction.transaction_hash:
         return NodeAnswer(node.label, Reaction.ACCEPTED, "")
-    return NodeAnswer(node.label, Reaction.UNREACHABLE, f"answered {said!r}")
+    return NodeAnswer(node.label, Reaction.UNREACHABLE, f"answered {response!r}")
 
 
 async def _look_up(node: Node, hashes: Sequence[str]) -> list[bool | None]:

@@ -18,7 +18,7 @@ from swap_chains.events import Block
 from swap_chains.evm import codec
 from swap_chains.evm.balances import read_balances
 from swap_chains.evm.blocks import find_header, header_at, headers_at, to_block
-from swap_chains.evm.provider_agreement import final_block, from_two_providers
+from swap_chains.evm.provider_agreement import final_block, read_from_two_providers
 from swap_chains.evm.rpc import Node, Request, Rpc, read_from
 from swap_chains.evm.rpc_responses import as_revert
 from swap_chains.ports import (
@@ -89,8 +89,8 @@ class EvmState:
         return await self._on_one_node(lambda node: _quantity(node, account, "pending"))
 
     async def balances(self, holdings: Collection[Holding], *, at: Block) -> Mapping[Holding, int]:
-        asked = list(dict.fromkeys(holdings))
-        return await self._pinned(lambda node: read_balances(node, asked, at.hash))
+        unique = list(dict.fromkeys(holdings))
+        return await self._pinned(lambda node: read_balances(node, unique, at.hash))
 
     async def call(self, call: Call, *, sender: str, at: Block) -> bytes:
         return await self._on_one_node(
@@ -115,11 +115,11 @@ class EvmState:
         return await self._pinned(read)
 
     async def with_code(self, accounts: Collection[str]) -> frozenset[str]:
-        asked = list(dict.fromkeys(accounts))
+        unique = list(dict.fromkeys(accounts))
 
         async def read(node: Node) -> frozenset[str]:
-            requests = [Request("eth_getCode", (account, "latest")) for account in asked]
-            answers = zip(asked, await node.batch(requests), strict=True)
+            requests = [Request("eth_getCode", (account, "latest")) for account in unique]
+            answers = zip(unique, await node.batch(requests), strict=True)
             return frozenset(account for account, code in answers if _bytes(code))
 
         return await self._on_one_node(read)
@@ -133,15 +133,15 @@ class EvmState:
     ) -> Mapping[str, Sequence[NodeReceipt]]:
         hashes = list(dict.fromkeys(transaction_hashes))
         nodes = self._rpc.nodes
-        told = await asyncio.gather(*(_receipts_or_nothing(node, hashes) for node in nodes))
-        if all(receipts is None for receipts in told):
+        responses = await asyncio.gather(*(_receipts_or_nothing(node, hashes) for node in nodes))
+        if all(receipts is None for receipts in responses):
             raise ChainUnavailable(self.network, [f"{node.label}: no answer" for node in nodes])
         return {
             h: tuple(
                 NodeReceipt(
                     node.label, receipts is not None, (receipts or {}).get(h), node.provider
                 )
-                for node, receipts in zip(nodes, told, strict=True)
+                for node, receipts in zip(nodes, responses, strict=True)
             )
             for h in hashes
         }
@@ -188,15 +188,15 @@ class EvmState:
         if not self._needs_two:
             return await self._on_one_node(work)
         try:
-            return await from_two_providers(self._rpc, work)
+            return await read_from_two_providers(self._rpc, work)
         except NodeRefused as refusal:
             raise ChainUnavailable(self.network, [str(refusal)]) from refusal
 
     async def _on_one_node(
-        self, work: Callable[[Node], Awaitable[T]], *, unlike: Collection[str] = ()
+        self, work: Callable[[Node], Awaitable[T]], *, excluded_providers: Collection[str] = ()
     ) -> T:
         try:
-            return await self._rpc.on_one_node(work, unlike=unlike)
+            return await self._rpc.on_one_node(work, excluded_providers=excluded_providers)
         except NodeRefused as refusal:
             raise ChainUnavailable(self.network, [str(refusal)]) from refusal
 

@@ -72,6 +72,6 @@ def _located(node: Node, transaction_hash: str, receipt: Any, found: Any) -> Loc
     return LocatedTransaction(TransactionState.MINED, from_quantity(found["blockNumber"]))
 
 
-def _check_hash(node: Node, asked: str, reported: str) -> None:
-    if reported.lower() != asked:
-        raise InconsistentAnswer(node.label, f"{reported} in the answer for {asked}")
+def _check_hash(node: Node, expected: str, reported: str) -> None:
+    if reported.lower() != expected:
+        raise InconsistentAnswer(node.label, f"{reported} in the answer for {expected}")

@@ -241,11 +241,11 @@ def _outbids(fees: Fees, other: Fees) -> bool:
 
 def read_transaction(transaction: SignedTransaction) -> FakeTransaction:
     """Read what FakeSender signed."""
-    said = orjson.loads(transaction.raw)
+    fields = orjson.loads(transaction.raw)
     return FakeTransaction(
         transaction_hash=transaction.transaction_hash,
-        sender=said["from"],
-        call=Call(said["to"], int(said["value"]), bytes.fromhex(said["data"]), said["gas"]),
-        nonce=said["nonce"],
-        fees=Fees(*map(int, said["fees"])),
+        sender=fields["from"],
+        call=Call(fields["to"], int(fields["value"]), bytes.fromhex(fields["data"]), fields["gas"]),
+        nonce=fields["nonce"],
+        fees=Fees(*map(int, fields["fees"])),
     )

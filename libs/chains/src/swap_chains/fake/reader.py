@@ -17,7 +17,7 @@ from swap_chains.events import (
     TokenTransfer,
 )
 from swap_chains.evm.memos import with_proven_memos
-from swap_chains.evm.movements import Followed, Log, to_movements
+from swap_chains.evm.movements import Log, LogScope, to_movements
 from swap_chains.evm.reported_transfers import in_logs
 from swap_chains.evm.wallet_calls import Transaction
 from swap_chains.fake.chain import NODE, PRIORITY_FEE, FakeChain
@@ -29,8 +29,8 @@ from swap_chains.ports import (
     Holding,
     NodeReceipt,
     Receipt,
+    ReportedTransfers,
     Simulated,
-    ToldTransfers,
 )
 
 
@@ -50,7 +50,7 @@ class FakeReader:
         contracts = chain.contracts
         self._chain = chain
         self._provider = provider
-        self._followed = Followed.of(
+        self._scope = LogScope.of(
             contracts.depository,
             contracts.treasury,
             list(contracts.decimals),
@@ -101,8 +101,8 @@ class FakeReader:
         tail += new
         return [self._added(block) for block in new]
 
-    def _added(self, block: Block, *, followed: Followed | None = None) -> BlockAdded:
-        followed = followed or self._followed
+    def _added(self, block: Block, *, scope: LogScope | None = None) -> BlockAdded:
+        scope = scope or self._scope
         mined = self._chain.mined_at(block)
         logs: list[Log] = []
         senders: dict[str, str] = {}
@@ -114,11 +114,11 @@ class FakeReader:
             for log in outcome.logs:
                 place = (block.number, block.hash, transaction_hash, len(logs))
                 logs.append(Log(log.address, log.topics, log.data, *place))
-        receivers = followed.receivers()
-        wanted = [log for log in logs if followed.wants(log, receivers)]
-        movements = to_movements(NODE, followed, wanted, senders)
+        receivers = scope.receivers()
+        wanted = [log for log in logs if scope.includes(log, receivers)]
+        movements = to_movements(NODE, scope, wanted, senders)
         reported = replace(block, provider=self._provider)
-        return BlockAdded(reported, with_proven_memos(movements, followed.treasury, sent))
+        return BlockAdded(reported, with_proven_memos(movements, scope.treasury, sent))
 
     async def head(self, *, at_least: int = 0) -> Block:
         self._chain.check_reachable()
@@ -140,9 +140,9 @@ class FakeReader:
         first: int,
         last: Block,
         to: Collection[str] | None = None,
-        unlike: Collection[str] = (),
+        excluded_providers: Collection[str] = (),
     ) -> Sequence[BlockAdded]:
-        if self._provider in unlike:
+        if self._provider in excluded_providers:
             raise ChainUnavailable(self.network)
         self._chain.mined_at(last)
         blocks = self._chain.blocks[first : last.number + 1]
@@ -150,24 +150,24 @@ class FakeReader:
             everything = [self._added(block) for block in blocks]
             return [added for added in everything if added.movements]
         receivers = frozenset(address.lower() for address in to)
-        wide = replace(self._followed, watched=receivers)
+        wide = replace(self._scope, watched=receivers)
         found = []
         for block in blocks:
             movements = tuple(
                 movement
-                for movement in self._added(block, followed=wide).movements
+                for movement in self._added(block, scope=wide).movements
                 if isinstance(movement, TokenTransfer) and movement.to_address.lower() in receivers
             )
             if movements:
                 found.append(BlockAdded(block, movements))
         return found
 
-    async def told_transfers(self, transaction_hash: str) -> ToldTransfers | None:
+    async def reported_transfers(self, transaction_hash: str) -> ReportedTransfers | None:
         self._chain.check_reachable()
         found = self._chain.find(transaction_hash)
         if found is None:
             return None
-        return ToldTransfers(found[0].block, found[2].succeeded, in_logs(found[2].logs))
+        return ReportedTransfers(found[0].block, found[2].succeeded, in_logs(found[2].logs))
 
     async def nonce(self, account: str, *, at: Block) -> int:
         return self._chain.mined_at(at).world.nonces.get(account, 0)

@@ -8,7 +8,7 @@ import orjson
 
 from swap_chains.evm import codec
 from swap_chains.fake.chain import NODE, FakeChain, read_transaction
-from swap_chains.ports import Broadcast, Call, Fees, Sighting, SignedTransaction
+from swap_chains.ports import Broadcast, Call, Fees, LookupResult, SignedTransaction
 
 
 class FakeSender:
@@ -48,12 +48,12 @@ class FakeSender:
         answer = self._chain.submit(read_transaction(transaction))
         return Broadcast(transaction.transaction_hash, (answer,))
 
-    async def look_up(self, transaction_hashes: Collection[str]) -> Sequence[Sighting]:
+    async def look_up(self, transaction_hashes: Collection[str]) -> Sequence[LookupResult]:
         self._chain.check_reachable()
         hashes = list(dict.fromkeys(transaction_hashes))
         known = {h for h in hashes if h in self._chain.pool or self._chain.find(h)}
         return [
-            Sighting(
+            LookupResult(
                 transaction_hash=h,
                 known_to=(NODE,) if h in known else (),
                 unknown_to=() if h in known else (NODE,),

@@ -9,8 +9,8 @@ import aiohttp
 
 from swap_api.adapters.nodes import Nodes, open_nodes
 from swap_chains.errors import ChainError
-from swap_chains.evm.gasless import Relayed
-from swap_chains.evm.gasless_reader import GaslessReader, Setting, Standing
+from swap_chains.evm.gasless import RelayedDeposit
+from swap_chains.evm.gasless_reader import GaslessDeployment, GaslessReader, SignerState
 from swap_chains.ports import Simulated
 from swap_domain.catalogue import Catalogue, Network
 from swap_runtime.errors import Unavailable
@@ -29,7 +29,7 @@ class EvmGaslessChains:
         told = {token.address: network.gasless(token) for token in network.tokens}
         if contracts.paymaster is None or contracts.depository is None:
             return {}
-        setting = Setting(
+        deployment = GaslessDeployment(
             chain_id=network.chain_id,
             paymaster=contracts.paymaster,
             depository=contracts.depository,
@@ -37,15 +37,17 @@ class EvmGaslessChains:
             operators=network.signers,
             tokens={address: gasless for address, gasless in told.items() if gasless is not None},
         )
-        return await _told(self._readers[network.name].findings(setting))
+        return await _told(self._readers[network.name].findings(deployment))
 
-    async def standing(self, network: Network, relayed: Relayed) -> Standing:
-        return await _told(self._readers[network.name].standing(relayed))
+    async def signer_state(self, network: Network, relayed: RelayedDeposit) -> SignerState:
+        return await _told(self._readers[network.name].signer_state(relayed))
 
-    async def tried(self, network: Network, relayed: Relayed, signature: bytes) -> Simulated:
+    async def simulate_relay(
+        self, network: Network, relayed: RelayedDeposit, signature: bytes
+    ) -> Simulated:
         operator = network.signers[0]
         reader = self._readers[network.name]
-        return await _told(reader.tried(relayed, signature, operator=operator))
+        return await _told(reader.simulate_relay(relayed, signature, operator=operator))
 
 
 async def _told(answer: Awaitable[Answer]) -> Answer:

@@ -9,7 +9,7 @@ import orjson
 
 from swap_api.domain.gasless import GaslessSwap, KnownAuthorization, Steps
 from swap_api.ports import StoredSwap
-from swap_chains.evm.gasless import Relayed
+from swap_chains.evm.gasless import RelayedDeposit
 from swap_contracts.public.rendering import Prices
 from swap_contracts.swaps import Authorization, SwapChanged
 from swap_domain.authorization_status import AuthorizationStatus
@@ -39,7 +39,7 @@ class JsonGaslessRendering:
         self._catalogue = catalogue
         self._in_lower_case = in_lower_case
 
-    def sign_action(self, stored: StoredSwap, relayed: Relayed) -> bytes:
+    def sign_action(self, stored: StoredSwap, relayed: RelayedDeposit) -> bytes:
         assert stored.sign_template is not None, "only what waits for a signature is asked for"
         asked = {
             "valid_after": relayed.valid_after,
@@ -49,7 +49,7 @@ class JsonGaslessRendering:
         }
         return b"%b,%b" % (stored.sign_template[:-1], orjson.dumps(asked)[1:])
 
-    def sign_steps(self, stored: StoredSwap, steps: Steps, relayed: Relayed | None) -> bytes:
+    def sign_steps(self, stored: StoredSwap, steps: Steps, relayed: RelayedDeposit | None) -> bytes:
         """Return the list of `GET …/deposit_actions` of a swap that is funded by a signature."""
         swap = stored.gasless
         assert swap is not None

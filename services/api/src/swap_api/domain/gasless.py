@@ -9,7 +9,7 @@ from uuid import UUID
 
 from swap_api.domain.deposit_actions import StepStatus
 from swap_chains.evm.codec import depository_id
-from swap_chains.evm.gasless import Relayed, authorization_nonce
+from swap_chains.evm.gasless import RelayedDeposit, authorization_nonce
 from swap_domain.authorization_status import AuthorizationStatus
 from swap_domain.catalogue import Network
 from swap_domain.gasless import LEFT_TO_RELAY, SIGNED_FOR, Gasless, GaslessStandard
@@ -90,7 +90,9 @@ class Steps:
         return self.sign is StepStatus.ACTION_REQUIRED
 
 
-def relayed_for(network: Network, gasless: Gasless, swap: GaslessSwap, *, signer: str) -> Relayed:
+def relayed_for(
+    network: Network, gasless: Gasless, swap: GaslessSwap, *, signer: str
+) -> RelayedDeposit:
     """Return the deposit that a signer would sign, without its window and a permit's nonce.
 
     :raises ValueError: when the network has no Paymaster.
@@ -106,7 +108,7 @@ def relayed_for(network: Network, gasless: Gasless, swap: GaslessSwap, *, signer
         receiver=treasury,
         token=swap.token,
     )
-    return Relayed(
+    return RelayedDeposit(
         standard=gasless.standard,
         domain=gasless.domain,
         chain_id=network.chain_id,
@@ -127,7 +129,7 @@ def window(now: datetime, deadline: datetime) -> int:
     return int(min(now + SIGNED_FOR, deadline).timestamp())
 
 
-def windowed(relayed: Relayed, request: SignRequest) -> Relayed:
+def windowed(relayed: RelayedDeposit, request: SignRequest) -> RelayedDeposit:
     """Return the deposit exactly as it was asked for."""
     return replace(
         relayed,

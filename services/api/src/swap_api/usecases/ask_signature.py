@@ -15,7 +15,7 @@ from swap_api.domain.gasless import (
 from swap_api.gasless_ports import GaslessChains, SignRequests
 from swap_api.ports import Clock
 from swap_api.usecases.offer_gasless import OfferGasless
-from swap_chains.evm.gasless import Relayed
+from swap_chains.evm.gasless import RelayedDeposit
 from swap_domain.catalogue import Catalogue
 from swap_domain.gasless import GaslessStandard
 
@@ -25,7 +25,7 @@ class Asked:
     """What a wallet is to sign, with what it is about."""
 
     request: SignRequest
-    relayed: Relayed
+    relayed: RelayedDeposit
 
 
 class AskSignature:
@@ -66,16 +66,16 @@ class AskSignature:
         network = self._catalogue.network(swap.network)
         gasless = self._offer.require(network, network.token(swap.token))
         bare = relayed_for(network, gasless, swap, signer=signer)
-        standing = await self._chains.standing(network, bare)
+        signer_state = await self._chains.signer_state(network, bare)
         is_permit = gasless.standard is GaslessStandard.EIP2612
-        if standing.is_nonce_used and not is_permit:
+        if signer_state.is_nonce_used and not is_permit:
             return None
         request = SignRequest(
             swap_id=swap_id,
             signer=signer,
             issue=issue,
             standard=gasless.standard,
-            nonce=standing.next_nonce or 0 if is_permit else bare.nonce,
+            nonce=signer_state.next_nonce or 0 if is_permit else bare.nonce,
             valid_after=0,
             valid_before=window(self._clock(), deadline),
         )
@@ -94,7 +94,7 @@ class AskSignature:
             network = self._catalogue.network(swap.network)
             gasless = self._offer.require(network, network.token(swap.token))
             told = windowed(relayed_for(network, gasless, swap, signer=signer), known)
-            if not (await self._chains.standing(network, told)).is_nonce_used:
+            if not (await self._chains.signer_state(network, told)).is_nonce_used:
                 return Asked(known, told)
         issue = 1 if known is None else known.issue + 1
         drafted = await self.draft(swap, swap_id, signer, deadline=deadline, issue=issue)

@@ -21,8 +21,8 @@ from swap_api.usecases.ask_signature import AskSignature
 from swap_api.usecases.offer_gasless import OfferGasless
 from swap_api.usecases.own_swap import own_swap
 from swap_chains.evm.codec import selector
-from swap_chains.evm.gasless import Relayed
-from swap_chains.evm.gasless_reader import Standing
+from swap_chains.evm.gasless import RelayedDeposit
+from swap_chains.evm.gasless_reader import SignerState
 from swap_chains.evm.signatures import SIGNATURE_BYTES, normalised, recover
 from swap_contracts.public.errors import ErrorCode
 from swap_contracts.swaps import AuthorizationSubmitted
@@ -105,7 +105,7 @@ class AuthorizeDeposit:
 
     def _meant(
         self, swap: GaslessSwap, signed: Signed, asked: list[SignRequest]
-    ) -> tuple[SignRequest, Relayed]:
+    ) -> tuple[SignRequest, RelayedDeposit]:
         """Return which of the requests was signed: the newest, unless a key signed another."""
         network = self._catalogue.network(swap.network)
         gasless = self._offer.require(network, network.token(swap.token))
@@ -116,21 +116,23 @@ class AuthorizeDeposit:
                 return request, relayed
         return meant[0]
 
-    async def _check_on_chain(self, swap: GaslessSwap, relayed: Relayed, signed: Signed) -> None:
+    async def _check_on_chain(
+        self, swap: GaslessSwap, relayed: RelayedDeposit, signed: Signed
+    ) -> None:
         """Decide by the chain: what a key signs may be another thing for the token."""
         network = self._catalogue.network(swap.network)
-        standing = await self._chains.standing(network, relayed)
+        signer_state = await self._chains.signer_state(network, relayed)
         recovered = recover(relayed.digest(), signed.signature)
-        if recovered != signed.signer and not standing.has_code:
+        if recovered != signed.signer and not signer_state.has_code:
             raise _invalid("The signature is not the signer's over this data")
-        if standing.base_units < relayed.base_units:
+        if signer_state.base_units < relayed.base_units:
             raise ApiRefusal(
                 ErrorCode.INSUFFICIENT_SIGNER_BALANCE,
                 "The signer holds less than the deposit amount; top up and submit again",
             )
-        self._check_nonce(standing)
+        self._check_nonce(signer_state)
         try:
-            answer = await self._chains.tried(network, relayed, signed.signature)
+            answer = await self._chains.simulate_relay(network, relayed, signed.signature)
         except ValueError:
             raise _invalid(
                 "This token takes no signatures of wallets with code; use another method"
@@ -142,15 +144,15 @@ class AuthorizeDeposit:
                 ErrorCode.UNSUPPORTED_GASLESS,
                 "Deposits by signature are paused; choose another funding method",
             )
-        if not answer.is_revert and not standing.has_code:
+        if not answer.is_revert and not signer_state.has_code:
             raise Unavailable("no node could try the deposit")
         raise _invalid("The token refuses this signature for this deposit")
 
-    def _check_nonce(self, standing: Standing) -> None:
-        if standing.is_nonce_used:
+    def _check_nonce(self, signer_state: SignerState) -> None:
+        if signer_state.is_nonce_used:
             raise _invalid("The signature's nonce was used or cancelled; fetch and sign anew")
 
-    async def _submit(self, request: SignRequest, relayed: Relayed, signed: Signed) -> None:
+    async def _submit(self, request: SignRequest, relayed: RelayedDeposit, signed: Signed) -> None:
         now = self._clock()
 
         def message(submission: int) -> Outgoing:

@@ -124,7 +124,7 @@ class LookAgain:
             watched = frozenset(self._addresses.watched)
         # A block without a provider was stored before providers were recorded.
         first_look = {last.provider} if self._has_second_provider and last.provider else set()
-        found = await self._reader.movements(first=first, last=last, unlike=first_look)
+        found = await self._reader.movements(first=first, last=last, excluded_providers=first_look)
         async with self._unit_of_work() as work:
             stored = await work.stored_of(
                 network,

@@ -82,7 +82,9 @@ class VerifyDeposits:
         if not first_look:
             return ()
         try:
-            found = await self._reader.movements(first=block.number, last=block, unlike=first_look)
+            found = await self._reader.movements(
+                first=block.number, last=block, excluded_providers=first_look
+            )
         except ChainError as error:
             observe.verification_failed(network, error)
             return ()

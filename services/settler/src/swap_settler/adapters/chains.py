@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import aiohttp
 
 from swap_chains.evm.check import Derivation, check_chain
-from swap_chains.evm.check_roles import Governed, Roles, check_roles
+from swap_chains.evm.check_roles import ContractRoles, GovernedContract, check_roles
 from swap_chains.evm.keys import Key
 from swap_chains.evm.reader import EvmReader
 from swap_chains.evm.rpc import Rpc
@@ -32,7 +32,7 @@ class Chain:
         cls, network: Network, urls: tuple[str, ...], key: Key, session: aiohttp.ClientSession
     ) -> Chain:
         # A payout asks for its trial, the fees and who runs code at once.
-        rpc = open_rpc(network, urls, session, asks_together=True)
+        rpc = open_rpc(network, urls, session, coalesces_requests=True)
         sender = EvmSender(rpc, chain_id=network.chain_id, key=key)
         proofs = open_reader(network, open_rpc(network, urls, session), needs_two=True)
         return cls(network, rpc, open_reader(network, rpc), proofs, sender)
@@ -55,14 +55,14 @@ class Chain:
         unknown_operators(self.network.name, unknown)
 
 
-def roles_of(network: Network, operator: str) -> Roles:
+def roles_of(network: Network, operator: str) -> ContractRoles:
     """Return what the catalogue says about who governs the contracts of a network."""
     contracts, owners = network.contracts, network.contracts.owners
 
-    def governed(name: str, address: str | None, owner: str | None) -> Governed | None:
-        return Governed(name, address, owner) if address and owner else None
+    def governed(name: str, address: str | None, owner: str | None) -> GovernedContract | None:
+        return GovernedContract(name, address, owner) if address and owner else None
 
-    return Roles(
+    return ContractRoles(
         treasury=governed("Treasury", contracts.treasury, owners.treasury),
         depository=governed("Depository", contracts.depository, owners.depository),
         paymaster=governed("Paymaster", contracts.paymaster, owners.paymaster),
@@ -86,7 +86,7 @@ def open_rpc(
     urls: tuple[str, ...],
     session: aiohttp.ClientSession,
     *,
-    asks_together: bool = False,
+    coalesces_requests: bool = False,
 ) -> Rpc:
     """Return what asks a network's nodes: the private ones, where some are set."""
     return Rpc.to_urls(
@@ -94,7 +94,7 @@ def open_rpc(
         urls or network.public_nodes,
         session,
         before_call=lambda: forbid_open_transaction("rpc"),
-        asks_together=asks_together,
+        coalesces_requests=coalesces_requests,
         chain_id=network.chain_id,
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
-from swap_chains.ports import ToldTransfer
+from swap_chains.ports import ReportedTransfer
 from swap_runtime.columns import columns
 from swap_runtime.database import Engine, reading, transaction
 from swap_runtime.operator_log import log_order
@@ -89,7 +89,7 @@ class PostgresRescues:
         self,
         network: str,
         transaction_hash: str,
-        transfers: Sequence[ToldTransfer],
+        transfers: Sequence[ReportedTransfer],
         *,
         returned_to: str,
         by: str,

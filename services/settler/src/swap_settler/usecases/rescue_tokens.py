@@ -13,7 +13,7 @@ from swap_chains.evm.codec import (
     encode_withdraw,
 )
 from swap_chains.evm.deposit_addresses import Sweep, encode_sweep
-from swap_chains.ports import Call, ChainReader, ToldTransfer, ToldTransfers, TransferReader
+from swap_chains.ports import Call, ChainReader, ReportedTransfer, ReportedTransfers, TransferReader
 from swap_domain.catalogue import Catalogue, Network
 from swap_runtime.errors import Refused, Unavailable
 from swap_settler import observe_losses
@@ -45,7 +45,7 @@ class Return:
     token: str | None = None  # None: there is one
     from_address: str | None = None
 
-    def is_of(self, one: ToldTransfer) -> bool:
+    def is_of(self, one: ReportedTransfer) -> bool:
         return _is_same(self.token, one.token) and _is_same(self.from_address, one.from_address)
 
 
@@ -79,7 +79,7 @@ class RescueTokens:
             raise Refused(f"{network_name} is not a network of the catalogue")
         to = None if back is None else recipient_of(self._catalogue, network_name, back.to_address)
         try:
-            told = await chain.told_transfers(transaction_hash)
+            told = await chain.reported_transfers(transaction_hash)
             final = (await chain.finalized()).number
             numbers, came = await self._came(network, transaction_hash, told)
             assert told is not None
@@ -107,8 +107,8 @@ class RescueTokens:
         ]
 
     async def _came(
-        self, network: Network, transaction_hash: str, told: ToldTransfers | None
-    ) -> tuple[Mapping[str, int], Sequence[ToldTransfer]]:
+        self, network: Network, transaction_hash: str, told: ReportedTransfers | None
+    ) -> tuple[Mapping[str, int], Sequence[ReportedTransfer]]:
         if told is None:
             raise Refused(f"{transaction_hash} is in no block")
         if not told.succeeded:
@@ -125,7 +125,7 @@ class RescueTokens:
         self,
         network: Network,
         transaction_hash: str,
-        strange: Sequence[ToldTransfer],
+        strange: Sequence[ReportedTransfer],
         back: Return,
         to: str,
         *,
@@ -145,7 +145,7 @@ class RescueTokens:
 
 def _way_back(
     network: Network,
-    one: ToldTransfer,
+    one: ReportedTransfer,
     kept: Sequence[Kept],
     orders: Sequence[Order],
     number: int | None,
@@ -171,7 +171,7 @@ def _way_back(
 
 
 def _calls(
-    network: Network, one: ToldTransfer, to: str, number: int | None
+    network: Network, one: ReportedTransfer, to: str, number: int | None
 ) -> Sequence[Mapping[str, str]]:
     """Return what brings it to the Treasury, if it is elsewhere, and from there to its owner."""
     treasury, addresses = network.contracts.treasury, network.contracts.deposit_addresses
@@ -183,8 +183,8 @@ def _calls(
 
 
 async def _held(
-    chain: ChainReader, transfers: Sequence[ToldTransfer]
-) -> Mapping[ToldTransfer, str]:
+    chain: ChainReader, transfers: Sequence[ReportedTransfer]
+) -> Mapping[ReportedTransfer, str]:
     """Ask the tokens what is there now; one that does not say is left out."""
     if not transfers:
         return {}
@@ -197,7 +197,9 @@ async def _held(
     }
 
 
-def _chosen(strange: Sequence[ToldTransfer], back: Return, to: str) -> Sequence[ToldTransfer]:
+def _chosen(
+    strange: Sequence[ReportedTransfer], back: Return, to: str
+) -> Sequence[ReportedTransfer]:
     """Return what goes back: two owners' transfers may share a transaction."""
     chosen = [one for one in strange if back.is_of(one)]
     places = {f"{one.token} from {one.from_address}" for one in chosen or strange}

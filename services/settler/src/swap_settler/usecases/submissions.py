@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from swap_chains.evm.codec import checksum_address, depository_id
-from swap_chains.evm.gasless import Relayed, authorization_nonce
+from swap_chains.evm.gasless import RelayedDeposit, authorization_nonce
 from swap_chains.evm.signatures import normalised
 from swap_contracts.swaps import AuthorizationSubmitted
 from swap_domain.catalogue import Network
@@ -47,7 +47,7 @@ def to_submitted_signature(
 
 def _relayed(
     body: AuthorizationSubmitted, swap: Swap, network: Network, message: dict[str, str]
-) -> Relayed:
+) -> RelayedDeposit:
     token = network.token(swap.terms.source.token)
     gasless, paymaster = network.gasless(token), network.contracts.paymaster
     if swap.terms.method is not Method.GASLESS or gasless is None or paymaster is None:
@@ -61,7 +61,7 @@ def _relayed(
         receiver=treasury,
         token=token.address,
     )
-    return Relayed(
+    return RelayedDeposit(
         standard=gasless.standard,
         domain=gasless.domain,
         chain_id=network.chain_id,
