@@ -19,6 +19,8 @@ GENERATORS := tools/generate_states.py tools/generate_messages.py tools/generate
 	tools/generate_faults.py tools/generate_reliability.py
 
 PYTEST := $(BIN)/python -m pytest --quiet
+# Two processes, each with servers of its own; the tests of a file stay together, in their order.
+PARALLEL := --numprocesses=2 --dist=loadfile
 
 JOURNEYS := $(wildcard tests/e2e/test_*.py)
 
@@ -51,23 +53,32 @@ clean:  ## End the stack and remove its data
 	@if [ -x $(BIN)/python ]; then $(STACK) clean; fi
 
 ##@ Test
-test: install check lint-openapi test-sdk test-evm test-unit test-integration test-e2e test-faults  ## Everything
+# Each stage is a target of its own. What takes long, or needs the second broker, is in test-all.
+STAGES := check lint-openapi test-evm test-unit test-integration test-sdk test-e2e test-faults
+SLOW_STAGES := test-stack test-schedules test-model test-fuzz test-kill test-kafka-all soak mutate
 
-# What failed is run once more, so that one slow moment of the machine does not end a long run. A test
-# that passes only then is flaky, stands in the output as such, and is to be mended.
-define tested
-$(PYTEST) $(1) || { echo "== ONCE MORE, what failed: a test that passes now is flaky"; \
-	$(PYTEST) --last-failed --last-failed-no-failures=none $(1); }
-endef
+test: install install-sdk  ## Every stage that CI demands, with its time
+	@MAKE="$(MAKE)" tools/stages $(STAGES)
+
+test-all: install install-sdk  ## The same, then what takes hours: both brokers, long schedules, fuzz, soak, mutation
+	@MAKE="$(MAKE)" tools/stages $(STAGES) $(SLOW_STAGES)
 
 test-unit: install-python  ## No server, no network
-	$(call tested,-m "not connected and not e2e")
+	$(PYTEST) $(PARALLEL) -m "not connected and not e2e"
 
 test-integration: install  ## PostgreSQL, Valkey, a broker, chains
-	$(call tested,-m "connected and not e2e")
+	$(PYTEST) $(PARALLEL) -m "connected and not e2e"
 
 test-e2e: install install-sdk $(SDK)  ## The whole system: journeys (BROKER=kafka|embedded)
-	$(call tested,$(JOURNEYS))
+	$(PYTEST) $(JOURNEYS)
+
+test-kafka: export BROKER := kafka
+test-kafka: install  ## The journeys that depend on the broker, on Apache Kafka
+	$(PYTEST) -m each_broker tests/e2e
+
+test-kafka-all: export BROKER := kafka
+test-kafka-all: install install-sdk $(SDK)  ## Everything that uses a broker, on Apache Kafka
+	$(PYTEST) -m connected
 
 # Which deployment is asked: this machine's stack, unless one is named.
 test-conformance: export CONFORMANCE_BASE_URL := $(or $(BASE_URL),$(CONFORMANCE_BASE_URL))
@@ -79,7 +90,7 @@ test-conformance: install-python  ## Any deployment against the specification (B
 
 test-faults: export KILL_SECONDS := $(or $(KILL_SECONDS),20)
 test-faults: install  ## The whole system while parts of it die, at each step of a payment and at random
-	$(call tested,tests/e2e/faults)
+	$(PYTEST) tests/e2e/faults
 
 test-stack: install  ## make up and make down, from nothing, again, interrupted, after something died
 	$(PYTEST) deploy/embedded -m e2e
@@ -95,7 +106,6 @@ test-schedules: install-python  ## Refund against payout: a thousand schedules a
 	$(PYTEST) services/settler/tests/integration/test_lane_schedules.py \
 		services/settler/tests/integration/test_refund_or_payout.py
 
-# A run of its own decides whether it is clean; it is not repeated.
 soak: export SEED := $(SEED)
 soak: export MINUTES := $(MINUTES)
 soak: export KEEP := $(KEEP)
@@ -182,4 +192,4 @@ lock:  ## Rewrite requirements.lock
 	$(BIN)/uv lock
 	$(BIN)/uv export --quiet --all-packages --all-groups --no-emit-workspace --format requirements-txt -o requirements.lock
 
-.PHONY: help sdk demo up down env swap clean test test-unit test-integration test-e2e test-conformance test-faults test-stack test-kill test-schedules drill-restore test-model soak mutate test-evm test-fuzz bench bench-api check lint types layers words generated generate install install-python install-evm install-sdk lint-openapi openapi test-sdk lock
+.PHONY: help sdk demo up down env swap clean test test-all test-unit test-integration test-e2e test-kafka test-kafka-all test-conformance test-faults test-stack test-kill test-schedules drill-restore test-model soak mutate test-evm test-fuzz bench bench-api check lint types layers words generated generate install install-python install-evm install-sdk lint-openapi openapi test-sdk lock

@@ -44,6 +44,7 @@ async def waiting(outside: Outside, swap_id: str, sent: str) -> Mapping[str, Any
     return dict(one)
 
 
+@pytest.mark.each_broker
 @pytest.mark.parametrize("route", [COIN, TOKEN], ids=["coin", "token"])
 async def test_a_transfer_without_a_memo_is_attached_by_its_senders_signature(
     stack: Stack, outside: Outside, route: Route

@@ -35,6 +35,7 @@ def done(stack: Stack, request: pytest.FixtureRequest) -> Finished:
     return travel(stack, route, **BY_ADDRESS)
 
 
+@pytest.mark.each_broker
 class TestCoin(CompletedJourney):
     route = COIN
 
@@ -228,6 +229,7 @@ class TestRefunds:
 
         assert claim["base_units"] == "1000"
 
+    @pytest.mark.each_broker
     async def test_a_payout_that_cannot_be_made_is_refunded(self, outside: Outside) -> None:
         owner = new_address()
         recipient = await contract_that_refuses(outside, COIN.destination_network)

@@ -46,6 +46,7 @@ class TestCoin(CompletedJourney):
         assert action["call_data"] == f"0x{b'SWAP'.hex()}{number:056x}"
 
 
+@pytest.mark.each_broker
 class TestToken(CompletedJourney):
     route = TOKEN
 

@@ -41,6 +41,7 @@ def done(stack: Stack, request: pytest.FixtureRequest) -> Finished:
     return asyncio.run(there())
 
 
+@pytest.mark.each_broker
 class TestAuthorization(CompletedJourney):
     route = USDC
 

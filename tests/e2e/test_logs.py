@@ -40,6 +40,7 @@ def lines_of(stack: Stack) -> list[Line]:
     return lines
 
 
+@pytest.mark.each_broker
 async def test_one_swap_has_one_trace_in_the_logs_of_all_services(
     stack: Stack, done: Finished
 ) -> None:

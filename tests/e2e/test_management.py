@@ -97,6 +97,7 @@ class TestManagement:
 
         assert statuses == [200, 200]
 
+    @pytest.mark.each_broker
     async def test_of_webhooks_reaches_the_notifier(self, owner: Member, stack: Stack) -> None:
         app, url = await an_app(owner), stack.description["partners"][0]["webhook"]["url"]
         made = await owner.post(f"/apps/{app}/webhooks", {"url": url})

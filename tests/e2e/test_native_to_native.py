@@ -16,5 +16,6 @@ def done(stack: Stack) -> Finished:
     return travel(stack, ROUTE)
 
 
+@pytest.mark.each_broker
 class TestNativeToNative(CompletedJourney):
     route = ROUTE

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
+
 from tests.e2e.claims import claim_of
 from tests.e2e.outside import Outside, Route, new_address
 from tests.e2e.test_recipient_that_refuses import contract_that_refuses
@@ -25,6 +27,7 @@ async def with_final_refuel(outside: Outside, swap_id: str) -> Mapping[str, Any]
 
 
 class TestRefuel:
+    @pytest.mark.each_broker
     async def test_arrives_beside_the_output(self, stack: Stack, outside: Outside) -> None:
         done = await outside.swap(ROUTE, refuel=True)
 

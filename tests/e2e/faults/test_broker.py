@@ -44,6 +44,7 @@ async def without_kafka(stack: Stack) -> AsyncIterator[None]:
         await stack.ready()
 
 
+@pytest.mark.each_broker
 class TestLostTopics:
     @pytest.mark.fault("K14", "K19")
     async def test_k14_do_not_keep_a_swap_from_its_end(self, stack: Stack) -> None:
@@ -53,6 +54,7 @@ class TestLostTopics:
         await complete_all(stack)
 
 
+@pytest.mark.each_broker
 class TestBrokerThatStandsStill:
     @pytest.mark.fault("K13")
     async def test_k13_keeps_nobody_from_creating_and_swaps_end_when_it_goes_on(

@@ -184,6 +184,7 @@ async def has_refuel(outside: Outside, stack: Stack, one: Ended) -> bool:
     return is_sent != bool(await claims_of(stack, one.swap_id))
 
 
+@pytest.mark.each_broker
 class TestKill:
     @pytest.mark.timeout(KILL_SECONDS + 2 * PATIENCE)
     async def test_every_swap_ends_as_it_must_and_is_paid_once(self, stack: Stack) -> None:

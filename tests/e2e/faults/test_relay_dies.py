@@ -19,6 +19,7 @@ ROUTES = (
 PATIENCE = 60.0
 
 
+@pytest.mark.each_broker
 class TestCrash:
     @pytest.mark.parametrize(
         "point",
