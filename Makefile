@@ -69,7 +69,7 @@ test-unit: install-python  ## No server, no network
 test-integration: install  ## PostgreSQL, Valkey, a broker, chains
 	$(PYTEST) $(PARALLEL) -m "connected and not e2e"
 
-test-e2e: install install-sdk $(SDK)  ## The whole system: journeys (BROKER=kafka|embedded)
+test-e2e: install install-sdk install-node-tools $(SDK)  ## The whole system: journeys (BROKER=kafka|embedded)
 	$(PYTEST) $(JOURNEYS)
 
 test-kafka: export BROKER := kafka
@@ -77,7 +77,7 @@ test-kafka: install  ## The journeys that depend on the broker, on Apache Kafka
 	$(PYTEST) -m each_broker tests/e2e
 
 test-kafka-all: export BROKER := kafka
-test-kafka-all: install install-sdk $(SDK)  ## Everything that uses a broker, on Apache Kafka
+test-kafka-all: install install-sdk install-node-tools $(SDK)  ## Everything that uses a broker, on Apache Kafka
 	$(PYTEST) -m connected
 
 # Which deployment is asked: this machine's stack, unless one is named.
@@ -120,7 +120,7 @@ test-model: install-python  ## The settler's use cases against a model (MODEL_EX
 test-fuzz: install  ## Schemathesis against the api with keys of two tenants, for ten minutes (FUZZ_SECONDS, FUZZ_SEED)
 	FUZZ_SECONDS=$(or $(FUZZ_SECONDS),600) $(PYTEST) -rP services/api/tests/integration/test_fuzz.py
 
-sdk: $(SDK)  ## The TypeScript client, compiled
+sdk: $(SDK)  ## Compile the TypeScript client (sdk/typescript/build)
 
 $(SDK): $(wildcard sdk/typescript/src/index.ts sdk/typescript/src/webhooks.ts sdk/typescript/test/*.ts sdk/typescript/examples/*.ts sdk/typescript/package-lock.json) services/api/src/swap_api/http/openapi.json | install-sdk
 	cd sdk/typescript && npm run --silent build
@@ -153,7 +153,7 @@ lint: install-python  ## ruff, its format, and the lints of our own
 	$(BIN)/python tools/one_head.py $(wildcard services/*/migrations/versions)
 	$(BIN)/python tools/small_files.py libs services cli sdk deploy tests tools evm/src evm/test
 
-lint-openapi: install-sdk openapi  ## The OpenAPI document, by Spectral and Redocly: no warning passes
+lint-openapi: install-node-tools openapi  ## The OpenAPI document, by Spectral and Redocly: no warning passes
 	cd tools/node && npm run --silent lint:openapi
 
 openapi: install-python
@@ -188,8 +188,11 @@ install-evm:
 install-sdk:
 	@$(BOOTSTRAP) sdk
 
+install-node-tools:
+	@$(BOOTSTRAP) node-tools
+
 lock:  ## Rewrite requirements.lock
 	$(BIN)/uv lock
 	$(BIN)/uv export --quiet --all-packages --all-groups --no-emit-workspace --format requirements-txt -o requirements.lock
 
-.PHONY: help sdk demo up down env swap clean test test-all test-unit test-integration test-e2e test-kafka test-kafka-all test-conformance test-faults test-stack test-kill test-schedules drill-restore test-model soak mutate test-evm test-fuzz bench bench-api check lint types layers words generated generate install install-python install-evm install-sdk lint-openapi openapi test-sdk lock
+.PHONY: help sdk demo up down env swap clean test test-all test-unit test-integration test-e2e test-kafka test-kafka-all test-conformance test-faults test-stack test-kill test-schedules drill-restore test-model soak mutate test-evm test-fuzz bench bench-api check lint types layers words generated generate install install-python install-evm install-sdk install-node-tools lint-openapi openapi test-sdk lock

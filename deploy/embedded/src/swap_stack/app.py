@@ -83,7 +83,7 @@ def swap() -> None:
     stack = find_running(places)
     if stack is None:
         sys.exit("Nothing runs here: `make up` first.")
-    run(swap_(stack, places, Report().console))
+    run(swap_(stack, places, Report()))
 
 
 @app.command()

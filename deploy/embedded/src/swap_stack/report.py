@@ -1,12 +1,18 @@
-"""What the person at the terminal sees while a stack starts and stops."""
+"""What the terminal shows while a stack starts and stops."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 
 from rich.console import Console
+from rich.markup import escape
+
+from swap_stack.wrapping import wrapped
+
+DETAIL_COLUMN = 32
 
 
 class Report:
@@ -16,9 +22,16 @@ class Report:
         self.console = console or Console(highlight=False, soft_wrap=True)
         self._started = time.monotonic()
 
+    @property
+    def started_at(self) -> datetime:
+        """Return the beginning, for other output that counts its seconds from there."""
+        return datetime.now(UTC) - timedelta(seconds=time.monotonic() - self._started)
+
     def say(self, what: str, detail: str = "") -> None:
         seconds = time.monotonic() - self._started
-        self.console.print(f"[dim]{seconds:6.1f}s[/]  {what:<18} [dim]{detail}[/]")
+        told = escape(wrapped(detail, indent=DETAIL_COLUMN, width=self.console.width))
+        line = f"[dim]{seconds:6.1f}s[/]  {escape(what):<22} [dim]{told}[/]".rstrip()
+        self.console.print(line)
 
     @contextmanager
     def timed(self, what: str, detail: str = "") -> Iterator[None]:

@@ -1,17 +1,21 @@
-"""What a stack that runs looks like from outside."""
+"""What a running stack looks like from outside."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+from swap_stack.next_steps import AFTER_UP, show_next
 from swap_stack.report import Report
 
 
 def show(stack: Mapping[str, Any], report: Report) -> None:
-    """Print what runs, where to go and which key to send."""
+    """Print what runs, the keys to send, where to go and what to do next."""
     for service in stack["services"]:
         report.say(service["name"], f"pid {service['pid']}, {service['internal_url']}")
-    report.say("ready", f"{stack['gateway']['url']} (everything else: var/stack.json)")
     for partner in stack["partners"]:
         report.say(f"partner {partner['name']}", f"X-SVC-APIKEY: {partner['api_key']}")
+    gateway = stack["gateway"]["url"]
+    report.say("ready", f"{gateway} (everything else: var/stack.json)")
+    report.say("reference", f"{gateway}/docs")
+    show_next(report.console, AFTER_UP)

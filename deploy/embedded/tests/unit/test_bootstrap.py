@@ -84,3 +84,31 @@ def test_an_old_node_is_told_so(
 def test_every_member_of_the_workspace_is_installed(bootstrap: ModuleType) -> None:
     folders = {folder.relative_to(ROOT).as_posix() for folder in bootstrap.member_folders()}
     assert {"libs/domain", "services/settler", "cli", "deploy/embedded"} <= folders
+
+
+@pytest.mark.parametrize(
+    ("system", "library", "message"),
+    [
+        ("Darwin on arm64", ("", ""), "Linux on x86-64 is needed .* this is Darwin on arm64"),
+        ("Linux on aarch64", ("glibc", "2.36"), "this is Linux on aarch64"),
+        ("Linux on x86_64", ("glibc", "2.17"), r"glibc 2\.28 or newer .* this is glibc 2\.17"),
+        ("Linux on x86_64", ("", ""), "this is another C library"),
+    ],
+)
+def test_a_platform_without_packages_is_refused_before_any_download(
+    bootstrap: ModuleType,
+    monkeypatch: pytest.MonkeyPatch,
+    system: str,
+    library: tuple[str, str],
+    message: str,
+) -> None:
+    monkeypatch.setattr(bootstrap.platform, "system", lambda: system.partition(" ")[0])
+    monkeypatch.setattr(bootstrap.platform, "machine", lambda: system.rpartition(" ")[2])
+    monkeypatch.setattr(bootstrap.platform, "libc_ver", lambda: library)
+    with pytest.raises(bootstrap.Missing, match=message):
+        bootstrap.main(["python", "evm"])
+
+
+def test_the_typescript_client_is_installed_without_linters(bootstrap: ModuleType) -> None:
+    _, product, _ = bootstrap.sdk_step()
+    assert product == ROOT / "sdk/typescript/node_modules/.bin/tsc"

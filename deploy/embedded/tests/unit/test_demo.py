@@ -32,9 +32,13 @@ from swap_stack.demo.journeys import (
     Method,
     Pays,
 )
+from swap_stack.demo.timeline import Timeline
+from swap_stack.next_steps import AFTER_DEMO, AFTER_UP, show_next
 from swap_stack.options import Options
-from swap_stack.places import Places
+from swap_stack.places import ROOT, Places
 from swap_stack.report import Report
+from swap_stack.summary import show
+from swap_stack.wrapping import wrapped
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 QUOTED = 0.4
@@ -187,25 +191,91 @@ async def test_it_stops_what_it_started_and_fails_where_one_ends_otherwise(
     for name, stands_in in {"up": up, "down": down, "_run": run, "read_sums": sums}.items():
         monkeypatch.setattr(demonstration, name, stands_in)
 
+    printed = StringIO()
     with ends:
         await demonstration.demo(
-            Places(tmp_path), Options(), Report(Console(file=StringIO(), width=80))
+            Places(tmp_path), Options(), Report(Console(file=printed, width=80))
         )
 
     assert done == ["up", "down"]
+    assert ("What next" in printed.getvalue()) == (status == "refunded")
 
 
 @pytest.mark.parametrize("width", [80, 200])
 def test_methods_and_endings_stand_side_by_side(width: int) -> None:
     printed = StringIO()
-    outcomes = tuple(an_outcome(journey) for journey in JOURNEYS)
+    reasons = {REFUSED: "destination_unavailable"}
+    outcomes = tuple(an_outcome(one, fail_reason=reasons.get(one)) for one in JOURNEYS)
 
-    show_outcomes(outcomes, Console(file=printed, width=width))
+    show_outcomes(outcomes, Console(file=printed, width=width, soft_wrap=True))
 
     rows = printed.getvalue().splitlines()
     assert "…" not in printed.getvalue()
+    assert all(word in printed.getvalue() for word in ("unavailable", "webhooks", "received"))
     assert max(map(len, rows)) <= width
     for journey in JOURNEYS:
         method, *_ = journey.method.split()  # a narrow terminal has the rest below it
         told = [method, journey.ending, f" {1 + journey.requotes} "]
         assert any(all(text in row for text in told) for row in rows), journey.title
+
+
+def test_what_is_found_late_never_has_an_earlier_time_than_the_line_above() -> None:
+    printed = StringIO()
+    timeline = Timeline(Console(file=printed, width=80), NOON)
+
+    timeline.tell("request", "POST /api/v2/swaps", at=NOON + timedelta(seconds=3))
+    timeline.add("status", "completed", at=NOON + timedelta(seconds=9))
+    timeline.add("message", "confirmed", at=NOON + timedelta(seconds=8))
+    timeline.add("message", "confirmed", at=NOON + timedelta(seconds=8), key="another")
+    timeline.show()
+    timeline.add("message", "found late", at=NOON + timedelta(seconds=7))
+    timeline.show()
+
+    lines = printed.getvalue().splitlines()
+    assert [line.split()[0] for line in lines] == ["3.00s", "8.00s", "8.00s", "9.00s", "9.00s"]
+    assert "found late" in lines[-1]
+
+
+def test_every_line_of_a_swap_fits_eighty_columns() -> None:
+    printed = StringIO()
+    timeline = Timeline(Console(file=printed, width=80), NOON)
+    what = "chain_watcher → deposit.changed.v1: confirmed in block 4711 of ETHEREUM_DEVNET again"
+
+    timeline.tell("message", what, at=NOON)
+    Report(Console(file=printed, width=80)).say("broker", f"kafka: {what}")
+
+    lines = printed.getvalue().splitlines()
+    assert max(map(len, lines)) <= 80
+    assert " ".join(" ".join(lines).split()).count("ETHEREUM_DEVNET again") == 2
+
+
+def test_a_key_is_never_broken_so_that_it_can_be_copied() -> None:
+    key = "svc_test_" + "k" * 90
+
+    assert key in wrapped(f"X-SVC-APIKEY: {key}", indent=32, width=80).split()
+
+
+def test_what_to_do_next_fits_eighty_columns_and_names_pages_that_exist() -> None:
+    printed = StringIO()
+    for steps in (AFTER_DEMO, AFTER_UP):
+        show_next(Console(file=printed, width=80), steps)
+
+    assert max(map(len, printed.getvalue().splitlines())) <= 80
+    pages = [name for name, _ in (*AFTER_DEMO, *AFTER_UP) if name.startswith("docs/")]
+    assert pages
+    assert all((ROOT / page).is_file() for page in pages)
+
+
+def test_a_stack_that_is_up_says_where_the_reference_is_and_how_to_go_on() -> None:
+    printed = StringIO()
+    stack = {
+        "services": [{"name": "api", "pid": 1, "internal_url": "http://127.0.0.1:2"}],
+        "partners": [{"name": "demo", "api_key": "svc_test_1"}],
+        "gateway": {"url": "http://127.0.0.1:1"},
+    }
+
+    show(stack, Report(Console(file=printed, width=80)))
+
+    text = printed.getvalue()
+    for wanted in ("http://127.0.0.1:1/docs", "make -s env", "docs/quickstart.md"):
+        assert wanted in text

@@ -13,24 +13,26 @@ from swap_stack.demo.books import AssetSum
 from swap_stack.demo.follow import Outcome
 from swap_stack.demo.trail import TrailMessage
 
-# With the width below which a narrow terminal does not cut it.
+# With the width that each has on a terminal of 80 columns.
 HEADINGS = {
-    "method": 10, "what happens": 9, "ending": 9, "quotes": 6, "sent": 6, "received": 8,
-    "sent back": 8, "took": 5, "webhooks": 8,
+    "method": 10, "what happens": 9, "ending": 11, "quotes": 6, "sent": 7, "received": 9,
+    "sent back": 6, "took": 6, "webhooks": 8,
 }  # fmt: skip
+WIDE = 110  # columns, from which on nothing has to be folded
 DIGITS = 5  # of an amount, after the point
 NATIVE = "0x0000000000000000000000000000000000000000"
 
 
 def show_outcomes(outcomes: tuple[Outcome, ...], console: Console) -> None:
     """Print one row per swap: how it was funded, and how it ended."""
-    title = "Every method and every ending"
+    title = "Every method and every ending; the signature of every webhook is verified"
     table = Table(title=title, title_justify="left", box=SIMPLE, padding=0, show_edge=False)
     for heading, width in HEADINGS.items():
-        table.add_column(heading, min_width=width, overflow="fold")
+        fixed = width if console.width < WIDE else None
+        table.add_column(heading, width=fixed, overflow="fold")
     for outcome in outcomes:
         table.add_row(*_cells(outcome))
-    console.print(table)
+    console.print(table, soft_wrap=False)
 
 
 def _cells(outcome: Outcome) -> tuple[str, ...]:
@@ -42,14 +44,19 @@ def _cells(outcome: Outcome) -> tuple[str, ...]:
     return (
         journey.method,
         journey.what_happens,
-        f"{outcome.status} ({swap['fail_reason']})" if swap["fail_reason"] else outcome.status,
+        _ending(swap),
         str(1 + outcome.requotes),
         f"{sent:g}{asked} {journey.source_token}",
         f"{_short(whole(outcome.received_base_units, decimals))} {journey.destination_token}",
         f"{back:.{DIGITS}g} {journey.source_token}" if back else "",
         f"{outcome.duration.total_seconds():.1f} s",
-        "" if journey.is_hasty else f"{verified} verified",
+        "" if journey.is_hasty else str(verified),
     )
+
+
+def _ending(swap: Mapping[str, Any]) -> str:
+    reason = str(swap["fail_reason"] or "").replace("_", " ")
+    return f"{swap['status']}: {reason}" if reason else str(swap["status"])
 
 
 def _short(amount: str) -> str:

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any
 
 import aiohttp
-from rich.console import Console
 
 from swap_stack.daemon import StackError
 from swap_stack.demo.books import read_sums
@@ -17,10 +16,12 @@ from swap_stack.demo.faults import list_faults
 from swap_stack.demo.follow import Follower, Outcome
 from swap_stack.demo.journeys import JOURNEYS, NATIVE_TO_NATIVE, Journey
 from swap_stack.down import down
+from swap_stack.next_steps import show_next
 from swap_stack.options import Options
 from swap_stack.places import Places
 from swap_stack.report import Report
 from swap_stack.up import up
+from swap_stack.wrapping import wrapped
 
 
 async def demo(places: Places, options: Options, report: Report) -> None:
@@ -31,7 +32,7 @@ async def demo(places: Places, options: Options, report: Report) -> None:
     console = report.console
     stack = await up(places, replace(options, fresh=True), report)
     try:
-        outcomes = tuple([outcome async for outcome in _run(JOURNEYS, stack, places, console)])
+        outcomes = tuple([outcome async for outcome in _run(JOURNEYS, stack, places, report)])
         sums = await read_sums(stack["postgres"]["auditor_url"])
         console.print()
         show_outcomes(outcomes, console)
@@ -40,26 +41,28 @@ async def demo(places: Places, options: Options, report: Report) -> None:
         await asyncio.shield(down(places, report))
     if faults := list_faults(outcomes, sums):
         raise StackError("\n".join(faults))
+    show_next(console)
 
 
-async def swap(stack: Mapping[str, Any], places: Places, console: Console) -> None:
+async def swap(stack: Mapping[str, Any], places: Places, report: Report) -> None:
     """Send one more swap through a running stack and print its messages, topic by topic.
 
     :raises StackError: when it is not completed.
     """
-    async for outcome in _run((NATIVE_TO_NATIVE,), stack, places, console):
-        show_trail(outcome.trail, console)
+    async for outcome in _run((NATIVE_TO_NATIVE,), stack, places, report):
+        show_trail(outcome.trail, report.console)
         if faults := list_faults((outcome,), ()):
             raise StackError("\n".join(faults))
 
 
 async def _run(
-    journeys: tuple[Journey, ...], stack: Mapping[str, Any], places: Places, console: Console
+    journeys: tuple[Journey, ...], stack: Mapping[str, Any], places: Places, report: Report
 ) -> AsyncIterator[Outcome]:
-    follower = Follower(stack, places.root, console)
+    console, follower = report.console, Follower(stack, places.root, report)
     async with aiohttp.ClientSession() as session:
         for journey in journeys:
-            console.print(f"\n[bold]{journey.title}[/]", highlight=False)
+            title = wrapped(journey.title, indent=0, width=console.width)
+            console.print(f"\n[bold]{title}[/]", highlight=False)
             with console.status("waiting for the next block"):
                 outcome = await follower.follow(journey, session)
             yield outcome

@@ -11,17 +11,17 @@ from typing import Any
 
 import aiohttp
 from eth_account import Account
-from rich.console import Console
 
 from swap_stack.daemon import StackError
 from swap_stack.demo.deliveries import Delivery, read_deliveries
 from swap_stack.demo.hasty import make_hasty_app
 from swap_stack.demo.journeys import Journey, Method, Pays
 from swap_stack.demo.partner import Partner
-from swap_stack.demo.timeline import Timeline
+from swap_stack.demo.timeline import Timeline, shortened
 from swap_stack.demo.trail import TrailMessage, read_trail
 from swap_stack.demo.user import User, balance_of, deploy_refusing
 from swap_stack.node import Node
+from swap_stack.report import Report
 
 FINAL = frozenset({"completed", "failed", "refunded", "expired"})
 PATIENCE_SECONDS = 90.0
@@ -56,12 +56,12 @@ class Outcome:
 class Follower:
     """Does one journey and tells what happens meanwhile."""
 
-    def __init__(self, stack: Mapping[str, Any], root: Path, console: Console) -> None:
+    def __init__(self, stack: Mapping[str, Any], root: Path, report: Report) -> None:
         self._stack = stack
         self._partner = stack["partners"][0]
         self._received = root / self._partner["webhook"]["received"]
         self._networks = {network["name"]: network for network in stack["networks"]}
-        self._console = console
+        self._report = report
         self._hasty_key: str | None = None
 
     async def follow(self, journey: Journey, session: aiohttp.ClientSession) -> Outcome:
@@ -70,7 +70,7 @@ class Follower:
         :raises Refused: when the service refuses it.
         """
         started = datetime.now(UTC)
-        timeline = Timeline(self._console, started)
+        timeline = Timeline(self._report.console, self._report.started_at)
         partner = Partner(session, self._stack["gateway"]["url"], await self._key(journey, session))
         recipient = await self._recipient(journey, timeline)
         prepared = await self._create(journey, partner, recipient, timeline)
@@ -110,7 +110,7 @@ class Follower:
         network = self._networks[journey.destination_network]
         node, key = Node(network["rpc_urls"][0]), network["users"][1]["private_key"]
         refusing = await deploy_refusing(node, key)
-        what = f"{refusing} on {network['name']} takes no money"
+        what = f"{shortened(refusing)} on {network['name']} takes no money"
         timeline.tell("transaction", what, at=datetime.now(UTC))
         return refusing
 
@@ -137,7 +137,8 @@ class Follower:
         prepared = await partner.create_swap(body)
         quote = prepared["quote"]
         receive = f"{quote['receive_amount']} {journey.destination_token}"
-        what = f"{prepared['swap']['id']}: will receive {receive}, fee {quote['total_fee']}"
+        timeline.tell("request", f"swap {prepared['swap']['id']}", at=datetime.now(UTC))
+        what = f"will receive {receive}, fee {quote['total_fee']}"
         timeline.tell("request", what, at=datetime.now(UTC))
         return prepared
 
@@ -148,10 +149,11 @@ class Follower:
         user = User(Node(network["rpc_urls"][0]), network["users"][0]["private_key"])
         approved = await user.approve(action)
         if approved is not None:
-            what = f"{approved} approves {action['to_address']} on {network['name']}"
+            spender = shortened(action["to_address"])
+            what = f"{shortened(approved)} approves {spender} on {network['name']}"
             timeline.tell("transaction", what, at=datetime.now(UTC))
         sent = await user.deposit(action, percent=journey.paid_percent)
-        what = f"{sent} deposits on {network['name']}"
+        what = f"{shortened(sent)} deposits on {network['name']}"
         timeline.tell("transaction", what, at=datetime.now(UTC))
 
     async def _sign(
@@ -164,7 +166,7 @@ class Follower:
         timeline.tell("request", what, at=datetime.now(UTC))
         swap_id = prepared["swap"]["id"]
         answer = await partner.authorize(swap_id, signature, told["address"])
-        what = f"POST /api/v2/swaps/{swap_id}/authorize: {answer['status']}"
+        what = f"POST /api/v2/swaps/…/authorize: {answer['status']}"
         timeline.tell("request", what, at=datetime.now(UTC))
 
     async def _balance(self, journey: Journey, recipient: str) -> int:
@@ -218,21 +220,24 @@ class Watch:
         for message in self.trail:
             what = f"{message.source} → {message.topic}: {message.says}"
             at, key = message.created_at, message.message_id
-            self._timeline.tell("message", what, at=at, key=key)
+            self._timeline.add("message", what, at=at, key=key)
         for sent in swap["transactions"]:
             if sent["transaction_hash"]:
-                what = f"{sent['transaction_hash']} {sent['type']} {sent['status']}"
-                self._timeline.tell("transaction", what, at=now)
-        self._timeline.tell("status", swap["status"], at=now)
+                what = f"{shortened(sent['transaction_hash'])} {sent['type']} {sent['status']}"
+                self._timeline.add("transaction", what, at=now)
+        self._timeline.add("status", swap["status"], at=now)
         if swap["status"] in FINAL and self.ended_at == self._started:
             self.ended_at = now
-        if self._received is None:
-            return
-        self.deliveries = read_deliveries(self._received, self._swap_id)
+        if self._received is not None:
+            self._look_at_deliveries(self._received)
+        self._timeline.show()
+
+    def _look_at_deliveries(self, received: Path) -> None:
+        self.deliveries = read_deliveries(received, self._swap_id)
         for delivery in self.deliveries:
             genuine = "signature verified" if delivery.verified else "SIGNATURE WRONG"
             what = f"{delivery.event_type}, {genuine}"
-            self._timeline.tell("webhook", what, at=delivery.at, key=delivery.message_id)
+            self._timeline.add("webhook", what, at=delivery.at, key=delivery.message_id)
 
     def _has_webhook(self, status: str) -> bool:
         """Whether its webhook has come, where somebody wants it."""
