@@ -37,7 +37,7 @@ from swap_chain_watcher.usecases.open_watch import OpenWatch
 from swap_chain_watcher.usecases.resume_network import ResumeNetwork
 from swap_chain_watcher.usecases.take_targets import FollowedAddresses, TakeTargets
 from swap_chain_watcher.usecases.verify_deposits import VerifyDeposits
-from swap_chains.evm.codec import encode_deposit_erc20, encode_transfer
+from swap_chains.evm.codec import Payment, encode_deposit_erc20, encode_pay, encode_transfer
 from swap_chains.evm.deposit_addresses import Sweep, deposit_address, encode_sweep
 from swap_chains.fake import FakeChain, FakeReader, FakeSender
 from swap_chains.fake.execution import INIT_CODE_HASH
@@ -238,6 +238,13 @@ class World:
             return not await PostgresTargets(self.engine).new(NETWORK, limit=1)
 
         await until(taken_up)
+
+    async def pays(self, intent_id: int, base_units: int = 10) -> SignedTransaction:
+        """Leave a payment of the Treasury waiting for the next block."""
+        payment = Payment(intent_id, USDC, USER, base_units)
+        self.chain.give(TREASURY, USDC, base_units)
+        self.chain.authorize(USER)
+        return await self.sends(Call(TREASURY, 0, encode_pay(payment), 10**6))
 
     async def sends_coins(self, to_address: str, base_units: int) -> SignedTransaction:
         return await self.sends(Call(to_address, base_units, b"", 30_000))

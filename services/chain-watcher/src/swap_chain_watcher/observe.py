@@ -62,7 +62,9 @@ VERIFIED = counter(
 )
 # Alert: stays above 0. Reported by one provider, and not by the one that was asked as well.
 UNVERIFIED = gauge(
-    "watch_deposits_unverified", "Deposits that no second provider has reported yet", ["network"]
+    "watch_deposits_unverified",
+    "Deposits and payouts that no second provider has reported yet",
+    ["network"],
 )
 VERIFICATION_FAILURES = counter(
     "watch_verification_failures", "Blocks about which no second provider answered", ["network"]
@@ -232,6 +234,7 @@ def movements_denied(error: MovementsDenied) -> None:
             movement_id=movement.id,
             transaction_hash=movement.transaction_hash,
             block_number=movement.block.number,
+            reported_by=movement.block.provider,
         )
 
 

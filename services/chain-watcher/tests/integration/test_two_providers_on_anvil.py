@@ -11,6 +11,7 @@ import pytest
 from anvil_stack import Stack, a_stack, until
 from lying_node import LyingNode, a_lying_node
 
+from swap_domain.catalogue import NATIVE
 from tests.plugins.broker import Broker
 
 pytestmark = [pytest.mark.connected, pytest.mark.timeout(180)]
@@ -43,6 +44,11 @@ def liar(stack: Stack) -> Iterator[LyingNode]:
 def transfer(stack: Stack, base_units: int) -> str:
     a = stack.addresses
     return stack.user("DevToken", a["usdc"], "transfer", a["treasury"], base_units)
+
+
+def pay(stack: Stack, *, intent_id: int) -> str:
+    a = stack.addresses
+    return stack.owner("Treasury", a["treasury"], "pay", intent_id, NATIVE, a["user"], 5)
 
 
 def network(stack: Stack) -> dict[str, Any]:
@@ -111,6 +117,11 @@ def test_a_lying_node_has_no_large_deposit_confirmed(stack: Stack, liar: LyingNo
     assert stack.states_of(early) == [("seen", 1)]
     mine(stack, 5)
     until(lambda: stack.states_of(early) == [("seen", 1), ("confirmed", 2)])
+
+    paid = pay(stack, intent_id=4711)
+    until(lambda: is_verified(stack, paid))
+    mine(stack, 1)
+    until(lambda: stack.states_of(paid)[-1] == ("confirmed", 2))
 
     liar.change = saying(LARGE)
     made_up = transfer(stack, SMALL)

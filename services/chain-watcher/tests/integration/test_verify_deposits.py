@@ -14,6 +14,7 @@ from watch_factories import (
     USDC,
     a_capped_policy,
     a_deposit,
+    a_payout,
     a_policy_of_two,
 )
 from watch_world import SECOND, World, until
@@ -68,6 +69,11 @@ def inventing(base_units: int) -> Change:
         return (*added.movements, made_up) if added.block.number == 1 else added.movements
 
     return change
+
+
+def paying(added: BlockAdded) -> tuple[Movement, ...]:
+    made_up = a_payout("invented")
+    return (*added.movements, made_up) if added.block.number == 1 else added.movements
 
 
 def with_another_memo(added: BlockAdded) -> tuple[Movement, ...]:
@@ -198,6 +204,44 @@ class TestWithTwoProviders:
             await world.is_at_head()
             world.chain.mine()
             await world.says(("seen", 1), ("confirmed", 2))
+
+    async def test_a_payout_is_confirmed_when_the_second_provider_reports_it(
+        self, world: World
+    ) -> None:
+        async with world.followed(honest(world, FIRST)):
+            await world.pays(99)
+            world.chain.mine(9)
+            await world.is_at_head()
+            assert await states(world) == ["seen"]
+
+            await world.verifying(honest(world))()
+            world.chain.mine()
+            await world.says(("seen", 1), ("confirmed", 2))
+
+    @pytest.mark.fault("W1")
+    async def test_a_payout_that_one_node_made_up_is_never_confirmed(self, world: World) -> None:
+        async with world.followed(lying(world, paying)):
+            world.chain.mine(9)
+            await world.is_at_head()
+            await world.verifying(honest(world))()
+            world.chain.mine()
+            await world.is_at_head()
+            assert await PostgresTrust(world.engine).withheld() == []
+
+            assert not await world.looking_again(honest(world))()
+            assert f"reported by {FIRST}" in await world.is_halted()
+        assert await states(world) == ["seen"]
+
+    async def test_payouts_weigh_on_no_deposit(self, world: World) -> None:
+        async with world.followed(honest(world, FIRST)):
+            await world.pays(99, LARGE)
+            world.chain.mine(9)
+            await world.is_at_head()
+            await world.deposits(7, HALF)
+            world.chain.mine()
+            await world.is_at_head()
+
+        assert await states(world) == ["seen", "confirmed"]
 
     async def test_a_node_that_lags_is_asked_again(self, world: World) -> None:
         class Behind(FakeReader):

@@ -26,6 +26,7 @@ from watch_factories import (
 
 from swap_chain_watcher.domain.evidence import Evidence
 from swap_chain_watcher.domain.movements import State, movement_id
+from swap_chain_watcher.domain.policy import Policy
 from swap_chain_watcher.domain.reading import read
 from swap_chain_watcher.domain.second_look import (
     Missed,
@@ -106,14 +107,36 @@ class TestSecondProvider:
 
         assert confirmed(watcher) == [id_of("first")]
 
-    def test_nothing_of_our_own_and_no_payout_waits_for_it(self) -> None:
+    def test_nothing_that_a_funder_sends_waits_for_it(self) -> None:
+        watcher = Watcher(policy=a_policy_of_two())
+
+        watcher.mines(a_transfer("funds", LARGE, from_address=FUNDER))
+
+        assert confirmed(watcher) == [id_of("funds")]
+
+    @pytest.mark.fault("W1")
+    def test_a_payout_of_any_amount_waits_for_it(self) -> None:
+        """One that was made up would complete a swap that is not paid."""
         watcher = Watcher(policy=a_policy_of_two(payout_confirmations=1))
 
-        watcher.mines(
-            a_payout("paid", base_units=LARGE), a_transfer("ours", LARGE, from_address=FUNDER)
-        )
+        step = watcher.mines(a_payout("paid", base_units=1))
+        watcher.mines()
+        assert confirmed(watcher) == []
+        assert [tracked.movement.id for tracked in step.withheld] == [id_of("paid")]
 
-        assert confirmed(watcher) == [id_of("paid"), id_of("ours")]
+        watcher.evidence = Evidence(verified=frozenset(t.key for t in step.sighted))
+        watcher.mines()
+        assert watcher.said() == [("seen", 1), ("confirmed", 2)]
+
+    @pytest.mark.parametrize("policy", [a_policy(small_tier=1), a_capped_policy(cap=0)])
+    def test_a_payout_waits_for_no_provider_where_one_is_configured(self, policy: Policy) -> None:
+        network = replace(policy.network, payout_confirmations=1)
+        watcher = Watcher(policy=replace(policy, network=network))
+
+        step = watcher.mines(a_payout("paid", base_units=LARGE))
+
+        assert confirmed(watcher) == [id_of("paid")]
+        assert step.trusted == ()
 
     def test_only_one_is_asked_where_only_one_is_configured_and_no_cap_is(self) -> None:
         watcher = Watcher(policy=replace(a_policy_of_two(), has_second_provider=False))
@@ -228,6 +251,14 @@ class TestSecondLook:
         )
 
         assert said(found) == ["seen", "confirmed", "seen"]
+
+    @pytest.mark.fault("W1")
+    def test_a_payout_that_only_the_second_look_found_is_not_confirmed(self) -> None:
+        assert said(looked_again(a_payout("missed"))) == ["seen"]
+        assert said(looked_again(a_payout("missed"), policy=a_capped_policy())) == [
+            "seen",
+            "confirmed",
+        ]
 
     def test_what_was_missed_counts_under_the_cap_of_a_single_provider(self) -> None:
         assert said(looked_again(a_deposit("missed", 1), policy=a_capped_policy())) == ["seen"]

@@ -16,7 +16,7 @@ CROSS JOIN LATERAL (
 """)
 UNVERIFIED_SUMS: Final = sql(f"""
 SELECT lower(token) AS token, sum(base_units) AS base_units FROM movement
-WHERE network = :network AND {IS_UNVERIFIED} GROUP BY lower(token)
+WHERE network = :network AND {IS_UNVERIFIED} AND paid_id IS NULL GROUP BY lower(token)
 """)
 TRUSTED_SUMS: Final = sql("""
 SELECT lower(token) AS token, sum(base_units) AS base_units FROM movement

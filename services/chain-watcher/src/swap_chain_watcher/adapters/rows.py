@@ -30,7 +30,9 @@ def to_tracked(row: Row) -> Tracked:
         Movement(
             id=row.id,
             network=row.network,
-            block=Block(row.block_number, row.block_hash, row.parent_hash, row.block_time),
+            block=Block(
+                row.block_number, row.block_hash, row.parent_hash, row.block_time, row.provider
+            ),
             kind=Kind(row.kind),
             transaction_hash=row.transaction_hash,
             token=row.token,

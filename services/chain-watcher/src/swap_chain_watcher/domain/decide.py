@@ -240,15 +240,15 @@ class _Batch:
     def _confirm(self, tracked: Tracked, allowance: Allowance | None) -> Tracked:
         """Confirm what enough providers report; what they do not waits, and is not refused."""
         movement = tracked.movement
-        if not self._policy.counts(movement) or tracked.is_verified:
-            return self._tell(tracked, State.CONFIRMED)
+        is_capped = self._policy.counts(movement) and not tracked.is_verified
+        room = allowance if is_capped else None
         if self._policy.has_second_provider:
             is_enough = not tracked.awaits_second_provider
         else:
-            is_enough = allowance is None or allowance.admits(movement)
+            is_enough = room is None or room.admits(movement)
         if is_enough:
             last = self._tell(tracked, State.CONFIRMED)
-            if allowance is not None:
+            if room is not None:
                 self._trusted.append(last)
             return last
         if not tracked.is_withheld:

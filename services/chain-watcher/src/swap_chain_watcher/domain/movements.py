@@ -46,7 +46,8 @@ class Depth:
 
     confirmations: int  # at least 1; what is shown where finality rules
     is_finality: bool  # the chain's own finality decides, not the number
-    providers: int = 0  # that must report a deposit, where so many are configured; 0: no deposit
+    # That must report a deposit or a payout, where so many are configured; 0: whoever follows.
+    providers: int = 0
 
     def strictest(self, other: Depth) -> Depth:
         """Return what satisfies both."""
@@ -91,9 +92,10 @@ class Movement:
 
     @property
     def evidence(self) -> tuple[object, ...]:
-        """What two providers must report alike: whose value came, where to, and for which swap."""
+        """What two providers must report alike: whose value moved, where to, and for what."""
         value = self.token, self.base_units, self.from_address, self.to_address
-        return (self.id, self.kind, *value, self.sequence_number, self.memo, self.quarantine)
+        purpose = self.sequence_number, self.memo, self.paid_id
+        return (self.id, self.kind, *value, *purpose, self.quarantine)
 
     @property
     def subject(self) -> Subject:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from typing import Final
 
 from swap_chain_watcher.domain.movements import Depth, Kind, Movement, Quarantine
 from swap_domain.catalogue import Network, Token
+
+PAYOUT_PROVIDERS: Final = 2  # that must report a payout, where so many are configured
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +108,14 @@ class Policy:
 
         A sweep waits for the chain's own finality: then what it swept is final too. So does a
         withdrawal: what was paid in before it is final, and booked before it.
+
+        A payout of any amount needs two providers where two are configured: with it the payment is
+        booked and the swap is completed, and neither is taken back.
         """
         match movement.kind:
             case Kind.PAID:
-                return self.payout_depth()
+                providers = PAYOUT_PROVIDERS if self.has_second_provider else 0
+                return replace(self.payout_depth(), providers=providers)
             case Kind.SWEPT | Kind.WITHDRAWN:
                 return self._depth(None)
             case _:

@@ -29,7 +29,8 @@ class MovementsDenied(Exception):
         super().__init__(
             f"{network}: final blocks, read a second time, lack {len(denied)} of the movements "
             f"that were published, first {first.kind} of transaction {first.transaction_hash} in "
-            f"block {first.block.number}: a node invents or hides logs"
+            f"block {first.block.number}, reported by {first.block.provider}: a node invents or "
+            "hides logs"
         )
         self.network = network
         self.denied = tuple(denied)
@@ -175,9 +176,10 @@ def _changes(
     before = known.get(movement.subject)
     fresh = Tracked(movement, depth, before.version if before else 0)
     seen = fresh.told(State.SEEN)
-    if policy.counts(movement):
+    is_counted = policy.counts(movement)
+    if is_counted:
         unverified[token] = reported_once
-        is_short = seen.awaits_second_provider and policy.has_second_provider
-        if is_short or policy.caps is not None:
-            return [seen]  # the follower confirms it, as any other
+    is_short = seen.awaits_second_provider and policy.has_second_provider
+    if is_short or (is_counted and policy.caps is not None):
+        return [seen]  # the follower confirms it, as any other
     return [seen, seen.told(State.CONFIRMED)]

@@ -1,4 +1,4 @@
-"""Asks a second provider about deposits that one provider has reported."""
+"""Asks a second provider about deposits and payouts that one provider has reported."""
 
 from __future__ import annotations
 
