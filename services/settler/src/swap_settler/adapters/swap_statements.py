@@ -17,8 +17,8 @@ FROM swap
 DEPOSIT: Final = """
 SELECT id, swap_id, version, state, method, network, token, base_units, returned_base_units,
        is_booked, transaction_hash, block_number, block_hash, block_time, from_address, to_address,
-       confirmations_required, sequence_number, memo, quarantine_reason, heard_at, attached_at,
-       came_after
+       confirmations_required, sequence_number, memo, quarantine_reason,
+       heard_at AS received_at, attached_at, came_after
 FROM deposit
 """
 INTENT: Final = """
@@ -182,7 +182,7 @@ UNION
 SELECT found.* FROM unnest(CAST(:keys AS text[])) AS wanted(key) CROSS JOIN LATERAL (
     {DEPOSIT} WHERE swap_id IS NULL AND match_key = ANY(ARRAY[wanted.key])
     ORDER BY match_key OFFSET 0) AS found
-ORDER BY heard_at, id
+ORDER BY received_at, id
 """)
 # The live intents that have these ids at the Treasury: swaps', and those that are no swap's.
 PAID_BY: Final = sql("""
