@@ -12,7 +12,7 @@ from uuid import UUID
 
 from swap_chains.events import Block
 from swap_chains.ports import Fees, Receipt, SignedTransaction
-from swap_settler.domain.caps import Kept
+from swap_settler.domain.caps import WithheldPayment
 from swap_settler.domain.chain_facts import PayoutFact
 from swap_settler.domain.foreign import OpenNonce
 from swap_settler.domain.lane import Group, Payment, Slot, SweepSlot, WaitingSweep
@@ -116,7 +116,7 @@ class LaneStore(Protocol):
         """
         ...
 
-    async def stand_in_line(self, kept: Sequence[Kept]) -> None:
+    async def queue_payments(self, withheld: Sequence[WithheldPayment]) -> None:
         """Let payments wait for the Treasury's own limit, in the order they were made."""
         ...
 
@@ -201,7 +201,7 @@ class LaneStore(Protocol):
         """Return how many payments this signer sent that no block is known to have paid."""
         ...
 
-    async def queue(self, intent_ids: Sequence[UUID], *, pause: timedelta) -> None:
+    async def defer_payments(self, intent_ids: Sequence[UUID], *, pause: timedelta) -> None:
         """Let payments wait that nothing is held against."""
         ...
 

@@ -36,11 +36,11 @@ OLDEST_UNPAID = gauge(
     "settler_oldest_unpaid_seconds", "Age of the oldest payment that is not final", ["network"]
 )
 # Alert: the oldest is old. A cap is too small for the day, or much leaves that should not.
-KEPT = gauge("settler_payments_waiting", "Payments that wait for a cap", ["network"])
-OLDEST_KEPT = gauge(
+QUEUED = gauge("settler_payments_waiting", "Payments that wait for a cap", ["network"])
+OLDEST_QUEUED = gauge(
     "settler_payments_waiting_oldest_seconds", "How long the first one does", ["network"]
 )
-LINE_TOO_SLOW = timedelta(minutes=30)
+QUEUE_TOO_SLOW = timedelta(minutes=30)
 PAYMENTS = counter("settler_payments", "What became of payments", ["network", "outcome"])
 SIGNER_SHORT = counter(
     "settler_signer_short", "Checks that found a signer with less than the ledger says", ["network"]
@@ -203,16 +203,16 @@ def addresses_let_go(count: int, network: str | None, *, by: str, reason: str) -
     log.warning("addresses let go", count=count, network=network, by=by, reason=reason)
 
 
-def payments_kept(network: str, count: int) -> None:
+def payments_withheld(network: str, count: int) -> None:
     if count:
         log.info("payments wait for a cap", network=network, count=count)
         PAYMENTS.labels(network, "kept").inc(count)
 
 
-def line(network: str, count: int, oldest: timedelta) -> None:
-    KEPT.labels(network).set(count)
-    OLDEST_KEPT.labels(network).set(oldest.total_seconds())
-    if oldest >= LINE_TOO_SLOW:
+def queue(network: str, count: int, oldest: timedelta) -> None:
+    QUEUED.labels(network).set(count)
+    OLDEST_QUEUED.labels(network).set(oldest.total_seconds())
+    if oldest >= QUEUE_TOO_SLOW:
         log.error("payments wait long for a cap", network=network, count=count, oldest=str(oldest))
 
 
@@ -224,8 +224,8 @@ def cap_lifted(cap: Mapping[str, object], *, by: str, reason: str) -> None:
     log.warning("cap lifted", **cap, by=by, reason=reason)
 
 
-def payment_let_through(intent_id: UUID, *, by: str, reason: str) -> None:
-    log.warning("payment let through its caps", intent_id=intent_id, by=by, reason=reason)
+def payment_passed_caps(intent_id: UUID, *, by: str, reason: str) -> None:
+    log.warning("cap pass granted", intent_id=intent_id, by=by, reason=reason)
 
 
 def payment_refused(swap_id: UUID | None, network: str, reason: str) -> None:
@@ -330,7 +330,7 @@ def signer_resumed(signer: Signer, *, by: str, reason: str) -> None:
     )
 
 
-def payments_untried(network: str, reason: str) -> None:
+def payments_not_simulated(network: str, reason: str) -> None:
     log.warning("node could not try payments", network=network, reason=reason)
     PAYMENTS.labels(network, "untried").inc()
 

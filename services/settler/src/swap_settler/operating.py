@@ -36,9 +36,9 @@ from swap_settler.usecases.attach_claimable import AttachClaimable
 from swap_settler.usecases.close_foreign import CloseForeign
 from swap_settler.usecases.explain_payments import ExplainPayments
 from swap_settler.usecases.guard_losses import GuardLosses
-from swap_settler.usecases.keep_blocked import KeepBlocked
-from swap_settler.usecases.keep_caps import KeepCaps
 from swap_settler.usecases.list_signers import ListSigners
+from swap_settler.usecases.manage_blocked_addresses import ManageBlockedAddresses
+from swap_settler.usecases.manage_caps import ManageCaps
 from swap_settler.usecases.pay_claimable import PayClaimable
 from swap_settler.usecases.pay_partner_fees import PayPartnerFees
 from swap_settler.usecases.prove_foreign import ProveForeign
@@ -204,18 +204,20 @@ def _serve_caps(
 ) -> None:
     second = SecondOperator(weigh_orders)
     caps = PostgresCaps(service.engine, networks=list(catalogue.networks))
-    keep_caps = KeepCaps(caps, catalogue=catalogue)
-    service.every("report-lines", report_interval, keep_caps.report)
-    admin = CapAdmin(keep_caps, weigh_orders)
+    manage_caps = ManageCaps(caps, catalogue=catalogue)
+    service.every("report-lines", report_interval, manage_caps.report)
+    admin = CapAdmin(manage_caps, weigh_orders)
     service.admin("GET", "/caps", admin.list_all)
     service.order("/caps", admin.set, needs_second=second.sets_cap)
     service.order("/caps/lift", admin.lift, needs_second=second.lifts_cap)
-    service.admin("GET", "/payouts/queue", admin.list_waiting)
-    service.order("/payouts/queue/{id}/pass", admin.let_through, needs_second=second.lets_through)
+    service.admin("GET", "/payouts/queue", admin.list_queued)
+    service.order("/payouts/queue/{id}/pass", admin.grant_pass, needs_second=second.grants_pass)
 
 
 def _serve_blocked(service: Service, catalogue: Catalogue) -> None:
-    admin = BlockedAdmin(KeepBlocked(PostgresBlocked(service.engine), catalogue=catalogue))
+    admin = BlockedAdmin(
+        ManageBlockedAddresses(PostgresBlocked(service.engine), catalogue=catalogue)
+    )
     service.admin("GET", "/blocked", admin.list_all)
     service.order("/blocked", admin.block)
     service.order("/blocked/lift", admin.lift)

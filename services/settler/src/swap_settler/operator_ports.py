@@ -9,7 +9,7 @@ from typing import Protocol
 from uuid import UUID
 
 from swap_chains.ports import ReportedTransfer
-from swap_settler.domain.caps import CapState, Waiting
+from swap_settler.domain.caps import CapState, QueuedPayment
 from swap_settler.domain.inventory import AssetKey
 from swap_settler.domain.signer import Blocked, Stop
 from swap_settler.domain.stakes import CapLimit
@@ -40,15 +40,15 @@ class Caps(Protocol):
         """False if there is none."""
         ...
 
-    async def list_waiting(self, *, limit: int) -> Sequence[Waiting]:
+    async def list_queued(self, *, limit: int) -> Sequence[QueuedPayment]:
         """Return the payments that wait for their turn, the longest waiting first."""
         ...
 
-    async def lines(self) -> Mapping[str, tuple[int, timedelta]]:
+    async def queues(self) -> Mapping[str, tuple[int, timedelta]]:
         """Return how many wait on each network, and how long the first one does."""
         ...
 
-    async def let_through(self, intent_id: UUID, *, by: str, reason: str) -> bool:
+    async def grant_pass(self, intent_id: UUID, *, by: str, reason: str) -> bool:
         """False if it waits for no cap."""
         ...
 

@@ -25,7 +25,7 @@ from swap_settler import observe
 from swap_settler.adapters.caps import PostgresCaps
 from swap_settler.domain.lane import GasAlarm
 from swap_settler.domain.stakes import CapLimit
-from swap_settler.usecases.keep_caps import CapName, KeepCaps
+from swap_settler.usecases.manage_caps import CapName, ManageCaps
 
 pytestmark = pytest.mark.connected
 
@@ -139,7 +139,7 @@ class TestTheLineOfACap:
     async def test_a16_is_counted_and_calls_a_person_when_its_first_waits_too_long(
         self, world: World, said: list[dict[str, Any]]
     ) -> None:
-        caps = KeepCaps(
+        caps = ManageCaps(
             PostgresCaps(world.engine, networks=[DESTINATION]), catalogue=world.catalogue
         )
         await caps.set(self.CAP, CapLimit(PAYOUT, timedelta(days=1)), **self.ORDER)

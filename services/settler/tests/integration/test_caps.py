@@ -29,8 +29,8 @@ from swap_settler.adapters.lane_unit_of_work import PostgresLaneUnitOfWork
 from swap_settler.adapters.losses import PostgresLosses
 from swap_settler.domain.stakes import CapLimit
 from swap_settler.http.caps import CapAdmin
-from swap_settler.usecases.keep_blocked import BlockOrder, KeepBlocked
-from swap_settler.usecases.keep_caps import CapName, KeepCaps
+from swap_settler.usecases.manage_blocked_addresses import BlockOrder, ManageBlockedAddresses
+from swap_settler.usecases.manage_caps import CapName, ManageCaps
 from swap_settler.usecases.mark_sent import MarkSent
 from swap_settler.usecases.send_payouts import SendPayouts
 
@@ -49,9 +49,9 @@ async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
         yield world
 
 
-def keeping(world: World) -> KeepCaps:
+def keeping(world: World) -> ManageCaps:
     caps = PostgresCaps(world.engine, networks=[DESTINATION])
-    return KeepCaps(caps, catalogue=world.catalogue)
+    return ManageCaps(caps, catalogue=world.catalogue)
 
 
 async def cap(world: World, payouts: int, name: CapName = OF_TOKEN, span: timedelta = DAY) -> None:
@@ -186,7 +186,7 @@ class TestACap:
 
         await world.send_everything()
         assert await left(world) == [2, 3]
-        [waits] = await keeping(world).list_waiting()
+        [waits] = await keeping(world).list_queued()
         assert waits.reason.startswith("larger than the cap of ")
 
         await cap(world, 6)
@@ -284,7 +284,7 @@ class TestACap:
         await world.send_everything()
         assert await left(world) == [1]
         assert len(await world.rows("SELECT 1 FROM outflow_queue")) == 2
-        assert {one.intent_id for one in await keeping(world).list_waiting()} == {
+        assert {one.intent_id for one in await keeping(world).list_queued()} == {
             one.id for one in await world.rows("SELECT id FROM intent WHERE state = 'reserved'")
         }
 
@@ -331,7 +331,7 @@ class TestTheQueue:
         assert waits["reason"] == f"the cap of {NATIVE} is used up"
         assert shown["spent"] == shown["units"] == str(PAYOUT)
         assert shown["waiting"] == 1
-        lines = await PostgresCaps(world.engine, networks=[DESTINATION]).lines()
+        lines = await PostgresCaps(world.engine, networks=[DESTINATION]).queues()
         assert lines[DESTINATION][0] == 1
 
     async def test_lets_one_through_that_an_operator_names_and_counts_it(
@@ -341,7 +341,7 @@ class TestTheQueue:
         await world.confirmed_swaps(3)
         await made_one_after_the_other(world, 1, 2, 3)
         await world.send_everything()
-        waiting = await keeping(world).list_waiting()
+        waiting = await keeping(world).list_queued()
         last = waiting[-1].intent_id
 
         async with _client(world) as http:
@@ -351,12 +351,12 @@ class TestTheQueue:
         await world.send_everything()
 
         assert len(await left(world)) == 2
-        assert [one.intent_id for one in await keeping(world).list_waiting()] == [
+        assert [one.intent_id for one in await keeping(world).list_queued()] == [
             one.intent_id for one in waiting if one.intent_id != last
         ]
         assert await world.rows("SELECT sum(spent) FROM outflow_spent") == [(2 * PAYOUT,)]
         with pytest.raises(Refused, match="waits for no cap"):
-            await keeping(world).let_through(last, **SAID)
+            await keeping(world).grant_pass(last, **SAID)
 
     async def test_says_what_is_wrong_with_an_order(self, world: World) -> None:
         order = {**SAID, "network": DESTINATION, "units": "1", "seconds": 60}
@@ -379,7 +379,7 @@ class TestTheTreasurysOwnLimit:
         world.chain.mine()
         await world.send_everything()
         assert len(await left(world)) == 20
-        waiting = await keeping(world).list_waiting()
+        waiting = await keeping(world).list_queued()
         assert {one.reason for one in waiting} == {"the Treasury's own limit of the token"}
 
         world.chain.limit(NATIVE, capacity=30 * PAYOUT, available=30 * PAYOUT)
@@ -459,7 +459,7 @@ class TestTheTreasurysOwnLimit:
         await settled(world)
         await world.confirmed_swaps(1, first=3)
         await made_one_after_the_other(world, 3, 2)
-        blocking = KeepBlocked(PostgresBlocked(world.engine), catalogue=world.catalogue)
+        blocking = ManageBlockedAddresses(PostgresBlocked(world.engine), catalogue=world.catalogue)
         await blocking.block(BlockOrder((a_recipient(3),), None, "ann", "a court says so"))
         world.chain.limit(NATIVE, capacity=3 * PAYOUT, available=PAYOUT)
 
@@ -561,8 +561,8 @@ def _client(world: World) -> TestClient[web.Request, web.Application]:
         [
             web.get("/admin/caps", admin.list_all),
             web.post("/admin/caps", as_operator(admin.set)),
-            web.get("/admin/payouts/queue", admin.list_waiting),
-            web.post("/admin/payouts/queue/{id}/pass", as_operator(admin.let_through)),
+            web.get("/admin/payouts/queue", admin.list_queued),
+            web.post("/admin/payouts/queue/{id}/pass", as_operator(admin.grant_pass)),
         ]
     )
     return TestClient(TestServer(app))

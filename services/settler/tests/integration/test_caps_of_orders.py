@@ -23,7 +23,7 @@ from swap_settler.adapters.caps import PostgresCaps
 from swap_settler.adapters.claims import PostgresClaimUnitOfWork
 from swap_settler.domain.stakes import CapLimit
 from swap_settler.domain.swap import Intent
-from swap_settler.usecases.keep_caps import CapName, KeepCaps
+from swap_settler.usecases.manage_caps import CapName, ManageCaps
 from swap_settler.usecases.pay_claimable import Order, PayClaimable
 
 pytestmark = pytest.mark.connected
@@ -43,9 +43,9 @@ async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
         yield world
 
 
-def keeping(world: World) -> KeepCaps:
+def keeping(world: World) -> ManageCaps:
     caps = PostgresCaps(world.engine, networks=[SOURCE])
-    return KeepCaps(caps, catalogue=world.catalogue)
+    return ManageCaps(caps, catalogue=world.catalogue)
 
 
 async def ordered(world: World, number: int, prices: FixedPrices = PRICED) -> Intent:
@@ -94,7 +94,7 @@ async def test_a16_a_claim_counts_and_the_next_waits_until_there_is_room(world: 
 
     assert await left(world) == {first.id}
     assert await spent(world) == ONE
-    [waits] = await keeping(world).list_waiting()
+    [waits] = await keeping(world).list_queued()
     assert (waits.intent_id, waits.reason) == (second.id, "the cap is used up")
 
     await a_day_later(world)
@@ -111,11 +111,11 @@ async def test_a16_a_claim_without_a_price_waits_beside_the_line(world: World) -
     await world.send_everything()
 
     assert await left(world) == {priced.id}
-    [waits] = await keeping(world).list_waiting()
+    [waits] = await keeping(world).list_queued()
     assert waits.intent_id == unpriced.id
     assert waits.reason == "it has no price to count under the cap: let the payment through"
 
-    await keeping(world).let_through(unpriced.id, **SAID)
+    await keeping(world).grant_pass(unpriced.id, **SAID)
     await world.send_everything()
 
     assert await left(world) == {priced.id, unpriced.id}

@@ -68,7 +68,12 @@ PAGES: Final[Mapping[str, int]] = {
 # How often operators stopped something or let it pass, and how often a network was silent, is
 # read: of each there are some.
 ROWS: Final = dict.fromkeys(
-    ("dwelling.STUCK", "lane_statements.OPEN_SIGNED", "losses.STOP", "outflow_statements.ASKED"),
+    (
+        "dwelling.STUCK",
+        "lane_statements.OPEN_SIGNED",
+        "losses.STOP",
+        "outflow_statements.CAP_REQUESTS",
+    ),
     2000,
 )
 ASKED = [*OPEN, 1001, 1002]
@@ -143,7 +148,7 @@ SPECIAL: Final[Mapping[str, Mapping[str, Any]]] = {
     "blocked.BLOCK": {"addresses": ["new"]},
     "blocked.LIFT": {"addresses": ["somebody 1010"]},
     "caps.SET": {"units": "5"},
-    "caps.LET_THROUGH": {"intent_id": OUTPUTS[1]},
+    "caps.GRANT_PASS": {"intent_id": OUTPUTS[1]},
     "caps.WAKE": {"intent_id": OUTPUTS[1]},
     "claims.CLAIMABLE": {"id": 1},
     "claims.KEEP_ORDER": {"id": OUTPUTS[1]},
@@ -170,8 +175,8 @@ SPECIAL: Final[Mapping[str, Mapping[str, Any]]] = {
     },
     "outflow_statements.DROP_COUNTED": {"ids": [1]},
     "outflow_statements.DROP_SPENT": {"ids": [1]},
-    "outflow_statements.LEAVE_LINES": KEPT_IN_LINE,
-    "outflow_statements.JOIN_LINES": {
+    "outflow_statements.LEAVE_QUEUES": KEPT_IN_LINE,
+    "outflow_statements.JOIN_QUEUES": {
         **KEPT_IN_LINE,
         "amount": ["1"] * len(ASKED),
         "is_too_large": [False] * len(ASKED),

@@ -29,7 +29,7 @@ from swap_settler.adapters.caps import PostgresCaps
 from swap_settler.adapters.partner_fees import PostgresFeeUnitOfWork
 from swap_settler.domain.stakes import CapLimit
 from swap_settler.domain.swap import Intent
-from swap_settler.usecases.keep_caps import CapName, KeepCaps
+from swap_settler.usecases.manage_caps import CapName, ManageCaps
 from swap_settler.usecases.pay_claimable import Order
 from swap_settler.usecases.pay_partner_fees import PayPartnerFees
 
@@ -237,9 +237,9 @@ async def test_a16_counts_under_the_app_s_cap_in_dollars_and_waits_when_it_is_fu
     prices = FixedPrices({(SOURCE, NATIVE): 2_000 * 10**18})
     five_dollars = FEE * 2_000 // 10**12
     caps = PostgresCaps(worlds.here.engine, networks=[SOURCE])
-    keep_caps = KeepCaps(caps, catalogue=worlds.here.catalogue)
+    manage_caps = ManageCaps(caps, catalogue=worlds.here.catalogue)
     of_app, order = CapName(SOURCE, app_id=IDS), {"by": "ann", "reason": "as agreed"}
-    await keep_caps.set(of_app, CapLimit(five_dollars, timedelta(days=1)), **order)
+    await manage_caps.set(of_app, CapLimit(five_dollars, timedelta(days=1)), **order)
     await worlds.earned(1)
     await worlds.ordered(prices=prices)
     await worlds.paid()
@@ -248,6 +248,6 @@ async def test_a16_counts_under_the_app_s_cap_in_dollars_and_waits_when_it_is_fu
 
     await worlds.here.send_everything()
 
-    [waits] = await keep_caps.list_waiting()
+    [waits] = await manage_caps.list_queued()
     assert waits.intent_id == second.id
     assert waits.reason == f"the cap of {IDS} is used up"

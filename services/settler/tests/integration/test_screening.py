@@ -30,7 +30,7 @@ from swap_runtime.screening import (
 from swap_runtime.settings import ScreeningSettings
 from swap_settler.adapters.blocked import PostgresBlocked
 from swap_settler.http.blocked import BlockedAdmin
-from swap_settler.usecases.keep_blocked import BlockOrder, KeepBlocked
+from swap_settler.usecases.manage_blocked_addresses import BlockOrder, ManageBlockedAddresses
 
 pytestmark = pytest.mark.connected
 BAD, GOOD = a_recipient(1), a_recipient(2)
@@ -43,8 +43,8 @@ async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
         yield world
 
 
-def keeping(world: World) -> KeepBlocked:
-    return KeepBlocked(PostgresBlocked(world.engine), catalogue=world.catalogue)
+def keeping(world: World) -> ManageBlockedAddresses:
+    return ManageBlockedAddresses(PostgresBlocked(world.engine), catalogue=world.catalogue)
 
 
 def order(*addresses: str, network: str | None = None) -> BlockOrder:

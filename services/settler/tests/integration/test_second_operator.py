@@ -38,8 +38,8 @@ from swap_settler.http.signers import SignerAdmin
 from swap_settler.http.stops import StopAdmin
 from swap_settler.usecases.attach_claimable import AttachClaimable
 from swap_settler.usecases.guard_losses import GuardLosses
-from swap_settler.usecases.keep_caps import CapName, KeepCaps
 from swap_settler.usecases.list_signers import ListSigners
+from swap_settler.usecases.manage_caps import CapName, ManageCaps
 from swap_settler.usecases.pay_claimable import PayClaimable
 from swap_settler.usecases.stop_payouts import StopPayouts
 from tests.plugins.internal_port import internal_port
@@ -120,7 +120,7 @@ async def serving(
             work, clock=lambda: NOW, swap_messages=world.swap_messages
         ),
     )
-    caps = CapAdmin(KeepCaps(PostgresCaps(engine, networks=[SOURCE]), catalogue=catalogue), weigh)
+    caps = CapAdmin(ManageCaps(PostgresCaps(engine, networks=[SOURCE]), catalogue=catalogue), weigh)
     stops = StopAdmin(
         StopPayouts(PostgresStops(engine), networks=list(catalogue.networks)),
         guard_losses=GuardLosses(PostgresLosses(engine), budgets={}, span=DAY),

@@ -31,7 +31,7 @@ from swap_settler.adapters.stops import PATIENCE, PostgresStops
 from swap_settler.domain.signer import EVERYWHERE
 from swap_settler.http.stops import StopAdmin
 from swap_settler.usecases.guard_losses import GuardLosses
-from swap_settler.usecases.keep_blocked import BlockOrder, KeepBlocked
+from swap_settler.usecases.manage_blocked_addresses import BlockOrder, ManageBlockedAddresses
 from swap_settler.usecases.send_payouts import SendPayouts
 from swap_settler.usecases.stop_payouts import StopPayouts
 
@@ -206,7 +206,7 @@ class TestTheKillSwitch:
         world.screens = FreshList(BlockList(world.engine))
         await world.confirmed_swaps(2)
         send = await stopped_before_its_bytes(world)
-        keep = KeepBlocked(PostgresBlocked(world.engine), catalogue=world.catalogue)
+        keep = ManageBlockedAddresses(PostgresBlocked(world.engine), catalogue=world.catalogue)
         await keep.block(BlockOrder((a_recipient(1),), None, **SAID))
         await switch(world).lift(EVERYWHERE, **SAID)
 

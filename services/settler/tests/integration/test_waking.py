@@ -96,6 +96,6 @@ async def test_a_payment_that_waits_for_no_cap_is_let_through_by_nobody(
 ) -> None:
     word = {"by": "ann", "reason": "as agreed"}
 
-    assert not await PostgresCaps(engine, networks=[POLYGON]).let_through(UUID(int=1), **word)
+    assert not await PostgresCaps(engine, networks=[POLYGON]).grant_pass(UUID(int=1), **word)
 
     assert said == []

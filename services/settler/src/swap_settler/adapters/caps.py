@@ -11,7 +11,7 @@ from swap_runtime.database import Engine, reading, transaction
 from swap_runtime.operator_log import log_order
 from swap_runtime.sql import Row, sql
 from swap_settler.adapters.channels import lane_channel
-from swap_settler.domain.caps import CapState, Waiting
+from swap_settler.domain.caps import CapState, QueuedPayment
 from swap_settler.domain.stakes import CapLimit
 
 CAPS: Final = sql("""
@@ -56,7 +56,7 @@ LEFT JOIN outflow_cap AS cap ON cap.id = queued.cap_id
 WHERE queued.network = ANY(CAST(:networks AS text[]))
 ORDER BY queued.since, queued.intent_id LIMIT :limit
 """)
-LINES: Final = sql("""
+QUEUES: Final = sql("""
 SELECT queued.network, count(DISTINCT queued.intent_id) AS waiting,
        extract(epoch FROM now() - min(queued.since)) AS seconds
 FROM outflow_queue AS queued
@@ -64,7 +64,7 @@ JOIN intent ON intent.id = queued.intent_id AND intent.state = 'reserved'
 WHERE queued.network = ANY(CAST(:networks AS text[]))
 GROUP BY queued.network
 """)
-LET_THROUGH: Final = sql("""
+GRANT_PASS: Final = sql("""
 INSERT INTO outflow_pass (intent_id, network, passed_by, passed_because)
 SELECT intent.id, intent.network, :by, :reason FROM intent
 WHERE intent.id = :intent_id AND state = 'reserved'
@@ -121,28 +121,28 @@ class PostgresCaps:
             connection.wake(lane_channel(network))
         return is_lifted
 
-    async def list_waiting(self, *, limit: int) -> Sequence[Waiting]:
+    async def list_queued(self, *, limit: int) -> Sequence[QueuedPayment]:
         values = {"networks": self._networks, "limit": limit}
         async with reading(self._engine) as connection:
-            return [_waiting(row) for row in await connection.execute(WAITING, values)]
+            return [_queued_payment(row) for row in await connection.execute(WAITING, values)]
 
-    async def lines(self) -> dict[str, tuple[int, timedelta]]:
+    async def queues(self) -> dict[str, tuple[int, timedelta]]:
         values = {"networks": self._networks}
         async with transaction(self._engine) as connection:
             await connection.execute(TIDY, values)
-            rows = await connection.execute(LINES, values)
+            rows = await connection.execute(QUEUES, values)
         return {row.network: (row.waiting, timedelta(seconds=int(row.seconds))) for row in rows}
 
-    async def let_through(self, intent_id: UUID, *, by: str, reason: str) -> bool:
+    async def grant_pass(self, intent_id: UUID, *, by: str, reason: str) -> bool:
         values = {"intent_id": intent_id}
         async with transaction(self._engine) as connection:
-            told = {**values, "by": by, "reason": reason}
-            let_through = await connection.scalars(LET_THROUGH, told)
-            if let_through:
+            order = {**values, "by": by, "reason": reason}
+            networks = await connection.scalars(GRANT_PASS, order)
+            if networks:
                 await log_order(connection)
-            for network in let_through:
+            for network in networks:
                 connection.wake(lane_channel(network))
-        return bool(let_through)
+        return bool(networks)
 
 
 def _cap(row: Row) -> CapState:
@@ -160,8 +160,8 @@ def _cap(row: Row) -> CapState:
     )
 
 
-def _waiting(row: Row) -> Waiting:
-    return Waiting(
+def _queued_payment(row: Row) -> QueuedPayment:
+    return QueuedPayment(
         intent_id=row.intent_id,
         swap_id=row.swap_id,
         kind=row.kind,
@@ -170,7 +170,7 @@ def _waiting(row: Row) -> Waiting:
         base_units=int(row.base_units),
         reason=_reason(row),
         since=row.since,
-        is_let_through=row.is_let_through,
+        has_pass=row.is_let_through,
     )
 
 

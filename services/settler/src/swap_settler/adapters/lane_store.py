@@ -19,9 +19,9 @@ from swap_settler import observe
 from swap_settler.adapters import lane_statements as statements
 from swap_settler.adapters import outflow_statements as outflow
 from swap_settler.adapters import recipient_statements, sweep_statements
-from swap_settler.adapters.outflow import admit_payments, keep_lines, stand_in_treasurys_line
+from swap_settler.adapters.outflow import admit_payments, queue_for_outflow, record_outflow
 from swap_settler.adapters.recovery_statements import OPEN, PAID_SAMPLE
-from swap_settler.domain.caps import Kept
+from swap_settler.domain.caps import WithheldPayment
 from swap_settler.domain.lane import Group, Payment, Slot, SweepSlot, WaitingSweep
 from swap_settler.domain.replacing import OpenSlot
 from swap_settler.lane_ports import Attempt, Due, SignedFor, fitting
@@ -88,9 +88,9 @@ class PostgresLaneStore:
         on_its_way = {row.token: int(row.base_units) for row in sent}
         return Due(payments, out.slots, signer[0].next_nonce if signer else None, on_its_way)
 
-    async def stand_in_line(self, kept: Sequence[Kept]) -> None:
+    async def queue_payments(self, withheld: Sequence[WithheldPayment]) -> None:
         async with transaction(self._engine) as connection:
-            stand_in_treasurys_line(connection, kept)
+            queue_for_outflow(connection, withheld)
 
     async def in_flight(self, *, first: int = 0) -> int:
         async with reading(self._engine) as connection:
@@ -119,21 +119,21 @@ class PostgresLaneStore:
             if not signer.may_sign:
                 return ()
             free = {row.id for row in locked}
-            told = await admit_payments(connection, self._lane.network, free, caps)
-            payable = [tuple(p for p in group if p.intent_id in told.leave) for group in groups]
-            keep_lines(connection, told)
+            decision = await admit_payments(connection, self._lane.network, free, caps)
+            payable = [tuple(p for p in group if p.intent_id in decision.leave) for group in groups]
+            record_outflow(connection, decision)
             slots = [
                 Slot(signer.next_nonce + n, group)
                 for n, group in enumerate(group for group in payable if group)
             ]
             if slots:
                 carried = {slot.nonce: [p.intent_id for p in slot.payments] for slot in slots}
-                self._hand_out(connection, carried, at=told.at)
+                self._hand_out(connection, carried, at=decision.at)
                 self._add_attempts(connection, fitting(signed, slots))
-        observe.payments_kept(self._lane.network, len(told.admitted.kept_by))
+        observe.payments_withheld(self._lane.network, len(decision.admission.refused_by))
         if left_out := [id for id in ids if id not in free]:
             # Otherwise they would be the first again, and have the places of what may leave.
-            await self.queue(left_out, pause=LEFT_OUT_PAUSE)
+            await self.defer_payments(left_out, pause=LEFT_OUT_PAUSE)
         return slots
 
     def _hand_out(
@@ -262,7 +262,7 @@ class PostgresLaneStore:
             self._add_attempts(connection, [attempt])
         return True
 
-    async def queue(self, intent_ids: Sequence[UUID], *, pause: timedelta) -> None:
+    async def defer_payments(self, intent_ids: Sequence[UUID], *, pause: timedelta) -> None:
         async with transaction(self._engine) as connection:
             values = {"ids": list(intent_ids), "pause": pause}
             await connection.execute(statements.QUEUE, values)
@@ -349,8 +349,8 @@ def _due(row: Row) -> Payment:
 
 
 def _in_line(row: Row) -> Payment:
-    line = {"stands_in_line": row.stands_in_line, "is_too_large": row.is_too_large}
-    return replace(_due(row), **line)
+    queue = {"is_queued": row.is_queued, "is_too_large": row.is_too_large}
+    return replace(_due(row), **queue)
 
 
 def _open_slot(row: Row, payments: Group) -> OpenSlot:

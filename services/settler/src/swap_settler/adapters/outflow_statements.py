@@ -17,7 +17,7 @@ SELECT id AS cap_id, token, app_id, units FROM outflow_cap
 WHERE network = :network ORDER BY id FOR UPDATE
 """)
 NOW: Final = sql("SELECT clock_timestamp() AS at")
-ASKED: Final = sql("""
+CAP_REQUESTS: Final = sql("""
 SELECT intent.id AS intent_id, intent.created_at, intent.token, intent.base_units,
        intent.usd_micros, coalesce(swap.app_id, intent.app_id) AS app_id,
        EXISTS (SELECT FROM outflow_pass WHERE outflow_pass.intent_id = intent.id) AS is_let_through
@@ -85,14 +85,14 @@ UPDATE outflow_pass SET is_used = true
 WHERE intent_id = ANY(CAST(:ids AS uuid[])) AND NOT is_used
 """)
 # A payment stands in the lines of exactly those that refused it the last time.
-LEAVE_LINES: Final = sql("""
+LEAVE_QUEUES: Final = sql("""
 DELETE FROM outflow_queue WHERE intent_id = ANY(CAST(:ids AS uuid[])) AND NOT EXISTS (
     SELECT FROM unnest(CAST(:intent_id AS uuid[]), CAST(:cap_id AS bigint[]))
         AS kept(intent_id, cap_id)
     WHERE kept.intent_id = outflow_queue.intent_id
         AND kept.cap_id IS NOT DISTINCT FROM outflow_queue.cap_id)
 """)
-JOIN_LINES: Final = sql("""
+JOIN_QUEUES: Final = sql("""
 INSERT INTO outflow_queue AS known
     (intent_id, cap_id, network, token, created_at, amount, is_too_large)
 SELECT intent.id, kept.cap_id, intent.network, intent.token, intent.created_at, kept.amount,
@@ -159,7 +159,7 @@ WITH RECURSIVE of_network AS (
 )
 SELECT intent.id, swap_id, paid_id, intent.token, to_address, base_units, failures, goes_alone,
        payer, call_data, intent.created_at, {RECIPIENT_REVERTS} AS recipient_reverts,
-       line.intent_id IS NOT NULL AS stands_in_line,
+       line.intent_id IS NOT NULL AS is_queued,
        coalesce(line.is_too_large, false) AS is_too_large
 FROM head LEFT JOIN outflow_queue AS line
     ON line.intent_id = head.intent_id AND line.cap_id IS NULL

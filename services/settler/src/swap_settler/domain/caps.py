@@ -16,7 +16,7 @@ from uuid import UUID
 
 from swap_settler.domain.lane import Payment
 
-Place = tuple[datetime, UUID]  # in a line: by age
+QueuePosition = tuple[datetime, UUID]  # in a line: by age
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Cap:
     id: int
     units: int | None  # None: it was lifted
     spent: int  # in the span that ends now
-    first_in_line: Place | None  # the oldest that waits for it and is not asked about now
+    queue_head: QueuePosition | None  # the oldest that waits for it and is not asked about now
 
     def fits(self, amount: int | None, spent_now: int) -> bool:
         if self.units is None:
@@ -38,64 +38,64 @@ class Cap:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class CapRequest:
     """A payment that is about to leave, with what it counts under each cap that it falls under."""
 
     intent_id: UUID
     created_at: datetime
     amounts: Mapping[int, int | None]  # None: nothing says what it is worth
-    is_let_through: bool
+    has_pass: bool
 
     @property
-    def place(self) -> Place:
+    def position(self) -> QueuePosition:
         return self.created_at, self.intent_id
 
 
 @dataclass(slots=True)
-class Admitted:
+class Admission:
     """Which of them leave, what that spends, and which cap keeps each of the others."""
 
     leave: set[UUID] = field(default_factory=set)
     spent: defaultdict[int, int] = field(default_factory=lambda: defaultdict(int))
-    kept_by: dict[UUID, frozenset[int]] = field(default_factory=dict)
+    refused_by: dict[UUID, frozenset[int]] = field(default_factory=dict)
 
 
-def admit(asked: Sequence[Asked], caps: Mapping[int, Cap]) -> Admitted:
+def admit(requests: Sequence[CapRequest], caps: Mapping[int, Cap]) -> Admission:
     """Let go what fits, the oldest first; what was let through counts too."""
-    told = Admitted()
+    admission = Admission()
     closed: set[int] = set()  # an older one waits there
-    for one in sorted(asked, key=lambda a: a.place):
+    for one in sorted(requests, key=lambda a: a.position):
         refusing = frozenset(
             id
             for id, amount in one.amounts.items()
-            if id in closed or not _has_turn(caps[id], one, amount, told.spent[id])
+            if id in closed or not _has_turn(caps[id], one, amount, admission.spent[id])
         )
-        if refusing and not one.is_let_through:
-            told.kept_by[one.intent_id] = refusing
+        if refusing and not one.has_pass:
+            admission.refused_by[one.intent_id] = refusing
             closed |= {id for id in refusing if caps[id].can_ever_fit(one.amounts[id])}
             continue
-        told.leave.add(one.intent_id)
+        admission.leave.add(one.intent_id)
         for id, amount in one.amounts.items():
-            told.spent[id] += amount or 0
-    return told
+            admission.spent[id] += amount or 0
+    return admission
 
 
-def _has_turn(cap: Cap, one: Asked, amount: int | None, spent_now: int) -> bool:
+def _has_turn(cap: Cap, one: CapRequest, amount: int | None, spent_now: int) -> bool:
     if cap.units is None:
         return True
-    is_behind = cap.first_in_line is not None and one.place > cap.first_in_line
+    is_behind = cap.queue_head is not None and one.position > cap.queue_head
     # What can never fit has no place in the line, so that it waits for nobody else's turn either.
     return not is_behind and cap.fits(amount, spent_now)
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class WithheldPayment:
     """A payment that the Treasury would not pay now, or not at all as its limit is set."""
 
     intent_id: UUID
     base_units: int
     is_too_large: bool
-    is_news: bool  # it stood elsewhere, or in no line
+    is_changed: bool  # it stood elsewhere, or in no line
 
 
 def beyond_limit(
@@ -103,7 +103,7 @@ def beyond_limit(
     *,
     available: int,
     capacity: int,
-    line_length_max: int,
+    queue_length_max: int,
 ) -> Sequence[Payment]:
     """Return which payments of one token the Treasury would not pay, all of them together.
 
@@ -111,7 +111,7 @@ def beyond_limit(
     :param capacity: what it would ever pay at once.
     :param line_length_max: with so many from its line here, more may stand behind them.
     """
-    may_join = length_of_line(payments) < line_length_max
+    may_join = queue_length(payments) < queue_length_max
     refused: list[Payment] = []
     is_closed = False
     for payment in sorted(payments, key=lambda p: (p.created_at, p.intent_id)):
@@ -120,22 +120,22 @@ def beyond_limit(
         elif is_closed or payment.base_units > available:
             refused.append(payment)
             is_closed = True
-        elif not payment.stands_in_line and not may_join:
+        elif not payment.is_queued and not may_join:
             refused.append(payment)
         else:
             available -= payment.base_units
     return refused
 
 
-def length_of_line(payments: Sequence[Payment]) -> int:
+def queue_length(payments: Sequence[Payment]) -> int:
     """Count what waits for its turn, as far as it is looked at; the too large wait beside it."""
-    return sum(payment.stands_in_line and not payment.is_too_large for payment in payments)
+    return sum(payment.is_queued and not payment.is_too_large for payment in payments)
 
 
-def kept(payment: Payment, *, capacity: int) -> Kept:
+def withheld_payment(payment: Payment, *, capacity: int) -> WithheldPayment:
     too_large = payment.base_units > capacity
-    is_news = not payment.stands_in_line or payment.is_too_large != too_large
-    return Kept(payment.intent_id, payment.base_units, too_large, is_news)
+    is_changed = not payment.is_queued or payment.is_too_large != too_large
+    return WithheldPayment(payment.intent_id, payment.base_units, too_large, is_changed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,7 @@ class CapState:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class QueuedPayment:
     """A payment that waits for its turn, by one of the caps that keep it."""
 
     intent_id: UUID
@@ -166,4 +166,4 @@ class Waiting:
     base_units: int
     reason: str
     since: datetime
-    is_let_through: bool
+    has_pass: bool

@@ -40,7 +40,7 @@ class Payment:
     call_data: bytes | None = None  # of a gasless deposit: the Paymaster's call, `to_address`
     sweep_of: int | None = None  # of a sweep: the number of the swap whose address is emptied
     created_at: datetime = LONG_AGO
-    stands_in_line: bool = False  # it waits for the Treasury's own limit
+    is_queued: bool = False  # it waits for the Treasury's own limit
     recipient_reverts: int = 0  # payments to it that reverted when they were mined, in a day
     is_too_large: bool = False  # there, when it was looked at last: for all that it would ever pay
 

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from swap_runtime.admin_routes import Order
 from swap_settler.http.forms import OrderForm, read_form, wrong
-from swap_settler.usecases.keep_blocked import BlockOrder, KeepBlocked
+from swap_settler.usecases.manage_blocked_addresses import BlockOrder, ManageBlockedAddresses
 
 
 class AddressForm(OrderForm):
@@ -23,8 +23,8 @@ class AddressForm(OrderForm):
 
 
 class BlockedAdmin:
-    def __init__(self, keep_blocked: KeepBlocked) -> None:
-        self._keep_blocked = keep_blocked
+    def __init__(self, manage_blocked_addresses: ManageBlockedAddresses) -> None:
+        self._manage_blocked_addresses = manage_blocked_addresses
 
     async def list_all(self, _: web.Request) -> web.Response:
         """Answer `GET /admin/blocked`."""
@@ -36,7 +36,7 @@ class BlockedAdmin:
                 "by": one.by,
                 "reason": one.reason,
             }
-            for one in await self._keep_blocked.list_all()
+            for one in await self._manage_blocked_addresses.list_all()
         ]
         return web.json_response({"blocked": document})
 
@@ -46,7 +46,7 @@ class BlockedAdmin:
             form = read_form(order, AddressForm)
         except ValueError as error:
             return wrong(error)
-        blocked = await self._keep_blocked.block(form.order(order.by))
+        blocked = await self._manage_blocked_addresses.block(form.order(order.by))
         return web.json_response({"blocked": blocked})
 
     async def lift(self, order: Order) -> web.Response:
@@ -55,5 +55,5 @@ class BlockedAdmin:
             form = read_form(order, AddressForm)
         except ValueError as error:
             return wrong(error)
-        lifted = await self._keep_blocked.lift(form.order(order.by))
+        lifted = await self._manage_blocked_addresses.lift(form.order(order.by))
         return web.json_response({"lifted": lifted})

@@ -14,7 +14,7 @@ from swap_runtime.admin_routes import Order
 from swap_settler.domain.caps import CapState
 from swap_settler.domain.stakes import CapLimit
 from swap_settler.http.forms import OrderForm, read_form, wrong
-from swap_settler.usecases.keep_caps import CapName, KeepCaps
+from swap_settler.usecases.manage_caps import CapName, ManageCaps
 from swap_settler.usecases.weigh_orders import WeighOrders
 
 
@@ -42,13 +42,13 @@ class NewCap(CapForm):
 
 
 class CapAdmin:
-    def __init__(self, keep_caps: KeepCaps, weigh_orders: WeighOrders) -> None:
-        self._keep_caps = keep_caps
+    def __init__(self, manage_caps: ManageCaps, weigh_orders: WeighOrders) -> None:
+        self._manage_caps = manage_caps
         self._weigh_orders = weigh_orders
 
     async def list_all(self, _: web.Request) -> web.Response:
         """Answer `GET /admin/caps`."""
-        return _shown(await self._keep_caps.list_all())
+        return _shown(await self._manage_caps.list_all())
 
     async def set(self, order: Order) -> web.Response:
         """Answer `POST /admin/caps`."""
@@ -60,7 +60,7 @@ class CapAdmin:
         is_free = (
             order.is_approved or await self._weigh_orders.of_limit(form.name, form.limit) is None
         )
-        caps = await self._keep_caps.set(
+        caps = await self._manage_caps.set(
             form.name, form.limit, may_raise=is_free, by=order.by, reason=form.reason
         )
         return _shown(caps)
@@ -71,14 +71,14 @@ class CapAdmin:
             form = read_form(order, CapForm)
         except ValueError as error:
             return wrong(error)
-        return _shown(await self._keep_caps.lift(form.name, by=order.by, reason=form.reason))
+        return _shown(await self._manage_caps.lift(form.name, by=order.by, reason=form.reason))
 
-    async def list_waiting(self, _: web.Request) -> web.Response:
+    async def list_queued(self, _: web.Request) -> web.Response:
         """Answer `GET /admin/payouts/queue`."""
-        return await self._shown_waiting()
+        return await self._shown_queue()
 
-    async def _shown_waiting(self) -> web.Response:
-        found = await self._keep_caps.list_waiting()
+    async def _shown_queue(self) -> web.Response:
+        found = await self._manage_caps.list_queued()
         document: list[dict[str, Any]] = [
             {
                 "intent_id": str(one.intent_id),
@@ -89,20 +89,20 @@ class CapAdmin:
                 "base_units": str(one.base_units),
                 "since": one.since.isoformat(),
                 "reason": one.reason,
-                "is_let_through": one.is_let_through,
+                "is_let_through": one.has_pass,
             }
             for one in found
         ]
         return web.json_response({"waiting": document})
 
-    async def let_through(self, order: Order) -> web.Response:
+    async def grant_pass(self, order: Order) -> web.Response:
         """Answer `POST /admin/payouts/queue/{id}/pass`."""
         try:
             intent_id, form = payment_id(order), read_form(order, OrderForm)
         except ValueError as error:
             return wrong(error)
-        await self._keep_caps.let_through(intent_id, by=order.by, reason=form.reason)
-        return await self._shown_waiting()
+        await self._manage_caps.grant_pass(intent_id, by=order.by, reason=form.reason)
+        return await self._shown_queue()
 
 
 def payment_id(order: Order) -> UUID:

@@ -52,7 +52,7 @@ class SecondOperator:
             return None
         return await self._weigh_orders.of_lifted_cap(form.name)
 
-    async def lets_through(self, order: Order) -> str | None:
+    async def grants_pass(self, order: Order) -> str | None:
         try:
             return await self._weigh_orders.of_payment(payment_id(order))
         except ValueError:

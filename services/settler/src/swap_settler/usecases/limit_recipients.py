@@ -55,5 +55,5 @@ class LimitRecipients:
         leaving = within_recipient_limits(payments, await self._store.unproven_payments(alone))
         waiting = [payment.intent_id for payment in payments if payment not in leaving]
         if waiting:
-            await self._store.queue(waiting, pause=PAUSE)
+            await self._store.defer_payments(waiting, pause=PAUSE)
         return leaving

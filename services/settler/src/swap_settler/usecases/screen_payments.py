@@ -44,7 +44,9 @@ class ScreenPayments:
         for payment in unknown:
             observe.payment_queued(payment.swap_id, self._network, "nobody screens its recipient")
         if unknown:
-            await self._store.queue([p.intent_id for p in unknown], pause=ASKED_AGAIN_AFTER)
+            await self._store.defer_payments(
+                [p.intent_id for p in unknown], pause=ASKED_AGAIN_AFTER
+            )
         return [p for p in payments if p not in kept]
 
 

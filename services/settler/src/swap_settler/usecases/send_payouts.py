@@ -22,10 +22,10 @@ from swap_runtime.crashpoint import crashpoint
 from swap_settler import observe
 from swap_settler.domain.lane import Group, Payment, Slot, group_payments, one_permit_each
 from swap_settler.lane_ports import Attempt, LaneStore, fitting
+from swap_settler.usecases.apply_outflow_limits import ApplyOutflowLimits
 from swap_settler.usecases.buffer_sent_attempts import BroadcastResultListener
 from swap_settler.usecases.end_relays import EndRelays
 from swap_settler.usecases.give_up_payouts import PAID_ELSEWHERE, GiveUpPayouts
-from swap_settler.usecases.heed_limits import HeedLimits
 from swap_settler.usecases.lane_calls import LaneCalls
 from swap_settler.usecases.limit_recipients import LimitRecipients
 from swap_settler.usecases.screen_payments import ScreenPayments
@@ -43,15 +43,15 @@ QUEUE_PAUSE: Final = timedelta(seconds=5)
 REFUSAL_BYTES_MAX: Final = 4 + 4 * 32  # the longest error of the Treasury
 
 
-class Tried(NamedTuple):
+class Simulation(NamedTuple):
     """What the Treasury would make of some groups now."""
 
     good: list[Group]
     bad: list[tuple[Group, Simulated]]
-    rooms: Mapping[str, Simulated]  # what it says that it would pay, by token
+    allowances: Mapping[str, Simulated]  # what it says that it would pay, by token
 
 
-class Asked(NamedTuple):
+class PendingChecks(NamedTuple):
     """What is found out while the payments are tried."""
 
     clear: Awaitable[Sequence[Payment]]  # those whose recipients may be paid
@@ -85,7 +85,9 @@ class SendPayouts:
         self._calls = calls
         self._screen = screen
         self._recipients = LimitRecipients(network=chain.network, store=store, give_up=give_up)
-        self._limits = HeedLimits(chain=chain, sender=sender.address, store=store, calls=calls)
+        self._limits = ApplyOutflowLimits(
+            chain=chain, sender=sender.address, store=store, calls=calls
+        )
         self._native = calls.native
         self._fee_cap = fee_cap
         self._slots_max = slots_max
@@ -137,8 +139,8 @@ class SendPayouts:
         fees = asyncio.create_task(self._fees())
         with_code = asyncio.create_task(self._with_code(waiting))
         try:
-            asked = Asked(screening, with_code)
-            payable = await self._payable(waiting, free, asked, due.on_its_way, epoch)
+            checks = PendingChecks(screening, with_code)
+            payable = await self._payable(waiting, free, checks, due.on_its_way, epoch)
             if not payable:
                 return ()
             return await self._assigned(payable[:free], due.next_nonce, await fees, epoch)
@@ -154,7 +156,7 @@ class SendPayouts:
     async def _left_over(self, slots: Sequence[Slot], epoch: int) -> Sequence[Attempt]:
         """Sign for the slots that a crash left. They are looked for until none is found."""
         clear = await self._still_clear(slots, epoch)
-        return await self._kept(clear, await self._fees(), epoch) if clear else ()
+        return await self._sign_and_store(clear, await self._fees(), epoch) if clear else ()
 
     async def _assigned(
         self, groups: Sequence[Group], next_nonce: int, fees: Fees, epoch: int
@@ -172,12 +174,14 @@ class SendPayouts:
         stored = fitting(signed, slots)
         nonces = {attempt.transaction.nonce for attempt in stored}
         others = [slot for slot in slots if slot.nonce not in nonces]
-        kept = await self._kept(others, fees, epoch) if others else ()
+        other_attempts = await self._sign_and_store(others, fees, epoch) if others else ()
         # A slot whose payments were taken back meanwhile is looked at again: it needs a no-op.
-        self._has_unsigned_slots = had_some or len(kept) < len(others)
-        return [*stored, *kept]
+        self._has_unsigned_slots = had_some or len(other_attempts) < len(others)
+        return [*stored, *other_attempts]
 
-    async def _kept(self, slots: Sequence[Slot], fees: Fees, epoch: int) -> Sequence[Attempt]:
+    async def _sign_and_store(
+        self, slots: Sequence[Slot], fees: Fees, epoch: int
+    ) -> Sequence[Attempt]:
         attempts = [await self._signed(slot, fees) for slot in slots]
         crashpoint("settler.after_sign_anew")
         return await self._store.keep(attempts, epoch=epoch)
@@ -186,21 +190,21 @@ class SendPayouts:
         self,
         waiting: Sequence[Payment],
         free: int,
-        asked: Asked,
+        checks: PendingChecks,
         on_its_way: Mapping[str, int],
         epoch: int,
     ) -> Sequence[Group]:
         """Return what may leave and would be paid now, in as many groups as there are slots."""
-        payments = await self._within_limits(waiting, asked.clear, on_its_way)
+        payments = await self._within_limits(waiting, checks.clear, on_its_way)
         groups = self._grouped(payments, free)
-        tried = await self._tried(groups)
-        clear = {payment.intent_id for payment in await asked.clear}
-        may_leave = [payment for payment in payments if payment.intent_id in clear]
-        careful = await self._recipients.in_turn(self._carefully(may_leave, await asked.with_code))
+        simulation = await self._simulate(groups)
+        clear = {payment.intent_id for payment in await checks.clear}
+        may_send = [payment for payment in payments if payment.intent_id in clear]
+        careful = await self._recipients.in_turn(self._carefully(may_send, await checks.with_code))
         if careful != list(payments):
             groups = self._grouped(careful, free)
-            tried = await self._tried(groups)
-        return await self._paid_now(groups, tried, on_its_way, epoch)
+            simulation = await self._simulate(groups)
+        return await self._paid_now(groups, simulation, on_its_way, epoch)
 
     def _grouped(self, payments: Sequence[Payment], free: int) -> Sequence[Group]:
         return group_payments(payments, slots_max=free, payments_max=self._payments_max)
@@ -224,14 +228,14 @@ class SendPayouts:
 
         Nobody stands in its line who must not be paid.
         """
-        tokens = sorted({p.token for p in waiting if p.stands_in_line})
+        tokens = sorted({p.token for p in waiting if p.is_queued})
         if not tokens:
             return waiting
         calls = [self._calls.available(token) for token in tokens]
         answers = await self._chain.simulate(calls, sender=self._sender.address)
-        rooms = dict(zip(tokens, answers, strict=True))
+        allowances = dict(zip(tokens, answers, strict=True))
         payments = await clear
-        beyond = set(await self._limits.beyond([tuple(payments)], rooms, on_its_way))
+        beyond = set(await self._limits.queue_excess([tuple(payments)], allowances, on_its_way))
         return [payment for payment in payments if payment not in beyond]
 
     async def _free_slots(self, in_flight: int) -> int:
@@ -263,50 +267,58 @@ class SendPayouts:
         ]
 
     async def _paid_now(
-        self, groups: Sequence[Group], tried: Tried, on_its_way: Mapping[str, int], epoch: int
+        self,
+        groups: Sequence[Group],
+        simulation: Simulation,
+        on_its_way: Mapping[str, int],
+        epoch: int,
     ) -> Sequence[Group]:
         """Return what the Treasury would pay now; of a group that it would not, each alone."""
-        good, bad, rooms = tried
-        beyond = await self._limits.beyond(groups, rooms, on_its_way)
+        good, bad, allowances = simulation
+        beyond = await self._limits.queue_excess(groups, allowances, on_its_way)
         if beyond:
             left = [tuple(p for p in group if p not in beyond) for group in groups]
-            good, bad, _ = await self._tried([group for group in left if group])
+            good, bad, _ = await self._simulate([group for group in left if group])
         singles = [(payment,) for group, _ in bad if len(group) > 1 for payment in group]
         refused = [(group[0], answer) for group, answer in bad if len(group) == 1]
         if singles:
-            better, worse, _ = await self._tried(singles)
+            better, worse, _ = await self._simulate(singles)
             good += better
             refused += [(group[0], answer) for group, answer in worse]
         if refused:
             await self._refused(refused, epoch)
         return good
 
-    async def _tried(self, groups: Sequence[Group]) -> Tried:
+    async def _simulate(self, groups: Sequence[Group]) -> Simulation:
         """Try each group, and ask in the same request what the Treasury would pay of each token."""
         tokens = sorted({p.token for group in groups for p in group if not p.is_relay})
         calls = [self._calls.paying(group) for group in groups]
         answers = await self._chain.simulate(
             [*calls, *map(self._calls.available, tokens)], sender=self._sender.address
         )
-        tried = list(zip(groups, answers[: len(groups)], strict=True))
-        rooms = dict(zip(tokens, answers[len(groups) :], strict=True))
-        good = [group for group, answer in tried if answer.succeeded]
+        simulation = list(zip(groups, answers[: len(groups)], strict=True))
+        allowances = dict(zip(tokens, answers[len(groups) :], strict=True))
+        good = [group for group, answer in simulation if answer.succeeded]
         # What the node could not try is neither: it waits for the next round.
-        unknown = [answer.text for _, answer in tried if not (answer.succeeded or answer.is_revert)]
+        unknown = [
+            answer.text for _, answer in simulation if not (answer.succeeded or answer.is_revert)
+        ]
         for text in unknown:
-            observe.payments_untried(self._chain.network, text)
-        return Tried(good, [(group, answer) for group, answer in tried if answer.is_revert], rooms)
+            observe.payments_not_simulated(self._chain.network, text)
+        return Simulation(
+            good, [(group, answer) for group, answer in simulation if answer.is_revert], allowances
+        )
 
     async def _refused(self, refused: Sequence[tuple[Payment, Simulated]], epoch: int) -> None:
         limited = [p for p, a in refused if a.data[:4] == OUTFLOW_EXCEEDED]
-        await self._limits.wait(limited)
+        await self._limits.queue_refused(limited)
         refused = [(p, a) for p, a in refused if p not in limited]
         queued = [(p, NOT_NOW[a.data[:4]]) for p, a in refused if a.data[:4] in NOT_NOW]
-        failed = [(p, _words(a)) for p, a in refused if a.data[:4] not in NOT_NOW]
+        failed = [(p, _refusal_text(a)) for p, a in refused if a.data[:4] not in NOT_NOW]
         for payment, reason in queued:
             observe.payment_queued(payment.swap_id, self._chain.network, reason)
         if queued:
-            await self._store.queue([p.intent_id for p, _ in queued], pause=QUEUE_PAUSE)
+            await self._store.defer_payments([p.intent_id for p, _ in queued], pause=QUEUE_PAUSE)
         unknown = [p for p, a in refused if a.data[:4] == ALREADY_PAID]
         if unknown:
             # A ledger that lost one payment may have lost others.
@@ -317,11 +329,11 @@ class SendPayouts:
         relays = {p: a for p, a in refused if p.is_relay and a.data[:4] not in NOT_NOW}
         if relays:
             await self._end_relays(relays, epoch=epoch)
-        payments = [(p, words) for p, words in failed if not p.is_relay]
+        payments = [(p, text) for p, text in failed if not p.is_relay]
         if payments:
             await self._give_up(
                 {p.intent_id: p.swap_id for p, _ in payments},
-                refusals={p.intent_id: words for p, words in payments},
+                refusals={p.intent_id: text for p, text in payments},
                 epoch=epoch,
             )
 
@@ -344,6 +356,6 @@ class SendPayouts:
         await self._result_listener.record_results(self._chain.network, answers)
 
 
-def _words(refusal: Simulated) -> str:
+def _refusal_text(refusal: Simulated) -> str:
     """Return a node's words with the contract's own, as far as somebody may want to read them."""
     return f"{refusal.text} 0x{refusal.data[:REFUSAL_BYTES_MAX].hex()}".strip()

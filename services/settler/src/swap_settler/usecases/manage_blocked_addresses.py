@@ -24,7 +24,7 @@ class BlockOrder:
     reason: str
 
 
-class KeepBlocked:
+class ManageBlockedAddresses:
     def __init__(self, blocked: BlockedAddresses, *, catalogue: Catalogue) -> None:
         self._blocked = blocked
         self._catalogue = catalogue

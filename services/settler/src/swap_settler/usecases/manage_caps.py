@@ -11,7 +11,7 @@ from uuid import UUID
 from swap_domain.catalogue import Catalogue, UnknownNetwork
 from swap_runtime.errors import Refused
 from swap_settler import observe
-from swap_settler.domain.caps import CapState, Waiting
+from swap_settler.domain.caps import CapState, QueuedPayment
 from swap_settler.domain.stakes import CapLimit
 from swap_settler.operator_ports import Caps
 
@@ -27,7 +27,7 @@ class CapName:
     app_id: UUID | None = None
 
 
-class KeepCaps:
+class ManageCaps:
     def __init__(self, caps: Caps, *, catalogue: Catalogue) -> None:
         self._caps = caps
         self._catalogue = catalogue
@@ -55,8 +55,8 @@ class KeepCaps:
         )
         if not is_set:
             raise Refused("the cap was lowered meanwhile: list the caps again")
-        told = {**asdict(name), "token": token, "units": limit.units, "span": str(limit.span)}
-        observe.cap_set(told, by=by, reason=reason)
+        cap = {**asdict(name), "token": token, "units": limit.units, "span": str(limit.span)}
+        observe.cap_set(cap, by=by, reason=reason)
         return await self.list_all()
 
     async def lift(self, name: CapName, *, by: str, reason: str) -> Sequence[CapState]:
@@ -69,25 +69,25 @@ class KeepCaps:
         observe.cap_lifted({**asdict(name), "token": token}, by=by, reason=reason)
         return await self.list_all()
 
-    async def list_waiting(self) -> Sequence[Waiting]:
-        return await self._caps.list_waiting(limit=LISTED_MAX)
+    async def list_queued(self) -> Sequence[QueuedPayment]:
+        return await self._caps.list_queued(limit=LISTED_MAX)
 
-    async def let_through(self, intent_id: UUID, *, by: str, reason: str) -> None:
+    async def grant_pass(self, intent_id: UUID, *, by: str, reason: str) -> None:
         """Let one payment leave although caps are used up; it counts under them.
 
         :raises Refused: when it waits for none.
         """
-        if not await self._caps.let_through(intent_id, by=by, reason=reason):
+        if not await self._caps.grant_pass(intent_id, by=by, reason=reason):
             raise Refused(f"{intent_id} waits for no cap, or was let through before")
-        observe.payment_let_through(intent_id, by=by, reason=reason)
+        observe.payment_passed_caps(intent_id, by=by, reason=reason)
 
     async def report(self) -> None:
         """Tell how long the lines are, and how long the first of each waits."""
-        lines = await self._caps.lines()
+        queues = await self._caps.queues()
         networks: Collection[str] = self._catalogue.networks
         for network in networks:
-            count, oldest = lines.get(network, (0, timedelta(0)))
-            observe.line(network, count, oldest)
+            count, oldest = queues.get(network, (0, timedelta(0)))
+            observe.queue(network, count, oldest)
 
 
 def token_of(catalogue: Catalogue, name: CapName) -> str | None:
