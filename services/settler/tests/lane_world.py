@@ -40,12 +40,12 @@ from swap_settler.domain.lane import GasAlarm, GasUnits, Retries
 from swap_settler.domain.replacing import Patience
 from swap_settler.lane_ports import Due
 from swap_settler.ports import DataFee
+from swap_settler.usecases.abandon_payouts import AbandonPayouts
 from swap_settler.usecases.book_sweeps import BookSweeps
 from swap_settler.usecases.close_foreign import CloseForeign
 from swap_settler.usecases.close_slots import CloseSlots
 from swap_settler.usecases.end_relays import EndRelays
 from swap_settler.usecases.finish_recovery import FinishRecovery
-from swap_settler.usecases.give_up_payouts import GiveUpPayouts
 from swap_settler.usecases.lane_calls import LaneCalls
 from swap_settler.usecases.mark_sent import MarkSent
 from swap_settler.usecases.message_mapping import MessageMapper
@@ -149,7 +149,7 @@ class World:
         self.reader = FakeReader(self.chain)
         self.sender = FakeSender(self.chain, self.signer)
         self.mark_sent = MarkSent(self.work, clock=self.clock, swap_messages=self.swap_messages)
-        self.give_up = GiveUpPayouts(
+        self.abandon_payouts = AbandonPayouts(
             self.work,
             clock=self.clock,
             swap_messages=self.swap_messages,
@@ -167,7 +167,7 @@ class World:
             sender=self.sender,
             store=self.store,
             result_listener=self.mark_sent,
-            give_up=self.give_up,
+            abandon_payouts=self.abandon_payouts,
             end_relays=self.end_relays,
             calls=self.calls,
             screen=self.screening,
@@ -178,7 +178,10 @@ class World:
     def screening(self) -> ScreenPayments:
         fresh = FreshList(BlockList(self.engine))
         return ScreenPayments(
-            self.screens or fresh, network=self.network, store=self.store, give_up=self.give_up
+            self.screens or fresh,
+            network=self.network,
+            store=self.store,
+            abandon_payouts=self.abandon_payouts,
         )
 
     @property
@@ -293,7 +296,7 @@ class World:
             store=self.store,
             fences=PostgresFences(self.engine, self.lane),
             unit_of_work=self.work,
-            give_up=self.give_up,
+            abandon_payouts=self.abandon_payouts,
             end_relays=self.end_relays,
             calls=self.calls,
             clock=self.clock,

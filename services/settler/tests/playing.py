@@ -145,7 +145,7 @@ class Playing:
         for intent in (await self._books.swap()).intents.values():
             assert intent.has_open_attempt, "what dies is out"
             await self._books.close(intent)
-            await self._settler.give_up(await self._books.swap(), intent.id)
+            await self._settler.abandon(await self._books.swap(), intent.id)
 
     async def _pay(self, intent: Intent) -> None:
         transaction_hash = _hash(intent)

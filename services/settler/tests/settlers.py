@@ -29,7 +29,7 @@ from swap_contracts.payouts import PayoutChanged
 from swap_contracts.quoting import QuoteAnswer, QuoteQuestion
 from swap_contracts.swaps import SwapRequest
 from swap_domain.catalogue import NATIVE
-from swap_settler.domain.payouts import gave_up
+from swap_settler.domain.payouts import abandon_payment
 from swap_settler.domain.requotes import Refused
 from swap_settler.domain.swap import Swap
 from swap_settler.ports import DueRefund, DueRefunds, DueRequote, DueRequotes, UnitOfWork
@@ -142,10 +142,10 @@ class Settler:
     async def payouts(self, *messages: Envelope[PayoutChanged]) -> None:
         await self.settle_payouts(messages)
 
-    async def give_up(self, swap: Swap, intent_id: UUID) -> None:
+    async def abandon(self, swap: Swap, intent_id: UUID) -> None:
         """Give up a payment that is proven dead."""
         because = "no transaction of its slot paid it"
-        change = gave_up(swap, intent_id, at=self.now, because=because, failures=1)
+        change = abandon_payment(swap, intent_id, at=self.now, because=because, failures=1)
         async with self._unit_of_work() as work:
             await work.flush([change], self.swap_messages.outgoing([change], at=self.now))
 

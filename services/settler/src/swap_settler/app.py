@@ -43,12 +43,12 @@ from swap_settler.lanes import add_lanes
 from swap_settler.operating import serve_orders
 from swap_settler.recovering import add_recovery
 from swap_settler.settings import SettlerGroup, SettlerSettings
+from swap_settler.usecases.abandon_waiting_payouts import AbandonWaitingPayouts
 from swap_settler.usecases.book_sweeps import BookSweeps
 from swap_settler.usecases.book_withdrawals import BookWithdrawals
 from swap_settler.usecases.complete_swaps import CompleteSwaps
 from swap_settler.usecases.expire_authorizations import ExpireAuthorizations
 from swap_settler.usecases.expire_swaps import ExpireSwaps
-from swap_settler.usecases.give_up_waiting import GiveUpWaiting
 from swap_settler.usecases.inspect_swaps import InspectSwaps
 from swap_settler.usecases.list_claimable import ListClaimable
 from swap_settler.usecases.list_stuck import ListStuck
@@ -235,14 +235,14 @@ def _watch_dwelling(
     service: Service, group: SettlerGroup, catalogue: Catalogue, swap_messages: SwapMessages
 ) -> ListStuck:
     dwelling = PostgresDwelling(service.engine, networks=list(catalogue.networks))
-    give_up_waiting = GiveUpWaiting(
+    abandon_waiting_payouts = AbandonWaitingPayouts(
         PostgresUnitOfWork(service.engine, consumer=CONSUMER),
         dwelling=dwelling,
         clock=service.clock,
         swap_messages=swap_messages,
         dwell=group.payout_dwell,
     )
-    service.every("give-up-waiting", STUCK_INTERVAL, give_up_waiting)
+    service.every("abandon-waiting-payouts", STUCK_INTERVAL, abandon_waiting_payouts)
     return ListStuck(dwelling, Dwell(payment=group.payout_dwell, requote=group.requote_patience))
 
 

@@ -13,11 +13,11 @@ from swap_settler.adapters.lane_unit_of_work import PostgresLaneUnitOfWork
 from swap_settler.domain.lane import GasAlarm, GasUnits, Retries
 from swap_settler.domain.replacing import Patience
 from swap_settler.settings import SettlerGroup
+from swap_settler.usecases.abandon_payouts import AbandonPayouts
 from swap_settler.usecases.buffer_sent_attempts import BufferSentAttempts
 from swap_settler.usecases.close_slots import CloseSlots
 from swap_settler.usecases.end_relays import EndRelays
 from swap_settler.usecases.fence_nonces import FenceNonces
-from swap_settler.usecases.give_up_payouts import GiveUpPayouts
 from swap_settler.usecases.lane_calls import LaneCalls
 from swap_settler.usecases.mark_sent import MarkSent
 from swap_settler.usecases.rebroadcast import Rebroadcast
@@ -61,7 +61,7 @@ class Lane:
         self._calls = _calls(chain, name.signer)
         self._mark_sent = MarkSent(self._work, clock=self._clock, swap_messages=swap_messages)
         self._sent_attempts = BufferSentAttempts(self._mark_sent)
-        self._give_up = GiveUpPayouts(
+        self._abandon_payouts = AbandonPayouts(
             self._work,
             clock=self._clock,
             swap_messages=swap_messages,
@@ -108,14 +108,17 @@ class Lane:
     def _send(self) -> SendPayouts:
         network = self._chain.network
         screen = ScreenPayments(
-            self._screening, network=network.name, store=self._store, give_up=self._give_up
+            self._screening,
+            network=network.name,
+            store=self._store,
+            abandon_payouts=self._abandon_payouts,
         )
         return SendPayouts(
             chain=self._chain.reader,
             sender=self._chain.sender,
             store=self._store,
             result_listener=self._sent_attempts,
-            give_up=self._give_up,
+            abandon_payouts=self._abandon_payouts,
             end_relays=self._end_relays,
             calls=self._calls,
             screen=screen,
@@ -165,7 +168,7 @@ class Lane:
             store=self._store,
             fences=self._fences,
             unit_of_work=self._work,
-            give_up=self._give_up,
+            abandon_payouts=self._abandon_payouts,
             end_relays=self._end_relays,
             calls=self._calls,
             clock=self._clock,

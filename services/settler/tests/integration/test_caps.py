@@ -546,7 +546,7 @@ async def another_lane(world: World) -> SendPayouts:
         sender=FakeSender(world.chain, OTHER_SIGNER),
         store=store,
         result_listener=MarkSent(work, clock=world.clock, swap_messages=world.swap_messages),
-        give_up=world.give_up,
+        abandon_payouts=world.abandon_payouts,
         end_relays=world.end_relays,
         calls=replace(world.calls, signer=OTHER_SIGNER),
         screen=world.screening,

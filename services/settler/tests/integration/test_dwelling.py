@@ -18,7 +18,7 @@ from swap_runtime.sql import sql
 from swap_settler.adapters.dwelling import PostgresDwelling
 from swap_settler.domain.dwelling import Dwell
 from swap_settler.usecases import send_payouts
-from swap_settler.usecases.give_up_waiting import GiveUpWaiting
+from swap_settler.usecases.abandon_waiting_payouts import AbandonWaitingPayouts
 from swap_settler.usecases.list_stuck import ListStuck
 
 pytestmark = pytest.mark.connected
@@ -50,8 +50,8 @@ def dwelling(world: World) -> PostgresDwelling:
     return PostgresDwelling(world.engine, networks=[SOURCE, DESTINATION])
 
 
-def giving_up(world: World) -> GiveUpWaiting:
-    return GiveUpWaiting(
+def abandoning(world: World) -> AbandonWaitingPayouts:
+    return AbandonWaitingPayouts(
         world._settling,
         dwelling=dwelling(world),
         clock=world.clock,
@@ -64,8 +64,8 @@ class KilledHere(BaseException):
     """Stands for the end of the process."""
 
 
-async def give_up_waiting(world: World) -> bool:
-    rounds = giving_up(world)
+async def abandon_waiting_payouts(world: World) -> bool:
+    rounds = abandoning(world)
     await rounds()  # in which the lanes look first
     return await rounds()
 
@@ -92,7 +92,7 @@ class TestAPaymentThatWaits:
     async def test_for_too_long_goes_back(self, world: World) -> None:
         await world.confirmed_swaps(1)
 
-        await give_up_waiting(world)
+        await abandon_waiting_payouts(world)
 
         # Without a refund address it is claimable.
         assert await world.rows(STATUSES) == [("failed", "destination_unavailable")]
@@ -104,7 +104,7 @@ class TestAPaymentThatWaits:
         await world.confirmed_swaps(1)
         await change(world, RECENTLY)
 
-        await give_up_waiting(world)
+        await abandon_waiting_payouts(world)
 
         assert await world.rows(STATUSES) == [("ls_transfer_pending", None)]
 
@@ -113,20 +113,20 @@ class TestAPaymentThatWaits:
         await change(world, "UPDATE intent SET created_at = now() - interval '3 hours'")
         await stopped(world, DESTINATION, minutes=150)
 
-        await give_up_waiting(world)
+        await abandon_waiting_payouts(world)
         assert await world.rows(STATUSES) == [("ls_transfer_pending", None)]
 
         # Stopped twice at a time is stopped once.
         await change(world, "UPDATE payout_stop SET stopped_at = now() - interval '70 minutes'")
         await stopped(world, "*", minutes=70)
-        await give_up_waiting(world)
+        await abandon_waiting_payouts(world)
         assert await world.rows(STATUSES) == [("failed", "destination_unavailable")]
         await change(world, "DELETE FROM payout_stop")
 
     async def test_is_not_given_up_before_the_lanes_have_looked(self, world: World) -> None:
         await world.confirmed_swaps(1)
 
-        assert await giving_up(world)() is False
+        assert await abandoning(world)() is False
 
         assert await world.intent_states() == ["reserved"]
 
@@ -139,7 +139,7 @@ class TestAPaymentThatWaits:
         world.chain.world.paid.add(int(row.paid_id))
 
         await world.send_everything()
-        await give_up_waiting(world)
+        await abandon_waiting_payouts(world)
 
         assert await world.intent_states() == ["reserved"]
         assert await world.rows(STATUSES) == [("ls_transfer_pending", None)]
@@ -154,7 +154,7 @@ class TestAPaymentThatWaits:
             " resumed_reason = 'I looked'",
         )
 
-        await give_up_waiting(world)
+        await abandon_waiting_payouts(world)
 
         assert await world.rows(STATUSES) == [("ls_transfer_pending", None)]
 
@@ -162,7 +162,7 @@ class TestAPaymentThatWaits:
         await world.confirmed_swaps(1)
         await world.send_everything()
 
-        assert await give_up_waiting(world) is False
+        assert await abandon_waiting_payouts(world) is False
 
         assert await world.intent_states() == ["broadcast"]
 
@@ -190,7 +190,7 @@ class TestAPaymentThatWaits:
         await refunding.due_refunds(1)
         await refunding.starting_refunds()()
 
-        await give_up_waiting(refunding)
+        await abandon_waiting_payouts(refunding)
 
         assert await refunding.rows(STATUSES) == [("failed", "insufficient_liquidity")]
         [claim] = await refunding.rows("SELECT kind FROM account WHERE balance < 0 AND kind ="

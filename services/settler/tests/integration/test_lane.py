@@ -449,12 +449,14 @@ class TestAPaymentThatAnotherLaneSent:
             row.id: row.swap_id for row in await world.rows("SELECT id, swap_id FROM intent")
         }
 
-        await world.give_up(intents, refusals=dict.fromkeys(intents, "no"), epoch=world.epoch)
+        await world.abandon_payouts(
+            intents, refusals=dict.fromkeys(intents, "no"), epoch=world.epoch
+        )
 
         assert await world.rows("SELECT state, failures FROM intent") == [("broadcast", 0)]
 
 
-class TestAGivenUpPayment:
+class TestAnAbandonedPayment:
     @pytest.mark.breaks_invariants("I-32")  # the test itself empties the inventory
     async def test_leaves_its_swap_claimable_even_when_its_money_was_paid_out_since(
         self, world: World

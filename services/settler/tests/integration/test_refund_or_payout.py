@@ -52,7 +52,7 @@ SEED: Final = int(os.environ.get("SCHEDULES_SEED", "1"))
 UNITS: Final = (REQUESTED, REQUESTED // 2, 2 * REQUESTED, 100)
 ACTS: Final = (
     "deposit", "deposit", "deposit", "reorg", "address", "work_out", "work_out", "requote",
-    "requote", "sign", "sign", "sign", "mined", "mined", "final", "final", "unmined", "give_up",
+    "requote", "sign", "sign", "sign", "mined", "mined", "final", "final", "unmined", "abandon",
     "deadline", "wait_for_the_refuel",
 )  # fmt: skip
 LENGTH_MAX: Final = 24
@@ -153,12 +153,14 @@ class Play:
         if state == "confirmed":
             self.paid[intent.deposit_id, intent.kind is IntentKind.REFUEL] += 1
 
-    async def give_up(self) -> None:
+    async def abandon(self) -> None:
         intent = await self.chosen(IntentState.RESERVED, IntentState.BROADCAST)
         if intent is not None:
             await self.books.close(intent)
             swap = await self.books.swap()
-            change = payouts.gave_up(swap, intent.id, at=self.settler.now, because="", failures=1)
+            change = payouts.abandon_payment(
+                swap, intent.id, at=self.settler.now, because="", failures=1
+            )
             await self.flush(change)
 
     async def deadline(self) -> None:

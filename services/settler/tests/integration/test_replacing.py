@@ -165,7 +165,9 @@ class TestADwellTime:
     async def test_ends_in_a_no_op_whose_proof_lets_the_swap_say_where_the_money_is(
         self, world: World
     ) -> None:
-        world.give_up._retries = replace(world.give_up._retries, dwell=timedelta(days=-9999))
+        world.abandon_payouts._retries = replace(
+            world.abandon_payouts._retries, dwell=timedelta(days=-9999)
+        )
         await stuck(world)
 
         await replaced(world, dwell=timedelta(0))

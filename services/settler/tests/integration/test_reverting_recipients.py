@@ -10,7 +10,7 @@ from services.settler.tests.integration.on_anvil import OnAnvil
 from services.settler.tests.lane_world import PAYOUT, World, a_recipient
 from swap_runtime.sql import sql
 from swap_settler.domain.lane import RECIPIENT_REVERTS_MAX, REVERTS_MAX, Retries
-from swap_settler.usecases.give_up_payouts import GiveUpPayouts
+from swap_settler.usecases.abandon_payouts import AbandonPayouts
 
 pytestmark = [pytest.mark.connected, pytest.mark.timeout(120)]
 
@@ -66,7 +66,7 @@ async def test_a9_one_payment_is_tried_twice_in_blocks_and_its_recipient_is_paid
     here: OnAnvil,
 ) -> None:
     world = here.world
-    world.give_up = GiveUpPayouts(
+    world.abandon_payouts = AbandonPayouts(
         world.work,
         clock=world.clock,
         swap_messages=world.swap_messages,

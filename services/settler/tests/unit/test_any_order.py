@@ -156,7 +156,9 @@ class AnyOrder(RuleBasedStateMachine):
         intent = self.payment(number, data)
         if intent is not None and intent.state in (IntentState.RESERVED, IntentState.BROADCAST):
             swap = self.work.swap(swap_id(number))
-            change = payouts.gave_up(swap, intent.id, at=self.settler.now, because="", failures=1)
+            change = payouts.abandon_payment(
+                swap, intent.id, at=self.settler.now, because="", failures=1
+            )
             self.run_now(self.flush(change))
 
     @rule(

@@ -24,7 +24,7 @@ from swap_domain.lifecycle import Status
 from swap_settler.domain import deposits
 from swap_settler.domain.accounts import AccountKind
 from swap_settler.domain.changes import NOTHING, Changes
-from swap_settler.domain.payouts import decide, gave_up, sent
+from swap_settler.domain.payouts import abandon_payment, decide, sent
 from swap_settler.domain.swap import FailReason, Intent, IntentState, Swap
 from swap_settler.usecases.message_mapping import paid_id_of
 
@@ -182,11 +182,11 @@ class TestSent:
         assert sent(a_swap(), a_swap().id, at=NOON) is NOTHING
 
 
-class TestGaveUp:
+class TestAbandonPayment:
     def test_fails_with_the_money_claimable(self) -> None:
         swap = out()
 
-        change = gave_up(swap, output(swap).id, at=NOON, because="it reverted", failures=5)
+        change = abandon_payment(swap, output(swap).id, at=NOON, because="it reverted", failures=5)
 
         assert change.swap is not None
         assert change.swap.status is Status.FAILED
@@ -205,7 +205,7 @@ class TestGaveUp:
     def test_is_nothing_for_a_payment_on_the_chain(self, state: IntentState) -> None:
         swap = out(state)
 
-        assert gave_up(swap, output(swap).id, at=NOON, because="", failures=1) is NOTHING
+        assert abandon_payment(swap, output(swap).id, at=NOON, because="", failures=1) is NOTHING
 
     def test_waits_again_when_a_reorg_had_taken_the_deposit(self) -> None:
         change = deposits.decide(
@@ -213,7 +213,7 @@ class TestGaveUp:
         )
         assert change.swap is not None
 
-        end = gave_up(change.swap, output(change.swap).id, at=NOON, because="", failures=1)
+        end = abandon_payment(change.swap, output(change.swap).id, at=NOON, because="", failures=1)
 
         assert end.swap is not None
         assert end.swap.status is Status.DEPOSIT_PENDING

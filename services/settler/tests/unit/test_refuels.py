@@ -230,7 +230,7 @@ class TestARefuelThatCannotBeSent:
 
     def test_before_its_output_is_final_is_decided_about_then(self) -> None:
         swap = in_a_block()
-        dead = payouts.gave_up(swap, refuel_of(swap).id, at=NOON, because="", failures=5)
+        dead = payouts.abandon_payment(swap, refuel_of(swap).id, at=NOON, because="", failures=5)
         assert kinds(dead) == ["refuel_released"]
         assert swap_of(dead).status is Status.PAYOUT_PENDING
 
@@ -242,7 +242,7 @@ class TestARefuelThatCannotBeSent:
     def test_after_the_end_is_claimable(self) -> None:
         swap = swap_of(sent(final()))
 
-        change = payouts.gave_up(swap, refuel_of(swap).id, at=NOON, because="", failures=5)
+        change = payouts.abandon_payment(swap, refuel_of(swap).id, at=NOON, because="", failures=5)
 
         assert swap_of(change).status is Status.COMPLETED
         assert kinds(change) == ["refuel_released", "refuel_claimable"]
@@ -250,14 +250,14 @@ class TestARefuelThatCannotBeSent:
 
 
 class TestAnOutputThatDies:
-    def given_up(self, swap: Swap) -> Changes:
+    def abandoned(self, swap: Swap) -> Changes:
         assert swap.output is not None
         unmined = replace(swap.output, state=IntentState.BROADCAST)
         dead = swap.with_intent(unmined)
-        return payouts.gave_up(dead, unmined.id, at=NOON, because="it reverted", failures=5)
+        return payouts.abandon_payment(dead, unmined.id, at=NOON, because="it reverted", failures=5)
 
     def test_takes_its_refuel_with_it(self) -> None:
-        change = self.given_up(in_a_block())
+        change = self.abandoned(in_a_block())
 
         swap = swap_of(change)
         assert {i.state for i in change.intents} == {IntentState.DEAD}
@@ -266,7 +266,7 @@ class TestAnOutputThatDies:
         assert swap.refundable_base_units == REQUESTED
 
     def test_leaves_less_to_go_back_when_its_refuel_was_sent(self) -> None:
-        change = self.given_up(swap_of(sent(in_a_block())))
+        change = self.abandoned(swap_of(sent(in_a_block())))
 
         swap = swap_of(change)
         assert swap.refuel is not None
@@ -274,7 +274,7 @@ class TestAnOutputThatDies:
         assert "refuel_unbought" not in kinds(change)
 
     def test_before_anything_was_ordered_gives_back_all(self) -> None:
-        change = self.given_up(swap_of(bought()))
+        change = self.abandoned(swap_of(bought()))
 
         assert "refuel_unbought" in kinds(change)
         assert owed(change, kind=AccountKind.REFUEL_LIABILITY) == -REFUEL

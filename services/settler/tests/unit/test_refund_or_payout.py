@@ -50,7 +50,7 @@ TREASURY: Final = "0xtreasury"
 COSTS: Final = (190, REQUESTED // 2, 3 * REQUESTED)
 ACTS: Final = (
     "deposit", "deposit", "deposit", "reorg", "address", "work_out", "work_out", "sign", "sign",
-    "mined", "final", "unmined", "give_up", "deadline", "requote", "requote",
+    "mined", "final", "unmined", "abandon", "deadline", "requote", "requote",
     "wait_for_the_refuel",
 )  # fmt: skip
 # What the quoter says: what it did before, a little and a lot less, or no.
@@ -186,10 +186,12 @@ class Play:
         id = refuel_id_of(self.swap)
         self.apply(payouts.decide(self.swap, log, at=NOON, treasury=TREASURY, refuel_id=id))
 
-    def give_up(self, number: int) -> None:
+    def abandon(self, number: int) -> None:
         intent = self.chosen(number, IntentState.RESERVED, IntentState.BROADCAST)
         if intent is not None:
-            self.apply(payouts.gave_up(self.swap, intent.id, at=NOON, because="", failures=1))
+            self.apply(
+                payouts.abandon_payment(self.swap, intent.id, at=NOON, because="", failures=1)
+            )
 
     def wait_for_the_refuel(self, _: int) -> None:
         self.apply(refuels.overdue(self.swap, at=LATER))

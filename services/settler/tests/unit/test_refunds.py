@@ -188,7 +188,7 @@ class TestFinal:
 class TestDead:
     def dead(self, swap: Swap, leg: Leg = None) -> Changes:
         refund = refund_of(swap, leg)
-        return payouts.gave_up(swap, refund.id, at=NOON, because="it reverted", failures=5)
+        return payouts.abandon_payment(swap, refund.id, at=NOON, because="it reverted", failures=5)
 
     def test_refund_is_claimable_and_nobody_is_charged_for_it(self) -> None:
         change = self.dead(out(swap_of(started(pending()))))
@@ -215,7 +215,7 @@ class TestDead:
         swap = swap_of(told(a_swap(refund_address=USER)))
         assert swap.output is not None
 
-        change = payouts.gave_up(swap, swap.output.id, at=NOON, because="", failures=5)
+        change = payouts.abandon_payment(swap, swap.output.id, at=NOON, because="", failures=5)
 
         assert swap_of(change).status is Status.REFUND_PENDING
         assert swap_of(change).fail_reason is FailReason.DESTINATION_UNAVAILABLE

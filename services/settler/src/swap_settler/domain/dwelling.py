@@ -13,7 +13,7 @@ from uuid import UUID
 
 from swap_domain.lifecycle import Status
 from swap_settler.domain.changes import NOTHING, Changes
-from swap_settler.domain.payouts import gave_up
+from swap_settler.domain.payouts import abandon_payment
 from swap_settler.domain.swap import Swap
 
 # The watcher's blocks are behind our clock, and what was seen has to become final.
@@ -62,7 +62,7 @@ class Silences:
     ended: frozenset[str]
 
 
-def give_up_waiting(swap: Swap, intent_id: UUID, *, at: datetime) -> Changes:
+def abandon_waiting_payout(swap: Swap, intent_id: UUID, *, at: datetime) -> Changes:
     """Return what it changes that a payment waited too long; nothing for one that was signed.
 
     What was signed has another end: it is mined, or cancelled in its own slot.
@@ -70,4 +70,4 @@ def give_up_waiting(swap: Swap, intent_id: UUID, *, at: datetime) -> Changes:
     intent = swap.intents.get(intent_id)
     if intent is None or not intent.can_be_taken_back or not swap.is_paid_for(intent):
         return NOTHING
-    return gave_up(swap, intent_id, at=at, because=TOO_LONG, failures=0)
+    return abandon_payment(swap, intent_id, at=at, because=TOO_LONG, failures=0)

@@ -81,7 +81,7 @@ def taken_elsewhere(swap: Swap, intent: Intent, *, at: datetime, because: str) -
     by itself; one that is set later does, as after every end but a rejection.
     """
     reason = swap.fail_reason or FailReason.DESTINATION_UNAVAILABLE
-    return gave_up(swap, intent.id, at=at, because=because, failures=0, fails_for=reason)
+    return abandon_payment(swap, intent.id, at=at, because=because, failures=0, fails_for=reason)
 
 
 def left_elsewhere(
@@ -174,7 +174,7 @@ def _sent(swap: Swap | None, intent: Intent | None, at: datetime) -> Changes:
     return changes_of(swap, complete(done, at=at))
 
 
-def gave_up(
+def abandon_payment(
     swap: Swap,
     intent_id: UUID,
     *,

@@ -111,7 +111,7 @@ def is_covered(swap: Swap, leg: Leg, *, available: int) -> bool:
     return available >= 0 or not _held(swap, leg)
 
 
-def give_up(swap: Swap, *, at: datetime) -> Changes:
+def abandon_refund(swap: Swap, *, at: datetime) -> Changes:
     """Return what it changes that a refund that is due was not worked out in time."""
     if swap.status is not Status.REFUND_PENDING or swap.sends_back(None) is not None:
         return NOTHING

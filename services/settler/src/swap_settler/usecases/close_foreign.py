@@ -19,13 +19,13 @@ from swap_settler import observe, observe_losses
 from swap_settler.domain import ledger_foreign
 from swap_settler.domain.accounts import LedgerTransaction
 from swap_settler.domain.changes import Changes
-from swap_settler.domain.payouts import gave_up
+from swap_settler.domain.payouts import abandon_payment
 from swap_settler.domain.relaying import ended
 from swap_settler.domain.signer import Signer
 from swap_settler.domain.swap import Intent, IntentKind, Swap
 from swap_settler.lane_ports import ForeignNonces, ForeignUnitOfWork, ForeignWork
+from swap_settler.usecases.abandon_payouts import leave_for_operators, lock_owners
 from swap_settler.usecases.batch_state import BatchState
-from swap_settler.usecases.give_up_payouts import leave, lock_owners
 from swap_settler.usecases.prove_foreign import Foreign, ProveForeign, Proven
 from swap_settler.usecases.swap_messages import SwapMessages
 
@@ -165,7 +165,7 @@ class CloseForeign:
             swap = batch_state.swaps[owners[i].id]
             batch_state.add(self._end(swap, i, failures[i]), trace_id=trace_id_of(swap.id))
         for i in gone:
-            leave(batch_state, owners[i], i, at=self._clock())
+            leave_for_operators(batch_state, owners[i], i, at=self._clock())
         return batch_state.changes
 
     def _end(self, swap: Swap, intent_id: UUID, failures: int) -> Changes:
@@ -174,7 +174,7 @@ class CloseForeign:
             # It was good when it came: who signed may sign anew.
             trigger = AuthorizationTrigger.WINDOW_CLOSED
             return ended(swap, intent_id, trigger, at=now, because=BECAUSE)
-        return gave_up(swap, intent_id, at=now, because=BECAUSE, failures=failures)
+        return abandon_payment(swap, intent_id, at=now, because=BECAUSE, failures=failures)
 
 
 def _is_paid(owner: Swap | Intent, intent_id: UUID, paid: frozenset[int]) -> bool:

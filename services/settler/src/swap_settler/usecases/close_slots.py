@@ -26,8 +26,8 @@ from swap_settler.lane_ports import (
     Snapshot,
 )
 from swap_settler.recovery_ports import Fences
+from swap_settler.usecases.abandon_payouts import AbandonPayouts, lock_owners
 from swap_settler.usecases.end_relays import EndRelays
-from swap_settler.usecases.give_up_payouts import GiveUpPayouts, lock_owners
 from swap_settler.usecases.lane_calls import LaneCalls
 from swap_settler.usecases.swap_messages import SwapMessages
 
@@ -53,7 +53,7 @@ class CloseSlots:
         store: LaneStore,
         fences: Fences,
         unit_of_work: LaneUnitOfWork,
-        give_up: GiveUpPayouts,
+        abandon_payouts: AbandonPayouts,
         end_relays: EndRelays,
         calls: LaneCalls,
         clock: Clock,
@@ -66,7 +66,7 @@ class CloseSlots:
         self._store = store
         self._fences = fences
         self._unit_of_work = unit_of_work
-        self._give_up = give_up
+        self._abandon_payouts = abandon_payouts
         self._end_relays = end_relays
         self._calls = calls
         self._clock = clock
@@ -244,7 +244,7 @@ class CloseSlots:
         for relay in relays:
             del intents[relay.intent_id]
         dead = (
-            await self._give_up.of_dead_slots(
+            await self._abandon_payouts.of_dead_slots(
                 work, intents, owners, elsewhere=elsewhere, reverted=reverted
             )
             if intents

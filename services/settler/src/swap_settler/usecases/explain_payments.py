@@ -27,8 +27,8 @@ from swap_settler.domain.payouts import (
 from swap_settler.domain.receipt_quorum import NodeReport, count_votes
 from swap_settler.domain.swap import Intent, IntentKind, IntentState, Swap
 from swap_settler.lane_ports import End, ForeignNonces, Taken, TakenUnitOfWork
+from swap_settler.usecases.abandon_payouts import lock_owners
 from swap_settler.usecases.batch_state import BatchState
-from swap_settler.usecases.give_up_payouts import lock_owners
 from swap_settler.usecases.message_mapping import MessageMapper, refuel_id_of
 from swap_settler.usecases.swap_messages import SwapMessages
 

@@ -9,7 +9,7 @@ from typing import Final
 from swap_settler import observe
 from swap_settler.domain.lane import RECIPIENT_REVERTS_MAX, Payment, within_recipient_limits
 from swap_settler.lane_ports import LaneStore
-from swap_settler.usecases.give_up_payouts import GiveUpPayouts
+from swap_settler.usecases.abandon_payouts import AbandonPayouts
 
 BECAUSE: Final = "payments to its recipient revert when they are mined"
 PAUSE: Final = timedelta(seconds=5)
@@ -18,10 +18,10 @@ PAUSE: Final = timedelta(seconds=5)
 class LimitRecipients:
     """A recipient can tell a trial from a block, so that only what it did before says anything."""
 
-    def __init__(self, *, network: str, store: LaneStore, give_up: GiveUpPayouts) -> None:
+    def __init__(self, *, network: str, store: LaneStore, abandon_payouts: AbandonPayouts) -> None:
         self._network = network
         self._store = store
-        self._give_up = give_up
+        self._abandon_payouts = abandon_payouts
 
     async def without_hopeless(
         self, payments: Sequence[Payment], *, epoch: int
@@ -39,7 +39,7 @@ class LimitRecipients:
             return payments
         for payment in ended:
             observe.payment_refused(payment.swap_id, self._network, BECAUSE)
-        await self._give_up(
+        await self._abandon_payouts(
             {payment.intent_id: payment.swap_id for payment in ended},
             refusals={payment.intent_id: BECAUSE for payment in ended},
             epoch=epoch,

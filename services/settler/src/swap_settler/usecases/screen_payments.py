@@ -10,19 +10,24 @@ from swap_runtime.screening import Party, Screening, Verdict
 from swap_settler import observe
 from swap_settler.domain.lane import Payment
 from swap_settler.lane_ports import LaneStore
-from swap_settler.usecases.give_up_payouts import GiveUpPayouts
+from swap_settler.usecases.abandon_payouts import AbandonPayouts
 
 ASKED_AGAIN_AFTER: Final = timedelta(seconds=5)
 
 
 class ScreenPayments:
     def __init__(
-        self, screening: Screening, *, network: str, store: LaneStore, give_up: GiveUpPayouts
+        self,
+        screening: Screening,
+        *,
+        network: str,
+        store: LaneStore,
+        abandon_payouts: AbandonPayouts,
     ) -> None:
         self._screening = screening
         self._network = network
         self._store = store
-        self._give_up = give_up
+        self._abandon_payouts = abandon_payouts
 
     async def __call__(self, payments: Sequence[Payment], *, epoch: int) -> Sequence[Payment]:
         """Return what may be sent. What must not is given up, what nobody knows of waits.
@@ -39,7 +44,9 @@ class ScreenPayments:
         for payment in blocked:
             observe.payment_rejected(payment.swap_id, self._network, payment.to_address)
         if blocked:
-            await self._give_up.reject({p.intent_id: p.swap_id for p in blocked}, epoch=epoch)
+            await self._abandon_payouts.reject(
+                {p.intent_id: p.swap_id for p in blocked}, epoch=epoch
+            )
         unknown = [p for p in kept if p not in blocked]
         for payment in unknown:
             observe.payment_queued(payment.swap_id, self._network, "nobody screens its recipient")

@@ -22,10 +22,10 @@ from swap_runtime.crashpoint import crashpoint
 from swap_settler import observe
 from swap_settler.domain.lane import Group, Payment, Slot, group_payments, one_permit_each
 from swap_settler.lane_ports import Attempt, LaneStore, fitting
+from swap_settler.usecases.abandon_payouts import PAID_ELSEWHERE, AbandonPayouts
 from swap_settler.usecases.apply_outflow_limits import ApplyOutflowLimits
 from swap_settler.usecases.buffer_sent_attempts import BroadcastResultListener
 from swap_settler.usecases.end_relays import EndRelays
-from swap_settler.usecases.give_up_payouts import PAID_ELSEWHERE, GiveUpPayouts
 from swap_settler.usecases.lane_calls import LaneCalls
 from swap_settler.usecases.limit_recipients import LimitRecipients
 from swap_settler.usecases.screen_payments import ScreenPayments
@@ -68,7 +68,7 @@ class SendPayouts:
         sender: ChainSender,
         store: LaneStore,
         result_listener: BroadcastResultListener,
-        give_up: GiveUpPayouts,
+        abandon_payouts: AbandonPayouts,
         end_relays: EndRelays,
         calls: LaneCalls,
         screen: ScreenPayments,
@@ -80,11 +80,13 @@ class SendPayouts:
         self._sender = sender
         self._store = store
         self._result_listener = result_listener
-        self._give_up = give_up
+        self._abandon_payouts = abandon_payouts
         self._end_relays = end_relays
         self._calls = calls
         self._screen = screen
-        self._recipients = LimitRecipients(network=chain.network, store=store, give_up=give_up)
+        self._recipients = LimitRecipients(
+            network=chain.network, store=store, abandon_payouts=abandon_payouts
+        )
         self._limits = ApplyOutflowLimits(
             chain=chain, sender=sender.address, store=store, calls=calls
         )
@@ -331,7 +333,7 @@ class SendPayouts:
             await self._end_relays(relays, epoch=epoch)
         payments = [(p, text) for p, text in failed if not p.is_relay]
         if payments:
-            await self._give_up(
+            await self._abandon_payouts(
                 {p.intent_id: p.swap_id for p, _ in payments},
                 refusals={p.intent_id: text for p, text in payments},
                 epoch=epoch,

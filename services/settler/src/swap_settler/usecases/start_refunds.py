@@ -14,7 +14,14 @@ from swap_runtime.clock import Clock
 from swap_runtime.crashpoint import crashpoint
 from swap_settler import observe
 from swap_settler.domain.inventory import AssetKey
-from swap_settler.domain.refunds import cost_of, give_up, has_address, is_covered, is_worth, start
+from swap_settler.domain.refunds import (
+    abandon_refund,
+    cost_of,
+    has_address,
+    is_covered,
+    is_worth,
+    start,
+)
 from swap_settler.domain.swap import Swap
 from swap_settler.ports import DataFee, DueRefund, DueRefunds, UnitOfWork
 from swap_settler.usecases.batch_state import BatchState
@@ -66,14 +73,14 @@ class StartRefunds:
             data_fee = 0 if self._data_fee is None else await self._data_fee.upper_bound()
         except ChainError as error:
             observe.refunds_wait(self._network.name, len(due), str(error))
-            await self._give_up([one for one in due if one.waited >= self._patience])
+            await self._abandon_overdue([one for one in due if one.waited >= self._patience])
             return False
         crashpoint("settler.before_refund")
         fee = min(asked, self._network.max_fee_per_gas)
         await self._start(due, fee=fee, data_fee=data_fee)
         return len(due) == self._limit
 
-    async def _give_up(self, overdue: Sequence[DueRefund]) -> None:
+    async def _abandon_overdue(self, overdue: Sequence[DueRefund]) -> None:
         ended = [one for one in overdue if one.leg is None]
         if not ended:
             return
@@ -82,7 +89,7 @@ class StartRefunds:
             swaps = await work.lock_swaps_by_id({one.swap_id for one in ended})
             batch_state = BatchState(swaps, {})
             for swap in swaps.values():
-                batch_state.add(give_up(swap, at=now), trace_id=trace_id_of(swap.id))
+                batch_state.add(abandon_refund(swap, at=now), trace_id=trace_id_of(swap.id))
             await work.drop_refunds_due([one.id for one in ended])
             await work.flush(
                 batch_state.changes, self._swap_messages.outgoing(batch_state.changes, at=now)
@@ -104,7 +111,7 @@ class StartRefunds:
                     if one.leg is not None or one.waited < self._patience:
                         waiting.append(one.id)
                         continue
-                    change = give_up(swap, at=now)
+                    change = abandon_refund(swap, at=now)
                 else:
                     paid_id = refund_id_of(swap, one.leg)
                     change = start(swap, one.leg, at=now, cost=cost, paid_id=paid_id)

@@ -5,13 +5,13 @@ from datetime import timedelta
 from swap_contracts.tracing import trace_id_of
 from swap_runtime.clock import Clock
 from swap_settler import observe
-from swap_settler.domain.dwelling import give_up_waiting
+from swap_settler.domain.dwelling import abandon_waiting_payout
 from swap_settler.ports import Dwelling, UnitOfWork
 from swap_settler.usecases.batch_state import BatchState
 from swap_settler.usecases.swap_messages import SwapMessages
 
 
-class GiveUpWaiting:
+class AbandonWaitingPayouts:
     """Give up the payments that wait too long for somebody to sign them.
 
     Where a destination makes no blocks the money goes back; where the source makes none, it is
@@ -55,7 +55,7 @@ class GiveUpWaiting:
             batch_state = BatchState(swaps, {})
             for intent_id, swap_id in waiting.items():
                 swap = batch_state.swaps[swap_id]
-                change = give_up_waiting(swap, intent_id, at=now)
+                change = abandon_waiting_payout(swap, intent_id, at=now)
                 batch_state.add(change, trace_id=trace_id_of(swap.id))
             await work.flush(
                 batch_state.changes, self._swap_messages.outgoing(batch_state.changes, at=now)

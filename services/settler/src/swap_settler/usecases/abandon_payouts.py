@@ -1,4 +1,4 @@
-"""A payment that failed is tried again, or given up: then its swap says where the money is."""
+"""Retry a failed payment, or abandon it: then its money is refunded or claimable."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from swap_settler import observe
 from swap_settler.domain.changes import Changes, Halt
 from swap_settler.domain.lane import Retries
 from swap_settler.domain.payouts import (
+    abandon_payment,
     abandon_standalone_intent,
-    gave_up,
     mark_standalone_sent,
     sent,
 )
@@ -30,7 +30,7 @@ REJECTED: Final = "its recipient must not be paid"
 PAID_ELSEWHERE: Final = "the chain has paid what the ledger has not"
 
 
-class GiveUpPayouts:
+class AbandonPayouts:
     """Count a failure against intents that no attempt can pay any more.
 
     Only for intents without a committed attempt, or whose every slot is proven dead.
@@ -62,7 +62,7 @@ class GiveUpPayouts:
             await work.require_epoch(epoch)
             owners = await lock_owners(work, intents)
             failures = await work.failures_of_unsent(list(intents))
-            because = {id: f"refused: {words}" for id, words in refusals.items()}
+            because = {id: f"refused: {text}" for id, text in refusals.items()}
             if is_final:
                 batch_state = _batch_state(owners)
                 for i, n in failures.items():
@@ -137,7 +137,7 @@ class GiveUpPayouts:
             if i not in again:
                 self._end(batch_state, owners[i], i, because[i], n)
         for i in left:
-            leave(batch_state, owners[i], i, at=self._clock())
+            leave_for_operators(batch_state, owners[i], i, at=self._clock())
         if left:
             # One reason: of several for a network only the first is kept.
             ids = ", ".join(map(str, left))
@@ -161,7 +161,7 @@ class GiveUpPayouts:
             batch_state.add(change, trace_id=str(owner.id))
             return
         swap = batch_state.swaps[owner.id]
-        change = gave_up(
+        change = abandon_payment(
             swap,
             intent_id,
             at=self._clock(),
@@ -182,7 +182,9 @@ def _batch_state(owners: Mapping[UUID, Swap | Intent]) -> BatchState:
     return BatchState({o.id: o for o in owners.values() if isinstance(o, Swap)}, {})
 
 
-def leave(batch_state: BatchState, owner: Swap | Intent, intent_id: UUID, *, at: datetime) -> None:
+def leave_for_operators(
+    batch_state: BatchState, owner: Swap | Intent, intent_id: UUID, *, at: datetime
+) -> None:
     """Keep that a payment has left, whoever sent it: nothing gives it up for having waited."""
     if isinstance(owner, Intent):
         batch_state.add(mark_standalone_sent(owner, at=at), trace_id=str(owner.id))
