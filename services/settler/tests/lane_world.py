@@ -29,8 +29,11 @@ from swap_runtime.screening import BlockList, FreshList, Screening
 from swap_runtime.sql import sql
 from swap_settler.adapters.due_refunds import PostgresDueRefunds
 from swap_settler.adapters.due_sweeps import PostgresDueSweeps
+from swap_settler.adapters.external_nonces import (
+    PostgresExternalNonces,
+    PostgresExternalNonceUnitOfWork,
+)
 from swap_settler.adapters.fences import PostgresFences
-from swap_settler.adapters.foreign import PostgresForeignNonces, PostgresForeignUnitOfWork
 from swap_settler.adapters.lane_store import LaneName, PostgresLaneStore
 from swap_settler.adapters.lane_unit_of_work import PostgresLaneUnitOfWork
 from swap_settler.adapters.recoveries import PostgresRecoveries
@@ -42,7 +45,7 @@ from swap_settler.lane_ports import Due
 from swap_settler.ports import DataFee
 from swap_settler.usecases.abandon_payouts import AbandonPayouts
 from swap_settler.usecases.book_sweeps import BookSweeps
-from swap_settler.usecases.close_foreign import CloseForeign
+from swap_settler.usecases.close_external_nonces import CloseExternalNonces
 from swap_settler.usecases.close_slots import CloseSlots
 from swap_settler.usecases.end_relays import EndRelays
 from swap_settler.usecases.finish_recovery import FinishRecovery
@@ -50,7 +53,7 @@ from swap_settler.usecases.lane_calls import LaneCalls
 from swap_settler.usecases.mark_sent import MarkSent
 from swap_settler.usecases.message_mapping import MessageMapper
 from swap_settler.usecases.order_sweeps import OrderSweeps
-from swap_settler.usecases.prove_foreign import ProveForeign
+from swap_settler.usecases.prove_external_transactions import ProveExternalTransactions
 from swap_settler.usecases.rebroadcast import Rebroadcast
 from swap_settler.usecases.replace_stuck import ReplaceStuck
 from swap_settler.usecases.request_swaps import RequestSwaps
@@ -305,17 +308,17 @@ class World:
         )
 
     def resuming(self) -> ResumeSigners:
-        nonces, chains = PostgresForeignNonces(self.engine), {self.network: self.reader}
-        close_foreign = CloseForeign(
+        nonces, chains = PostgresExternalNonces(self.engine), {self.network: self.reader}
+        close_external_nonces = CloseExternalNonces(
             nonces,
-            PostgresForeignUnitOfWork(self.engine, consumer="settler"),
-            prove=ProveForeign(nonces, treasuries={self.network: self.treasury}),
+            PostgresExternalNonceUnitOfWork(self.engine, consumer="settler"),
+            prove=ProveExternalTransactions(nonces, treasuries={self.network: self.treasury}),
             chains=chains,
             clock=self.clock,
             swap_messages=self.swap_messages,
         )
         signers = PostgresSigners(self.engine)
-        return ResumeSigners(signers, chains=chains, close_foreign=close_foreign)
+        return ResumeSigners(signers, chains=chains, close_external_nonces=close_external_nonces)
 
     def requesting(self) -> RequestSwaps:
         return RequestSwaps(

@@ -162,7 +162,7 @@ class Model:
     waiting: list[Envelope[DepositChanged]] = field(default_factory=list)
     delivered: list[Envelope[DepositChanged]] = field(default_factory=list)
     parked: list[UUID] = field(default_factory=list)
-    foreign: dict[str, list[str]] = field(default_factory=dict)
+    external: dict[str, list[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.now = NOW
@@ -278,7 +278,7 @@ class Model:
         """Name what used the nonces of a halted signer, and resume it."""
         world = self.sides[network].world
         with suppress(OrderRefused, Unavailable, ChainError):
-            named = [one for one in self.foreign.get(network, []) if world.chain.find(one)]
+            named = [one for one in self.external.get(network, []) if world.chain.find(one)]
             await world.resuming()(network, used_by=named, **BY)
 
     # The settler's own work
@@ -340,14 +340,14 @@ class Model:
         world = self.sides[network].world
         nonce = world.chain.world.nonces.get(world.signer, 0)
         # The fake chain's transactions carry no chain id: another value makes another hash.
-        value = 10**15 + sum(map(len, self.foreign.values()))
+        value = 10**15 + sum(map(len, self.external.values()))
         call = Call(to=a_recipient(666), value=value, data=b"", gas_limit=21_000)
         fees = Fees(10**14, 10**14)
-        foreign = await world.sender.sign(call, nonce=nonce, fees=fees)
+        external = await world.sender.sign(call, nonce=nonce, fees=fees)
         if not world.chain.is_reachable:
             return
-        await world.sender.broadcast([foreign])
-        self.foreign.setdefault(network, []).append(foreign.transaction_hash)
+        await world.sender.broadcast([external])
+        self.external.setdefault(network, []).append(external.transaction_hash)
 
     async def act_as_zombie(self, network: str) -> None:
         """Let a process go on sending whose lease another one holds by now."""
@@ -405,7 +405,7 @@ class Model:
     async def _resume(self, network: str) -> None:
         """Let the lane find a nonce that was used elsewhere, and explain it."""
         world = self.sides[network].world
-        mined = {sent for sent in self.foreign.get(network, []) if world.chain.find(sent)}
+        mined = {sent for sent in self.external.get(network, []) if world.chain.find(sent)}
         named = {row.transaction_hash for row in await world.rows(NAMED)}
         if mined <= named:
             return

@@ -14,7 +14,7 @@ from swap_chains.events import Block
 from swap_chains.ports import Fees, Receipt, SignedTransaction
 from swap_settler.domain.caps import WithheldPayment
 from swap_settler.domain.chain_facts import PayoutFact
-from swap_settler.domain.foreign import OpenNonce
+from swap_settler.domain.external_nonces import OpenNonce
 from swap_settler.domain.lane import Group, Payment, Slot, SweepSlot, WaitingSweep
 from swap_settler.domain.receipt_quorum import ReceiptQuorum
 from swap_settler.domain.replacing import OpenSlot
@@ -62,16 +62,16 @@ class ClosedSlot:
     is_cancel: bool
     receipt: Receipt
     quorum: ReceiptQuorum | None = None  # of what paid nothing
-    is_foreign: bool = False  # no attempt of ours: somebody else's transaction
+    is_external: bool = False  # no attempt of ours: somebody else's transaction
 
     @property
     def paid_nothing(self) -> bool:
-        return self.is_foreign or self.is_cancel or not self.receipt.succeeded
+        return self.is_external or self.is_cancel or not self.receipt.succeeded
 
     @property
     def has_reverted(self) -> bool:
         """Whether the call that was signed for its payments failed in a block."""
-        return not (self.is_foreign or self.is_cancel or self.receipt.succeeded)
+        return not (self.is_external or self.is_cancel or self.receipt.succeeded)
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,7 +304,7 @@ class LaneUnitOfWork(Protocol):
     def __call__(self) -> AbstractAsyncContextManager[LaneWork]: ...
 
 
-class ForeignNonces(Protocol):
+class ExternalNonces(Protocol):
     """What the ledger has of nonces that others may have used. Locks nothing."""
 
     async def is_network_halted(self, network: str) -> bool: ...
@@ -315,7 +315,7 @@ class ForeignNonces(Protocol):
         """Return by which transactions nonces were consumed, of those that are closed."""
         ...
 
-    async def ours(self, transaction_hashes: Collection[str]) -> frozenset[str]:
+    async def signed_here(self, transaction_hashes: Collection[str]) -> frozenset[str]:
         """Return those that were signed here."""
         ...
 
@@ -324,7 +324,7 @@ class ForeignNonces(Protocol):
         ...
 
 
-class ForeignWork(LaneWork, Protocol):
+class ExternalNonceWork(LaneWork, Protocol):
     """A transaction that closes nonces which somebody else used, of a signer that is halted."""
 
     async def lock_open(self, nonces: Collection[int]) -> bool:
@@ -335,22 +335,22 @@ class ForeignWork(LaneWork, Protocol):
         """Hold the signer. False if it is not halted as it was looked at. After all other locks."""
         ...
 
-    async def take_over(self, signer: Signer, nonces: Collection[int]) -> None:
+    async def skip_nonces(self, signer: Signer, nonces: Collection[int]) -> None:
         """Have the next nonces handed out to nothing: the chain is past them."""
         ...
 
-    async def keep_named(
+    async def add_external_transactions(
         self, named: Mapping[int, tuple[str, int]], *, by: str, reason: str
     ) -> None:
         """Keep who said which transaction used each nonce, and what it took."""
         ...
 
 
-class ForeignUnitOfWork(Protocol):
-    def __call__(self, signer: Signer) -> AbstractAsyncContextManager[ForeignWork]: ...
+class ExternalNonceUnitOfWork(Protocol):
+    def __call__(self, signer: Signer) -> AbstractAsyncContextManager[ExternalNonceWork]: ...
 
 
-class End(StrEnum):
+class ReconciledEnd(StrEnum):
     """What becomes of such a payment."""
 
     MADE = "made"  # as it was ordered
@@ -359,35 +359,37 @@ class End(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class ExternalPayment:
     """A payment whose id the Treasury took by what was not signed here."""
 
     intent_id: UUID
     swap_id: UUID | None
     log: PayoutFact
-    end: End
+    end: ReconciledEnd
 
 
-class TakenWork(Work, Protocol):
+class ExternalPaymentWork(Work, Protocol):
     """A settler's transaction in which an operator tells the ends of such payments."""
 
     async def payments_of(self, network: str, paid_ids: Collection[int]) -> Owners:
         """Return the live payments that have these ids at the Treasury. Locks nothing."""
         ...
 
-    async def unexplained(
+    async def unreconciled(
         self, network: str, transaction_hash: str, paid_ids: Collection[int]
     ) -> frozenset[int]:
         """Return the ids that the transaction paid and that are booked as nothing explains them."""
         ...
 
-    async def keep_taken(self, taken: Sequence[Taken], *, by: str, reason: str) -> None:
+    async def add_external_payments(
+        self, payments: Sequence[ExternalPayment], *, by: str, reason: str
+    ) -> None:
         """Keep what took each id, and who named it and why. Before the flush."""
         ...
 
 
-class TakenUnitOfWork(Protocol):
-    def __call__(self) -> AbstractAsyncContextManager[TakenWork]: ...
+class ExternalPaymentUnitOfWork(Protocol):
+    def __call__(self) -> AbstractAsyncContextManager[ExternalPaymentWork]: ...
 
 
 class Wake(Protocol):

@@ -12,7 +12,7 @@ from swap_runtime.metrics import counter, gauge
 log = structlog.get_logger()
 
 # Alert: any. Somebody has a key of ours.
-FOREIGN = counter(
+EXTERNAL_NONCES = counter(
     "settler_foreign_nonces", "Nonces of ours that were proven to be used by others", ["network"]
 )
 LOST = gauge(
@@ -27,11 +27,11 @@ SOURCE_STOPPED = gauge(
 )
 
 
-def foreign_nonce(
+def external_nonce(
     network: str, signer: str, nonce: int, transaction_hash: str, lost: int, *, by: str, reason: str
 ) -> None:
     log.error(
-        "nonce of ours used by somebody else",
+        "signer's nonce used by an external transaction",
         network=network,
         signer=signer,
         nonce=nonce,
@@ -40,12 +40,12 @@ def foreign_nonce(
         by=by,
         reason=reason,
     )
-    FOREIGN.labels(network).inc()
+    EXTERNAL_NONCES.labels(network).inc()
 
 
-def paid_elsewhere(network: str, signer: str, paid_id: int) -> None:
+def paid_externally(network: str, signer: str, paid_id: int) -> None:
     log.error(
-        "payment made by what was not signed here: it waits for a person",
+        "payment made by an external transaction: an operator has to act",
         network=network,
         signer=signer,
         paid_id=str(paid_id),
@@ -83,11 +83,11 @@ def rescue_ordered(
     )
 
 
-def payment_explained(
+def payment_reconciled(
     network: str, transaction_hash: str, intent_id: UUID, end: str, *, by: str, reason: str
 ) -> None:
     log.error(
-        "payment explained whose id was taken by what was not signed here",
+        "payment reconciled with an external transaction",
         network=network,
         transaction_hash=transaction_hash,
         intent_id=str(intent_id),

@@ -12,7 +12,11 @@ from swap_runtime.service import Service
 from swap_settler.adapters.blocked import PostgresBlocked
 from swap_settler.adapters.caps import PostgresCaps
 from swap_settler.adapters.claims import PostgresClaimUnitOfWork
-from swap_settler.adapters.foreign import PostgresForeignNonces, PostgresForeignUnitOfWork
+from swap_settler.adapters.external_nonces import (
+    PostgresExternalNonces,
+    PostgresExternalNonceUnitOfWork,
+)
+from swap_settler.adapters.external_payments import PostgresExternalPaymentUnitOfWork
 from swap_settler.adapters.losses import PostgresLosses
 from swap_settler.adapters.partner_fees import PostgresFeeUnitOfWork
 from swap_settler.adapters.quoter import HttpPrices
@@ -20,12 +24,11 @@ from swap_settler.adapters.rescues import PostgresRescues
 from swap_settler.adapters.signers import PostgresSigners
 from swap_settler.adapters.stops import PostgresStops
 from swap_settler.adapters.sweep_orders import PostgresSweepOrders
-from swap_settler.adapters.taken import PostgresTakenUnitOfWork
 from swap_settler.http.blocked import BlockedAdmin
 from swap_settler.http.caps import CapAdmin
 from swap_settler.http.claims import ClaimAdmin
-from swap_settler.http.explaining import ExplainAdmin
 from swap_settler.http.partner_fees import FeeAdmin
+from swap_settler.http.reconciliation import ReconciliationAdmin
 from swap_settler.http.rescues import RescueAdmin
 from swap_settler.http.second_operator import SecondOperator
 from swap_settler.http.signers import SignerAdmin
@@ -33,15 +36,15 @@ from swap_settler.http.stops import StopAdmin
 from swap_settler.http.sweeps import SweepAdmin
 from swap_settler.settings import SettlerGroup
 from swap_settler.usecases.attach_claimable import AttachClaimable
-from swap_settler.usecases.close_foreign import CloseForeign
-from swap_settler.usecases.explain_payments import ExplainPayments
+from swap_settler.usecases.close_external_nonces import CloseExternalNonces
 from swap_settler.usecases.guard_losses import GuardLosses
 from swap_settler.usecases.list_signers import ListSigners
 from swap_settler.usecases.manage_blocked_addresses import ManageBlockedAddresses
 from swap_settler.usecases.manage_caps import ManageCaps
 from swap_settler.usecases.pay_claimable import PayClaimable
 from swap_settler.usecases.pay_partner_fees import PayPartnerFees
-from swap_settler.usecases.prove_foreign import ProveForeign
+from swap_settler.usecases.prove_external_transactions import ProveExternalTransactions
+from swap_settler.usecases.reconcile_unknown_payments import ReconcileUnknownPayments
 from swap_settler.usecases.rescue_tokens import RescueTokens
 from swap_settler.usecases.resume_signers import ResumeSigners
 from swap_settler.usecases.stop_payouts import StopPayouts
@@ -86,7 +89,7 @@ def _serve_signers(
     *,
     second: SecondOperator,
 ) -> None:
-    signers, nonces = PostgresSigners(service.engine), PostgresForeignNonces(service.engine)
+    signers, nonces = PostgresSigners(service.engine), PostgresExternalNonces(service.engine)
     list_signers = ListSigners(signers)
 
     async def report_signers() -> None:
@@ -95,17 +98,19 @@ def _serve_signers(
     service.every("report-signers", report_interval, report_signers)
     networks = catalogue.networks.values()
     treasuries = {network.name: network.contracts.treasury for network in networks}
-    close_foreign = CloseForeign(
+    close_external_nonces = CloseExternalNonces(
         nonces,
-        PostgresForeignUnitOfWork(service.engine, consumer=CONSUMER),
-        prove=ProveForeign(nonces, treasuries=treasuries),
+        PostgresExternalNonceUnitOfWork(service.engine, consumer=CONSUMER),
+        prove=ProveExternalTransactions(nonces, treasuries=treasuries),
         chains=chains,
         clock=service.clock,
         swap_messages=swap_messages,
     )
     of_signers = SignerAdmin(
         list_signers=list_signers,
-        resume_signers=ResumeSigners(signers, chains=chains, close_foreign=close_foreign),
+        resume_signers=ResumeSigners(
+            signers, chains=chains, close_external_nonces=close_external_nonces
+        ),
         clock=service.clock,
     )
     service.admin("GET", "/signers", of_signers.list_all)
@@ -115,15 +120,15 @@ def _serve_signers(
         needs_second=second.resumes_signers,
         add_facts=of_signers.add_halts,
     )
-    explain_payments = ExplainPayments(
+    reconcile_unknown_payments = ReconcileUnknownPayments(
         nonces,
-        PostgresTakenUnitOfWork(service.engine, consumer=CONSUMER),
+        PostgresExternalPaymentUnitOfWork(service.engine, consumer=CONSUMER),
         catalogue=catalogue,
         chains=chains,
         clock=service.clock,
         swap_messages=swap_messages,
     )
-    service.order("/payouts/explain", ExplainAdmin(explain_payments).explain)
+    service.order("/payouts/explain", ReconciliationAdmin(reconcile_unknown_payments).reconcile)
 
 
 def _serve_claims(

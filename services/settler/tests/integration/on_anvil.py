@@ -46,10 +46,10 @@ class OnAnvil:
         world = self.world
         [ours] = await world.rows("SELECT transaction_hash FROM attempt")
         await self.ask("anvil_dropTransaction", ours.transaction_hash)
-        foreign: SignedTransaction = await world.sender.sign(
+        external: SignedTransaction = await world.sender.sign(
             call, nonce=0, fees=Fees(10**12, 10**10)
         )
-        await world.sender.broadcast([foreign])
+        await world.sender.broadcast([external])
         await self.mine()
         closing = world.closing()
         for _ in range(ROUNDS_UNEXPLAINED_MAX + 2):
@@ -57,7 +57,7 @@ class OnAnvil:
             await closing(epoch=world.epoch)
         [signer] = await world.rows("SELECT halted_reason FROM signer")
         assert "used by no transaction of ours" in signer.halted_reason
-        return foreign.transaction_hash
+        return external.transaction_hash
 
     @property
     def catalogue(self) -> Catalogue:

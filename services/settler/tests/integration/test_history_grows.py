@@ -30,7 +30,8 @@ from swap_settler.adapters import (
     claims,
     due_statements,
     dwelling,
-    foreign,
+    external_nonces,
+    external_payments,
     lane_statements,
     losses,
     outflow_statements,
@@ -43,7 +44,6 @@ from swap_settler.adapters import (
     swap_statements,
     sweep_orders,
     sweep_statements,
-    taken,
     withdrawal_work,
 )
 from swap_settler.adapters.swap_statements import Loading
@@ -52,9 +52,9 @@ from tests.plugins.plans import Question, Readers
 pytestmark = pytest.mark.connected
 
 MODULES: Final[tuple[ModuleType, ...]] = (
-    blocked, caps, claims, due_statements, dwelling, foreign, lane_statements, losses,
+    blocked, caps, claims, due_statements, dwelling, external_nonces, lane_statements, losses,
     outflow_statements, partner_fees, records, rescues, signers, statements, stops,
-    swap_statements, sweep_orders, sweep_statements, taken, withdrawal_work,
+    swap_statements, sweep_orders, sweep_statements, external_payments, withdrawal_work,
 )  # fmt: skip
 AT_MOST: Final = 150  # pages, and rows of each step: most ask for seven things
 # These are given everything that is open.
@@ -234,7 +234,7 @@ SPECIAL: Final[Mapping[str, Mapping[str, Any]]] = {
         "block_hash": ["block"] * len(ASKED),
         "succeeded": [True] * len(ASKED),
     },
-    "taken.GIVE_TIME": {"intent_id": OUTPUTS, "at": [NOW] * len(ASKED)},
+    "external_payments.GIVE_TIME": {"intent_id": OUTPUTS, "at": [NOW] * len(ASKED)},
     "withdrawal_work.MARK_BOOKED": {"ids": ids("withdrawal", ASKED)},
 }
 # These are given rows as they are: of the open ones, which they write again.
@@ -250,11 +250,12 @@ GIVEN_ROWS: Final[Mapping[str, str]] = {
 }
 # They insert what they are given into one table, and look for nothing.
 INSERTIONS: Final = frozenset({
-    "foreign.KEEP_NAMED", "lane_statements.ADD_SLOTS", "lane_statements.ADD_SLOT_INTENTS",
+    "external_nonces.ADD_EXTERNAL_TRANSACTIONS",
+    "lane_statements.ADD_SLOTS", "lane_statements.ADD_SLOT_INTENTS",
     "lane_statements.ADD_ATTEMPTS", "lane_statements.ADD_RECEIPTS",
     "lane_statements.ADD_SIGNER_TRANSACTIONS", "lane_statements.ADD_SNAPSHOTS", "rescues.ORDER",
     "statements.ADD_TRANSITIONS", "sweep_statements.ADD_DEPOSIT_ADDRESSES",
-    "sweep_statements.ADD_SWEEPS", "taken.KEEP_TAKEN",
+    "sweep_statements.ADD_SWEEPS", "external_payments.ADD_EXTERNAL_PAYMENTS",
 })  # fmt: skip
 # A ledger transaction and its postings are one: see BOOKED.
 BOOKING: Final = frozenset({"statements.ADD_LEDGER_TRANSACTIONS", "statements.BOOK"})

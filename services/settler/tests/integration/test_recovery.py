@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from services.settler.tests.integration.explaining import explaining, heard
 from services.settler.tests.integration.lane_worlds import opened_world
+from services.settler.tests.integration.reconciling import explaining, heard
 from services.settler.tests.lane_world import (
     DESTINATION,
     NOW,

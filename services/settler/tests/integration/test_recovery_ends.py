@@ -8,8 +8,8 @@ from datetime import datetime
 
 import pytest
 
-from services.settler.tests.integration.explaining import explaining, heard
 from services.settler.tests.integration.lane_worlds import opened_world
+from services.settler.tests.integration.reconciling import explaining, heard
 from services.settler.tests.integration.test_lane_schedules import Watcher
 from services.settler.tests.lane_world import (
     DESTINATION,

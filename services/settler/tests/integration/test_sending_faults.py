@@ -148,12 +148,12 @@ class TestANonce:
         await world.confirmed_swaps(1)
         await world.send_everything()
         world.chain.pool.clear()
-        foreign = await world.sender.sign(
+        external = await world.sender.sign(
             Call(to=world.sender.address, value=0, data=b"", gas_limit=21_000),
             nonce=0,
             fees=Fees(10**12, 10**12),
         )
-        await world.sender.broadcast([foreign])
+        await world.sender.broadcast([external])
         closing = world.closing()
         for _ in range(ROUNDS_UNEXPLAINED_MAX + 3):
             world.chain.mine()

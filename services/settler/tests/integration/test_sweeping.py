@@ -238,11 +238,11 @@ class TestASweep:
     @pytest.mark.fault("W24")
     async def test_w24_by_somebody_else_is_booked_and_not_repeated(self, world: World) -> None:
         await funded(world, 1)
-        foreign = "0x" + "ee" * 32
-        await world.settle(a_sweep(1, transaction_hash=foreign, state="seen", version=1))
+        external = "0x" + "ee" * 32
+        await world.settle(a_sweep(1, transaction_hash=external, state="seen", version=1))
 
         await world.sweep()
-        await world.settle(a_sweep(1, transaction_hash=foreign))
+        await world.settle(a_sweep(1, transaction_hash=external))
         await world.book_sweeps()
 
         assert await world.rows(SWEEPS) == []
@@ -287,8 +287,8 @@ class TestASweep:
         self, world: World
     ) -> None:
         await world.addressed(1)
-        foreign = "0x" + "ee" * 32
-        await world.settle(a_sweep(1, transaction_hash=foreign))
+        external = "0x" + "ee" * 32
+        await world.settle(a_sweep(1, transaction_hash=external))
         await world.book_sweeps()
         assert await custody(world) == {}
 
@@ -329,14 +329,14 @@ class TestASweep:
 
     async def test_that_waits_for_its_credit_holds_up_none_behind_it(self, world: World) -> None:
         waiting = range(1, 3 * SWEEPS_BOOKED_AT_ONCE)
-        foreign = "0x" + "ee" * 32
+        external = "0x" + "ee" * 32
         await world.addressed(*waiting)
-        await world.settle(*(a_sweep(n, transaction_hash=foreign) for n in waiting))
+        await world.settle(*(a_sweep(n, transaction_hash=external) for n in waiting))
         await world.addressed(99)
         await world.arrives(99)
-        await world.settle(a_sweep(99, transaction_hash=foreign, block_number=6))
+        await world.settle(a_sweep(99, transaction_hash=external, block_number=6))
         await world.settle(
-            *(a_sweep(n, transaction_hash=foreign, block_number=7) for n in range(100, 108))
+            *(a_sweep(n, transaction_hash=external, block_number=7) for n in range(100, 108))
         )
 
         await world.book_sweeps()
@@ -347,10 +347,10 @@ class TestASweep:
         self, world: World
     ) -> None:
         """One transaction each: what breaks one is not what all wait for."""
-        foreign = "0x" + "ee" * 32
+        external = "0x" + "ee" * 32
         await funded(world, 1)
-        await world.settle(a_sweep(1, transaction_hash=foreign))
-        await world.settle(a_sweep(2, transaction_hash=foreign, network=DESTINATION))
+        await world.settle(a_sweep(1, transaction_hash=external))
+        await world.settle(a_sweep(2, transaction_hash=external, network=DESTINATION))
 
         await world.booking(SOURCE)()
 
@@ -360,12 +360,12 @@ class TestASweep:
 
     async def test_that_a_reorg_takes_is_ordered_again(self, world: World) -> None:
         await funded(world, 1)
-        foreign = "0x" + "ee" * 32
-        await world.settle(a_sweep(1, transaction_hash=foreign, state="seen", version=1))
+        external = "0x" + "ee" * 32
+        await world.settle(a_sweep(1, transaction_hash=external, state="seen", version=1))
         await world.sweep()
         assert await world.rows(SWEEPS) == []
 
-        await world.settle(a_sweep(1, transaction_hash=foreign, state="reverted", version=2))
+        await world.settle(a_sweep(1, transaction_hash=external, state="reverted", version=2))
         await world.sweep()
 
         assert await world.rows(SWEEPS) == [("broadcast", 0)]

@@ -8,13 +8,13 @@ import pytest
 from sqlalchemy import create_engine, inspect, text
 
 from swap_settler.adapters import (
-    foreign_tables,
+    external_payment_tables,
+    external_transaction_tables,
     loss_tables,
     outflow_tables,
     recovery_tables,
     rescue_tables,
     sweep_tables,
-    taken_tables,
     withdrawal_tables,
 )
 from swap_settler.adapters.tables import METADATA
@@ -22,11 +22,11 @@ from swap_settler.adapters.tables import METADATA
 pytestmark = pytest.mark.connected
 assert withdrawal_tables.WithdrawalRow.metadata is METADATA
 assert sweep_tables.SweepRow.metadata is METADATA  # it adds its tables to the others
-assert foreign_tables.ForeignTransactionRow.metadata is METADATA
+assert external_transaction_tables.ExternalTransactionRow.metadata is METADATA
 assert loss_tables.SourceStopRow.metadata is METADATA
 assert rescue_tables.RescuedTokenRow.metadata is METADATA
 assert recovery_tables.RecoveryRow.metadata is METADATA
-assert taken_tables.TakenPaymentRow.metadata is METADATA
+assert external_payment_tables.ExternalPaymentRow.metadata is METADATA
 assert outflow_tables.OutflowCapRow.metadata is METADATA
 COLUMNS = """
 SELECT attname, format_type(atttypid, atttypmod), NOT attnotnull FROM pg_attribute

@@ -451,10 +451,10 @@ class TestUnmatched:
         assert from_owner.match_key is None
 
     def test_a_deposit_to_an_address_that_is_not_ours_matches_nothing(self) -> None:
-        foreign = a_deposit(to_address="0x" + "77" * 20)
+        external = a_deposit(to_address="0x" + "77" * 20)
 
-        assert foreign.state is DepositState.QUARANTINED
-        assert foreign.match_key is None
+        assert external.state is DepositState.QUARANTINED
+        assert external.match_key is None
 
 
 class TestAttach:

@@ -145,7 +145,7 @@ EXISTS (SELECT FROM slot_intent AS carried CROSS JOIN LATERAL (
             AND slot.closed_at IS NULL AND NOT attempt.is_cancel OFFSET 0) AS signed
     WHERE carried.intent_id = intent.id OFFSET 0)
 """
-# The Treasury has paid its id without us, as the ledger has it: see usecases/explain_payments.py.
+# The Treasury has paid its id without us, as the ledger has it.
 IS_TAKEN: Final = """
 EXISTS (SELECT FROM account JOIN posting ON posting.account_id = account.id
         JOIN ledger_transaction AS paid ON paid.id = posting.transaction_id

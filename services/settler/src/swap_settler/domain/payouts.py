@@ -8,7 +8,7 @@ from typing import Final
 from uuid import UUID
 
 from swap_domain.lifecycle import Status, Trigger
-from swap_settler.domain import ledger, ledger_fees, ledger_foreign, ledger_refuels
+from swap_settler.domain import ledger, ledger_external, ledger_fees, ledger_refuels
 from swap_settler.domain.accounts import LedgerTransaction
 from swap_settler.domain.chain_facts import FactState, PayoutFact
 from swap_settler.domain.changes import NOTHING, Changes, Halt
@@ -51,7 +51,7 @@ def decide(
     return _applied(swap, intent, payout, at=at, treasury=treasury, refuel_id=refuel_id)
 
 
-def made_elsewhere(
+def confirm_external_payment(
     swap: Swap | None,
     intent: Intent,
     payout: PayoutFact,
@@ -70,11 +70,11 @@ def made_elsewhere(
     left = replace(intent, slot_at=intent.slot_at or payout.block_time)
     done = _applied(swap, left, newer_payout, at=at, treasury=treasury, refuel_id=refuel_id)
     return replace(
-        done, ledger=(*done.ledger, ledger_foreign.payout_explained(newer_payout, treasury))
+        done, ledger=(*done.ledger, ledger_external.book_reconciled_payout(newer_payout, treasury))
     )
 
 
-def taken_elsewhere(swap: Swap, intent: Intent, *, at: datetime, because: str) -> Changes:
+def fail_spent_payment(swap: Swap, intent: Intent, *, at: datetime, because: str) -> Changes:
     """Return what it changes that its id at the Treasury was spent on something else, for good.
 
     It can never be made by that id: its money is claimable. No address that is known gets it back
@@ -84,7 +84,7 @@ def taken_elsewhere(swap: Swap, intent: Intent, *, at: datetime, because: str) -
     return abandon_payment(swap, intent.id, at=at, because=because, failures=0, fails_for=reason)
 
 
-def left_elsewhere(
+def leave_to_operators(
     swap: Swap | None, intent: Intent, payout: PayoutFact, *, at: datetime
 ) -> Changes:
     """Return what it changes that its id was spent, and only people can settle what is owed.

@@ -69,7 +69,7 @@ class SignerAdmin:
                 "network": network,
                 "resumed": [signer.address for signer in resumed.signers],
                 # Made already, by what was not signed here: a person tells their swaps' ends.
-                "paid_elsewhere": [str(paid_id) for paid_id in resumed.paid_elsewhere],
+                "paid_elsewhere": [str(paid_id) for paid_id in resumed.paid_externally],
             }
         )
 

@@ -27,7 +27,7 @@ from swap_settler.usecases.swap_messages import SwapMessages
 
 REJECTED: Final = "its recipient must not be paid"
 # The chain knows a payment that the ledger does not: for a person, never paid again.
-PAID_ELSEWHERE: Final = "the chain has paid what the ledger has not"
+PAID_EXTERNALLY: Final = "the chain has paid what the ledger has not"
 
 
 class AbandonPayouts:
@@ -142,7 +142,7 @@ class AbandonPayouts:
             # One reason: of several for a network only the first is kept.
             ids = ", ".join(map(str, left))
             network = _intent(owners[left[0]], left[0]).network
-            halt = Halt(network, f"{PAID_ELSEWHERE}: intent {ids}", is_evidence=True)
+            halt = Halt(network, f"{PAID_EXTERNALLY}: intent {ids}", is_evidence=True)
             batch_state.add(Changes(halt=halt), trace_id=str(left[0]))
         return batch_state.changes
 

@@ -13,7 +13,7 @@ from swap_chains.ports import ChainReader, Holding, NodeReceipt, Receipt
 from swap_runtime.clock import Clock
 from swap_runtime.errors import Unavailable
 from swap_settler import observe
-from swap_settler.domain import ledger, ledger_foreign
+from swap_settler.domain import ledger, ledger_external
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.lane import GasAlarm, Payment
 from swap_settler.domain.receipt_quorum import NodeReport, count_votes
@@ -276,7 +276,9 @@ class CloseSlots:
             )
         if lost:
             entries.append(
-                ledger_foreign.forgotten_spent(**signer, base_units=lost, block_number=final.number)
+                ledger_external.forgotten_spent(
+                    **signer, base_units=lost, block_number=final.number
+                )
             )
         return [Changes(ledger=tuple(entries))] if entries else []
 

@@ -11,7 +11,7 @@ from swap_runtime.errors import Refused, Unavailable
 from swap_settler import observe
 from swap_settler.domain.signer import Signer
 from swap_settler.ports import Signers
-from swap_settler.usecases.close_foreign import CloseForeign
+from swap_settler.usecases.close_external_nonces import CloseExternalNonces
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class Resumed:
     """Which signers go on, and which payments were made already by what was not signed here."""
 
     signers: Sequence[Signer]
-    paid_elsewhere: Sequence[int]  # their ids at the Treasury: they wait for a person
+    paid_externally: Sequence[int]  # their ids at the Treasury: they wait for a person
 
 
 class ResumeSigners:
@@ -35,11 +35,11 @@ class ResumeSigners:
         signers: Signers,
         *,
         chains: Mapping[str, ChainReader],
-        close_foreign: CloseForeign,
+        close_external_nonces: CloseExternalNonces,
     ) -> None:
         self._signers = signers
         self._chains = chains
-        self._close_foreign = close_foreign
+        self._close_external_nonces = close_external_nonces
 
     async def __call__(
         self,
@@ -61,7 +61,7 @@ class ResumeSigners:
         _require_same(halted, halts)
         paid: Sequence[int] = ()
         if used_by:
-            paid = await self._close_foreign(halted, used_by, by=by, reason=reason)
+            paid = await self._close_external_nonces(halted, used_by, by=by, reason=reason)
             halted = await self._halted(network, address)
             _require_same(halted, halts)
         for signer in halted:

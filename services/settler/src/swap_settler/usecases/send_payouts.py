@@ -22,7 +22,7 @@ from swap_runtime.crashpoint import crashpoint
 from swap_settler import observe
 from swap_settler.domain.lane import Group, Payment, Slot, group_payments, one_permit_each
 from swap_settler.lane_ports import Attempt, LaneStore, fitting
-from swap_settler.usecases.abandon_payouts import PAID_ELSEWHERE, AbandonPayouts
+from swap_settler.usecases.abandon_payouts import PAID_EXTERNALLY, AbandonPayouts
 from swap_settler.usecases.apply_outflow_limits import ApplyOutflowLimits
 from swap_settler.usecases.buffer_sent_attempts import BroadcastResultListener
 from swap_settler.usecases.end_relays import EndRelays
@@ -325,7 +325,7 @@ class SendPayouts:
         if unknown:
             # A ledger that lost one payment may have lost others.
             ids = ", ".join(str(payment.intent_id) for payment in unknown)
-            await self._store.halt(f"{PAID_ELSEWHERE}: intent {ids}")
+            await self._store.halt(f"{PAID_EXTERNALLY}: intent {ids}")
         for payment, reason in failed:
             observe.payment_refused(payment.swap_id, self._chain.network, reason)
         relays = {p: a for p, a in refused if p.is_relay and a.data[:4] not in NOT_NOW}

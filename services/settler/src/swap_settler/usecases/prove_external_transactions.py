@@ -1,4 +1,4 @@
-"""Whether somebody else's transactions used nonces of ours: asked of the nodes, never assumed."""
+"""Proves by the nodes whether external transactions consumed nonces of our signers."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from swap_chains.events import Block
 from swap_chains.evm.codec import encode_is_paid
 from swap_chains.ports import Call, ChainReader, FoundTransaction, NodeReceipt, Receipt
 from swap_runtime.errors import Refused, Unavailable
-from swap_settler.domain.foreign import OpenNonce
+from swap_settler.domain.external_nonces import OpenNonce
 from swap_settler.domain.receipt_quorum import NodeReport, count_votes
 from swap_settler.domain.signer import Signer
-from swap_settler.lane_ports import ClosedSlot, ForeignNonces
+from swap_settler.lane_ports import ClosedSlot, ExternalNonces
 
 VIEW_GAS: Final = 100_000
 NodeReceipts = Mapping[str, Sequence[NodeReceipt]]
 
 
 @dataclass(frozen=True, slots=True)
-class Foreign:
+class ExternalNonce:
     """A nonce that a final block has consumed by a transaction we did not sign."""
 
     slot: ClosedSlot
@@ -32,19 +32,19 @@ class Proven:
     """What was proven of one signer at a final block."""
 
     final: Block
-    handed_out: tuple[Foreign, ...]
-    beyond: tuple[Foreign, ...]  # the next nonces, which nothing here was on
+    assigned: tuple[ExternalNonce, ...]
+    unassigned: tuple[ExternalNonce, ...]  # the next nonces, which nothing here was on
     paid: frozenset[int] = frozenset()  # ids that the Treasury has taken: to be freed by nobody
 
 
-class ProveForeign:
+class ProveExternalTransactions:
     """Prove it of transactions that an operator names.
 
     Each is from the signer, in a final block, and of no attempt of ours. Two transactions of one
     nonce are in no chain together: what we signed for it can pay nothing any more.
     """
 
-    def __init__(self, nonces: ForeignNonces, *, treasuries: Mapping[str, str]) -> None:
+    def __init__(self, nonces: ExternalNonces, *, treasuries: Mapping[str, str]) -> None:
         """
         :param treasuries: by network.
         """
@@ -60,31 +60,35 @@ class ProveForeign:
         used = await chain.nonce(signer.address, at=final)
         there = await chain.nonce(signer.address, at=head)
         named = _final_ones(signer, hashes, await chain.transactions(hashes), final)
-        if ours := await self._nonces.ours(hashes):
-            raise Refused(f"signed here, its nonce closes by itself: {', '.join(sorted(ours))}")
+        if signed_here := await self._nonces.signed_here(hashes):
+            raise Refused(
+                f"signed here, its nonce closes by itself: {', '.join(sorted(signed_here))}"
+            )
         consumed = await self._nonces.consumed(signer, named)
         fresh = {n: one for n, one in named.items() if consumed.get(n) != one.transaction_hash}
         slots = {slot.nonce: slot for slot in await self._nonces.open_below(signer, used)}
-        _check_handed_out(signer, fresh, slots)
+        _check_assigned(signer, fresh, slots)
         # A node that lags tells less at its head than another at a final block.
-        await self._check_explained(chain, signer, fresh, slots, there=max(there, used))
+        await self._check_all_named(chain, signer, fresh, slots, there=max(there, used))
         dead = [slots[n] for n in fresh if n in slots]
         newest = max(final, head, key=lambda block: block.number)
         paid = await self._paid(chain, signer, dead, final=final, newest=newest)
         rivals = [h for n in fresh if n in slots for h in slots[n].attempts]
-        asked = [*(one.transaction_hash for one in fresh.values()), *rivals]
-        node_receipts = await chain.receipts_of_each_node(asked) if asked else {}
-        foreign = [
+        transaction_hashes = [*(one.transaction_hash for one in fresh.values()), *rivals]
+        node_receipts = (
+            await chain.receipts_of_each_node(transaction_hashes) if transaction_hashes else {}
+        )
+        external = [
             _proven(signer, one, slots.get(n), node_receipts) for n, one in sorted(fresh.items())
         ]
         return Proven(
             final,
-            tuple(one for one in foreign if one.slot.nonce in slots),
-            tuple(one for one in foreign if one.slot.nonce not in slots),
+            tuple(one for one in external if one.slot.nonce in slots),
+            tuple(one for one in external if one.slot.nonce not in slots),
             paid,
         )
 
-    async def _check_explained(
+    async def _check_all_named(
         self,
         chain: ChainReader,
         signer: Signer,
@@ -119,14 +123,14 @@ class ProveForeign:
         if any(slot.mined for slot in slots):
             raise Refused("a block has a payment of these nonces, as the watcher told last: wait")
         ids = [paid_id for slot in slots for paid_id in slot.paid_ids]
-        paid = await self._taken(chain, signer, ids, at=final)
-        if young := await self._taken(chain, signer, ids, at=newest) - paid:
+        paid = await self._spent_ids(chain, signer, ids, at=final)
+        if young := await self._spent_ids(chain, signer, ids, at=newest) - paid:
             raise Refused(
                 f"the Treasury has paid {_listed(young)} in a block that is not final: wait"
             )
         return paid
 
-    async def _taken(
+    async def _spent_ids(
         self, chain: ChainReader, signer: Signer, ids: Sequence[int], *, at: Block
     ) -> frozenset[int]:
         treasury = self._treasuries[signer.network]
@@ -155,7 +159,7 @@ def _final_ones(
     return named
 
 
-def _check_handed_out(
+def _check_assigned(
     signer: Signer, named: Mapping[int, FoundTransaction], slots: Mapping[int, OpenNonce]
 ) -> None:
     strange = [n for n in named if n not in slots and n < signer.next_nonce]
@@ -165,7 +169,7 @@ def _check_handed_out(
 
 def _proven(
     signer: Signer, one: FoundTransaction, slot: OpenNonce | None, node_receipts: NodeReceipts
-) -> Foreign:
+) -> ExternalNonce:
     h, block_hash = one.transaction_hash, one.block_hash
     receipts = (receipt_report.receipt for receipt_report in node_receipts[h])
     receipt = next((r for r in receipts if r is not None and r.block.hash == block_hash), None)
@@ -188,9 +192,9 @@ def _proven(
             raise Refused(f"Nodes disagree about {h}: {', '.join(quorum.deny)}")
         raise Unavailable(f"one provider alone has a receipt of {h}")
     closed = ClosedSlot(
-        one.nonce, h, is_cancel=False, receipt=receipt, quorum=quorum, is_foreign=True
+        one.nonce, h, is_cancel=False, receipt=receipt, quorum=quorum, is_external=True
     )
-    return Foreign(closed, _lost(signer, one, receipt))
+    return ExternalNonce(closed, _lost(signer, one, receipt))
 
 
 def _lost(signer: Signer, one: FoundTransaction, receipt: Receipt) -> int:

@@ -6,18 +6,18 @@ from services.settler.tests.lane_world import NOW, PAYOUT, World
 from swap_contracts.payouts import PayoutChanged
 from swap_contracts.topics import PAYOUT_CHANGED
 from swap_domain.catalogue import NATIVE, Catalogue
-from swap_settler.adapters.foreign import PostgresForeignNonces
-from swap_settler.adapters.taken import PostgresTakenUnitOfWork
+from swap_settler.adapters.external_nonces import PostgresExternalNonces
+from swap_settler.adapters.external_payments import PostgresExternalPaymentUnitOfWork
 from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
-from swap_settler.usecases.explain_payments import ExplainPayments
 from swap_settler.usecases.message_mapping import MessageMapper
+from swap_settler.usecases.reconcile_unknown_payments import ReconcileUnknownPayments
 from swap_settler.usecases.settle_payouts import SettlePayouts
 
 
-def explaining(world: World, catalogue: Catalogue | None = None) -> ExplainPayments:
-    return ExplainPayments(
-        PostgresForeignNonces(world.engine),
-        PostgresTakenUnitOfWork(world.engine, consumer="settler"),
+def explaining(world: World, catalogue: Catalogue | None = None) -> ReconcileUnknownPayments:
+    return ReconcileUnknownPayments(
+        PostgresExternalNonces(world.engine),
+        PostgresExternalPaymentUnitOfWork(world.engine, consumer="settler"),
         catalogue=catalogue or world.catalogue,
         chains={world.network: world.reader},
         clock=world.clock,
@@ -27,7 +27,7 @@ def explaining(world: World, catalogue: Catalogue | None = None) -> ExplainPayme
 
 async def heard(
     world: World,
-    foreign: str,
+    external: str,
     to_address: str,
     base_units: int = PAYOUT,
     *,
@@ -37,7 +37,7 @@ async def heard(
     if paid_id is None:
         [row] = await world.rows("SELECT paid_id FROM intent")
         paid_id = int(row.paid_id)
-    place = (await world.reader.transactions([foreign]))[foreign]
+    place = (await world.reader.transactions([external]))[external]
     assert place.block_number is not None
     assert place.block_hash is not None
     body = PayoutChanged(
@@ -45,7 +45,7 @@ async def heard(
         version=2,
         state="confirmed",
         network=world.network,
-        transaction_hash=foreign,
+        transaction_hash=external,
         block_number=place.block_number,
         block_hash=place.block_hash,
         block_time=NOW,

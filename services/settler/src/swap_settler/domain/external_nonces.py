@@ -1,4 +1,4 @@
-"""Nonces of ours that somebody else's transaction used, as the ledger knows them."""
+"""Nonces of our signers that external transactions consumed, as the ledger has them."""
 
 from __future__ import annotations
 

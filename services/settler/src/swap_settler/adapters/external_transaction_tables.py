@@ -8,7 +8,7 @@ from decimal import Decimal
 from swap_settler.adapters.tables import Table, _at, _bigint, _text, _units
 
 
-class ForeignTransactionRow(Table, table=True):
+class ExternalTransactionRow(Table, table=True):
     __tablename__ = "foreign_transaction"
 
     network: str = _text(key=True)

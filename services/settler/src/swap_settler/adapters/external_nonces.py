@@ -1,4 +1,4 @@
-"""Nonces of ours that somebody else used, on Postgres."""
+"""Nonces of our signers that external transactions consumed, on Postgres."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from swap_runtime.sql import sql
 from swap_settler.adapters import lane_statements
 from swap_settler.adapters.lane_store import LaneName
 from swap_settler.adapters.lane_unit_of_work import PostgresLaneWork
-from swap_settler.domain.foreign import OpenNonce
+from swap_settler.domain.external_nonces import OpenNonce
 from swap_settler.domain.signer import Signer
 
 OPEN_BELOW: Final = sql("""
@@ -37,7 +37,7 @@ CONSUMED: Final = sql("""
 SELECT nonce, transaction_hash FROM signer_transaction
 WHERE (network, signer) = (:network, :signer) AND nonce = ANY(CAST(:nonces AS bigint[]))
 """)
-OURS: Final = sql("""
+SIGNED_HERE: Final = sql("""
 SELECT transaction_hash FROM attempt WHERE transaction_hash = ANY(CAST(:hashes AS text[]))
 """)
 LOCK_HALTED: Final = sql("""
@@ -50,7 +50,7 @@ WHERE (network, signer) = (:network, :signer) AND nonce = ANY(CAST(:nonces AS bi
     AND closed_at IS NULL
 ORDER BY nonce FOR UPDATE
 """)
-KEEP_NAMED: Final = sql("""
+ADD_EXTERNAL_TRANSACTIONS: Final = sql("""
 INSERT INTO foreign_transaction (
     network, signer, nonce, transaction_hash, lost_base_units, named_by, named_because)
 SELECT :network, :signer, nonce, transaction_hash, lost_base_units, :by, :reason
@@ -59,7 +59,7 @@ FROM unnest(CAST(:nonce AS bigint[]), CAST(:transaction_hash AS text[]),
 """)
 
 
-class PostgresForeignNonces:
+class PostgresExternalNonces:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
@@ -80,9 +80,11 @@ class PostgresForeignNonces:
             rows = await connection.execute(CONSUMED, {**_of(signer), "nonces": list(nonces)})
         return {row.nonce: row.transaction_hash for row in rows}
 
-    async def ours(self, transaction_hashes: Collection[str]) -> frozenset[str]:
+    async def signed_here(self, transaction_hashes: Collection[str]) -> frozenset[str]:
         async with reading(self._engine) as connection:
-            return frozenset(await connection.scalars(OURS, {"hashes": list(transaction_hashes)}))
+            return frozenset(
+                await connection.scalars(SIGNED_HERE, {"hashes": list(transaction_hashes)})
+            )
 
     async def balance(self, signer: Signer, native: str) -> int:
         async with reading(self._engine) as connection:
@@ -90,7 +92,7 @@ class PostgresForeignNonces:
             return int(await connection.scalar(lane_statements.SIGNER_BALANCE, values) or 0)
 
 
-class PostgresForeignWork(PostgresLaneWork):
+class PostgresExternalNonceWork(PostgresLaneWork):
     async def lock_open(self, nonces: Collection[int]) -> bool:
         values = {**self._lane.values, "nonces": list(nonces)}
         return len(await self._connection.scalars(LOCK_SLOTS, values)) == len(nonces)
@@ -100,12 +102,12 @@ class PostgresForeignWork(PostgresLaneWork):
         looked = (signer.next_nonce, signer.halted and signer.halted.reason)
         return (found.next_nonce, found.halted_reason) == looked
 
-    async def take_over(self, signer: Signer, nonces: Collection[int]) -> None:
+    async def skip_nonces(self, signer: Signer, nonces: Collection[int]) -> None:
         execute, of = self._connection.execute, _of(signer)
         await execute(lane_statements.TAKE_NONCES, {**of, "count": len(nonces)})
         await execute(lane_statements.ADD_SLOTS, {**of, "nonces": list(nonces)})
 
-    async def keep_named(
+    async def add_external_transactions(
         self, named: Mapping[int, tuple[str, int]], *, by: str, reason: str
     ) -> None:
         rows = [
@@ -113,20 +115,20 @@ class PostgresForeignWork(PostgresLaneWork):
             for nonce, (h, lost) in named.items()
         ]
         values = {**self._lane.values, **columns(rows), "by": by, "reason": reason}
-        await self._connection.execute(KEEP_NAMED, values)
+        await self._connection.execute(ADD_EXTERNAL_TRANSACTIONS, values)
         await log_order(self._connection, is_final=False)  # the signers are still halted
 
 
-class PostgresForeignUnitOfWork:
+class PostgresExternalNonceUnitOfWork:
     def __init__(self, engine: Engine, *, consumer: str) -> None:
         self._engine = engine
         self._consumer = consumer
 
     @asynccontextmanager
-    async def __call__(self, signer: Signer) -> AsyncIterator[PostgresForeignWork]:
+    async def __call__(self, signer: Signer) -> AsyncIterator[PostgresExternalNonceWork]:
         lane = LaneName(signer.network, signer.address)
         async with transaction(self._engine) as connection:
-            yield PostgresForeignWork(connection, consumer=self._consumer, lane=lane)
+            yield PostgresExternalNonceWork(connection, consumer=self._consumer, lane=lane)
 
 
 def _of(signer: Signer) -> dict[str, object]:

@@ -57,10 +57,10 @@ async def a_foreign(
 ) -> str:
     """Send with our key, beside us."""
     call = call or Call(to=THIEF, value=value, data=b"", gas_limit=21_000)
-    foreign = await world.sender.sign(call, nonce=nonce, fees=FEES)
-    await world.sender.broadcast([foreign])
+    external = await world.sender.sign(call, nonce=nonce, fees=FEES)
+    await world.sender.broadcast([external])
     world.chain.mine()
-    return foreign.transaction_hash
+    return external.transaction_hash
 
 
 async def halted(world: World) -> None:
@@ -78,9 +78,9 @@ async def overtaken(world: World, count: int = 1) -> str:
     await world.confirmed_swaps(count)
     await world.send_everything()
     world.chain.pool.clear()
-    foreign = await a_foreign(world, 0)
+    external = await a_foreign(world, 0)
     await halted(world)
-    return foreign
+    return external
 
 
 async def paid_by(world: World, to_address: str) -> int:
@@ -112,9 +112,9 @@ class TestAForeignNonce:
     async def test_s11_is_closed_by_its_proof_and_its_payments_leave_once_on_another(
         self, world: World
     ) -> None:
-        foreign = await overtaken(world, count=2)
+        external = await overtaken(world, count=2)
 
-        await world.resuming()(DESTINATION, used_by=[foreign], **SAID)
+        await world.resuming()(DESTINATION, used_by=[external], **SAID)
 
         assert await world.intent_states() == ["reserved"] * 2
         await world.send_everything()
@@ -126,18 +126,18 @@ class TestAForeignNonce:
             "SELECT transaction_hash, closed_at, witnesses FROM signer_transaction"
             " JOIN nonce_slot USING (network, signer, nonce) WHERE nonce = 0"
         )
-        assert (slot.transaction_hash, slot.closed_at is not None) == (foreign, True)
+        assert (slot.transaction_hash, slot.closed_at is not None) == (external, True)
         [kept] = await world.rows("SELECT * FROM foreign_transaction")
         assert (kept.named_by, kept.named_because) == (SAID["by"], SAID["reason"])
 
     @pytest.mark.fault("S11")
     async def test_s11_books_what_it_took(self, world: World) -> None:
-        foreign = await overtaken(world)
+        external = await overtaken(world)
 
-        await world.resuming()(DESTINATION, used_by=[foreign], **SAID)
+        await world.resuming()(DESTINATION, used_by=[external], **SAID)
 
         [lost] = await world.rows("SELECT balance FROM account WHERE kind = 'loss'")
-        assert lost.balance == fee_of(world, foreign) + TAKEN
+        assert lost.balance == fee_of(world, external) + TAKEN
         assert await balance_of_signer(world) == FLOAT - lost.balance
 
     @pytest.mark.fault("S11")
@@ -147,11 +147,11 @@ class TestAForeignNonce:
         await world.send_everything()
         world.chain.pool.clear()
         world.chain.give(SIGNER, NATIVE, 5 * FLOAT)
-        foreign = await a_foreign(world, 0, value=3 * FLOAT)
+        external = await a_foreign(world, 0, value=3 * FLOAT)
         world.chain.mine(2)
         await halted(world)
 
-        await world.resuming()(DESTINATION, used_by=[foreign], **SAID)
+        await world.resuming()(DESTINATION, used_by=[external], **SAID)
 
         assert await balance_of_signer(world) == 0
         world.chain.mine(3)
@@ -160,12 +160,12 @@ class TestAForeignNonce:
 
     @pytest.mark.fault("S11")
     async def test_s11_is_told_twice_without_harm(self, world: World) -> None:
-        foreign = await overtaken(world)
-        await world.resuming()(DESTINATION, used_by=[foreign], **SAID)
+        external = await overtaken(world)
+        await world.resuming()(DESTINATION, used_by=[external], **SAID)
         await world.send_everything()
         await world.store.halt("something else")
 
-        await world.resuming()(DESTINATION, used_by=[foreign], **SAID)
+        await world.resuming()(DESTINATION, used_by=[external], **SAID)
 
         assert await world.intent_states() == ["broadcast"]  # on its way, and left there
         world.chain.mine()
@@ -199,11 +199,11 @@ class TestAForeignNonce:
         await world.confirmed_swaps(1)
         waiting = (await world.store.due(limit=1)).payments
         await world.store.assign([tuple(waiting)], epoch=world.epoch)
-        foreign = await a_foreign(world, 0)
+        external = await a_foreign(world, 0)
         world.chain.mine(3)
         await world.store.halt("a person must look")
 
-        await world.resuming()(DESTINATION, used_by=[foreign], **SAID)
+        await world.resuming()(DESTINATION, used_by=[external], **SAID)
         await world.finish_recovery()
 
         await world.send_everything()
@@ -212,10 +212,10 @@ class TestAForeignNonce:
 
     @pytest.mark.fault("S11")
     async def test_s11_ends_what_a_reorg_has_taken_meanwhile(self, world: World) -> None:
-        foreign = await overtaken(world)
+        external = await overtaken(world)
         await world.settle(a_deposit(1, version=3, state="reverted"))
 
-        await world.resuming()(DESTINATION, used_by=[foreign], **SAID)
+        await world.resuming()(DESTINATION, used_by=[external], **SAID)
 
         assert await world.intent_states() == ["dead"]
         [swap] = await world.rows("SELECT status FROM swap")
@@ -228,24 +228,24 @@ class TestAForeignNonce:
     async def test_s11_keeps_its_proof_with_a_payment_that_is_given_up_later(
         self, world: World
     ) -> None:
-        foreign = await overtaken(world)
-        await world.resuming()(DESTINATION, used_by=[foreign], **SAID)
+        external = await overtaken(world)
+        await world.resuming()(DESTINATION, used_by=[external], **SAID)
         world.chain.refuse(a_recipient(1))
         for _ in range(2):
             await world.send_everything()
 
         [dead] = await world.rows("SELECT dead_proof -> 'slots' -> 0 AS slot FROM intent")
-        assert dead.slot["consumed_by"] == foreign
+        assert dead.slot["consumed_by"] == external
 
     @pytest.mark.fault("S11")
     async def test_s11_a_lane_that_looked_before_does_not_halt_it_again(
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        foreign = await overtaken(world)
+        external = await overtaken(world)
         halt_for = world.store.halt_for
 
         async def late(nonces: Collection[int], reason: str) -> None:
-            await world.resuming()(DESTINATION, used_by=[foreign], **SAID)
+            await world.resuming()(DESTINATION, used_by=[external], **SAID)
             await halt_for(nonces, reason)
 
         monkeypatch.setattr(world.store, "halt_for", late)
@@ -263,11 +263,11 @@ class TestTheProof:
         await world.confirmed_swaps(1)
         await world.send_everything()
         world.chain.pool.clear()
-        foreign = await a_foreign(world, 0)
+        external = await a_foreign(world, 0)
         await world.store.halt("a person must look")
 
         with pytest.raises(Refused, match="in no final block"):
-            await world.resuming()(DESTINATION, used_by=[foreign], **SAID)
+            await world.resuming()(DESTINATION, used_by=[external], **SAID)
 
         assert await world.intent_states() == ["broadcast"]
         assert await is_halted(world)
@@ -301,10 +301,10 @@ class TestTheProof:
         await world.send_everything()
         world.chain.pool.clear()
         paid_id = await paid_by(world, a_recipient(1))
-        foreign = await a_foreign(world, 0, call=paying(paid_id, a_recipient(1)))
+        external = await a_foreign(world, 0, call=paying(paid_id, a_recipient(1)))
         await halted(world)
 
-        told = await world.resuming()(DESTINATION, used_by=[foreign], **SAID)
+        told = await world.resuming()(DESTINATION, used_by=[external], **SAID)
 
         assert told.paid_elsewhere == [paid_id]
         states = await world.rows("SELECT to_address, state FROM intent")
@@ -335,12 +335,12 @@ class TestTheProof:
         else:
             waiting = (await world.store.due(limit=1)).payments
             await world.store.assign([tuple(waiting)], epoch=world.epoch)
-        foreign = await a_foreign(world, 0, call=paying(paid_id, a_recipient(1)))
+        external = await a_foreign(world, 0, call=paying(paid_id, a_recipient(1)))
         world.chain.mine(3)
         await world.store.halt("a person must look")
         assert await world.intent_states() == ["assigned"]
 
-        told = await world.resuming()(DESTINATION, used_by=[foreign], **SAID)
+        told = await world.resuming()(DESTINATION, used_by=[external], **SAID)
 
         assert told.paid_elsewhere == [paid_id]
         dwelling = PostgresDwelling(world.engine, networks=[SOURCE, DESTINATION])
@@ -353,7 +353,7 @@ class TestTheProof:
         self, world: World
     ) -> None:
         """Paid by a transaction of another operator, which a reorg may take back still."""
-        foreign = await overtaken(world)
+        external = await overtaken(world)
         call = paying(await paid_by(world, a_recipient(1)), a_recipient(1))
         world.chain.authorize(THIEF)
         other = FakeSender(world.chain, THIEF)
@@ -361,9 +361,9 @@ class TestTheProof:
         world.chain.mine()
 
         with pytest.raises(Refused, match="not final: wait"):
-            await world.resuming()(DESTINATION, used_by=[foreign], **SAID)
+            await world.resuming()(DESTINATION, used_by=[external], **SAID)
         world.chain.mine(3)
-        told = await world.resuming()(DESTINATION, used_by=[foreign], **SAID)
+        told = await world.resuming()(DESTINATION, used_by=[external], **SAID)
 
         assert len(told.paid_elsewhere) == 1
         assert await world.intent_states() == ["broadcast"]
@@ -395,13 +395,13 @@ class TestTheProof:
     async def test_s11_holds_the_signer_after_the_payments_as_whoever_hands_out_nonces(
         self, world: World
     ) -> None:
-        foreign = await overtaken(world)
+        external = await overtaken(world)
         waits = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
         waits += " AND datname = current_database()"
         async with transaction(world.engine) as lane:
             await lane.execute(sql("SELECT id FROM intent FOR UPDATE"), {})
             resuming = asyncio.ensure_future(
-                world.resuming()(DESTINATION, used_by=[foreign], **SAID)
+                world.resuming()(DESTINATION, used_by=[external], **SAID)
             )
             async with asyncio.timeout(10):
                 while not await world.rows(waits):  # noqa: ASYNC110  only the server knows
@@ -416,14 +416,14 @@ class TestTheProof:
         self, world: World
     ) -> None:
         """R3: a reorg put the foreign transaction in its place, and the watcher is late."""
-        foreign = await overtaken(world)
+        external = await overtaken(world)
         [ours] = await world.rows("SELECT transaction_hash FROM attempt")
         await world.payout("seen", version=1, transaction_hash=ours.transaction_hash)
 
         with pytest.raises(Refused, match="wait"):
-            await world.resuming()(DESTINATION, used_by=[foreign], **SAID)
+            await world.resuming()(DESTINATION, used_by=[external], **SAID)
         await world.payout("reverted", version=2, transaction_hash=ours.transaction_hash)
-        await world.resuming()(DESTINATION, used_by=[foreign], **SAID)
+        await world.resuming()(DESTINATION, used_by=[external], **SAID)
 
         await world.send_everything()
         world.chain.mine()
@@ -434,18 +434,18 @@ class TestTheProof:
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """The second one looked before the first was done, and the payment is out again by then."""
-        foreign = await overtaken(world)
+        external = await overtaken(world)
         late = world.resuming()
-        close = late._close_foreign._close
+        close = late._close_external_nonces._close
 
         async def slept(*args: object, **more: object) -> None:
-            await world.resuming()(DESTINATION, used_by=[foreign], **SAID)
+            await world.resuming()(DESTINATION, used_by=[external], **SAID)
             await world.send_everything()
             await close(*args, **more)  # type: ignore[arg-type]
 
-        monkeypatch.setattr(late._close_foreign, "_close", slept)
+        monkeypatch.setattr(late._close_external_nonces, "_close", slept)
         with pytest.raises(Refused, match="changed meanwhile"):
-            await late(DESTINATION, used_by=[foreign], **SAID)
+            await late(DESTINATION, used_by=[external], **SAID)
 
         assert await world.intent_states() == ["broadcast"]
         world.chain.mine()
@@ -463,10 +463,10 @@ async def test_s11_a_sweep_on_a_foreign_nonce_is_tried_again(
         await world.arrives(1)
         await world.sweep()
         world.chain.pool.clear()
-        foreign = await a_foreign(world, 0)
+        external = await a_foreign(world, 0)
         await halted(world)
 
-        await world.resuming()(SOURCE, used_by=[foreign], **SAID)
+        await world.resuming()(SOURCE, used_by=[external], **SAID)
 
         [sweep] = await world.rows("SELECT state FROM intent WHERE kind = 'sweep'")
         assert sweep.state == "reserved"

@@ -12,7 +12,7 @@ from swap_settler.domain.accounts import (
 from swap_settler.domain.chain_facts import PayoutFact
 
 
-def foreign_spent(
+def book_external_spending(
     *,
     network: str,
     signer: str,
@@ -62,7 +62,7 @@ def forgotten_spent(
     )
 
 
-def payout_explained(payout: PayoutFact, treasury: str) -> LedgerTransaction:
+def book_reconciled_payout(payout: PayoutFact, treasury: str) -> LedgerTransaction:
     """What the Treasury paid and nothing explained was a payment of ours, booked as its own."""
     network, token = payout.network, payout.token
     custody = Account(AccountKind.CUSTODY, network, token, holder=Holder.TREASURY, address=treasury)

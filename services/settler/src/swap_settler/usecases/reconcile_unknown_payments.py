@@ -1,4 +1,4 @@
-"""Tells the ends of payments whose ids the Treasury took by what was not signed here."""
+"""Reconciles payments with external transactions that spent their ids at the Treasury."""
 
 from __future__ import annotations
 
@@ -19,14 +19,19 @@ from swap_settler import observe, observe_losses
 from swap_settler.domain.chain_facts import FactState, PayoutFact
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.payouts import (
+    confirm_external_payment,
+    fail_spent_payment,
     is_as_ordered,
-    left_elsewhere,
-    made_elsewhere,
-    taken_elsewhere,
+    leave_to_operators,
 )
 from swap_settler.domain.receipt_quorum import NodeReport, count_votes
 from swap_settler.domain.swap import Intent, IntentKind, IntentState, Swap
-from swap_settler.lane_ports import End, ForeignNonces, Taken, TakenUnitOfWork
+from swap_settler.lane_ports import (
+    ExternalNonces,
+    ExternalPayment,
+    ExternalPaymentUnitOfWork,
+    ReconciledEnd,
+)
 from swap_settler.usecases.abandon_payouts import lock_owners
 from swap_settler.usecases.batch_state import BatchState
 from swap_settler.usecases.message_mapping import MessageMapper, refuel_id_of
@@ -46,15 +51,15 @@ class Found:
     log: PayoutFact
 
     @property
-    def end(self) -> End:
+    def end(self) -> ReconciledEnd:
         if is_as_ordered(self.intent, self.log):
-            return End.MADE
+            return ReconciledEnd.MADE
         is_recipients = self.intent.to_address == self.log.to_address
         can_fail = self.intent.kind in CAN_FAIL and not is_recipients
-        return End.FAILED if can_fail else End.LEFT
+        return ReconciledEnd.FAILED if can_fail else ReconciledEnd.LEFT
 
 
-class ExplainPayments:
+class ReconcileUnknownPayments:
     """An operator names the transaction; the chain has to prove what it paid.
 
     A payment that it made as ordered is made. One whose id it spent on something else can never
@@ -64,8 +69,8 @@ class ExplainPayments:
 
     def __init__(
         self,
-        nonces: ForeignNonces,
-        unit_of_work: TakenUnitOfWork,
+        nonces: ExternalNonces,
+        unit_of_work: ExternalPaymentUnitOfWork,
         *,
         catalogue: Catalogue,
         chains: Mapping[str, ChainReader],
@@ -81,7 +86,7 @@ class ExplainPayments:
 
     async def __call__(
         self, network: str, transaction_hash: str, *, by: str, reason: str
-    ) -> Sequence[Taken]:
+    ) -> Sequence[ExternalPayment]:
         """Return the payments that it ended.
 
         :raises Refused: when the chain does not prove it, the ledger has not heard of it yet, or
@@ -93,19 +98,19 @@ class ExplainPayments:
             raise Refused(f"{network} is not a network of the catalogue")
         if await self._nonces.is_network_halted(network):
             raise Refused(f"what is final on {network} is in doubt: see swapctl network")
-        if await self._nonces.ours([transaction_hash]):
+        if await self._nonces.signed_here([transaction_hash]):
             raise Refused(f"signed here, its payments end by themselves: {transaction_hash}")
         try:
             logs = await self._proven(chain, transaction_hash)
         except ChainError as error:
             raise Unavailable(str(error)) from error
-        changes, taken = await self._end(network, transaction_hash, logs, by=by, reason=reason)
+        changes, payments = await self._end(network, transaction_hash, logs, by=by, reason=reason)
         observe.changed(changes)
-        for one in taken:
-            observe_losses.payment_explained(
+        for one in payments:
+            observe_losses.payment_reconciled(
                 network, transaction_hash, one.intent_id, one.end.value, by=by, reason=reason
             )
-        return taken
+        return payments
 
     async def _proven(self, chain: ChainReader, transaction_hash: str) -> Mapping[int, PayoutFact]:
         """Return what the transaction paid, by id, in a final block that no node denies."""
@@ -141,26 +146,28 @@ class ExplainPayments:
         *,
         by: str,
         reason: str,
-    ) -> tuple[Sequence[Changes], Sequence[Taken]]:
+    ) -> tuple[Sequence[Changes], Sequence[ExternalPayment]]:
         async with self._unit_of_work() as work:
             owners = await lock_owners(work, await work.payments_of(network, logs))
-            heard = await work.unexplained(network, transaction_hash, logs)
+            final_ids = await work.unreconciled(network, transaction_hash, logs)
             batch_state = BatchState({o.id: o for o in owners.values() if isinstance(o, Swap)}, {})
-            taken = []
+            payments = []
             for intent_id, owner in owners.items():
                 one = _found(batch_state, owner, intent_id, logs)
                 if one is not None:
-                    self._require(one, heard)
+                    self._require(one, final_ids)
                     batch_state.add(self._ended(one), trace_id=_trace_id(one))
-                    taken.append(Taken(intent_id, one.intent.swap_id, one.log, one.end))
-            if not taken:
+                    payments.append(
+                        ExternalPayment(intent_id, one.intent.swap_id, one.log, one.end)
+                    )
+            if not payments:
                 raise Refused("none of our payments that wait has an id that it took")
             changes = batch_state.changes
-            await work.keep_taken(taken, by=by, reason=reason)
+            await work.add_external_payments(payments, by=by, reason=reason)
             await work.flush(changes, self._swap_messages.outgoing(changes, at=self._clock()))
-        return changes, taken
+        return changes, payments
 
-    def _require(self, found: Found, heard: frozenset[int]) -> None:
+    def _require(self, found: Found, final_ids: frozenset[int]) -> None:
         """
         :raises Refused: when nobody may tell its end, or not yet.
         """
@@ -168,15 +175,15 @@ class ExplainPayments:
         if intent.has_open_attempt or intent.state is IntentState.MINED:
             raise Refused(f"what was signed for payment {log.paid_id} may be in a block: wait")
         is_known = self._mapper.treasury(log.network, log.token) is not None
-        if is_known and log.paid_id not in heard:
+        if is_known and log.paid_id not in final_ids:
             raise Refused(f"the ledger has not heard that payment {log.paid_id} is final: wait")
 
     def _ended(self, found: Found) -> Changes:
         swap, intent, log = found.swap, found.intent, found.log
-        if found.end is End.LEFT:
-            return left_elsewhere(swap, intent, log, at=self._clock())
-        if found.end is End.MADE:
-            return made_elsewhere(
+        if found.end is ReconciledEnd.LEFT:
+            return leave_to_operators(swap, intent, log, at=self._clock())
+        if found.end is ReconciledEnd.MADE:
+            return confirm_external_payment(
                 swap,
                 intent,
                 log,
@@ -186,7 +193,7 @@ class ExplainPayments:
             )
         assert swap is not None, "what can fail is a swap's"
         because = f"the Treasury took its id by {log.transaction_hash}, for {log.to_address}"
-        return taken_elsewhere(swap, intent, at=self._clock(), because=because)
+        return fail_spent_payment(swap, intent, at=self._clock(), because=because)
 
 
 async def _require_quorum(chain: ChainReader, one: FoundTransaction, block: Block) -> None:

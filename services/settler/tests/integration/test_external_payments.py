@@ -12,8 +12,8 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
 from services.settler.tests.fakes import FixedPrices
-from services.settler.tests.integration.explaining import explaining, heard
 from services.settler.tests.integration.lane_worlds import opened_world
+from services.settler.tests.integration.reconciling import explaining, heard
 from services.settler.tests.lane_world import (
     DESTINATION,
     FUNDER,
@@ -35,7 +35,7 @@ from swap_runtime.errors import Refused, Unavailable
 from swap_settler.adapters.claims import PostgresClaimUnitOfWork
 from swap_settler.adapters.dwelling import PostgresDwelling
 from swap_settler.adapters.records import PostgresRecords
-from swap_settler.http.explaining import ExplainAdmin
+from swap_settler.http.reconciliation import ReconciliationAdmin
 from swap_settler.usecases.pay_claimable import Order, PayClaimable
 
 SAID = {"by": "ann", "reason": "another deployment paid it"}
@@ -96,12 +96,12 @@ async def balances(world: World) -> dict[str, int]:
 async def taken(world: World, to_address: str, base_units: int = PAYOUT) -> str:
     """Let the lane find that another has taken the id of what waits for it, for good."""
     await world.confirmed_swaps(1)
-    foreign = await pays(world, to_address, base_units)
+    external = await pays(world, to_address, base_units)
     await world.new_process()(epoch=world.epoch)
     world.chain.mine(4)
-    await heard(world, foreign, to_address, base_units)
+    await heard(world, external, to_address, base_units)
     assert await is_halted(world)
-    return foreign
+    return external
 
 
 class TestExplaining:
@@ -133,15 +133,15 @@ class TestExplaining:
 
     @pytest.mark.fault("S11")
     async def test_what_another_paid_as_ordered_is_made(self, world: World) -> None:
-        foreign = await taken(world, a_recipient(1))
+        external = await taken(world, a_recipient(1))
 
-        [ended] = await explaining(world)(DESTINATION, foreign, **SAID)
+        [ended] = await explaining(world)(DESTINATION, external, **SAID)
 
         assert (ended.end, await status(world)) == ("made", "completed")
         assert await world.intent_states() == ["confirmed"]
         assert await balances(world) == {}
         [intent] = await world.rows("SELECT transaction_hash FROM intent")
-        assert intent.transaction_hash == foreign
+        assert intent.transaction_hash == external
         assert ended.swap_id is not None
         record = await PostgresRecords(world.engine).find_swap(ended.swap_id)
         assert record is not None
@@ -152,10 +152,10 @@ class TestExplaining:
         assert not await is_halted(world)
 
     async def test_what_its_id_was_spent_on_fails_and_is_claimable(self, world: World) -> None:
-        foreign = await taken(world, THIEF)
+        external = await taken(world, THIEF)
         await world.refund_address(1, a_recipient(9))
 
-        [ended] = await explaining(world)(DESTINATION, foreign, **SAID)
+        [ended] = await explaining(world)(DESTINATION, external, **SAID)
 
         assert (ended.end, await status(world)) == ("failed", "failed")
         assert await world.intent_states() == ["dead"]
@@ -170,34 +170,34 @@ class TestExplaining:
         await world.confirmed_swaps(1)
         await world.send_everything()
         world.chain.pool.clear()
-        foreign = await pays(world, a_recipient(1), signer=SIGNER)
+        external = await pays(world, a_recipient(1), signer=SIGNER)
         world.chain.mine(4)
-        await heard(world, foreign, a_recipient(1))
+        await heard(world, external, a_recipient(1))
         with pytest.raises(Refused, match="may be in a block"):
-            await explaining(world)(DESTINATION, foreign, **SAID)
-        await world.resuming()(DESTINATION, used_by=[foreign], **SAID)
+            await explaining(world)(DESTINATION, external, **SAID)
+        await world.resuming()(DESTINATION, used_by=[external], **SAID)
         assert await world.intent_states() == ["broadcast"]
 
-        await explaining(world)(DESTINATION, foreign, **SAID)
+        await explaining(world)(DESTINATION, external, **SAID)
 
         assert await status(world) == "completed"
         assert await balances(world) == {}
 
     async def test_is_told_on_the_internal_port(self, world: World) -> None:
-        foreign = await taken(world, a_recipient(1))
+        external = await taken(world, a_recipient(1))
         app = web.Application()
-        app.add_routes([web.post("/", as_operator(ExplainAdmin(explaining(world)).explain))])
+        app.add_routes([web.post("/", as_operator(ReconciliationAdmin(explaining(world)).explain))])
         async with TestClient(TestServer(app)) as http:
             assert (await http.post("/", json={"network": DESTINATION})).status == 400
-            asked = {"network": DESTINATION, "transaction_hash": foreign, **SAID}
+            asked = {"network": DESTINATION, "transaction_hash": external, **SAID}
             answer = await http.post("/", json=asked)
             [ended] = (await answer.json())["ended"]
 
         assert (ended["end"], ended["to"]) == ("made", a_recipient(1))
 
     async def test_two_operators_tell_it_once(self, world: World) -> None:
-        foreign = await taken(world, a_recipient(1))
-        said = [explaining(world)(DESTINATION, foreign, **SAID) for _ in range(2)]
+        external = await taken(world, a_recipient(1))
+        said = [explaining(world)(DESTINATION, external, **SAID) for _ in range(2)]
 
         told = await asyncio.gather(*said, return_exceptions=True)
 
@@ -206,22 +206,22 @@ class TestExplaining:
 
     async def test_is_refused_until_it_is_final(self, world: World) -> None:
         await world.confirmed_swaps(1)
-        foreign = await pays(world, a_recipient(1))
+        external = await pays(world, a_recipient(1))
         with pytest.raises(Refused, match="in no final block"):
-            await explaining(world)(DESTINATION, foreign, **SAID)
+            await explaining(world)(DESTINATION, external, **SAID)
         world.chain.mine(4)
         with pytest.raises(Refused, match="has not heard"):
-            await explaining(world)(DESTINATION, foreign, **SAID)
+            await explaining(world)(DESTINATION, external, **SAID)
 
         assert await world.intent_states() == ["reserved"]
 
     async def test_what_its_recipient_got_as_another_sum_is_left_and_stops_nobody(
         self, world: World
     ) -> None:
-        foreign = await taken(world, a_recipient(1), PAYOUT - 1)
+        external = await taken(world, a_recipient(1), PAYOUT - 1)
 
         for _ in range(2):
-            [ended] = await explaining(world)(DESTINATION, foreign, **SAID)
+            [ended] = await explaining(world)(DESTINATION, external, **SAID)
             assert (ended.end, await status(world)) == ("left", "ls_transfer_pending")
         await world.resuming()(DESTINATION, **SAID)
         await world.finish_recovery()
@@ -250,7 +250,7 @@ class TestExplainingAClaim:
     """It is no swap's, and what it pays has no other id at the Treasury."""
 
     @pytest.fixture
-    async def foreign(self, there: World, to_address: str) -> str:
+    async def external(self, there: World, to_address: str) -> str:
         transfer = {"kind": "native_received", "sequence_number": None}
         # What the owner brought is there as well, or a theft would leave nothing to owe.
         await there.settle(a_deposit(5, **transfer), a_deposit(6, from_address=FUNDER, **transfer))
@@ -264,11 +264,11 @@ class TestExplainingAClaim:
             prices=FixedPrices(),
         )
         await pay(Order(waiting.id, REQUESTED, a_recipient(1), by="ann", reason="proved"))
-        foreign = await pays(there, to_address, REQUESTED)
+        external = await pays(there, to_address, REQUESTED)
         await there.new_process()(epoch=there.epoch)
         there.chain.mine(4)
-        await heard(there, foreign, to_address, REQUESTED)
-        return foreign
+        await heard(there, external, to_address, REQUESTED)
+        return external
 
     @pytest.fixture
     async def there(self, migrated: Callable[[str], str]) -> AsyncIterator[World]:
@@ -285,9 +285,9 @@ class TestExplainingAClaim:
         ],
     )
     async def test_is_made_or_left_and_stops_nobody(
-        self, there: World, foreign: str, end: str, state: str, left: dict[str, int]
+        self, there: World, external: str, end: str, state: str, left: dict[str, int]
     ) -> None:
-        [ended] = await explaining(there)(SOURCE, foreign, **SAID)
+        [ended] = await explaining(there)(SOURCE, external, **SAID)
 
         assert (ended.end, ended.swap_id) == (end, None)
         assert await there.intent_states() == [state]

@@ -9,7 +9,7 @@ from uuid import UUID
 from swap_settler.adapters.tables import Table, _at, _bigint, _text, _units, _uuid
 
 
-class TakenPaymentRow(Table, table=True):
+class ExternalPaymentRow(Table, table=True):
     __tablename__ = "taken_payment"
 
     intent_id: UUID = _uuid(key=True)

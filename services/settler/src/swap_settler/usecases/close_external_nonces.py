@@ -16,24 +16,28 @@ from swap_runtime.clock import Clock
 from swap_runtime.crashpoint import crashpoint
 from swap_runtime.errors import Refused, Unavailable
 from swap_settler import observe, observe_losses
-from swap_settler.domain import ledger_foreign
+from swap_settler.domain import ledger_external
 from swap_settler.domain.accounts import LedgerTransaction
 from swap_settler.domain.changes import Changes
 from swap_settler.domain.payouts import abandon_payment
 from swap_settler.domain.relaying import ended
 from swap_settler.domain.signer import Signer
 from swap_settler.domain.swap import Intent, IntentKind, Swap
-from swap_settler.lane_ports import ForeignNonces, ForeignUnitOfWork, ForeignWork
+from swap_settler.lane_ports import ExternalNonces, ExternalNonceUnitOfWork, ExternalNonceWork
 from swap_settler.usecases.abandon_payouts import leave_for_operators, lock_owners
 from swap_settler.usecases.batch_state import BatchState
-from swap_settler.usecases.prove_foreign import Foreign, ProveForeign, Proven
+from swap_settler.usecases.prove_external_transactions import (
+    ExternalNonce,
+    ProveExternalTransactions,
+    Proven,
+)
 from swap_settler.usecases.swap_messages import SwapMessages
 
 BECAUSE: Final = "its nonce was used by a transaction that was not signed here"
 CHANGED: Final = "the signer changed meanwhile: look at it again"
 
 
-class CloseForeign:
+class CloseExternalNonces:
     """An operator names the transactions; the chain has to prove each.
 
     A payment is free then to be tried on another nonce, once: its id at the Treasury is the same.
@@ -43,10 +47,10 @@ class CloseForeign:
 
     def __init__(
         self,
-        nonces: ForeignNonces,
-        unit_of_work: ForeignUnitOfWork,
+        nonces: ExternalNonces,
+        unit_of_work: ExternalNonceUnitOfWork,
         *,
-        prove: ProveForeign,
+        prove: ProveExternalTransactions,
         chains: Mapping[str, ChainReader],
         clock: Clock,
         swap_messages: SwapMessages,
@@ -88,11 +92,11 @@ class CloseForeign:
         return sorted(paid)
 
     async def _close(self, signer: Signer, proven: Proven, *, by: str, reason: str) -> None:
-        foreign = [*proven.handed_out, *proven.beyond]
-        if not foreign:
+        external = [*proven.assigned, *proven.unassigned]
+        if not external:
             return
-        lost = await self._lost(signer, foreign)
-        slots = [one.slot for one in proven.handed_out]
+        lost = await self._lost(signer, external)
+        slots = [one.slot for one in proven.assigned]
         async with self._unit_of_work(signer) as work:
             intents = await work.intents_on([slot.nonce for slot in slots])
             owners = await lock_owners(work, intents)
@@ -107,31 +111,31 @@ class CloseForeign:
             # The signer last, as whoever hands out nonces has it.
             if not await work.lock_halted(signer):
                 raise Refused(CHANGED)
-            if proven.beyond:
-                beyond = [one.slot for one in proven.beyond]
-                await work.take_over(signer, [slot.nonce for slot in beyond])
-                await work.close_slots(beyond, proven.final)
+            if proven.unassigned:
+                unassigned = [one.slot for one in proven.unassigned]
+                await work.skip_nonces(signer, [slot.nonce for slot in unassigned])
+                await work.close_slots(unassigned, proven.final)
             named = {
-                one.slot.nonce: (one.slot.transaction_hash, one.lost_base_units) for one in foreign
+                one.slot.nonce: (one.slot.transaction_hash, one.lost_base_units) for one in external
             }
-            await work.keep_named(named, by=by, reason=reason)
+            await work.add_external_transactions(named, by=by, reason=reason)
         crashpoint("settler.after_foreign")
         observe.changed(changes)
         for nonce, (transaction_hash, units) in named.items():
             network, address = signer.network, signer.address
-            observe_losses.foreign_nonce(
+            observe_losses.external_nonce(
                 network, address, nonce, transaction_hash, units, by=by, reason=reason
             )
         for paid_id in sorted(proven.paid):
-            observe_losses.paid_elsewhere(signer.network, signer.address, paid_id)
+            observe_losses.paid_externally(signer.network, signer.address, paid_id)
 
     async def _lost(
-        self, signer: Signer, foreign: Sequence[Foreign]
+        self, signer: Signer, external: Sequence[ExternalNonce]
     ) -> Sequence[LedgerTransaction]:
         booked, entries = await self._nonces.balance(signer, NATIVE), []
-        for one in foreign:
+        for one in external:
             if one.lost_base_units:
-                entry = ledger_foreign.foreign_spent(
+                entry = ledger_external.book_external_spending(
                     network=signer.network,
                     signer=signer.address,
                     native=NATIVE,
@@ -146,7 +150,7 @@ class CloseForeign:
 
     async def _freed(
         self,
-        work: ForeignWork,
+        work: ExternalNonceWork,
         owners: Mapping[UUID, Swap | Intent],
         failures: Mapping[UUID, int],
         paid: frozenset[int],

@@ -12,16 +12,16 @@ from swap_runtime.operator_log import log_order
 from swap_runtime.sql import sql
 from swap_settler.adapters import proof_statements, statements, swap_statements
 from swap_settler.adapters.unit_of_work import PostgresWork
-from swap_settler.lane_ports import End, Owners, Taken
+from swap_settler.lane_ports import ExternalPayment, Owners, ReconciledEnd
 
 # By what was booked when it was final: see domain/ledger.py.
-UNEXPLAINED: Final = sql("""
+UNRECONCILED: Final = sql("""
 SELECT wanted.paid_id FROM unnest(CAST(:paid_ids AS text[])) AS wanted(paid_id)
 WHERE EXISTS (SELECT FROM ledger_transaction WHERE dedupe_key
     = concat_ws('/', 'payout_unexplained', CAST(:network AS text), wanted.paid_id,
         CAST(:hash AS text)))
 """)
-KEEP_TAKEN: Final = sql("""
+ADD_EXTERNAL_PAYMENTS: Final = sql("""
 INSERT INTO taken_payment (
     intent_id, network, paid_id, transaction_hash, block_number, block_hash, token, to_address,
     base_units, outcome, named_by, named_because)
@@ -40,21 +40,23 @@ WHERE intent.id = new.intent_id AND intent.slot_at IS NULL
 """)
 
 
-class PostgresTakenWork(PostgresWork):
+class PostgresExternalPaymentWork(PostgresWork):
     async def payments_of(self, network: str, paid_ids: Collection[int]) -> Owners:
         ids = [str(paid_id) for paid_id in paid_ids]
         values = {"networks": [network] * len(ids), "paid_ids": ids}
         rows = await self._connection.execute(swap_statements.PAID_BY, values)
         return {row.id: row.swap_id for row in rows}
 
-    async def unexplained(
+    async def unreconciled(
         self, network: str, transaction_hash: str, paid_ids: Collection[int]
     ) -> frozenset[int]:
         ids = [str(paid_id) for paid_id in paid_ids]
         values = {"network": network, "hash": transaction_hash, "paid_ids": ids}
-        return frozenset(map(int, await self._connection.scalars(UNEXPLAINED, values)))
+        return frozenset(map(int, await self._connection.scalars(UNRECONCILED, values)))
 
-    async def keep_taken(self, taken: Sequence[Taken], *, by: str, reason: str) -> None:
+    async def add_external_payments(
+        self, payments: Sequence[ExternalPayment], *, by: str, reason: str
+    ) -> None:
         rows = [
             {
                 "intent_id": one.intent_id,
@@ -68,18 +70,18 @@ class PostgresTakenWork(PostgresWork):
                 "base_units": str(one.log.base_units),
                 "outcome": one.end.value,
             }
-            for one in taken
+            for one in payments
         ]
-        self._connection.post(KEEP_TAKEN, {**columns(rows), "by": by, "reason": reason})
-        told = {
+        self._connection.post(ADD_EXTERNAL_PAYMENTS, {**columns(rows), "by": by, "reason": reason})
+        order = {
             "network": [row["network"] for row in rows],
             "paid_id": [r["paid_id"] for r in rows],
         }
         self._connection.post(
-            proof_statements.RELEASE_EXPLAINED, {**told, "by": by, "reason": reason}
+            proof_statements.RELEASE_EXPLAINED, {**order, "by": by, "reason": reason}
         )
         await log_order(self._connection)
-        alive = [one for one in taken if one.end is not End.FAILED]
+        alive = [one for one in payments if one.end is not ReconciledEnd.FAILED]
         if alive:
             times = [{"intent_id": one.intent_id, "at": one.log.block_time} for one in alive]
             self._connection.post(GIVE_TIME, columns(times))
@@ -88,12 +90,12 @@ class PostgresTakenWork(PostgresWork):
             self._connection.post(statements.LEAVE_UNSIGNED, {"ids": ids})
 
 
-class PostgresTakenUnitOfWork:
+class PostgresExternalPaymentUnitOfWork:
     def __init__(self, engine: Engine, *, consumer: str) -> None:
         self._engine = engine
         self._consumer = consumer
 
     @asynccontextmanager
-    async def __call__(self) -> AsyncIterator[PostgresTakenWork]:
+    async def __call__(self) -> AsyncIterator[PostgresExternalPaymentWork]:
         async with transaction(self._engine) as connection:
-            yield PostgresTakenWork(connection, self._consumer)
+            yield PostgresExternalPaymentWork(connection, self._consumer)

@@ -8,8 +8,8 @@ from datetime import timedelta
 
 import pytest
 
-from services.settler.tests.integration.explaining import explaining, heard
 from services.settler.tests.integration.lane_worlds import opened_world
+from services.settler.tests.integration.reconciling import explaining, heard
 from services.settler.tests.lane_world import (
     DESTINATION,
     NOW,
@@ -72,11 +72,11 @@ async def paid_by_another(world: World, *payments: Payment) -> str:
 
 async def made_by_another(world: World, *payments: Payment) -> str:
     """Do so for good, and let the ledger hear of it."""
-    foreign = await paid_by_another(world, *payments)
+    external = await paid_by_another(world, *payments)
     world.chain.mine(4)
     for paid in payments:
-        await heard(world, foreign, paid.to_address, paid.base_units, paid_id=paid.intent_id)
-    return foreign
+        await heard(world, external, paid.to_address, paid.base_units, paid_id=paid.intent_id)
+    return external
 
 
 async def halted_before_it_signed(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,15 +113,15 @@ async def is_halted(world: World) -> bool:
 async def test_one_transaction_is_explained_as_often_as_it_takes(world: World) -> None:
     """What it paid may come to life here after the first of its payments was explained."""
     await world.confirmed_swaps(1)
-    foreign = await made_by_another(world, output(1), output(2))
-    [first] = await explaining(world)(DESTINATION, foreign, **SAID)
+    external = await made_by_another(world, output(1), output(2))
+    [first] = await explaining(world)(DESTINATION, external, **SAID)
     await world.resuming()(DESTINATION, **SAID)
     await world.finish_recovery()
     await world.confirmed_swaps(1, first=2)
     await world.new_process()(epoch=world.epoch)
     assert await is_halted(world)
 
-    [second] = await explaining(world)(DESTINATION, foreign, **SAID)
+    [second] = await explaining(world)(DESTINATION, external, **SAID)
 
     assert (first.end, second.end) == ("made", "made")
     await world.resuming()(DESTINATION, **SAID)
@@ -135,8 +135,8 @@ async def test_what_was_made_elsewhere_leaves_the_nonce_that_waited_for_its_byte
 ) -> None:
     """Or the no-op of that nonce is sent only once, and a node that loses it stops the lane."""
     await halted_before_it_signed(world, monkeypatch)
-    foreign = await made_by_another(world, output(1))
-    await explaining(world)(DESTINATION, foreign, **SAID)
+    external = await made_by_another(world, output(1))
+    await explaining(world)(DESTINATION, external, **SAID)
     await world.resuming()(DESTINATION, **SAID)
     await world.finish_recovery()
     await world.send_everything()
@@ -153,14 +153,14 @@ async def test_what_was_made_elsewhere_leaves_the_nonce_that_waited_for_its_byte
 async def test_what_was_made_elsewhere_is_not_given_up_for_its_recipient(world: World) -> None:
     """It would be claimable, and paid twice."""
     await world.confirmed_swaps(1)
-    foreign = await made_by_another(world, output(1))
+    external = await made_by_another(world, output(1))
     await world.resuming()(DESTINATION, **SAID)
     await block(world, a_recipient(1))
 
     await world.new_process()(epoch=world.epoch)
 
     assert await world.intent_states() == ["reserved"]
-    [ended] = await explaining(world)(DESTINATION, foreign, **SAID)
+    [ended] = await explaining(world)(DESTINATION, external, **SAID)
     assert ended.end == "made"
 
 
@@ -191,8 +191,8 @@ async def test_a_refuel_that_may_be_paid_is_not_claimable_for_being_late(
     refuel = Payment(refuel_id, NATIVE, a_recipient(1), REFUEL)
     await world.requesting()([request])
     await world.settle(a_funding(10**24 + 1), a_deposit(1))
-    foreign = await made_by_another(world, output(1), *([refuel] if is_paid else []))
-    await explaining(world)(DESTINATION, foreign, **SAID)
+    external = await made_by_another(world, output(1), *([refuel] if is_paid else []))
+    await explaining(world)(DESTINATION, external, **SAID)
     if is_paid:
         await world.resuming()(DESTINATION, **SAID)
 
@@ -205,7 +205,7 @@ async def test_a_refuel_that_may_be_paid_is_not_claimable_for_being_late(
     assert sorted(await world.intent_states()) == ["confirmed", "reserved"]
     assert await world.rows("SELECT 1 FROM account WHERE kind = 'claimable' AND balance <> 0") == []
     if is_paid:
-        [ended] = await explaining(world)(DESTINATION, foreign, **SAID)
+        [ended] = await explaining(world)(DESTINATION, external, **SAID)
         assert ended.end == "made"
 
 
@@ -219,9 +219,9 @@ async def test_what_was_made_elsewhere_is_not_what_a_cap_let_through(world: Worl
     await world.confirmed_swaps(1)
     await world.new_process()(epoch=world.epoch)
     assert await world.rows("SELECT 1 FROM nonce_slot") == []
-    foreign = await made_by_another(world, output(1))
+    external = await made_by_another(world, output(1))
 
-    [ended] = await explaining(world)(DESTINATION, foreign, **SAID)
+    [ended] = await explaining(world)(DESTINATION, external, **SAID)
 
     assert ended.end == "made"
 
@@ -249,8 +249,8 @@ async def test_all_that_another_paid_is_named_and_told_when_ours_fails(
 
 async def test_what_failed_so_goes_back_to_an_address_that_is_set_later(world: World) -> None:
     await world.confirmed_swaps(1)
-    foreign = await made_by_another(world, replace(output(1), to_address=THIEF))
-    [ended] = await explaining(world)(DESTINATION, foreign, **SAID)
+    external = await made_by_another(world, replace(output(1), to_address=THIEF))
+    [ended] = await explaining(world)(DESTINATION, external, **SAID)
     assert ended.end == "failed"
 
     await world.refund_address(1, a_recipient(9))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from services.settler.tests.integration.explaining import explaining, heard
 from services.settler.tests.integration.on_anvil import LIMIT, OnAnvil
+from services.settler.tests.integration.reconciling import explaining, heard
 from services.settler.tests.lane_world import (
     DESTINATION,
     PAYOUT,
@@ -24,9 +24,9 @@ SAID = {"by": "ann", "reason": "a transfer made by hand"}
 @pytest.mark.fault("S11")
 async def test_s11_a_robbed_nonce_is_explained_and_its_payment_made_once(here: OnAnvil) -> None:
     world = here.world
-    foreign = await here.robbed(Call(THIEF, 10**18, b"", 21_000))
+    external = await here.robbed(Call(THIEF, 10**18, b"", 21_000))
 
-    await world.resuming()(DESTINATION, used_by=[foreign], **SAID)
+    await world.resuming()(DESTINATION, used_by=[external], **SAID)
     await world.send_everything()
     await here.mine(4)
     await world.close_slots()
@@ -45,8 +45,8 @@ async def test_s11_what_our_key_has_paid_elsewhere_is_not_paid_again(here: OnAnv
     paid_id = int(intent.paid_id)
     payment = encode_pay(Payment(paid_id, NATIVE, a_recipient(1), PAYOUT))
 
-    foreign = await here.robbed(Call(world.treasury, 0, payment, 300_000))
-    told = await world.resuming()(DESTINATION, used_by=[foreign], **SAID)
+    external = await here.robbed(Call(world.treasury, 0, payment, 300_000))
+    told = await world.resuming()(DESTINATION, used_by=[external], **SAID)
 
     assert told.paid_elsewhere == [paid_id]
     assert await here.held(a_recipient(1)) == PAYOUT
@@ -59,8 +59,8 @@ async def test_s11_what_our_key_has_paid_elsewhere_is_not_paid_again(here: OnAnv
     [answer] = await here.reader.simulate([again], sender=world.signer)
     assert answer.is_revert
 
-    await heard(world, foreign, a_recipient(1))
-    [ended] = await explaining(world, here.catalogue)(DESTINATION, foreign, **SAID)
+    await heard(world, external, a_recipient(1))
+    [ended] = await explaining(world, here.catalogue)(DESTINATION, external, **SAID)
 
     assert (ended.end, await world.intent_states()) == ("made", ["confirmed"])
     [swap] = await world.rows("SELECT status FROM swap")
@@ -73,10 +73,10 @@ async def test_s11_what_a_thief_had_our_id_spent_on_is_claimable(here: OnAnvil) 
     [intent] = await world.rows("SELECT paid_id FROM intent")
     theft = encode_pay(Payment(int(intent.paid_id), NATIVE, THIEF, PAYOUT))
 
-    foreign = await here.robbed(Call(world.treasury, 0, theft, 300_000))
-    await world.resuming()(DESTINATION, used_by=[foreign], **SAID)
-    await heard(world, foreign, THIEF)
-    [ended] = await explaining(world, here.catalogue)(DESTINATION, foreign, **SAID)
+    external = await here.robbed(Call(world.treasury, 0, theft, 300_000))
+    await world.resuming()(DESTINATION, used_by=[external], **SAID)
+    await heard(world, external, THIEF)
+    [ended] = await explaining(world, here.catalogue)(DESTINATION, external, **SAID)
 
     assert (ended.end, await world.intent_states()) == ("failed", ["dead"])
     [owed] = await world.rows("SELECT balance FROM account WHERE kind = 'claimable'")

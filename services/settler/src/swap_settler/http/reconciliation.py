@@ -8,7 +8,7 @@ from pydantic import Field
 from swap_runtime.admin_routes import Order
 from swap_settler.http.forms import OrderForm, read_form, wrong
 from swap_settler.http.signers import Hash
-from swap_settler.usecases.explain_payments import ExplainPayments
+from swap_settler.usecases.reconcile_unknown_payments import ReconcileUnknownPayments
 
 
 class Explanation(OrderForm):
@@ -18,17 +18,17 @@ class Explanation(OrderForm):
     transaction_hash: Hash
 
 
-class ExplainAdmin:
-    def __init__(self, explain_payments: ExplainPayments) -> None:
-        self._explain_payments = explain_payments
+class ReconciliationAdmin:
+    def __init__(self, reconcile_unknown_payments: ReconcileUnknownPayments) -> None:
+        self._reconcile_unknown_payments = reconcile_unknown_payments
 
-    async def explain(self, order: Order) -> web.Response:
+    async def reconcile(self, order: Order) -> web.Response:
         """Answer `POST /admin/payouts/explain`."""
         try:
             form = read_form(order, Explanation)
         except ValueError as error:
             return wrong(error)
-        taken = await self._explain_payments(
+        payments = await self._reconcile_unknown_payments(
             form.network, form.transaction_hash, by=order.by, reason=form.reason
         )
         document = [
@@ -41,6 +41,6 @@ class ExplainAdmin:
                 "base_units": str(one.log.base_units),
                 "end": one.end.value,
             }
-            for one in taken
+            for one in payments
         ]
         return web.json_response({"ended": document})
