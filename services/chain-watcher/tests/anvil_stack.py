@@ -78,14 +78,14 @@ class Stack:
             "Depository", a["depository"], "depositERC20", key, a["usdc"], a["treasury"], base_units
         )
 
-    def told_of(self, transaction_hash: str) -> list[dict[str, Any]]:
+    def messages_about(self, transaction_hash: str) -> list[dict[str, Any]]:
         with psycopg.connect(self.database_url.replace("+psycopg", "")) as connection:
             rows = connection.execute("SELECT payload FROM outbox ORDER BY id").fetchall()
         bodies = [json.loads(row[0])["body"] for row in rows]
         return [body for body in bodies if body["transaction_hash"] == transaction_hash]
 
     def states_of(self, transaction_hash: str) -> list[tuple[str, int]]:
-        return [(body["state"], body["version"]) for body in self.told_of(transaction_hash)]
+        return [(body["state"], body["version"]) for body in self.messages_about(transaction_hash)]
 
     def asks(self, path: str, *, method: str = "GET") -> tuple[int, Any]:
         request = urllib.request.Request(

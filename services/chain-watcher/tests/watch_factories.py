@@ -9,7 +9,7 @@ from hashlib import sha256
 
 from swap_chain_watcher.domain.decide import decide
 from swap_chain_watcher.domain.evidence import Evidence
-from swap_chain_watcher.domain.movements import Known, Subject, Tracked
+from swap_chain_watcher.domain.movements import PublishedVersion, Subject, TrackedMovement
 from swap_chain_watcher.domain.policy import Caps, Policy
 from swap_chain_watcher.domain.watch import Step, Watch
 from swap_chains import events
@@ -239,24 +239,24 @@ class Watcher:
 
     policy: Policy = field(default_factory=a_policy)
     watch: Watch = field(default_factory=a_watch)
-    known: dict[Subject, Known] = field(default_factory=dict)
-    told: list[Tracked] = field(default_factory=list)
+    known: dict[Subject, PublishedVersion] = field(default_factory=dict)
+    publications: list[TrackedMovement] = field(default_factory=list)
     evidence: Evidence = field(default_factory=Evidence)
 
-    def hears(self, *happened: ChainEvent, targets: Sequence[str] = ()) -> Step:
+    def hears(self, *chain_events: ChainEvent, targets: Sequence[str] = ()) -> Step:
         step = decide(
             self.watch,
-            happened,
+            chain_events,
             policy=self.policy,
             known=self.known,
             targets=targets,
             evidence=self.evidence,
         )
         self.watch = step.after
-        self.told += step.told
-        for tracked in step.told:
+        self.publications += step.publications
+        for tracked in step.publications:
             assert tracked.depth is not None
-            self.known[tracked.movement.subject] = Known(tracked.version, tracked.depth)
+            self.known[tracked.movement.subject] = PublishedVersion(tracked.version, tracked.depth)
         return step
 
     def mines(self, *movements: events.Movement, branch: str = "") -> Step:
@@ -274,4 +274,6 @@ class Watcher:
         return self.hears(BlocksFinalized(upto))
 
     def said(self) -> list[tuple[str, int]]:
-        return [(tracked.state.value, tracked.version) for tracked in self.told if tracked.state]
+        return [
+            (tracked.state.value, tracked.version) for tracked in self.publications if tracked.state
+        ]

@@ -27,15 +27,15 @@ from swap_chain_watcher.adapters.rises import PostgresRises
 from swap_chain_watcher.adapters.targets import PostgresTargets
 from swap_chain_watcher.adapters.unit_of_work import PostgresUnitOfWork
 from swap_chain_watcher.adapters.watches import PostgresWatches
+from swap_chain_watcher.usecases.activate_targets import ActivateTargets, FollowedAddresses
 from swap_chain_watcher.usecases.advance_watch import AdvanceWatch
-from swap_chain_watcher.usecases.assign_targets import AssignTargets
-from swap_chain_watcher.usecases.count_coins import CountCoins, Diligence
-from swap_chain_watcher.usecases.explain_rises import ExplainRises
-from swap_chain_watcher.usecases.follow_network import FollowNetwork, Patience
-from swap_chain_watcher.usecases.look_again import LookAgain
+from swap_chain_watcher.usecases.count_balances import CountBalances, CountSchedule
+from swap_chain_watcher.usecases.find_rise_transactions import FindRiseTransactions
+from swap_chain_watcher.usecases.follow_network import FollowNetwork, FollowTimings
 from swap_chain_watcher.usecases.open_watch import OpenWatch
+from swap_chain_watcher.usecases.record_targets import RecordTargets
 from swap_chain_watcher.usecases.resume_network import ResumeNetwork
-from swap_chain_watcher.usecases.take_targets import FollowedAddresses, TakeTargets
+from swap_chain_watcher.usecases.run_second_look import RunSecondLook
 from swap_chain_watcher.usecases.verify_deposits import VerifyDeposits
 from swap_chains.evm.codec import Payment, encode_deposit_erc20, encode_pay, encode_transfer
 from swap_chains.evm.deposit_addresses import Sweep, deposit_address, encode_sweep
@@ -51,7 +51,7 @@ from swap_runtime.wake import Wake
 
 SECOND = "second.example"  # another provider than the one that is followed
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-IMPATIENT = Patience(
+IMPATIENT = FollowTimings(
     first_pause=timedelta(milliseconds=5),
     pause_max=timedelta(milliseconds=20),
     check_after=timedelta(milliseconds=50),
@@ -76,7 +76,7 @@ class World:
         self.hinted = Wake()
         self._ticks = 0
         self.policy = a_policy()
-        self.diligence = Diligence(old_every=timedelta(days=36_500))
+        self.count_schedule = CountSchedule(old_every=timedelta(days=36_500))
         self.check_chain: Callable[[], Awaitable[None]] = checked
         self.chain = self.a_chain()
         self.explains_rises = False  # a message more for each rise of coins
@@ -110,7 +110,7 @@ class World:
         """Return what lets the network go on, once that reader agrees with what is stored."""
         reader = reader or FakeReader(self.chain, provider=SECOND)
         open_watch = OpenWatch(self.watches, reader, check_chain=self.check_chain, start_block=0)
-        look_again = LookAgain(
+        run_second_look = RunSecondLook(
             self.work,
             self.watches,
             reader,
@@ -118,7 +118,7 @@ class World:
             clock=lambda: NOW,
             blocks_max=1000,
         )
-        checks = (open_watch.check_final, look_again.check)
+        checks = (open_watch.check_final, run_second_look.check)
         return ResumeNetwork(self.watches, checks={NETWORK: checks})
 
     def verifying(self, reader: FakeReader) -> VerifyDeposits:
@@ -133,8 +133,8 @@ class World:
             addresses=addresses,
         )
 
-    def looking_again(self, reader: FakeReader) -> LookAgain:
-        return LookAgain(
+    def second_look(self, reader: FakeReader) -> RunSecondLook:
+        return RunSecondLook(
             self.work,
             self.watches,
             reader,
@@ -155,13 +155,13 @@ class World:
 
     @asynccontextmanager
     async def followed(
-        self, reader: FakeReader | None = None, *, patience: Patience = IMPATIENT
+        self, reader: FakeReader | None = None, *, patience: FollowTimings = IMPATIENT
     ) -> AsyncIterator[None]:
         """Follow in the background, as one process does, until the block is left."""
         watched: set[str] = set()
         reader = reader or FakeReader(self.chain, watched)
         targets, policy = PostgresTargets(self.engine), self.policy
-        explain_rises = ExplainRises(
+        find_rise_transactions = FindRiseTransactions(
             self.work, PostgresRises(self.engine), reader, clock=lambda: NOW
         )
         follow_network = FollowNetwork(
@@ -177,15 +177,15 @@ class World:
                 self.work,
                 policy=policy,
                 clock=self.ticking,
-                count_coins=CountCoins(
+                count_balances=CountBalances(
                     targets,
                     reader,
                     policy=policy,
-                    diligence=self.diligence,
+                    count_schedule=self.count_schedule,
                     watched=watched,
                 ),
             ),
-            take_targets=TakeTargets(
+            activate_targets=ActivateTargets(
                 self.work,
                 targets,
                 reader,
@@ -193,7 +193,7 @@ class World:
                 policy=policy,
                 clock=lambda: NOW,
             ),
-            explain_rises=explain_rises if self.explains_rises else None,
+            find_rise_transactions=find_rise_transactions if self.explains_rises else None,
             hinted=self.hinted,
             clock=lambda: NOW,
             random=Random(1),
@@ -227,17 +227,17 @@ class World:
         envelope = DEPOSIT_TARGET_ASSIGNED.seal(
             assigned, version=address, occurred_at=NOW, trace_id="test"
         )
-        await AssignTargets(self.work)([envelope])
+        await RecordTargets(self.work)([envelope])
         self.hinted.set()
         return address
 
-    async def has_taken_up(self) -> None:
+    async def has_activated(self) -> None:
         """Wait until no deposit address waits."""
 
-        async def taken_up() -> bool:
+        async def list_active() -> bool:
             return not await PostgresTargets(self.engine).new(NETWORK, limit=1)
 
-        await until(taken_up)
+        await until(list_active)
 
     async def pays(self, intent_id: int, base_units: int = 10) -> SignedTransaction:
         """Leave a payment of the Treasury waiting for the next block."""

@@ -19,25 +19,25 @@ from swap_chain_watcher.adapters.unit_of_work import (
     verification_channel,
 )
 from swap_chain_watcher.adapters.watches import PostgresWatches
-from swap_chain_watcher.domain.hints import HintPatience
+from swap_chain_watcher.domain.hints import HintBackoff
 from swap_chain_watcher.domain.policy import Caps, Policy
 from swap_chain_watcher.handlers import deposit_hints, deposit_targets
 from swap_chain_watcher.http import networks as network_routes
 from swap_chain_watcher.ports import NetworkHalted
 from swap_chain_watcher.settings import ChainWatcherGroup, ChainWatcherSettings
+from swap_chain_watcher.usecases.activate_targets import ActivateTargets, FollowedAddresses
 from swap_chain_watcher.usecases.advance_watch import AdvanceWatch
-from swap_chain_watcher.usecases.assign_targets import AssignTargets
-from swap_chain_watcher.usecases.count_coins import CountCoins, Diligence
-from swap_chain_watcher.usecases.explain_rises import ExplainRises
+from swap_chain_watcher.usecases.count_balances import CountBalances, CountSchedule
+from swap_chain_watcher.usecases.find_rise_transactions import FindRiseTransactions
 from swap_chain_watcher.usecases.follow_network import FollowNetwork
-from swap_chain_watcher.usecases.look_again import LookAgain
 from swap_chain_watcher.usecases.open_watch import OpenWatch
+from swap_chain_watcher.usecases.record_hints import RecordHints
+from swap_chain_watcher.usecases.record_targets import RecordTargets
 from swap_chain_watcher.usecases.repeat_hints import RepeatHints
 from swap_chain_watcher.usecases.report_networks import ReportNetworks
 from swap_chain_watcher.usecases.report_trust import ReportTrust
 from swap_chain_watcher.usecases.resume_network import Check, ResumeNetwork
-from swap_chain_watcher.usecases.take_hints import TakeHints
-from swap_chain_watcher.usecases.take_targets import FollowedAddresses, TakeTargets
+from swap_chain_watcher.usecases.run_second_look import RunSecondLook
 from swap_chain_watcher.usecases.verify_deposits import VerifyDeposits
 from swap_chains.errors import ChainUnavailable
 from swap_chains.evm.codec import checksum_address
@@ -97,10 +97,10 @@ async def add_to(
     for chain, policy in zip(chains, policies, strict=True):
         observe.trust_configured(policy, len(chain.providers))
         open_watch = _follow(service, chain, work, watches, group, policy=policy)
-        look_again = _look_again(service, chain, work, watches, group, policy=policy)
+        run_second_look = _run_second_look(service, chain, work, watches, group, policy=policy)
         if policy.has_second_provider:
             _verify(service, chain, work, watches, group, policy=policy)
-        checks[chain.network.name] = (open_watch.check_final, look_again.check)
+        checks[chain.network.name] = (open_watch.check_final, run_second_look.check)
     report_trust = ReportTrust(PostgresTrust(service.engine), policies)
     service.every("report-trust", group.report_interval, _without_result(report_trust))
     _consume(service, work, catalogue)
@@ -135,7 +135,7 @@ async def refuse_mismatches(chains: Sequence[EvmChain]) -> None:
         try:
             await chain.check()
         except ChainUnavailable as error:
-            observe.interrupted(chain.network.name, error)
+            observe.following_interrupted(chain.network.name, error)
 
     await asyncio.gather(*(check(chain) for chain in chains))
 
@@ -152,16 +152,16 @@ def _follow(
     network = chain.network
     targets = PostgresTargets(service.engine)
     has_addresses = network.contracts.deposit_addresses is not None
-    diligence = Diligence(
+    count_schedule = CountSchedule(
         group.address_young_for,
         group.address_young_max,
         group.address_old_every,
         group.address_old_max,
     )
-    count_coins = CountCoins(
-        targets, chain.reader, policy=policy, diligence=diligence, watched=chain.watched
+    count_balances = CountBalances(
+        targets, chain.reader, policy=policy, count_schedule=count_schedule, watched=chain.watched
     )
-    take_targets = TakeTargets(
+    activate_targets = ActivateTargets(
         work,
         targets,
         chain.reader,
@@ -169,7 +169,7 @@ def _follow(
         policy=policy,
         clock=service.clock,
     )
-    explain_rises = ExplainRises(
+    find_rise_transactions = FindRiseTransactions(
         work, PostgresRises(service.engine), chain.reader, clock=service.clock
     )
     open_watch = OpenWatch(
@@ -183,13 +183,13 @@ def _follow(
             work,
             policy=policy,
             clock=service.clock,
-            count_coins=count_coins if has_addresses else None,
+            count_balances=count_balances if has_addresses else None,
         ),
         hinted=service.wakes.on(hint_channel(network.name)),
         clock=service.clock,
         random=SystemRandom(),
-        take_targets=take_targets if has_addresses else None,
-        explain_rises=explain_rises if has_addresses else None,
+        activate_targets=activate_targets if has_addresses else None,
+        find_rise_transactions=find_rise_transactions if has_addresses else None,
     )
 
     async def follow(beat: Beat, lease: Lease) -> None:
@@ -206,7 +206,7 @@ def _follow(
     return open_watch
 
 
-def _look_again(
+def _run_second_look(
     service: Service,
     chain: EvmChain,
     work: PostgresUnitOfWork,
@@ -214,8 +214,8 @@ def _look_again(
     group: ChainWatcherGroup,
     *,
     policy: Policy,
-) -> LookAgain:
-    look_again = LookAgain(
+) -> RunSecondLook:
+    run_second_look = RunSecondLook(
         work,
         watches,
         chain.second_reader,
@@ -230,11 +230,11 @@ def _look_again(
     async def look(beat: Beat, _: Lease) -> None:
         while True:
             beat()
-            if not await look_again():
+            if not await run_second_look():
                 await asyncio.sleep(group.second_look_interval.total_seconds())
 
     service.lead(f"check:{chain.network.name}", look)
-    return look_again
+    return run_second_look
 
 
 def _verify(
@@ -257,25 +257,25 @@ def _verify(
             PostgresTargets(service.engine), network, chain.verified_watched
         ),
     )
-    sighted = service.wakes.on(verification_channel(network))
+    new_movements = service.wakes.on(verification_channel(network))
 
     async def verify(beat: Beat, _: Lease) -> None:
         while True:
             beat()
             if not await verify_deposits():
-                await sighted.wait(group.verification_interval)
+                await new_movements.wait(group.verification_interval)
 
     service.lead(f"verify:{network}", verify)
 
 
 def _consume(service: Service, work: PostgresUnitOfWork, catalogue: Catalogue) -> None:
-    parking, patience = service.parking(NAME), HintPatience()
+    parking, patience = service.parking(NAME), HintBackoff()
     deposit_targets.subscribe(
-        service.subscriptions, assign_targets=AssignTargets(work), parking=parking
+        service.subscriptions, record_targets=RecordTargets(work), parking=parking
     )
     deposit_hints.subscribe(
         service.subscriptions,
-        take_hints=TakeHints(work, networks=catalogue.networks, patience=patience),
+        record_hints=RecordHints(work, networks=catalogue.networks, patience=patience),
         parking=parking,
     )
     repeat_hints = RepeatHints(work, patience=patience)

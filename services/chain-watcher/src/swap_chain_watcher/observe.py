@@ -8,11 +8,11 @@ from datetime import datetime
 
 import structlog
 
-from swap_chain_watcher.domain.addresses import Shrunk
-from swap_chain_watcher.domain.evidence import Exposure, Withheld
-from swap_chain_watcher.domain.movements import Movement, Quarantine, State, Tracked
+from swap_chain_watcher.domain.balance_rises import BalanceShortfall
+from swap_chain_watcher.domain.evidence import Exposure, WithheldDeposits
+from swap_chain_watcher.domain.movements import Movement, Quarantine, State, TrackedMovement
 from swap_chain_watcher.domain.policy import Policy
-from swap_chain_watcher.domain.second_look import Missed, MovementsDenied
+from swap_chain_watcher.domain.second_look import MissedMovements, MovementsDenied
 from swap_chain_watcher.domain.watch import Step
 from swap_runtime.metrics import counter, gauge, histogram
 
@@ -107,28 +107,28 @@ COINS_MISSING = counter(
 )
 
 
-def advanced(step: Step, *, at: datetime) -> None:
+def watch_advanced(step: Step, *, at: datetime) -> None:
     network = step.after.network
-    BLOCKS.labels(network).inc(len(step.added))
+    BLOCKS.labels(network).inc(len(step.added_blocks))
     CURSOR_NUMBER.labels(network).set(step.after.cursor.number)
     FINALIZED_NUMBER.labels(network).set(step.after.finalized_number)
-    if step.orphaned:
+    if step.orphaned_blocks:
         _reorged(step)
-    found(step, at=at)
+    movements_stored(step, at=at)
 
 
-def found(step: Step, *, at: datetime) -> None:
+def movements_stored(step: Step, *, at: datetime) -> None:
     """Count what was sighted and told, in whichever blocks."""
     network = step.after.network
-    for kind, number in Counter(tracked.movement.kind for tracked in step.sighted).items():
+    for kind, number in Counter(tracked.movement.kind for tracked in step.new_movements).items():
         MOVEMENTS.labels(network, kind.value).inc(number)
-    changes = Counter((t.movement.kind, t.state) for t in step.told if t.state is not None)
+    changes = Counter((t.movement.kind, t.state) for t in step.publications if t.state is not None)
     for (kind, state), number in changes.items():
         PUBLISHED.labels(network, kind.value, state.value).inc(number)
-    for tracked in step.told:
+    for tracked in step.publications:
         if tracked.movement.quarantine is not None and tracked.state is State.SEEN:
             _quarantined(tracked.movement, tracked.movement.quarantine)
-    for time in {tracked.movement.block.time for tracked in step.sighted}:
+    for time in {tracked.movement.block.time for tracked in step.new_movements}:
         DETECTION_DELAY.labels(network).observe(max((at - time).total_seconds(), 0))
 
 
@@ -146,13 +146,13 @@ def _quarantined(movement: Movement, reason: Quarantine) -> None:
 def _reorged(step: Step) -> None:
     network = step.after.network
     REORGS.labels(network).inc()
-    REORGED_BLOCKS.labels(network).inc(len(step.orphaned))
+    REORGED_BLOCKS.labels(network).inc(len(step.orphaned_blocks))
     log.warning(
         "blocks reverted",
         network=network,
-        blocks=len(step.orphaned),
-        lowest=min(block.number for block in step.orphaned),
-        movements_reverted=sum(tracked.state is State.REVERTED for tracked in step.told),
+        blocks=len(step.orphaned_blocks),
+        lowest=min(block.number for block in step.orphaned_blocks),
+        movements_reverted=sum(tracked.state is State.REVERTED for tracked in step.publications),
     )
 
 
@@ -177,7 +177,7 @@ def trust_configured(policy: Policy, providers: int) -> None:
         )
 
 
-def withheld(found: Sequence[Withheld]) -> None:
+def deposits_withheld(found: Sequence[WithheldDeposits]) -> None:
     for gauge_ in (WITHHELD, WITHHELD_SECONDS):
         gauge_.clear()
     for one in found:
@@ -185,19 +185,19 @@ def withheld(found: Sequence[Withheld]) -> None:
         WITHHELD_SECONDS.labels(one.network).set(one.oldest.total_seconds())
 
 
-def exposed(exposures: Sequence[Exposure]) -> None:
+def exposures_measured(exposures: Sequence[Exposure]) -> None:
     for one in exposures:
         place = one.network, one.token
         ONE_PROVIDER_CAP.labels(*place).set(one.cap_base_units)
         ONE_PROVIDER_USED.labels(*place).set(one.used_base_units)
 
 
-def looked_again(network: str, missed: Missed, *, checked_number: int) -> None:
+def second_look_done(network: str, missed: MissedMovements, *, checked_number: int) -> None:
     CHECKED_NUMBER.labels(network).set(checked_number)
-    for tracked in missed.sighted:
+    for tracked in missed.new_movements:
         MISSED.labels(network).inc()
         log.error(
-            "movement had been missed",
+            "movement missed at the first look",
             network=network,
             movement_id=tracked.movement.id,
             transaction_hash=tracked.movement.transaction_hash,
@@ -243,25 +243,25 @@ def node_failed(network: str, error: Exception) -> None:
     log.info("node failed", network=network, error=f"{type(error).__name__}: {error}")
 
 
-def interrupted(network: str, error: Exception) -> None:
+def following_interrupted(network: str, error: Exception) -> None:
     INTERRUPTIONS.labels(network).inc()
     log.warning("following interrupted", network=network, error=f"{type(error).__name__}: {error}")
 
 
-def halted(network: str, reason: str) -> None:
+def network_halted(network: str, reason: str) -> None:
     HALTED.labels(network).set(1)
     log.error("network halted", network=network, reason=reason)
 
 
-def stays_halted(network: str) -> None:
+def network_still_halted(network: str) -> None:
     HALTED.labels(network).set(1)
 
 
-def resumed(network: str, reason: str) -> None:
+def network_resumed(network: str, reason: str) -> None:
     log.warning("network resumed", network=network, reason=reason)
 
 
-def is_followed(network: str) -> None:
+def network_followed(network: str) -> None:
     HALTED.labels(network).set(0)
 
 
@@ -272,10 +272,13 @@ def head_seen(network: str, *, head: int, cursor: int, finalized: int) -> None:
     HEAD_LAG.labels(network).set(max(head - cursor, 0))
 
 
-def hinted(network: str, transaction_hash: str, *, trace_id: str) -> None:
+def hint_received(network: str, transaction_hash: str, *, trace_id: str) -> None:
     HINTS.labels(network).inc()
     log.info(
-        "transaction hinted", network=network, transaction_hash=transaction_hash, trace_id=trace_id
+        "deposit hint received",
+        network=network,
+        transaction_hash=transaction_hash,
+        trace_id=trace_id,
     )
 
 
@@ -290,11 +293,11 @@ def addresses_watched(network: str, addresses: int, *, young: int, young_max: in
     YOUNG_ADDRESSES_MAX.labels(network).set(young_max)
 
 
-def targets_taken_up(network: str, addresses: int, movements: int) -> None:
+def targets_activated(network: str, addresses: int, movements: int) -> None:
     log.info("deposit addresses followed", network=network, addresses=addresses, came=movements)
 
 
-def targets_wait(network: str, addresses: int, error: Exception) -> None:
+def targets_deferred(network: str, addresses: int, error: Exception) -> None:
     log.warning("deposit addresses wait", network=network, addresses=addresses, error=str(error))
 
 
@@ -302,12 +305,12 @@ def coins_uncounted(network: str, block_number: int, error: Exception) -> None:
     log.warning("coins not counted", network=network, block_number=block_number, error=str(error))
 
 
-def coins_missing(network: str, error: Shrunk) -> None:
+def coins_missing(network: str, error: BalanceShortfall) -> None:
     COINS_MISSING.labels(network).inc()
     log.error("coins missing at a deposit address", network=network, error=str(error))
 
 
-def rises_explained(explained: Sequence[Tracked]) -> None:
+def rises_explained(explained: Sequence[TrackedMovement]) -> None:
     for movement in (one.movement for one in explained):
         RISES_EXPLAINED.labels(movement.network).inc()
         log.info(

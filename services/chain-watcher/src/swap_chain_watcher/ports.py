@@ -9,18 +9,18 @@ from datetime import datetime
 from typing import Final, NamedTuple, Protocol
 from uuid import UUID
 
-from swap_chain_watcher.domain.addresses import Received
+from swap_chain_watcher.domain.balance_rises import AddressTotals
 from swap_chain_watcher.domain.evidence import (
     Evidence,
-    EvidenceAsked,
+    EvidenceQuery,
     Exposure,
     Key,
-    Withheld,
+    WithheldDeposits,
 )
-from swap_chain_watcher.domain.hints import Hinted, HintPatience
-from swap_chain_watcher.domain.movements import Known, Movement, Subject, Tracked
+from swap_chain_watcher.domain.hints import HintBackoff, HintedTransaction
+from swap_chain_watcher.domain.movements import Movement, PublishedVersion, Subject, TrackedMovement
 from swap_chain_watcher.domain.policy import Policy
-from swap_chain_watcher.domain.second_look import Missed, Stored
+from swap_chain_watcher.domain.second_look import MissedMovements, StoredMovements
 from swap_chain_watcher.domain.watch import Step, Watch
 from swap_chains.events import Block, BlockAdded
 
@@ -43,7 +43,7 @@ class Halt:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class WatchPosition:
     """Where the watch of one network stands, for people and metrics."""
 
     network: str
@@ -53,7 +53,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Unchecked:
+class UncheckedRange:
     """The final blocks of a network that were read only once."""
 
     checked_number: int  # read twice up to here
@@ -69,15 +69,15 @@ class Target:
     since: datetime
 
 
-class Recalled(NamedTuple):
+class BatchContext(NamedTuple):
     """What is stored about a batch before it is decided."""
 
-    known: Mapping[Subject, Known]  # the last word ever published, where there was one
+    known: Mapping[Subject, PublishedVersion]  # the last word ever published, where there was one
     targets: frozenset[str]  # the deposit addresses among the senders, in lower case
     evidence: Evidence = Evidence()
 
 
-NO_EVIDENCE: Final = EvidenceAsked()
+NO_EVIDENCE_QUERY: Final = EvidenceQuery()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,15 +94,15 @@ class CountedAddresses:
 class Work(Protocol):
     """One open transaction. Nothing outside the database is called while it lasts."""
 
-    async def take_turn(
+    async def lock_cursor(
         self,
         watch: Watch,
         *,
         epoch: int,
         subjects: Collection[Subject],
         senders: Collection[str],
-        evidence: EvidenceAsked = NO_EVIDENCE,
-    ) -> Recalled:
+        evidence: EvidenceQuery = NO_EVIDENCE_QUERY,
+    ) -> BatchContext:
         """Lock the network's cursor for this follower; recall behind it, in the same round trip.
 
         :raises LeaseLost: when the epoch is not the lease's any more.
@@ -111,14 +111,14 @@ class Work(Protocol):
         """
         ...
 
-    async def recall(
+    async def load_context(
         self,
         network: str,
         *,
         subjects: Collection[Subject],
         senders: Collection[str] = (),
-        evidence: EvidenceAsked = NO_EVIDENCE,
-    ) -> Recalled:
+        evidence: EvidenceQuery = NO_EVIDENCE_QUERY,
+    ) -> BatchContext:
         """Return what was published about the subjects, and which senders are deposit addresses.
 
         :param senders: in lower case.
@@ -129,7 +129,7 @@ class Work(Protocol):
         """Save what the step changed, what it tells and the cursor: one statement per table."""
         ...
 
-    async def stored_of(
+    async def load_stored(
         self,
         network: str,
         found: Sequence[BlockAdded],
@@ -137,7 +137,7 @@ class Work(Protocol):
         *,
         first: int,
         last: int,
-    ) -> Stored:
+    ) -> StoredMovements:
         """Lock the network's cursor; return what is stored of the blocks that were found.
 
         `first` and `last` are the range they were found in.
@@ -145,7 +145,7 @@ class Work(Protocol):
         ...
 
     async def add_missed(
-        self, network: str, missed: Missed, *, at: datetime, checked_number: int
+        self, network: str, missed: MissedMovements, *, at: datetime, checked_number: int
     ) -> None:
         """Save what a second look found, and how far it got."""
         ...
@@ -154,7 +154,7 @@ class Work(Protocol):
         """Lock the network's cursor; mark the movements as reported by a second provider."""
         ...
 
-    async def swept_coins(self, network: str, addresses: Collection[str]) -> Mapping[str, int]:
+    async def load_swept_coins(self, network: str, addresses: Collection[str]) -> Mapping[str, int]:
         """Return what was swept of each address's coins, as far as it was read twice."""
         ...
 
@@ -162,7 +162,7 @@ class Work(Protocol):
         """Return which of the movements are in canonical blocks."""
         ...
 
-    async def received(self, network: str, addresses: Collection[str]) -> Sequence[Received]:
+    async def received(self, network: str, addresses: Collection[str]) -> Sequence[AddressTotals]:
         """Return what is stored, also by this transaction, of the coins of these addresses."""
         ...
 
@@ -170,11 +170,13 @@ class Work(Protocol):
         """Save and tell what was found in blocks that are known."""
         ...
 
-    async def explain(self, network: str, explained: Sequence[Tracked], *, at: datetime) -> None:
+    async def explain(
+        self, network: str, explained: Sequence[TrackedMovement], *, at: datetime
+    ) -> None:
         """Save and publish the transactions of rises of coins."""
         ...
 
-    async def take_up(self, network: str, addresses: Collection[str]) -> None:
+    async def mark_activated(self, network: str, addresses: Collection[str]) -> None:
         """Mark the addresses as followed from the cursor on, under its lock."""
         ...
 
@@ -193,15 +195,17 @@ class Work(Protocol):
         """Keep the addresses; those that are known stay as they are."""
         ...
 
-    async def add_hints(self, hints: Collection[Hinted], *, patience: HintPatience) -> None:
+    async def add_hints(
+        self, hints: Collection[HintedTransaction], *, patience: HintBackoff
+    ) -> None:
         """Remember what is to be looked for again; what is remembered stays as it is."""
         ...
 
-    async def repeat_hints(self, *, patience: HintPatience, limit: int) -> frozenset[str]:
+    async def repeat_hints(self, *, patience: HintBackoff, limit: int) -> frozenset[str]:
         """Return the networks to look at again; forget what was seen and what took too long."""
         ...
 
-    async def hurry(self, networks: Collection[str]) -> None:
+    async def notify_followers(self, networks: Collection[str]) -> None:
         """Wake whoever follows these networks, once the transaction commits."""
         ...
 
@@ -231,22 +235,26 @@ class Watches(Protocol):
         """Return the watch as it was last committed."""
         ...
 
-    async def nearest(self, network: str, number: int) -> Block | None:
+    async def find_nearest_block(self, network: str, number: int) -> Block | None:
         """Return the highest stored canonical block at or below a number."""
         ...
 
-    async def one_provider(self, network: str, *, after: int, upto: int) -> Block | None:
+    async def find_one_provider_end(self, network: str, *, after: int, upto: int) -> Block | None:
         """Return the last stored block of the first run that one provider reported."""
         ...
 
-    async def find_unchecked(self, network: str, *, is_halted: bool = False) -> Unchecked | None:
+    async def find_unchecked(
+        self, network: str, *, is_halted: bool = False
+    ) -> UncheckedRange | None:
         """Return what a second look has to do; nothing while the network is halted.
 
         With `is_halted`, only while it is.
         """
         ...
 
-    async def to_verify(self, network: str, *, after: int, limit: int) -> Sequence[Unverified]:
+    async def list_unverified(
+        self, network: str, *, after: int, limit: int
+    ) -> Sequence[Unverified]:
         """Return deposits in blocks above a number that need a second provider, oldest first."""
         ...
 
@@ -260,7 +268,7 @@ class Watches(Protocol):
         """Clear the mark and return whether there was one."""
         ...
 
-    async def list_places(self) -> Sequence[Place]: ...
+    async def list_positions(self) -> Sequence[WatchPosition]: ...
 
 
 class Trust(Protocol):
@@ -272,11 +280,11 @@ class Trust(Protocol):
 
     async def exposures(self) -> Sequence[Exposure]: ...
 
-    async def withheld(self) -> Sequence[Withheld]: ...
+    async def list_withheld(self) -> Sequence[WithheldDeposits]: ...
 
 
 @dataclass(frozen=True, slots=True)
-class ToLookAt:
+class DueAddresses:
     """Whose coins are to be counted now."""
 
     young: tuple[str, ...]  # with every block
@@ -297,11 +305,11 @@ class Targets(Protocol):
         """Return the addresses that wait to be taken up."""
         ...
 
-    async def taken_up(self, network: str, *, after: int) -> Sequence[tuple[int, str]]:
+    async def list_active(self, network: str, *, after: int) -> Sequence[tuple[int, str]]:
         """Return the followed addresses with their positions, from behind a position on."""
         ...
 
-    async def to_look_at(
+    async def load_due(
         self,
         network: str,
         *,
@@ -309,7 +317,7 @@ class Targets(Protocol):
         young_max: int,
         old_before: datetime,
         old_max: int,
-    ) -> ToLookAt:
+    ) -> DueAddresses:
         """Return what to count now: of the young the newest, of the others some."""
         ...
 
@@ -317,7 +325,9 @@ class Targets(Protocol):
 class Rises(Protocol):
     """The stored rises of coins whose transaction is not known."""
 
-    async def unexplained(self, network: str, *, since: datetime, limit: int) -> Sequence[Tracked]:
+    async def list_without_transaction(
+        self, network: str, *, since: datetime, limit: int
+    ) -> Sequence[TrackedMovement]:
         """Return those in blocks of this time or later, the newest first."""
         ...
 

@@ -64,9 +64,9 @@ class Database:
         assert watch is not None
         return watch
 
-    async def hears(self, *happened: ChainEvent) -> Watch:
+    async def hears(self, *chain_events: ChainEvent) -> Watch:
         """Advance from what is stored; a fresh process would go on with the same."""
-        watch = await self.advance(await self.stored(), happened, epoch=self.epoch)
+        watch = await self.advance(await self.stored(), chain_events, epoch=self.epoch)
         assert watch == await self.stored()
         return watch
 
@@ -226,11 +226,11 @@ class TestOneFollower:
 
     async def test_refuses_a_watch_that_somebody_else_moved(self, database_: Database) -> None:
         stale = await database_.stored()
-        happened = [BlockAdded(a_block(1), (a_deposit("one"),))]
-        await database_.advance(stale, happened, epoch=database_.epoch)
+        chain_events = [BlockAdded(a_block(1), (a_deposit("one"),))]
+        await database_.advance(stale, chain_events, epoch=database_.epoch)
 
         with pytest.raises(CursorMoved):
-            await database_.advance(stale, happened, epoch=database_.epoch)
+            await database_.advance(stale, chain_events, epoch=database_.epoch)
 
         assert await database_.said() == [("seen", 1)]
 
@@ -267,12 +267,12 @@ class TestOneFollower:
     async def test_recalls_what_was_written_before_its_turn_came(self, database_: Database) -> None:
         hidden = [BlockAdded(a_block(0), (a_payout("hidden"),))]
         sweep = a_transfer("sweep", from_address=DEPOSIT_ADDRESS)
-        happened = [BlockAdded(a_block(1), (a_payout("same intent"), sweep))]
+        chain_events = [BlockAdded(a_block(1), (a_payout("same intent"), sweep))]
         watch = await database_.stored()
 
         async with asyncio.TaskGroup() as tasks, database_.work() as second_look:
-            stored = await second_look.stored_of(NETWORK, hidden, [], first=0, last=0)
-            tasks.create_task(database_.advance(watch, happened, epoch=database_.epoch))
+            stored = await second_look.load_stored(NETWORK, hidden, [], first=0, last=0)
+            tasks.create_task(database_.advance(watch, chain_events, epoch=database_.epoch))
             await database_.waits_for_its_turn()
             missed = decide_missed(NETWORK, hidden, stored=stored, policy=a_policy(), known={})
             await second_look.add_missed(NETWORK, missed, at=NOW, checked_number=0)

@@ -10,7 +10,7 @@ from watch_factories import NETWORK, TREASURY, USDC, USER
 from watch_world import NOW, World, address_of, until
 
 from swap_chain_watcher import observe
-from swap_chain_watcher.usecases.count_coins import Diligence
+from swap_chain_watcher.usecases.count_balances import CountSchedule
 from swap_chains.errors import ChainUnavailable
 from swap_chains.fake import FakeReader
 from swap_domain.catalogue import NATIVE
@@ -19,29 +19,29 @@ from swap_runtime.sql import sql
 pytestmark = pytest.mark.connected
 
 
-async def told(world: World, address: str) -> list[tuple[str, str, str]]:
+async def published_states(world: World, address: str) -> list[tuple[str, str, str]]:
     bodies = await world.messages()
     return [(b["kind"], b["state"], b["base_units"]) for b in bodies if b["to_address"] == address]
 
 
-async def tells(world: World, address: str, *expected: tuple[str, str, str]) -> None:
+async def publishes(world: World, address: str, *expected: tuple[str, str, str]) -> None:
     async def is_told() -> bool:
-        return await told(world, address) == list(expected)
+        return await published_states(world, address) == list(expected)
 
     try:
         await until(is_told)
     except TimeoutError:
-        assert await told(world, address) == list(expected)
+        assert await published_states(world, address) == list(expected)
 
 
 class TestTokens:
     async def test_are_seen_and_confirmed(self, world: World) -> None:
         async with world.followed():
             address = await world.assigns(501)
-            await world.has_taken_up()
+            await world.has_activated()
             await world.sends_tokens(address, 70)
             world.chain.mine()
-            await tells(world, address, ("token_transfer", "seen", "70"))
+            await publishes(world, address, ("token_transfer", "seen", "70"))
             world.chain.mine()
             await world.is_at_head()
 
@@ -61,25 +61,25 @@ class TestTokens:
             world.chain.mine()
             await world.is_at_head()
             address = await world.assigns(502)
-            await world.has_taken_up()
+            await world.has_activated()
             world.chain.mine()
             await world.is_at_head()
 
         # Those of one address are all seen before any of them is final.
-        whole = [(one, state) for _, state, one in await told(world, address)]
+        whole = [(one, state) for _, state, one in await published_states(world, address)]
         assert whole == [(one, s) for s in ("seen", "confirmed") for one in ("30", "31", "32")]
 
     async def test_are_found_while_the_watcher_was_down(self, world: World) -> None:
         async with world.followed():
             address = await world.assigns(503)
-            await world.has_taken_up()
+            await world.has_activated()
             world.chain.mine()
             await world.is_at_head()
         await world.sends_tokens(address, 9)
         world.chain.mine(3)
 
         async with world.followed():
-            await tells(world, address, ("token_transfer", "confirmed", "9"))
+            await publishes(world, address, ("token_transfer", "confirmed", "9"))
 
     async def test_of_addresses_nobody_assigned_are_not_told(self, world: World) -> None:
         async with world.followed():
@@ -95,10 +95,10 @@ class TestCoins:
     async def test_w20_are_counted_with_the_block_they_came_in(self, world: World) -> None:
         async with world.followed():
             address = await world.assigns(511)
-            await world.has_taken_up()
+            await world.has_activated()
             await world.sends_coins(address, 900)
             world.chain.mine()
-            await tells(world, address, ("balance_rose", "seen", "900"))
+            await publishes(world, address, ("balance_rose", "seen", "900"))
             await world.sends_coins(address, 50)
             world.chain.mine()
             await world.is_at_head()
@@ -118,23 +118,23 @@ class TestCoins:
             world.chain.mine(9)
             await world.is_at_head()
             address = await world.assigns(512)
-            await world.has_taken_up()
+            await world.has_activated()
             world.chain.mine()
-            await tells(world, address, ("balance_rose", "seen", "77"))
+            await publishes(world, address, ("balance_rose", "seen", "77"))
 
     async def test_that_come_beside_a_sweep_of_as_many_are_told(self, world: World) -> None:
         async with world.followed():
             address = await world.assigns(513)
-            await world.has_taken_up()
+            await world.has_activated()
             await world.sends_coins(address, 40)
             world.chain.mine()
-            await tells(world, address, ("balance_rose", "seen", "40"))
+            await publishes(world, address, ("balance_rose", "seen", "40"))
             await world.sweeps(513, NATIVE)
             await world.sends_coins(address, 40)
             world.chain.mine()
             await world.is_at_head()
 
-        rises = [one for one in await told(world, address) if one[1] == "seen"]
+        rises = [one for one in await published_states(world, address) if one[1] == "seen"]
         assert rises == [("balance_rose", "seen", "40")] * 2
         ids = {b["deposit_id"] for b in await world.messages() if b["kind"] == "balance_rose"}
         assert len(ids) == 2
@@ -142,10 +142,10 @@ class TestCoins:
     async def test_mined_again_after_a_reorg_are_the_same_deposit(self, world: World) -> None:
         async with world.followed():
             address = await world.assigns(514)
-            await world.has_taken_up()
+            await world.has_activated()
             one = await world.sends_coins(address, 10)
             world.chain.mine()
-            await tells(world, address, ("balance_rose", "seen", "10"))
+            await publishes(world, address, ("balance_rose", "seen", "10"))
             two = await world.sends_coins(address, 5)
             world.chain.mine()
             await world.is_at_head()
@@ -165,12 +165,12 @@ class TestCoins:
     async def test_a_reorg_takes_are_taken_back(self, world: World) -> None:
         async with world.followed():
             address = await world.assigns(515)
-            await world.has_taken_up()
+            await world.has_activated()
             await world.sends_coins(address, 10)
             world.chain.mine()
-            await tells(world, address, ("balance_rose", "seen", "10"))
+            await publishes(world, address, ("balance_rose", "seen", "10"))
             world.chain.reorg(1)
-            await tells(
+            await publishes(
                 world,
                 address,
                 ("balance_rose", "seen", "10"),
@@ -181,12 +181,12 @@ class TestCoins:
     async def test_a11_of_more_young_addresses_than_are_counted_the_oldest_are_counted_rarely(
         self, world: World
     ) -> None:
-        world.diligence = Diligence(young_max=2, old_every=timedelta(days=36_500))
+        world.count_schedule = CountSchedule(young_max=2, old_every=timedelta(days=36_500))
         async with world.followed():
             addresses = [
                 await world.assigns(551 + n, since=NOW + timedelta(seconds=n)) for n in range(4)
             ]
-            await world.has_taken_up()
+            await world.has_activated()
             for address in addresses:
                 await world.sends_coins(address, 3)
             world.chain.mine()
@@ -196,7 +196,7 @@ class TestCoins:
             assert observe.YOUNG_ADDRESSES_MAX.labels(NETWORK)._value.get() == 2
             assert observe.ADDRESSES.labels(NETWORK)._value.get() == 4
 
-        world.diligence = Diligence(young_max=2, old_every=timedelta(days=-1))
+        world.count_schedule = CountSchedule(young_max=2, old_every=timedelta(days=-1))
         async with world.followed():
             world.chain.mine()
             await world.is_at_head()
@@ -205,12 +205,12 @@ class TestCoins:
     async def test_at_old_addresses_are_counted_more_rarely_and_for_ever(
         self, world: World
     ) -> None:
-        world.diligence = Diligence(
+        world.count_schedule = CountSchedule(
             young_for=timedelta(days=-1), old_every=timedelta(days=-1), old_max=1
         )
         async with world.followed():
             first, second = await world.assigns(516), await world.assigns(517)
-            await world.has_taken_up()
+            await world.has_activated()
             for address in (first, second):
                 await world.sends_coins(address, 3)
             world.chain.mine()
@@ -231,7 +231,7 @@ class TestSweeps:
     ) -> None:
         async with world.followed():
             address = await world.assigns(521)
-            await world.has_taken_up()
+            await world.has_activated()
             if token == NATIVE:
                 await world.sends_coins(address, 40)
             else:
@@ -247,7 +247,7 @@ class TestSweeps:
             ("swept", "confirmed", "40"),
         ]
         assert {(b["token"], b["from_address"]) for b in at_treasury} == {(token, address)}
-        at_address = [one for one in await told(world, address) if one[1] == "seen"]
+        at_address = [one for one in await published_states(world, address) if one[1] == "seen"]
         assert len(at_address) == 1
 
     @pytest.mark.parametrize("is_heard_of", [True, False])
@@ -258,13 +258,13 @@ class TestSweeps:
         async with world.followed():
             if is_heard_of:
                 await world.assigns(523)
-                await world.has_taken_up()
+                await world.has_activated()
             await world.sends_coins(address_of(523), 40)
             await world.sweeps(523, NATIVE)
             world.chain.mine()
             await world.is_at_head()
             await world.assigns(523)
-            await world.has_taken_up()
+            await world.has_activated()
             world.chain.mine()
             await world.is_at_head()
 
@@ -280,13 +280,13 @@ class TestSweeps:
             world.chain.mine()
             await world.is_at_head()
             address = await world.assigns(522)
-            await world.has_taken_up()
+            await world.has_activated()
             world.chain.mine()
             await world.is_at_head()
 
         kinds = [(b["kind"], b["state"]) for b in await world.messages()]
         assert kinds[:2] == [("swept", "seen"), ("token_transfer", "seen")]
-        assert await told(world, address)
+        assert await published_states(world, address)
 
 
 async def test_a_node_that_tells_no_balance_stops_the_network_instead_of_losing_coins(
@@ -301,7 +301,7 @@ async def test_a_node_that_tells_no_balance_stops_the_network_instead_of_losing_
 
     async with world.followed(reader):
         address = await world.assigns(531)
-        await world.has_taken_up()
+        await world.has_activated()
         monkeypatch.setattr(reader, "balances", silent)
         await world.sends_coins(address, 6)
         world.chain.mine()
@@ -310,7 +310,7 @@ async def test_a_node_that_tells_no_balance_stops_the_network_instead_of_losing_
         assert watch is not None
         assert watch.cursor.number == 0
         monkeypatch.setattr(reader, "balances", balances)
-        await tells(world, address, ("balance_rose", "seen", "6"))
+        await publishes(world, address, ("balance_rose", "seen", "6"))
 
 
 class TestCounts:
@@ -330,7 +330,7 @@ class TestCounts:
         async with world.followed():
             address = await world.assigns(541)
             assert await self.counted(world, address) is None
-            await world.has_taken_up()
+            await world.has_activated()
             assert await self.counted(world, address) is None
             for _ in range(2):
                 world.chain.mine()
@@ -343,11 +343,11 @@ class TestCounts:
     ) -> None:
         async with world.followed():
             await world.assigns(542)
-            await world.has_taken_up()
+            await world.has_activated()
             world.chain.mine()
             await world.is_at_head()
             address = await world.assigns(543)
-            await world.has_taken_up()
+            await world.has_activated()
 
             assert await self.counted(world, address) is None
 
@@ -355,16 +355,20 @@ class TestCounts:
     async def test_w20_of_an_old_address_are_its_own(self, world: World) -> None:
         async with world.followed():
             address = await world.assigns(544)
-            await world.has_taken_up()
+            await world.has_activated()
             world.chain.mine()
             await world.is_at_head()
             first = world.chain.blocks[-1].time
-        world.diligence = Diligence(young_for=timedelta(days=-1), old_every=timedelta(days=36_500))
+        world.count_schedule = CountSchedule(
+            young_for=timedelta(days=-1), old_every=timedelta(days=36_500)
+        )
         async with world.followed():
             world.chain.mine()
             await world.is_at_head()
             assert await self.counted(world, address) == first
-        world.diligence = Diligence(young_for=timedelta(days=-1), old_every=timedelta(days=-1))
+        world.count_schedule = CountSchedule(
+            young_for=timedelta(days=-1), old_every=timedelta(days=-1)
+        )
         async with world.followed():
             world.chain.mine()
             await world.is_at_head()
@@ -374,7 +378,7 @@ class TestCounts:
     async def test_r5_stop_while_a_part_is_not_published(self, world: World) -> None:
         async with world.followed():
             address = await world.assigns(545)
-            await world.has_taken_up()
+            await world.has_activated()
             one = await world.sends_coins(address, 4)
             await world.sends_coins(address, 6)
             world.chain.mine()
@@ -389,13 +393,13 @@ class TestCounts:
     ) -> None:
         async with world.followed():
             address = await world.assigns(546)
-            await world.has_taken_up()
+            await world.has_activated()
             world.chain.mine()
             await world.is_at_head()
             counted = world.chain.blocks[-1].time
             await world.sends_coins(address, 5)
             world.chain.mine()
-            await tells(world, address, ("balance_rose", "seen", "5"))
+            await publishes(world, address, ("balance_rose", "seen", "5"))
         await world.sends_coins(address, 7)
         world.chain.mine(3)
         async with world.followed():

@@ -18,7 +18,7 @@ from watch_world import NOW, World
 
 from swap_chain_watcher import observe
 from swap_chain_watcher.ports import Halt
-from swap_chain_watcher.usecases.assign_targets import AssignTargets
+from swap_chain_watcher.usecases.record_targets import RecordTargets
 from swap_chain_watcher.usecases.report_networks import ReportNetworks
 from swap_chains.errors import BlockUnknown, ChainMismatch, FinalBlocksDiffer
 from swap_chains.events import Block
@@ -143,7 +143,7 @@ class TestFollowNetwork:
                     " AND b.number > c.start_number AND p.hash IS DISTINCT FROM b.parent_hash"
                 )
             )
-            told = await connection.execute(
+            revisions = await connection.execute(
                 sql(
                     "SELECT key, count(*) AS messages, count(DISTINCT message_id) AS ids"
                     " FROM outbox GROUP BY key"
@@ -156,7 +156,7 @@ class TestFollowNetwork:
                 )
             )
         assert broken == 0
-        assert all(row.messages == row.ids for row in told)
+        assert all(row.messages == row.ids for row in revisions)
         assert {row.state for row in last} <= {"confirmed", "reverted"}
 
     @pytest.mark.fault("W26")
@@ -176,7 +176,7 @@ class TestFollowNetwork:
             await world.is_at_head()
             world.chain.reorg(9)
             assert "changed at or below block" in await world.is_halted()
-            assert (await world.watches.list_places())[0].cursor.number == 10
+            assert (await world.watches.list_positions())[0].cursor.number == 10
 
         assert observe.HALTED.labels(NETWORK)._value.get() == 1
 
@@ -283,7 +283,7 @@ class TestFollowNetwork:
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         noticed = asyncio.Event()
-        monkeypatch.setattr(observe, "stays_halted", lambda network: noticed.set())
+        monkeypatch.setattr(observe, "network_still_halted", lambda network: noticed.set())
         async with world.followed():
             world.chain.mine()
             await world.is_at_head()
@@ -313,7 +313,7 @@ class TestTargets:
             for version in ("first", "again")
         ]
 
-        await AssignTargets(world.work)(envelopes)
+        await RecordTargets(world.work)(envelopes)
 
         async with engine.connect() as connection:
             rows = await connection.execute(sql("SELECT * FROM deposit_target"))

@@ -14,9 +14,9 @@ from watch_factories import NETWORK
 from watch_world import IMPATIENT, NOW, World, until
 
 from swap_chain_watcher.adapters.unit_of_work import hint_channel
-from swap_chain_watcher.domain.hints import HintPatience
+from swap_chain_watcher.domain.hints import HintBackoff
+from swap_chain_watcher.usecases.record_hints import RecordHints
 from swap_chain_watcher.usecases.repeat_hints import RepeatHints
-from swap_chain_watcher.usecases.take_hints import TakeHints
 from swap_chains.fake import FakeReader
 from swap_contracts.deposits import DepositHinted
 from swap_contracts.topics import DEPOSIT_HINTED
@@ -25,7 +25,7 @@ from swap_runtime.outbox import OUTBOX
 from swap_runtime.sql import sql
 
 pytestmark = pytest.mark.connected
-PATIENCE = HintPatience(pause_max=timedelta(seconds=3))
+PATIENCE = HintBackoff(pause_max=timedelta(seconds=3))
 
 
 class Sleepy(FakeReader):
@@ -144,10 +144,10 @@ class TestHints:
             occurred_at=NOW,
             trace_id="t",
         )
-        take_hints = TakeHints(world.work, networks=[NETWORK], patience=PATIENCE)
+        record_hints = RecordHints(world.work, networks=[NETWORK], patience=PATIENCE)
         with listening(world) as heard:
-            await take_hints([envelope])
-            await take_hints([envelope])
+            await record_hints([envelope])
+            await record_hints([envelope])
             assert heard() == 1
 
     async def test_are_repeated_ever_more_rarely_until_the_transaction_is_seen(
@@ -195,7 +195,7 @@ class TestHints:
             occurred_at=NOW,
             trace_id="t",
         )
-        await TakeHints(world.work, networks=[NETWORK], patience=PATIENCE)([envelope])
+        await RecordHints(world.work, networks=[NETWORK], patience=PATIENCE)([envelope])
 
     @staticmethod
     async def _pauses(world: World) -> list[int]:

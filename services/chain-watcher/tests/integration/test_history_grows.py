@@ -69,8 +69,10 @@ FROM generate_series(1, {BLOCKS}) AS n
 OF: Final = {"network": NETWORK}
 NUMBERS: Final = [2000, 2001, 2500, 3001, 4999]
 IDS: Final = [UUID(int=number * 10 + 1) for number in NUMBERS]
+NEW_ADDRESSES: Final = [f"Somebody{number}" for number in range(4996, 5001)]
+DUE: Final = {"young_since": NOW, "young_max": 9, "old_before": LOOKED, "old_max": 5}
 HASHES: Final = [f"hash{number}" for number in NUMBERS]
-SOMEBODIES: Final = [f"Somebody{number}" for number in NUMBERS]
+ADDRESSES: Final = [f"Somebody{number}" for number in NUMBERS]
 PLACE: Final = {
     "number": BLOCKS,
     "hash": "hash",
@@ -117,9 +119,9 @@ def asked(name: str, at_most: int = 60, **values: Any) -> Question:
     return Question(statement, {key: every[key] for key in statement.names}, at_most)
 
 
-QUESTIONS: Final = {
-    "KNOWN": asked("KNOWN", ids=IDS, paid_ids=[str(number) for number in NUMBERS]),
-    "TARGETS_AMONG": asked("TARGETS_AMONG", addresses=[one.lower() for one in SOMEBODIES]),
+STATEMENTS: Final = {
+    "PUBLISHED_VERSIONS": asked("PUBLISHED_VERSIONS", ids=IDS, paid_ids=list(map(str, NUMBERS))),
+    "TARGETS_AMONG": asked("TARGETS_AMONG", addresses=[one.lower() for one in ADDRESSES]),
     "BEGIN_BLOCK": asked("BEGIN_BLOCK", **PLACE),
     "BEGIN_CURSOR": asked("BEGIN_CURSOR", **PLACE),
     "LOCK_CURSOR": asked("LOCK_CURSOR"),
@@ -145,14 +147,14 @@ QUESTIONS: Final = {
     "ADVANCE": asked(
         "ADVANCE", **PLACE, finalized_number=FINAL, start_number=1, has_told=False
     ),
-    "UNCHECKED": asked("UNCHECKED", is_halted=False),
+    "UNCHECKED_RANGE": asked("UNCHECKED_RANGE", is_halted=False),
     "ONE_PROVIDER": asked("ONE_PROVIDER", after=2000, upto=2005),
     "STORED_MOVEMENTS": asked("STORED_MOVEMENTS", ids=IDS),
     "PUBLISHED_BETWEEN": asked("PUBLISHED_BETWEEN", first=2001, last=2005),
     "CANONICAL_HASHES": asked("CANONICAL_HASHES", numbers=NUMBERS),
-    "CHECKED": asked("CHECKED", checked_number=FINAL, has_told=False, leaves_open=False),
+    "MARK_CHECKED": asked("MARK_CHECKED", checked_number=FINAL, has_told=False, leaves_open=False),
     "ADD_TARGETS": asked(
-        "ADD_TARGETS", at_most=120, network=[NETWORK] * 5, address=SOMEBODIES, since=[NOW] * 5
+        "ADD_TARGETS", at_most=120, network=[NETWORK] * 5, address=ADDRESSES, since=[NOW] * 5
     ),
     "ADD_HINTS": asked(
         "ADD_HINTS",
@@ -164,10 +166,10 @@ QUESTIONS: Final = {
     ),
     "END_HINTS": asked("END_HINTS"),
     "REPEAT_HINTS": asked("REPEAT_HINTS", at_most=120, pause_max=timedelta(minutes=1), limit=5),
-    "HINTED": asked("HINTED", limit=5),
-    "UNEXPLAINED": asked("UNEXPLAINED", limit=5),
-    "EXPLAIN": asked(
-        "EXPLAIN",
+    "HINTED_TRANSACTIONS": asked("HINTED_TRANSACTIONS", limit=5),
+    "RISES_WITHOUT_TRANSACTION": asked("RISES_WITHOUT_TRANSACTION", limit=5),
+    "SAVE_RISE_TRANSACTIONS": asked(
+        "SAVE_RISE_TRANSACTIONS",
         at_most=250,
         block_hash=HASHES,
         id=IDS,
@@ -178,29 +180,31 @@ QUESTIONS: Final = {
     "HALT": asked("HALT", at=NOW, reason="reason"),
     "RESUME": asked("RESUME"),
     "FIND_HALT": asked("FIND_HALT"),
-    "PLACES": asked("PLACES"),
+    "POSITIONS": asked("POSITIONS"),
     "NEW_TARGETS": asked("NEW_TARGETS", limit=5),
-    "TAKE_UP": asked("TAKE_UP", at_most=120, addresses=[f"Somebody{n}" for n in range(4996, 5001)]),
-    "TAKEN_UP": asked("TAKEN_UP", after=FINAL - 5),
-    "TO_LOOK_AT": asked("TO_LOOK_AT", young_since=NOW, young_max=9, old_before=LOOKED, old_max=5),
-    "COUNTED": asked("COUNTED", number=BLOCKS, time=NOW, young_since=NOW),
-    "COUNTED_FIRST": asked(
-        "COUNTED_FIRST", at_most=200, addresses=SOMEBODIES, number=BLOCKS, time=NOW
+    "ACTIVATE_TARGETS": asked("ACTIVATE_TARGETS", at_most=120, addresses=NEW_ADDRESSES),
+    "ACTIVE_TARGETS": asked("ACTIVE_TARGETS", after=FINAL - 5),
+    "DUE_ADDRESSES": asked("DUE_ADDRESSES", **DUE),
+    "MARK_COUNTED": asked("MARK_COUNTED", number=BLOCKS, time=NOW, young_since=NOW),
+    "MARK_COUNTED_FIRST": asked(
+        "MARK_COUNTED_FIRST", at_most=200, addresses=ADDRESSES, number=BLOCKS, time=NOW
     ),
-    "COUNTED_OLD": asked(
-        "COUNTED_OLD", at_most=200, addresses=SOMEBODIES, number=BLOCKS, time=NOW, at=NOW
+    "MARK_COUNTED_OLD": asked(
+        "MARK_COUNTED_OLD", at_most=200, addresses=ADDRESSES, number=BLOCKS, time=NOW, at=NOW
     ),
-    "INCOMPLETE": asked("INCOMPLETE", at_most=200, addresses=SOMEBODIES),
-    "RECEIVED": asked("RECEIVED", at_most=100, addresses=[ADDRESS, *SOMEBODIES], native=ADDRESS),
-    "PUBLISHED_RISES": asked("PUBLISHED_RISES", addresses=[ADDRESS, *SOMEBODIES]),
-    "VERIFIED": asked("VERIFIED", ids=IDS),
+    "MARK_INCOMPLETE": asked("MARK_INCOMPLETE", at_most=200, addresses=ADDRESSES),
+    "ADDRESS_TOTALS": asked(
+        "ADDRESS_TOTALS", at_most=100, addresses=[ADDRESS, *ADDRESSES], native=ADDRESS
+    ),
+    "PUBLISHED_RISES": asked("PUBLISHED_RISES", addresses=[ADDRESS, *ADDRESSES]),
+    "VERIFIED_KEYS": asked("VERIFIED_KEYS", ids=IDS),
     "UNVERIFIED_SUMS": asked("UNVERIFIED_SUMS"),
     "TRUSTED_SUMS": asked("TRUSTED_SUMS", trusted_since=NOW + timedelta(minutes=BLOCKS - 5)),
     "VERIFY": asked("VERIFY", at_most=250, **MARKED),
     "WITHHOLD": asked("WITHHOLD", at_most=250, **MARKED),
     "TRUST": asked("TRUST", at_most=250, **MARKED),
     "TO_VERIFY": asked("TO_VERIFY", after=-1, limit=5),
-    "SWEPT_COINS": asked("SWEPT_COINS", addresses=[ADDRESS, *SOMEBODIES], native=ADDRESS),
+    "SWEPT_COINS": asked("SWEPT_COINS", addresses=[ADDRESS, *ADDRESSES], native=ADDRESS),
     "WITHHELD": asked("WITHHELD"),
 }  # fmt: skip
 
@@ -208,4 +212,4 @@ QUESTIONS: Final = {
 async def test_every_statement_touches_what_it_asks_for_alone(
     readers: Readers, world: World
 ) -> None:
-    assert await readers.among(QUESTIONS, History(world.engine, TABLES, FILL)) == {}
+    assert await readers.among(STATEMENTS, History(world.engine, TABLES, FILL)) == {}

@@ -40,13 +40,13 @@ class TestDeposits:
         transaction_hash = watched.deposit(7, 1000)
 
         until(lambda: watched.states_of(transaction_hash) == [("confirmed", 2)])
-        [told] = watched.told_of(transaction_hash)
-        assert (told["kind"], told["sequence_number"]) == ("deposited", 7)
-        assert (told["from_address"], told["to_address"]) == (
+        [message] = watched.messages_about(transaction_hash)
+        assert (message["kind"], message["sequence_number"]) == ("deposited", 7)
+        assert (message["from_address"], message["to_address"]) == (
             watched.addresses["user"],
             watched.addresses["treasury"],
         )
-        assert (told["token"], told["base_units"]) == (watched.addresses["usdc"], "1000")
+        assert (message["token"], message["base_units"]) == (watched.addresses["usdc"], "1000")
 
     @pytest.mark.fault("W16")
     def test_w16_of_coins_through_the_depository_are_told_once(self, watched: Stack) -> None:
@@ -61,8 +61,8 @@ class TestDeposits:
         )
 
         until(lambda: watched.states_of(transaction_hash) == [("confirmed", 2)])
-        assert {body["kind"] for body in watched.told_of(transaction_hash)} == {"deposited"}
-        assert {body["token"] for body in watched.told_of(transaction_hash)} == {NATIVE}
+        assert {body["kind"] for body in watched.messages_about(transaction_hash)} == {"deposited"}
+        assert {body["token"] for body in watched.messages_about(transaction_hash)} == {NATIVE}
 
     @pytest.mark.fault("W13")
     def test_w13_through_somebody_else_s_depository_carry_no_sequence_number(
@@ -74,8 +74,10 @@ class TestDeposits:
             "Depository", a["copy"], "depositERC20", key, a["usdc"], a["treasury"], 500
         )
 
-        until(lambda: watched.told_of(transaction_hash))
-        kinds = {(b["kind"], b["sequence_number"]) for b in watched.told_of(transaction_hash)}
+        until(lambda: watched.messages_about(transaction_hash))
+        kinds = {
+            (b["kind"], b["sequence_number"]) for b in watched.messages_about(transaction_hash)
+        }
         assert kinds == {("token_transfer", None)}
 
     @pytest.mark.fault("W12")
@@ -88,10 +90,10 @@ class TestDeposits:
         unclaimed = watched.user("DevToken", a["fake"], "transfer", a["treasury"], 500)
         ours = watched.user("DevToken", a["usdc"], "transfer", a["treasury"], 500)
 
-        until(lambda: watched.told_of(ours))
-        (seen, *_) = watched.told_of(transaction_hash)
+        until(lambda: watched.messages_about(ours))
+        (seen, *_) = watched.messages_about(transaction_hash)
         assert seen["quarantine_reason"] == "unknown_token"
-        assert watched.told_of(unclaimed) == []
+        assert watched.messages_about(unclaimed) == []
 
 
 class TestReorgs:
@@ -111,9 +113,9 @@ class TestReorgs:
 
         again = [*reverted, ("confirmed", 5)]
         until(lambda: watched.states_of(transaction_hash) == again)
-        numbers = [body["block_number"] for body in watched.told_of(transaction_hash)]
+        numbers = [body["block_number"] for body in watched.messages_about(transaction_hash)]
         assert numbers[0] < numbers[-1]
-        assert {body["intent_id"] for body in watched.told_of(transaction_hash)} == {"4711"}
+        assert {body["intent_id"] for body in watched.messages_about(transaction_hash)} == {"4711"}
 
 
 class TestOperators:

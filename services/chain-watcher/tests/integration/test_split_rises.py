@@ -12,7 +12,7 @@ from watch_world import NOW, World
 from swap_chain_watcher.adapters.targets import PostgresTargets
 from swap_chain_watcher.domain.watch import Watch
 from swap_chain_watcher.usecases.advance_watch import AdvanceWatch
-from swap_chain_watcher.usecases.count_coins import CountCoins, Diligence
+from swap_chain_watcher.usecases.count_balances import CountBalances, CountSchedule
 from swap_chains.fake import FakeReader, FakeSender
 from swap_chains.fake.chain import read_transaction
 from swap_chains.ports import Call, SignedTransaction
@@ -34,15 +34,15 @@ class Payers:
         self.sent: list[SignedTransaction] = []
         self.units: dict[str, int] = {}
         self._reader = FakeReader(world.chain, {address.lower()})
-        coins = CountCoins(
+        coins = CountBalances(
             PostgresTargets(world.engine),
             self._reader,
             policy=a_policy(),
-            diligence=Diligence(),
+            count_schedule=CountSchedule(),
             watched={address.lower()},
         )
         self._advance = AdvanceWatch(
-            world.work, policy=a_policy(), clock=lambda: NOW, count_coins=coins
+            world.work, policy=a_policy(), clock=lambda: NOW, count_balances=coins
         )
         self._watch = watch
 
@@ -76,9 +76,9 @@ class Payers:
             batches = self._reader.follow_batches(
                 after=self._watch.cursor, recent=self._watch.recent
             )
-            happened = await anext(batches)
+            chain_events = await anext(batches)
             await batches.aclose()
-            self._watch = await self._advance(self._watch, happened, epoch=self.world.epoch)
+            self._watch = await self._advance(self._watch, chain_events, epoch=self.world.epoch)
 
     def received(self) -> int:
         """Return what the canonical chain has sent to the address."""
@@ -93,7 +93,7 @@ async def paid_to(world: World, number: int) -> Payers:
     await world.watches.start(NETWORK, world.chain.blocks[0])
     address = await world.assigns(number)
     async with world.work() as work:
-        await work.take_up(NETWORK, [address])
+        await work.mark_activated(NETWORK, [address])
     watch = await world.watches.load(NETWORK)
     assert watch is not None
     return Payers(world, watch, address)

@@ -126,7 +126,7 @@ def test_a_lying_node_has_no_large_deposit_confirmed(stack: Stack, liar: LyingNo
     liar.change = saying(LARGE)
     made_up = transfer(stack, SMALL)
     until(lambda: stack.states_of(made_up))
-    assert [body["base_units"] for body in stack.told_of(made_up)] == [str(LARGE)]
+    assert [body["base_units"] for body in stack.messages_about(made_up)] == [str(LARGE)]
     mine(stack, 5)
     until(lambda: network(stack)["halted"])
 

@@ -135,7 +135,7 @@ class TestWithTwoProviders:
             await world.is_at_head()
 
             assert await states(world) == ["seen"]
-            assert not await world.looking_again(honest(world))()
+            assert not await world.second_look(honest(world))()
             assert "lack 1 of the movements" in await world.is_halted()
         assert await states(world) == ["seen"]
         assert observe.UNVERIFIED.labels(NETWORK)._value.get() == 1
@@ -165,7 +165,7 @@ class TestWithTwoProviders:
             world.chain.mine()
             await world.is_at_head()
             assert await states(world) == ["seen"]
-            assert not await world.looking_again(honest(world))()
+            assert not await world.second_look(honest(world))()
             await world.is_halted()
 
     @pytest.mark.fault("W1")
@@ -178,7 +178,7 @@ class TestWithTwoProviders:
             world.chain.mine(9)
             await world.is_at_head()
 
-            assert await world.looking_again(liar)()
+            assert await world.second_look(liar)()
             await world.verifying(liar)()
             await world.verifying(honest(world, FIRST))()
             world.chain.mine(2)
@@ -195,7 +195,7 @@ class TestWithTwoProviders:
             await world.deposits(7, LARGE)
             world.chain.mine(9)
             await world.is_at_head()
-            assert await world.looking_again(honest(world))()
+            assert await world.second_look(honest(world))()
             assert await states(world) == ["seen"]
 
             await world.verifying(honest(world, FIRST))()
@@ -228,7 +228,7 @@ class TestWithTwoProviders:
             await world.is_at_head()
             assert await PostgresTrust(world.engine).withheld() == []
 
-            assert not await world.looking_again(honest(world))()
+            assert not await world.second_look(honest(world))()
             assert f"reported by {FIRST}" in await world.is_halted()
         assert await states(world) == ["seen"]
 
@@ -289,7 +289,7 @@ class TestWithTwoProviders:
 
             world.chain.mine(8)
             await world.is_at_head()
-            assert await world.looking_again(honest(world))()
+            assert await world.second_look(honest(world))()
             await world.deposits(9, HALF)
             world.chain.mine()
             await world.is_at_head()
@@ -308,7 +308,7 @@ class TestCoinsAtAddresses:
         async with world.followed(Rich(world.chain, watched, provider=FIRST)):
             world.chain.mine()
             await world.assigns(7)
-            await world.has_taken_up()
+            await world.has_activated()
             world.chain.mine(2)
             await until(lambda: has_said(world, 1))
 
@@ -323,7 +323,7 @@ class TestCoinsAtAddresses:
         async with world.followed(FakeReader(world.chain, watched, provider=FIRST)):
             world.chain.mine()
             address = await world.assigns(7)
-            await world.has_taken_up()
+            await world.has_activated()
             await world.sends_coins(address, LARGE)
             world.chain.mine()
             await until(lambda: has_said(world, 1))
@@ -335,7 +335,7 @@ class TestCoinsAtAddresses:
             assert not await verified(world)
             world.chain.mine(8)
             await world.is_at_head()
-            assert await world.looking_again(honest(world))()
+            assert await world.second_look(honest(world))()
             await world.verifying(honest(world))()
 
             assert await verified(world)
@@ -368,7 +368,7 @@ class TestWithOneProvider:
             await world.is_at_head()
 
         assert await states(world) == ["confirmed", "seen"]
-        [withheld] = await trust.withheld()
+        [withheld] = await trust.list_withheld()
         assert (withheld.network, withheld.deposits) == (NETWORK, 1)
         used = {e.token: (e.used_base_units, e.cap_base_units) for e in await trust.exposures()}
         assert used == {USDC: (LARGE, LARGE), NATIVE: (0, LARGE)}

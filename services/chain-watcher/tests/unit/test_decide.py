@@ -79,14 +79,14 @@ class TestDeposits:
         step = watcher.mines(a_deposit("one"))
 
         assert watcher.said() == [("confirmed", 2)]
-        assert [tracked.state for tracked in step.sighted] == [State.CONFIRMED]
+        assert [tracked.state for tracked in step.new_movements] == [State.CONFIRMED]
 
     def test_carry_the_sequence_number_of_their_key(self) -> None:
         watcher = Watcher()
 
         watcher.mines(a_deposit("ours"), a_deposit("huge", swap_key=f"0x{2**53:064x}"))
 
-        assert [tracked.movement.sequence_number for tracked in watcher.told] == [7, None]
+        assert [tracked.movement.sequence_number for tracked in watcher.publications] == [7, None]
 
     def test_wait_for_finality_above_the_tier_and_show_how_long_that_takes(self) -> None:
         watcher = Watcher()
@@ -95,7 +95,7 @@ class TestDeposits:
         for _ in range(5):
             watcher.mines()
         assert watcher.said() == [("seen", 1)]
-        assert watcher.told[0].depth == Depth(4, is_finality=True, providers=1)
+        assert watcher.publications[0].depth == Depth(4, is_finality=True, providers=1)
 
         watcher.finalizes(1)
         assert watcher.said() == [("seen", 1), ("confirmed", 2)]
@@ -106,14 +106,16 @@ class TestDeposits:
 
         watcher.mines(a_deposit("first", half), a_deposit("second", half))
         watcher.mines()
-        assert [tracked.depth and tracked.depth.is_finality for tracked in watcher.told[:2]] == [
+        assert [
+            tracked.depth and tracked.depth.is_finality for tracked in watcher.publications[:2]
+        ] == [
             False,
             True,
         ]
 
         watcher.finalizes(2)
         watcher.mines(a_deposit("third", half))
-        assert watcher.told[-1].depth == Depth(2, is_finality=False, providers=1)
+        assert watcher.publications[-1].depth == Depth(2, is_finality=False, providers=1)
 
     def test_weigh_by_token(self) -> None:
         watcher = Watcher()
@@ -121,7 +123,9 @@ class TestDeposits:
 
         watcher.mines(a_deposit("tokens", almost), a_native_receipt("coins", almost))
 
-        assert [t.depth for t in watcher.told] == [Depth(2, is_finality=False, providers=1)] * 2
+        assert [t.depth for t in watcher.publications] == [
+            Depth(2, is_finality=False, providers=1)
+        ] * 2
 
     def test_do_not_weigh_when_they_are_final_by_the_end_of_their_batch(self) -> None:
         watcher = Watcher()
@@ -133,7 +137,7 @@ class TestDeposits:
             BlocksFinalized(blocks[1]),
         )
 
-        assert [t.depth and t.depth.confirmations for t in watcher.told] == [2, 2, 2]
+        assert [t.depth and t.depth.confirmations for t in watcher.publications] == [2, 2, 2]
 
     def test_of_a_funder_do_not_weigh_on_those_of_users(self) -> None:
         watcher = Watcher()
@@ -141,7 +145,7 @@ class TestDeposits:
         watcher.mines(a_transfer("funding", 10 * SMALL_TIER_BELOW, from_address=FUNDER))
         watcher.mines(a_deposit("user's", 1))
 
-        assert watcher.told[-1].depth == Depth(2, is_finality=False, providers=1)
+        assert watcher.publications[-1].depth == Depth(2, is_finality=False, providers=1)
 
     def test_are_the_same_wherever_they_are_mined(self) -> None:
         assert movement_id(NETWORK, a_log("one")) == movement_id(NETWORK, a_log("one"))
@@ -156,8 +160,8 @@ class TestReceipts:
 
         step = watcher.mines(a_transfer("receipt", claimed_by=deposit.id), deposit)
 
-        assert [t.movement.kind.value for t in watcher.told] == ["deposited"]
-        receipt = step.sighted[0]
+        assert [t.movement.kind.value for t in watcher.publications] == ["deposited"]
+        receipt = step.new_movements[0]
         assert receipt.movement.claimed_by == movement_id(NETWORK, deposit.id)
         assert (receipt.state, receipt.version) == (None, 0)
 
@@ -171,40 +175,40 @@ class TestReceipts:
             targets=[DEPOSIT_ADDRESS.lower()],
         )
 
-        assert not watcher.told
-        assert step.sighted[0].movement.is_internal
+        assert not watcher.publications
+        assert step.new_movements[0].movement.is_internal
 
     def test_without_a_claim_are_told_with_their_memo(self) -> None:
         watcher = Watcher()
 
         watcher.mines(a_transfer("memo", memo=b"\x01\x02"), a_native_receipt("plain"))
 
-        assert [(t.movement.kind.value, t.movement.memo) for t in watcher.told] == [
+        assert [(t.movement.kind.value, t.movement.memo) for t in watcher.publications] == [
             ("token_transfer", "0x0102"),
             ("native_received", None),
         ]
-        assert watcher.told[1].movement.token == NATIVE
+        assert watcher.publications[1].movement.token == NATIVE
 
     def test_with_call_data_too_long_for_a_memo_are_told_without_it(self) -> None:
         watcher = Watcher()
 
         watcher.mines(a_native_receipt("long", memo=b"x" * 65))
 
-        assert watcher.told[0].movement.memo is None
+        assert watcher.publications[0].movement.memo is None
 
     def test_of_nothing_are_nothing(self) -> None:
         watcher = Watcher()
 
         step = watcher.mines(a_transfer("empty", 0), a_native_receipt("empty too", 0))
 
-        assert not step.sighted
+        assert not step.new_movements
 
     def test_that_the_treasury_pays_to_a_deposit_address_are_deposits_there(self) -> None:
         watcher = Watcher()
 
         watcher.mines(a_transfer("paid on", from_address=TREASURY, to_address=DEPOSIT_ADDRESS))
 
-        assert not watcher.told[0].movement.is_internal
+        assert not watcher.publications[0].movement.is_internal
 
     @pytest.mark.fault("W17")
     def test_w17_that_are_sweeps_are_told_as_such_and_final_with_the_chain(self) -> None:
@@ -218,10 +222,10 @@ class TestReceipts:
         watcher.finalizes(1)
 
         assert watcher.said() == [("seen", 1), ("confirmed", 2)]
-        movement = watcher.told[0].movement
+        movement = watcher.publications[0].movement
         assert (movement.kind, movement.is_internal) == (Kind.SWEPT, True)
         assert (movement.from_address, movement.to_address) == (DEPOSIT_ADDRESS, TREASURY)
-        assert [t.movement.is_published for t in step.sighted] == [False, True]
+        assert [t.movement.is_published for t in step.new_movements] == [False, True]
 
     def test_that_are_sweeps_of_a_token_that_tells_what_it_likes_are_nothing(self) -> None:
         watcher = Watcher()
@@ -229,7 +233,7 @@ class TestReceipts:
         step = watcher.mines(a_sweep("forged", 2**256 - 1, token=FOREIGN_TOKEN))
         watcher.finalizes(1)
 
-        assert not step.sighted
+        assert not step.new_movements
         assert watcher.said() == []
 
     def test_that_the_owner_takes_out_are_told_as_such_and_final_with_the_chain(self) -> None:
@@ -242,7 +246,7 @@ class TestReceipts:
         watcher.finalizes(1)
 
         assert watcher.said() == [("seen", 1), ("confirmed", 2)]
-        movement = watcher.told[0].movement
+        movement = watcher.publications[0].movement
         assert (movement.kind, movement.is_internal) == (Kind.WITHDRAWN, True)
         assert (movement.from_address, movement.to_address) == (TREASURY, USER)
 
@@ -251,7 +255,7 @@ class TestReceipts:
 
         watcher.mines(a_sweep("sweep", base_units=SMALL_TIER_BELOW), a_deposit("one"))
 
-        depth = watcher.told[1].depth
+        depth = watcher.publications[1].depth
         assert depth is not None
         assert not depth.is_finality
 
@@ -270,7 +274,7 @@ class TestQuarantine:
 
         watcher.mines(a_deposit("one", **changes))
 
-        assert [t.movement.quarantine for t in watcher.told] == [reason]
+        assert [t.movement.quarantine for t in watcher.publications] == [reason]
 
     def test_does_not_weigh_on_other_deposits(self) -> None:
         watcher = Watcher()
@@ -279,7 +283,7 @@ class TestQuarantine:
             a_deposit("theirs", SMALL_TIER_BELOW, receiver=STRANGER), a_deposit("ours", 1)
         )
 
-        assert watcher.told[1].depth == Depth(2, is_finality=False, providers=1)
+        assert watcher.publications[1].depth == Depth(2, is_finality=False, providers=1)
 
 
 class TestPayouts:
@@ -308,7 +312,7 @@ class TestPayouts:
         watcher.mines(a_payout("second attempt", 99), branch="b")
 
         assert watcher.said() == [("seen", 1), ("reverted", 2), ("seen", 3)]
-        assert len({t.movement.id for t in watcher.told}) == 2
+        assert len({t.movement.id for t in watcher.publications}) == 2
 
 
 class TestReorgs:
@@ -319,7 +323,7 @@ class TestReorgs:
         step = watcher.reverts_to(0)
 
         assert watcher.said() == [("seen", 1), ("reverted", 2)]
-        assert [block.number for block in step.orphaned] == [1]
+        assert [block.number for block in step.orphaned_blocks] == [1]
         assert not watcher.watch.open
 
     def test_take_back_what_was_confirmed(self) -> None:
@@ -338,7 +342,7 @@ class TestReorgs:
         watcher.mines(a_deposit("two"))
         watcher.reverts_to(1)
 
-        assert [(t.movement.id, t.state) for t in watcher.told[-1:]] == [
+        assert [(t.movement.id, t.state) for t in watcher.publications[-1:]] == [
             (movement_id(NETWORK, a_log("two")), State.REVERTED)
         ]
         assert watcher.watch.cursor == a_block(1)
@@ -353,8 +357,8 @@ class TestReorgs:
         watcher.mines(branch="b")
 
         assert watcher.said() == [("seen", 1), ("reverted", 2), ("seen", 3), ("confirmed", 4)]
-        assert len({t.movement.id for t in watcher.told}) == 1
-        assert watcher.told[-1].movement.block.number == 2
+        assert len({t.movement.id for t in watcher.publications}) == 1
+        assert watcher.publications[-1].movement.block.number == 2
 
     def test_in_one_batch_tell_it_in_order(self) -> None:
         watcher = Watcher()
@@ -367,8 +371,8 @@ class TestReorgs:
         )
 
         assert watcher.said() == [("seen", 1), ("reverted", 2), ("seen", 3)]
-        assert step.added == (found,)
-        assert step.orphaned == (lost,)
+        assert step.added_blocks == (found,)
+        assert step.orphaned_blocks == (lost,)
 
     def test_raise_the_depth_of_what_is_mined_again_and_never_lower_it(self) -> None:
         watcher = Watcher()
@@ -378,7 +382,7 @@ class TestReorgs:
         watcher.mines(a_deposit("late", 1), branch="b")
         watcher.mines(a_deposit("large", SMALL_TIER_BELOW - 1), branch="b")
 
-        seen = [t for t in watcher.told if t.state is State.SEEN]
+        seen = [t for t in watcher.publications if t.state is State.SEEN]
         assert [t.depth and t.depth.is_finality for t in seen] == [False, True, True, True]
 
     def test_of_the_same_height_are_told_by_the_hash(self) -> None:
@@ -419,8 +423,8 @@ class TestBlocks:
         step = watcher.hears(event)
 
         assert watcher.said() == [("seen", 1)]
-        assert (step.added, step.sighted, step.told) == ((), (), ())
-        assert not watcher.watch.has_news([event])
+        assert (step.added_blocks, step.new_movements, step.publications) == ((), (), ())
+        assert not watcher.watch.has_new_events([event])
 
     def test_without_their_parent_are_refused(self) -> None:
         with pytest.raises(BrokenChain):

@@ -27,11 +27,11 @@ from watch_factories import (
 from swap_chain_watcher.domain.evidence import Evidence
 from swap_chain_watcher.domain.movements import State, movement_id
 from swap_chain_watcher.domain.policy import Policy
-from swap_chain_watcher.domain.reading import read
+from swap_chain_watcher.domain.movement_mapping import to_movement
 from swap_chain_watcher.domain.second_look import (
-    Missed,
+    MissedMovements,
     MovementsDenied,
-    Stored,
+    StoredMovements,
     decide_missed,
 )
 from swap_chains import events
@@ -47,7 +47,7 @@ def id_of(name: str) -> UUID:
 
 
 def confirmed(watcher: Watcher) -> list[UUID]:
-    return [t.movement.id for t in watcher.told if t.state is State.CONFIRMED]
+    return [t.movement.id for t in watcher.publications if t.state is State.CONFIRMED]
 
 
 class TestSecondProvider:
@@ -60,7 +60,7 @@ class TestSecondProvider:
         watcher.finalizes(2)
 
         assert watcher.said() == [("seen", 1)]
-        assert [tracked.movement.id for tracked in step.withheld] == [id_of("large")]
+        assert [tracked.movement.id for tracked in step.withheld_movements] == [id_of("large")]
 
     def test_a_small_one_does_not(self) -> None:
         watcher = Watcher(policy=a_policy_of_two())
@@ -68,12 +68,12 @@ class TestSecondProvider:
         step = watcher.mines(a_deposit("small", LARGE - 1))
 
         assert confirmed(watcher) == [id_of("small")]
-        assert step.withheld == ()
+        assert step.withheld_movements == ()
 
     def test_is_confirmed_with_the_next_block_once_it_is_verified(self) -> None:
         watcher = Watcher(policy=a_policy_of_two())
         step = watcher.mines(a_deposit("large", LARGE))
-        watcher.evidence = Evidence(verified=frozenset(t.key for t in step.sighted))
+        watcher.evidence = Evidence(verified_keys=frozenset(t.key for t in step.new_movements))
 
         watcher.mines()
 
@@ -82,7 +82,7 @@ class TestSecondProvider:
     def test_what_was_verified_in_another_block_is_not_verified_in_this_one(self) -> None:
         watcher = Watcher(policy=a_policy_of_two())
         step = watcher.mines(a_deposit("large", LARGE))
-        watcher.evidence = Evidence(verified=frozenset(t.key for t in step.sighted))
+        watcher.evidence = Evidence(verified_keys=frozenset(t.key for t in step.new_movements))
         watcher.reverts_to(0)
 
         watcher.mines(a_deposit("large", LARGE), branch="b")
@@ -93,7 +93,7 @@ class TestSecondProvider:
     def test_small_ones_weigh_together_also_when_they_are_final(self) -> None:
         """Final by two providers is the block; the log in it was reported by one."""
         watcher = Watcher(policy=a_policy_of_two())
-        watcher.evidence = Evidence(unverified={TOKEN: HALF})
+        watcher.evidence = Evidence(unverified_sums={TOKEN: HALF})
 
         watcher.mines(a_deposit("second", HALF))
 
@@ -122,9 +122,9 @@ class TestSecondProvider:
         step = watcher.mines(a_payout("paid", base_units=1))
         watcher.mines()
         assert confirmed(watcher) == []
-        assert [tracked.movement.id for tracked in step.withheld] == [id_of("paid")]
+        assert [tracked.movement.id for tracked in step.withheld_movements] == [id_of("paid")]
 
-        watcher.evidence = Evidence(verified=frozenset(t.key for t in step.sighted))
+        watcher.evidence = Evidence(verified_keys=frozenset(t.key for t in step.new_movements))
         watcher.mines()
         assert watcher.said() == [("seen", 1), ("confirmed", 2)]
 
@@ -136,7 +136,7 @@ class TestSecondProvider:
         step = watcher.mines(a_payout("paid", base_units=LARGE))
 
         assert confirmed(watcher) == [id_of("paid")]
-        assert step.trusted == ()
+        assert step.trusted_movements == ()
 
     def test_only_one_is_asked_where_only_one_is_configured_and_no_cap_is(self) -> None:
         watcher = Watcher(policy=replace(a_policy_of_two(), has_second_provider=False))
@@ -155,12 +155,12 @@ class TestCap:
         )
 
         assert confirmed(watcher) == [id_of("first"), id_of("second")]
-        assert [t.movement.id for t in step.trusted] == [id_of("first"), id_of("second")]
-        assert [t.movement.id for t in step.withheld] == [id_of("third")]
+        assert [t.movement.id for t in step.trusted_movements] == [id_of("first"), id_of("second")]
+        assert [t.movement.id for t in step.withheld_movements] == [id_of("third")]
 
     def test_what_was_confirmed_before_counts_and_what_waits_goes_when_there_is_room(self) -> None:
         watcher = Watcher(policy=a_capped_policy())
-        watcher.evidence = Evidence(trusted={TOKEN: HALF + 1})
+        watcher.evidence = Evidence(trusted_sums={TOKEN: HALF + 1})
         watcher.mines(a_deposit("waits", HALF))
         watcher.mines()
         assert watcher.said() == [("seen", 1)]
@@ -172,7 +172,7 @@ class TestCap:
 
     def test_nothing_younger_goes_before_it(self) -> None:
         watcher = Watcher(policy=a_capped_policy())
-        watcher.evidence = Evidence(trusted={TOKEN: HALF})
+        watcher.evidence = Evidence(trusted_sums={TOKEN: HALF})
 
         watcher.mines(a_deposit("older", HALF + 1))
         watcher.mines(a_deposit("younger", 1))
@@ -192,7 +192,7 @@ class TestCap:
 
         first, second = watcher.mines(a_deposit("waits")), watcher.mines()
 
-        assert (len(first.withheld), len(second.withheld)) == (1, 0)
+        assert (len(first.withheld_movements), len(second.withheld_movements)) == (1, 0)
 
     def test_a_token_without_a_cap_waits(self) -> None:
         policy = a_capped_policy()
@@ -215,22 +215,22 @@ class TestCap:
 
 def looked_again(
     *movements: events.Movement,
-    stored: Stored | None = None,
+    stored: StoredMovements | None = None,
     evidence: Evidence | None = None,
     policy: object = None,
-) -> Missed:
+) -> MissedMovements:
     return decide_missed(
         NETWORK,
         [BlockAdded(BLOCK, movements)],
-        stored=stored or Stored(frozenset(), {}),
+        stored=stored or StoredMovements(frozenset(), {}),
         policy=policy or a_policy_of_two(),  # type: ignore[arg-type]
         known={},
         evidence=evidence,
     )
 
 
-def said(found: Missed) -> list[str]:
-    return [tracked.state.value for tracked in found.told if tracked.state]
+def said(found: MissedMovements) -> list[str]:
+    return [tracked.state.value for tracked in found.publications if tracked.state]
 
 
 class TestSecondLook:
@@ -247,7 +247,7 @@ class TestSecondLook:
         found = looked_again(
             a_deposit("one", HALF),
             a_deposit("two", 1),
-            evidence=Evidence(unverified={TOKEN: HALF - 1}),
+            evidence=Evidence(unverified_sums={TOKEN: HALF - 1}),
         )
 
         assert said(found) == ["seen", "confirmed", "seen"]
@@ -297,8 +297,8 @@ class TestSecondLook:
         assert looked_again(fact, stored=stored_deposit(fact)).verified
 
 
-def stored_deposit(fact: events.Movement) -> Stored:
-    movement = read(BLOCK, fact, a_policy(), ())
+def stored_deposit(fact: events.Movement) -> StoredMovements:
+    movement = to_movement(BLOCK, fact, a_policy(), ())
     assert movement is not None
     key = BLOCK.hash, movement.id
-    return Stored(frozenset({movement.id}), {5: BLOCK.hash}, (movement,), frozenset({key}))
+    return StoredMovements(frozenset({movement.id}), {5: BLOCK.hash}, (movement,), frozenset({key}))

@@ -17,12 +17,18 @@ from watch_factories import (
     a_transfer,
 )
 
-from swap_chain_watcher.domain.movements import Depth, Known, Movement, Subject, movement_id
-from swap_chain_watcher.domain.reading import read
+from swap_chain_watcher.domain.movement_mapping import to_movement
+from swap_chain_watcher.domain.movements import (
+    Depth,
+    Movement,
+    PublishedVersion,
+    Subject,
+    movement_id,
+)
 from swap_chain_watcher.domain.second_look import (
-    Missed,
+    MissedMovements,
     MovementsDenied,
-    Stored,
+    StoredMovements,
     decide_missed,
 )
 from swap_chain_watcher.domain.watch import BrokenChain
@@ -34,20 +40,22 @@ BLOCK = a_block(5)
 
 def missed(
     *movements: events.Movement,
-    stored: Stored | None = None,
-    known: dict[Subject, Known] | None = None,
-) -> Missed:
+    stored: StoredMovements | None = None,
+    known: dict[Subject, PublishedVersion] | None = None,
+) -> MissedMovements:
     return decide_missed(
         NETWORK,
         [BlockAdded(BLOCK, movements)],
-        stored=stored or Stored(frozenset(), {}),
+        stored=stored or StoredMovements(frozenset(), {}),
         policy=a_policy(),
         known=known or {},
     )
 
 
-def said(found: Missed) -> list[tuple[str, int]]:
-    return [(tracked.state.value, tracked.version) for tracked in found.told if tracked.state]
+def said(found: MissedMovements) -> list[tuple[str, int]]:
+    return [
+        (tracked.state.value, tracked.version) for tracked in found.publications if tracked.state
+    ]
 
 
 def test_confirms_what_it_finds_with_its_block() -> None:
@@ -55,40 +63,44 @@ def test_confirms_what_it_finds_with_its_block() -> None:
 
     assert said(found) == [("seen", 1), ("confirmed", 2)]
     assert found.blocks == (BLOCK,)
-    assert [tracked.version for tracked in found.sighted] == [2]
+    assert [tracked.version for tracked in found.new_movements] == [2]
 
 
 def test_leaves_what_is_stored() -> None:
-    stored = Stored(frozenset({movement_id(NETWORK, a_log("one"))}), {5: BLOCK.hash})
+    stored = StoredMovements(frozenset({movement_id(NETWORK, a_log("one"))}), {5: BLOCK.hash})
 
-    assert missed(a_deposit("one"), stored=stored) == Missed((), (), ())
+    assert missed(a_deposit("one"), stored=stored) == MissedMovements((), (), ())
 
 
 def test_keeps_claimed_receipts_without_a_word() -> None:
     found = missed(a_transfer("receipt", claimed_by=a_log("deposit")))
 
-    assert (found.told, len(found.sighted)) == ((), 1)
+    assert (found.publications, len(found.new_movements)) == ((), 1)
 
 
 def test_goes_on_with_the_versions_of_an_intent() -> None:
-    found = missed(a_payout("again", 99), known={99: Known(2, Depth(1, is_finality=False))})
+    found = missed(
+        a_payout("again", 99), known={99: PublishedVersion(2, Depth(1, is_finality=False))}
+    )
 
     assert said(found) == [("seen", 3), ("confirmed", 4)]
 
 
 def test_believes_nobody_when_two_nodes_differ_on_a_final_block() -> None:
     with pytest.raises(BrokenChain):
-        missed(a_deposit("one"), stored=Stored(frozenset(), {5: a_block(5, branch="b").hash}))
+        missed(
+            a_deposit("one"), stored=StoredMovements(frozenset(), {5: a_block(5, branch="b").hash})
+        )
 
 
 def published(fact: events.Movement, block: Block = BLOCK) -> Movement:
-    movement = read(block, fact, a_policy(), ())
+    movement = to_movement(block, fact, a_policy(), ())
     assert movement is not None
     return movement
 
 
-def stored_as_published(*movements: Movement) -> Stored:
-    return Stored(
+def stored_as_published(*movements: Movement) -> StoredMovements:
+    return StoredMovements(
         frozenset(movement.id for movement in movements),
         {movement.block.number: movement.block.hash for movement in movements},
         movements,
@@ -122,10 +134,10 @@ def test_knows_a_receipt_again_that_another_log_speaks_for() -> None:
     stored = stored_as_published(published(a_transfer("receipt")))
     receipt = a_transfer("receipt", claimed_by=a_log("deposit"))
 
-    assert missed(receipt, stored=stored) == Missed((), (), ())
+    assert missed(receipt, stored=stored) == MissedMovements((), (), ())
 
 
 def test_misses_nothing_that_no_node_is_asked_for_any_more() -> None:
     former = replace(published(a_transfer("former")), token=FOREIGN_TOKEN)
 
-    assert missed(stored=stored_as_published(former)) == Missed((), (), ())
+    assert missed(stored=stored_as_published(former)) == MissedMovements((), (), ())

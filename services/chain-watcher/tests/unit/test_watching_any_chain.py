@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from watch_factories import SMALL_TIER_BELOW, Watcher, a_block, a_deposit, a_payout
 
-from swap_chain_watcher.domain.movements import State, Tracked
+from swap_chain_watcher.domain.movements import State, TrackedMovement
 from swap_chains import events
 from swap_chains.events import Block, BlockAdded, BlocksFinalized, BlocksReverted
 
@@ -59,7 +59,7 @@ class AnyChain(RuleBasedStateMachine):
             return
         gone, self.chain = self.chain[-depth:], self.chain[:-depth]
         self.waiting += [movement for _, movements in gone for movement in movements]
-        happened: list[events.ChainEvent] = [
+        chain_events: list[events.ChainEvent] = [
             BlocksReverted(self.chain[-1][0], tuple(block for block, _ in gone))
         ]
         if replaced:
@@ -68,8 +68,8 @@ class AnyChain(RuleBasedStateMachine):
             block = a_block(parent.number + 1, branch=f"#{self.made}", parent=parent)
             movements, self.waiting = tuple(self.waiting), []
             self.chain.append((block, movements))
-            happened.append(BlockAdded(block, movements))
-        self.watcher.hears(*happened)
+            chain_events.append(BlockAdded(block, movements))
+        self.watcher.hears(*chain_events)
 
     @rule(behind=st.integers(0, 3))
     def finalize(self, behind: int) -> None:
@@ -80,14 +80,14 @@ class AnyChain(RuleBasedStateMachine):
     @rule()
     def tell_the_last_block_again(self) -> None:
         block, movements = self.chain[-1]
-        before = len(self.watcher.told)
+        before = len(self.watcher.publications)
         self.watcher.hears(BlockAdded(block, movements))
-        assert len(self.watcher.told) == before
+        assert len(self.watcher.publications) == before
 
     @invariant()
     def every_version_is_told_once_and_in_order(self) -> None:
         versions: dict[object, int] = {}
-        for tracked in self.watcher.told:
+        for tracked in self.watcher.publications:
             subject = tracked.movement.subject
             assert tracked.version == versions.get(subject, 0) + 1
             versions[subject] = tracked.version
@@ -95,14 +95,16 @@ class AnyChain(RuleBasedStateMachine):
     @invariant()
     def states_follow_one_another(self) -> None:
         last: dict[object, State | None] = {}
-        for tracked in self.watcher.told:
+        for tracked in self.watcher.publications:
             subject = tracked.movement.subject
             assert tracked.state in LEGAL[last.get(subject)]
             last[subject] = tracked.state
 
     @invariant()
     def the_last_word_is_true(self) -> None:
-        last: dict[object, Tracked] = {t.movement.subject: t for t in self.watcher.told}
+        last: dict[object, TrackedMovement] = {
+            t.movement.subject: t for t in self.watcher.publications
+        }
         mined = {
             movement.id.transaction_hash: block
             for block, movements in self.chain
@@ -124,7 +126,7 @@ class AnyChain(RuleBasedStateMachine):
     @invariant()
     def the_depth_never_falls(self) -> None:
         depths: dict[object, tuple[bool, int]] = {}
-        for tracked in self.watcher.told:
+        for tracked in self.watcher.publications:
             assert tracked.depth is not None
             depth = (tracked.depth.is_finality, tracked.depth.confirmations)
             assert depth >= depths.get(tracked.movement.subject, depth)

@@ -7,7 +7,7 @@ from swap_runtime.sql import sql
 IS_UNVERIFIED: Final = """verified_at IS NULL AND providers_required IS NOT NULL
     AND state IN ('seen', 'confirmed')"""
 
-VERIFIED: Final = sql("""
+VERIFIED_KEYS: Final = sql("""
 SELECT found.block_hash, found.id
 FROM unnest(CAST(:ids AS uuid[])) AS wanted(id)
 CROSS JOIN LATERAL (

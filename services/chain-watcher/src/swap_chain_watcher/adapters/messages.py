@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Final, Literal
 
-from swap_chain_watcher.domain.movements import Kind, Tracked
+from swap_chain_watcher.domain.movements import Kind, TrackedMovement
 from swap_contracts.deposits import DepositChanged
 from swap_contracts.payouts import PayoutChanged
 from swap_contracts.topics import DEPOSIT_CHANGED, PAYOUT_CHANGED
@@ -25,7 +25,7 @@ _DEPOSIT_KINDS: Final[Mapping[Kind, _DepositKind]] = {
 }
 
 
-def to_outgoing(tracked: Tracked, *, at: datetime) -> Outgoing:
+def to_outgoing(tracked: TrackedMovement, *, at: datetime) -> Outgoing:
     """Return the message about a movement's last change."""
     # One trace per movement: a deposit's begins here, whichever swap it turns out to be for.
     trace_id = tracked.movement.id.hex
@@ -42,7 +42,7 @@ def to_outgoing(tracked: Tracked, *, at: datetime) -> Outgoing:
     )
 
 
-def _deposit(tracked: Tracked) -> DepositChanged:
+def _deposit(tracked: TrackedMovement) -> DepositChanged:
     movement = tracked.movement
     assert tracked.state is not None
     assert tracked.depth is not None
@@ -68,7 +68,7 @@ def _deposit(tracked: Tracked) -> DepositChanged:
     )
 
 
-def _payout(tracked: Tracked) -> PayoutChanged:
+def _payout(tracked: TrackedMovement) -> PayoutChanged:
     movement = tracked.movement
     assert tracked.state is not None
     assert movement.transaction_hash is not None

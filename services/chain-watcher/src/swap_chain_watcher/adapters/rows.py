@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from swap_chain_watcher.domain.addresses import Counted
+from swap_chain_watcher.domain.balance_rises import LastCount
 from swap_chain_watcher.domain.evidence import Key
 from swap_chain_watcher.domain.movements import (
     Depth,
     Kind,
-    Known,
     Movement,
+    PublishedVersion,
     Quarantine,
     State,
     Subject,
-    Tracked,
+    TrackedMovement,
 )
-from swap_chain_watcher.ports import Halt, Place, Target
+from swap_chain_watcher.ports import Halt, Target, WatchPosition
 from swap_chains.events import Block
 from swap_runtime.sql import Row
 
@@ -25,8 +25,8 @@ def to_block(row: Row) -> Block:
     return Block(number=row.number, hash=row.hash, parent_hash=row.parent_hash, time=row.time)
 
 
-def to_tracked(row: Row) -> Tracked:
-    return Tracked(
+def to_tracked(row: Row) -> TrackedMovement:
+    return TrackedMovement(
         Movement(
             id=row.id,
             network=row.network,
@@ -61,16 +61,16 @@ def _depth(row: Row) -> Depth:
     return Depth(row.confirmations_required, row.waits_for_finality, row.providers_required or 0)
 
 
-def to_known(row: Row) -> tuple[Subject, Known]:
+def to_known(row: Row) -> tuple[Subject, PublishedVersion]:
     subject = row.id if row.paid_id is None else int(row.paid_id)
-    return subject, Known(row.version, _depth(row))
+    return subject, PublishedVersion(row.version, _depth(row))
 
 
-def to_counted(row: Row) -> Counted | None:
+def to_counted(row: Row) -> LastCount | None:
     """Return the last count of an address; None where it is not watched."""
     if row.since is None:
         return None
-    return Counted(row.counted_number, row.counted_time or row.since)
+    return LastCount(row.counted_number, row.counted_time or row.since)
 
 
 def to_halt(row: Row) -> Halt | None:
@@ -79,8 +79,8 @@ def to_halt(row: Row) -> Halt | None:
     return Halt(network=row.network, reason=row.halt_reason, at=row.halted_at)
 
 
-def to_place(row: Row) -> Place:
-    return Place(
+def to_position(row: Row) -> WatchPosition:
+    return WatchPosition(
         network=row.network,
         cursor=to_block(row),
         finalized_number=row.finalized_number,
@@ -98,7 +98,7 @@ def block_row(block: Block) -> dict[str, object]:
     }
 
 
-def movement_row(tracked: Tracked) -> Mapping[str, object]:
+def movement_row(tracked: TrackedMovement) -> Mapping[str, object]:
     movement, depth = tracked.movement, tracked.depth
     return {
         "block_hash": movement.block.hash,
@@ -133,7 +133,7 @@ def key_row(key: Key) -> Mapping[str, object]:
     return {"block_hash": block_hash, "id": id_}
 
 
-def state_row(tracked: Tracked) -> Mapping[str, object]:
+def state_row(tracked: TrackedMovement) -> Mapping[str, object]:
     return {
         "block_hash": tracked.movement.block.hash,
         "id": tracked.movement.id,

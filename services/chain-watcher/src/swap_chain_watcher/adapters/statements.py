@@ -62,7 +62,7 @@ ORDER BY number DESC LIMIT 1
 """)
 
 # The last version of a deposit by its id, of a payout by its intent.
-KNOWN: Final = sql("""
+PUBLISHED_VERSIONS: Final = sql("""
 SELECT deposited.*
 FROM unnest(CAST(:ids AS uuid[])) AS wanted(id)
 CROSS JOIN LATERAL (
@@ -151,7 +151,7 @@ WHERE network = :network
 """)
 
 # A second look at what is final: what is stored of it, and what was missed.
-UNCHECKED: Final = sql("""
+UNCHECKED_RANGE: Final = sql("""
 SELECT checked_number, finalized_number FROM watch_cursor
 WHERE network = :network AND (halted_at IS NOT NULL) = :is_halted
 """)
@@ -195,7 +195,7 @@ CROSS JOIN LATERAL (
     WHERE network = :network AND state = 'canonical' AND number = wanted.number
     OFFSET 0) AS block
 """)
-CHECKED: Final = sql("""
+MARK_CHECKED: Final = sql("""
 UPDATE watch_cursor SET checked_number = :checked_number,
   revision = revision + CAST(:leaves_open AS int),
   last_outbox_id = CASE WHEN :has_told
@@ -204,7 +204,7 @@ WHERE network = :network
 """)
 
 # After the outbox, as with ADVANCE.
-TOLD: Final = sql("""
+MARK_PUBLISHED: Final = sql("""
 UPDATE watch_cursor SET last_outbox_id = currval(pg_get_serial_sequence('outbox', 'id'))
 WHERE network = :network
 """)
@@ -240,11 +240,11 @@ WHERE (hint.network, hint.transaction_hash) = (due.network, due.transaction_hash
 RETURNING hint.network
 """)
 
-HINTED: Final = sql("""
+HINTED_TRANSACTIONS: Final = sql("""
 SELECT transaction_hash FROM hint WHERE network = :network ORDER BY network, transaction_hash
 LIMIT :limit
 """)
-UNEXPLAINED: Final = sql("""
+RISES_WITHOUT_TRANSACTION: Final = sql("""
 SELECT rise.*, block.time AS block_time, block.parent_hash FROM (
     SELECT * FROM movement
     WHERE network = :network AND kind = 'balance_rose' AND transaction_hash IS NULL
@@ -255,7 +255,7 @@ CROSS JOIN LATERAL (
     WHERE network = rise.network AND hash = rise.block_hash OFFSET 0) AS block
 ORDER BY rise.block_number DESC
 """)
-EXPLAIN: Final = sql("""
+SAVE_RISE_TRANSACTIONS: Final = sql("""
 UPDATE movement SET version = new.version, transaction_hash = new.transaction_hash,
   from_address = new.from_address
 FROM (SELECT :network AS network, told.* FROM unnest(
@@ -286,7 +286,7 @@ FIND_HALT: Final = sql("""
 SELECT network, halted_at, halt_reason FROM watch_cursor
 WHERE network = :network AND halted_at IS NOT NULL
 """)
-PLACES: Final = sql("""
+POSITIONS: Final = sql("""
 SELECT network, number, hash, parent_hash, time, finalized_number, halted_at, halt_reason
 FROM watch_cursor ORDER BY network
 """)
@@ -296,16 +296,16 @@ SELECT network, address, since FROM deposit_target
 WHERE network = :network AND position IS NULL LIMIT :limit
 """)
 # Under the cursor's lock: whoever reads a position has seen all before it.
-TAKE_UP: Final = sql("""
+ACTIVATE_TARGETS: Final = sql("""
 UPDATE deposit_target SET position = nextval('deposit_target_position')
 WHERE network = :network AND address = ANY(CAST(:addresses AS text[])) AND position IS NULL
 """)
-TAKEN_UP: Final = sql("""
+ACTIVE_TARGETS: Final = sql("""
 SELECT position, lower(address) AS address FROM deposit_target
 WHERE network = :network AND position > :after ORDER BY position
 """)
 # Young ones are bounded: the newest of them. The others come round as the old ones do.
-TO_LOOK_AT: Final = sql("""
+DUE_ADDRESSES: Final = sql("""
 WITH boundary AS MATERIALIZED (
     SELECT coalesce((
         SELECT since FROM deposit_target
@@ -325,7 +325,7 @@ SELECT found.*, boundary.since AS young_since FROM boundary CROSS JOIN LATERAL (
      WHERE network = :network AND position IS NULL LIMIT 1)
     OFFSET 0) AS found
 """)
-COUNTED: Final = sql("""
+MARK_COUNTED: Final = sql("""
 UPDATE watch_cursor SET counted_number = :number, counted_time = :time,
   counted_since = :young_since
 WHERE network = :network
@@ -334,18 +334,18 @@ _OF_ADDRESSES: Final = """
 FROM (SELECT :network AS network, unnest(CAST(:addresses AS text[])) AS address OFFSET 0) AS asked
 WHERE deposit_target.network = asked.network AND deposit_target.address = asked.address
 """
-COUNTED_FIRST: Final = sql(f"""
+MARK_COUNTED_FIRST: Final = sql(f"""
 UPDATE deposit_target SET counted_number = :number, counted_time = :time {_OF_ADDRESSES}
 """)
-COUNTED_OLD: Final = sql(f"""
+MARK_COUNTED_OLD: Final = sql(f"""
 UPDATE deposit_target SET looked_at = :at, counted_number = :number, counted_time = :time
 {_OF_ADDRESSES}
 """)
-INCOMPLETE: Final = sql(f"""
+MARK_INCOMPLETE: Final = sql(f"""
 UPDATE deposit_target SET counted_number = NULL, counted_time = NULL {_OF_ADDRESSES}
 """)
 # What the canonical chain has, and every rise that was ever published.
-RECEIVED: Final = sql(f"""
+ADDRESS_TOTALS: Final = sql(f"""
 SELECT asked.address, target.since, target.counted_number, target.counted_time,
   coalesce((SELECT sum(movement.base_units) FROM movement
       WHERE movement.network = :network AND movement.to_address = asked.address

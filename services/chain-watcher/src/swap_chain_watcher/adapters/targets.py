@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from swap_chain_watcher.adapters import statements
-from swap_chain_watcher.ports import Target, ToLookAt
+from swap_chain_watcher.ports import DueAddresses, Target
 from swap_runtime.database import Engine, reading
 
 
@@ -20,13 +20,13 @@ class PostgresTargets:
             rows = await connection.execute(statements.NEW_TARGETS, asked)
         return [Target(row.network, row.address, row.since) for row in rows]
 
-    async def taken_up(self, network: str, *, after: int) -> Sequence[tuple[int, str]]:
+    async def list_active(self, network: str, *, after: int) -> Sequence[tuple[int, str]]:
         asked = {"network": network, "after": after}
         async with reading(self._engine) as connection:
-            rows = await connection.execute(statements.TAKEN_UP, asked)
+            rows = await connection.execute(statements.ACTIVE_TARGETS, asked)
         return [(row.position, row.address) for row in rows]
 
-    async def to_look_at(
+    async def load_due(
         self,
         network: str,
         *,
@@ -34,7 +34,7 @@ class PostgresTargets:
         young_max: int,
         old_before: datetime,
         old_max: int,
-    ) -> ToLookAt:
+    ) -> DueAddresses:
         asked = {
             "network": network,
             "young_since": young_since,
@@ -43,9 +43,9 @@ class PostgresTargets:
             "old_max": old_max,
         }
         async with reading(self._engine) as connection:
-            rows = list(await connection.execute(statements.TO_LOOK_AT, asked))
+            rows = list(await connection.execute(statements.DUE_ADDRESSES, asked))
         young = [row for row in rows if row.age == "young"]
-        return ToLookAt(
+        return DueAddresses(
             young=tuple(row.address for row in young),
             old=tuple(row.address for row in rows if row.age == "old"),
             has_new=any(row.age == "new" for row in rows),

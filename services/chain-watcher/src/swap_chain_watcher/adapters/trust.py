@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from swap_chain_watcher.adapters import evidence_statements as statements
-from swap_chain_watcher.domain.evidence import Exposure, Withheld
+from swap_chain_watcher.domain.evidence import Exposure, WithheldDeposits
 from swap_chain_watcher.domain.policy import Policy
 from swap_runtime.columns import columns
 from swap_runtime.database import Engine, reading, transaction
@@ -41,7 +41,9 @@ class PostgresTrust:
             for r in rows
         ]
 
-    async def withheld(self) -> Sequence[Withheld]:
+    async def list_withheld(self) -> Sequence[WithheldDeposits]:
         async with reading(self._engine) as connection:
             rows = await connection.execute(statements.WITHHELD)
-        return [Withheld(r.network, r.deposits, timedelta(seconds=int(r.seconds))) for r in rows]
+        return [
+            WithheldDeposits(r.network, r.deposits, timedelta(seconds=int(r.seconds))) for r in rows
+        ]

@@ -15,7 +15,7 @@ from swap_chain_watcher.adapters.evidence_statements import (
     TRUST,
     TRUSTED_SUMS,
     UNVERIFIED_SUMS,
-    VERIFIED,
+    VERIFIED_KEYS,
     VERIFY,
     WITHHOLD,
 )
@@ -30,18 +30,18 @@ from swap_chain_watcher.adapters.rows import (
     to_known,
     to_tracked,
 )
-from swap_chain_watcher.domain.addresses import PublishedRise, Received, Rise
-from swap_chain_watcher.domain.evidence import Evidence, EvidenceAsked, Key
-from swap_chain_watcher.domain.hints import Hinted, HintPatience
-from swap_chain_watcher.domain.movements import Subject, Tracked
-from swap_chain_watcher.domain.second_look import Missed, Stored
+from swap_chain_watcher.domain.balance_rises import AddressTotals, PublishedRise, Rise
+from swap_chain_watcher.domain.evidence import Evidence, EvidenceQuery, Key
+from swap_chain_watcher.domain.hints import HintBackoff, HintedTransaction
+from swap_chain_watcher.domain.movements import Subject, TrackedMovement
+from swap_chain_watcher.domain.second_look import MissedMovements, StoredMovements
 from swap_chain_watcher.domain.watch import Step, Watch
 from swap_chain_watcher.ports import (
-    NO_EVIDENCE,
+    NO_EVIDENCE_QUERY,
+    BatchContext,
     CountedAddresses,
     CursorMoved,
     NetworkHalted,
-    Recalled,
     Target,
     Work,
 )
@@ -78,15 +78,15 @@ class PostgresWork:
         self._connection = connection
         self._consumer = consumer
 
-    async def take_turn(
+    async def lock_cursor(
         self,
         watch: Watch,
         *,
         epoch: int,
         subjects: Collection[Subject],
         senders: Collection[str],
-        evidence: EvidenceAsked = NO_EVIDENCE,
-    ) -> Recalled:
+        evidence: EvidenceQuery = NO_EVIDENCE_QUERY,
+    ) -> BatchContext:
         questions = _questions(watch.network, subjects, senders, evidence)
         # Behind the lock: each statement sees what was committed before it began.
         locked, *answers = await require_epoch(
@@ -103,14 +103,14 @@ class PostgresWork:
             raise NetworkHalted(stored.halt_reason)
         return _recalled(questions, answers)
 
-    async def recall(
+    async def load_context(
         self,
         network: str,
         *,
         subjects: Collection[Subject],
         senders: Collection[str] = (),
-        evidence: EvidenceAsked = NO_EVIDENCE,
-    ) -> Recalled:
+        evidence: EvidenceQuery = NO_EVIDENCE_QUERY,
+    ) -> BatchContext:
         questions = _questions(network, subjects, senders, evidence)
         answers = await self._connection.ask(*questions.items()) if questions else ()
         return _recalled(questions, answers)
@@ -119,18 +119,18 @@ class PostgresWork:
         network = step.after.network
         self._save_blocks(step)
         self._save_movements(step, at)
-        add_to_outbox(self._connection, [to_outgoing(one, at=at) for one in step.told])
+        add_to_outbox(self._connection, [to_outgoing(one, at=at) for one in step.publications])
         cursor = {
             "network": network,
             **block_row(step.after.cursor),
             "finalized_number": step.after.finalized_number,
             "start_number": step.after.start_number,
-            "has_told": bool(step.told),
+            "has_told": bool(step.publications),
         }
         self._connection.post(statements.ADVANCE, cursor)
         crashpoint("chain_watcher.before_commit")
 
-    async def stored_of(
+    async def load_stored(
         self,
         network: str,
         found: Sequence[BlockAdded],
@@ -138,7 +138,7 @@ class PostgresWork:
         *,
         first: int,
         last: int,
-    ) -> Stored:
+    ) -> StoredMovements:
         asked = {"network": network}
         _, hashes, stored, published = await self._connection.ask(
             (statements.LOCK_CURSOR, asked),
@@ -149,7 +149,7 @@ class PostgresWork:
             (statements.STORED_MOVEMENTS, {**asked, "ids": list(movement_ids)}),
             (statements.PUBLISHED_BETWEEN, {**asked, "first": first, "last": last}),
         )
-        return Stored(
+        return StoredMovements(
             frozenset(row.id for row in stored),
             {row.number: row.hash for row in hashes},
             tuple(to_tracked(row).movement for row in published),
@@ -157,11 +157,11 @@ class PostgresWork:
         )
 
     async def add_missed(
-        self, network: str, missed: Missed, *, at: datetime, checked_number: int
+        self, network: str, missed: MissedMovements, *, at: datetime, checked_number: int
     ) -> None:
         place = {"network": network, "finalized_number": checked_number}
         blocks = [{**block_row(block), "state": "canonical"} for block in missed.blocks]
-        movements = [movement_row(tracked) for tracked in missed.sighted]
+        movements = [movement_row(tracked) for tracked in missed.new_movements]
         if blocks:
             self._connection.post(statements.SAVE_BLOCKS, {**place, **columns(blocks)})
         if movements:
@@ -170,13 +170,13 @@ class PostgresWork:
             )
         if missed.verified:
             self._mark(VERIFY, network, missed.verified, at)
-        add_to_outbox(self._connection, [to_outgoing(one, at=at) for one in missed.told])
+        add_to_outbox(self._connection, [to_outgoing(one, at=at) for one in missed.publications])
         self._connection.post(
-            statements.CHECKED,
+            statements.MARK_CHECKED,
             {
                 "network": network,
                 "checked_number": checked_number,
-                "has_told": bool(missed.told),
+                "has_told": bool(missed.publications),
                 "leaves_open": missed.leaves_open,
             },
         )
@@ -187,7 +187,7 @@ class PostgresWork:
         await self._connection.execute(statements.LOCK_CURSOR, {"network": network})
         self._mark(VERIFY, network, keys, at)
 
-    async def swept_coins(self, network: str, addresses: Collection[str]) -> Mapping[str, int]:
+    async def load_swept_coins(self, network: str, addresses: Collection[str]) -> Mapping[str, int]:
         asked = {"network": network, "addresses": sorted(addresses), "native": NATIVE}
         rows = await self._connection.execute(SWEPT_COINS, asked)
         return {row.address: int(row.swept) for row in rows}
@@ -196,10 +196,11 @@ class PostgresWork:
         asked = {"network": network, "ids": list(ids)}
         return frozenset(await self._connection.scalars(statements.STORED_MOVEMENTS, asked))
 
-    async def received(self, network: str, addresses: Collection[str]) -> Sequence[Received]:
+    async def received(self, network: str, addresses: Collection[str]) -> Sequence[AddressTotals]:
         asked = {"network": network, "addresses": sorted(addresses)}
         rises, rows = await self._connection.ask(
-            (statements.PUBLISHED_RISES, asked), (statements.RECEIVED, {**asked, "native": NATIVE})
+            (statements.PUBLISHED_RISES, asked),
+            (statements.ADDRESS_TOTALS, {**asked, "native": NATIVE}),
         )
         published: defaultdict[str, list[PublishedRise]] = defaultdict(list)
         for row in rises:
@@ -207,7 +208,7 @@ class PostgresWork:
             rise = Rise(before, before + int(row.base_units))
             published[row.to_address].append(PublishedRise(rise, row.block_number))
         return [
-            Received(
+            AddressTotals(
                 row.address,
                 int(row.risen),
                 int(row.swept),
@@ -221,30 +222,34 @@ class PostgresWork:
         network = {"network": step.after.network}
         self._save_blocks(step)
         self._save_movements(step, at)
-        if step.told:
-            add_to_outbox(self._connection, [to_outgoing(one, at=at) for one in step.told])
-            self._connection.post(statements.TOLD, network)
+        if step.publications:
+            add_to_outbox(self._connection, [to_outgoing(one, at=at) for one in step.publications])
+            self._connection.post(statements.MARK_PUBLISHED, network)
 
-    async def explain(self, network: str, explained: Sequence[Tracked], *, at: datetime) -> None:
+    async def explain(
+        self, network: str, explained: Sequence[TrackedMovement], *, at: datetime
+    ) -> None:
         rows = [movement_row(tracked) for tracked in explained]
         names = ("block_hash", "id", "version", "transaction_hash", "from_address")
         named = columns([{name: row[name] for name in names} for row in rows])
-        self._connection.post(statements.EXPLAIN, {"network": network, **named})
+        self._connection.post(statements.SAVE_RISE_TRANSACTIONS, {"network": network, **named})
         add_to_outbox(self._connection, [to_outgoing(one, at=at) for one in explained])
-        self._connection.post(statements.TOLD, {"network": network})
+        self._connection.post(statements.MARK_PUBLISHED, {"network": network})
 
-    async def take_up(self, network: str, addresses: Collection[str]) -> None:
+    async def mark_activated(self, network: str, addresses: Collection[str]) -> None:
         asked = {"network": network, "addresses": list(addresses)}
-        self._connection.post(statements.TAKE_UP, asked)
+        self._connection.post(statements.ACTIVATE_TARGETS, asked)
 
     async def mark_counted(self, network: str, counted: CountedAddresses, *, at: datetime) -> None:
         block = counted.block
         place = {"network": network, "number": block.number, "time": block.time}
-        self._connection.post(statements.COUNTED, {**place, "young_since": counted.young_since})
+        self._connection.post(
+            statements.MARK_COUNTED, {**place, "young_since": counted.young_since}
+        )
         for statement, addresses, more in (
-            (statements.COUNTED_FIRST, counted.first - counted.incomplete, {}),
-            (statements.COUNTED_OLD, counted.old, {"at": at}),
-            (statements.INCOMPLETE, counted.incomplete, {}),
+            (statements.MARK_COUNTED_FIRST, counted.first - counted.incomplete, {}),
+            (statements.MARK_COUNTED_OLD, counted.old, {"at": at}),
+            (statements.MARK_INCOMPLETE, counted.incomplete, {}),
         ):
             if addresses:
                 values = {**place, **more, "addresses": sorted(addresses)}
@@ -258,7 +263,9 @@ class PostgresWork:
             rows = columns([target_row(target) for target in targets])
             self._connection.post(statements.ADD_TARGETS, rows)
 
-    async def add_hints(self, hints: Collection[Hinted], *, patience: HintPatience) -> None:
+    async def add_hints(
+        self, hints: Collection[HintedTransaction], *, patience: HintBackoff
+    ) -> None:
         if hints:
             places = sorted(hints)
             values = {
@@ -269,31 +276,31 @@ class PostgresWork:
             }
             self._connection.post(statements.ADD_HINTS, values)
 
-    async def repeat_hints(self, *, patience: HintPatience, limit: int) -> frozenset[str]:
+    async def repeat_hints(self, *, patience: HintBackoff, limit: int) -> frozenset[str]:
         self._connection.post(statements.END_HINTS)
         values = {"pause_max": patience.pause_max, "limit": limit}
         again = await self._connection.scalars(statements.REPEAT_HINTS, values)
         return frozenset(again)
 
-    async def hurry(self, networks: Collection[str]) -> None:
+    async def notify_followers(self, networks: Collection[str]) -> None:
         for network in networks:
             self._connection.wake(hint_channel(network))
 
     def _save_movements(self, step: Step, at: datetime) -> None:
         network = step.after.network
         for statement, rows in (
-            (statements.SAVE_MOVEMENTS, [movement_row(tracked) for tracked in step.sighted]),
-            (statements.MOVE_MOVEMENTS, [state_row(tracked) for tracked in step.moved]),
+            (statements.SAVE_MOVEMENTS, [movement_row(tracked) for tracked in step.new_movements]),
+            (statements.MOVE_MOVEMENTS, [state_row(tracked) for tracked in step.changed_movements]),
         ):
             if rows:
                 self._connection.post(statement, {"network": network, **columns(rows)})
         for statement, marked in (
-            (WITHHOLD, step.withheld),
-            (TRUST, step.trusted),
+            (WITHHOLD, step.withheld_movements),
+            (TRUST, step.trusted_movements),
         ):
             if marked:
                 self._mark(statement, network, [tracked.key for tracked in marked], at)
-        if any(tracked.awaits_second_provider for tracked in step.told):
+        if any(tracked.awaits_second_provider for tracked in step.publications):
             self._connection.wake(verification_channel(network))
 
     def _mark(
@@ -307,13 +314,16 @@ class PostgresWork:
             "network": step.after.network,
             "finalized_number": step.after.finalized_number,
         }
-        if step.orphaned:
-            hashes = {"network": place["network"], "hashes": [b.hash for b in step.orphaned]}
+        if step.orphaned_blocks:
+            hashes = {"network": place["network"], "hashes": [b.hash for b in step.orphaned_blocks]}
             self._connection.post(statements.ORPHAN_BLOCKS, hashes)
         # Movements of a block that came and went within the batch refer to it all the same.
         rows = [
             {**block_row(block), "state": state}
-            for state, blocks in (("canonical", step.added), ("orphan", step.orphaned))
+            for state, blocks in (
+                ("canonical", step.added_blocks),
+                ("orphan", step.orphaned_blocks),
+            )
             for block in blocks
         ]
         if step.after.finalized_number > step.before.finalized_number:
@@ -326,12 +336,12 @@ def _questions(
     network: str,
     subjects: Collection[Subject],
     senders: Collection[str],
-    evidence: EvidenceAsked,
+    evidence: EvidenceQuery,
 ) -> Mapping[Statement, Mapping[str, Any]]:
     """Return what is to be asked: nothing about nobody."""
     questions: dict[Statement, Mapping[str, Any]] = {}
     if subjects:
-        questions[statements.KNOWN] = {
+        questions[statements.PUBLISHED_VERSIONS] = {
             "network": network,
             "ids": [subject for subject in subjects if not isinstance(subject, int)],
             "paid_ids": [str(subject) for subject in subjects if isinstance(subject, int)],
@@ -341,7 +351,7 @@ def _questions(
     of_network = {"network": network}
     if evidence.awaiting:
         ids = list(evidence.awaiting)
-        questions[VERIFIED] = {**of_network, "ids": ids}
+        questions[VERIFIED_KEYS] = {**of_network, "ids": ids}
     if evidence.needs_unverified:
         questions[UNVERIFIED_SUMS] = of_network
     if evidence.trusted_since is not None:
@@ -350,14 +360,14 @@ def _questions(
     return questions
 
 
-def _recalled(questions: Iterable[Statement], answers: Sequence[Rows]) -> Recalled:
+def _recalled(questions: Iterable[Statement], answers: Sequence[Rows]) -> BatchContext:
     rows = dict(zip(questions, answers, strict=True))
-    return Recalled(
+    return BatchContext(
         # In the order of their versions: the last one stays.
-        dict(to_known(row) for row in rows.get(statements.KNOWN, ())),
+        dict(to_known(row) for row in rows.get(statements.PUBLISHED_VERSIONS, ())),
         frozenset(row.address for row in rows.get(statements.TARGETS_AMONG, ())),
         Evidence(
-            frozenset((row.block_hash, row.id) for row in rows.get(VERIFIED, ())),
+            frozenset((row.block_hash, row.id) for row in rows.get(VERIFIED_KEYS, ())),
             {row.token: int(row.base_units) for row in rows.get(UNVERIFIED_SUMS, ())},
             {row.token: int(row.base_units) for row in rows.get(TRUSTED_SUMS, ())},
         ),

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from swap_chain_watcher.adapters import evidence_statements, statements
-from swap_chain_watcher.adapters.rows import block_row, to_block, to_halt, to_place, to_tracked
+from swap_chain_watcher.adapters.rows import block_row, to_block, to_halt, to_position, to_tracked
 from swap_chain_watcher.domain.watch import Watch
-from swap_chain_watcher.ports import Halt, Place, Unchecked, Unverified
+from swap_chain_watcher.ports import Halt, UncheckedRange, Unverified, WatchPosition
 from swap_chains.events import Block
 from swap_runtime.database import Engine, execute_alone, reading, transaction
 from swap_runtime.operator_log import log_order
@@ -49,25 +49,29 @@ class PostgresWatches:
             open={one.movement.id: one for one in tracked},
         )
 
-    async def nearest(self, network: str, number: int) -> Block | None:
+    async def find_nearest_block(self, network: str, number: int) -> Block | None:
         asked = {"network": network, "number": number}
         async with reading(self._engine) as connection:
             row = (await connection.execute(statements.NEAREST_BLOCK, asked)).one_or_none()
         return None if row is None else to_block(row)
 
-    async def one_provider(self, network: str, *, after: int, upto: int) -> Block | None:
+    async def find_one_provider_end(self, network: str, *, after: int, upto: int) -> Block | None:
         asked = {"network": network, "after": after, "upto": upto}
         async with reading(self._engine) as connection:
             row = (await connection.execute(statements.ONE_PROVIDER, asked)).one_or_none()
         return None if row is None else replace(to_block(row), provider=row.provider)
 
-    async def find_unchecked(self, network: str, *, is_halted: bool = False) -> Unchecked | None:
+    async def find_unchecked(
+        self, network: str, *, is_halted: bool = False
+    ) -> UncheckedRange | None:
         asked = {"network": network, "is_halted": is_halted}
         async with reading(self._engine) as connection:
-            row = (await connection.execute(statements.UNCHECKED, asked)).one_or_none()
-        return None if row is None else Unchecked(row.checked_number, row.finalized_number)
+            row = (await connection.execute(statements.UNCHECKED_RANGE, asked)).one_or_none()
+        return None if row is None else UncheckedRange(row.checked_number, row.finalized_number)
 
-    async def to_verify(self, network: str, *, after: int, limit: int) -> Sequence[Unverified]:
+    async def list_unverified(
+        self, network: str, *, after: int, limit: int
+    ) -> Sequence[Unverified]:
         asked = {"network": network, "after": after, "limit": limit}
         async with reading(self._engine) as connection:
             rows = await connection.execute(evidence_statements.TO_VERIFY, asked)
@@ -91,7 +95,7 @@ class PostgresWatches:
                 await log_order(connection)
         return is_lifted
 
-    async def list_places(self) -> Sequence[Place]:
+    async def list_positions(self) -> Sequence[WatchPosition]:
         async with reading(self._engine) as connection:
-            rows = await connection.execute(statements.PLACES)
-        return tuple(to_place(row) for row in rows)
+            rows = await connection.execute(statements.POSITIONS)
+        return tuple(to_position(row) for row in rows)

@@ -11,14 +11,14 @@ from uuid import UUID
 from swap_chain_watcher.domain.evidence import Allowance, Evidence
 from swap_chain_watcher.domain.movements import (
     Depth,
-    Known,
+    PublishedVersion,
     Movement,
     State,
     Subject,
-    Tracked,
+    TrackedMovement,
 )
 from swap_chain_watcher.domain.policy import Policy
-from swap_chain_watcher.domain.reading import read
+from swap_chain_watcher.domain.movement_mapping import to_movement
 from swap_chain_watcher.domain.watch import BrokenChain, Step, Watch
 from swap_chains.errors import ReorgBeyondFinality
 from swap_chains.events import Block, BlockAdded, BlocksFinalized, BlocksReverted, ChainEvent
@@ -26,10 +26,10 @@ from swap_chains.events import Block, BlockAdded, BlocksFinalized, BlocksReverte
 
 def decide(
     watch: Watch,
-    happened: Sequence[ChainEvent],
+    chain_events: Sequence[ChainEvent],
     *,
     policy: Policy,
-    known: Mapping[Subject, Known],
+    known: Mapping[Subject, PublishedVersion],
     targets: Collection[str] = (),
     evidence: Evidence | None = None,
 ) -> Step:
@@ -41,8 +41,8 @@ def decide(
     :raises BrokenChain: when the facts do not follow from what is known.
     :raises ReorgBeyondFinality: when they take back what is final.
     """
-    batch = _Batch(watch, happened, policy, known, targets, evidence=evidence)
-    for event in happened:
+    batch = _Batch(watch, chain_events, policy, known, targets, evidence=evidence)
+    for event in chain_events:
         match event:
             case BlockAdded():
                 batch.add(event)
@@ -59,7 +59,7 @@ def decide_found(
     found: Sequence[Movement],
     *,
     policy: Policy,
-    known: Mapping[Subject, Known],
+    known: Mapping[Subject, PublishedVersion],
     evidence: Evidence | None = None,
 ) -> Step:
     """Return what it changes that movements were found in blocks that are known already.
@@ -75,23 +75,23 @@ def decide_found(
     return batch.step()
 
 
-def without_first_looks(told: Sequence[Tracked]) -> tuple[Tracked, ...]:
+def without_superseded_sightings(publications: Sequence[TrackedMovement]) -> tuple[TrackedMovement, ...]:
     """Leave out that something was seen where the same batch confirms it.
 
     Not where several came for the same swap: the first must hear of the second before it settles.
     """
-    confirmed = {_place(one) for one in told if one.state is State.CONFIRMED}
-    swaps = Counter(_swap(one.movement) for one in told if one.state is State.SEEN)
+    confirmed = {_place(one) for one in publications if one.state is State.CONFIRMED}
+    swaps = Counter(_swap(one.movement) for one in publications if one.state is State.SEEN)
     return tuple(
         one
-        for one in told
+        for one in publications
         if one.state is not State.SEEN
         or _place(one) not in confirmed
         or swaps[_swap(one.movement)] > 1
     )
 
 
-def _place(tracked: Tracked) -> tuple[str, UUID]:
+def _place(tracked: TrackedMovement) -> tuple[str, UUID]:
     return tracked.movement.block.hash, tracked.movement.id
 
 
@@ -106,9 +106,9 @@ class _Batch:
     def __init__(
         self,
         watch: Watch,
-        happened: Sequence[ChainEvent],
+        chain_events: Sequence[ChainEvent],
         policy: Policy,
-        known: Mapping[Subject, Known],
+        known: Mapping[Subject, PublishedVersion],
         targets: Collection[str] = (),
         *,
         evidence: Evidence | None,
@@ -123,21 +123,21 @@ class _Batch:
         self._chain = list(watch.recent)
         self._hashes = {block.number: block.hash for block in watch.recent}
         self._added: dict[str, Block] = {}
-        self._orphaned: dict[str, Block] = {}
+        self._orphaned_blocks: dict[str, Block] = {}
         self._open = dict(watch.open)
-        self._sighted: dict[tuple[str, UUID], Tracked] = {}
-        self._moved: dict[tuple[str, UUID], Tracked] = {}
-        self._told: list[Tracked] = []
+        self._new_movements: dict[tuple[str, UUID], TrackedMovement] = {}
+        self._changed_movements: dict[tuple[str, UUID], TrackedMovement] = {}
+        self._publications: list[TrackedMovement] = []
         # What is final by the end of the batch cannot be taken back: it weighs on nobody's tier.
-        final = [event.upto.number for event in happened if isinstance(event, BlocksFinalized)]
-        self._final_soon = max([watch.finalized_number, *final])
+        final = [event.upto.number for event in chain_events if isinstance(event, BlocksFinalized)]
+        self._final_by_end = max([watch.finalized_number, *final])
         self._inflow: dict[str, int] = {}
         for tracked in self._open.values():
-            self._weigh(tracked.movement, 1)
+            self._adjust_inflow(tracked.movement, 1)
         # Final or not: what one provider reports is no less its report when it is final.
-        self._unverified = dict(self._evidence.unverified)
-        self._withheld: list[Tracked] = []
-        self._trusted: list[Tracked] = []
+        self._unverified = dict(self._evidence.unverified_sums)
+        self._withheld: list[TrackedMovement] = []
+        self._trusted: list[TrackedMovement] = []
 
     @property
     def _network(self) -> str:
@@ -160,11 +160,11 @@ class _Batch:
         self._chain.append(block)
         self._hashes[block.number] = block.hash
         self._added[block.hash] = block
-        self._orphaned.pop(block.hash, None)
+        self._orphaned_blocks.pop(block.hash, None)
         for fact in event.movements:
-            movement = read(block, fact, self._policy, self._targets)
+            movement = to_movement(block, fact, self._policy, self._targets)
             if movement is not None:
-                self._sight(movement)
+                self._add_movement(movement)
 
     def find(self, movement: Movement) -> None:
         block = movement.block
@@ -172,7 +172,7 @@ class _Batch:
             raise BrokenChain(self._network, f"block {block.number} is not one that is followed")
         if block.number <= self._finalized:
             self._added[block.hash] = block  # empty ones were skipped as far as they are final
-        self._sight(movement)
+        self._add_movement(movement)
 
     def revert(self, event: BlocksReverted) -> None:
         ancestor = event.ancestor
@@ -185,11 +185,11 @@ class _Batch:
         for block in gone:
             del self._hashes[block.number]
             self._added.pop(block.hash, None)
-            self._orphaned[block.hash] = block
+            self._orphaned_blocks[block.hash] = block
         hashes = {block.hash for block in gone}
         for tracked in list(self._open.values()):
             if tracked.movement.block.hash in hashes:
-                self._take_back(tracked)
+                self._revert_movement(tracked)
 
     def finalize(self, event: BlocksFinalized) -> None:
         upto = event.upto
@@ -200,7 +200,7 @@ class _Batch:
     def confirm(self) -> None:
         """Publish what is deep enough, and let go of what nothing can change any more."""
         caps = self._policy.caps
-        allowance = Allowance(caps.base_units, self._evidence.trusted) if caps else None
+        allowance = Allowance(caps.base_units, self._evidence.trusted_sums) if caps else None
         for before in sorted(self._open.values(), key=lambda t: t.movement.block.number):
             tracked = last = self._with_evidence(before)
             if self._is_deep_enough(tracked):
@@ -221,33 +221,33 @@ class _Batch:
         return Step(
             before=self._before,
             after=after,
-            added=tuple(self._added.values()),
-            orphaned=tuple(self._orphaned.values()),
-            sighted=tuple(self._sighted.values()),
-            moved=tuple(self._moved.values()),
-            told=without_first_looks(self._told),
-            withheld=tuple(self._withheld),
-            trusted=tuple(self._trusted),
+            added_blocks=tuple(self._added.values()),
+            orphaned_blocks=tuple(self._orphaned_blocks.values()),
+            new_movements=tuple(self._new_movements.values()),
+            changed_movements=tuple(self._changed_movements.values()),
+            publications=without_superseded_sightings(self._publications),
+            withheld_movements=tuple(self._withheld),
+            trusted_movements=tuple(self._trusted),
         )
 
-    def _with_evidence(self, tracked: Tracked) -> Tracked:
-        if tracked.is_verified or tracked.key not in self._evidence.verified:
+    def _with_evidence(self, tracked: TrackedMovement) -> TrackedMovement:
+        if tracked.is_verified or tracked.key not in self._evidence.verified_keys:
             return tracked
         verified = replace(tracked, is_verified=True)
         self._open[tracked.movement.id] = verified
         return verified
 
-    def _confirm(self, tracked: Tracked, allowance: Allowance | None) -> Tracked:
+    def _confirm(self, tracked: TrackedMovement, allowance: Allowance | None) -> TrackedMovement:
         """Confirm what enough providers report; what they do not waits, and is not refused."""
         movement = tracked.movement
-        is_capped = self._policy.counts(movement) and not tracked.is_verified
+        is_capped = self._policy.adds_to_inflow(movement) and not tracked.is_verified
         room = allowance if is_capped else None
         if self._policy.has_second_provider:
             is_enough = not tracked.awaits_second_provider
         else:
             is_enough = room is None or room.admits(movement)
         if is_enough:
-            last = self._tell(tracked, State.CONFIRMED)
+            last = self._publish(tracked, State.CONFIRMED)
             if room is not None:
                 self._trusted.append(last)
             return last
@@ -257,41 +257,41 @@ class _Batch:
             self._withheld.append(tracked)
         return tracked
 
-    def _sight(self, movement: Movement) -> None:
+    def _add_movement(self, movement: Movement) -> None:
         if not movement.is_published:
-            self._sighted[movement.block.hash, movement.id] = Tracked(movement)
+            self._new_movements[movement.block.hash, movement.id] = TrackedMovement(movement)
             return
         depth = self._depth(movement)
         before = self._known.get(movement.subject)
         version = 0
         if before is not None:
             depth, version = depth.strictest(before.depth), before.version
-        self._sighted[movement.block.hash, movement.id] = fresh = Tracked(movement, depth, version)
-        self._tell(fresh, State.SEEN)
+        self._new_movements[movement.block.hash, movement.id] = fresh = TrackedMovement(movement, depth, version)
+        self._publish(fresh, State.SEEN)
 
     def _depth(self, movement: Movement) -> Depth:
         token = movement.token.lower()
         pending = self._inflow.get(token, 0) + movement.base_units
-        self._weigh(movement, 1)
+        self._adjust_inflow(movement, 1)
         unverified = self._unverified.get(token, 0) + movement.base_units
-        if self._policy.counts(movement):
+        if self._policy.adds_to_inflow(movement):
             self._unverified[token] = unverified
         return self._policy.depth(movement, pending, unverified)
 
-    def _take_back(self, tracked: Tracked) -> None:
-        self._weigh(tracked.movement, -1)
+    def _revert_movement(self, tracked: TrackedMovement) -> None:
+        self._adjust_inflow(tracked.movement, -1)
         token = tracked.movement.token.lower()
-        if self._policy.counts(tracked.movement) and not tracked.is_verified:
+        if self._policy.adds_to_inflow(tracked.movement) and not tracked.is_verified:
             left = self._unverified.get(token, 0) - tracked.movement.base_units
             self._unverified[token] = max(left, 0)
-        self._tell(tracked, State.REVERTED)
+        self._publish(tracked, State.REVERTED)
 
-    def _weigh(self, movement: Movement, sign: Literal[1, -1]) -> None:
-        if movement.block.number > self._final_soon and self._policy.counts(movement):
+    def _adjust_inflow(self, movement: Movement, sign: Literal[1, -1]) -> None:
+        if movement.block.number > self._final_by_end and self._policy.adds_to_inflow(movement):
             token = movement.token.lower()
             self._inflow[token] = self._inflow.get(token, 0) + sign * movement.base_units
 
-    def _is_deep_enough(self, tracked: Tracked) -> bool:
+    def _is_deep_enough(self, tracked: TrackedMovement) -> bool:
         return (
             tracked.state is State.SEEN
             and tracked.depth is not None
@@ -300,16 +300,16 @@ class _Batch:
             )
         )
 
-    def _tell(self, tracked: Tracked, state: State) -> Tracked:
-        last = tracked.told(state)
+    def _publish(self, tracked: TrackedMovement, state: State) -> TrackedMovement:
+        last = tracked.with_state(state)
         movement = last.movement
-        self._told.append(last)
+        self._publications.append(last)
         if last.depth is not None:
-            self._known[movement.subject] = Known(last.version, last.depth)
+            self._known[movement.subject] = PublishedVersion(last.version, last.depth)
         if state is State.REVERTED:
             del self._open[movement.id]
         else:
             self._open[movement.id] = last
         key = movement.block.hash, movement.id
-        (self._sighted if key in self._sighted else self._moved)[key] = last
+        (self._new_movements if key in self._new_movements else self._changed_movements)[key] = last
         return last

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from swap_chain_watcher.domain.movements import Movement, Tracked
+from swap_chain_watcher.domain.movements import Movement, TrackedMovement
 from swap_chain_watcher.domain.policy import Policy
 
 Key = tuple[str, UUID]  # block hash and movement
 
 
 @dataclass(frozen=True, slots=True)
-class EvidenceAsked:
+class EvidenceQuery:
     """What has to be read, under the cursor's lock, before a batch is decided."""
 
     awaiting: frozenset[UUID] = frozenset()  # which of these a second provider has verified
@@ -24,8 +24,8 @@ class EvidenceAsked:
 
     @classmethod
     def of(
-        cls, policy: Policy, open_: Iterable[Tracked], *, has_deposits: bool, at: datetime
-    ) -> EvidenceAsked:
+        cls, policy: Policy, open_: Iterable[TrackedMovement], *, has_deposits: bool, at: datetime
+    ) -> EvidenceQuery:
         """Return what a network's configuration makes necessary: nothing where no rule applies."""
         if policy.has_second_provider:
             awaiting = frozenset(t.movement.id for t in open_ if t.awaits_second_provider)
@@ -39,9 +39,9 @@ class EvidenceAsked:
 class Evidence:
     """What is stored of it; tokens in lower case."""
 
-    verified: AbstractSet[Key] = frozenset()
-    unverified: Mapping[str, int] = field(default_factory=dict)
-    trusted: Mapping[str, int] = field(default_factory=dict)
+    verified_keys: AbstractSet[Key] = frozenset()
+    unverified_sums: Mapping[str, int] = field(default_factory=dict)
+    trusted_sums: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Exposure:
 
 
 @dataclass(frozen=True, slots=True)
-class Withheld:
+class WithheldDeposits:
     """Deposits that are deep enough, and wait for a second provider or for room under a cap."""
 
     network: str

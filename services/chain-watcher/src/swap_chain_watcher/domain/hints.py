@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 
-Hinted = tuple[str, str]  # network and transaction hash
+HintedTransaction = tuple[str, str]  # network and transaction hash
 
 
 @dataclass(frozen=True, slots=True)
-class HintPatience:
+class HintBackoff:
     """A transaction may not have propagated: it is looked for again, ever more rarely."""
 
     first_pause: timedelta = timedelta(seconds=1)

@@ -107,7 +107,7 @@ Subject = UUID | int
 
 
 @dataclass(frozen=True, slots=True)
-class Tracked:
+class TrackedMovement:
     """A movement with the last word published about it."""
 
     movement: Movement
@@ -127,12 +127,12 @@ class Tracked:
         is_open = self.state is State.SEEN and not self.is_verified
         return is_open and self.depth is not None and self.depth.providers > 1
 
-    def told(self, state: State) -> Tracked:
+    def with_state(self, state: State) -> TrackedMovement:
         return replace(self, state=state, version=self.version + 1)
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class PublishedVersion:
     """The last version published about a subject, in whatever block it was."""
 
     version: int

@@ -66,7 +66,7 @@ class Policy:
         """Whether value from there was ours before: a contract of ours or a deposit address."""
         return address.lower() in self._own or address.lower() in targets
 
-    def counts(self, movement: Movement) -> bool:
+    def adds_to_inflow(self, movement: Movement) -> bool:
         """Whether the movement adds to the inflow that a reorg could take back from us."""
         return (
             movement.is_published
@@ -75,7 +75,7 @@ class Policy:
             and (movement.from_address or "").lower() not in self._funders
         )
 
-    def is_asked_for(self, movement: Movement, watched: Collection[str] = ()) -> bool:
+    def is_in_log_scope(self, movement: Movement, watched: Collection[str] = ()) -> bool:
         """Whether a node is asked for the movement's log today, as the catalogue is now.
 
         :param watched: the deposit addresses that it is asked about, in lower case.
@@ -120,7 +120,7 @@ class Policy:
                 return self._depth(None)
             case _:
                 depth = self.deposit_depth(movement.token, pending_base_units)
-                if not self.counts(movement):
+                if not self.adds_to_inflow(movement):
                     return depth
                 token = self._tokens[movement.token.lower()]
                 tier = token.tier_for(max(pending_base_units, unverified_base_units))

@@ -8,15 +8,15 @@ from uuid import UUID
 
 from swap_chain_watcher.domain.evidence import Evidence, Key
 from swap_chain_watcher.domain.movements import (
-    Known,
+    PublishedVersion,
     Movement,
     State,
     Subject,
-    Tracked,
+    TrackedMovement,
     movement_id,
 )
 from swap_chain_watcher.domain.policy import Policy
-from swap_chain_watcher.domain.reading import read
+from swap_chain_watcher.domain.movement_mapping import to_movement
 from swap_chain_watcher.domain.watch import BrokenChain
 from swap_chains.events import Block, BlockAdded
 
@@ -37,7 +37,7 @@ class MovementsDenied(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredMovements:
     """What is known of the blocks that were found, and of the range they were found in."""
 
     movement_ids: frozenset[UUID]  # in canonical blocks
@@ -49,31 +49,31 @@ class Stored:
 
 
 @dataclass(frozen=True, slots=True)
-class Missed:
+class MissedMovements:
     """What has to be added."""
 
     blocks: tuple[Block, ...]
-    sighted: tuple[Tracked, ...]
-    told: tuple[Tracked, ...]
+    new_movements: tuple[TrackedMovement, ...]
+    publications: tuple[TrackedMovement, ...]
     verified: tuple[Key, ...] = ()  # stored deposits that were reported alike
 
     @property
     def leaves_open(self) -> bool:
         """Whether the follower has to confirm some of it later."""
-        return any(tracked.state is State.SEEN for tracked in self.sighted)
+        return any(tracked.state is State.SEEN for tracked in self.new_movements)
 
 
 def decide_missed(
     network: str,
     found: Sequence[BlockAdded],
     *,
-    stored: Stored,
+    stored: StoredMovements,
     policy: Policy,
-    known: Mapping[Subject, Known],
+    known: Mapping[Subject, PublishedVersion],
     targets: Collection[str] = (),
     watched: Collection[str] = (),
     evidence: Evidence | None = None,
-) -> Missed:
+) -> MissedMovements:
     """Return what is in the final blocks and is not stored.
 
     It is confirmed as soon as it is seen, unless more than this one provider must report it.
@@ -85,10 +85,10 @@ def decide_missed(
     _refuse_other_blocks(network, found, stored)
     reported = _reported(found, policy, targets)
     verified = _refuse_denials(network, found, stored, policy, watched=watched, reported=reported)
-    unverified = dict((evidence or Evidence()).unverified)
+    unverified = dict((evidence or Evidence()).unverified_sums)
     blocks: list[Block] = []
-    sighted: list[Tracked] = []
-    told: list[Tracked] = []
+    new_movements: list[TrackedMovement] = []
+    publications: list[TrackedMovement] = []
     for added in found:
         keys = [(added.block.hash, id_) for id_ in _ids(network, added)]
         here = [reported[key] for key in keys if key in reported]
@@ -97,9 +97,9 @@ def decide_missed(
             blocks.append(added.block)
         for movement in missed:
             changes = _changes(movement, policy, known, unverified)
-            sighted.append(changes[-1])
-            told += changes if movement.is_published else ()
-    return Missed(tuple(blocks), tuple(sighted), tuple(told), tuple(verified))
+            new_movements.append(changes[-1])
+            publications += changes if movement.is_published else ()
+    return MissedMovements(tuple(blocks), tuple(new_movements), tuple(publications), tuple(verified))
 
 
 def _reported(
@@ -109,11 +109,11 @@ def _reported(
         (added.block.hash, movement.id): movement
         for added in found
         for fact in added.movements
-        if (movement := read(added.block, fact, policy, targets)) is not None
+        if (movement := to_movement(added.block, fact, policy, targets)) is not None
     }
 
 
-def _refuse_other_blocks(network: str, found: Sequence[BlockAdded], stored: Stored) -> None:
+def _refuse_other_blocks(network: str, found: Sequence[BlockAdded], stored: StoredMovements) -> None:
     for block in (added.block for added in found):
         if stored.hashes.get(block.number, block.hash) != block.hash:
             raise BrokenChain(network, f"two nodes differ on final block {block.number}")
@@ -122,7 +122,7 @@ def _refuse_other_blocks(network: str, found: Sequence[BlockAdded], stored: Stor
 def _refuse_denials(
     network: str,
     found: Sequence[BlockAdded],
-    stored: Stored,
+    stored: StoredMovements,
     policy: Policy,
     *,
     watched: Collection[str],
@@ -139,7 +139,7 @@ def _refuse_denials(
             is_there = _origin(reported[key]) == _origin(movement)
             if is_reported_alike(movement, reported[key]):
                 verified.append(key)
-        if not is_there and policy.is_asked_for(movement, watched):
+        if not is_there and policy.is_in_log_scope(movement, watched):
             denied.append(movement)
     if denied:
         raise MovementsDenied(network, denied)
@@ -164,22 +164,22 @@ def _origin(movement: Movement) -> tuple[object, ...]:
 def _changes(
     movement: Movement,
     policy: Policy,
-    known: Mapping[Subject, Known],
+    known: Mapping[Subject, PublishedVersion],
     unverified: dict[str, int],
-) -> Sequence[Tracked]:
+) -> Sequence[TrackedMovement]:
     if not movement.is_published:
-        return [Tracked(movement)]
+        return [TrackedMovement(movement)]
     # It is final already, so nothing is pending with it.
     token = movement.token.lower()
     reported_once = unverified.get(token, 0) + movement.base_units
     depth = policy.depth(movement, movement.base_units, reported_once)
     before = known.get(movement.subject)
-    fresh = Tracked(movement, depth, before.version if before else 0)
-    seen = fresh.told(State.SEEN)
-    is_counted = policy.counts(movement)
+    fresh = TrackedMovement(movement, depth, before.version if before else 0)
+    seen = fresh.with_state(State.SEEN)
+    is_counted = policy.adds_to_inflow(movement)
     if is_counted:
         unverified[token] = reported_once
     is_short = seen.awaits_second_provider and policy.has_second_provider
     if is_short or (is_counted and policy.caps is not None):
         return [seen]  # the follower confirms it, as any other
-    return [seen, seen.told(State.CONFIRMED)]
+    return [seen, seen.with_state(State.CONFIRMED)]

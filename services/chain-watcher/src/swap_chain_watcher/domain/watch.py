@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from swap_chain_watcher.domain.movements import Tracked
+from swap_chain_watcher.domain.movements import TrackedMovement
 from swap_chains.events import Block, BlockAdded, BlocksFinalized, BlocksReverted, ChainEvent
 
 
@@ -39,15 +39,15 @@ class Watch:
     finalized_number: int
     start_number: int  # from here to the cursor every block is known
     recent: tuple[Block, ...]  # canonical, oldest first: from the last final one to the cursor
-    open: Mapping[UUID, Tracked]  # what a block can still confirm, or a reorg take back
+    open: Mapping[UUID, TrackedMovement]  # what a block can still confirm, or a reorg take back
     revision: int = 0  # raised when something else than the follower adds to what is open
 
-    def has_news(self, happened: Sequence[ChainEvent]) -> bool:
+    def has_new_events(self, chain_events: Sequence[ChainEvent]) -> bool:
         """Whether anything of a batch is not known yet."""
         known = {block.hash for block in self.recent}
-        return any(self._is_news(event, known) for event in happened)
+        return any(self._is_new_event(event, known) for event in chain_events)
 
-    def _is_news(self, event: ChainEvent, known: Collection[str]) -> bool:
+    def _is_new_event(self, event: ChainEvent, known: Collection[str]) -> bool:
         match event:
             case BlockAdded():
                 return event.block.hash not in known
@@ -63,10 +63,14 @@ class Step:
 
     before: Watch
     after: Watch
-    added: tuple[Block, ...]  # still canonical at the end of the batch
-    orphaned: tuple[Block, ...]  # perhaps told and taken back within the batch
-    sighted: tuple[Tracked, ...]  # movements in blocks where they were not before
-    moved: tuple[Tracked, ...]  # movements known there, with another state
-    told: tuple[Tracked, ...]  # what to publish, in this order
-    withheld: tuple[Tracked, ...] = ()  # deep enough, and from now on waiting for a provider
-    trusted: tuple[Tracked, ...] = ()  # confirmed by one provider's report, under its cap
+    added_blocks: tuple[Block, ...]  # still canonical at the end of the batch
+    orphaned_blocks: tuple[Block, ...]  # perhaps told and taken back within the batch
+    new_movements: tuple[TrackedMovement, ...]  # movements in blocks where they were not before
+    changed_movements: tuple[TrackedMovement, ...]  # movements known there, with another state
+    publications: tuple[TrackedMovement, ...]  # what to publish, in this order
+    withheld_movements: tuple[
+        TrackedMovement, ...
+    ] = ()  # deep enough, and from now on waiting for a provider
+    trusted_movements: tuple[
+        TrackedMovement, ...
+    ] = ()  # confirmed by one provider's report, under its cap

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from swap_chain_watcher import observe
 from swap_chain_watcher.domain.decide import decide
-from swap_chain_watcher.domain.evidence import EvidenceAsked
+from swap_chain_watcher.domain.evidence import EvidenceQuery
+from swap_chain_watcher.domain.movement_mapping import senders, subjects
 from swap_chain_watcher.domain.policy import Policy
-from swap_chain_watcher.domain.reading import senders, subjects
 from swap_chain_watcher.domain.watch import Watch
 from swap_chain_watcher.ports import UnitOfWork
-from swap_chain_watcher.usecases.count_coins import CountCoins
+from swap_chain_watcher.usecases.count_balances import CountBalances
 from swap_chains.events import ChainEvent
 from swap_runtime.clock import Clock
 
@@ -23,7 +23,7 @@ class AdvanceWatch:
         *,
         policy: Policy,
         clock: Clock,
-        count_coins: CountCoins | None = None,
+        count_balances: CountBalances | None = None,
     ) -> None:
         """
         :param count_coins: nothing where a network has no deposit addresses.
@@ -31,20 +31,24 @@ class AdvanceWatch:
         self._unit_of_work = unit_of_work
         self._policy = policy
         self._clock = clock
-        self._count_coins = count_coins
-        self.has_risen = False  # whether the last batch found coins, whose transaction is not known
+        self._count_balances = count_balances
+        self.has_new_rises = (
+            False  # whether the last batch found coins, whose transaction is not known
+        )
 
     @property
     def has_new_targets(self) -> bool:
         """Whether the last batch saw deposit addresses that wait to be taken up."""
-        return self._count_coins is not None and self._count_coins.has_new_targets
+        return self._count_balances is not None and self._count_balances.has_new_targets
 
     def forget(self) -> None:
         """Begin anew: somebody else may have followed meanwhile."""
-        if self._count_coins is not None:
-            self._count_coins.forget()
+        if self._count_balances is not None:
+            self._count_balances.forget()
 
-    async def __call__(self, watch: Watch, happened: Sequence[ChainEvent], *, epoch: int) -> Watch:
+    async def __call__(
+        self, watch: Watch, chain_events: Sequence[ChainEvent], *, epoch: int
+    ) -> Watch:
         """Return the watch behind the batch.
 
         :raises ChainError: when no node tells what is at deposit addresses.
@@ -54,22 +58,22 @@ class AdvanceWatch:
         :raises NetworkHalted: when the second look has stopped the network meanwhile.
         :raises LeaseLost: when another follows the network now.
         """
-        self.has_risen = False
-        if not watch.has_news(happened):
+        self.has_new_rises = False
+        if not watch.has_new_events(chain_events):
             return watch
-        coins = self._count_coins
-        count = await coins.count(happened, at=self._clock()) if coins else None
-        touched = subjects(watch.network, happened)
-        asked = EvidenceAsked.of(
+        coins = self._count_balances
+        count = await coins.count(chain_events, at=self._clock()) if coins else None
+        touched = subjects(watch.network, chain_events)
+        asked = EvidenceQuery.of(
             self._policy, watch.open.values(), has_deposits=bool(touched), at=self._clock()
         )
         async with self._unit_of_work() as work:
-            known, targets, evidence = await work.take_turn(
-                watch, epoch=epoch, subjects=touched, senders=senders(happened), evidence=asked
+            known, targets, evidence = await work.lock_cursor(
+                watch, epoch=epoch, subjects=touched, senders=senders(chain_events), evidence=asked
             )
             step = decide(
                 watch,
-                happened,
+                chain_events,
                 policy=self._policy,
                 known=known,
                 targets=targets,
@@ -79,12 +83,12 @@ class AdvanceWatch:
             await work.advance(step, at=now)
             risen = None
             if coins and count:
-                risen = await coins.tell(work, step.after, count, at=now)
-        observe.advanced(step, at=now)
+                risen = await coins.record(work, step.after, count, at=now)
+        observe.watch_advanced(step, at=now)
         if coins and count:
-            coins.remember(count)
-        self.has_risen = risen is not None
+            coins.store_balances(count)
+        self.has_new_rises = risen is not None
         if risen is None:
             return step.after
-        observe.found(risen, at=now)
+        observe.movements_stored(risen, at=now)
         return risen.after

@@ -11,10 +11,10 @@ from random import Random
 from swap_chain_watcher import observe
 from swap_chain_watcher.domain.watch import BrokenChain, ChainBehind, Watch
 from swap_chain_watcher.ports import CursorMoved, Halt, NetworkHalted, Watches
+from swap_chain_watcher.usecases.activate_targets import ActivateTargets
 from swap_chain_watcher.usecases.advance_watch import AdvanceWatch
-from swap_chain_watcher.usecases.explain_rises import ExplainRises
+from swap_chain_watcher.usecases.find_rise_transactions import FindRiseTransactions
 from swap_chain_watcher.usecases.open_watch import OpenWatch
-from swap_chain_watcher.usecases.take_targets import TakeTargets
 from swap_chains.errors import ChainError, FinalBlocksDiffer, ReorgBeyondFinality
 from swap_chains.events import ChainEvent
 from swap_chains.ports import ChainReader
@@ -25,7 +25,7 @@ Beat = Callable[[], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class FollowTimings:
     """How long to wait for what."""
 
     first_pause: timedelta = timedelta(milliseconds=100)
@@ -49,16 +49,16 @@ class FollowNetwork:
         hinted: Wake,
         clock: Clock,
         random: Random,
-        patience: Patience | None = None,
-        take_targets: TakeTargets | None = None,
-        explain_rises: ExplainRises | None = None,
+        patience: FollowTimings | None = None,
+        activate_targets: ActivateTargets | None = None,
+        find_rise_transactions: FindRiseTransactions | None = None,
     ) -> None:
         """
         :param take_targets: nothing where a network has no deposit addresses.
         :param explain_rises: the same.
         """
-        self._take_targets = take_targets
-        self._explain_rises = explain_rises
+        self._activate_targets = activate_targets
+        self._find_rise_transactions = find_rise_transactions
         self._reader = reader
         self._watches = watches
         self._open_watch = open_watch
@@ -66,7 +66,7 @@ class FollowNetwork:
         self._hinted = hinted
         self._clock = clock
         self._random = random
-        self._patience = patience or Patience()
+        self._patience = patience or FollowTimings()
         self._failures = 0
         self._moved_at = 0.0  # when the chain was last seen to move, by the loop's clock
 
@@ -79,46 +79,46 @@ class FollowNetwork:
         network = self._reader.network
         while True:
             beat()
-            await self._until_resumed(beat)
+            await self._wait_until_resumed(beat)
             try:
                 await self._follow(beat, epoch=epoch)
             except (ReorgBeyondFinality, ChainBehind, FinalBlocksDiffer) as error:
                 await self._watches.halt(Halt(network, str(error), self._clock()))
-                observe.halted(network, str(error))
+                observe.network_halted(network, str(error))
             except NetworkHalted:
                 continue  # by the second look; the next round waits
             except (ChainError, BrokenChain, CursorMoved) as error:
-                observe.interrupted(network, error)
+                observe.following_interrupted(network, error)
                 await asyncio.sleep(self._pause_seconds())
                 self._failures += 1
 
-    async def _until_resumed(self, beat: Beat) -> None:
+    async def _wait_until_resumed(self, beat: Beat) -> None:
         network = self._reader.network
         while (halt := await self._watches.find_halt(network)) is not None:
-            observe.stays_halted(network)
+            observe.network_still_halted(network)
             beat()
             await asyncio.sleep(self._patience.halted_check.total_seconds())
             if await self._watches.find_halt(network) is None:
-                observe.resumed(network, halt.reason)
-        observe.is_followed(network)
+                observe.network_resumed(network, halt.reason)
+        observe.network_followed(network)
 
     async def _follow(self, beat: Beat, *, epoch: int) -> None:
         watch = await self._open_watch()
         self._advance_watch.forget()
         self._moved_at = asyncio.get_running_loop().time()
         while True:  # a hint opens the stream again, which polls at once
-            if self._take_targets is not None:
-                watch = await self._take_targets(watch, epoch=epoch)
-            if self._explain_rises is not None:
-                watch = await self._explain_rises(watch, epoch=epoch)
+            if self._activate_targets is not None:
+                watch = await self._activate_targets(watch, epoch=epoch)
+            if self._find_rise_transactions is not None:
+                watch = await self._find_rise_transactions(watch, epoch=epoch)
             batches = self._reader.follow_batches(after=watch.cursor, recent=watch.recent)
             try:
-                watch = await self._until_hinted(batches, watch, beat, epoch=epoch)
+                watch = await self._process_until_hint(batches, watch, beat, epoch=epoch)
             finally:
                 if isinstance(batches, AsyncGenerator):
                     await batches.aclose()
 
-    async def _until_hinted(
+    async def _process_until_hint(
         self,
         batches: AsyncIterator[Sequence[ChainEvent]],
         watch: Watch,
@@ -137,11 +137,11 @@ class FollowNetwork:
         try:
             while True:
                 brake = opened + self._between_hints - loop.time()
-                hurry = {hint} if brake <= 0 else set()
+                notify_followers = {hint} if brake <= 0 else set()
                 beat_every = self._patience.beat_every.total_seconds()
                 await asyncio.wait(
-                    {coming, *hurry},
-                    timeout=beat_every if hurry else min(beat_every, brake),
+                    {coming, *notify_followers},
+                    timeout=beat_every if notify_followers else min(beat_every, brake),
                     return_when=asyncio.FIRST_COMPLETED,
                 )
                 beat()
@@ -152,12 +152,15 @@ class FollowNetwork:
                     has_waited = self._moved_at - opened > self._between_hints
                     if has_waited and self._advance_watch.has_new_targets:
                         return watch
-                    if self._explain_rises is not None and self._advance_watch.has_risen:
+                    if (
+                        self._find_rise_transactions is not None
+                        and self._advance_watch.has_new_rises
+                    ):
                         return watch
                 elif loop.time() - self._moved_at > self._patience.check_after.total_seconds():
                     await self._open_watch.check(watch)
                     self._moved_at = loop.time()
-                elif hint in hurry and hint.done():
+                elif hint in notify_followers and hint.done():
                     return watch
         finally:
             await _cancelled(hint)

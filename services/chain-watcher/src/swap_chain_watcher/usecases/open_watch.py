@@ -55,7 +55,7 @@ class OpenWatch:
         if watch is None:
             return
         await self.check(watch)
-        stored = await self._watches.nearest(watch.network, watch.finalized_number)
+        stored = await self._watches.find_nearest_block(watch.network, watch.finalized_number)
         if stored is None:
             return
         theirs = await self._reader.block_at(stored.number)
@@ -71,7 +71,7 @@ class OpenWatch:
         head = await self._reader.head(at_least=watch.finalized_number)
         if head.number >= watch.finalized_number:
             return
-        stored = await self._watches.nearest(watch.network, head.number)
+        stored = await self._watches.find_nearest_block(watch.network, head.number)
         # Below all that is stored there may be another chain, or a node that loads this one anew.
         if stored is not None and await self._has_another(stored):
             raise ChainBehind(watch.network, head=head.number, finalized=watch.finalized_number)

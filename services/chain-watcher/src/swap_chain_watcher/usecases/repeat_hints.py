@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from swap_chain_watcher.domain.hints import HintPatience
+from swap_chain_watcher.domain.hints import HintBackoff
 from swap_chain_watcher.ports import UnitOfWork
 
-AT_ONCE_MAX = 500
+BATCH_MAX = 500
 
 
 class RepeatHints:
@@ -12,11 +12,11 @@ class RepeatHints:
     Any replica may: each hint is due at one of them, and the follower hears through Postgres.
     """
 
-    def __init__(self, unit_of_work: UnitOfWork, *, patience: HintPatience) -> None:
+    def __init__(self, unit_of_work: UnitOfWork, *, patience: HintBackoff) -> None:
         self._unit_of_work = unit_of_work
         self._patience = patience
 
     async def __call__(self) -> None:
         async with self._unit_of_work() as work:
-            networks = await work.repeat_hints(patience=self._patience, limit=AT_ONCE_MAX)
-            await work.hurry(networks)
+            networks = await work.repeat_hints(patience=self._patience, limit=BATCH_MAX)
+            await work.notify_followers(networks)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from swap_chain_watcher import observe
-from swap_chain_watcher.ports import Place, Watches
+from swap_chain_watcher.ports import Watches, WatchPosition
 from swap_chains.errors import ChainError
 from swap_chains.ports import ChainReader
 
@@ -17,7 +17,7 @@ from swap_chains.ports import ChainReader
 class NetworkReport:
     network: str
     head: int | None  # None: no node answers
-    place: Place | None  # None: not begun
+    place: WatchPosition | None  # None: not begun
 
     @property
     def lag_blocks(self) -> int | None:
@@ -39,7 +39,7 @@ class ReportNetworks:
     async def __call__(self) -> Sequence[NetworkReport]:
         """Ask all networks at once, none for longer than the patience."""
         heads = await asyncio.gather(*(self._head(reader) for reader in self._readers))
-        places = {place.network: place for place in await self._watches.list_places()}
+        places = {place.network: place for place in await self._watches.list_positions()}
         reports = [
             NetworkReport(reader.network, head, places.get(reader.network))
             for reader, head in zip(self._readers, heads, strict=True)
@@ -47,7 +47,9 @@ class ReportNetworks:
         for report in reports:
             place = report.place
             if place is not None:  # whichever replica noticed, each shows it
-                (observe.stays_halted if place.halt else observe.is_followed)(report.network)
+                (observe.network_still_halted if place.halt else observe.network_followed)(
+                    report.network
+                )
             if place is not None and report.head is not None:
                 observe.head_seen(
                     report.network,

@@ -22,5 +22,5 @@ class ReportTrust:
         if not self._has_stored:
             await self._trust.set_caps(self._policies)
             self._has_stored = True
-        observe.withheld(await self._trust.withheld())
-        observe.exposed(await self._trust.exposures())
+        observe.deposits_withheld(await self._trust.list_withheld())
+        observe.exposures_measured(await self._trust.exposures())

@@ -9,19 +9,19 @@ from typing import Final
 
 from swap_chain_watcher import observe
 from swap_chain_watcher.domain.evidence import Key
+from swap_chain_watcher.domain.movement_mapping import senders, to_movement
 from swap_chain_watcher.domain.movements import Kind, Movement
 from swap_chain_watcher.domain.policy import Policy
-from swap_chain_watcher.domain.reading import read, senders
 from swap_chain_watcher.domain.second_look import is_reported_alike
 from swap_chain_watcher.ports import UnitOfWork, Unverified, Watches
-from swap_chain_watcher.usecases.take_targets import FollowedAddresses
+from swap_chain_watcher.usecases.activate_targets import FollowedAddresses
 from swap_chains.errors import ChainError
 from swap_chains.events import Block, BlockAdded
 from swap_chains.ports import ChainReader, Holding
 from swap_domain.catalogue import NATIVE
 from swap_runtime.clock import Clock
 
-AT_ONCE_MAX: Final = 100
+BATCH_MAX: Final = 100
 FROM_THE_START: Final = -1
 
 
@@ -56,8 +56,8 @@ class VerifyDeposits:
     async def __call__(self) -> bool:
         """Verify some deposits, and return whether there are more to look at now."""
         network = self._reader.network
-        found = await self._watches.to_verify(network, after=self._after, limit=AT_ONCE_MAX)
-        has_more = len(found) == AT_ONCE_MAX
+        found = await self._watches.list_unverified(network, after=self._after, limit=BATCH_MAX)
+        has_more = len(found) == BATCH_MAX
         self._after = found[-1].movement.block.number if has_more else FROM_THE_START
         if not found:
             observe.deposits_verified(network, 0, of=0)
@@ -98,10 +98,10 @@ class VerifyDeposits:
     async def _read(self, found: Sequence[BlockAdded]) -> Sequence[Movement]:
         async with self._unit_of_work() as work:
             targets = (
-                await work.recall(self._reader.network, subjects=(), senders=senders(found))
+                await work.load_context(self._reader.network, subjects=(), senders=senders(found))
             ).targets
         facts = [(added.block, fact) for added in found for fact in added.movements]
-        movements = [read(block, fact, self._policy, targets) for block, fact in facts]
+        movements = [to_movement(block, fact, self._policy, targets) for block, fact in facts]
         return [movement for movement in movements if movement is not None]
 
     async def _verify_rises(self, stored: Sequence[Movement]) -> Sequence[Key]:
@@ -123,7 +123,7 @@ class VerifyDeposits:
             observe.verification_failed(network, error)
             return ()
         async with self._unit_of_work() as work:
-            swept = await work.swept_coins(network, holdings)
+            swept = await work.load_swept_coins(network, holdings)
         return [
             _key(movement)
             for movement in stored

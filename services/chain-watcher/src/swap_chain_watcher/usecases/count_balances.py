@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from swap_chain_watcher import observe
-from swap_chain_watcher.domain.addresses import (
-    Shrunk,
+from swap_chain_watcher.domain.balance_rises import (
+    BalanceShortfall,
     find_rises,
     last_block,
     reverted_to,
@@ -18,22 +18,22 @@ from swap_chain_watcher.domain.addresses import (
     to_movements,
 )
 from swap_chain_watcher.domain.decide import decide_found
-from swap_chain_watcher.domain.evidence import EvidenceAsked
+from swap_chain_watcher.domain.evidence import EvidenceQuery
 from swap_chain_watcher.domain.movements import Movement
 from swap_chain_watcher.domain.policy import Policy
 from swap_chain_watcher.domain.watch import Step, Watch
-from swap_chain_watcher.ports import CountedAddresses, Targets, ToLookAt, Work
+from swap_chain_watcher.ports import CountedAddresses, DueAddresses, Targets, Work
 from swap_chains.errors import ChainError
 from swap_chains.events import Block, BlocksFinalized, ChainEvent
 from swap_chains.ports import ChainReader, Holding
 from swap_domain.catalogue import NATIVE
 
 # Full nodes keep the states of about 128 blocks. So far behind the head more of a catch-up comes.
-STATES_KEPT_MIN: Final = 64
+STATE_HISTORY_MIN: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Diligence:
+class CountSchedule:
     """How often the coins of an address are counted."""
 
     young_for: timedelta = timedelta(hours=24)  # with every block
@@ -43,17 +43,17 @@ class Diligence:
 
 
 @dataclass(frozen=True, slots=True)
-class Count:
+class BalanceCount:
     """What was there at a block."""
 
     block: Block
     balances: Mapping[str, int]
     changed: frozenset[str]  # whose coins are not as they were, or perhaps not
-    asked: ToLookAt
+    asked: DueAddresses
     ancestor: Block | None  # to which the batch took the chain back
 
 
-class CountCoins:
+class CountBalances:
     """Coins come without a log, also from contracts: only the balance shows them.
 
     A count belongs to the block at which a batch ends. It is read before the transaction of the
@@ -66,7 +66,7 @@ class CountCoins:
         reader: ChainReader,
         *,
         policy: Policy,
-        diligence: Diligence,
+        count_schedule: CountSchedule,
         watched: AbstractSet[str],
     ) -> None:
         """
@@ -76,7 +76,7 @@ class CountCoins:
         self._targets = targets
         self._reader = reader
         self._policy = policy
-        self._diligence = diligence
+        self._count_schedule = count_schedule
         self._seen: dict[str, int] = {}
         self._incomplete: set[str] = set()  # looked up at each count until their rise is complete
         self.has_new_targets = False
@@ -85,49 +85,53 @@ class CountCoins:
         """Begin anew: somebody else may have followed meanwhile."""
         self._seen.clear()
 
-    async def count(self, happened: Sequence[ChainEvent], *, at: datetime) -> Count | None:
+    async def count(
+        self, chain_events: Sequence[ChainEvent], *, at: datetime
+    ) -> BalanceCount | None:
         """Return what is there at the end of a batch.
 
         What nodes have forgotten is not counted: a later count finds all that ever came.
 
         :raises ChainError: when no node tells, and it is not too late to ask.
         """
-        ancestor = reverted_to(happened)
+        ancestor = reverted_to(chain_events)
         if ancestor is not None:
             # What was told may be gone, and the same amount there again in a later batch.
             self._seen.clear()
-        network, block = self._reader.network, last_block(happened)
+        network, block = self._reader.network, last_block(chain_events)
         if block is None:
             return None
-        diligence = self._diligence
-        asked = await self._targets.to_look_at(
+        count_schedule = self._count_schedule
+        asked = await self._targets.load_due(
             network,
-            young_since=at - diligence.young_for,
-            young_max=diligence.young_max,
-            old_before=at - diligence.old_every,
-            old_max=diligence.old_max,
+            young_since=at - count_schedule.young_for,
+            young_max=count_schedule.young_max,
+            old_before=at - count_schedule.old_every,
+            old_max=count_schedule.old_max,
         )
         self.has_new_targets = asked.has_new
         observe.addresses_watched(
-            network, len(self._watched), young=len(asked.young), young_max=diligence.young_max
+            network, len(self._watched), young=len(asked.young), young_max=count_schedule.young_max
         )
         # Coins may come and be swept within one block.
-        swept = {a for a in swept_addresses(happened) if a.lower() in self._watched}
+        swept = {a for a in swept_addresses(chain_events) if a.lower() in self._watched}
         if not asked.addresses and not swept:
             return None
         holdings = {a: Holding(a, NATIVE) for a in swept.union(asked.addresses)}
         try:
             held = await self._reader.balances(holdings.values(), at=block)
         except ChainError as error:
-            if not _is_final(block, happened) and not await self._is_far_behind(block):
+            if not _is_final(block, chain_events) and not await self._is_far_behind(block):
                 raise
             observe.coins_uncounted(network, block.number, error)
             return None
         balances = {address: held[holding] for address, holding in holdings.items()}
-        changed = self._changed(balances, happened)
-        return Count(block, balances, changed, asked, ancestor)
+        changed = self._changed(balances, chain_events)
+        return BalanceCount(block, balances, changed, asked, ancestor)
 
-    async def tell(self, work: Work, watch: Watch, count: Count, *, at: datetime) -> Step | None:
+    async def record(
+        self, work: Work, watch: Watch, count: BalanceCount, *, at: datetime
+    ) -> Step | None:
         """Save and tell what has come, behind the batch that ends at the counted block."""
         network = watch.network
         self._incomplete.clear()
@@ -140,8 +144,8 @@ class CountCoins:
         if not found:
             return None
         policy = self._policy
-        needed = EvidenceAsked.of(policy, watch.open.values(), has_deposits=True, at=at)
-        recalled = await work.recall(
+        needed = EvidenceQuery.of(policy, watch.open.values(), has_deposits=True, at=at)
+        recalled = await work.load_context(
             network, subjects=[movement.id for movement in found], evidence=needed
         )
         step = decide_found(
@@ -150,13 +154,13 @@ class CountCoins:
         await work.add_found(step, at=at)
         return step
 
-    async def _find(self, work: Work, watch: Watch, count: Count) -> Sequence[Movement]:
+    async def _find(self, work: Work, watch: Watch, count: BalanceCount) -> Sequence[Movement]:
         found: list[Movement] = []
         for known in await work.received(watch.network, count.changed):
             balance = count.balances[known.address]
             try:
                 risen = find_rises(known, balance, finalized_number=watch.finalized_number)
-            except Shrunk as error:
+            except BalanceShortfall as error:
                 observe.coins_missing(watch.network, error)
                 continue
             if risen.is_incomplete:
@@ -165,26 +169,26 @@ class CountCoins:
             found += to_movements(count.block, known.address, risen.rises, self._policy, counted)
         return found
 
-    def remember(self, count: Count) -> None:
+    def store_balances(self, count: BalanceCount) -> None:
         """Take a count for told."""
         self._seen |= count.balances
         for address in self._incomplete:
             self._seen.pop(address, None)
 
     async def _is_far_behind(self, block: Block) -> bool:
-        return (await self._reader.head()).number - block.number > STATES_KEPT_MIN
+        return (await self._reader.head()).number - block.number > STATE_HISTORY_MIN
 
     def _changed(
-        self, balances: Mapping[str, int], happened: Sequence[ChainEvent]
+        self, balances: Mapping[str, int], chain_events: Sequence[ChainEvent]
     ) -> frozenset[str]:
-        swept = swept_addresses(happened) & balances.keys()
+        swept = swept_addresses(chain_events) & balances.keys()
         # Of what was never counted nobody knows whether more came, and was swept.
         moved = (a for a, held in balances.items() if held != self._seen.get(a))
         return swept.union(moved)
 
 
-def _is_final(block: Block, happened: Sequence[ChainEvent]) -> bool:
+def _is_final(block: Block, chain_events: Sequence[ChainEvent]) -> bool:
     return any(
         isinstance(event, BlocksFinalized) and event.upto.number >= block.number
-        for event in happened
+        for event in chain_events
     )

@@ -15,7 +15,7 @@ from watch_world import NOW, SECOND, World
 
 from swap_chain_watcher import observe
 from swap_chain_watcher.ports import Halt
-from swap_chain_watcher.usecases.look_again import LookAgain
+from swap_chain_watcher.usecases.run_second_look import RunSecondLook
 from swap_chains.errors import BlockDiffers, FinalBlocksDiffer
 from swap_chains.events import BlockAdded
 from swap_chains.fake import FakeChain, FakeReader
@@ -91,15 +91,15 @@ class CallingAnotherFinal(FakeReader):
 
 
 class TestLookAgain:
-    def look_again(
+    def run_second_look(
         self,
         world: World,
         chain: FakeChain | None = None,
         *,
         reader: FakeReader | None = None,
         has_second_provider: bool = True,
-    ) -> LookAgain:
-        return LookAgain(
+    ) -> RunSecondLook:
+        return RunSecondLook(
             world.work,
             world.watches,
             reader or FakeReader(chain or world.chain, provider=SECOND),
@@ -117,7 +117,7 @@ class TestLookAgain:
             world.chain.mine(9)
             await world.is_at_head()
 
-            assert not await self.look_again(world)()
+            assert not await self.run_second_look(world)()
 
             assert "lack 1 of the movements" in await world.is_halted()
         assert contradictions() == contradicted + 1
@@ -132,7 +132,7 @@ class TestLookAgain:
         async with world.followed(Inventing(world.chain)):
             world.chain.mine(9)
             await world.is_at_head()
-        await self.look_again(world)()
+        await self.run_second_look(world)()
 
         with pytest.raises(Refused, match="lack 1 of the movements"):
             await world.resuming()(NETWORK)
@@ -162,11 +162,11 @@ class TestLookAgain:
         async with world.followed(Inventing(world.chain)):
             world.chain.mine(9)
             await world.is_at_head()
-        look_again = self.look_again(world, has_second_provider=False)
+        run_second_look = self.run_second_look(world, has_second_provider=False)
 
-        assert not await look_again()
+        assert not await run_second_look()
         assert await world.watches.find_halt(NETWORK) is None
-        assert not await look_again()
+        assert not await run_second_look()
         assert await world.watches.find_halt(NETWORK) is not None
 
     async def test_forgives_a_node_that_is_alone_and_finds_its_logs_again(
@@ -177,11 +177,11 @@ class TestLookAgain:
             world.chain.mine(9)
             await world.is_at_head()
         node = Forgetful(world.chain)
-        look_again = self.look_again(world, reader=node, has_second_provider=False)
+        run_second_look = self.run_second_look(world, reader=node, has_second_provider=False)
 
-        assert not await look_again()
+        assert not await run_second_look()
         node.has_index = True
-        assert await look_again()
+        assert await run_second_look()
         assert await world.watches.find_halt(NETWORK) is None
 
     @pytest.mark.parametrize("is_alone", [False, True])
@@ -197,8 +197,10 @@ class TestLookAgain:
         contradicted = contradictions()
         reader = OfAnotherBranch(world.chain, provider=SECOND)
 
-        look_again = self.look_again(world, reader=reader, has_second_provider=not is_alone)
-        assert not await look_again()
+        run_second_look = self.run_second_look(
+            world, reader=reader, has_second_provider=not is_alone
+        )
+        assert not await run_second_look()
 
         assert contradictions() == contradicted + 1
         halt = await world.watches.find_halt(NETWORK)
@@ -212,7 +214,9 @@ class TestLookAgain:
             world.chain.mine(9)
             await world.is_at_head()
 
-        assert not await self.look_again(world, reader=Differing(world.chain, provider=SECOND))()
+        assert not await self.run_second_look(
+            world, reader=Differing(world.chain, provider=SECOND)
+        )()
 
         assert "block 3 is not the one" in await world.is_halted()
 
@@ -224,10 +228,10 @@ class TestLookAgain:
         async with world.followed():
             world.chain.mine(9)
             await world.is_at_head()
-        assert await self.look_again(world)()
+        assert await self.run_second_look(world)()
         liar = CallingAnotherFinal(world.chain, provider=SECOND)
 
-        assert not await self.look_again(world, reader=liar)()
+        assert not await self.run_second_look(world, reader=liar)()
 
         assert "differ on final block 3" in await world.is_halted()
         with pytest.raises(Unavailable, match="differ on final block 3"):
@@ -242,13 +246,13 @@ class TestLookAgain:
         failed = observe.SECOND_LOOK_FAILURES.labels(NETWORK)._value.get()
 
         liar = FakeReader(world.chain, provider="liar.example")
-        assert not await self.look_again(world, reader=liar)()
+        assert not await self.run_second_look(world, reader=liar)()
 
         assert observe.SECOND_LOOK_FAILURES.labels(NETWORK)._value.get() == failed + 1
         unchecked = await world.watches.find_unchecked(NETWORK)
         assert unchecked is not None
         assert unchecked.checked_number == 0
-        assert await self.look_again(world)()
+        assert await self.run_second_look(world)()
 
     @pytest.mark.fault("W1")
     async def test_w1_looks_at_the_blocks_of_one_provider_at_a_time(self, world: World) -> None:
@@ -263,29 +267,31 @@ class TestLookAgain:
 
         class Asked(FakeReader):
             async def movements(self, **place: Any) -> Any:
-                asked.append((place["first"], place["last"].number, frozenset(place["unlike"])))
+                asked.append(
+                    (place["first"], place["last"].number, frozenset(place["excluded_providers"]))
+                )
                 return await super().movements(**place)
 
-        look_again = self.look_again(world, reader=Asked(world.chain, provider=SECOND))
-        assert await look_again()
-        assert await look_again()
-        assert not await look_again()
+        run_second_look = self.run_second_look(world, reader=Asked(world.chain, provider=SECOND))
+        assert await run_second_look()
+        assert await run_second_look()
+        assert not await run_second_look()
 
         one, other = frozenset({"one.example"}), frozenset({"other.example"})
         assert asked == [(1, 9, one), (10, 12, other)]
 
     @pytest.mark.fault("W1")
     async def test_adds_what_a_node_hid(self, world: World) -> None:
-        look_again = self.look_again(world)
+        run_second_look = self.run_second_look(world)
         async with world.followed(Hiding(world.chain)):
             await world.deposits(7)
             world.chain.mine(9)
             await world.is_at_head()
             assert await world.said() == []
 
-            assert await look_again()
+            assert await run_second_look()
             assert await world.said() == [("seen", 1), ("confirmed", 2)]
-            assert not await look_again()
+            assert not await run_second_look()
             world.chain.mine()
             await world.is_at_head()
 
@@ -302,7 +308,7 @@ class TestLookAgain:
             await world.is_at_head()
         before = await world.said()
 
-        assert await self.look_again(world)()
+        assert await self.run_second_look(world)()
         assert await world.said() == before
 
     async def test_leaves_alone_what_can_still_change(self, world: World) -> None:
@@ -311,7 +317,7 @@ class TestLookAgain:
             world.chain.mine(3)
             await world.is_at_head()
 
-            assert not await self.look_again(world)()
+            assert not await self.run_second_look(world)()
             assert await world.said() == []
 
     async def test_concludes_nothing_from_a_node_of_another_chain(self, world: World) -> None:
@@ -319,7 +325,7 @@ class TestLookAgain:
             world.chain.mine(9)
             await world.is_at_head()
 
-        assert not await self.look_again(world, world.another_chain(blocks=9))()
+        assert not await self.run_second_look(world, world.another_chain(blocks=9))()
         unchecked = await world.watches.find_unchecked(NETWORK)
         assert unchecked is not None
         assert unchecked.checked_number == 0

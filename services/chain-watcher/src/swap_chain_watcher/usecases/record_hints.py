@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from swap_chain_watcher import observe
-from swap_chain_watcher.domain.hints import HintPatience
+from swap_chain_watcher.domain.hints import HintBackoff
 from swap_chain_watcher.ports import UnitOfWork
 from swap_contracts.deposits import DepositHinted
 from swap_contracts.envelope import Envelope
 
 
-class TakeHints:
+class RecordHints:
     """Any replica takes a hint; the one that follows the network hears of it through Postgres."""
 
     def __init__(
-        self, unit_of_work: UnitOfWork, *, networks: Collection[str], patience: HintPatience
+        self, unit_of_work: UnitOfWork, *, networks: Collection[str], patience: HintBackoff
     ) -> None:
         self._unit_of_work = unit_of_work
         self._patience = patience
@@ -29,7 +29,7 @@ class TakeHints:
             ]
             hints = {(m.body.network, m.body.transaction_hash) for m in new}
             await work.add_hints(hints, patience=self._patience)
-            await work.hurry({network for network, _ in hints})
+            await work.notify_followers({network for network, _ in hints})
         for message in new:
             body = message.body
-            observe.hinted(body.network, body.transaction_hash, trace_id=message.trace_id)
+            observe.hint_received(body.network, body.transaction_hash, trace_id=message.trace_id)

@@ -16,7 +16,7 @@ SEQUENCE_NUMBER_MAX: Final = 2**53 - 1
 MEMO_BYTES_MAX: Final = 64  # ours has 32; what is longer is somebody's call data
 
 
-def read(
+def to_movement(
     block: Block, fact: events.Movement, policy: Policy, targets: Collection[str]
 ) -> Movement | None:
     """Return the movement, or nothing where no value moved.
@@ -38,30 +38,30 @@ def read(
             return _paid(block, fact, policy)
 
 
-def subjects(network: str, happened: Iterable[ChainEvent]) -> frozenset[Subject]:
+def subjects(network: str, chain_events: Iterable[ChainEvent]) -> frozenset[Subject]:
     """Return what the batch may publish something about."""
     found: set[Subject] = set()
-    for event in happened:
+    for event in chain_events:
         if isinstance(event, events.BlockAdded):
             found.update(_subject(network, fact) for fact in event.movements)
     return frozenset(found)
 
 
-def movement_ids(network: str, happened: Iterable[ChainEvent]) -> frozenset[UUID]:
+def movement_ids(network: str, chain_events: Iterable[ChainEvent]) -> frozenset[UUID]:
     """Return the movements in the batch, whether anything is published about them or not."""
     return frozenset(
         movement_id(network, fact.id)
-        for event in happened
+        for event in chain_events
         if isinstance(event, events.BlockAdded)
         for fact in event.movements
     )
 
 
-def senders(happened: Iterable[ChainEvent]) -> frozenset[str]:
+def senders(chain_events: Iterable[ChainEvent]) -> frozenset[str]:
     """Return, in lower case, who sent value that no Depository log speaks for."""
     return frozenset(
         fact.from_address.lower()
-        for event in happened
+        for event in chain_events
         if isinstance(event, events.BlockAdded)
         for fact in event.movements
         if isinstance(fact, events.TokenTransfer | events.NativeReceived)

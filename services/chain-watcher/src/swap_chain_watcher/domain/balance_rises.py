@@ -29,39 +29,39 @@ class PublishedRise:
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class LastCount:
     """The last block at which the coins of an address were counted."""
 
     number: int | None  # None: never, and the time is that of its assignment
     time: datetime
 
-    def before(self, ancestor: Block | None) -> Counted:
+    def before(self, ancestor: Block | None) -> LastCount:
         """Return what remains of it behind a reorg down to this block."""
         if ancestor is None or self.number is None or self.number <= ancestor.number:
             return self
-        return Counted(ancestor.number, ancestor.time)
+        return LastCount(ancestor.number, ancestor.time)
 
 
 @dataclass(frozen=True, slots=True)
-class Received:
+class AddressTotals:
     """What the canonical chain says of the coins of one address, as far as it is stored."""
 
     address: str
     risen_base_units: int
     swept_base_units: int
     published: tuple[PublishedRise, ...] = ()
-    counted: Counted | None = None
+    counted: LastCount | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Risen:
+class NewRises:
     """What a count publishes."""
 
     rises: tuple[Rise, ...] = ()
     is_incomplete: bool = False  # part of a rise came again; the rest may follow
 
 
-class Shrunk(Exception):
+class BalanceShortfall(Exception):
     """Less is there than ever came and was not swept: a node is wrong, or a sweep is unheard."""
 
     def __init__(self, address: str, missing_base_units: int) -> None:
@@ -69,7 +69,7 @@ class Shrunk(Exception):
         self.address = address
 
 
-def find_rises(known: Received, balance: int, *, finalized_number: int) -> Risen:
+def find_rises(known: AddressTotals, balance: int, *, finalized_number: int) -> NewRises:
     """Return what has come since the last count.
 
     A rise that was published before is published again by itself, once all of it is there: what a
@@ -77,25 +77,25 @@ def find_rises(known: Received, balance: int, *, finalized_number: int) -> Risen
     alone would be a second deposit. It is published when the block of the rise is final:
     transactions that are not mined again by then were most likely replaced.
 
-    :raises Shrunk: when the balance contradicts what is known.
+    :raises BalanceShortfall: when the balance contradicts what is known.
     """
     total = balance + known.swept_base_units
     if total < known.risen_base_units:
-        raise Shrunk(known.address, known.risen_base_units - total)
+        raise BalanceShortfall(known.address, known.risen_base_units - total)
     found: list[Rise] = []
     at = known.risen_base_units
     while at < total:
         before = [one for one in known.published if one.rise.before == at]
         complete = [one.rise.upto for one in before if one.rise.upto <= total]
         if not complete and any(one.block_number > finalized_number for one in before):
-            return Risen(tuple(found), is_incomplete=True)
+            return NewRises(tuple(found), is_incomplete=True)
         found.append(Rise(at, max(complete, default=total)))
         at = found[-1].upto
-    return Risen(tuple(found))
+    return NewRises(tuple(found))
 
 
 def to_movements(
-    block: Block, address: str, risen: Iterable[Rise], policy: Policy, counted: Counted | None
+    block: Block, address: str, risen: Iterable[Rise], policy: Policy, counted: LastCount | None
 ) -> Sequence[Movement]:
     """Return the rises as movements of the block at which they were counted.
 
@@ -124,23 +124,23 @@ def to_movements(
     ]
 
 
-def last_block(happened: Sequence[ChainEvent]) -> Block | None:
+def last_block(chain_events: Sequence[ChainEvent]) -> Block | None:
     """Return the block at which a batch leaves the chain; None where it only takes back."""
-    added = [event.block for event in happened if isinstance(event, BlockAdded)]
+    added = [event.block for event in chain_events if isinstance(event, BlockAdded)]
     return added[-1] if added else None
 
 
-def reverted_to(happened: Iterable[ChainEvent]) -> Block | None:
+def reverted_to(chain_events: Iterable[ChainEvent]) -> Block | None:
     """Return the lowest block to which a batch takes the chain back; None where it does not."""
-    ancestors = [event.ancestor for event in happened if isinstance(event, BlocksReverted)]
+    ancestors = [event.ancestor for event in chain_events if isinstance(event, BlocksReverted)]
     return min(ancestors, key=lambda block: block.number, default=None)
 
 
-def swept_addresses(happened: Iterable[ChainEvent]) -> frozenset[str]:
+def swept_addresses(chain_events: Iterable[ChainEvent]) -> frozenset[str]:
     """Return from where a batch swept coins: its balance may be as before, and more have come."""
     return frozenset(
         fact.from_address
-        for event in happened
+        for event in chain_events
         if isinstance(event, BlockAdded)
         for fact in event.movements
         if isinstance(fact, Swept) and fact.token == NATIVE

@@ -8,8 +8,8 @@ import pytest
 from watch_factories import NETWORK, TREASURY, USER
 from watch_world import NOW, World, until
 
-from swap_chain_watcher.domain.hints import HintPatience
-from swap_chain_watcher.usecases.take_hints import TakeHints
+from swap_chain_watcher.domain.hints import HintBackoff
+from swap_chain_watcher.usecases.record_hints import RecordHints
 from swap_chains.errors import ChainUnavailable
 from swap_chains.evm.codec import checksum_address
 from swap_chains.fake import FakeReader, FakeSender
@@ -53,8 +53,8 @@ async def hints(world: World, transaction_hash: str) -> None:
     envelope = DEPOSIT_HINTED.seal(
         hinted, version=transaction_hash, occurred_at=NOW, trace_id="test"
     )
-    take_hints = TakeHints(world.work, networks=[NETWORK], patience=HintPatience())
-    await take_hints([envelope])
+    record_hints = RecordHints(world.work, networks=[NETWORK], patience=HintBackoff())
+    await record_hints([envelope])
     world.hinted.set()
 
 
@@ -85,7 +85,7 @@ async def _is_taken(world: World) -> bool:
 async def test_the_one_transaction_that_sent_it_is_told_in_a_later_version(world: World) -> None:
     async with world.followed():
         address = await world.assigns(701)
-        await world.has_taken_up()
+        await world.has_activated()
         sent = await world.sends_coins(address, 5)
         world.chain.mine()
         source = (sent.transaction_hash, USER)
@@ -104,7 +104,7 @@ async def test_of_several_transactions_none_explains_a_rise_unless_it_is_hinted(
 ) -> None:
     async with world.followed():
         address = await world.assigns(702)
-        await world.has_taken_up()
+        await world.has_activated()
         await world.sends_coins(address, 5)
         second = await sends_as(world, OTHER, address, 6)
         elsewhere = await sends_as(world, OTHER, TREASURY, 11)
@@ -124,7 +124,7 @@ async def test_a_hinted_transaction_that_failed_or_came_before_explains_nothing(
 ) -> None:
     async with world.followed():
         address = await world.assigns(703)
-        await world.has_taken_up()
+        await world.has_activated()
         early = await world.sends_coins(address, 2)
         world.chain.mine()
         await shows(world, address, ("seen", None, None), ("seen", early.transaction_hash, USER))
@@ -147,7 +147,7 @@ async def test_a_hinted_transaction_that_failed_or_came_before_explains_nothing(
 async def test_a_transaction_that_is_mined_again_is_found_again(world: World) -> None:
     async with world.followed():
         address = await world.assigns(704)
-        await world.has_taken_up()
+        await world.has_activated()
         sent = await world.sends_coins(address, 5)
         source = (sent.transaction_hash, USER)
         world.chain.mine()
@@ -160,7 +160,7 @@ async def test_a_transaction_that_is_mined_again_is_found_again(world: World) ->
 async def test_it_is_found_in_any_of_the_blocks_that_a_rise_may_be_of(world: World) -> None:
     async with world.followed():
         address = await world.assigns(705)
-        await world.has_taken_up()
+        await world.has_activated()
         world.chain.mine()
         await world.is_at_head()
     sent = await world.sends_coins(address, 5)
@@ -181,7 +181,7 @@ async def test_a_node_that_shows_no_transactions_holds_up_nothing(
     monkeypatch.setattr(reader, "transactions_between", silent)
     async with world.followed(reader):
         address = await world.assigns(706)
-        await world.has_taken_up()
+        await world.has_activated()
         await world.sends_coins(address, 5)
         world.chain.mine()
         await shows(world, address, ("seen", None, None))

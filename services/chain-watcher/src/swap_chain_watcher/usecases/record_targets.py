@@ -10,7 +10,7 @@ from swap_contracts.deposits import DepositTargetAssigned
 from swap_contracts.envelope import Envelope
 
 
-class AssignTargets:
+class RecordTargets:
     def __init__(self, unit_of_work: UnitOfWork) -> None:
         self._unit_of_work = unit_of_work
 
@@ -20,7 +20,7 @@ class AssignTargets:
             new = [message for message in messages if message.message_id in fresh]
             bodies = [message.body for message in new]
             await work.add_targets([Target(b.network, b.address, b.since) for b in bodies])
-            await work.hurry({body.network for body in bodies})
+            await work.notify_followers({body.network for body in bodies})
         for message in new:
             body = message.body
             observe.target_assigned(body.network, body.address, trace_id=message.trace_id)

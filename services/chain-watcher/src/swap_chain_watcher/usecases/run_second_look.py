@@ -10,20 +10,20 @@ from dataclasses import replace
 from uuid import UUID
 
 from swap_chain_watcher import observe
-from swap_chain_watcher.domain.evidence import EvidenceAsked
+from swap_chain_watcher.domain.evidence import EvidenceQuery
+from swap_chain_watcher.domain.movement_mapping import movement_ids, senders, subjects
 from swap_chain_watcher.domain.policy import Policy
-from swap_chain_watcher.domain.reading import movement_ids, senders, subjects
 from swap_chain_watcher.domain.second_look import MovementsDenied, decide_missed
 from swap_chain_watcher.domain.watch import BrokenChain
-from swap_chain_watcher.ports import Halt, Unchecked, UnitOfWork, Watches
-from swap_chain_watcher.usecases.take_targets import FollowedAddresses
+from swap_chain_watcher.ports import Halt, UncheckedRange, UnitOfWork, Watches
+from swap_chain_watcher.usecases.activate_targets import FollowedAddresses
 from swap_chains.errors import BlockDiffers, ChainError, FinalBlocksDiffer
 from swap_chains.events import Block
 from swap_chains.ports import ChainReader
 from swap_runtime.clock import Clock
 
 
-class LookAgain:
+class RunSecondLook:
     """What is final cannot change under the follower: both write under the cursor's lock."""
 
     def __init__(
@@ -60,15 +60,15 @@ class LookAgain:
             await self._compare_finality()
             if (last := await self._last_of(unchecked)) is None:
                 return False
-            await self._look(unchecked.checked_number + 1, last)
+            await self._compare_blocks(unchecked.checked_number + 1, last)
         except (BlockDiffers, BrokenChain, FinalBlocksDiffer) as error:
-            await self._contradicted(error)
+            await self._handle_contradiction(error)
             return False
         except ChainError as error:
             observe.second_look_failed(network, error)
             return False
         except MovementsDenied as error:
-            await self._doubt(error)
+            await self._handle_denial(error)
             return False
         self._denied_before = frozenset()
         return True
@@ -83,13 +83,15 @@ class LookAgain:
         await self._compare_finality()
         unchecked = await self._watches.find_unchecked(self._reader.network, is_halted=True)
         if unchecked is not None and (last := await self._last_of(unchecked)) is not None:
-            await self._look(unchecked.checked_number + 1, last)
+            await self._compare_blocks(unchecked.checked_number + 1, last)
 
-    async def _last_of(self, unchecked: Unchecked) -> Block | None:
+    async def _last_of(self, unchecked: UncheckedRange) -> Block | None:
         """Return the last block of the next look; None where nothing is left to look at."""
         after = unchecked.checked_number
         upto = min(unchecked.finalized_number, after + self._blocks_max)
-        return await self._watches.one_provider(self._reader.network, after=after, upto=upto)
+        return await self._watches.find_one_provider_end(
+            self._reader.network, after=after, upto=upto
+        )
 
     async def _compare_finality(self) -> None:
         """
@@ -98,15 +100,17 @@ class LookAgain:
         if self._has_second_provider:
             await self._reader.finalized()
 
-    async def _contradicted(self, error: BlockDiffers | BrokenChain | FinalBlocksDiffer) -> None:
+    async def _handle_contradiction(
+        self, error: BlockDiffers | BrokenChain | FinalBlocksDiffer
+    ) -> None:
         """Halt when two providers differ; a node alone differs from itself by a reorg."""
         network = self._reader.network
         observe.nodes_differed(network, error)
         if self._has_second_provider:
             await self._watches.halt(Halt(network, str(error), self._clock()))
-            observe.halted(network, str(error))
+            observe.network_halted(network, str(error))
 
-    async def _doubt(self, error: MovementsDenied) -> None:
+    async def _handle_denial(self, error: MovementsDenied) -> None:
         """Halt at once on another node's word; a node alone may only have lost its index."""
         observe.movements_denied(error)
         denied = frozenset(movement.id for movement in error.denied)
@@ -115,9 +119,9 @@ class LookAgain:
             return
         self._denied_before = frozenset()
         await self._watches.halt(Halt(error.network, str(error), self._clock()))
-        observe.halted(error.network, str(error))
+        observe.network_halted(error.network, str(error))
 
-    async def _look(self, first: int, last: Block) -> None:
+    async def _compare_blocks(self, first: int, last: Block) -> None:
         network, watched = self._reader.network, frozenset[str]()
         if self._addresses is not None:
             await self._addresses.refresh()
@@ -126,15 +130,15 @@ class LookAgain:
         first_look = {last.provider} if self._has_second_provider and last.provider else set()
         found = await self._reader.movements(first=first, last=last, excluded_providers=first_look)
         async with self._unit_of_work() as work:
-            stored = await work.stored_of(
+            stored = await work.load_stored(
                 network,
                 found,
                 movement_ids(network, found),
                 first=first,
                 last=last.number,
             )
-            asked = EvidenceAsked.of(self._policy, (), has_deposits=True, at=self._clock())
-            known, targets, evidence = await work.recall(
+            asked = EvidenceQuery.of(self._policy, (), has_deposits=True, at=self._clock())
+            known, targets, evidence = await work.load_context(
                 network,
                 subjects=subjects(network, found),
                 senders=senders(found),
@@ -153,4 +157,4 @@ class LookAgain:
             if not first_look:
                 missed = replace(missed, verified=())  # perhaps by the provider of the first look
             await work.add_missed(network, missed, at=self._clock(), checked_number=last.number)
-        observe.looked_again(network, missed, checked_number=last.number)
+        observe.second_look_done(network, missed, checked_number=last.number)

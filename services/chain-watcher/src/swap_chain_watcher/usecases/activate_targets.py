@@ -8,9 +8,9 @@ from typing import Final
 
 from swap_chain_watcher import observe
 from swap_chain_watcher.domain.decide import decide_found
-from swap_chain_watcher.domain.evidence import EvidenceAsked
+from swap_chain_watcher.domain.evidence import EvidenceQuery
+from swap_chain_watcher.domain.movement_mapping import senders, subjects, to_movement
 from swap_chain_watcher.domain.policy import Policy
-from swap_chain_watcher.domain.reading import read, senders, subjects
 from swap_chain_watcher.domain.watch import Watch
 from swap_chain_watcher.ports import Target, Targets, UnitOfWork
 from swap_chains.errors import ChainError
@@ -21,7 +21,7 @@ from swap_runtime.clock import Clock
 # Our clock and a chain's may differ by so much.
 CLOCK_MARGIN: Final = timedelta(minutes=5)
 FIRST_STEP_BLOCKS: Final = 32
-AT_ONCE_MAX: Final = 500
+BATCH_MAX: Final = 500
 
 
 class FollowedAddresses:
@@ -34,12 +34,14 @@ class FollowedAddresses:
         self.watched = watched
 
     async def refresh(self) -> None:
-        for position, address in await self._targets.taken_up(self._network, after=self._position):
+        for position, address in await self._targets.list_active(
+            self._network, after=self._position
+        ):
             self.watched.add(address)
             self._position = position
 
 
-class TakeTargets:
+class ActivateTargets:
     """Between two streams of a follower: what the next one reads includes the new addresses.
 
     Coins need no search: they are counted with the next block.
@@ -71,7 +73,7 @@ class TakeTargets:
         :raises LeaseLost: when another follows the network now.
         """
         await self._addresses.refresh()
-        new = await self._targets.new(watch.network, limit=AT_ONCE_MAX)
+        new = await self._targets.new(watch.network, limit=BATCH_MAX)
         if not new:
             return watch
         # First of all: whatever is read from now on has them.
@@ -79,7 +81,7 @@ class TakeTargets:
         try:
             found = await self._search(watch, new)
         except ChainError as error:
-            observe.targets_wait(watch.network, len(new), error)
+            observe.targets_deferred(watch.network, len(new), error)
             return watch
         return await self._commit(watch, new, found, epoch=epoch)
 
@@ -97,11 +99,11 @@ class TakeTargets:
         self, watch: Watch, new: Sequence[Target], found: Sequence[BlockAdded], *, epoch: int
     ) -> Watch:
         network = watch.network
-        asked = EvidenceAsked.of(
+        asked = EvidenceQuery.of(
             self._policy, watch.open.values(), has_deposits=bool(found), at=self._clock()
         )
         async with self._unit_of_work() as work:
-            known, targets, evidence = await work.take_turn(
+            known, targets, evidence = await work.lock_cursor(
                 watch,
                 epoch=epoch,
                 subjects=subjects(network, found),
@@ -112,7 +114,7 @@ class TakeTargets:
                 movement
                 for added in found
                 for fact in added.movements
-                if (movement := read(added.block, fact, self._policy, targets)) is not None
+                if (movement := to_movement(added.block, fact, self._policy, targets)) is not None
             ]
             stored = await work.stored_ids(network, [movement.id for movement in movements])
             step = decide_found(
@@ -123,6 +125,6 @@ class TakeTargets:
                 evidence=evidence,
             )
             await work.add_found(step, at=self._clock())
-            await work.take_up(network, [target.address for target in new])
-        observe.targets_taken_up(network, len(new), len(step.sighted))
+            await work.mark_activated(network, [target.address for target in new])
+        observe.targets_activated(network, len(new), len(step.new_movements))
         return step.after

@@ -9,7 +9,7 @@ from typing import Final
 from uuid import UUID
 
 from swap_chain_watcher import observe
-from swap_chain_watcher.domain.movements import Movement, Tracked
+from swap_chain_watcher.domain.movements import Movement, TrackedMovement
 from swap_chain_watcher.domain.watch import Watch
 from swap_chain_watcher.ports import Rises, UnitOfWork
 from swap_chains.errors import ChainError
@@ -18,10 +18,10 @@ from swap_chains.evm.wallet_calls import Transaction, coins_sent
 from swap_chains.ports import ChainReader, FoundTransaction, Receipt
 from swap_runtime.clock import Clock
 
-AT_ONCE_MAX: Final = 50
+BATCH_MAX: Final = 50
 HINTS_MAX: Final = 500
 # As long as hints live, and as long again: a user may name the transaction late.
-SEARCHED_FOR: Final = timedelta(minutes=20)
+SEARCH_WINDOW: Final = timedelta(minutes=20)
 # Blocks that are read with all their transactions, for one rise.
 BLOCKS_MAX: Final = 16
 
@@ -35,7 +35,7 @@ class Source:
     base_units: int
 
 
-class ExplainRises:
+class FindRiseTransactions:
     """Between two streams of a follower, which alone counts the versions of its movements.
 
     A hint is never believed: its transaction must be in the range of the rise, have succeeded, and
@@ -60,8 +60,10 @@ class ExplainRises:
         :raises NetworkHalted: when the second look has stopped the network meanwhile.
         :raises LeaseLost: when another follows the network now.
         """
-        since = watch.cursor.time - SEARCHED_FOR
-        waiting = await self._rises.unexplained(watch.network, since=since, limit=AT_ONCE_MAX)
+        since = watch.cursor.time - SEARCH_WINDOW
+        waiting = await self._rises.list_without_transaction(
+            watch.network, since=since, limit=BATCH_MAX
+        )
         self._searched &= {_place(one) for one in waiting}
         if not waiting:
             return watch
@@ -72,7 +74,9 @@ class ExplainRises:
             return watch
         return await self._commit(watch, waiting, sources, epoch=epoch) if sources else watch
 
-    async def _find(self, waiting: Sequence[Tracked], network: str) -> Mapping[UUID, Source]:
+    async def _find(
+        self, waiting: Sequence[TrackedMovement], network: str
+    ) -> Mapping[UUID, Source]:
         hinted = await self._rises.hinted(network, limit=HINTS_MAX)
         named = (await self._reader.transactions(hinted)).values() if hinted else ()
         found: dict[UUID, Sequence[Source]] = {}
@@ -96,7 +100,7 @@ class ExplainRises:
     async def _commit(
         self,
         watch: Watch,
-        waiting: Sequence[Tracked],
+        waiting: Sequence[TrackedMovement],
         sources: Mapping[UUID, Source],
         *,
         epoch: int,
@@ -107,14 +111,14 @@ class ExplainRises:
             if one.movement.id in sources
         ]
         async with self._unit_of_work() as work:
-            await work.take_turn(watch, epoch=epoch, subjects=(), senders=())
+            await work.lock_cursor(watch, epoch=epoch, subjects=(), senders=())
             await work.explain(watch.network, explained, at=self._clock())
         observe.rises_explained(explained)
         still_open = {one.movement.id: one for one in explained if one.movement.id in watch.open}
         return replace(watch, open={**watch.open, **still_open})
 
 
-def _place(one: Tracked) -> tuple[str, UUID]:
+def _place(one: TrackedMovement) -> tuple[str, UUID]:
     return one.movement.block.hash, one.movement.id
 
 
@@ -138,7 +142,7 @@ def _sources(rise: Movement, sent: Iterable[FoundTransaction]) -> list[Source]:
 
 
 def _choose(
-    one: Tracked, found: Mapping[UUID, Sequence[Source]], receipts: Mapping[str, Receipt]
+    one: TrackedMovement, found: Mapping[UUID, Sequence[Source]], receipts: Mapping[str, Receipt]
 ) -> Source | None:
     """Return the source that succeeded, of several the one that sent most."""
     rise = one.movement
@@ -152,11 +156,11 @@ def _choose(
     return max(succeeded, key=lambda s: (s.base_units, s.transaction_hash), default=None)
 
 
-def _explained(one: Tracked, source: Source) -> Tracked:
+def _explained(one: TrackedMovement, source: Source) -> TrackedMovement:
     assert one.state is not None
     movement = replace(
         one.movement,
         transaction_hash=source.transaction_hash,
         from_address=source.from_address,
     )
-    return replace(one, movement=movement).told(one.state)
+    return replace(one, movement=movement).with_state(one.state)

@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from watch_factories import DEPOSIT_ADDRESS, NETWORK, a_block, a_policy
 
-from swap_chain_watcher.domain.addresses import (
+from swap_chain_watcher.domain.balance_rises import (
+    AddressTotals,
+    BalanceShortfall,
+    NewRises,
     PublishedRise,
-    Received,
     Rise,
-    Risen,
-    Shrunk,
     find_rises,
     to_movements,
 )
@@ -21,10 +21,10 @@ from swap_chain_watcher.domain.movements import rise_id
 FINAL = 10
 
 
-def known(risen: int = 0, swept: int = 0, published: tuple[Rise, ...] = ()) -> Received:
+def known(risen: int = 0, swept: int = 0, published: tuple[Rise, ...] = ()) -> AddressTotals:
     """Return what is known of an address; what was published of it is not final."""
     of_blocks = tuple(PublishedRise(rise, FINAL + 1) for rise in published)
-    return Received(DEPOSIT_ADDRESS, risen, swept, of_blocks)
+    return AddressTotals(DEPOSIT_ADDRESS, risen, swept, of_blocks)
 
 
 @pytest.mark.parametrize(
@@ -42,9 +42,9 @@ def known(risen: int = 0, swept: int = 0, published: tuple[Rise, ...] = ()) -> R
     ],
 )
 def test_publishes_what_has_come_since_the_last_count(
-    received: Received, balance: int, expected: tuple[Rise, ...]
+    received: AddressTotals, balance: int, expected: tuple[Rise, ...]
 ) -> None:
-    assert find_rises(received, balance, finalized_number=FINAL) == Risen(expected)
+    assert find_rises(received, balance, finalized_number=FINAL) == NewRises(expected)
 
 
 @pytest.mark.parametrize(
@@ -56,11 +56,11 @@ def test_publishes_what_has_come_since_the_last_count(
     ],
 )
 def test_waits_for_the_rest_of_a_rise_that_a_reorg_split(
-    received: Received, balance: int, complete: tuple[Rise, ...]
+    received: AddressTotals, balance: int, complete: tuple[Rise, ...]
 ) -> None:
     found = find_rises(received, balance, finalized_number=FINAL)
 
-    assert found == Risen(complete, is_incomplete=True)
+    assert found == NewRises(complete, is_incomplete=True)
 
 
 def test_publishes_a_part_once_the_block_of_the_whole_is_final() -> None:
@@ -68,11 +68,11 @@ def test_publishes_a_part_once_the_block_of_the_whole_is_final() -> None:
 
     found = find_rises(received, 3, finalized_number=FINAL + 1)
 
-    assert found == Risen((Rise(0, 3),))
+    assert found == NewRises((Rise(0, 3),))
 
 
 def test_believes_no_node_that_shows_less_than_ever_came() -> None:
-    with pytest.raises(Shrunk, match="lacks 2"):
+    with pytest.raises(BalanceShortfall, match="lacks 2"):
         find_rises(known(risen=7), 5, finalized_number=FINAL)
 
 

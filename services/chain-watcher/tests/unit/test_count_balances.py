@@ -16,8 +16,12 @@ from watch_factories import (
     a_policy,
 )
 
-from swap_chain_watcher.ports import Target, ToLookAt
-from swap_chain_watcher.usecases.count_coins import STATES_KEPT_MIN, CountCoins, Diligence
+from swap_chain_watcher.ports import DueAddresses, Target
+from swap_chain_watcher.usecases.count_balances import (
+    STATE_HISTORY_MIN,
+    CountBalances,
+    CountSchedule,
+)
 from swap_chains.errors import ChainUnavailable
 from swap_chains.events import Block, BlockAdded, BlocksFinalized, BlocksReverted
 from swap_chains.fake import FakeChain, FakeReader
@@ -29,7 +33,7 @@ class Forgetful(FakeReader):
     """A full node: it has no state of blocks that are far below its head."""
 
     async def balances(self, holdings, *, at):  # type: ignore[no-untyped-def]
-        if (await self.head()).number - at.number > STATES_KEPT_MIN:
+        if (await self.head()).number - at.number > STATE_HISTORY_MIN:
             raise ChainUnavailable(NETWORK, ["missing trie node"])
         return await super().balances(holdings, at=at)
 
@@ -43,11 +47,11 @@ class OneTarget:
     async def new(self, network: str, *, limit: int) -> list[Target]:
         return []
 
-    async def taken_up(self, network: str, *, after: int) -> list[tuple[int, str]]:
+    async def list_active(self, network: str, *, after: int) -> list[tuple[int, str]]:
         return []
 
-    async def to_look_at(self, network: str, **_: object) -> ToLookAt:
-        return ToLookAt((DEPOSIT_ADDRESS,), (), has_new=False, young_since=NOW)
+    async def load_due(self, network: str, **_: object) -> DueAddresses:
+        return DueAddresses((DEPOSIT_ADDRESS,), (), has_new=False, young_since=NOW)
 
 
 @pytest.fixture
@@ -55,13 +59,13 @@ def chain() -> FakeChain:
     chain = FakeChain(
         NETWORK, depository=DEPOSITORY, treasury=TREASURY, decimals={USDC: 6}, factory=FACTORY
     )
-    chain.mine(STATES_KEPT_MIN + 1)
+    chain.mine(STATE_HISTORY_MIN + 1)
     return chain
 
 
-def counting(reader: FakeReader) -> CountCoins:
-    return CountCoins(
-        OneTarget(), reader, policy=a_policy(), diligence=Diligence(), watched=frozenset()
+def counting(reader: FakeReader) -> CountBalances:
+    return CountBalances(
+        OneTarget(), reader, policy=a_policy(), count_schedule=CountSchedule(), watched=frozenset()
     )
 
 
@@ -70,10 +74,10 @@ def added(block: Block) -> BlockAdded:
 
 
 async def test_a_catch_up_goes_on_over_blocks_whose_state_is_forgotten(chain: FakeChain) -> None:
-    count_coins = counting(Forgetful(chain))
+    count_balances = counting(Forgetful(chain))
 
-    assert await count_coins.count([added(chain.blocks[0])], at=NOW) is None
-    count = await count_coins.count([added(chain.blocks[-1])], at=NOW)
+    assert await count_balances.count([added(chain.blocks[0])], at=NOW) is None
+    count = await count_balances.count([added(chain.blocks[-1])], at=NOW)
 
     assert count is not None
     assert count.block == chain.blocks[-1]
@@ -92,17 +96,17 @@ async def test_of_a_final_block_it_may_be_too_late(chain: FakeChain) -> None:
 async def test_what_is_mined_again_after_a_reorg_told_by_itself_is_looked_up(
     chain: FakeChain,
 ) -> None:
-    count_coins = counting(FakeReader(chain))
-    first = await count_coins.count([added(chain.blocks[-1])], at=NOW)
+    count_balances = counting(FakeReader(chain))
+    first = await count_balances.count([added(chain.blocks[-1])], at=NOW)
     assert first is not None
-    count_coins.remember(first)
-    again = await count_coins.count([added(chain.blocks[-1])], at=NOW)
+    count_balances.store_balances(first)
+    again = await count_balances.count([added(chain.blocks[-1])], at=NOW)
     assert again is not None
     assert again.changed == frozenset()
 
     reverted = BlocksReverted(chain.blocks[-2], (chain.blocks[-1],))
-    assert await count_coins.count([reverted], at=NOW) is None
-    count = await count_coins.count([added(chain.blocks[-1])], at=NOW)
+    assert await count_balances.count([reverted], at=NOW) is None
+    count = await count_balances.count([added(chain.blocks[-1])], at=NOW)
 
     assert count is not None
     assert count.changed == {DEPOSIT_ADDRESS}
