@@ -150,15 +150,15 @@ class TestTheLineOfACap:
         count, oldest = in_line()
         assert count == 2
         assert oldest is not None
-        assert 0 <= oldest < observe.LINE_TOO_SLOW.total_seconds()
+        assert 0 <= oldest < observe.QUEUE_TOO_SLOW.total_seconds()
         assert said == []
 
-        await has_waited(world, observe.LINE_TOO_SLOW)
+        await has_waited(world, observe.QUEUE_TOO_SLOW)
         await caps.report()
         count, oldest = in_line()
         assert count == 2
         assert oldest is not None
-        assert oldest >= observe.LINE_TOO_SLOW.total_seconds()
+        assert oldest >= observe.QUEUE_TOO_SLOW.total_seconds()
         [alarm] = said
         assert alarm["event"] == "payments wait long for a cap"
         assert (alarm["network"], alarm["count"]) == (DESTINATION, 2)

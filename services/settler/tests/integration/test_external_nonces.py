@@ -306,7 +306,7 @@ class TestTheProof:
 
         told = await world.resuming()(DESTINATION, used_by=[external], **SAID)
 
-        assert told.paid_elsewhere == [paid_id]
+        assert told.paid_externally == [paid_id]
         states = await world.rows("SELECT to_address, state FROM intent")
         assert {row.to_address: row.state for row in states} == {
             a_recipient(1): "broadcast",
@@ -342,7 +342,7 @@ class TestTheProof:
 
         told = await world.resuming()(DESTINATION, used_by=[external], **SAID)
 
-        assert told.paid_elsewhere == [paid_id]
+        assert told.paid_externally == [paid_id]
         dwelling = PostgresDwelling(world.engine, networks=[SOURCE, DESTINATION])
         assert await dwelling.unsent(timedelta(0), limit=10) == {}
         [swap] = await world.rows("SELECT status FROM swap")
@@ -365,7 +365,7 @@ class TestTheProof:
         world.chain.mine(3)
         told = await world.resuming()(DESTINATION, used_by=[external], **SAID)
 
-        assert len(told.paid_elsewhere) == 1
+        assert len(told.paid_externally) == 1
         assert await world.intent_states() == ["broadcast"]
 
     @pytest.mark.fault("S11")

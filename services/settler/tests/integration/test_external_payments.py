@@ -186,7 +186,9 @@ class TestExplaining:
     async def test_is_told_on_the_internal_port(self, world: World) -> None:
         external = await taken(world, a_recipient(1))
         app = web.Application()
-        app.add_routes([web.post("/", as_operator(ReconciliationAdmin(explaining(world)).explain))])
+        app.add_routes(
+            [web.post("/", as_operator(ReconciliationAdmin(explaining(world)).reconcile))]
+        )
         async with TestClient(TestServer(app)) as http:
             assert (await http.post("/", json={"network": DESTINATION})).status == 400
             asked = {"network": DESTINATION, "transaction_hash": external, **SAID}

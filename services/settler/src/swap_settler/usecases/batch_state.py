@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Final
 from uuid import UUID
 
 from swap_domain.catalogue import NATIVE
 from swap_domain.money import Asset
 from swap_settler.domain.changes import NOTHING, Changes
-from swap_settler.domain.inventory import AssetKey, Inventory, after
+from swap_settler.domain.inventory import MAX_UNITS, AssetKey, Inventory, after
 from swap_settler.domain.settling import PayoutResources
 from swap_settler.domain.swap import Deposit, Intent, Swap
-
-MAX_UNITS: Final = 2**256 - 1
 
 
 def assets_of(swap: Swap) -> set[AssetKey]:
@@ -45,6 +42,7 @@ class BatchState:
         self.unmatched = dict(unmatched or {})
         self.standalone_intents = dict(standalone_intents or {})
         self.changes: list[Changes] = []
+        self._saved = 0
         self._inventory = dict(inventory)
 
     def add(self, change: Changes, *, trace_id: str) -> None:
@@ -65,6 +63,12 @@ class BatchState:
             self._inventory = {
                 asset: after(row, change.ledger) for asset, row in self._inventory.items()
             }
+
+    def take_unsaved(self) -> Sequence[Changes]:
+        """Return the changes since the last call, for a transaction that saves in steps."""
+        unsaved = self.changes[self._saved :]
+        self._saved = len(self.changes)
+        return unsaved
 
     def payout_resources(self, swap: Swap, *, paid_id: int) -> PayoutResources:
         """Return what is available to pay a swap, from the locked inventory rows."""

@@ -25,20 +25,28 @@ from swap_settler.domain.payouts import (
     leave_to_operators,
 )
 from swap_settler.domain.receipt_quorum import NodeReport, count_votes
-from swap_settler.domain.swap import Intent, IntentKind, IntentState, Swap
+from swap_settler.domain.recovery import PaymentId
+from swap_settler.domain.swap import Deposit, Intent, IntentKind, IntentState, Swap
 from swap_settler.lane_ports import (
     ExternalNonces,
     ExternalPayment,
     ExternalPaymentUnitOfWork,
+    ExternalPaymentWork,
+    Owners,
     ReconciledEnd,
 )
-from swap_settler.usecases.abandon_payouts import lock_owners
-from swap_settler.usecases.batch_state import BatchState
+from swap_settler.usecases.batch_state import BatchState, assets_of
 from swap_settler.usecases.message_mapping import MessageMapper, refuel_id_of
+from swap_settler.usecases.order_forgotten import OrderForgotten, save_new
+from swap_settler.usecases.settle_deposits import key_of
 from swap_settler.usecases.swap_messages import SwapMessages
 
 VIEW_GAS: Final = 100_000
 # What fails is claimable by an id of its own; what these pay has no other id than theirs.
+NOTHING_WAITS: Final = (
+    "none of our payments that wait has an id that it took; a forgotten one is explained once its "
+    "recovery has ended"
+)
 CAN_FAIL: Final = (IntentKind.OUTPUT, IntentKind.REFUND, IntentKind.REFUEL)
 
 
@@ -83,6 +91,9 @@ class ReconcileUnknownPayments:
         self._chains = chains
         self._clock = clock
         self._swap_messages = swap_messages
+        self._order_forgotten = OrderForgotten(
+            catalogue=catalogue, clock=clock, swap_messages=swap_messages
+        )
 
     async def __call__(
         self, network: str, transaction_hash: str, *, by: str, reason: str
@@ -148,24 +159,23 @@ class ReconcileUnknownPayments:
         reason: str,
     ) -> tuple[Sequence[Changes], Sequence[ExternalPayment]]:
         async with self._unit_of_work() as work:
-            owners = await lock_owners(work, await work.payments_of(network, logs))
+            known = await work.payments_of(network, logs)
+            forgotten = await work.forgotten_payments(network, logs)
+            batch_state, deposits = await _locked(work, known, forgotten)
             final_ids = await work.unreconciled(network, transaction_hash, logs)
-            batch_state = BatchState({o.id: o for o in owners.values() if isinstance(o, Swap)}, {})
+            ordered = await self._order_forgotten(work, batch_state, forgotten, deposits, logs)
             payments = []
-            for intent_id, owner in owners.items():
-                one = _found(batch_state, owner, intent_id, logs)
+            for intent_id, swap_id in {**known, **ordered}.items():
+                one = _found(batch_state, intent_id, swap_id, logs)
                 if one is not None:
                     self._require(one, final_ids)
                     batch_state.add(self._ended(one), trace_id=_trace_id(one))
-                    payments.append(
-                        ExternalPayment(intent_id, one.intent.swap_id, one.log, one.end)
-                    )
+                    payments.append(ExternalPayment(intent_id, swap_id, one.log, one.end))
             if not payments:
-                raise Refused("none of our payments that wait has an id that it took")
-            changes = batch_state.changes
+                raise Refused(NOTHING_WAITS)
             await work.add_external_payments(payments, by=by, reason=reason)
-            await work.flush(changes, self._swap_messages.outgoing(changes, at=self._clock()))
-        return changes, payments
+            await save_new(work, batch_state, self._swap_messages, self._clock)
+        return batch_state.changes, payments
 
     def _require(self, found: Found, final_ids: frozenset[int]) -> None:
         """
@@ -221,14 +231,33 @@ async def _require_quorum(chain: ChainReader, one: FoundTransaction, block: Bloc
         raise Unavailable(f"too few providers have a receipt of {one.transaction_hash}")
 
 
+async def _locked(
+    work: ExternalPaymentWork, known: Owners, forgotten: Sequence[PaymentId]
+) -> tuple[BatchState, Mapping[UUID, Deposit]]:
+    """Return all that owns these payments, locked, with the deposits that no swap has."""
+    wanted = {one.deposit_id for one in forgotten if one.deposit_id is not None}
+    keys = {key_of(deposit) for deposit in (await work.unmatched_deposits(wanted, ())).values()}
+    await work.lock_keys(keys)
+    of_known = {swap_id for swap_id in known.values() if swap_id is not None}
+    of_forgotten = {one.swap_id for one in forgotten if one.swap_id is not None}
+    swaps = await work.lock_swaps_by_id(of_known | of_forgotten)
+    alone = await work.lock_standalone_intents(
+        {id for id, swap_id in known.items() if swap_id is None}
+    )
+    deposits = await work.unmatched_deposits(wanted, ())  # as they are now
+    assets = {asset for swap in swaps.values() for asset in assets_of(swap)}
+    assets |= {(d.network, d.token) for d in deposits.values()}
+    assets |= {(i.network, i.token) for i in alone.values()}
+    await work.lock_inventory(assets)  # before the accounts of the first save
+    return BatchState(swaps, {}, lone=alone), deposits
+
+
 def _found(
-    batch_state: BatchState, owner: Swap | Intent, intent_id: UUID, logs: Mapping[int, PayoutFact]
+    batch_state: BatchState, intent_id: UUID, swap_id: UUID | None, logs: Mapping[int, PayoutFact]
 ) -> Found | None:
     """Return it as it is by now; None for one whose end is told, or that died meanwhile."""
-    swap = None if isinstance(owner, Intent) else batch_state.swaps[owner.id]
-    intent = (
-        owner if isinstance(owner, Intent) else batch_state.swaps[owner.id].intents.get(intent_id)
-    )
+    swap = None if swap_id is None else batch_state.swaps[swap_id]
+    intent = (batch_state.lone if swap is None else swap.intents).get(intent_id)
     if intent is None or intent.state is IntentState.CONFIRMED:
         return None  # others of the same transaction may still wait
     assert intent.paid_id is not None, "it was found by its id"
