@@ -45,7 +45,9 @@ CREATE VIEW movement AS
 SELECT network AS chain_id, bytes(block_hash) AS block_hash, id, kind,
        bytes(transaction_hash) AS tx_hash, bytes(token) AS token, bytes(from_address) AS from_addr,
        bytes(to_address) AS to_addr, base_units AS amount, claimed_by, internal, paid_id
-FROM chain_watcher.movement;
+FROM chain_watcher.movement
+-- Coins that providers denied never came, although the block of their count is canonical.
+WHERE kind <> 'balance_rose' OR state <> 'reverted';
 
 -- Deposits
 CREATE VIEW deposit AS

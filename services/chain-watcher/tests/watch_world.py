@@ -30,6 +30,7 @@ from swap_chain_watcher.adapters.watches import PostgresWatches
 from swap_chain_watcher.usecases.activate_targets import ActivateTargets, FollowedAddresses
 from swap_chain_watcher.usecases.advance_watch import AdvanceWatch
 from swap_chain_watcher.usecases.count_balances import CountBalances, CountSchedule
+from swap_chain_watcher.usecases.deny_rises import DenyRises
 from swap_chain_watcher.usecases.find_rise_transactions import FindRiseTransactions
 from swap_chain_watcher.usecases.follow_network import FollowNetwork, FollowTimings
 from swap_chain_watcher.usecases.open_watch import OpenWatch
@@ -106,6 +107,10 @@ class World:
         chain.reorg(blocks)
         return chain
 
+    def denying(self, reader: FakeReader) -> DenyRises:
+        """Return what asks the providers of that reader about coins in final blocks."""
+        return DenyRises(self.work, self.watches, reader, clock=self.ticking)
+
     def resuming(self, reader: FakeReader | None = None) -> ResumeNetwork:
         """Return what lets the network go on, once that reader agrees with what is stored."""
         reader = reader or FakeReader(self.chain, provider=SECOND)
@@ -118,7 +123,7 @@ class World:
             clock=lambda: NOW,
             blocks_max=1000,
         )
-        checks = (open_watch.check_final, run_second_look.check)
+        checks = (open_watch.check_final, run_second_look.check, self.denying(reader).check)
         return ResumeNetwork(self.watches, checks={NETWORK: checks})
 
     def verifying(self, reader: FakeReader) -> VerifyDeposits:

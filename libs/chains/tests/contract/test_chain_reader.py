@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from swap_chains.errors import BlockUnknown, CallReverted, ReorgBeyondFinality
@@ -316,6 +318,21 @@ class TestState:
 
         assert set(balances) == set(holdings)
         assert balances[holdings[1]] > 0
+
+    async def test_each_provider_reports_balances(self, chain):
+        head = await chain.reader.head()
+        holdings = [Holding(chain.treasury, ZERO_ADDRESS), Holding(STRANGER, chain.token)]
+
+        reports = await chain.reader.balances_of_each_provider(holdings, at=head)
+
+        balances = await chain.reader.balances(holdings, at=head)
+        assert list(reports.values()) == [balances]
+
+    async def test_balances_of_a_block_that_no_provider_has_are_reported_by_none(self, chain):
+        unknown = replace(await chain.reader.head(), hash="0x" + "ab" * 32)
+        holdings = [Holding(chain.treasury, ZERO_ADDRESS)]
+
+        assert await chain.reader.balances_of_each_provider(holdings, at=unknown) == {}
 
     async def test_balances_of_many_accounts_are_those_of_each(self, chain):
         """A coin's are read by few calls, beyond what one returns; accounts may be repeated."""

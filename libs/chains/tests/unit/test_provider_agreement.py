@@ -112,6 +112,14 @@ class TestWhatIsPinned:
         with pytest.raises(ChainUnavailable):
             await state_of(session, *nodes[:2]).balances([COIN], at=at)
 
+    async def test_each_provider_reports_for_itself(self, session, nodes):
+        at = number(nodes[0].chain.blocks[6])
+        nodes[0].change, nodes[1].change, nodes[2].change = saying(9), saying(3), away
+
+        reports = await state_of(session, *nodes).balances_of_each_provider([COIN], at=at)
+
+        assert list(reports.values()) == [{COIN: 9}, {COIN: 3}]
+
     async def test_the_only_provider_is_believed(self, session, nodes):
         nodes[0].change = saying(9)
 

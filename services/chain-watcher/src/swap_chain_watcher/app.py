@@ -28,6 +28,7 @@ from swap_chain_watcher.settings import ChainWatcherGroup, ChainWatcherSettings
 from swap_chain_watcher.usecases.activate_targets import ActivateTargets, FollowedAddresses
 from swap_chain_watcher.usecases.advance_watch import AdvanceWatch
 from swap_chain_watcher.usecases.count_balances import CountBalances, CountSchedule
+from swap_chain_watcher.usecases.deny_rises import DenyRises
 from swap_chain_watcher.usecases.find_rise_transactions import FindRiseTransactions
 from swap_chain_watcher.usecases.follow_network import FollowNetwork
 from swap_chain_watcher.usecases.open_watch import OpenWatch
@@ -98,9 +99,14 @@ async def add_to(
         observe.trust_configured(policy, len(chain.providers))
         open_watch = _follow(service, chain, work, watches, group, policy=policy)
         run_second_look = _run_second_look(service, chain, work, watches, group, policy=policy)
+        deny_rises = DenyRises(work, watches, chain.verifying_reader, clock=service.clock)
         if policy.has_second_provider:
-            _verify(service, chain, work, watches, group, policy=policy)
-        checks[chain.network.name] = (open_watch.check_final, run_second_look.check)
+            _verify(service, chain, work, watches, group, policy=policy, deny_rises=deny_rises)
+        checks[chain.network.name] = (
+            open_watch.check_final,
+            run_second_look.check,
+            deny_rises.check,
+        )
     report_trust = ReportTrust(PostgresTrust(service.engine), policies)
     service.every("report-trust", group.report_interval, _without_result(report_trust))
     _consume(service, work, catalogue)
@@ -245,6 +251,7 @@ def _verify(
     group: ChainWatcherGroup,
     *,
     policy: Policy,
+    deny_rises: DenyRises,
 ) -> None:
     network = chain.network.name
     verify_deposits = VerifyDeposits(
@@ -263,6 +270,7 @@ def _verify(
         while True:
             beat()
             if not await verify_deposits():
+                await deny_rises()
                 await new_movements.wait(group.verification_interval)
 
     service.lead(f"verify:{network}", verify)

@@ -9,6 +9,7 @@ from datetime import datetime
 import structlog
 
 from swap_chain_watcher.domain.balance_rises import BalanceShortfall
+from swap_chain_watcher.domain.denials import RisesDenied
 from swap_chain_watcher.domain.evidence import Exposure, WithheldDeposits
 from swap_chain_watcher.domain.movements import Movement, Quarantine, State, TrackedMovement
 from swap_chain_watcher.domain.policy import Policy
@@ -235,6 +236,22 @@ def movements_denied(error: MovementsDenied) -> None:
             transaction_hash=movement.transaction_hash,
             block_number=movement.block.number,
             reported_by=movement.block.provider,
+        )
+
+
+def rises_denied(error: RisesDenied) -> None:
+    CONTRADICTIONS.labels(error.network).inc()
+    for denial in error.denials:
+        log.error(
+            "published coins are not at their address in a final block",
+            network=error.network,
+            movement_id=denial.rise.id,
+            address=denial.rise.to_address,
+            base_units=str(denial.rise.base_units),
+            first_reported_by=denial.rise.block.provider,
+            denied_by=list(denial.denied_by),
+            reported_by=list(denial.reported_by),
+            is_reverted=denial.is_disproved,
         )
 
 

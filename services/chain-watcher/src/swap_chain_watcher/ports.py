@@ -158,6 +158,24 @@ class Work(Protocol):
         """Return what was swept of each address's coins, as far as it was read twice."""
         ...
 
+    async def lock_rises(
+        self, network: str, addresses: Collection[str]
+    ) -> Sequence[TrackedMovement]:
+        """Lock the network's cursor; return the published rises that one provider has reported.
+
+        Those of one address follow each other in the order in which they came.
+        """
+        ...
+
+    async def take_back(
+        self, network: str, reverted: Sequence[TrackedMovement], *, halt: Halt
+    ) -> None:
+        """Publish that movements are gone from final blocks, and halt the network with it.
+
+        The coins of their addresses are counted anew.
+        """
+        ...
+
     async def stored_ids(self, network: str, ids: Collection[UUID]) -> frozenset[UUID]:
         """Return which of the movements are in canonical blocks."""
         ...
@@ -256,6 +274,16 @@ class Watches(Protocol):
         self, network: str, *, after: int, limit: int
     ) -> Sequence[Unverified]:
         """Return deposits in blocks above a number that need a second provider, oldest first."""
+        ...
+
+    async def checked(self, network: str) -> Block | None:
+        """Return the last block up to which final blocks were read twice."""
+        ...
+
+    async def unverified_rises(
+        self, network: str, *, after: int, upto: int, limit: int
+    ) -> Sequence[Movement]:
+        """Return rises of coins in these blocks that one provider has reported, oldest first."""
         ...
 
     async def find_halt(self, network: str) -> Halt | None: ...

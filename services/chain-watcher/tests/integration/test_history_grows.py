@@ -152,6 +152,7 @@ STATEMENTS: Final = {
     "STORED_MOVEMENTS": asked("STORED_MOVEMENTS", ids=IDS),
     "PUBLISHED_BETWEEN": asked("PUBLISHED_BETWEEN", first=2001, last=2005),
     "CANONICAL_HASHES": asked("CANONICAL_HASHES", numbers=NUMBERS),
+    "CHECKED_BLOCK": asked("CHECKED_BLOCK"),
     "MARK_CHECKED": asked("MARK_CHECKED", checked_number=FINAL, has_told=False, leaves_open=False),
     "ADD_TARGETS": asked(
         "ADD_TARGETS", at_most=120, network=[NETWORK] * 5, address=ADDRESSES, since=[NOW] * 5
@@ -204,6 +205,8 @@ STATEMENTS: Final = {
     "WITHHOLD": asked("WITHHOLD", at_most=250, **MARKED),
     "TRUST": asked("TRUST", at_most=250, **MARKED),
     "TO_VERIFY": asked("TO_VERIFY", after=-1, limit=5),
+    "UNVERIFIED_RISES": asked("UNVERIFIED_RISES", after=-1, upto=FINAL, limit=5),
+    "UNVERIFIED_RISES_OF": asked("UNVERIFIED_RISES_OF", addresses=[ADDRESS, *ADDRESSES]),
     "SWEPT_COINS": asked("SWEPT_COINS", addresses=[ADDRESS, *ADDRESSES], native=ADDRESS),
     "WITHHELD": asked("WITHHELD"),
 }  # fmt: skip

@@ -6,7 +6,7 @@ Where all nodes are of one provider, its report is taken. Nothing else can be ha
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final, TypeVar
 
 from swap_chains.errors import (
@@ -95,18 +95,26 @@ async def require_at_other_provider(rpc: Rpc, block: Block) -> None:
         raise FinalBlocksDiffer(rpc.network, block.number, (first, theirs.provider or ""))
 
 
-async def _claims(rpc: Rpc) -> Mapping[str, Block]:
-    reads = [_read_from(rpc, provider, _finalized) for provider in rpc.providers]
-    results = await asyncio.gather(*reads, return_exceptions=True)
-    claims: dict[str, Block] = {}
+async def of_each_provider(
+    rpc: Rpc, work: Callable[[Node], Awaitable[T]]
+) -> tuple[Mapping[str, T], Sequence[str]]:
+    """Run a unit of reads at every provider; return what each reports, and why others do not."""
+    reads = [_read_from(rpc, provider, work) for provider in rpc.providers]
+    answers = await asyncio.gather(*reads, return_exceptions=True)
+    reports: dict[str, T] = {}
     causes: list[str] = []
-    for provider, claim in zip(rpc.providers, results, strict=True):
-        if isinstance(claim, Block):
-            claims[provider] = claim
-        elif isinstance(claim, ChainError):
-            causes.append(str(claim))
+    for provider, answer in zip(rpc.providers, answers, strict=True):
+        if isinstance(answer, ChainError):
+            causes.append(str(answer))
+        elif isinstance(answer, BaseException):
+            raise answer
         else:
-            raise claim
+            reports[provider] = answer
+    return reports, causes
+
+
+async def _claims(rpc: Rpc) -> Mapping[str, Block]:
+    claims, causes = await of_each_provider(rpc, _finalized)
     if len(claims) < PROVIDERS_MIN:
         raise ChainUnavailable(rpc.network, ["one provider is not enough", *causes])
     return claims

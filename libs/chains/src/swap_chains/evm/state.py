@@ -18,7 +18,11 @@ from swap_chains.events import Block
 from swap_chains.evm import codec
 from swap_chains.evm.balances import read_balances
 from swap_chains.evm.blocks import find_header, header_at, headers_at, to_block
-from swap_chains.evm.provider_agreement import final_block, read_from_two_providers
+from swap_chains.evm.provider_agreement import (
+    final_block,
+    of_each_provider,
+    read_from_two_providers,
+)
 from swap_chains.evm.rpc import Node, Request, Rpc, read_from
 from swap_chains.evm.rpc_responses import as_revert
 from swap_chains.ports import (
@@ -91,6 +95,15 @@ class EvmState:
     async def balances(self, holdings: Collection[Holding], *, at: Block) -> Mapping[Holding, int]:
         unique = list(dict.fromkeys(holdings))
         return await self._pinned(lambda node: read_balances(node, unique, at.hash))
+
+    async def balances_of_each_provider(
+        self, holdings: Collection[Holding], *, at: Block
+    ) -> Mapping[str, Mapping[Holding, int]]:
+        unique = list(dict.fromkeys(holdings))
+        reports, _ = await of_each_provider(
+            self._rpc, lambda node: read_balances(node, unique, at.hash)
+        )
+        return reports
 
     async def call(self, call: Call, *, sender: str, at: Block) -> bytes:
         return await self._on_one_node(

@@ -184,6 +184,14 @@ class FakeReader:
         balances = self._chain.mined_at(at).world.balances
         return {holding: balances.get((holding.account, holding.token), 0) for holding in holdings}
 
+    async def balances_of_each_provider(
+        self, holdings: Collection[Holding], *, at: Block
+    ) -> Mapping[str, Mapping[Holding, int]]:
+        try:
+            return {self._provider: await self.balances(holdings, at=at)}
+        except ChainUnavailable:
+            return {}
+
     async def call(self, call: Call, *, sender: str, at: Block) -> bytes:
         outcome = self._try(self._chain.mined_at(at).world, sender, call)
         if not outcome.succeeded:

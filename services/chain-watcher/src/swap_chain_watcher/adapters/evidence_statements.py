@@ -62,6 +62,27 @@ CROSS JOIN LATERAL (
     WHERE network = movement.network AND hash = movement.block_hash OFFSET 0) AS block
 ORDER BY movement.block_number
 """)
+UNVERIFIED_RISES: Final = sql(f"""
+SELECT movement.*, block.time AS block_time, block.parent_hash
+FROM (SELECT * FROM movement
+    WHERE network = :network AND {IS_UNVERIFIED} AND kind = 'balance_rose'
+      AND block_number > :after AND block_number <= :upto
+    ORDER BY block_number LIMIT :limit) AS movement
+CROSS JOIN LATERAL (
+    SELECT time, parent_hash FROM chain_block
+    WHERE network = movement.network AND hash = movement.block_hash OFFSET 0) AS block
+ORDER BY movement.block_number
+""")
+UNVERIFIED_RISES_OF: Final = sql(f"""
+SELECT movement.*, block.time AS block_time, block.parent_hash
+FROM (SELECT * FROM movement
+    WHERE network = :network AND {IS_UNVERIFIED} AND kind = 'balance_rose'
+      AND to_address = ANY(CAST(:addresses AS text[]))) AS movement
+CROSS JOIN LATERAL (
+    SELECT time, parent_hash FROM chain_block
+    WHERE network = movement.network AND hash = movement.block_hash OFFSET 0) AS block
+ORDER BY movement.to_address, movement.total_before
+""")
 # Swept as far as a second provider has reported it: one that was made up would hide a made-up rise.
 SWEPT_COINS: Final = sql("""
 SELECT asked.address, coalesce((SELECT sum(movement.base_units) FROM movement

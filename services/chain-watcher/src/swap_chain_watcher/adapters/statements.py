@@ -195,6 +195,11 @@ CROSS JOIN LATERAL (
     WHERE network = :network AND state = 'canonical' AND number = wanted.number
     OFFSET 0) AS block
 """)
+CHECKED_BLOCK: Final = sql("""
+SELECT number, hash, parent_hash, time FROM chain_block
+WHERE network = :network AND state = 'canonical'
+  AND number = (SELECT checked_number FROM watch_cursor WHERE network = :network)
+""")
 MARK_CHECKED: Final = sql("""
 UPDATE watch_cursor SET checked_number = :checked_number,
   revision = revision + CAST(:leaves_open AS int),
@@ -206,6 +211,12 @@ WHERE network = :network
 # After the outbox, as with ADVANCE.
 MARK_PUBLISHED: Final = sql("""
 UPDATE watch_cursor SET last_outbox_id = currval(pg_get_serial_sequence('outbox', 'id'))
+WHERE network = :network
+""")
+# The follower reads anew what is open.
+TAKEN_BACK: Final = sql("""
+UPDATE watch_cursor SET revision = revision + 1,
+  last_outbox_id = currval(pg_get_serial_sequence('outbox', 'id'))
 WHERE network = :network
 """)
 
@@ -344,12 +355,14 @@ UPDATE deposit_target SET looked_at = :at, counted_number = :number, counted_tim
 MARK_INCOMPLETE: Final = sql(f"""
 UPDATE deposit_target SET counted_number = NULL, counted_time = NULL {_OF_ADDRESSES}
 """)
-# What the canonical chain has, and every rise that was ever published.
+# What the canonical chain has, and every rise that was ever published. A rise that was denied is in
+# a canonical block and reverted.
 ADDRESS_TOTALS: Final = sql(f"""
 SELECT asked.address, target.since, target.counted_number, target.counted_time,
   coalesce((SELECT sum(movement.base_units) FROM movement
       WHERE movement.network = :network AND movement.to_address = asked.address
-        AND movement.kind = 'balance_rose' AND {IS_CANONICAL}), 0) AS risen,
+        AND movement.kind = 'balance_rose' AND movement.state <> 'reverted'
+        AND {IS_CANONICAL}), 0) AS risen,
   coalesce((SELECT sum(movement.base_units) FROM movement
       WHERE movement.network = :network AND movement.from_address = asked.address
         AND movement.kind = 'swept' AND movement.token = :native AND {IS_CANONICAL}), 0) AS swept

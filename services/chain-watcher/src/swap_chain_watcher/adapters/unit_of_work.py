@@ -14,6 +14,7 @@ from swap_chain_watcher.adapters.evidence_statements import (
     SWEPT_COINS,
     TRUST,
     TRUSTED_SUMS,
+    UNVERIFIED_RISES_OF,
     UNVERIFIED_SUMS,
     VERIFIED_KEYS,
     VERIFY,
@@ -41,6 +42,7 @@ from swap_chain_watcher.ports import (
     BatchContext,
     CountedAddresses,
     CursorMoved,
+    Halt,
     NetworkHalted,
     Target,
     Work,
@@ -191,6 +193,29 @@ class PostgresWork:
         asked = {"network": network, "addresses": sorted(addresses), "native": NATIVE}
         rows = await self._connection.execute(SWEPT_COINS, asked)
         return {row.address: int(row.swept) for row in rows}
+
+    async def lock_rises(
+        self, network: str, addresses: Collection[str]
+    ) -> Sequence[TrackedMovement]:
+        asked = {"network": network}
+        _, rows = await self._connection.ask(
+            (statements.LOCK_CURSOR, asked),
+            (UNVERIFIED_RISES_OF, {**asked, "addresses": sorted(addresses)}),
+        )
+        return [to_tracked(row) for row in rows]
+
+    async def take_back(
+        self, network: str, reverted: Sequence[TrackedMovement], *, halt: Halt
+    ) -> None:
+        place = {"network": network}
+        if reverted:
+            rows = columns([state_row(tracked) for tracked in reverted])
+            self._connection.post(statements.MOVE_MOVEMENTS, {**place, **rows})
+            addresses = sorted({tracked.movement.to_address for tracked in reverted})
+            self._connection.post(statements.MARK_INCOMPLETE, {**place, "addresses": addresses})
+            add_to_outbox(self._connection, [to_outgoing(one, at=halt.at) for one in reverted])
+            self._connection.post(statements.TAKEN_BACK, place)
+        self._connection.post(statements.HALT, {**place, "at": halt.at, "reason": halt.reason})
 
     async def stored_ids(self, network: str, ids: Collection[UUID]) -> frozenset[UUID]:
         asked = {"network": network, "ids": list(ids)}

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from swap_chain_watcher.adapters import evidence_statements, statements
 from swap_chain_watcher.adapters.rows import block_row, to_block, to_halt, to_position, to_tracked
+from swap_chain_watcher.domain.movements import Movement
 from swap_chain_watcher.domain.watch import Watch
 from swap_chain_watcher.ports import Halt, UncheckedRange, Unverified, WatchPosition
 from swap_chains.events import Block
@@ -76,6 +77,20 @@ class PostgresWatches:
         async with reading(self._engine) as connection:
             rows = await connection.execute(evidence_statements.TO_VERIFY, asked)
         return [Unverified(to_tracked(row).movement, row.provider) for row in rows]
+
+    async def checked(self, network: str) -> Block | None:
+        async with reading(self._engine) as connection:
+            rows = await connection.execute(statements.CHECKED_BLOCK, {"network": network})
+        row = rows.one_or_none()
+        return None if row is None else to_block(row)
+
+    async def unverified_rises(
+        self, network: str, *, after: int, upto: int, limit: int
+    ) -> Sequence[Movement]:
+        asked = {"network": network, "after": after, "upto": upto, "limit": limit}
+        async with reading(self._engine) as connection:
+            rows = await connection.execute(evidence_statements.UNVERIFIED_RISES, asked)
+        return [to_tracked(row).movement for row in rows]
 
     async def find_halt(self, network: str) -> Halt | None:
         async with reading(self._engine) as connection:

@@ -91,6 +91,17 @@ class Movement:
         return self.claimed_by is None and not self.is_internal
 
     @property
+    def key(self) -> tuple[str, UUID]:
+        """Return its place: block and movement."""
+        return self.block.hash, self.id
+
+    @property
+    def total_after(self) -> int:
+        """What had come to the address in all, with this rise."""
+        assert self.total_before is not None, "a rise has a total before it"
+        return self.total_before + self.base_units
+
+    @property
     def evidence(self) -> tuple[object, ...]:
         """What two providers must report alike: whose value moved, where to, and for what."""
         value = self.token, self.base_units, self.from_address, self.to_address
@@ -120,7 +131,7 @@ class TrackedMovement:
     @property
     def key(self) -> tuple[str, UUID]:
         """Return its place: block and movement."""
-        return self.movement.block.hash, self.movement.id
+        return self.movement.key
 
     @property
     def awaits_second_provider(self) -> bool:

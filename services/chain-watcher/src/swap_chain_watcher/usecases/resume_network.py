@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Final
 
+from swap_chain_watcher.domain.denials import RisesDenied
 from swap_chain_watcher.domain.second_look import MovementsDenied
 from swap_chain_watcher.domain.watch import BrokenChain, ChainBehind
 from swap_chain_watcher.ports import Watches
 from swap_chains.errors import ChainError, ReorgBeyondFinality
 from swap_runtime.errors import Refused, Unavailable
 
+CONTRADICTIONS: Final = (
+    ReorgBeyondFinality,
+    ChainBehind,
+    BrokenChain,
+    MovementsDenied,
+    RisesDenied,
+)
 Check = Callable[[], Awaitable[None]]
 
 
@@ -36,7 +45,7 @@ class ResumeNetwork:
         try:
             for check in self._checks[network]:
                 await check()
-        except (ReorgBeyondFinality, ChainBehind, BrokenChain, MovementsDenied) as error:
+        except CONTRADICTIONS as error:
             raise Refused(f"{network} would halt again: {error}") from error
         except ChainError as error:
             raise Unavailable(str(error)) from error

@@ -90,7 +90,7 @@ class VerifyDeposits:
             return ()
         reported = await self._read(found)
         return [
-            _key(one.movement)
+            one.movement.key
             for one in stored
             if any(is_reported_alike(one.movement, movement) for movement in reported)
         ]
@@ -124,11 +124,8 @@ class VerifyDeposits:
             return ()
         async with self._unit_of_work() as work:
             swept = await work.load_swept_coins(network, holdings)
-        return [
-            _key(movement)
-            for movement in stored
-            if held[holdings[movement.to_address]] + swept[movement.to_address] >= _total(movement)
-        ]
+        totals = {address: held[holding] + swept[address] for address, holding in holdings.items()}
+        return [rise.key for rise in stored if totals[rise.to_address] >= rise.total_after]
 
     async def _newest_block(self) -> Block | None:
         watch = await self._watches.load(self._reader.network)
@@ -143,12 +140,3 @@ def _by_block(stored: Sequence[Unverified]) -> Sequence[Sequence[Unverified]]:
         return block.number, block.hash, one.provider or ""
 
     return [list(group) for _, group in groupby(sorted(stored, key=place), key=place)]
-
-
-def _key(movement: Movement) -> Key:
-    return movement.block.hash, movement.id
-
-
-def _total(movement: Movement) -> int:
-    assert movement.total_before is not None, "a rise has a total before it"
-    return movement.total_before + movement.base_units

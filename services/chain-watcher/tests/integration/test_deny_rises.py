@@ -1,0 +1,237 @@
+"""Coins at a deposit address that one node made up: the network halts, and later coins count."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from watch_factories import NETWORK, SMALL_TIER_BELOW, a_policy_of_two
+from watch_world import SECOND, World, until
+
+from swap_chain_watcher import observe
+from swap_chains.fake import FakeReader
+from swap_domain.catalogue import NATIVE
+from swap_runtime.errors import Refused
+from swap_runtime.sql import sql
+
+pytestmark = pytest.mark.connected
+
+FIRST, THIRD = "first.example", "third.example"
+LARGE, SMALL, REAL = SMALL_TIER_BELOW, SMALL_TIER_BELOW // 2, 40
+
+
+class Rich(FakeReader):
+    """A node that adds coins to whatever an address has."""
+
+    extra = LARGE
+
+    async def balances(self, holdings: Any, *, at: Any) -> Any:
+        held = await super().balances(holdings, at=at)
+        return {holding: units + self.extra for holding, units in held.items()}
+
+
+class Away(FakeReader):
+    async def balances_of_each_provider(self, holdings: Any, *, at: Any) -> Any:
+        return {}
+
+
+class Providers(FakeReader):
+    """Nodes of several providers."""
+
+    def __init__(self, *readers: FakeReader) -> None:
+        super().__init__(readers[-1]._chain, provider=readers[-1]._provider)
+        self._readers = readers
+
+    async def balances_of_each_provider(self, holdings: Any, *, at: Any) -> Any:
+        reports: dict[str, Any] = {}
+        for reader in self._readers:
+            reports |= await reader.balances_of_each_provider(holdings, at=at)
+        return reports
+
+
+def honest(world: World, provider: str = SECOND) -> FakeReader:
+    return FakeReader(world.chain, provider=provider)
+
+
+def rich(world: World, extra: int = LARGE) -> Rich:
+    liar = Rich(world.chain, set(), provider=FIRST)
+    liar.extra = extra
+    return liar
+
+
+async def said(world: World) -> list[tuple[str, str]]:
+    return [(body["base_units"], body["state"]) for body in await world.messages()]
+
+
+async def make_up(world: World, liar: Rich) -> str:
+    """Publish coins that never came, in a block that is final and was read twice."""
+    async with world.followed(liar):
+        world.chain.mine()
+        address = await world.assigns(7)
+        await world.has_activated()
+        world.chain.mine()
+
+        async def has_said() -> bool:
+            return await said(world) != []
+
+        await until(has_said)
+        world.chain.mine(9)
+        await world.is_at_head()
+    assert await world.second_look(honest(world))()
+    await world.verifying(honest(world))()
+    return address
+
+
+async def follow_until_confirmed(world: World, base_units: int) -> None:
+    async def is_confirmed() -> bool:
+        return (str(base_units), "confirmed") in await said(world)
+
+    async with world.followed(honest(world)):
+        world.chain.mine(2)
+        await world.is_at_head()
+        await world.verifying(honest(world))()
+        world.chain.mine()
+        await until(is_confirmed)
+
+
+@pytest.fixture
+def world(world: World) -> World:
+    world.policy = a_policy_of_two()
+    return world
+
+
+@pytest.mark.fault("W1")
+async def test_two_that_deny_a_rise_revert_it_and_later_coins_are_credited(world: World) -> None:
+    liar = rich(world)
+    address = await make_up(world, liar)
+    contradicted = observe.CONTRADICTIONS.labels(NETWORK)._value.get()
+
+    await world.denying(Providers(liar, honest(world), honest(world, THIRD)))()
+
+    assert await said(world) == [(str(LARGE), "seen"), (str(LARGE), "reverted")]
+    reason = await world.is_halted()
+    assert f"still reported by {FIRST}, denied by {SECOND}, {THIRD}" in reason
+    assert observe.CONTRADICTIONS.labels(NETWORK)._value.get() == contradicted + 1
+    await world.resuming(honest(world))(NETWORK)
+    await world.sends_coins(address, REAL)
+    await follow_until_confirmed(world, REAL)
+
+
+@pytest.mark.fault("W1")
+async def test_coins_that_came_behind_the_rise_are_credited_when_it_is_reverted(
+    world: World,
+) -> None:
+    liar = rich(world)
+    address = await make_up(world, liar)
+    await world.sends_coins(address, REAL)
+    async with world.followed(liar):
+        world.chain.mine()  # which is not final
+        await world.is_at_head()
+    assert await said(world) == [(str(LARGE), "seen"), (str(REAL), "seen")]
+
+    await world.denying(Providers(honest(world), honest(world, THIRD)))()
+
+    assert (await said(world))[2:] == [(str(LARGE), "reverted"), (str(REAL), "reverted")]
+    await world.resuming(honest(world))(NETWORK)
+    await follow_until_confirmed(world, REAL)
+    # They may have come at any time since the address was assigned.
+    assert (await world.messages())[-1]["came_after"] is not None
+
+
+@pytest.mark.fault("W1")
+async def test_one_against_one_halts_and_the_next_provider_decides(world: World) -> None:
+    liar = rich(world)
+    await make_up(world, liar)
+
+    await world.denying(Providers(liar, honest(world)))()
+
+    assert await said(world) == [(str(LARGE), "seen")]
+    await world.is_halted()
+    with pytest.raises(Refused, match=f"denied by {SECOND}"):
+        await world.resuming(Providers(liar, honest(world)))(NETWORK)
+    with pytest.raises(Refused):
+        await world.resuming(honest(world))(NETWORK)
+    # The liar is taken out of the configuration, and another provider takes its place.
+    await world.denying(Providers(honest(world), honest(world, THIRD)))()
+    assert (await said(world))[1:] == [(str(LARGE), "reverted")]
+    await world.resuming(honest(world))(NETWORK)
+
+
+@pytest.mark.fault("W1")
+async def test_a_small_rise_that_was_confirmed_is_taken_back_as_well(world: World) -> None:
+    liar = rich(world, extra=SMALL)
+    await make_up(world, liar)
+
+    await world.denying(Providers(liar, honest(world), honest(world, THIRD)))()
+
+    states = [state for _, state in await said(world)]
+    assert states == ["confirmed", "reverted"]
+    await world.is_halted()
+
+
+async def test_one_that_answers_alone_decides_nothing(world: World) -> None:
+    liar = rich(world)
+    await make_up(world, liar)
+
+    await world.denying(Providers(Away(world.chain, provider=FIRST), honest(world)))()
+
+    assert await world.watches.find_halt(NETWORK) is None
+
+
+async def test_what_two_report_is_not_denied_by_a_third(world: World) -> None:
+    async with world.followed(honest(world, FIRST)):
+        world.chain.mine()
+        address = await world.assigns(7)
+        await world.has_activated()
+        await world.sends_coins(address, LARGE)
+        world.chain.mine()
+        await world.is_at_head()
+        await world.sweeps(7, NATIVE)
+        world.chain.mine(9)
+        await world.is_at_head()
+    assert await world.second_look(honest(world))()
+    poor = rich(world, extra=-1)
+
+    await world.denying(Providers(honest(world), honest(world, THIRD), poor))()
+
+    assert await world.watches.find_halt(NETWORK) is None
+
+
+async def test_a_rise_that_was_verified_is_not_asked_about(world: World) -> None:
+    liar = rich(world)
+    await make_up(world, liar)
+    await world.verifying(liar)()
+
+    await world.denying(Providers(honest(world), honest(world, THIRD)))()
+
+    assert await world.watches.find_halt(NETWORK) is None
+
+
+async def test_a_rise_that_is_verified_meanwhile_is_not_taken_back(world: World) -> None:
+    liar = rich(world)
+    await make_up(world, liar)
+
+    class Late(Providers):
+        async def balances_of_each_provider(self, holdings: Any, *, at: Any) -> Any:
+            reports = await super().balances_of_each_provider(holdings, at=at)
+            async with world.engine.begin() as connection:
+                await connection.execute(sql("UPDATE movement SET verified_at = now()"))
+            return reports
+
+    await world.denying(Late(honest(world), honest(world, THIRD)))()
+
+    assert await said(world) == [(str(LARGE), "seen")]
+    assert await world.watches.find_halt(NETWORK) is None
+
+
+async def test_a_rise_in_a_block_that_is_not_final_is_not_asked_about(world: World) -> None:
+    async with world.followed(rich(world)):
+        world.chain.mine()
+        await world.assigns(7)
+        await world.has_activated()
+        world.chain.mine(2)
+        await world.is_at_head()
+
+    await world.denying(Providers(honest(world), honest(world, THIRD)))()
+
+    assert await world.watches.find_halt(NETWORK) is None
