@@ -46,7 +46,7 @@ NO_COUNTERPART: Final = {
 }
 # These have a real counterpart and no suite with it yet. None is added here.
 WITHOUT_SUITE: Final = frozenset({
-    "FakeChains", "FakeProducer", "FakeWebhooks", "FakeWire", "FakeWork",
+    "FakeChains", "FakeProducer", "FakeWebhooks",
 })  # fmt: skip
 
 

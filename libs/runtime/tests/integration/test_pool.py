@@ -1,40 +1,45 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from datetime import timedelta
-from typing import cast
 
+import psycopg
 import pytest
 
 from swap_runtime.pool import Pool, PoolExhausted
 from swap_runtime.wire import Wire
 
-
-class FakeWire:
-    """A connection without a server."""
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-        self.is_at_rest = True
-        self.is_closed = False
-        self.was_closed = False
-
-    async def close(self) -> None:
-        self.is_closed = True
+pytestmark = pytest.mark.connected
 
 
 class Server:
-    def __init__(self) -> None:
-        self.made: list[FakeWire] = []
+    """Postgres, and the connections that were made to it."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url.replace("+psycopg", "")
+        self.made: list[psycopg.AsyncConnection] = []
 
     async def connect(self) -> Wire:
-        self.made.append(FakeWire(len(self.made)))
-        return cast(Wire, self.made[-1])
+        self.made.append(await psycopg.AsyncConnection.connect(self._url, autocommit=True))
+        return Wire(self.made[-1])
+
+    async def end(self, connection: psycopg.AsyncConnection) -> None:
+        """Close a connection at the server's side."""
+        async with await psycopg.AsyncConnection.connect(self._url, autocommit=True) as other:
+            ended = "SELECT pg_terminate_backend(%s, 5000)"
+            await other.execute(ended, [connection.info.backend_pid])
+
+    async def close(self) -> None:
+        for connection in self.made:
+            await connection.close()
 
 
 @pytest.fixture
-def server() -> Server:
-    return Server()
+async def server(url: str) -> AsyncIterator[Server]:
+    server = Server(url)
+    yield server
+    await server.close()
 
 
 def a_pool(server: Server, *, size: int = 2) -> Pool:
@@ -61,20 +66,25 @@ class TestPool:
     async def test_keeps_nothing_that_is_still_under_way(self, server: Server) -> None:
         pool = a_pool(server)
         broken = await pool.take()
-        server.made[0].is_at_rest = False
+        await server.made[0].execute("BEGIN")
 
         await pool.give_back(broken)
 
-        assert server.made[0].is_closed
+        assert server.made[0].closed
         assert await pool.take() is not broken
 
     async def test_replaces_what_the_server_closed_meanwhile(self, server: Server) -> None:
         pool = a_pool(server)
-        await pool.give_back(await pool.take())
-        server.made[0].was_closed = True
+        wire = await pool.take()
+        await pool.give_back(wire)
+        await server.end(server.made[0])
+        async with asyncio.timeout(5):
+            while not wire.was_closed:  # noqa: ASYNC110  only the socket shows it
+                await asyncio.sleep(0.01)
 
-        await pool.take()
+        assert await pool.take() is not wire
 
+        assert server.made[0].closed
         assert len(server.made) == 2
 
     async def test_who_is_cancelled_while_waiting_takes_nothing(self, server: Server) -> None:
@@ -91,7 +101,7 @@ class TestPool:
             await waiting
         assert await pool.take() is lent
 
-    async def test_a_failed_connection_leaves_its_place_free(self, server: Server) -> None:
+    async def test_a_failed_connection_leaves_its_place_free(self) -> None:
         async def refuse() -> Wire:
             raise ConnectionRefusedError
 

@@ -1,0 +1,77 @@
+"""Which changes of swaps become messages, and what is rendered for them."""
+
+from __future__ import annotations
+
+from uuid import uuid4
+
+import pytest
+
+from services.notifier.tests.factories import a_swap, sealed
+from services.notifier.tests.process_parts import KEEP, Notifier
+from swap_contracts.swaps import SwapChanged
+from swap_notifier.adapters.unit_of_work import PostgresUnitOfWork
+from swap_notifier.usecases.create_messages import CreateMessages
+
+pytestmark = pytest.mark.connected
+APP = uuid4()
+
+
+class Renderer:
+    def __init__(self) -> None:
+        self.rendered: list[SwapChanged] = []
+
+    def __call__(self, swap: SwapChanged) -> bytes:
+        self.rendered.append(swap)
+        return b"{}"
+
+
+async def created(notifier: Notifier, *swaps: SwapChanged) -> tuple[list[str], int]:
+    """Return the kinds of all messages so far, and how many changes were rendered now."""
+    renderer = Renderer()
+    work = PostgresUnitOfWork(notifier.engine, consumer="notifier")
+    await CreateMessages(work, renderer, keep=KEEP, clock=notifier.clock)(
+        [sealed(swap) for swap in swaps]
+    )
+    return [row.event_type for row in await notifier.rows()], len(renderer.rendered)
+
+
+class TestCreateMessages:
+    async def test_tells_changes_of_status(self, notifier: Notifier) -> None:
+        await notifier.endpoint("http://a.example", app_id=APP)
+        first = a_swap(app_id=APP)
+        second = a_swap(
+            app_id=APP,
+            status="ls_transfer_pending",
+            previous_status="user_transfer_pending",
+            sequence=2,
+        )
+
+        kinds, _ = await created(notifier, first, second)
+
+        assert sorted(kinds) == ["swap.ls_transfer_pending", "swap.user_transfer_pending"]
+
+    async def test_tells_progress_only_to_who_wants_it(self, notifier: Notifier) -> None:
+        wants, other = uuid4(), uuid4()
+        await notifier.endpoint("http://a.example", app_id=other)
+        await notifier.endpoint("http://b.example", app_id=wants, wants_updates=True)
+        progress = {"previous_status": "user_transfer_pending", "sequence": 2}
+
+        unwanted, rendered = await created(notifier, a_swap(app_id=other, **progress))
+        wanted, _ = await created(notifier, a_swap(app_id=wants, **progress))
+
+        assert (unwanted, rendered) == ([], 0)
+        assert wanted == ["swap.updated"]
+
+    async def test_renders_nothing_for_apps_without_an_endpoint(self, notifier: Notifier) -> None:
+        await notifier.endpoint("http://a.example", wants_updates=True)
+
+        kinds, rendered = await created(notifier, a_swap(app_id=APP))
+
+        assert (kinds, rendered) == ([], 0)
+
+    async def test_renders_a_redelivered_message_once(self, notifier: Notifier) -> None:
+        await notifier.endpoint("http://a.example", app_id=APP)
+        swap = a_swap(app_id=APP)
+
+        assert await created(notifier, swap) == (["swap.user_transfer_pending"], 1)
+        assert await created(notifier, swap) == (["swap.user_transfer_pending"], 0)
