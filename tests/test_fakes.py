@@ -28,6 +28,9 @@ SUITES: Final = {
     "FakeReader": Suite(CHAIN, "EvmReader"),
     "FakeSender": Suite(CHAIN, "EvmSender"),
     "FakeParking": Suite("libs/runtime/tests/integration/test_parking_contract.py", "a_parking"),
+    "FakeProducer": Suite(
+        "libs/runtime/tests/integration/test_producer_contract.py", "KafkaProducer"
+    ),
     "FakeUnitOfWork": Suite(f"{SETTLER}/test_unit_of_work_reads.py", "PostgresUnitOfWork"),
     "FakeRequotes": Suite(f"{SETTLER}/test_work_due.py", "PostgresDueRequotes"),
     "FakePricing": Suite(f"{API}/integration/test_pricing_contract.py", "HttpPricing"),
@@ -46,7 +49,7 @@ NO_COUNTERPART: Final = {
 }
 # These have a real counterpart and no suite with it yet. None is added here.
 WITHOUT_SUITE: Final = frozenset({
-    "FakeChains", "FakeProducer", "FakeWebhooks",
+    "FakeChains", "FakeWebhooks",
 })  # fmt: skip
 
 

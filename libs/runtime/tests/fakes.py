@@ -10,11 +10,12 @@ from uuid import UUID
 import psycopg
 
 from swap_contracts.envelope import Envelope, Message, Topic
-from swap_runtime.database import Engine, transaction
+from swap_runtime.database import Engine, forbid_open_transaction, transaction
 from swap_runtime.inbox import mark_seen
 from swap_runtime.outbox import Outgoing, add_to_outbox
 from swap_runtime.parking import Behind, PostgresParking
 from swap_runtime.records import Record
+from swap_runtime.relay import Outbound
 from swap_runtime.schema import (
     create_runtime_tables,
     drop_outbox_trigger,
@@ -93,6 +94,40 @@ class FakeParking:
         unnamed = (record.topic, record.key, record.value)
         identity: Hashable = message_id or record.message_id or unnamed
         self._parked.setdefault(identity, (record, reason[:REASON_MAX]))
+
+
+class FakeProducer:
+    """A broker in memory. `test_producer_contract.py` holds it to what the real one does.
+
+    :param lost: the key with which the next publishing fails.
+    :param too_large: the key of messages that no broker takes.
+    """
+
+    def __init__(self, *, lost: bytes | None = None, too_large: bytes | None = None) -> None:
+        self.lost = lost
+        self.too_large = too_large
+        self.messages: list[Outbound] = []
+        self.discarded = 0
+
+    @property
+    def delivered(self) -> list[bytes]:
+        return [message.key for message in self.messages]
+
+    @property
+    def headers(self) -> list[dict[str, bytes]]:
+        return [dict(message.headers) for message in self.messages]
+
+    async def publish(self, messages: Sequence[Outbound]) -> Sequence[Outbound]:
+        forbid_open_transaction("kafka")
+        keys = [message.key for message in messages]
+        self.messages += [m for m in messages if m.key not in (self.lost, self.too_large)]
+        if self.lost in keys:
+            self.lost = None
+            raise ConnectionError
+        return [message for message in messages if message.key == self.too_large]
+
+    async def discard(self) -> None:
+        self.discarded += 1
 
 
 SOURCES = {NOTES.name: "settler"}

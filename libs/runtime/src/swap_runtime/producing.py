@@ -45,6 +45,7 @@ class KafkaProducer:
         self._producer: AIOKafkaProducer | None = None
 
     async def publish(self, messages: Sequence[Outbound]) -> Sequence[Outbound]:
+        forbid_open_transaction("kafka")
         if self._producer is None:
             self._producer = await self._started()
         packed = [
@@ -92,7 +93,6 @@ class KafkaProducer:
             await _stopped(producer)
 
     async def _started(self) -> AIOKafkaProducer:
-        forbid_open_transaction("kafka")
         # Before every start: a broker that forgot its topics may take messages and lose them.
         await ensure_topics(self._kafka, self._topics)
         producer = AIOKafkaProducer(

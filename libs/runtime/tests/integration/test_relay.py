@@ -10,37 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from libs.runtime.tests.fakes import decide, outgoing
+from libs.runtime.tests.fakes import FakeProducer, decide, outgoing
 from swap_runtime.crashpoint import KILLED
-from swap_runtime.database import Engine, forbid_open_transaction
+from swap_runtime.database import Engine
 from swap_runtime.outbox import add_to_outbox
 from swap_runtime.relay import TOO_LARGE, Outbound, Relay
 from swap_runtime.sql import sql
 
 pytestmark = pytest.mark.connected
 WAITING = sql("SELECT count(*) FROM outbox WHERE published_at IS NULL")
-
-
-class FakeProducer:
-    def __init__(self, *, lost: bytes | None = None, too_large: bytes | None = None) -> None:
-        self._lost = lost
-        self._too_large = too_large
-        self.delivered: list[bytes] = []
-        self.headers: list[dict[str, bytes]] = []
-        self.discarded = 0
-
-    async def publish(self, messages: Sequence[Outbound]) -> Sequence[Outbound]:
-        forbid_open_transaction("producer")
-        self.headers += [dict(message.headers) for message in messages]
-        keys = [message.key for message in messages]
-        self.delivered += [key for key in keys if key not in (self._lost, self._too_large)]
-        if self._lost in keys:
-            self._lost = None
-            raise ConnectionError
-        return [message for message in messages if message.key == self._too_large]
-
-    async def discard(self) -> None:
-        self.discarded += 1
 
 
 class HangingProducer(FakeProducer):
