@@ -28,6 +28,7 @@ SUITES: Final = {
     "FakeReader": Suite(CHAIN, "EvmReader"),
     "FakeSender": Suite(CHAIN, "EvmSender"),
     "FakeParking": Suite("libs/runtime/tests/integration/test_parking_contract.py", "a_parking"),
+    "FakeChains": Suite(f"{API}/integration/test_gasless_chains_contract.py", "EvmGaslessChains"),
     "FakeProducer": Suite(
         "libs/runtime/tests/integration/test_producer_contract.py", "KafkaProducer"
     ),
@@ -49,7 +50,7 @@ NO_COUNTERPART: Final = {
 }
 # These have a real counterpart and no suite with it yet. None is added here.
 WITHOUT_SUITE: Final = frozenset({
-    "FakeChains", "FakeWebhooks",
+    "FakeWebhooks",
 })  # fmt: skip
 
 

@@ -9,9 +9,11 @@ from swap_chains.evm.gasless_reader import SignerState
 from swap_chains.evm.transaction_lookup import UNKNOWN_TRANSACTION, LocatedTransaction
 from swap_chains.ports import Simulated
 from swap_domain.catalogue import Network
+from swap_domain.gasless import GaslessStandard
 from swap_runtime.errors import Unavailable
 
 DONE = Simulated(succeeded=True, is_revert=False, data=b"", text="")
+REVERTED = Simulated(succeeded=False, is_revert=True, data=b"", text="execution reverted")
 
 
 class FakeChains:
@@ -31,14 +33,15 @@ class FakeChains:
 
     async def findings(self, network: Network) -> Mapping[str, Sequence[str]]:
         self._check()
-        return {token.address: self.against.get(token.address, []) for token in network.tokens}
+        offered = [token.address for token in network.tokens if network.gasless(token) is not None]
+        return {address: self.against.get(address, []) for address in offered}
 
     async def signer_state(self, network: Network, relayed: RelayedDeposit) -> SignerState:
         self._check()
-        is_used = self.is_nonce_used
-        if relayed.standard == "eip2612":
+        if relayed.standard is GaslessStandard.EIP2612:
             is_used = relayed.nonce != self.next_nonce
-        return SignerState(self.balance, self.has_code, self.next_nonce, is_used)
+            return SignerState(self.balance, self.has_code, self.next_nonce, is_used)
+        return SignerState(self.balance, self.has_code, None, self.is_nonce_used)
 
     async def simulate_relay(
         self, network: Network, relayed: RelayedDeposit, signature: bytes
