@@ -45,7 +45,7 @@ from swap_settler.usecases.message_mapping import (
     to_quote_terms,
 )
 
-EXAMPLES: Final = 1_000
+EXAMPLES: Final = 10 * settings().max_examples
 TREASURY: Final = "0xtreasury"
 COSTS: Final = (190, REQUESTED // 2, 3 * REQUESTED)
 ACTS: Final = (
