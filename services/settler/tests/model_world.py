@@ -57,6 +57,7 @@ from swap_settler.usecases.expire_swaps import ExpireSwaps
 from swap_settler.usecases.pay_claimable import Order, PayClaimable
 from swap_settler.usecases.requote_swaps import RequoteSwaps
 from swap_settler.usecases.stop_payouts import StopPayouts
+from tests.plugins.postgres import emptying
 
 BY: Final = {"by": "ann", "reason": "the model"}
 GAS_MONEY: Final = 10**19
@@ -86,7 +87,7 @@ INSERT INTO deposit_target (network, address, since, position, looked_at, counte
 VALUES (:network, :address, :since, nextval('deposit_target_position'), :since, 9, :time)
 ON CONFLICT (network, address) DO UPDATE SET counted_time = excluded.counted_time
 """)
-FORGOTTEN: Final = sql("TRUNCATE watch_cursor, outbox, deposit_target")
+FORGOTTEN: Final = sql(emptying("watch_cursor, outbox, deposit_target"))
 PASSED: Final = """
 INSERT INTO ledger_cursor (network, number) VALUES ('{network}', {number})
 ON CONFLICT (network) DO UPDATE SET number = excluded.number RETURNING number

@@ -14,7 +14,7 @@ from api_harness import Harness, start
 from fake_pricing import FakePricing
 from redis import Redis
 
-from tests.plugins.postgres import Database
+from tests.plugins.postgres import Database, emptying
 from tests.plugins.processes import Program, accepts, free_port
 
 TABLES = (
@@ -54,8 +54,7 @@ def database_url(migrated: Callable[[str], str], database: Database) -> str:
     migrated("settler")  # and its ones what the settler has said of swaps, of stops and of the past
     with psycopg.connect(database.superuser_url) as connection:
         connection.execute("SET search_path = api")
-        connection.execute(f"TRUNCATE {TABLES} CASCADE")
-        connection.execute("TRUNCATE chain_watcher.watch_cursor CASCADE")
+        connection.execute(emptying(f"{TABLES}, chain_watcher.watch_cursor").encode())
     return url
 
 

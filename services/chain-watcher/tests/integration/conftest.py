@@ -14,7 +14,7 @@ from swap_runtime.database import Engine, create_engine, transaction
 from swap_runtime.leases import Lease
 from swap_runtime.sql import sql
 from tests.plugins.invariants import OF_THE_WATCHER, Audit
-from tests.plugins.postgres import Database
+from tests.plugins.postgres import Database, emptying
 
 TABLES = """
 movement, chain_block, watch_cursor, past_halt, one_provider_cap, deposit_target, hint, outbox,
@@ -44,7 +44,7 @@ def database_url(audit: Audit, database: Database, migrated: Callable[[str], str
 async def engine(database_url: str) -> AsyncIterator[Engine]:
     engine = create_engine(SecretStr(database_url), application_name="test")
     async with transaction(engine) as connection:
-        await connection.execute(sql(f"TRUNCATE {TABLES} CASCADE"))
+        await connection.execute(sql(emptying(TABLES)))
     yield engine
     await engine.dispose()
 

@@ -9,13 +9,16 @@ from services.notifier.tests.process_parts import Notifier
 from services.notifier.tests.sink import Sink, open_sink
 from swap_runtime.database import Engine, create_engine
 from swap_runtime.sql import sql
+from tests.plugins.postgres import emptying
+
+TABLES = "endpoint, webhook_message, delivery_attempt, inbox"
 
 
 @pytest.fixture
 async def engine(migrated: Callable[[str], str]) -> AsyncIterator[Engine]:
     engine = create_engine(SecretStr(migrated("notifier")), application_name="test")
     async with engine.begin() as connection:
-        await connection.execute(sql("TRUNCATE endpoint, webhook_message, delivery_attempt, inbox"))
+        await connection.execute(sql(emptying(TABLES)))
     yield engine
     await engine.dispose()
 

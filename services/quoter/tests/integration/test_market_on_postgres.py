@@ -25,6 +25,7 @@ from swap_quoter.usecases.record_completions import RecordCompletions
 from swap_quoter.usecases.record_inventory import RecordInventory
 from swap_runtime.database import Engine, TransactionOpen, create_engine, transaction
 from swap_runtime.sql import sql
+from tests.plugins.postgres import emptying
 
 pytestmark = pytest.mark.connected
 
@@ -38,7 +39,7 @@ HUGE = 10**77 + 1
 async def engine(migrated: Callable[[str], str]) -> AsyncIterator[Engine]:
     engine = create_engine(SecretStr(migrated("quoter")), application_name="test")
     async with engine.begin() as connection:
-        await connection.execute(sql("TRUNCATE inventory, completion, completion_average, inbox"))
+        await connection.execute(sql(emptying("inventory, completion, completion_average, inbox")))
     yield engine
     await engine.dispose()
 

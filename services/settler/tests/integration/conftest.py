@@ -9,7 +9,7 @@ from services.settler.tests.integration.on_anvil import here, node
 from swap_runtime.database import Engine, create_engine
 from swap_runtime.sql import sql
 from tests.plugins.invariants import OF_THE_SETTLER, Audit
-from tests.plugins.postgres import Database
+from tests.plugins.postgres import Database, emptying
 
 __all__ = ["here", "node"]  # fixtures
 
@@ -50,7 +50,7 @@ async def watcher(migrated: Callable[[str], str]) -> AsyncIterator[Engine]:
     """The chain-watcher's database, as the chain-watcher sees it."""
     engine = create_engine(SecretStr(migrated("chain-watcher")), application_name="test")
     async with engine.begin() as connection:
-        await connection.execute(sql(f"TRUNCATE {WATCHED_TABLES}"))
+        await connection.execute(sql(emptying(WATCHED_TABLES)))
     yield engine
     await engine.dispose()
 
@@ -59,6 +59,6 @@ async def watcher(migrated: Callable[[str], str]) -> AsyncIterator[Engine]:
 async def engine(watcher: Engine, migrated: Callable[[str], str]) -> AsyncIterator[Engine]:
     engine = create_engine(SecretStr(migrated("settler")), application_name="test", pool_size=10)
     async with engine.begin() as connection:
-        await connection.execute(sql(f"TRUNCATE {TABLES} CASCADE"))
+        await connection.execute(sql(emptying(TABLES)))
     yield engine
     await engine.dispose()

@@ -14,13 +14,15 @@ from swap_runtime.database import create_engine
 from swap_runtime.leases import Lease
 from swap_runtime.sql import sql
 from swap_settler.adapters.lane_store import LaneName
+from tests.plugins.postgres import emptying
 
 EMPTY = sql(
-    "TRUNCATE swap, deposit, account, ledger_transaction, posting, inventory, intent, signer, "
-    "nonce_slot, attempt, receipt, signer_transaction, inbox, lease, payout_stop, "
-    "withdrawal, swept, source_stop, rescued_token, outflow_cap, blocked_address, network_silence, "
-    "parked, "
-    "sweep_due, ledger_cursor, recovery, retained_hold CASCADE"
+    emptying(
+        "swap, deposit, account, ledger_transaction, posting, inventory, intent, signer, "
+        "nonce_slot, attempt, receipt, signer_transaction, inbox, lease, payout_stop, "
+        "withdrawal, swept, source_stop, rescued_token, outflow_cap, blocked_address, "
+        "network_silence, parked, sweep_due, ledger_cursor, recovery, retained_hold"
+    )
 )
 
 
