@@ -80,6 +80,9 @@ test-kafka-all: export BROKER := kafka
 test-kafka-all: install install-sdk install-node-tools $(SDK)  ## Everything that uses a broker, on Apache Kafka
 	$(PYTEST) -m connected
 
+test-flaky: install install-sdk install-node-tools  ## Repeat suites in random order, name the unstable (ONLY, TIMES, LOAD, SEED); resumable
+	$(BIN)/python tools/flaky.py $(ONLY) --times $(or $(TIMES),3) --load $(or $(LOAD),0) --seed $(or $(SEED),1)
+
 # Which deployment is asked: this machine's stack, unless one is named.
 test-conformance: export CONFORMANCE_BASE_URL := $(or $(BASE_URL),$(CONFORMANCE_BASE_URL))
 test-conformance: export CONFORMANCE_API_KEY := $(or $(API_KEY),$(CONFORMANCE_API_KEY))
@@ -195,4 +198,4 @@ lock:  ## Rewrite requirements.lock
 	$(BIN)/uv lock
 	$(BIN)/uv export --quiet --all-packages --all-groups --no-emit-workspace --format requirements-txt -o requirements.lock
 
-.PHONY: help sdk demo up down env swap clean test test-all test-unit test-integration test-e2e test-kafka test-kafka-all test-conformance test-faults test-stack test-kill test-schedules drill-restore test-model soak mutate test-evm test-fuzz bench bench-api check lint types layers words generated generate install install-python install-evm install-sdk install-node-tools lint-openapi openapi test-sdk lock
+.PHONY: help sdk demo up down env swap clean test test-all test-unit test-integration test-e2e test-kafka test-kafka-all test-flaky test-conformance test-faults test-stack test-kill test-schedules drill-restore test-model soak mutate test-evm test-fuzz bench bench-api check lint types layers words generated generate install install-python install-evm install-sdk install-node-tools lint-openapi openapi test-sdk lock
