@@ -1,6 +1,7 @@
 """Fixtures that every room's tests may use."""
 
 import hypothesis
+import structlog
 
 pytest_plugins = [
     "tests.plugins.postgres",
@@ -19,4 +20,12 @@ hypothesis.settings.register_profile(
     database=None,
     phases=(hypothesis.Phase.explicit, hypothesis.Phase.generate),
     suppress_health_check=list(hypothesis.HealthCheck),
+)
+
+# A traceback with the values of all variables takes up to a second to write, and nothing reads it.
+structlog.configure(
+    processors=[
+        *structlog.get_config()["processors"][:-1],
+        structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback),
+    ]
 )

@@ -15,8 +15,15 @@ from pydantic import SecretStr
 from swap_runtime.arrays import ARRAYS
 from swap_runtime.database import Engine, create_engine, reading
 from swap_runtime.sql import Statement, sql
+from tests.plugins.postgres import Database
 
 pytestmark = pytest.mark.connected
+
+
+@pytest.fixture
+def url(database: Database) -> str:
+    """No table is needed: a statement returns what it was given."""
+    return database.url("settler")
 
 
 class Word(StrEnum):

@@ -204,7 +204,6 @@ class TestOfAnotherTenants:
                 api.transactions.located[ETHEREUM, one] = located
         api.transactions.is_away = is_away
 
-        await api.get(app, "/health")  # the key is known
         answers, statements = [], []
         for one in (HASH, hinted, nobodys):
             with api.statements() as seen:
@@ -213,7 +212,9 @@ class TestOfAnotherTenants:
             (told["data"] or {}).pop("transaction_id", None)
             (told["error"] or {"metadata": {}})["metadata"].pop("request_id", None)
             answers.append((answer.status_code, told))
-            statements.append([text for text in seen.texts if "watch" not in text])
+            # A key is looked up again after a while, whatever is asked.
+            own = [t for t in seen.texts if "watch" not in t and "api_key" not in t]
+            statements.append(own)
 
         assert answers[0] == answers[1] == answers[2]
         assert statements[0] == statements[1] == statements[2]
