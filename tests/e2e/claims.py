@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from tests.e2e.outside import Outside
-from tests.e2e.waiting import until
 from tests.plugins.stack import Stack
+from tests.support.waiting import until
 
 
 async def claims_of(stack: Stack, swap_id: str) -> list[Mapping[str, Any]]:

@@ -9,7 +9,7 @@ import httpx
 from eth_account import Account
 
 from tests.e2e.outside import FINAL, Finished, Outside, Route, User, new_address
-from tests.e2e.waiting import until
+from tests.support.waiting import until
 
 
 def sign(user: User, typed_data: Mapping[str, Any]) -> str:

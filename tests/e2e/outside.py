@@ -22,7 +22,7 @@ from eth_utils.address import to_checksum_address
 from web3 import AsyncHTTPProvider, AsyncWeb3
 from web3.types import TxParams, TxReceipt
 
-from tests.e2e.waiting import until
+from tests.support.waiting import until
 
 FINAL = ("completed", "failed", "expired", "refunded")
 TIP = 10**9

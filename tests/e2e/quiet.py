@@ -8,7 +8,7 @@ from typing import Any, LiteralString
 import psycopg
 
 from tests.e2e.chains import Chain
-from tests.e2e.waiting import until
+from tests.support.waiting import until
 
 SOURCES: tuple[LiteralString, ...] = ("api", "chain_watcher", "settler")
 CONSUMERS: tuple[LiteralString, ...] = ("api", "quoter", "chain_watcher", "settler", "notifier")

@@ -13,9 +13,9 @@ from eth_account.messages import encode_defunct
 
 from tests.e2e.claims import suspended
 from tests.e2e.outside import Outside, Route, call_data, new_address
-from tests.e2e.waiting import until
 from tests.e2e.wallets import a_wallet_that_signs, execute, fill
 from tests.plugins.stack import Stack
+from tests.support.waiting import until
 
 COIN = Route("ETHEREUM_DEVNET", "ETH", "BASE_DEVNET", "ETH", "0.31")
 TOKEN = Route("BASE_DEVNET", "USDC", "ETHEREUM_DEVNET", "USDC", "31.5")

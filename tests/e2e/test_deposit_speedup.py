@@ -9,8 +9,8 @@ from typing import Any
 import psycopg
 
 from tests.e2e.outside import Outside, Route, new_address
-from tests.e2e.waiting import until
 from tests.plugins.stack import Stack
+from tests.support.waiting import until
 
 ROUTE = Route("ETHEREUM_DEVNET", "ETH", "BASE_DEVNET", "ETH", "0.2")
 NEVER = "PT1H"  # a watcher that polls so rarely sees what it is told of

@@ -17,10 +17,10 @@ from tests.e2e.journey import STATUSES, CompletedJourney
 from tests.e2e.outside import Finished, Outside, Route, User, new_address
 from tests.e2e.quiet import wait_until_quiet
 from tests.e2e.test_recipient_that_refuses import contract_that_refuses
-from tests.e2e.waiting import until
 from tests.e2e.wallets import a_wallet_that_signs, fill
 from tests.e2e.webhooks import deliveries_upto
 from tests.plugins.stack import Stack
+from tests.support.waiting import until
 
 USDC = Route("BASE_DEVNET", "USDC", "ETHEREUM_DEVNET", "USDC", "120.5")
 DAI = Route("ETHEREUM_DEVNET", "DAI", "BASE_DEVNET", "USDC", "80.25")

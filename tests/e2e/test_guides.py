@@ -15,8 +15,8 @@ import pytest
 from swap_stack.places import ROOT
 from tests.e2e import guides
 from tests.e2e.guides import GUIDES
-from tests.e2e.waiting import said_by
 from tests.plugins.stack import Stack
+from tests.support.waiting import said_by
 
 PATIENCE = 250.0
 

@@ -21,8 +21,8 @@ from swap_sdk import AsyncClient
 from tests.e2e.journey import travel
 from tests.e2e.outside import Finished, Outside, Route
 from tests.e2e.test_public_models import checked_answer
-from tests.e2e.waiting import until
 from tests.plugins.stack import Stack
+from tests.support.waiting import until
 
 ROUTE = Route("ETHEREUM_DEVNET", "USDC", "BASE_DEVNET", "ETH", "30")
 ASKED = {

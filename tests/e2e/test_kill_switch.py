@@ -10,8 +10,8 @@ import psycopg
 import pytest
 
 from tests.e2e.outside import Outside, Route, new_address
-from tests.e2e.waiting import until
 from tests.plugins.stack import Stack
+from tests.support.waiting import until
 
 ROUTE = Route("ETHEREUM_DEVNET", "ETH", "BASE_DEVNET", "ETH", "0.1")
 ORDER: dict[str, Any] = {

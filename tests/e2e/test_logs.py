@@ -13,8 +13,8 @@ import pytest
 from swap_contracts.tracing import trace_id_of
 from tests.e2e.journey import travel
 from tests.e2e.outside import Finished, Route
-from tests.e2e.waiting import until_here
 from tests.plugins.stack import KEY_HEADER, Stack
+from tests.support.waiting import until_here
 
 Line = Mapping[str, Any]
 ROUTE = Route("BASE_DEVNET", "USDC", "ETHEREUM_DEVNET", "USDC", "25")

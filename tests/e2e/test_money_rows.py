@@ -20,8 +20,8 @@ from tests.e2e import gasless
 from tests.e2e.hasty import hasty_key
 from tests.e2e.other_amounts import pay
 from tests.e2e.outside import Outside, Partner, Route, new_address
-from tests.e2e.waiting import until
 from tests.plugins.stack import Stack
+from tests.support.waiting import until
 
 WITHIN_SECONDS: Final = 150
 PATIENCE: Final = 30.0

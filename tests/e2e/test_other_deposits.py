@@ -14,8 +14,8 @@ import yaml
 from tests.e2e.chains import Chain
 from tests.e2e.claims import claim_of, claims_of
 from tests.e2e.outside import Outside, Route, new_address
-from tests.e2e.waiting import until
 from tests.plugins.stack import OLD_AT_ONCE, Stack
+from tests.support.waiting import until
 
 ROUTE = Route("ETHEREUM_DEVNET", "ETH", "BASE_DEVNET", "ETH", "0.25")
 ASKED = 25 * 10**16

@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 
 from swapctl.app import app
 from tests.e2e.outside import Outside, Partner, Route, new_address
-from tests.e2e.waiting import until
 from tests.plugins.stack import Stack
+from tests.support.waiting import until
 
 BASE: Final = "/management/v1"
 ROUTE: Final = Route("ETHEREUM_DEVNET", "ETH", "BASE_DEVNET", "ETH", "0.1")

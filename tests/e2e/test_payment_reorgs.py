@@ -12,8 +12,8 @@ import pytest
 from tests.e2e.chains import Chain
 from tests.e2e.hasty import LIFETIME_SECONDS, hasty_key
 from tests.e2e.outside import Outside, Partner, Route, new_address
-from tests.e2e.waiting import until
 from tests.plugins.stack import LATE_PAYOUTS, Stack
+from tests.support.waiting import until
 
 NETWORK, CONFIRMATIONS = LATE_PAYOUTS
 OUT = Route("ETHEREUM_DEVNET", "ETH", NETWORK, "POL", "0.01")

@@ -10,8 +10,8 @@ import pytest
 from tests.e2e.claims import claim_of
 from tests.e2e.outside import Outside, Route, new_address
 from tests.e2e.test_recipient_that_refuses import contract_that_refuses
-from tests.e2e.waiting import until
 from tests.plugins.stack import Stack
+from tests.support.waiting import until
 
 ROUTE = Route("ETHEREUM_DEVNET", "USDC", "BASE_DEVNET", "USDC", "30")
 

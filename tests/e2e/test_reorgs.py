@@ -6,8 +6,8 @@ import pytest
 
 from tests.e2e.chains import Chain
 from tests.e2e.outside import Outside, Route, call_data, new_address
-from tests.e2e.waiting import until
 from tests.plugins.stack import WAITS_FOR_FINALITY, Stack
+from tests.support.waiting import until
 
 # This token waits for the chain's own finality, two blocks later.
 ROUTE = Route(*WAITS_FOR_FINALITY, "ETHEREUM_DEVNET", "USDC", "30")

@@ -15,9 +15,9 @@ from swap_stack.sandbox.outcomes import MEANINGS, PREFIX, Outcome
 from tests.e2e.chains import Chain
 from tests.e2e.hasty import hasty_key
 from tests.e2e.outside import Outside, Partner, Route, new_address
-from tests.e2e.waiting import until
 from tests.e2e.webhooks import deliveries_upto, read_attempts
 from tests.plugins.stack import Stack
+from tests.support.waiting import until
 
 COIN: Final = Route("ETHEREUM_DEVNET", "ETH", "BASE_DEVNET", "ETH", "0.1")
 TOKEN: Final = Route("ETHEREUM_DEVNET", "USDC", "BASE_DEVNET", "USDC", "40")

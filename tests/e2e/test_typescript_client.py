@@ -12,9 +12,9 @@ import pytest
 
 from swap_sdk.sandbox import Recipient
 from swap_stack.places import ROOT
-from tests.e2e.waiting import said_by
 from tests.plugins.processes import free_port
 from tests.plugins.stack import Stack
+from tests.support.waiting import said_by
 
 SHOP = ROOT / "sdk/typescript/build/examples/shop.js"
 ORDER = {

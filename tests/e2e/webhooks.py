@@ -12,7 +12,7 @@ from typing import Any
 import standardwebhooks
 import svix.webhooks
 
-from tests.e2e.waiting import PATIENCE_SECONDS, until_here
+from tests.support.waiting import PATIENCE_SECONDS, until_here
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,8 +42,8 @@ from swap_stack.report import Report
 from swap_stack.services import ServiceProcess, SupervisorPlan, make_plan
 from swap_stack.up import up
 from tests.e2e.ticking import Ticker
-from tests.e2e.waiting import until, until_here
 from tests.plugins.invariants import make_views
+from tests.support.waiting import until, until_here
 
 FOLDER = ROOT / "var/e2e"
 KEPT = 5  # folders of earlier runs that failed

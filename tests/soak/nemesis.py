@@ -21,10 +21,10 @@ from swap_stack.daemon import Part
 from swap_stack.processes import Registry, is_alive, send
 from tests.e2e.chains import Chain
 from tests.e2e.outside import Outside
-from tests.e2e.waiting import until
 from tests.plugins.stack import Stack
 from tests.soak.faults import LIES, NODES_EACH, REORGS, SERVICES, Fault, Kind, node_link, tracks
 from tests.soak.proxies import Proxies
+from tests.support.waiting import until
 
 RECOVERED_WITHIN: Final = 90.0
 LOOK_SECONDS: Final = 0.25

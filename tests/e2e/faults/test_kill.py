@@ -26,9 +26,9 @@ from tests.e2e.journey import STATUSES
 from tests.e2e.outside import Outside, Route, new_address
 from tests.e2e.quiet import wait_until_quiet
 from tests.e2e.test_recipient_that_refuses import contract_that_refuses
-from tests.e2e.waiting import together, until, until_here
 from tests.e2e.webhooks import deliveries_upto
 from tests.plugins.stack import Stack
+from tests.support.waiting import together, until, until_here
 
 KILL_SECONDS = float(os.environ.get("KILL_SECONDS", "8"))
 SEED = int(os.environ.get("KILL_SEED") or secrets.randbelow(2**32))

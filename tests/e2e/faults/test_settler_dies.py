@@ -13,8 +13,8 @@ import pytest
 
 from tests.e2e import gasless, oracle
 from tests.e2e.outside import Outside, Route, new_address
-from tests.e2e.waiting import until
 from tests.plugins.stack import Stack
+from tests.support.waiting import until
 
 # Two on one network may share a transaction; the third is on another lane.
 ROUTES = (

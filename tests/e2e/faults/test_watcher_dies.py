@@ -16,8 +16,8 @@ from tests.e2e.test_reorgs import (
     shows_inputs,
 )
 from tests.e2e.test_reorgs import ROUTE as LATE
-from tests.e2e.waiting import until_here
 from tests.plugins.stack import Stack
+from tests.support.waiting import until_here
 
 
 class TestCrash:

@@ -1,0 +1,1 @@
+"""Harness code that tests of several packages share."""
