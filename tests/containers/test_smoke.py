@@ -32,10 +32,10 @@ from swap_runtime.settings import (
 from swap_runtime.sql import sql
 from tests.plugins.broker import Broker
 from tests.plugins.postgres import SERVICES, Database
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.connected
 NOON = datetime(2030, 1, 1, 12, tzinfo=UTC)
-WITHIN_SECONDS = 60
 
 
 class Note(Message):
@@ -85,12 +85,6 @@ async def running(service: Service) -> AsyncIterator[None]:
     finally:
         one.stop()
         await task
-
-
-async def until(is_so: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(WITHIN_SECONDS):
-        while not await is_so():  # noqa: ASYNC110
-            await asyncio.sleep(0.05)
 
 
 async def count(engine: Engine, question: Any) -> int:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 POLL_SECONDS = 0.05
 # Costs nothing where all goes well, and a machine may have others to serve.
 PATIENCE_SECONDS = 60.0
+THE_CONDITION = "what is waited for"
 T = TypeVar("T")
 
 
 async def until(
     condition: Callable[[], Awaitable[T | None]],
     *,
-    what: str,
+    what: str = THE_CONDITION,
     within: float = PATIENCE_SECONDS,
     every: float = POLL_SECONDS,
 ) -> T:
@@ -35,7 +37,10 @@ async def until(
 
 
 async def until_here(
-    condition: Callable[[], T | None], *, what: str, within: float = PATIENCE_SECONDS
+    condition: Callable[[], T | None],
+    *,
+    what: str = THE_CONDITION,
+    within: float = PATIENCE_SECONDS,
 ) -> T:
     """Return the first answer that is true, of a condition that asks nobody else."""
 
@@ -43,6 +48,17 @@ async def until_here(
         return condition()
 
     return await until(asked, what=what, within=within)
+
+
+def block_until(condition: Callable[[], object], *, within: float = PATIENCE_SECONDS) -> None:
+    """Return once a condition is true, in a test without a loop.
+
+    :raises AssertionError: when it is not in time.
+    """
+    ends_at = time.monotonic() + within
+    while not condition():
+        assert time.monotonic() < ends_at, f"not in {within:.0f} s"
+        time.sleep(POLL_SECONDS)
 
 
 async def said_by(process: asyncio.subprocess.Process, *, within: float) -> tuple[bytes, bytes]:

@@ -6,9 +6,8 @@ import asyncio
 import json
 import os
 import sys
-import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,7 +31,6 @@ NETWORK = "ETHEREUM_DEVNET"
 OWNER_KEY = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80"
 USER_KEY = "0x5de4111afa1a4b94908f83103eb1f1706367c2e68ca870fc3fb9a804cdab365a"
 FUNDS = 10**24
-PATIENCE_SECONDS = 20
 
 
 @dataclass
@@ -152,13 +150,6 @@ class Stack:
                 **environment,
             },
         )
-
-
-def until(condition: Callable[[], object]) -> None:
-    ends_at = time.monotonic() + PATIENCE_SECONDS
-    while not condition():
-        assert time.monotonic() < ends_at, "waited in vain"
-        time.sleep(0.05)
 
 
 @contextmanager

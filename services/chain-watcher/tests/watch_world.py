@@ -49,6 +49,7 @@ from swap_domain.catalogue import NATIVE
 from swap_runtime.database import Engine
 from swap_runtime.sql import sql
 from swap_runtime.wake import Wake
+from tests.support.waiting import until
 
 SECOND = "second.example"  # another provider than the one that is followed
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -293,9 +294,3 @@ class World:
 
 def address_of(number: int) -> str:
     return deposit_address(FACTORY, INIT_CODE_HASH, number)
-
-
-async def until(condition: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(10):
-        while not await condition():  # noqa: ASYNC110  what is waited for is in Postgres
-            await asyncio.sleep(0.01)

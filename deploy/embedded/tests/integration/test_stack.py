@@ -7,8 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
@@ -18,6 +17,7 @@ import pytest
 from swap_stack.down import turn
 from swap_stack.places import ROOT, Places
 from swap_stack.processes import Registry, send
+from tests.support.waiting import block_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 # What a client of the stack may rely on over its restarts.
@@ -67,7 +67,7 @@ class Stack:
         records = Registry(self.places.processes_file).list_alive()
         for record in sorted(records, key=turn):
             send(record, signal.SIGKILL)
-        until(lambda: not self.alive())
+        block_until(lambda: not self.alive())
 
     def _swaps(self) -> list[dict[str, Any]]:
         swaps: list[dict[str, Any]] = self._get("/api/v2/swaps?page_size=100")
@@ -92,17 +92,10 @@ def stack(tmp_path: Path) -> Iterator[Stack]:
     stack.run("down")
 
 
-def until(condition: Callable[[], object], seconds: float = 60.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-
-
 def wait_until_written(state: Path) -> None:
     """Return right after a chain has written its state: killed while it writes, it has none."""
     before = state.stat().st_mtime_ns
-    until(lambda: state.stat().st_mtime_ns != before and is_whole(state))
+    block_until(lambda: state.stat().st_mtime_ns != before and is_whole(state))
 
 
 def is_whole(state: Path) -> bool:
@@ -159,7 +152,7 @@ def test_what_died_while_nobody_looked_is_started_again(stack: Stack) -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupted_start_leaves_nothing(stack: Stack, number: signal.Signals) -> None:
     process = stack.start("up")
-    until(lambda: "postgres" in stack.alive())
+    block_until(lambda: "postgres" in stack.alive())
     started = Registry(stack.places.processes_file).list_records()
     process.send_signal(number)
     process.communicate(timeout=60)

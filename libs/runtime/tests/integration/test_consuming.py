@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 from uuid import uuid4
@@ -32,6 +32,7 @@ from swap_runtime.relay import Outbound, Relay
 from swap_runtime.settings import KafkaSettings
 from swap_runtime.topics import ensure_topics, has_topic
 from tests.plugins.broker import Broker
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.connected
 WITHIN_SECONDS = 30
@@ -56,12 +57,6 @@ async def consuming(
         yield subscriptions
     finally:
         await subscriptions.broker.stop()
-
-
-async def until(is_so: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(WITHIN_SECONDS):
-        while not await is_so():  # noqa: ASYNC110
-            await asyncio.sleep(0.05)
 
 
 async def publish(kafka: KafkaSettings, topic: Topic[Note], *values: bytes) -> None:

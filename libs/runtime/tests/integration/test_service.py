@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -39,6 +39,7 @@ from swap_runtime.sql import sql
 from swap_runtime.supervision import Beat
 from tests.plugins.broker import Broker
 from tests.plugins.postgres import Database
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.connected
 TOKEN = "operator's"
@@ -91,12 +92,6 @@ async def get(one: Running, path: str, *, token: str | None = None) -> tuple[int
         session.get(f"http://127.0.0.1:{one.internal_port}{path}", headers=headers) as answer,
     ):
         return answer.status, await answer.text()
-
-
-async def until(is_so: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(WITHIN_SECONDS):
-        while not await is_so():  # noqa: ASYNC110
-            await asyncio.sleep(0.05)
 
 
 async def _is(value: bool) -> bool:

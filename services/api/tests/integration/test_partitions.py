@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 from uuid import uuid4
@@ -23,6 +23,7 @@ from swap_runtime.producing import KafkaProducer
 from swap_runtime.relay import Outbound
 from swap_runtime.topics import ensure_topics
 from tests.plugins.broker import Broker
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.connected
 SWAPS = 40
@@ -40,12 +41,6 @@ async def consuming(
         yield subscriptions.consumers[0][1].consumer
     finally:
         await subscriptions.broker.stop()
-
-
-async def until(is_so: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(WITHIN_SECONDS):
-        while not await is_so():  # noqa: ASYNC110
-            await asyncio.sleep(0.05)
 
 
 async def publish_to_the_only_partition(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from watch_factories import NETWORK, TREASURY, USDC, USER
-from watch_world import NOW, World, address_of, until
+from watch_world import NOW, World, address_of
 
 from swap_chain_watcher import observe
 from swap_chain_watcher.usecases.count_balances import CountSchedule
@@ -15,6 +15,7 @@ from swap_chains.errors import ChainUnavailable
 from swap_chains.fake import FakeReader
 from swap_domain.catalogue import NATIVE
 from swap_runtime.sql import sql
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.connected
 

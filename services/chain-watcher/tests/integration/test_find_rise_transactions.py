@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from watch_factories import NETWORK, TREASURY, USER
-from watch_world import NOW, World, until
+from watch_world import NOW, World
 
 from swap_chain_watcher.domain.hints import HintBackoff
 from swap_chain_watcher.usecases.record_hints import RecordHints
@@ -17,6 +17,7 @@ from swap_chains.ports import Call, SignedTransaction
 from swap_contracts.deposits import DepositHinted
 from swap_contracts.topics import DEPOSIT_HINTED
 from swap_domain.catalogue import NATIVE
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.connected
 

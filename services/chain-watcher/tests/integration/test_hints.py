@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from watch_factories import NETWORK
-from watch_world import IMPATIENT, NOW, World, until
+from watch_world import IMPATIENT, NOW, World
 
 from swap_chain_watcher.adapters.unit_of_work import hint_channel
 from swap_chain_watcher.domain.hints import HintBackoff
@@ -23,6 +23,7 @@ from swap_contracts.topics import DEPOSIT_HINTED
 from swap_runtime.database import reading, transaction
 from swap_runtime.outbox import OUTBOX
 from swap_runtime.sql import sql
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.connected
 PATIENCE = HintBackoff(pause_max=timedelta(seconds=3))

@@ -8,10 +8,11 @@ from typing import Any
 
 import psycopg
 import pytest
-from anvil_stack import NETWORK, Stack, a_stack, until
+from anvil_stack import NETWORK, Stack, a_stack
 
 from swap_domain.catalogue import NATIVE
 from tests.plugins.broker import Broker
+from tests.support.waiting import block_until
 
 pytestmark = [pytest.mark.connected, pytest.mark.timeout(180)]
 
@@ -39,7 +40,7 @@ class TestDeposits:
     def test_w16_through_the_depository_are_told_once(self, watched: Stack) -> None:
         transaction_hash = watched.deposit(7, 1000)
 
-        until(lambda: watched.states_of(transaction_hash) == [("confirmed", 2)])
+        block_until(lambda: watched.states_of(transaction_hash) == [("confirmed", 2)])
         [message] = watched.messages_about(transaction_hash)
         assert (message["kind"], message["sequence_number"]) == ("deposited", 7)
         assert (message["from_address"], message["to_address"]) == (
@@ -60,7 +61,7 @@ class TestDeposits:
             value=1000,
         )
 
-        until(lambda: watched.states_of(transaction_hash) == [("confirmed", 2)])
+        block_until(lambda: watched.states_of(transaction_hash) == [("confirmed", 2)])
         assert {body["kind"] for body in watched.messages_about(transaction_hash)} == {"deposited"}
         assert {body["token"] for body in watched.messages_about(transaction_hash)} == {NATIVE}
 
@@ -74,7 +75,7 @@ class TestDeposits:
             "Depository", a["copy"], "depositERC20", key, a["usdc"], a["treasury"], 500
         )
 
-        until(lambda: watched.messages_about(transaction_hash))
+        block_until(lambda: watched.messages_about(transaction_hash))
         kinds = {
             (b["kind"], b["sequence_number"]) for b in watched.messages_about(transaction_hash)
         }
@@ -90,7 +91,7 @@ class TestDeposits:
         unclaimed = watched.user("DevToken", a["fake"], "transfer", a["treasury"], 500)
         ours = watched.user("DevToken", a["usdc"], "transfer", a["treasury"], 500)
 
-        until(lambda: watched.messages_about(ours))
+        block_until(lambda: watched.messages_about(ours))
         (seen, *_) = watched.messages_about(transaction_hash)
         assert seen["quarantine_reason"] == "unknown_token"
         assert watched.messages_about(unclaimed) == []
@@ -102,17 +103,17 @@ class TestReorgs:
         transaction_hash = watched.owner(
             "Treasury", a["treasury"], "pay", 4711, NATIVE, a["user"], 5
         )
-        until(lambda: watched.states_of(transaction_hash) == [("confirmed", 2)])
+        block_until(lambda: watched.states_of(transaction_hash) == [("confirmed", 2)])
         raw = watched.rpc("eth_getRawTransactionByHash", transaction_hash)
 
         watched.rpc("anvil_reorg", 1, [])
         reverted = [("confirmed", 2), ("reverted", 3)]
-        until(lambda: watched.states_of(transaction_hash) == reverted)
+        block_until(lambda: watched.states_of(transaction_hash) == reverted)
         watched.rpc("anvil_mine", "0x1")
         watched.rpc("eth_sendRawTransaction", raw)
 
         again = [*reverted, ("confirmed", 5)]
-        until(lambda: watched.states_of(transaction_hash) == again)
+        block_until(lambda: watched.states_of(transaction_hash) == again)
         numbers = [body["block_number"] for body in watched.messages_about(transaction_hash)]
         assert numbers[0] < numbers[-1]
         assert {body["intent_id"] for body in watched.messages_about(transaction_hash)} == {"4711"}
@@ -128,7 +129,7 @@ class TestOperators:
             network: dict[str, Any] = json.loads(body)["networks"][0]
             return network
 
-        until(lambda: shown()["cursor"] == head)
+        block_until(lambda: shown()["cursor"] == head)
         assert (shown()["network"], shown()["lag_blocks"]) == (NETWORK, 0)
         assert (shown()["finalized"], shown()["halted"]) == (head - 2, None)
 
@@ -137,7 +138,7 @@ class TestOperators:
         assert watched.asks("/admin/networks/NOWHERE/resume", method="POST")[0] == 409
 
     def test_read_the_numbers(self, watched: Stack) -> None:
-        until(lambda: "swap_watch_head_lag_blocks" in watched.asks("/metrics")[1])
+        block_until(lambda: "swap_watch_head_lag_blocks" in watched.asks("/metrics")[1])
 
         metrics = watched.asks("/metrics")[1]
         assert f'swap_watch_blocks_total{{network="{NETWORK}"}}' in metrics
@@ -164,4 +165,4 @@ def test_every_message_reaches_the_topics(watched: Stack) -> None:
             ).fetchone()
         return row is not None and row[0] == row[1] > 0
 
-    until(all_published)
+    block_until(all_published)

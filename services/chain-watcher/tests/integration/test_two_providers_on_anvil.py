@@ -8,11 +8,12 @@ from typing import Any
 
 import psycopg
 import pytest
-from anvil_stack import Stack, a_stack, until
+from anvil_stack import Stack, a_stack
 from lying_node import LyingNode, a_lying_node
 
 from swap_domain.catalogue import NATIVE
 from tests.plugins.broker import Broker
+from tests.support.waiting import block_until
 
 pytestmark = [pytest.mark.connected, pytest.mark.timeout(180)]
 
@@ -65,7 +66,7 @@ def mine(stack: Stack, blocks: int) -> None:
 
     for _ in range(blocks):
         stack.rpc("anvil_mine", "0x1")
-        until(is_at_head)
+        block_until(is_at_head)
 
 
 def is_verified(stack: Stack, transaction_hash: str) -> bool:
@@ -104,31 +105,31 @@ def calling_the_head_final(stack: Stack) -> Callable[[str, list[Any], Any], Any]
 def test_a_lying_node_has_no_large_deposit_confirmed(stack: Stack, liar: LyingNode) -> None:
     """An honest one is; a made-up one stays as it is, and the second look halts the network."""
     small = transfer(stack, SMALL - 1)
-    until(lambda: stack.states_of(small) == [("confirmed", 2)])
+    block_until(lambda: stack.states_of(small) == [("confirmed", 2)])
     large = transfer(stack, LARGE)
     mine(stack, 5)
-    until(lambda: stack.states_of(large) == [("seen", 1), ("confirmed", 2)])
+    block_until(lambda: stack.states_of(large) == [("seen", 1), ("confirmed", 2)])
 
     # It calls its head final: the other provider does not, yet.
     liar.change = calling_the_head_final(stack)
     early = transfer(stack, LARGE)
-    until(lambda: is_verified(stack, early))
+    block_until(lambda: is_verified(stack, early))
     mine(stack, 1)
     assert stack.states_of(early) == [("seen", 1)]
     mine(stack, 5)
-    until(lambda: stack.states_of(early) == [("seen", 1), ("confirmed", 2)])
+    block_until(lambda: stack.states_of(early) == [("seen", 1), ("confirmed", 2)])
 
     paid = pay(stack, intent_id=4711)
-    until(lambda: is_verified(stack, paid))
+    block_until(lambda: is_verified(stack, paid))
     mine(stack, 1)
-    until(lambda: stack.states_of(paid)[-1] == ("confirmed", 2))
+    block_until(lambda: stack.states_of(paid)[-1] == ("confirmed", 2))
 
     liar.change = saying(LARGE)
     made_up = transfer(stack, SMALL)
-    until(lambda: stack.states_of(made_up))
+    block_until(lambda: stack.states_of(made_up))
     assert [body["base_units"] for body in stack.messages_about(made_up)] == [str(LARGE)]
     mine(stack, 5)
-    until(lambda: network(stack)["halted"])
+    block_until(lambda: network(stack)["halted"])
 
     assert "lack 1 of the movements" in network(stack)["halted"]["reason"]
     assert stack.states_of(made_up) == [("seen", 1)]

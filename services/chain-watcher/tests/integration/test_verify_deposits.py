@@ -17,7 +17,7 @@ from watch_factories import (
     a_payout,
     a_policy_of_two,
 )
-from watch_world import SECOND, World, until
+from watch_world import SECOND, World
 
 from swap_chain_watcher import observe
 from swap_chain_watcher.adapters.trust import PostgresTrust
@@ -30,6 +30,7 @@ from swap_chains.fake import FakeReader
 from swap_chains.ports import Call
 from swap_domain.catalogue import NATIVE
 from swap_runtime.sql import sql
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.connected
 
