@@ -35,6 +35,7 @@ from swap_settler.http.claims import ClaimAdmin
 from swap_settler.usecases import send_payouts
 from swap_settler.usecases.attach_claimable import AttachClaimable
 from swap_settler.usecases.pay_claimable import Order, PayClaimable
+from tests.support.crashes import Killed, killed_at
 
 pytestmark = pytest.mark.connected
 
@@ -44,10 +45,6 @@ BALANCES = """
 SELECT kind, -balance AS units FROM account
 WHERE kind IN ('claimable', 'suspense', 'in_flight', 'swap_liability') AND balance <> 0 ORDER BY id
 """
-
-
-class Killed(BaseException):
-    """Stands for the end of the process."""
 
 
 @pytest.fixture
@@ -189,12 +186,7 @@ class TestABalance:
     ) -> None:
         await ordered(world, await waiting(world))
 
-        def crashpoint(name: str) -> None:
-            if name == point:
-                monkeypatch.undo()
-                raise Killed(name)
-
-        monkeypatch.setattr(send_payouts, "crashpoint", crashpoint)
+        killed_at(monkeypatch, point, send_payouts)
         if point == "settler.after_slot":
             expect_other_nonces(monkeypatch)
         with pytest.raises(Killed):

@@ -20,6 +20,7 @@ from swap_settler.domain.dwelling import Dwell
 from swap_settler.usecases import send_payouts
 from swap_settler.usecases.abandon_waiting_payouts import AbandonWaitingPayouts
 from swap_settler.usecases.list_stuck import ListStuck
+from tests.support.crashes import Killed
 
 pytestmark = pytest.mark.connected
 
@@ -58,10 +59,6 @@ def abandoning(world: World) -> AbandonWaitingPayouts:
         swap_messages=world.swap_messages,
         dwell=DWELL.payment,
     )
-
-
-class KilledHere(BaseException):
-    """Stands for the end of the process."""
 
 
 async def abandon_waiting_payouts(world: World) -> bool:
@@ -173,10 +170,10 @@ class TestAPaymentThatWaits:
 
         def crashpoint(name: str) -> None:
             if name == "settler.before_send":
-                raise KilledHere
+                raise Killed
 
         monkeypatch.setattr(send_payouts, "crashpoint", crashpoint)
-        with pytest.raises(KilledHere):
+        with pytest.raises(Killed):
             await world.send_everything()
         await world.confirmed_swaps(1, first=2)
         assert sorted(await world.intent_states()) == ["assigned", "reserved"]

@@ -30,12 +30,9 @@ from swap_runtime.sql import sql
 from swap_settler import observe
 from swap_settler.adapters.lane_store import LaneName
 from swap_settler.usecases import send_payouts
+from tests.support.crashes import Killed, killed_at
 
 pytestmark = pytest.mark.connected
-
-
-class Killed(BaseException):
-    """Stands for the end of the process."""
 
 
 @pytest.fixture
@@ -46,13 +43,8 @@ async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
         yield world
 
 
-def killed_at(monkeypatch: pytest.MonkeyPatch, point: str) -> None:
-    def crashpoint(name: str) -> None:
-        if name == point:
-            monkeypatch.undo()
-            raise Killed(name)
-
-    monkeypatch.setattr(send_payouts, "crashpoint", crashpoint)
+def sending_killed_at(monkeypatch: pytest.MonkeyPatch, point: str) -> None:
+    killed_at(monkeypatch, point, send_payouts)
     if point in ("settler.after_slot", "settler.after_sign_anew"):
         expect_other_nonces(monkeypatch)
 
@@ -73,7 +65,7 @@ class TestACrash:
         self, world: World, monkeypatch: pytest.MonkeyPatch, point: str
     ) -> None:
         await world.confirmed_swaps(3)
-        killed_at(monkeypatch, point)
+        sending_killed_at(monkeypatch, point)
         with pytest.raises(Killed):
             await world.send_everything()
 
@@ -538,7 +530,7 @@ class TestASlotWithoutPayments:
         self, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         await world.confirmed_swaps(1)
-        killed_at(monkeypatch, "settler.after_slot")
+        sending_killed_at(monkeypatch, "settler.after_slot")
         with pytest.raises(Killed):
             await world.send_everything()
         await world.settle(a_deposit(1, version=3, state="reverted"))

@@ -45,6 +45,7 @@ from swap_settler.domain.deposits import NotReversible
 from swap_settler.usecases import replace_stuck, send_payouts, start_refunds
 from swap_settler.usecases.message_mapping import MessageMapper
 from swap_settler.usecases.settle_payouts import SettlePayouts
+from tests.support.crashes import Killed
 
 pytestmark = pytest.mark.connected
 
@@ -79,10 +80,6 @@ FROM swap ORDER BY number
 """
 TIME_PASSES: Final = "UPDATE intent SET due_at = now() WHERE state = 'reserved' RETURNING id"
 HALTED: Final = "SELECT halted_reason FROM signer WHERE halted_reason IS NOT NULL"
-
-
-class Killed(BaseException):
-    """Stands for the end of the process."""
 
 
 @contextmanager

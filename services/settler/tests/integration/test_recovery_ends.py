@@ -45,6 +45,7 @@ from swap_settler.adapters.recoveries import PostgresRecoveries
 from swap_settler.adapters.recovery_statements import held_swap
 from swap_settler.recovery_ports import Findings
 from swap_settler.usecases import fence_nonces, prove_recovery
+from tests.support.crashes import Killed
 
 pytestmark = pytest.mark.connected
 SIGNER_HERE = a_recipient(50)
@@ -465,10 +466,6 @@ class TestForgotten:
 
         assert [world.paid(1), world.paid(2)] == [PAYOUT] * 2
         assert (await finishing(world).list_retained())[0].kind == "output"
-
-
-class Killed(BaseException):
-    """Stands for the end of the process."""
 
 
 @pytest.mark.parametrize(

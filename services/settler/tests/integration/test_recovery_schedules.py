@@ -17,7 +17,7 @@ from typing import Final
 import pytest
 
 from services.settler.tests.integration.lane_worlds import opened_world
-from services.settler.tests.integration.test_lane_schedules import Killed, Watcher
+from services.settler.tests.integration.test_lane_schedules import Watcher
 from services.settler.tests.lane_world import (
     DESTINATION,
     SIGNER,
@@ -45,6 +45,7 @@ from swap_chains.ports import Call, SignedTransaction
 from swap_domain.catalogue import NATIVE
 from swap_runtime.database import Engine
 from swap_settler.usecases import fence_nonces, prove_recovery, send_payouts
+from tests.support.crashes import Killed
 
 pytestmark = pytest.mark.connected
 

@@ -21,14 +21,11 @@ from services.settler.tests.lane_world import (
 from swap_chains.errors import ChainUnavailable
 from swap_runtime.sql import sql
 from swap_settler.usecases import send_payouts, start_refunds
+from tests.support.crashes import Killed, killed_at
 
 pytestmark = pytest.mark.connected
 
 STATUSES = "SELECT status, fail_reason FROM swap ORDER BY id"
-
-
-class Killed(BaseException):
-    """Stands for the end of the process."""
 
 
 @pytest.fixture
@@ -38,16 +35,10 @@ async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
         yield world
 
 
-def killed_at(monkeypatch: pytest.MonkeyPatch, point: str) -> None:
-    def crashpoint(name: str) -> None:
-        if name == point:
-            monkeypatch.undo()
-            raise Killed(name)
-
-    monkeypatch.setattr(send_payouts, "crashpoint", crashpoint)
+def refunding_killed_at(monkeypatch: pytest.MonkeyPatch, point: str) -> None:
+    killed_at(monkeypatch, point, send_payouts, start_refunds)
     if point == "settler.after_slot":
         expect_other_nonces(monkeypatch)
-    monkeypatch.setattr(start_refunds, "crashpoint", crashpoint)
 
 
 async def refunded(world: World) -> None:
@@ -76,7 +67,7 @@ class TestACrash:
         self, world: World, monkeypatch: pytest.MonkeyPatch, point: str
     ) -> None:
         await world.due_refunds(3)
-        killed_at(monkeypatch, point)
+        refunding_killed_at(monkeypatch, point)
         with pytest.raises(Killed):
             await refunded(world)
 

@@ -44,6 +44,7 @@ from swap_runtime.errors import Unprocessable
 from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
 from swap_settler.usecases import send_payouts
 from swap_settler.usecases.expire_authorizations import ExpireAuthorizations
+from tests.support.crashes import Killed, killed_at
 
 pytestmark = pytest.mark.connected
 
@@ -53,10 +54,6 @@ USER = a_recipient(77)
 AMOUNT = 25_500_000
 IN_TIME = 2**33
 PLENTY = 10**9
-
-
-class Killed(BaseException):
-    """Stands for the end of the process."""
 
 
 @pytest.fixture
@@ -238,13 +235,8 @@ class TestARelay:
     async def test_a_crash_ends_in_one_deposit_on_one_slot(
         self, world: World, monkeypatch: pytest.MonkeyPatch, point: str
     ) -> None:
-        def crashpoint(name: str) -> None:
-            if name == point:
-                monkeypatch.undo()
-                raise Killed(name)
-
         await submit(world, a_signature())
-        monkeypatch.setattr(send_payouts, "crashpoint", crashpoint)
+        killed_at(monkeypatch, point, send_payouts)
         if point == "settler.after_slot":
             expect_other_nonces(monkeypatch)
         with pytest.raises(Killed):
@@ -398,12 +390,7 @@ class TestItsWindow:
         """Let a lane die between the nonce and the bytes, and the time for these be over."""
         await submit(world, a_signature())
 
-        def crashpoint(name: str) -> None:
-            if name == "settler.after_slot":
-                monkeypatch.undo()
-                raise Killed(name)
-
-        monkeypatch.setattr(send_payouts, "crashpoint", crashpoint)
+        killed_at(monkeypatch, "settler.after_slot", send_payouts)
         expect_other_nonces(monkeypatch)
         with pytest.raises(Killed):
             await world.send_everything()

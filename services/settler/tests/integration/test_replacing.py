@@ -20,6 +20,7 @@ from services.settler.tests.lane_world import (
 from swap_chains.ports import NodeReceipt
 from swap_domain.catalogue import NATIVE
 from swap_settler.usecases import replace_stuck
+from tests.support.crashes import Killed
 
 pytestmark = pytest.mark.connected
 
@@ -27,10 +28,6 @@ ATTEMPTS = """
 SELECT nonce, is_cancel, max_fee_per_gas AS fee, max_priority_fee_per_gas AS tip, transaction_hash
 FROM attempt ORDER BY signed_at
 """
-
-
-class Killed(BaseException):
-    """Stands for the end of the process."""
 
 
 @pytest.fixture

@@ -25,12 +25,9 @@ from swap_settler.adapters.due_requotes import PostgresDueRequotes
 from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
 from swap_settler.domain.requotes import Refused
 from swap_settler.usecases import requote_swaps
+from tests.support.crashes import Killed
 
 pytestmark = pytest.mark.connected
-
-
-class Killed(BaseException):
-    """Stands for the end of the process."""
 
 
 @pytest.fixture

@@ -29,6 +29,7 @@ from swap_runtime.database import Engine
 from swap_runtime.sql import sql
 from swap_settler.adapters.due_refunds import PostgresDueRefunds
 from swap_settler.usecases import book_sweeps, order_sweeps, send_sweeps
+from tests.support.crashes import Killed, killed_at
 
 pytestmark = pytest.mark.connected
 
@@ -39,26 +40,12 @@ WATCHED = 90  # the last final block that the watcher has told everything of
 CUSTODY = "SELECT holder, address, balance FROM account WHERE kind = 'custody' AND balance <> 0"
 
 
-class Killed(BaseException):
-    """Stands for the end of the process."""
-
-
 @pytest.fixture
 async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
     migrated("chain_watcher")
     async with opened_world(migrated("settler"), SOURCE) as world:
         await world.settle(a_funding(10**24))
         yield world
-
-
-def killed_at(monkeypatch: pytest.MonkeyPatch, point: str) -> None:
-    def crashpoint(name: str) -> None:
-        if name == point:
-            monkeypatch.undo()
-            raise Killed(name)
-
-    for module in (send_sweeps, order_sweeps, book_sweeps):
-        monkeypatch.setattr(module, "crashpoint", crashpoint)
 
 
 async def funded(world: World, *numbers: int) -> None:
@@ -124,7 +111,7 @@ class TestACrash:
             await swept_and_told(world, 1, 2, 3)
             await world.book_sweeps()
 
-        killed_at(monkeypatch, point)
+        killed_at(monkeypatch, point, send_sweeps, order_sweeps, book_sweeps)
         with pytest.raises(Killed):
             await swept()
         await swept()

@@ -1,0 +1,23 @@
+"""The end of a process at a crash point, in a test that runs the process's code itself."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+import pytest
+
+
+class Killed(BaseException):
+    """Stands for the end of the process."""
+
+
+def killed_at(monkeypatch: pytest.MonkeyPatch, point: str, *modules: ModuleType) -> None:
+    """Let the modules' code die where it first reaches a point; after that nothing is patched."""
+
+    def crashpoint(name: str) -> None:
+        if name == point:
+            monkeypatch.undo()
+            raise Killed(name)
+
+    for module in modules:
+        monkeypatch.setattr(module, "crashpoint", crashpoint)
