@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import os
+import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -57,3 +60,38 @@ def test_an_import_across_a_wall_breaks_its_contract(
     broken = [line for line in checked.stdout.splitlines() if line.endswith("BROKEN")]
     assert checked.returncode != 0
     assert any(wall in line for line in broken), checked.stdout
+
+
+def imported_by(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+
+
+def imports_across_services(services: Path) -> list[tuple[str, str]]:
+    """Return which test file imports what of another service's tests."""
+    return [
+        (path.relative_to(services).as_posix(), name)
+        for path in sorted(services.glob("*/tests/**/*.py"))
+        for name in imported_by(path)
+        if re.match(r"services\.[\w-]+\.tests\b", name)
+        and name.split(".")[1].replace("_", "-") != path.relative_to(services).parts[0]
+    ]
+
+
+def test_no_service_imports_the_tests_of_another() -> None:
+    """What tests of several services share is in tests/support."""
+    assert [*(ROOT / "services").glob("*/tests/**/*.py")]
+    assert imports_across_services(ROOT / "services") == []
+
+
+def test_an_import_of_another_services_tests_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "api/tests/test_one.py"
+    path.parent.mkdir(parents=True)
+    path.write_text("from services.api.tests.a import b\nfrom services.settler.tests.c import d\n")
+
+    assert imports_across_services(tmp_path) == [
+        ("api/tests/test_one.py", "services.settler.tests.c")
+    ]
