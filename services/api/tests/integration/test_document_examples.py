@@ -193,16 +193,17 @@ async def service_for(api: Harness, webhooks: FakeWebhooks, operation: Operation
     return service
 
 
-async def test_every_example_succeeds(api: Harness, webhooks: FakeWebhooks) -> None:
-    refused = []
-    for operation in OPERATIONS:
-        service = await service_for(api, webhooks, operation)
-        query, body = await service.known(operation)
-        answer = await service.send(operation, query, body)
-        if answer.status_code != 200 or "x-ignored" in answer.headers:
-            refused.append((operation.method, operation.path, answer.text))
+@named
+async def test_every_example_succeeds(
+    api: Harness, webhooks: FakeWebhooks, operation: Operation
+) -> None:
+    service = await service_for(api, webhooks, operation)
+    query, body = await service.known(operation)
 
-    assert refused == []
+    answer = await service.send(operation, query, body)
+
+    assert answer.status_code == 200, answer.text
+    assert "x-ignored" not in answer.headers
 
 
 @named
