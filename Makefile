@@ -57,10 +57,10 @@ clean:  ## End the stack and remove its data
 STAGES := check lint-openapi test-evm test-unit test-integration test-sdk test-e2e test-faults
 SLOW_STAGES := test-stack test-schedules test-model test-fuzz test-kill test-kafka-all soak mutate
 
-test: install install-sdk  ## Every stage that CI demands, with its time
+test: install install-sdk install-node-tools  ## Every stage that CI demands, with its time
 	@MAKE="$(MAKE)" tools/stages $(STAGES)
 
-test-all: install install-sdk  ## The same, then what takes hours: both brokers, long schedules, fuzz, soak, mutation
+test-all: install install-sdk install-node-tools  ## The same, then what takes hours: both brokers, long schedules, fuzz, soak, mutation
 	@MAKE="$(MAKE)" tools/stages $(STAGES) $(SLOW_STAGES)
 
 test-unit: install-python  ## No server, no network
