@@ -182,7 +182,7 @@ class FakeUnitOfWork:
             if d.swap_id is None and (d.id in ids or d.match_key in match_keys)
         }
 
-    async def keep_attachment(self, deposit_id: UUID, *, by: str, because: str) -> None:
+    async def store_attachment(self, deposit_id: UUID, *, by: str, because: str) -> None:
         self.proofs[deposit_id] = (by, because)
 
     async def live_standalone_intents(self, deposit_ids: Collection[UUID]) -> Mapping[UUID, UUID]:

@@ -154,7 +154,7 @@ class LaneStore(Protocol):
         """Whether there are any, of payments or sweeps, signed for now or not."""
         ...
 
-    async def keep(self, attempts: Sequence[Attempt], *, epoch: int) -> Sequence[Attempt]:
+    async def store_attempts(self, attempts: Sequence[Attempt], *, epoch: int) -> Sequence[Attempt]:
         """Store the attempts whose slot still carries exactly what they were signed for.
 
         None for a signer that is halted, or stopped.
@@ -169,7 +169,7 @@ class LaneStore(Protocol):
         """
         ...
 
-    async def keep_replacement(self, attempt: Attempt, *, epoch: int) -> bool:
+    async def store_replacement(self, attempt: Attempt, *, epoch: int) -> bool:
         """Store an attempt for a slot that has others, while none of its payments is in a block.
 
         It carries exactly the slot's live payments, or nothing.

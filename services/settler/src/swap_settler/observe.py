@@ -22,7 +22,7 @@ log = structlog.get_logger()
 SWAPS = counter("settler_swaps", "Swaps that came to a status", ["status"])
 FAILURES = counter("settler_failures", "Swaps that failed, by reason", ["reason"])
 DEPOSITS = counter("settler_deposits", "Facts about deposits that were applied", ["state"])
-NOBODYS = counter("settler_deposits_without_swap", "Movements no swap asks for", ["network"])
+WITHOUT_SWAP = counter("settler_deposits_without_swap", "Movements no swap asks for", ["network"])
 LOSSES = counter("settler_losses", "Deposits that a reorg took after they were paid for")
 HALTS = counter("settler_halts", "Times that a network's signers had to stop", ["network"])
 HALTED = gauge("settler_signer_halted", "Signers that stand still until a person acts", ["network"])
@@ -120,7 +120,7 @@ def _deposit_changed(deposit: Deposit) -> None:
             network=deposit.network,
             is_quarantined=is_quarantined,
         )
-        NOBODYS.labels(deposit.network).inc()
+        WITHOUT_SWAP.labels(deposit.network).inc()
 
 
 def refunds_wait(network: str, count: int, reason: str) -> None:
@@ -140,8 +140,8 @@ def stuck(status: Status, count: int) -> None:
         log.error("swaps are stuck", status=status.value, count=count)
 
 
-def silences(begun: Iterable[str], ended: Iterable[str]) -> None:
-    for network in begun:
+def silences(newly_silent: Iterable[str], ended: Iterable[str]) -> None:
+    for network in newly_silent:
         log.error("a network makes no blocks", network=network)
     for network in ended:
         log.warning("a network makes blocks again", network=network)

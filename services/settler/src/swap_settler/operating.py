@@ -41,6 +41,7 @@ from swap_settler.usecases.guard_losses import GuardLosses
 from swap_settler.usecases.list_signers import ListSigners
 from swap_settler.usecases.manage_blocked_addresses import ManageBlockedAddresses
 from swap_settler.usecases.manage_caps import ManageCaps
+from swap_settler.usecases.order_manual_sweep import OrderManualSweep
 from swap_settler.usecases.pay_claimable import PayClaimable
 from swap_settler.usecases.pay_partner_fees import PayPartnerFees
 from swap_settler.usecases.prove_external_transactions import ProveExternalTransactions
@@ -49,7 +50,6 @@ from swap_settler.usecases.rescue_tokens import RescueTokens
 from swap_settler.usecases.resume_signers import ResumeSigners
 from swap_settler.usecases.stop_payouts import StopPayouts
 from swap_settler.usecases.swap_messages import SwapMessages
-from swap_settler.usecases.sweep_strangers import SweepStrangers
 from swap_settler.usecases.weigh_orders import WeighOrders
 
 CONSUMER: Final = "settler"
@@ -164,7 +164,7 @@ def _serve_claims(
 
 
 def _serve_sweeps(service: Service, catalogue: Catalogue) -> None:
-    admin = SweepAdmin(SweepStrangers(PostgresSweepOrders(service.engine), catalogue=catalogue))
+    admin = SweepAdmin(OrderManualSweep(PostgresSweepOrders(service.engine), catalogue=catalogue))
     service.order("/sweeps", admin.order)
 
 

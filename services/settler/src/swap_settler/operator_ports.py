@@ -118,7 +118,7 @@ class Losses(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class UnmatchedDeposit:
     """A deposit that no swap has."""
 
     token: str
@@ -130,7 +130,7 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class ReturnOrder:
     """An operator's word to whom a token that no catalogue knows goes back."""
 
     token: str
@@ -152,9 +152,11 @@ class Rescues(Protocol):
         """Return the numbers of the swaps whose deposit addresses are among these."""
         ...
 
-    async def kept(self, network: str, transaction_hash: str) -> Sequence[Kept]: ...
+    async def unmatched_deposits(
+        self, network: str, transaction_hash: str
+    ) -> Sequence[UnmatchedDeposit]: ...
 
-    async def ordered(self, network: str, transaction_hash: str) -> Sequence[Order]:
+    async def ordered(self, network: str, transaction_hash: str) -> Sequence[ReturnOrder]:
         """Return what was ordered of a transaction before, oldest first."""
         ...
 

@@ -67,7 +67,7 @@ class Work(BatchWork, Protocol):
         """Load the deposits without a swap that have one of the ids or one of the match keys."""
         ...
 
-    async def keep_attachment(self, deposit_id: UUID, *, by: str, because: str) -> None:
+    async def store_attachment(self, deposit_id: UUID, *, by: str, because: str) -> None:
         """Keep who said whose a deposit is, and what proves it. After the flush."""
         ...
 
@@ -97,7 +97,7 @@ class Work(BatchWork, Protocol):
         """
         ...
 
-    async def strangers(self, network: str, *, limit: int) -> frozenset[Place]:
+    async def addresses_without_swap(self, network: str, *, limit: int) -> frozenset[Place]:
         """Return from where the first final sweeps came that are not booked, and no swap has."""
         ...
 
@@ -184,7 +184,7 @@ class ClaimWork(Work, Protocol):
         """Return a balance that waits for its owner. Whoever holds its swap or key, holds it."""
         ...
 
-    async def keep_order(self, intent_id: UUID, *, by: str, reason: str) -> None:
+    async def store_order(self, intent_id: UUID, *, by: str, reason: str) -> None:
         """Keep who ordered a payment, and why, with it. After the flush."""
         ...
 
@@ -204,7 +204,7 @@ class FeeWork(Work, Protocol):
 
     async def lock_fee(self, id: int) -> PartnerFee | None: ...
 
-    async def keep_order(self, intent_id: UUID, *, by: str, reason: str) -> None:
+    async def store_order(self, intent_id: UUID, *, by: str, reason: str) -> None:
         """Keep who ordered a payment, and why, with it. After the flush."""
         ...
 

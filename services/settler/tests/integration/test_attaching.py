@@ -50,7 +50,7 @@ from swap_settler.usecases.pay_claimable import Order, PayClaimable
 pytestmark = pytest.mark.connected
 
 WALLET = "0x" + "f5" * 20
-LONE: dict[str, Any] = {"kind": "token_transfer", "number": None}
+STANDALONE: dict[str, Any] = {"kind": "token_transfer", "number": None}
 FREE = "SELECT deposit_id, swap_id, is_free FROM lone_transfer"
 OWED = """
 SELECT kind, -balance AS units FROM account WHERE balance <> 0
@@ -61,10 +61,10 @@ ORDER BY kind
 
 def a_transfer(state: str = "confirmed", **more: Any) -> Envelope[DepositChanged]:
     """A transfer of a token to the Treasury that names no swap."""
-    return a_deposit_message(state, **{**LONE, **more})
+    return a_deposit_message(state, **{**STANDALONE, **more})
 
 
-LONE_ID: UUID = a_transfer().body.deposit_id
+STANDALONE_ID: UUID = a_transfer().body.deposit_id
 
 
 @pytest.fixture
@@ -132,16 +132,18 @@ class TestATransferThatNamesNoSwap:
     ) -> None:
         await run.deposits(a_transfer())
         assert await owed(engine) == {"suspense": REQUESTED}
-        assert await rows(engine, FREE) == [(LONE_ID, None, True)]
+        assert await rows(engine, FREE) == [(STANDALONE_ID, None, True)]
 
         await run.requests(an_attachment(a_transfer()))
 
         assert await status(engine) == "ls_transfer_pending"
         assert await payouts(engine) == [PAYOUT]
         assert await owed(engine) == {}
-        assert await rows(engine, FREE) == [(LONE_ID, swap_id(7), False)]
+        assert await rows(engine, FREE) == [(STANDALONE_ID, swap_id(7), False)]
         [told] = await rows(
-            engine, "SELECT attached_by, attached_because FROM deposit WHERE id = :id", id=LONE_ID
+            engine,
+            "SELECT attached_by, attached_because FROM deposit WHERE id = :id",
+            id=STANDALONE_ID,
         )
         said = an_attachment(a_transfer()).body
         assert isinstance(said, DepositAttached)
@@ -215,7 +217,7 @@ class TestATransferThatNamesNoSwap:
         assert await owed(engine) == {"claimable": REQUESTED}
         await run.requests(a_refund_address())
         due = await rows(engine, "SELECT swap_id, deposit_id FROM refund_due")
-        assert due == [(swap_id(7), LONE_ID)]
+        assert due == [(swap_id(7), STANDALONE_ID)]
 
 
 class TestWhoMayAttach:
@@ -297,7 +299,9 @@ class TestWhoMayAttach:
 
         assert await payouts(engine) == [PAYOUT]
         [told] = await rows(
-            engine, "SELECT attached_by, attached_because FROM deposit WHERE id = :id", id=LONE_ID
+            engine,
+            "SELECT attached_by, attached_because FROM deposit WHERE id = :id",
+            id=STANDALONE_ID,
         )
         assert told == ("ann", "they showed a receipt")
 

@@ -147,14 +147,14 @@ async def test_r6_a_lane_that_looked_before_hands_out_no_nonce_after_it(
     assert await no_slot(world)
 
 
-@pytest.mark.parametrize("storing", ["assign", "keep"])  # with the nonce, or after it
+@pytest.mark.parametrize("storing", ["assign", "store_attempts"])  # with the nonce, or after it
 @pytest.mark.fault("R6")
 async def test_r6_keeps_nothing_that_was_being_signed_when_it_came(
     world: World, halts: Watcher, storing: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await world.confirmed_swaps(1)
     send, store = world.new_process(), getattr(world.store, storing)
-    if storing == "keep":
+    if storing == "store_attempts":
         expect_other_nonces(monkeypatch)
 
     async def halted_meanwhile(*arguments: Any, **more: Any) -> Any:

@@ -151,7 +151,7 @@ SPECIAL: Final[Mapping[str, Mapping[str, Any]]] = {
     "caps.GRANT_PASS": {"intent_id": OUTPUTS[1]},
     "caps.WAKE": {"intent_id": OUTPUTS[1]},
     "claims.CLAIMABLE": {"id": 1},
-    "claims.KEEP_ORDER": {"id": OUTPUTS[1]},
+    "claims.ADD_ORDER": {"id": OUTPUTS[1]},
     "dwelling.STUCK": {"networks": [NETWORK]},
     "dwelling.BEGIN_SILENCE": {"networks": [NETWORK]},
     "dwelling.REPORT": {"network": [NETWORK], "stuck": [1]},
@@ -195,7 +195,7 @@ SPECIAL: Final[Mapping[str, Mapping[str, Any]]] = {
         "ids": ids("nobodys", ASKED),
         "keys": [f"nobody {n}" for n in ASKED],
     },
-    "statements.KEEP_ATTACHMENT": {"id": ids("deposit", ASKED)[0]},
+    "statements.ADD_ATTACHMENT": {"id": ids("deposit", ASKED)[0]},
     "swap_statements.LOCK_STANDALONE_INTENTS": {"ids": ids("claim", [1010, 1020])},
     "swap_statements.PAID_BY": {
         "networks": [NETWORK] * 4,

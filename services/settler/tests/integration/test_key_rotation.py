@@ -92,7 +92,7 @@ async def test_m13_a_retired_signer_signs_for_the_nonces_that_it_has(
     await old.confirmed_swaps(1)
     with monkeypatch.context() as patch:
         expect_other_nonces(patch)
-        patch.setattr(old.store, "keep", _dies)
+        patch.setattr(old.store, "store_attempts", _dies)
         with pytest.raises(ConnectionAbortedError):
             await old.send_everything()
     await old.confirmed_swaps(1, first=2)

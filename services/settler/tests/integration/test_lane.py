@@ -401,14 +401,14 @@ class TestASlotThatLostItsPayments:
         expect_other_nonces(monkeypatch)
         await world.confirmed_swaps(1)
         send = world.new_process()
-        keep = world.store.keep
+        keep = world.store.store_attempts
 
         async def after_a_reorg(*arguments: Any, **more: Any) -> Any:
-            world.store.keep = keep  # type: ignore[method-assign]
+            world.store.store_attempts = keep  # type: ignore[method-assign]
             await world.settle(a_deposit(1, version=3, state="reverted"))
             return await keep(*arguments, **more)
 
-        world.store.keep = after_a_reorg  # type: ignore[method-assign]
+        world.store.store_attempts = after_a_reorg  # type: ignore[method-assign]
         await send(epoch=world.epoch)
         await send(epoch=world.epoch)
 
@@ -501,13 +501,13 @@ class TestAHaltedSigner:
         expect_other_nonces(monkeypatch)
         await world.confirmed_swaps(1)
         send = world.new_process()
-        keep = world.store.keep
+        keep = world.store.store_attempts
 
         async def after_a_halt(*arguments: Any, **more: Any) -> Any:
             await world.store.halt("a person must look")
             return await keep(*arguments, **more)
 
-        world.store.keep = after_a_halt  # type: ignore[method-assign]
+        world.store.store_attempts = after_a_halt  # type: ignore[method-assign]
 
         assert await send(epoch=world.epoch) == 0
         assert await world.rows("SELECT 1 FROM attempt") == []

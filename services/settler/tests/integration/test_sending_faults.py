@@ -262,7 +262,7 @@ class TestAStolenSettler:
 
         [slot] = await world.store.assign([(ordered,)], signed=[forged], epoch=world.epoch)
         assert slot.nonce == nonce
-        assert await world.store.keep([forged], epoch=world.epoch) == []
+        assert await world.store.store_attempts([forged], epoch=world.epoch) == []
         await world.rebroadcast()
 
         assert await world.rows("SELECT 1 FROM attempt") == []

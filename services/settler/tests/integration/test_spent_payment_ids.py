@@ -88,10 +88,10 @@ async def halted_before_it_signed(world: World, monkeypatch: pytest.MonkeyPatch)
         await self.halt("a person must look")
         return await keep(self, attempts, epoch=epoch)
 
-    keep = PostgresLaneStore.keep
+    keep = PostgresLaneStore.store_attempts
     with monkeypatch.context() as patch:
         expect_other_nonces(patch)
-        patch.setattr(PostgresLaneStore, "keep", halted)
+        patch.setattr(PostgresLaneStore, "store_attempts", halted)
         await world.confirmed_swaps(1)
         await world.new_process()(epoch=world.epoch)
     assert await world.intent_states() == ["assigned"]

@@ -58,12 +58,12 @@ def guarding(world: World, *, budget: int = 0) -> GuardLosses:
 
 
 # How bytes are stored: with their nonce, or after it.
-STORING = pytest.mark.parametrize("storing", ["assign", "keep"])
+STORING = pytest.mark.parametrize("storing", ["assign", "store_attempts"])
 
 
 async def stopped_before_its_bytes(world: World) -> SendPayouts:
     """Return a lane that was stopped when its payments had nonces, and looked again meanwhile."""
-    send, keep = world.new_process(), world.store.keep
+    send, keep = world.new_process(), world.store.store_attempts
 
     async def stopped_meanwhile(*arguments: Any, **more: Any) -> Any:
         await switch(world).stop(EVERYWHERE, **SAID)
@@ -71,7 +71,7 @@ async def stopped_before_its_bytes(world: World) -> SendPayouts:
 
     with pytest.MonkeyPatch.context() as patch:
         expect_other_nonces(patch)
-        patch.setattr(world.store, "keep", stopped_meanwhile)
+        patch.setattr(world.store, "store_attempts", stopped_meanwhile)
         assert await send(epoch=world.epoch) == 0
     assert await send(epoch=world.epoch) == 0
     return send
@@ -114,7 +114,7 @@ class TestTheKillSwitch:
     ) -> None:
         await world.confirmed_swaps(1)
         send, store = world.new_process(), getattr(world.store, storing)
-        if storing == "keep":
+        if storing == "store_attempts":
             expect_other_nonces(monkeypatch)
 
         async def stopped_meanwhile(*arguments: Any, **more: Any) -> Any:

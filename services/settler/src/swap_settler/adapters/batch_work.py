@@ -39,14 +39,14 @@ class PostgresBatchWork:
         assets: Collection[AssetKey] = (),
     ) -> OpenedDeposits:
         held = {"keys": sorted(keys), "deposit_ids": sorted(deposit_ids)}
-        asked = [(statements.LOCK_KEYS, held), *questions(BY_KEY, held)] if keys else []
-        loaded = slice(1, len(asked))
+        questions_asked = [(statements.LOCK_KEYS, held), *questions(BY_KEY, held)] if keys else []
+        loaded = slice(1, len(questions_asked))
         if keys:
-            asked.append((HELD_BY_KEY, held))
+            questions_asked.append((HELD_BY_KEY, held))
         if assets:
             came = {"networks": [n for n, _ in assets], "tokens": [t for _, t in assets]}
-            asked.append((INVENTORY_BY_KEY, {**held, **came, "native": NATIVE}))
-        fresh, found = await self._marked(message_ids, *asked)
+            questions_asked.append((INVENTORY_BY_KEY, {**held, **came, "native": NATIVE}))
+        fresh, found = await self._marked(message_ids, *questions_asked)
         swaps = to_swaps(found[loaded]) if keys else ()
         if assets:
             self._inventory |= {(row.network, row.token): to_inventory(row) for row in found[-1]}

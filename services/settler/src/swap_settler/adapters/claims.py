@@ -17,7 +17,7 @@ CLAIMABLE: Final = sql("""
 SELECT id, network, token, swap_id, deposit_id, -balance AS base_units FROM account
 WHERE id = :id AND kind IN ('claimable', 'suspense') AND balance <> 0
 """)
-KEEP_ORDER: Final = sql("""
+ADD_ORDER: Final = sql("""
 UPDATE intent SET ordered_by = :by, ordered_because = :reason WHERE id = :id
 """)
 
@@ -31,9 +31,9 @@ class PostgresClaimWork(PostgresWork):
             row.id, row.network, row.token, row.swap_id, row.deposit_id, int(row.base_units)
         )
 
-    async def keep_order(self, intent_id: UUID, *, by: str, reason: str) -> None:
+    async def store_order(self, intent_id: UUID, *, by: str, reason: str) -> None:
         values = {"id": intent_id, "by": by, "reason": reason}
-        await self._connection.execute(KEEP_ORDER, values)
+        await self._connection.execute(ADD_ORDER, values)
         await log_order(self._connection)
 
 

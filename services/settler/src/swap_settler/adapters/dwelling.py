@@ -99,8 +99,8 @@ class PostgresDwelling:
         values = {"networks": self._networks, "silent_after": silent_after}
         async with transaction(self._engine) as connection:
             ended = await connection.scalars(END_SILENCE, {"silent_after": silent_after})
-            begun = await connection.scalars(BEGIN_SILENCE, values)
-        return Silences(frozenset(begun), frozenset(ended))
+            newly_silent = await connection.scalars(BEGIN_SILENCE, values)
+        return Silences(frozenset(newly_silent), frozenset(ended))
 
     async def report(self, stuck: Mapping[str, int]) -> None:
         values = {

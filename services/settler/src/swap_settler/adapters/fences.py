@@ -96,12 +96,12 @@ class PostgresFences:
             connection.post(lane_statements.TAKE_NONCES, {**of, "count": end - first})
             # Newer payments may be beyond the end already: then none of the new nonces is fenced.
             fenced_from = min(first, fence.end_nonce, signer.lowest_unsigned)
-            kept = {
+            fence_row = {
                 "first_nonce": fenced_from,
                 "end_nonce": fence.end_nonce,
                 "beyond": fence.beyond,
             }
-            connection.post(KEEP, {**of, **kept, "recovery_id": fence.recovery_id})
+            connection.post(KEEP, {**of, **fence_row, "recovery_id": fence.recovery_id})
         return len(nonces)
 
     async def fenced(self, nonces: Collection[int]) -> frozenset[int]:

@@ -82,7 +82,7 @@ class PostgresLaneStore:
                 (statements.NEXT_NONCE, self._values()),
                 (outflow.ON_ITS_WAY, of_network),
             )
-        heads = [_in_line(row) for row in first]
+        heads = [_queued(row) for row in first]
         known = {payment.intent_id for payment in heads}
         payments = [*heads, *(_due(row) for row in due if row.id not in known)]
         on_its_way = {row.token: int(row.base_units) for row in sent}
@@ -209,7 +209,7 @@ class PostgresLaneStore:
         async with reading(self._engine) as connection:
             return bool(await connection.scalar(statements.HAS_UNSIGNED, self._values()))
 
-    async def keep(self, attempts: Sequence[Attempt], *, epoch: int) -> Sequence[Attempt]:
+    async def store_attempts(self, attempts: Sequence[Attempt], *, epoch: int) -> Sequence[Attempt]:
         async with transaction(self._engine) as connection:
             nonces = [attempt.transaction.nonce for attempt in attempts]
             live: dict[int, set[UUID]] = {nonce: set() for nonce in nonces}
@@ -224,9 +224,9 @@ class PostgresLaneStore:
                 return ()
             for row in signed:
                 live[row.nonce].add(row.id)
-            kept = [a for a in attempts if live[a.transaction.nonce] == a.intents]
-            self._add_attempts(connection, kept)
-        return kept
+            stored = [a for a in attempts if live[a.transaction.nonce] == a.intents]
+            self._add_attempts(connection, stored)
+        return stored
 
     def _add_attempts(self, connection: Transaction, attempts: Sequence[Attempt]) -> None:
         if attempts:
@@ -244,7 +244,7 @@ class PostgresLaneStore:
                     carried[row.nonce].append(_carried(row))
         return [_open_slot(row, tuple(carried[row.nonce])) for row in rows]
 
-    async def keep_replacement(self, attempt: Attempt, *, epoch: int) -> bool:
+    async def store_replacement(self, attempt: Attempt, *, epoch: int) -> bool:
         nonce = attempt.transaction.nonce
         async with transaction(self._engine) as connection:
             carried, [signer] = await require_epoch(
@@ -348,7 +348,7 @@ def _due(row: Row) -> Payment:
     return replace(_payment(row), created_at=row.created_at, recipient_reverts=reverts)
 
 
-def _in_line(row: Row) -> Payment:
+def _queued(row: Row) -> Payment:
     queue = {"is_queued": row.is_queued, "is_too_large": row.is_too_large}
     return replace(_due(row), **queue)
 

@@ -123,8 +123,8 @@ class PostgresLaneWork(PostgresWork):
         }
         self._connection.post(statements.ADD_SNAPSHOTS, values)
         oldest = block.number - statements.SNAPSHOTS_KEPT
-        kept = {"network": self._lane.network, "block_number": oldest}
-        self._connection.post(statements.DROP_SNAPSHOTS, kept)
+        limit = {"network": self._lane.network, "block_number": oldest}
+        self._connection.post(statements.DROP_SNAPSHOTS, limit)
 
 
 class PostgresLaneUnitOfWork:

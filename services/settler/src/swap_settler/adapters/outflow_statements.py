@@ -6,7 +6,7 @@ from swap_runtime.sql import sql
 from swap_settler.adapters.lane_statements import SOURCE_STOPPED, STOPPED
 from swap_settler.adapters.recipient_statements import RECIPIENT_REVERTS
 
-LINE_LENGTH: Final = 50  # what is tried of a line at once
+QUEUE_SAMPLE: Final = 50  # what is tried of a line at once
 TOO_LARGE_LENGTH: Final = 5  # of what the Treasury would never pay, in case that it would now
 # A payment that waits is found by its line; this is only how late one is that fell out of it.
 FALLEN_OUT: Final = "interval '10 minutes'"
@@ -136,7 +136,7 @@ WITH RECURSIVE of_network AS (
             JOIN intent ON intent.id = queued.intent_id AND intent.state = 'reserved'
                 AND NOT {SOURCE_STOPPED}
             WHERE queued.cap_id = cap.id AND (cap.units IS NULL OR queued.amount <= cap.units)
-            ORDER BY queued.created_at, queued.intent_id LIMIT {LINE_LENGTH}) AS oldest) AS line
+            ORDER BY queued.created_at, queued.intent_id LIMIT {QUEUE_SAMPLE}) AS oldest) AS line
     WHERE cap.network = :network AND (cap.units IS NULL OR used.spent + line.total <= cap.units)
     UNION
     SELECT intent_id FROM outflow_pass WHERE network = :network AND NOT is_used
@@ -147,7 +147,7 @@ WITH RECURSIVE of_network AS (
             AND NOT {SOURCE_STOPPED}
         WHERE queued.network = :network AND queued.token = of_network.token
             AND queued.cap_id IS NULL AND NOT queued.is_too_large
-        ORDER BY queued.created_at, queued.intent_id LIMIT {LINE_LENGTH}) AS line
+        ORDER BY queued.created_at, queued.intent_id LIMIT {QUEUE_SAMPLE}) AS line
     UNION
     SELECT line.intent_id FROM of_too_large CROSS JOIN LATERAL (
         SELECT queued.intent_id FROM outflow_queue AS queued

@@ -10,13 +10,13 @@ from swap_runtime.columns import columns
 from swap_runtime.database import Engine, reading, transaction
 from swap_runtime.operator_log import log_order
 from swap_runtime.sql import sql
-from swap_settler.operator_ports import Kept, Order
+from swap_settler.operator_ports import ReturnOrder, UnmatchedDeposit
 
 ADDRESSES: Final = sql("""
 SELECT address, sequence_number FROM deposit_address
 WHERE network = :network AND address = ANY(CAST(:addresses AS text[]))
 """)
-KEPT: Final = sql("""
+UNMATCHED_DEPOSITS: Final = sql("""
 SELECT deposit.token, deposit.to_address, deposit.base_units, deposit.state,
        deposit.quarantine_reason, account.id AS claimable_id
 FROM deposit LEFT JOIN account ON account.kind = 'suspense'
@@ -51,12 +51,14 @@ class PostgresRescues:
             rows = await connection.execute(ADDRESSES, values)
         return {row.address: row.sequence_number for row in rows}
 
-    async def kept(self, network: str, transaction_hash: str) -> Sequence[Kept]:
+    async def unmatched_deposits(
+        self, network: str, transaction_hash: str
+    ) -> Sequence[UnmatchedDeposit]:
         async with reading(self._engine) as connection:
             values = {"network": network, "hash": transaction_hash}
-            rows = await connection.execute(KEPT, values)
+            rows = await connection.execute(UNMATCHED_DEPOSITS, values)
         return [
-            Kept(
+            UnmatchedDeposit(
                 r.token,
                 r.to_address,
                 int(r.base_units),
@@ -67,12 +69,12 @@ class PostgresRescues:
             for r in rows
         ]
 
-    async def ordered(self, network: str, transaction_hash: str) -> Sequence[Order]:
+    async def ordered(self, network: str, transaction_hash: str) -> Sequence[ReturnOrder]:
         async with reading(self._engine) as connection:
             values = {"network": network, "hash": transaction_hash}
             rows = await connection.execute(ORDERED, values)
         return [
-            Order(
+            ReturnOrder(
                 r.token,
                 r.from_address,
                 r.to_address,
@@ -104,8 +106,8 @@ class PostgresRescues:
             }
             for one in transfers
         ]
-        said = {"returned_to": returned_to, "by": by, "reason": reason}
-        values = {"network": network, "hash": transaction_hash, **columns(rows), **said}
+        order = {"returned_to": returned_to, "by": by, "reason": reason}
+        values = {"network": network, "hash": transaction_hash, **columns(rows), **order}
         async with transaction(self._engine) as connection:
             await connection.execute(ORDER, values)
             await log_order(connection)

@@ -11,7 +11,7 @@ SELECT pg_advisory_xact_lock(lock) FROM (
     FROM unnest(CAST(:keys AS text[])) AS wanted(key) ORDER BY lock
 ) AS sorted
 """)
-KEEP_ATTACHMENT: Final = sql("""
+ADD_ATTACHMENT: Final = sql("""
 UPDATE deposit SET attached_by = :by, attached_because = :because WHERE id = :id
 """)
 ADD_INVENTORY: Final = sql("""

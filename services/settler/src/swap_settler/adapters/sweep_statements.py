@@ -72,7 +72,7 @@ WHERE swept.network = :network AND state = 'confirmed' AND NOT is_booked AND NOT
 ORDER BY block_number, swept.id LIMIT :limit FOR UPDATE OF swept SKIP LOCKED
 """)
 # The same order as above: the first of those are among these.
-STRANGERS: Final = sql("""
+ADDRESSES_WITHOUT_SWAP: Final = sql("""
 SELECT network, from_address FROM swept
 WHERE network = :network AND state = 'confirmed' AND NOT is_booked AND NOT is_quarantined
     AND NOT EXISTS (SELECT FROM deposit_address AS here

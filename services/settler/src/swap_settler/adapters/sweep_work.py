@@ -26,8 +26,11 @@ class SweepWork:
     async def numbers_at(self, places: Collection[Place]) -> Mapping[Place, int]:
         if not places:
             return {}
-        asked = sorted(places)
-        values = {"networks": [n for n, _ in asked], "addresses": [a for _, a in asked]}
+        ordered_places = sorted(places)
+        values = {
+            "networks": [n for n, _ in ordered_places],
+            "addresses": [a for _, a in ordered_places],
+        }
         rows = await self._connection.execute(statements.NUMBERS_AT, values)
         return {(row.network, row.address): row.sequence_number for row in rows}
 
@@ -35,8 +38,8 @@ class SweepWork:
         newest = {one.id: one for one in sorted(swept, key=lambda one: one.version)}
         rows = [_swept_row(one) for one in newest.values()]
         saved = set(await self._connection.scalars(statements.SAVE_SWEPT, columns(rows)))
-        heard = {one.transaction_hash: one for one in newest.values() if one.id in saved}
-        if not heard:
+        newest_saved = {one.transaction_hash: one for one in newest.values() if one.id in saved}
+        if not newest_saved:
             return
         mined = [
             {
@@ -46,7 +49,7 @@ class SweepWork:
                 "block_hash": one.block_hash,
                 "block_time": one.block_time,
             }
-            for one in heard.values()
+            for one in newest_saved.values()
         ]
         self._connection.post(statements.SWEEPS_MINED, columns(mined))
         gone = [
@@ -61,21 +64,24 @@ class SweepWork:
         rows = await self._connection.execute(statements.UNBOOKED, values)
         return [_to_unbooked(row) for row in rows]
 
-    async def strangers(self, network: str, *, limit: int) -> frozenset[Place]:
+    async def addresses_without_swap(self, network: str, *, limit: int) -> frozenset[Place]:
         values = {"network": network, "limit": limit}
-        rows = await self._connection.execute(statements.STRANGERS, values)
+        rows = await self._connection.execute(statements.ADDRESSES_WITHOUT_SWAP, values)
         return frozenset((row.network, row.from_address) for row in rows)
 
     async def take_over_swept(self, places: Collection[Place]) -> Sequence[Unbooked]:
         if not places:
             return ()
-        asked = sorted(places)
-        values = {"networks": [n for n, _ in asked], "addresses": [a for _, a in asked]}
+        ordered_places = sorted(places)
+        values = {
+            "networks": [n for n, _ in ordered_places],
+            "addresses": [a for _, a in ordered_places],
+        }
         rows = await self._connection.execute(statements.TAKE_OVER, values)
         return [_to_unbooked(row) for row in rows]
 
     async def mark_swept_booked(self, booked: Mapping[UUID, bool]) -> None:
-        rows = [{"id": id, "is_nobodys": is_nobodys} for id, is_nobodys in booked.items()]
+        rows = [{"id": id, "is_nobodys": has_no_swap} for id, has_no_swap in booked.items()]
         self._connection.post(statements.MARK_BOOKED, columns(rows))
 
     async def confirm_sweeps(self, network: str) -> None:

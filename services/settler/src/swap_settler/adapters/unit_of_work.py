@@ -81,9 +81,9 @@ class PostgresWork(PostgresBatchWork, SweepWork, WithdrawalWork):
         rows = await self._connection.execute(swap_statements.UNMATCHED, values)
         return {row.id: to_deposit(row) for row in rows}
 
-    async def keep_attachment(self, deposit_id: UUID, *, by: str, because: str) -> None:
+    async def store_attachment(self, deposit_id: UUID, *, by: str, because: str) -> None:
         values = {"id": deposit_id, "by": by, "because": because}
-        self._connection.post(statements.KEEP_ATTACHMENT, values)
+        self._connection.post(statements.ADD_ATTACHMENT, values)
         await log_order(self._connection)  # nothing, where the sender himself attached it
 
     async def live_standalone_intents(self, deposit_ids: Collection[UUID]) -> Mapping[UUID, UUID]:

@@ -62,7 +62,7 @@ def pay(what: Claimable, swap: Swap, *, to_address: str, at: datetime, paid_id: 
     )
 
 
-def pay_nobodys(
+def pay_unmatched_deposit(
     what: Claimable,
     deposit: Deposit,
     *,

@@ -58,8 +58,8 @@ class Stuck:
 class Silences:
     """The networks that fell silent, and those that make blocks again."""
 
-    begun: frozenset[str]
-    ended: frozenset[str]
+    newly_silent: frozenset[str]
+    recovered: frozenset[str]
 
 
 def abandon_waiting_payout(swap: Swap, intent_id: UUID, *, at: datetime) -> Changes:

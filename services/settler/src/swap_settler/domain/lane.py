@@ -119,15 +119,15 @@ def one_permit_each(payments: Sequence[Payment], *, permit: bytes) -> Sequence[P
 
     :param permit: how the Paymaster's call of a permit begins.
     """
-    kept: list[Payment] = []
+    allowed: list[Payment] = []
     signed: set[tuple[str | None, str]] = set()
     for payment in payments:
         if payment.call_data is not None and payment.call_data.startswith(permit):
             if (payment.payer, payment.token) in signed:
                 continue
             signed.add((payment.payer, payment.token))
-        kept.append(payment)
-    return kept
+        allowed.append(payment)
+    return allowed
 
 
 def group_payments(

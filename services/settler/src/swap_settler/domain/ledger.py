@@ -301,8 +301,8 @@ def claim_released(claim: Intent) -> LedgerTransaction:
 
 
 def _claim_moves(claim: Intent) -> tuple[Move, ...]:
-    is_nobodys = claim.swap_id is None
-    waited = AccountKind.SUSPENSE if is_nobodys else AccountKind.CLAIMABLE
+    has_no_swap = claim.swap_id is None
+    waited = AccountKind.SUSPENSE if has_no_swap else AccountKind.CLAIMABLE
     return (
         (_leg_of(waited, claim), claim.base_units),
         (_leg_of(AccountKind.IN_FLIGHT, claim), -claim.base_units),

@@ -42,7 +42,7 @@ def lost(swap: Swap, intent: Intent) -> LedgerTransaction:
     )
 
 
-def kept(swap: Swap, intent: Intent) -> LedgerTransaction:
+def charge_retained(swap: Swap, intent: Intent) -> LedgerTransaction:
     """What was lost with it was never sent: it is ours."""
     return _booked(
         "refuel_kept",

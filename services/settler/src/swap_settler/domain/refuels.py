@@ -96,8 +96,8 @@ def forget(swap: Swap, dead: Intent) -> Settled | None:
     """Owe nobody what a reorg took the money for, once it is dead too."""
     if dead.charged_base_units:
         return None
-    kept = ledger_refuels.kept(swap, dead)
-    return Settled(replace(swap, quote=swap.quote.without_refuel()), entries=(kept,))
+    entry = ledger_refuels.charge_retained(swap, dead)
+    return Settled(replace(swap, quote=swap.quote.without_refuel()), entries=(entry,))
 
 
 def overdue(swap: Swap, *, at: datetime, may_be_paid: bool = False) -> Changes:

@@ -30,12 +30,12 @@ def submit(swap: Swap, signature: SubmittedSignature, *, at: datetime, reverts: 
     known = swap.authorization
     if known is not None and (known.submission >= signature.submission or known.is_in_progress):
         return NOTHING
-    begun = swap.on(at)
+    updated_swap = swap.on(at)
     refusal = _refusal(swap, signature, at, reverts)
     if refusal is not None:
         trigger, detail = refusal
-        ended = _begun(signature, None, at).after(trigger, detail=detail)
-        return Changes(swap=replace(begun, authorization=ended), previous_status=swap.status)
+        ended = _new_authorization(signature, None, at).after(trigger, detail=detail)
+        return Changes(swap=replace(updated_swap, authorization=ended), previous_status=swap.status)
     source = swap.terms.source
     relay = Intent(
         id=uuid5(swap.id, f"gasless/{signature.submission}"),
@@ -56,8 +56,10 @@ def submit(swap: Swap, signature: SubmittedSignature, *, at: datetime, reverts: 
         call_data=signature.call_data,
         not_after=signature.not_after,
     )
-    held = replace(begun, authorization=_begun(signature, relay.id, at)).with_intent(relay)
-    return Changes(swap=held, previous_status=swap.status, intents=(relay,))
+    with_relay = replace(
+        updated_swap, authorization=_new_authorization(signature, relay.id, at)
+    ).with_intent(relay)
+    return Changes(swap=with_relay, previous_status=swap.status, intents=(relay,))
 
 
 def published(swap: Swap, relay: Intent, *, at: datetime) -> Changes:
@@ -149,7 +151,9 @@ def _refusal(
     return None
 
 
-def _begun(signature: SubmittedSignature, intent_id: UUID | None, at: datetime) -> Authorization:
+def _new_authorization(
+    signature: SubmittedSignature, intent_id: UUID | None, at: datetime
+) -> Authorization:
     return Authorization(
         submission=signature.submission,
         intent_id=intent_id,

@@ -63,7 +63,7 @@ class FailReason(StrEnum):
     REJECTED_BY_POLICY = "rejected_by_policy"
 
 
-SWEPT_FOR_NOBODY: Final = "swept_for_nobody"  # why what came from nobody's address is kept
+SWEPT_WITHOUT_SWAP: Final = "swept_for_nobody"  # why what came from nobody's address is kept
 Leg = UUID | None  # a deposit that stands on its own; None is the swap's main leg
 
 
@@ -115,7 +115,7 @@ class Deposit:
         """Whether a swap may still come for it: one of its number, or one that has its address."""
         is_free = self.method is not Method.DEPOSIT_ADDRESS  # else its address has its swap
         is_named = self.match_key is not None and is_free
-        return is_named or self.quarantine_reason == SWEPT_FOR_NOBODY
+        return is_named or self.quarantine_reason == SWEPT_WITHOUT_SWAP
 
     @property
     def is_live(self) -> bool:

@@ -22,7 +22,7 @@ from swap_settler.domain.accounts import (
     Posting,
 )
 from swap_settler.domain.swap import (
-    SWEPT_FOR_NOBODY,
+    SWEPT_WITHOUT_SWAP,
     Deposit,
     DepositState,
     Intent,
@@ -134,7 +134,7 @@ def bookable(
     final: Sequence[Unbooked],
     *,
     treasury: str,
-    strangers: Collection[tuple[str, str]] = (),
+    addresses_without_swap: Collection[tuple[str, str]] = (),
 ) -> tuple[dict[UUID, bool], tuple[LedgerTransaction, ...]]:
     """Return which final sweeps can be booked now, whether as nobody's, and their bookings.
 
@@ -154,13 +154,13 @@ def bookable(
             left[account] -= swept.base_units
             booked[swept.id] = False
             entries.append(booking(swept, treasury))
-        elif not swept.is_assigned and swept.place in strangers:
+        elif not swept.is_assigned and swept.place in addresses_without_swap:
             booked[swept.id] = True
-            entries.append(strangers_booking(swept, treasury))
+            entries.append(booking_without_swap(swept, treasury))
     return booked, tuple(entries)
 
 
-def strangers_booking(
+def booking_without_swap(
     swept: Unbooked, treasury: str, *, is_reversed: bool = False
 ) -> LedgerTransaction:
     """Somebody had what was at an address of nobody's sent to us: kept until its owner is known."""
@@ -176,7 +176,7 @@ def strangers_booking(
     )
 
 
-def kept(swept: Unbooked, *, at: datetime, is_reversed: bool = False) -> Deposit:
+def quarantined_deposit(swept: Unbooked, *, at: datetime, is_reversed: bool = False) -> Deposit:
     """Return what was nobody's as the deposit that its owner is paid for, until a swap has it.
 
     It is quarantined: no swap is credited with it, for the swap of its address is with what came.
@@ -201,7 +201,7 @@ def kept(swept: Unbooked, *, at: datetime, is_reversed: bool = False) -> Deposit
         confirmations_required=1,
         sequence_number=None,
         memo=None,
-        quarantine_reason=SWEPT_FOR_NOBODY,
+        quarantine_reason=SWEPT_WITHOUT_SWAP,
         received_at=at,
     )
 

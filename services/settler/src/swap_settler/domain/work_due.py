@@ -49,8 +49,8 @@ def work_due(changes: Sequence[Changes]) -> WorkDue:
 
 
 def _refunds(final: Mapping[UUID, Swap], changes: Iterable[Changes]) -> Iterable[RefundDue]:
-    asked = ((c.swap.id, leg) for c in changes if c.swap is not None for leg in c.refunds_due)
-    for swap_id, leg in dict.fromkeys(asked):
+    due_legs = ((c.swap.id, leg) for c in changes if c.swap is not None for leg in c.refunds_due)
+    for swap_id, leg in dict.fromkeys(due_legs):
         swap = final[swap_id]
         if is_refundable(swap, leg):
             yield RefundDue(swap.terms.source.network, swap_id, leg)

@@ -13,16 +13,16 @@ from swap_settler.http.forms import OrderForm, read_form, wrong
 from swap_settler.usecases.guard_losses import GuardLosses
 from swap_settler.usecases.stop_payouts import StopPayouts
 
-MEANS: Final = (
+PAYOUTS_STOPPED: Final = (
     "nothing is signed there; what was signed is sent until it is mined, every chain is watched "
     "and everything is answered as before"
 )
-MEANS_OF_HALT: Final = (
+NETWORK_HALTED: Final = (
     "what was final there changed: nothing is signed there, and nothing is paid or sent back that "
     "rests on it; what waits keeps its age. An operator finds out which side is wrong, then: "
     "swapctl network resume NETWORK"
 )
-MEANS_OF_LOSSES: Final = (
+LOSS_BUDGET_SPENT: Final = (
     "nothing is paid for what came from there, nor sent back; what has a nonce already goes, and "
     "what waits for too long is claimable. An operator finds out how deep its reorgs go, then: "
     "swapctl payouts go NETWORK --losses"
@@ -79,21 +79,21 @@ class StopAdmin:
             await self._stop_payouts.lift(form.where, by=order.by, reason=form.reason)
         return await self._shown()
 
-    async def _shown(self, **said: bool) -> web.Response:
+    async def _shown(self, **details: bool) -> web.Response:
         stops = await self._stop_payouts.list_all()
         of_losses = await self._guard_losses.list_stops()
         halts = await self._stop_payouts.list_halts()
-        document = [_shown_stop(stop, MEANS) for stop in stops]
-        document += [_shown_stop(stop, MEANS_OF_HALT) for stop in halts]
-        document += [_shown_stop(stop, MEANS_OF_LOSSES) for stop in of_losses]
-        return web.json_response({"stops": document, **said})
+        document = [_shown_stop(stop, PAYOUTS_STOPPED) for stop in stops]
+        document += [_shown_stop(stop, NETWORK_HALTED) for stop in halts]
+        document += [_shown_stop(stop, LOSS_BUDGET_SPENT) for stop in of_losses]
+        return web.json_response({"stops": document, **details})
 
 
-def _shown_stop(stop: Stop, means: str) -> dict[str, Any]:
+def _shown_stop(stop: Stop, effect: str) -> dict[str, Any]:
     return {
         "network": stop.network,
         "at": stop.at.isoformat(),
         "by": stop.by,
         "reason": stop.reason,
-        "means": means,
+        "means": effect,
     }

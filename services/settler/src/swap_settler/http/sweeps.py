@@ -7,7 +7,7 @@ from pydantic import Field
 
 from swap_runtime.admin_routes import Order
 from swap_settler.http.forms import OrderForm, read_form, wrong
-from swap_settler.usecases.sweep_strangers import SweepOrder, SweepStrangers
+from swap_settler.usecases.order_manual_sweep import OrderManualSweep, SweepOrder
 
 
 class SweepForm(OrderForm):
@@ -19,8 +19,8 @@ class SweepForm(OrderForm):
 
 
 class SweepAdmin:
-    def __init__(self, sweep_strangers: SweepStrangers) -> None:
-        self._sweep_strangers = sweep_strangers
+    def __init__(self, order_manual_sweep: OrderManualSweep) -> None:
+        self._order_manual_sweep = order_manual_sweep
 
     async def order(self, order: Order) -> web.Response:
         """Answer `POST /admin/sweeps`."""
@@ -28,5 +28,5 @@ class SweepAdmin:
             form = read_form(order, SweepForm)
         except ValueError as error:
             return wrong(error)
-        await self._sweep_strangers(SweepOrder(**{**form.model_dump(), "by": order.by}))
+        await self._order_manual_sweep(SweepOrder(**{**form.model_dump(), "by": order.by}))
         return web.json_response({"ordered": True})

@@ -55,7 +55,7 @@ class AttachClaimable:
 
     async def _attach(self, work: ClaimWork, order: AttachOrder) -> BatchState:
         now = self._clock()
-        listed = _nobodys(await work.claimable(order.claimable_id), order)
+        listed = _unmatched_balance(await work.claimable(order.claimable_id), order)
         found = await work.unmatched_deposits({listed.owner}, ())
         if listed.owner not in found:
             raise Refused("it has just become a swap's: list it again")
@@ -63,7 +63,7 @@ class AttachClaimable:
         swaps = await work.lock_swaps_by_id({order.swap_id})
         if order.swap_id not in swaps:
             raise Refused(f"there is no swap {order.swap_id}")
-        _nobodys(await work.claimable(order.claimable_id), order)
+        _unmatched_balance(await work.claimable(order.claimable_id), order)
         paid = await work.live_standalone_intents({listed.owner})
         waiting = await work.unmatched_deposits({listed.owner}, ())
         inventory = await work.lock_inventory(assets_of(swaps[order.swap_id]))
@@ -74,11 +74,11 @@ class AttachClaimable:
         await work.flush(
             batch_state.changes, self._swap_messages.outgoing(batch_state.changes, at=now)
         )
-        await attaching.keep(work)
+        await attaching.store(work)
         return batch_state
 
 
-def _nobodys(listed: Claimable | None, order: AttachOrder) -> Claimable:
+def _unmatched_balance(listed: Claimable | None, order: AttachOrder) -> Claimable:
     if listed is None:
         raise Refused(f"nothing is claimable as {order.claimable_id}")
     if listed.swap_id is not None:

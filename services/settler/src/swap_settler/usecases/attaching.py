@@ -74,10 +74,10 @@ class Attaching:
         self._done.append(proof)
         del self._waiting[deposit.id]
 
-    async def keep(self, work: Work) -> None:
+    async def store(self, work: Work) -> None:
         """Keep with the deposits what proves them. After the flush."""
         for proof in self._done:
-            await work.keep_attachment(proof.deposit_id, by=proof.by, because=proof.because)
+            await work.store_attachment(proof.deposit_id, by=proof.by, because=proof.because)
             observe.attached(proof)
 
 

@@ -7,7 +7,7 @@ from swap_runtime.clock import Clock
 from swap_runtime.crashpoint import crashpoint
 from swap_settler import observe
 from swap_settler.domain.changes import Changes
-from swap_settler.domain.sweeps import address_key, bookable, kept
+from swap_settler.domain.sweeps import address_key, bookable, quarantined_deposit
 from swap_settler.ports import DueSweeps, UnitOfWork
 
 
@@ -39,13 +39,17 @@ class BookSweeps:
         if not await self._sweeps.has_unbooked(network):
             return False
         async with self._unit_of_work() as work:
-            strangers = await work.strangers(network, limit=self._limit)
-            await work.lock_keys({address_key(place) for place in strangers})
+            addresses_without_swap = await work.addresses_without_swap(network, limit=self._limit)
+            await work.lock_keys({address_key(place) for place in addresses_without_swap})
             final = await work.lock_unbooked_sweeps(network, limit=self._limit)
-            booked, entries = bookable(final, treasury=treasury, strangers=strangers)
+            booked, entries = bookable(
+                final, treasury=treasury, addresses_without_swap=addresses_without_swap
+            )
             now = self._clock()
-            nobodys = tuple(kept(one, at=now) for one in final if booked.get(one.id))
-            change = Changes(deposits=nobodys, ledger=entries)
+            quarantined = tuple(
+                quarantined_deposit(one, at=now) for one in final if booked.get(one.id)
+            )
+            change = Changes(deposits=quarantined, ledger=entries)
             if booked:
                 await work.flush([change], ())
                 await work.mark_swept_booked(booked)

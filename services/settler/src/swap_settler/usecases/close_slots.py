@@ -124,9 +124,9 @@ class CloseSlots:
         if not unpaid:
             return closed
         rivals = {slot.nonce: _rivals(slot, signed) for slot in unpaid}
-        asked = {h for others in rivals.values() for h in others}
+        hashes = {h for others in rivals.values() for h in others}
         node_receipts = await self._chain.receipts_of_each_node(
-            [*(slot.transaction_hash for slot in unpaid), *asked]
+            [*(slot.transaction_hash for slot in unpaid), *hashes]
         )
         proven_slots = [slot for slot in closed if not slot.paid_nothing]
         for slot in unpaid:

@@ -27,7 +27,7 @@ class ListStuck:
 
     async def __call__(self) -> Sequence[Stuck]:
         silences = await self._dwelling.mark_silences(self._silent_after)
-        observe.silences(silences.begun, silences.ended)
+        observe.silences(silences.newly_silent, silences.recovered)
         found = await self._dwelling.stuck(self._dwell.bounds, limit=self._limit)
         counts = Counter(one.status for one in found)
         for status in self._dwell.bounds:

@@ -101,8 +101,8 @@ def token_of(catalogue: Catalogue, name: CapName) -> str | None:
         raise Refused(f"{name.network} is not a network of the catalogue") from error
     if name.token is None:
         return None
-    asked = name.token.lower()
-    known = [t.address for t in network.tokens if asked in (t.symbol.lower(), t.address.lower())]
+    wanted = name.token.lower()
+    known = [t.address for t in network.tokens if wanted in (t.symbol.lower(), t.address.lower())]
     if not known:
         raise Refused(f"{name.token} is not a token of {name.network}")
     return known[0]

@@ -53,12 +53,12 @@ class OrderSweeps:
         if not await self._sweeps.has_due(self._network.name):
             return False
         try:
-            asked = (await self._chain.fees()).max_fee_per_gas
+            max_fee = (await self._chain.fees()).max_fee_per_gas
         except ChainError as error:
             observe.sweeps_wait(self._network.name, str(error))
             return False
         crashpoint("settler.before_order_sweep")
-        return await self._order(min(asked, self._network.max_fee_per_gas), self._clock())
+        return await self._order(min(max_fee, self._network.max_fee_per_gas), self._clock())
 
     async def _order(self, fee: int, now: datetime) -> bool:
         treasury = self._network.contracts.treasury

@@ -13,7 +13,7 @@ from swap_runtime.clock import Clock
 from swap_runtime.errors import Refused
 from swap_settler import observe
 from swap_settler.domain.changes import Changes
-from swap_settler.domain.claims import Claimable, NotClaimable, pay, pay_nobodys
+from swap_settler.domain.claims import Claimable, NotClaimable, pay, pay_unmatched_deposit
 from swap_settler.domain.inventory import AssetKey
 from swap_settler.domain.swap import Intent, IntentKind
 from swap_settler.operator_ports import Prices
@@ -78,10 +78,10 @@ class PayClaimable:
             if listed.swap_id is not None:
                 change = await self._of_swap(work, order, listed.swap_id, to_address)
             else:
-                change = await self._of_nobody(work, order, listed, to_address, prices)
+                change = await self._pay_unmatched_deposit(work, order, listed, to_address, prices)
             await work.flush([change], self._swap_messages.outgoing([change], at=now))
             [intent] = change.intents
-            await work.keep_order(intent.id, by=order.by, reason=order.reason)
+            await work.store_order(intent.id, by=order.by, reason=order.reason)
         return change
 
     async def _of_swap(
@@ -92,7 +92,7 @@ class PayClaimable:
         now, paid_id = self._clock(), _paid_id(what)
         return pay(what, swap, to_address=to_address, at=now, paid_id=paid_id)
 
-    async def _of_nobody(
+    async def _pay_unmatched_deposit(
         self,
         work: ClaimWork,
         order: Order,
@@ -106,7 +106,7 @@ class PayClaimable:
         if await work.live_standalone_intents({deposit.id}):
             raise Refused("it is paid, or on its way")
         asset = (what.network, what.token)
-        return pay_nobodys(
+        return pay_unmatched_deposit(
             what,
             deposit,
             to_address=to_address,

@@ -70,7 +70,7 @@ class PayPartnerFees:
             )
             await work.flush([change], self._swap_messages.outgoing([change], at=now))
             [intent] = change.intents
-            await work.keep_order(intent.id, by=order.by, reason=order.reason)
+            await work.store_order(intent.id, by=order.by, reason=order.reason)
         return change
 
     async def _locked(self, work: FeeWork, order: Order) -> PartnerFee:

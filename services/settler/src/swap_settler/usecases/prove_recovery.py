@@ -71,13 +71,13 @@ class ProveRecovery:
             finals = await self._finals(proofs)
             if finals is None:
                 return False
-            found, asked = await self._ask(recovery, finals)
+            found, checked_ids = await self._ask(recovery, finals)
         except ChainError as error:
             raise Unavailable(str(error)) from error
         if found.has_unknown and not await self._are_counted(recovery):
             self._awaits_counts = (recovery.id, recovery.evidence)
             return False
-        return await self._end(recovery, found, asked)
+        return await self._end(recovery, found, checked_ids)
 
     async def look(self, recovery: Recovery) -> Proofs:
         """Return what is proven."""
@@ -162,14 +162,14 @@ class ProveRecovery:
     async def _ask(self, recovery: Recovery, finals: Mapping[str, Block]) -> tuple[Findings, int]:
         """Ask for every id, and return what is paid that the ledger has no answer for."""
         booked = {(o.network, o.paid_id) for o in await self._recoveries.unexplained()}
-        asked: set[tuple[str, int]] = set()
+        checked_ids: set[tuple[str, int]] = set()
         paid: list[PaymentId] = []
         async for ids in self._ids(recovery):
-            asked |= {(one.network, one.paid_id) for one in ids}
+            checked_ids |= {(one.network, one.paid_id) for one in ids}
             spent = await self._spent(ids, finals) | booked
             paid += [one for one in ids if (one.network, one.paid_id) in spent]
-            observe_recovery.payment_ids_checked(len(asked))
-        return Findings(paid, bool(booked - asked), recovery.evidence), len(asked)
+            observe_recovery.payment_ids_checked(len(checked_ids))
+        return Findings(paid, bool(booked - checked_ids), recovery.evidence), len(checked_ids)
 
     async def _ids(self, recovery: Recovery) -> AsyncIterator[Sequence[PaymentId]]:
         """Yield the ids that the ledger has no answer for."""
@@ -206,11 +206,11 @@ class ProveRecovery:
         results = zip(ids, answers, strict=True)
         return [id for id, answer in results if int.from_bytes(answer.data, "big")]
 
-    async def _end(self, recovery: Recovery, found: Findings, asked: int) -> bool:
+    async def _end(self, recovery: Recovery, found: Findings, checked_ids: int) -> bool:
         crashpoint("settler.before_recovery_end")
         reason = (
-            f"proven: of {asked} payments that older swaps may still get, {len(found.paid)} were "
-            "made and stay held"
+            f"proven: of {checked_ids} payments that older swaps may still get, "
+            f"{len(found.paid)} were made and stay held"
         )
         if not await self._recoveries.finish(recovery.id, found, by=BY, reason=reason):
             return False

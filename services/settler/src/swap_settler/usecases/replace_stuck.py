@@ -57,11 +57,11 @@ class ReplaceStuck:
         ]
         self._report_stuck(slots, lowest)
         signed = [attempt for slot, act in acts if (attempt := await self._signed(slot, act))]
-        kept = [one for one in signed if await self._store.keep_replacement(one, epoch=epoch)]
+        stored = [one for one in signed if await self._store.store_replacement(one, epoch=epoch)]
         crashpoint("settler.after_replacement")
-        if kept:
-            await self._broadcast(kept)
-        return len(kept)
+        if stored:
+            await self._broadcast(stored)
+        return len(stored)
 
     def _blocks_passed(self, lowest: int, head: int) -> int:
         if self._noticed is None or self._noticed[0] != lowest:
@@ -95,9 +95,9 @@ class ReplaceStuck:
             observe.at_fee_cap(self._chain.network, slot.nonce, cap)
         return fees
 
-    async def _broadcast(self, kept: Sequence[Attempt]) -> None:
+    async def _broadcast(self, stored: Sequence[Attempt]) -> None:
         try:
-            answers = await self._sender.broadcast([a.transaction for a in kept])
+            answers = await self._sender.broadcast([a.transaction for a in stored])
         except ChainUnavailable as error:
             observe.broadcast_failed(self._chain.network, str(error))
             return  # kept: the rebroadcast sends the same bytes

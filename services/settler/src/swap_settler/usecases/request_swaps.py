@@ -31,7 +31,12 @@ from swap_settler.domain.inventory import AssetKey
 from swap_settler.domain.relaying import submit
 from swap_settler.domain.requests import begin, set_refund_address
 from swap_settler.domain.swap import Deposit, match_key
-from swap_settler.domain.sweeps import Unbooked, address_key, kept, strangers_booking
+from swap_settler.domain.sweeps import (
+    Unbooked,
+    address_key,
+    booking_without_swap,
+    quarantined_deposit,
+)
 from swap_settler.domain.targets import DepositTarget
 from swap_settler.ports import Place, UnitOfWork, Work
 from swap_settler.usecases.attaching import Attaching
@@ -129,7 +134,7 @@ class RequestSwaps:
                 self._add(batch_state, message, by_key, now)
         outgoing = self._swap_messages.outgoing(batch_state.changes, at=now)
         await work.flush(batch_state.changes, [*outgoing, *_assigned(batch_state.changes, at=now)])
-        await attaching.keep(work)
+        await attaching.store(work)
         return batch_state
 
     def _add(
@@ -188,8 +193,8 @@ async def _open(
     work: Work, messages: Sequence[Message], targets: Iterable[DepositTarget]
 ) -> OpenedRequests:
     """Hold all that is decided about, and load it."""
-    asked = {body.deposit_id for body in _of(messages, DepositAttached)}
-    named = await work.unmatched_deposits(asked, ())
+    attached_ids = {body.deposit_id for body in _of(messages, DepositAttached)}
+    named = await work.unmatched_deposits(attached_ids, ())
     keys = {_key(body) for body in _of(messages, SwapRequested)}
     addresses = {address_key(target.place) for target in targets}
     return await work.open_requests(
@@ -207,11 +212,11 @@ def _require_swaps(messages: Iterable[Message], known: Collection[UUID], *, at: 
 
     :raises Unavailable: while that may be so.
     """
-    begun = set(known)
+    existing = set(known)
     for message in messages:
         if isinstance(message.body, SwapRequested):
-            begun.add(message.body.swap_id)
-        elif message.body.swap_id not in begun and at - message.occurred_at < SWEPT_WITHIN:
+            existing.add(message.body.swap_id)
+        elif message.body.swap_id not in existing and at - message.occurred_at < SWEPT_WITHIN:
             raise Unavailable(f"swap {message.body.swap_id} is still to come")
 
 
@@ -269,9 +274,9 @@ def _assigned(changes: Iterable[Changes], *, at: datetime) -> Sequence[Outgoing]
 def _taken_over(swept: Sequence[Unbooked], mapper: MessageMapper, *, at: datetime) -> Changes:
     """Return what it changes that what was nobody's came through the address of a new swap."""
     return Changes(
-        deposits=tuple(kept(one, at=at, is_reversed=True) for one in swept),
+        deposits=tuple(quarantined_deposit(one, at=at, is_reversed=True) for one in swept),
         ledger=tuple(
-            strangers_booking(one, mapper.treasury_of(one.network), is_reversed=True)
+            booking_without_swap(one, mapper.treasury_of(one.network), is_reversed=True)
             for one in swept
         ),
     )

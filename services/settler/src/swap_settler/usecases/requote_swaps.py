@@ -69,7 +69,7 @@ class RequoteSwaps:
     async def _apply(
         self,
         due: Sequence[DueRequote],
-        asked: Mapping[UUID, Swap],
+        questioned: Mapping[UUID, Swap],
         answers: Mapping[UUID, Answer],
     ) -> None:
         now = self._clock()
@@ -81,7 +81,7 @@ class RequoteSwaps:
             again: list[UUID] = []
             for one in due:
                 swap, answer = swaps[one.swap_id], answers.get(one.swap_id)
-                if _is_another(swap, asked[swap.id], answer):
+                if _is_another(swap, questioned[swap.id], answer):
                     continue  # what made it another wrote it down as due
                 if answer is Refused.NO_ANSWER and self._waits(swap, one.waited):
                     again.append(swap.id)
@@ -143,8 +143,8 @@ def _offer(swap: Swap, answer: QuoteAnswer, now: datetime) -> QuoteTerms:
     return to_quote_terms(quote, expires_at=expires_at)
 
 
-def _is_another(swap: Swap, asked: Swap, answer: Answer | None) -> bool:
+def _is_another(swap: Swap, questioned: Swap, answer: Answer | None) -> bool:
     """Whether the answer is about a sum that is there no more."""
-    if swap.credited_base_units != asked.credited_base_units:
+    if swap.credited_base_units != questioned.credited_base_units:
         return True
     return answer is None and swap.asks_for_another_quote

@@ -17,7 +17,7 @@ from swap_chains.ports import Call, ChainReader, ReportedTransfer, ReportedTrans
 from swap_domain.catalogue import Catalogue, Network
 from swap_runtime.errors import Refused, Unavailable
 from swap_settler import observe_losses
-from swap_settler.operator_ports import Kept, Order, Rescues
+from swap_settler.operator_ports import Rescues, ReturnOrder, UnmatchedDeposit
 from swap_settler.ports import Record
 from swap_settler.usecases.recipients import recipient_of
 
@@ -79,18 +79,18 @@ class RescueTokens:
             raise Refused(f"{network_name} is not a network of the catalogue")
         to = None if back is None else recipient_of(self._catalogue, network_name, back.to_address)
         try:
-            told = await chain.reported_transfers(transaction_hash)
+            transfers = await chain.reported_transfers(transaction_hash)
             final = (await chain.finalized()).number
-            numbers, came = await self._came(network, transaction_hash, told)
-            assert told is not None
-            is_final = told.block.number <= final
+            numbers, came = await self._came(network, transaction_hash, transfers)
+            assert transfers is not None
+            is_final = transfers.block.number <= final
             strange = [one for one in came if not _is_known(network, one.token)]
             if back is not None and to is not None:
                 await self._order(network, transaction_hash, strange, back, to, is_final=is_final)
             held = await _held(chain, strange)
         except ChainError as error:
             raise Unavailable(str(error)) from error
-        kept = await self._rescues.kept(network.name, transaction_hash)
+        deposits = await self._rescues.unmatched_deposits(network.name, transaction_hash)
         orders = await self._rescues.ordered(network.name, transaction_hash)
         return [
             {
@@ -101,22 +101,22 @@ class RescueTokens:
                 "to": one.to_address,
                 "is_final": is_final,
                 "held_there": held.get(one),
-                **_way_back(network, one, kept, orders, numbers.get(one.to_address)),
+                **_way_back(network, one, deposits, orders, numbers.get(one.to_address)),
             }
             for one in came
         ]
 
     async def _came(
-        self, network: Network, transaction_hash: str, told: ReportedTransfers | None
+        self, network: Network, transaction_hash: str, transfers: ReportedTransfers | None
     ) -> tuple[Mapping[str, int], Sequence[ReportedTransfer]]:
-        if told is None:
+        if transfers is None:
             raise Refused(f"{transaction_hash} is in no block")
-        if not told.succeeded:
+        if not transfers.succeeded:
             raise Refused(f"{transaction_hash} failed: it moved nothing")
-        receivers = {one.to_address for one in told.transfers}
+        receivers = {one.to_address for one in transfers.transfers}
         numbers = await self._rescues.deposit_addresses(network.name, receivers)
         ours = {network.contracts.treasury, *numbers}
-        came = [one for one in told.transfers if one.to_address in ours and one.base_units]
+        came = [one for one in transfers.transfers if one.to_address in ours and one.base_units]
         if not came:
             raise Refused(f"{transaction_hash} brought no token to an address of ours")
         return numbers, came
@@ -136,8 +136,8 @@ class RescueTokens:
         if not is_final:
             raise Refused(f"{transaction_hash} is not final yet")
         chosen = _chosen(strange, back, to)
-        said = {"returned_to": to, "by": back.by, "reason": back.reason}
-        await self._rescues.order(network.name, transaction_hash, chosen, **said)
+        order = {"returned_to": to, "by": back.by, "reason": back.reason}
+        await self._rescues.order(network.name, transaction_hash, chosen, **order)
         observe_losses.rescue_ordered(
             network.name, transaction_hash, to, by=back.by, reason=back.reason
         )
@@ -146,12 +146,12 @@ class RescueTokens:
 def _way_back(
     network: Network,
     one: ReportedTransfer,
-    kept: Sequence[Kept],
-    orders: Sequence[Order],
+    deposits: Sequence[UnmatchedDeposit],
+    orders: Sequence[ReturnOrder],
     number: int | None,
 ) -> Record:
     place = (one.token, one.to_address, one.base_units)
-    record = next((k for k in kept if (k.token, k.to_address, k.base_units) == place), None)
+    record = next((k for k in deposits if (k.token, k.to_address, k.base_units) == place), None)
     shown: dict[str, object] = {"recorded": record and (record.quarantine_reason or record.state)}
     if _is_known(network, one.token):
         waits = record is not None and record.claimable_id is not None
@@ -163,11 +163,11 @@ def _way_back(
         if (o.token, o.to_address, o.base_units) == place and o.from_address == one.from_address
     ]
     calls = _calls(network, one, ordered[-1].returned_to, number) if ordered else []
-    told = [
+    orders_shown = [
         {"to": o.returned_to, "by": o.by, "reason": o.reason, "at": o.at.isoformat()}
         for o in ordered
     ]
-    return {**shown, "act": BY_OWNER if ordered else ASK, "ordered": told, "calls": calls}
+    return {**shown, "act": BY_OWNER if ordered else ASK, "ordered": orders_shown, "calls": calls}
 
 
 def _calls(

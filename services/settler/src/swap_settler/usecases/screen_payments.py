@@ -37,24 +37,26 @@ class ScreenPayments:
         parties = {p.intent_id: Party(self._network, p.to_address) for p in _outgoing(payments)}
         results = await self._screening.screen(set(parties.values()))
         verdicts = {id: results.get(party, Verdict.UNKNOWN) for id, party in parties.items()}
-        kept = [p for p in payments if verdicts.get(p.intent_id) not in (None, Verdict.CLEAR)]
-        if not kept:
+        withheld = [p for p in payments if verdicts.get(p.intent_id) not in (None, Verdict.CLEAR)]
+        if not withheld:
             return payments
-        blocked = [p for p in kept if verdicts[p.intent_id] is Verdict.BLOCKED]
+        blocked = [p for p in withheld if verdicts[p.intent_id] is Verdict.BLOCKED]
         for payment in blocked:
             observe.payment_rejected(payment.swap_id, self._network, payment.to_address)
         if blocked:
             await self._abandon_payouts.reject(
                 {p.intent_id: p.swap_id for p in blocked}, epoch=epoch
             )
-        unknown = [p for p in kept if p not in blocked]
+        unknown = [p for p in withheld if p not in blocked]
         for payment in unknown:
-            observe.payment_queued(payment.swap_id, self._network, "nobody screens its recipient")
+            observe.payment_queued(
+                payment.swap_id, self._network, "no screening answers for its recipient"
+            )
         if unknown:
             await self._store.defer_payments(
                 [p.intent_id for p in unknown], pause=ASKED_AGAIN_AFTER
             )
-        return [p for p in payments if p not in kept]
+        return [p for p in payments if p not in withheld]
 
 
 def _outgoing(payments: Sequence[Payment]) -> Sequence[Payment]:

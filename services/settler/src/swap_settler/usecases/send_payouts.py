@@ -186,7 +186,7 @@ class SendPayouts:
     ) -> Sequence[Attempt]:
         attempts = [await self._signed(slot, fees) for slot in slots]
         crashpoint("settler.after_sign_anew")
-        return await self._store.keep(attempts, epoch=epoch)
+        return await self._store.store_attempts(attempts, epoch=epoch)
 
     async def _payable(
         self,

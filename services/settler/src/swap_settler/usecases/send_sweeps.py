@@ -72,12 +72,12 @@ class SendSweeps:
         had_some, self._has_unsigned_slots = self._has_unsigned_slots, True
         attempts = await self._sign(slots)
         crashpoint("settler.after_sign_sweep")
-        kept = await self._store.keep(attempts, epoch=epoch)
-        self._has_unsigned_slots = had_some or len(kept) < len(attempts)
+        stored = await self._store.store_attempts(attempts, epoch=epoch)
+        self._has_unsigned_slots = had_some or len(stored) < len(attempts)
         crashpoint("settler.before_send_sweep")
-        if kept:
-            await self._broadcast(kept)
-        return len(kept)
+        if stored:
+            await self._broadcast(stored)
+        return len(stored)
 
     async def _slots(self, epoch: int) -> Sequence[SweepSlot]:
         if self._has_unsigned_slots:

@@ -13,7 +13,7 @@ from swap_settler.batch_ports import OpenedDeposits
 from swap_settler.domain.chain_facts import DepositFact, FactState
 from swap_settler.domain.deposits import decide, decide_unmatched
 from swap_settler.domain.inventory import AssetKey
-from swap_settler.domain.swap import SWEPT_FOR_NOBODY, Deposit, Swap
+from swap_settler.domain.swap import SWEPT_WITHOUT_SWAP, Deposit, Swap
 from swap_settler.domain.sweeps import address_key
 from swap_settler.ports import UnitOfWork, Work
 from swap_settler.usecases.batch_state import BatchState, assets_of
@@ -48,7 +48,7 @@ class DecodedMessage:
 
 def key_of(deposit: Deposit) -> str:
     """Return the key that whoever decides about a deposit holds."""
-    if deposit.quarantine_reason == SWEPT_FOR_NOBODY:
+    if deposit.quarantine_reason == SWEPT_WITHOUT_SWAP:
         return address_key((deposit.network, deposit.to_address))
     return deposit.match_key or f"deposit/{deposit.id}"
 

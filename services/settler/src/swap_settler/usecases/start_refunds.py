@@ -63,14 +63,14 @@ class StartRefunds:
         if not due:
             return False
         try:
-            asked = (await self._chain.fees()).max_fee_per_gas
+            max_fee = (await self._chain.fees()).max_fee_per_gas
             data_fee = 0 if self._data_fee is None else await self._data_fee.upper_bound()
         except ChainError as error:
             observe.refunds_wait(self._network.name, len(due), str(error))
             await self._abandon_overdue([one for one in due if one.waited >= self._patience])
             return False
         crashpoint("settler.before_refund")
-        fee = min(asked, self._network.max_fee_per_gas)
+        fee = min(max_fee, self._network.max_fee_per_gas)
         await self._start(due, fee=fee, data_fee=data_fee)
         return len(due) == self._limit
 

@@ -72,22 +72,28 @@ class WatchIncarnation:
             await self._incarnations.mark_compared(seen, uncompared=unanswered, evidence=evidence)
 
     async def _compare(self, networks: Collection[str]) -> Compared:
-        asked = [
+        uncompared_networks = [
             known
             for known in await self._incarnations.known_nonces()
             if known.network in networks and known.network in self._chains
         ]
-        answers = await asyncio.gather(*(self._nonce(n.network, n.address) for n in asked))
+        answers = await asyncio.gather(
+            *(self._nonce(n.network, n.address) for n in uncompared_networks)
+        )
         # Read again behind the answers: what was signed meanwhile is no evidence.
         known = {
             (n.network, n.address): n.next_nonce for n in await self._incarnations.known_nonces()
         }
         ahead = [
             f"{n.network} is at nonce {nonce} of {n.address}, the ledger at {here}"
-            for n, nonce in zip(asked, answers, strict=True)
+            for n, nonce in zip(uncompared_networks, answers, strict=True)
             if nonce is not None and nonce > (here := known[n.network, n.address])
         ]
-        unanswered = (n.network for n, nonce in zip(asked, answers, strict=True) if nonce is None)
+        unanswered = (
+            n.network
+            for n, nonce in zip(uncompared_networks, answers, strict=True)
+            if nonce is None
+        )
         return Compared("; ".join(ahead) or None, frozenset(unanswered))
 
     async def _nonce(self, network: str, address: str) -> int | None:

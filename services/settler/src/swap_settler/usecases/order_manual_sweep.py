@@ -22,7 +22,7 @@ class SweepOrder:
     reason: str
 
 
-class SweepStrangers:
+class OrderManualSweep:
     """Order it; once it is swept, its owner is paid as for anything that waits for one."""
 
     def __init__(self, orders: SweepOrders, *, catalogue: Catalogue) -> None:
