@@ -168,9 +168,9 @@ def an_attachment(
     refund_address: str | None = None,
     at: datetime = NOON,
     nth: int = 0,
-    **told: Any,
+    **overrides: Any,
 ) -> Envelope[SwapRequest]:
-    """What the api says of a signature by the user's key; `told` is said otherwise."""
+    """What the api says of a signature by the user's key; `overrides` replace its fields."""
     text = a_text(transfer.body, number=number, refund_address=refund_address)
     signature = USERS_KEY.sign_recoverable(personal_digest(text), hasher=None)
     body = DepositAttached.model_validate(
@@ -182,7 +182,7 @@ def an_attachment(
             "text": text,
             "signed_at": at,
         }
-        | told
+        | overrides
     )
     return SWAP_REQUESTS.seal(
         body, version=f"attached/{body.deposit_id}/{nth}", occurred_at=at, trace_id="signed"
@@ -190,7 +190,7 @@ def an_attachment(
 
 
 def a_text(body: DepositChanged, *, number: int = 7, refund_address: str | None = None) -> str:
-    given = Given(
+    transfer = Given(
         body.deposit_id,
         network=body.network,
         transaction_hash=body.transaction_hash or "",
@@ -206,14 +206,14 @@ def a_text(body: DepositChanged, *, number: int = 7, refund_address: str | None 
         destination_address=checksum_address(RECIPIENT),
         refund_address=refund_address,
     )
-    return text_of(given, destined, chain_id=31337)
+    return text_of(transfer, destined, chain_id=31337)
 
 
 def a_swap(number: int = 7, *, refund_address: str | None = None, **amounts: Any) -> Swap:
     body = a_request(number, **amounts).body
     assert isinstance(body, SwapRequested)
-    told = body.model_copy(update={"refund_address": refund_address})
-    return to_swap(told, at=NOON)
+    with_address = body.model_copy(update={"refund_address": refund_address})
+    return to_swap(with_address, at=NOON)
 
 
 def a_deposit_message(

@@ -108,15 +108,15 @@ class FakeUnitOfWork:
     async def open_payouts(
         self, message_ids: Sequence[UUID], *, payments: Collection[PaymentKey]
     ) -> OpenedPayouts:
-        asked = [
+        live = [
             ((i.network, i.paid_id), i)
             for i in self.intents.values()
             if i.is_live and i.paid_id and (i.network, i.paid_id) in payments
         ]
         return OpenedPayouts(
             self._mark(message_ids),
-            owners={key: intent.swap_id for key, intent in asked if intent.swap_id},
-            standalone_intents={key: intent.id for key, intent in asked if intent.swap_id is None},
+            owners={key: intent.swap_id for key, intent in live if intent.swap_id},
+            standalone_intents={key: intent.id for key, intent in live if intent.swap_id is None},
         )
 
     async def open_requests(

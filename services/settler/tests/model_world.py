@@ -16,7 +16,7 @@ from uuid import UUID, uuid5
 
 from services.settler.tests.fakes import FixedPrices
 from services.settler.tests.integration.test_lane_schedules import Side
-from services.settler.tests.lane_world import (
+from services.settler.tests.lane_harness import (
     DESTINATION,
     IDS,
     NOW,
@@ -222,8 +222,8 @@ class Model:
             self.here.chain.give(body.to_address, NATIVE, units)
         else:
             id = uuid5(IDS, f"sent/{number}/{nth}")
-            said = {"deposit_id": id, "base_units": str(units), "block_time": time, **wrong}
-            body = a_deposit(number, transaction_hash="0x" + id.hex * 2, **said).body
+            fields = {"deposit_id": id, "base_units": str(units), "block_time": time, **wrong}
+            body = a_deposit(number, transaction_hash="0x" + id.hex * 2, **fields).body
         self.sent.append(Sent(number, nth, units, body))
         await self.observe(len(self.sent) - 1, "confirmed")
 
@@ -409,7 +409,7 @@ class Model:
             with suppress(ChainError):
                 await side.close()
             with suppress(ChainError):
-                await side.tell()
+                await side.report()
 
     async def _resume(self, network: str) -> None:
         """Let the lane find a nonce that was used elsewhere, and explain it."""

@@ -70,7 +70,7 @@ class Comes:
     state: str = "confirmed"
     nth: int = 0
     after: str | None = None  # what is due being "signed", or "paid"; what is out being "dead"
-    told: Mapping[str, Any] = field(default_factory=dict)  # otherwise than the method has it
+    overrides: Mapping[str, Any] = field(default_factory=dict)  # otherwise than the method has it
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Row:
     waits: bool = False  # whether a quoter that is away is waited for as long as it takes
     revision: int = 0
     loss: int = 0  # ours
-    kept: int = 0  # of nobody's, for whoever shows that it is his
+    suspended: int = 0  # of nobody's, for whoever shows that it is his
     liquidity: int = PLENTY
     not_by: Mapping[Way, str] = field(default_factory=dict)  # why it cannot happen to a method
 
@@ -344,21 +344,21 @@ ROWS: Final = (
     # Another token, another receiver, another Depository
     Row(
         "another token of the catalogue",
-        (Comes(told={"token": NATIVE}),),
+        (Comes(overrides={"token": NATIVE}),),
         status=Status.DEPOSIT_PENDING,
-        kept=REQUESTED,
+        suspended=REQUESTED,
         not_by={"gasless": BY_SIGNATURE, "attached": BY_ATTACHING},
     ),
     Row(
         "another token of the catalogue, beside the right one",
-        (Comes(told={"token": NATIVE}), Comes(nth=1)),
+        (Comes(overrides={"token": NATIVE}), Comes(nth=1)),
         paid=PAYOUT,
-        kept=REQUESTED,
+        suspended=REQUESTED,
         not_by={"gasless": BY_SIGNATURE, "attached": BY_ATTACHING},
     ),
     Row(
         "a token that is in no catalogue",
-        (Comes(told={"token": UNKNOWN_TOKEN, "quarantine_reason": "unknown_token"}),),
+        (Comes(overrides={"token": UNKNOWN_TOKEN, "quarantine_reason": "unknown_token"}),),
         status=Status.DEPOSIT_PENDING,
         not_by={
             "direct": NOT_FOLLOWED,
@@ -369,7 +369,7 @@ ROWS: Final = (
     ),
     Row(
         "the right token for another receiver",
-        (Comes(told={"to_address": STRANGER, "quarantine_reason": "foreign_receiver"}),),
+        (Comes(overrides={"to_address": STRANGER, "quarantine_reason": "foreign_receiver"}),),
         status=Status.DEPOSIT_PENDING,
         not_by={
             "direct": NOT_WATCHED,
@@ -380,9 +380,9 @@ ROWS: Final = (
     ),
     Row(
         "the right token by a false Depository that pays the Treasury",
-        (Comes(told={"kind": "token_transfer", "sequence_number": None}),),
+        (Comes(overrides={"kind": "token_transfer", "sequence_number": None}),),
         status=Status.DEPOSIT_PENDING,
-        kept=REQUESTED,
+        suspended=REQUESTED,
         not_by={
             "direct": NO_CONTRACT,
             "deposit_address": NO_CONTRACT,

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from eth_account import Account
 
-from services.settler.tests.integration.lane_worlds import opened_world
-from services.settler.tests.lane_world import DESTINATION, World
+from services.settler.tests.integration.lane_fixtures import opened_world
+from services.settler.tests.lane_harness import DESTINATION, World
 from swap_chains.evm.deploy import Deployer, deploy_contracts
 from swap_chains.evm.keys import LocalKey
 from swap_chains.evm.reader import EvmReader

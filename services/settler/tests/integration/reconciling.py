@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from services.settler.tests.lane_world import NOW, PAYOUT, World
+from services.settler.tests.lane_harness import NOW, PAYOUT, World
 from swap_contracts.payouts import PayoutChanged
 from swap_contracts.topics import PAYOUT_CHANGED
 from swap_domain.catalogue import NATIVE, Catalogue
@@ -25,7 +25,7 @@ def explaining(world: World, catalogue: Catalogue | None = None) -> ReconcileUnk
     )
 
 
-async def heard(
+async def record_external_payment(
     world: World,
     external: str,
     to_address: str,

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import pytest
 
-from services.settler.tests.integration.lane_worlds import opened_world
-from services.settler.tests.lane_world import (
+from services.settler.tests.integration.lane_fixtures import opened_world
+from services.settler.tests.lane_harness import (
     DESTINATION,
     PAYOUT,
     SIGNER,
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.connected
 
 OF_ONE_PAYMENT = 10**15
 ALARM = GasAlarm(OF_ONE_PAYMENT, payments_min=50)
-NOBODYS: dict[str, Any] = {"kind": "native_received", "sequence_number": None}
+WITHOUT_SWAP: dict[str, Any] = {"kind": "native_received", "sequence_number": None}
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
 
 
 @pytest.fixture
-def said(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+def records(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """Return the errors that are logged, which a person is called by."""
     heard: list[dict[str, Any]] = []
     monkeypatch.setattr(
@@ -64,16 +64,16 @@ def in_line() -> tuple[float | None, float | None]:
 
 
 def without_swap() -> float:
-    told = REGISTRY.get_sample_value(
+    metric = REGISTRY.get_sample_value(
         "swap_settler_deposits_without_swap_total", {"network": SOURCE}
     )
-    return told or 0.0
+    return metric or 0.0
 
 
 class TestGas:
     @pytest.mark.fault("S20")
     async def test_s20_that_runs_out_calls_a_person_while_payments_still_go(
-        self, world: World, said: list[dict[str, Any]]
+        self, world: World, records: list[dict[str, Any]]
     ) -> None:
         world.chain.give(SIGNER, NATIVE, 49 * OF_ONE_PAYMENT + 1)
         world.chain.mine(5)
@@ -81,7 +81,7 @@ class TestGas:
         await world.closing(ALARM)(epoch=world.epoch)
 
         assert payments_left(world) == 49
-        [alarm] = [one for one in said if one["event"] == "top up a signer"]
+        [alarm] = [one for one in records if one["event"] == "top up a signer"]
         assert (alarm["network"], alarm["signer"], alarm["payments"]) == (DESTINATION, SIGNER, 49)
         await world.confirmed_swaps(1)
         await world.send_everything()
@@ -90,17 +90,17 @@ class TestGas:
 
     @pytest.mark.fault("S20")
     async def test_s20_that_is_topped_up_calls_nobody_any_more(
-        self, world: World, said: list[dict[str, Any]]
+        self, world: World, records: list[dict[str, Any]]
     ) -> None:
         closing = world.closing(ALARM)
         for given, left in ((OF_ONE_PAYMENT, 1), (49 * OF_ONE_PAYMENT, 50)):
-            said.clear()
+            records.clear()
             world.chain.give(SIGNER, NATIVE, given)
             world.chain.mine(5)
             await closing(epoch=world.epoch)
 
             assert payments_left(world) == left
-            assert [one["event"] for one in said] == ["top up a signer"] * (left < 50)
+            assert [one["event"] for one in records] == ["top up a signer"] * (left < 50)
 
 
 class TestMoneyThatNamesNoSwap:
@@ -112,9 +112,9 @@ class TestMoneyThatNamesNoSwap:
         before = without_swap()
 
         for version, state in enumerate(states, 1):
-            told = a_deposit(5, **NOBODYS, state=state, version=version)
-            await world.settle(told)
-            await world.settle(told)  # Kafka brings it twice
+            metric = a_deposit(5, **WITHOUT_SWAP, state=state, version=version)
+            await world.settle(metric)
+            await world.settle(metric)  # Kafka brings it twice
 
         assert without_swap() == before + 1
 
@@ -137,7 +137,7 @@ class TestTheLineOfACap:
 
     @pytest.mark.fault("A16")
     async def test_a16_is_counted_and_calls_a_person_when_its_first_waits_too_long(
-        self, world: World, said: list[dict[str, Any]]
+        self, world: World, records: list[dict[str, Any]]
     ) -> None:
         caps = ManageCaps(
             PostgresCaps(world.engine, networks=[DESTINATION]), catalogue=world.catalogue
@@ -151,7 +151,7 @@ class TestTheLineOfACap:
         assert count == 2
         assert oldest is not None
         assert 0 <= oldest < observe.QUEUE_TOO_SLOW.total_seconds()
-        assert said == []
+        assert records == []
 
         await has_waited(world, observe.QUEUE_TOO_SLOW)
         await caps.report()
@@ -159,16 +159,16 @@ class TestTheLineOfACap:
         assert count == 2
         assert oldest is not None
         assert oldest >= observe.QUEUE_TOO_SLOW.total_seconds()
-        [alarm] = said
+        [alarm] = records
         assert alarm["event"] == "payments wait long for a cap"
         assert (alarm["network"], alarm["count"]) == (DESTINATION, 2)
 
-        said.clear()
+        records.clear()
         await caps.set(self.CAP, CapLimit(3 * PAYOUT, timedelta(days=1)), **self.ORDER)
         await world.send_everything()
         await caps.report()
         assert in_line() == (0, 0)
-        assert said == []
+        assert records == []
 
 
 async def has_waited(world: World, duration: timedelta) -> None:

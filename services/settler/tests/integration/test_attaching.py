@@ -11,6 +11,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
+from services.settler.tests.admin_port import as_operator
 from services.settler.tests.factories import (
     ETHEREUM,
     LATER,
@@ -31,8 +32,7 @@ from services.settler.tests.factories import (
 )
 from services.settler.tests.fakes import FixedPrices
 from services.settler.tests.integration.postgres_books import PostgresBooks
-from services.settler.tests.ordering import as_operator
-from services.settler.tests.settlers import Settler
+from services.settler.tests.settler_harness import Settler
 from swap_contracts.deposits import DepositChanged
 from swap_contracts.envelope import Envelope
 from swap_contracts.swaps import DepositAttached
@@ -84,8 +84,8 @@ async def rows(engine: Engine, statement: str, **values: object) -> list[tuple[A
 
 
 async def status(engine: Engine, number: int = 7) -> str:
-    [[told]] = await rows(engine, "SELECT status FROM swap WHERE id = :id", id=swap_id(number))
-    return str(told)
+    [[results]] = await rows(engine, "SELECT status FROM swap WHERE id = :id", id=swap_id(number))
+    return str(results)
 
 
 async def owed(engine: Engine) -> dict[str, int]:
@@ -93,8 +93,8 @@ async def owed(engine: Engine) -> dict[str, int]:
 
 
 async def payouts(engine: Engine) -> list[int]:
-    told = await rows(engine, "SELECT base_units FROM intent WHERE kind = 'output'")
-    return [int(units) for (units,) in told]
+    results = await rows(engine, "SELECT base_units FROM intent WHERE kind = 'output'")
+    return [int(units) for (units,) in results]
 
 
 async def the_only_balance(engine: Engine) -> int:
@@ -140,14 +140,14 @@ class TestATransferThatNamesNoSwap:
         assert await payouts(engine) == [PAYOUT]
         assert await owed(engine) == {}
         assert await rows(engine, FREE) == [(STANDALONE_ID, swap_id(7), False)]
-        [told] = await rows(
+        [results] = await rows(
             engine,
             "SELECT attached_by, attached_because FROM deposit WHERE id = :id",
             id=STANDALONE_ID,
         )
-        said = an_attachment(a_transfer()).body
-        assert isinstance(said, DepositAttached)
-        assert told == (USER, f"{said.signature} over: {said.text}")
+        attachment = an_attachment(a_transfer()).body
+        assert isinstance(attachment, DepositAttached)
+        assert results == (USER, f"{attachment.signature} over: {attachment.text}")
 
     async def test_is_waited_for_when_it_is_not_final_yet(
         self, run: Settler, engine: Engine
@@ -222,7 +222,7 @@ class TestATransferThatNamesNoSwap:
 
 class TestWhoMayAttach:
     @pytest.mark.parametrize(
-        ("transfer", "said"),
+        ("transfer", "attachment"),
         [
             pytest.param({"from_address": RECIPIENT}, {}, id="who did not send it"),
             pytest.param({}, {"signer": RECIPIENT}, id="whose key did not sign"),
@@ -246,12 +246,12 @@ class TestWhoMayAttach:
         ],
     )
     async def test_is_not(
-        self, run: Settler, engine: Engine, transfer: dict[str, Any], said: dict[str, Any]
+        self, run: Settler, engine: Engine, transfer: dict[str, Any], attachment: dict[str, Any]
     ) -> None:
         await run.deposits(a_transfer(**transfer))
         before = await owed(engine)
 
-        await run.requests(an_attachment(a_transfer(**transfer), **said))
+        await run.requests(an_attachment(a_transfer(**transfer), **attachment))
 
         assert await status(engine) == "user_transfer_pending"
         assert await owed(engine) == before
@@ -262,10 +262,10 @@ class TestWhoMayAttach:
     ) -> None:
         await run.deposits(a_transfer(from_address=WALLET))
 
-        said = an_attachment(
+        attachment = an_attachment(
             a_transfer(from_address=WALLET), signer=WALLET, signature="0x51", is_by_contract=True
         )
-        await run.requests(said)
+        await run.requests(attachment)
 
         assert await payouts(engine) == [PAYOUT]
 
@@ -298,12 +298,12 @@ class TestWhoMayAttach:
         await attached_by_operator(run, engine, await the_only_balance(engine))
 
         assert await payouts(engine) == [PAYOUT]
-        [told] = await rows(
+        [results] = await rows(
             engine,
             "SELECT attached_by, attached_because FROM deposit WHERE id = :id",
             id=STANDALONE_ID,
         )
-        assert told == ("ann", "they showed a receipt")
+        assert results == ("ann", "they showed a receipt")
 
     async def test_is_an_operator_over_the_internal_port(
         self, run: Settler, engine: Engine
@@ -326,11 +326,11 @@ class TestWhoMayAttach:
             wrong = await http.post("/seven", json=body)
             short = await http.post(f"/{id}", json={**body, "swap_id": "7"})
             done = await http.post(f"/{id}", json=body)
-            told = await done.json()
+            results = await done.json()
 
         assert (wrong.status, short.status, done.status) == (400, 400, 200)
-        assert told["status"] == "ls_transfer_pending"
-        assert told["credited_base_units"] == str(REQUESTED)
+        assert results["status"] == "ls_transfer_pending"
+        assert results["credited_base_units"] == str(REQUESTED)
 
     async def test_is_no_operator_for_a_swap_of_another_token(
         self, run: Settler, engine: Engine
@@ -448,8 +448,8 @@ class TestTwoAtOnce:
 
         is_expired = await status(engine) == "expired"
         assert is_expired or await payouts(engine) == [PAYOUT]
-        kept = await owed(engine)
-        assert kept == ({"claimable": REQUESTED} if is_expired else {})
+        balances = await owed(engine)
+        assert balances == ({"claimable": REQUESTED} if is_expired else {})
         if first == "expire":
             assert is_expired
 

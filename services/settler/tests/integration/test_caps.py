@@ -14,9 +14,9 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from services.settler.tests.integration.lane_worlds import opened_world
-from services.settler.tests.lane_world import DESTINATION, IDS, PAYOUT, SOURCE, World, a_recipient
-from services.settler.tests.ordering import as_operator, weighing
+from services.settler.tests.admin_port import as_operator, weighing
+from services.settler.tests.integration.lane_fixtures import opened_world
+from services.settler.tests.lane_harness import DESTINATION, IDS, PAYOUT, SOURCE, World, a_recipient
 from swap_chains.fake import FakeSender
 from swap_domain.catalogue import NATIVE
 from swap_runtime.errors import Refused
@@ -510,16 +510,16 @@ class TestTwoLanesAtOnce:
         lanes = [world.new_process(), await another_lane(world)]
         epochs = [world.epoch, world.epoch]
 
-        now, told = timedelta(0), dict[int, timedelta]()
+        now, results = timedelta(0), dict[int, timedelta]()
         for _ in range(400):
             await asyncio.gather(
                 *(lane(epoch=epoch) for lane, epoch in zip(lanes, epochs, strict=True))
             )
             for number in await left(world):
-                told.setdefault(number, now)
-            inside = [units[n] for n, at in told.items() if now - DAY < at]
+                results.setdefault(number, now)
+            inside = [units[n] for n, at in results.items() if now - DAY < at]
             assert sum(inside) <= capped
-            if len(told) == count:
+            if len(results) == count:
                 break
             world.chain.mine()
             await settled(world)
@@ -527,7 +527,7 @@ class TestTwoLanesAtOnce:
             now += step
             await pass_time(world, step)
 
-        assert len(told) == count
+        assert len(results) == count
         assert len(await left(world)) == count  # once each
 
 

@@ -8,8 +8,8 @@ from datetime import timedelta
 import pytest
 
 from services.settler.tests.fakes import FixedPrices
-from services.settler.tests.integration.lane_worlds import opened_world
-from services.settler.tests.lane_world import (
+from services.settler.tests.integration.lane_fixtures import opened_world
+from services.settler.tests.lane_harness import (
     NOW,
     REQUESTED,
     SOURCE,

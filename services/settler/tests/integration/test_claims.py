@@ -11,9 +11,10 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
+from services.settler.tests.admin_port import as_operator
 from services.settler.tests.fakes import FixedPrices
-from services.settler.tests.integration.lane_worlds import opened_world
-from services.settler.tests.lane_world import (
+from services.settler.tests.integration.lane_fixtures import opened_world
+from services.settler.tests.lane_harness import (
     NOW,
     REQUESTED,
     SOURCE,
@@ -24,7 +25,6 @@ from services.settler.tests.lane_world import (
     a_sweep,
     expect_other_nonces,
 )
-from services.settler.tests.ordering import as_operator
 from swap_domain.catalogue import NATIVE
 from swap_domain.lifecycle import Status
 from swap_runtime.errors import Refused, Unprocessable
@@ -123,8 +123,8 @@ class TestABalance:
         assert world.chain.world.balances[OWNER, NATIVE] == REQUESTED
         assert await world.intent_states() == ["confirmed"]
         assert await balances(world) == []
-        [told] = await world.rows("SELECT ordered_by, ordered_because FROM intent")
-        assert told == ("ann", "they proved it")
+        [results] = await world.rows("SELECT ordered_by, ordered_because FROM intent")
+        assert results == ("ann", "they proved it")
 
     @EACH
     @pytest.mark.fault("M8")
@@ -133,10 +133,12 @@ class TestABalance:
     ) -> None:
         id = await waiting(world)
 
-        told = await asyncio.gather(*(ordered(world, id) for _ in range(5)), return_exceptions=True)
+        results = await asyncio.gather(
+            *(ordered(world, id) for _ in range(5)), return_exceptions=True
+        )
 
-        assert sum(isinstance(one, Intent) for one in told) == 1
-        assert sum(isinstance(one, Refused) for one in told) == 4
+        assert sum(isinstance(one, Intent) for one in results) == 1
+        assert sum(isinstance(one, Refused) for one in results) == 4
         await world.send_everything()
         world.chain.mine()
         with pytest.raises(Refused):
@@ -206,8 +208,8 @@ class TestABalance:
 
         deposit = (await world.rows("SELECT id, sequence_number FROM deposit"))[0]
         number = deposit.sequence_number
-        told = UNMATCHED if number is None else {"sequence_number": number}
-        gone = a_deposit(5, deposit_id=deposit.id, version=3, state="reverted", **told)
+        results = UNMATCHED if number is None else {"sequence_number": number}
+        gone = a_deposit(5, deposit_id=deposit.id, version=3, state="reverted", **results)
         await world.settle(gone)
         await world.send_everything()
 
@@ -255,8 +257,8 @@ class TestABalance:
         assert await balances(world) == [("in_flight", REQUESTED)]
         await world.send_everything()
         world.chain.mine()
-        told = await the_only_hash(world)
-        await world.payout("confirmed", version=1, transaction_hash=told)
+        results = await the_only_hash(world)
+        await world.payout("confirmed", version=1, transaction_hash=results)
 
         assert world.chain.world.balances[OWNER, NATIVE] == REQUESTED
         assert await balances(world) == []
@@ -315,7 +317,7 @@ class TestAnOrder:
             wrong = await http.post("/seven", json=body)
             short = await http.post(f"/{id}", json={**body, "reason": " "})
             paid = await http.post(f"/{id}", json=body)
-            told = await paid.json()
+            results = await paid.json()
 
         assert (wrong.status, short.status, paid.status) == (400, 400, 200)
-        assert (told["base_units"], told["to_address"]) == (str(REQUESTED), OWNER)
+        assert (results["base_units"], results["to_address"]) == (str(REQUESTED), OWNER)

@@ -8,8 +8,8 @@ from contextlib import contextmanager, suppress
 import psycopg
 import pytest
 
-from services.settler.tests.integration.lane_worlds import opened_world
-from services.settler.tests.lane_world import DESTINATION, PAYOUT, World, expect_other_nonces
+from services.settler.tests.integration.lane_fixtures import opened_world
+from services.settler.tests.lane_harness import DESTINATION, PAYOUT, World, expect_other_nonces
 from swap_runtime.errors import Unavailable
 from tests.plugins.cutting_proxy import CuttingProxy, cutting_proxy
 from tests.plugins.postgres import Database

@@ -10,8 +10,8 @@ from uuid import UUID
 import pytest
 from pydantic import SecretStr
 
-from services.settler.tests.integration.lane_worlds import opened_world
-from services.settler.tests.lane_world import DESTINATION, PAYOUT, SOURCE, World, a_request
+from services.settler.tests.integration.lane_fixtures import opened_world
+from services.settler.tests.lane_harness import DESTINATION, PAYOUT, SOURCE, World, a_request
 from swap_domain.lifecycle import Status
 from swap_runtime.database import create_engine
 from swap_runtime.sql import sql

@@ -23,7 +23,7 @@ from services.settler.tests.factories import (
     a_request,
     an_attachment,
 )
-from services.settler.tests.settlers import Settler
+from services.settler.tests.settler_harness import Settler
 from swap_chains.evm.deposit_addresses import deposit_address
 from swap_chains.evm.memos import encode_memo
 from swap_contracts.envelope import Envelope
@@ -78,7 +78,7 @@ ON CONFLICT (network, address) DO UPDATE SET counted_number = excluded.counted_n
         )
 
 
-async def said(watcher: Engine, message_id: UUID, topic: str = "deposit.changed.v1") -> int:
+async def publish(watcher: Engine, message_id: UUID, topic: str = "deposit.changed.v1") -> int:
     async with watcher.begin() as connection:
         id = await connection.scalar(
             sql("INSERT INTO outbox (message_id, topic, key, payload)"
@@ -176,7 +176,7 @@ class TestExpireSwaps:
         self, run: Settler, engine: Engine, watcher: Engine
     ) -> None:
         unheard = a_deposit_message("seen", number=99)
-        await watched(watcher, PAST, outbox_id=await said(watcher, unheard.message_id))
+        await watched(watcher, PAST, outbox_id=await publish(watcher, unheard.message_id))
 
         await run.expire_swaps()
         assert await status(engine) == "user_transfer_pending"
@@ -188,7 +188,7 @@ class TestExpireSwaps:
     async def test_does_not_wait_for_what_was_said_after_that_block(
         self, run: Settler, engine: Engine, watcher: Engine
     ) -> None:
-        later = await said(watcher, a_deposit_message("seen").message_id)
+        later = await publish(watcher, a_deposit_message("seen").message_id)
         await watched(watcher, PAST, outbox_id=later - 1)
 
         await run.expire_swaps()
@@ -198,8 +198,8 @@ class TestExpireSwaps:
     async def test_does_not_look_below_the_watermark(
         self, run: Settler, engine: Engine, watcher: Engine
     ) -> None:
-        heard = await said(watcher, a_deposit_message("seen").message_id)
-        await watched(watcher, PAST, outbox_id=heard)
+        last_published = await publish(watcher, a_deposit_message("seen").message_id)
+        await watched(watcher, PAST, outbox_id=last_published)
         async with engine.begin() as connection:
             await connection.execute(
                 sql("INSERT INTO watermark (consumer, source, topic, xid, id) SELECT 'settler',"

@@ -14,7 +14,7 @@ from services.settler.tests.factories import (
     a_request,
 )
 from services.settler.tests.integration.test_expiring import PAST, followed, status, watched
-from services.settler.tests.settlers import Settler
+from services.settler.tests.settler_harness import Settler
 from swap_chains.evm.deposit_addresses import deposit_address
 from swap_domain.catalogue import NATIVE
 from swap_runtime.database import Engine

@@ -15,7 +15,7 @@ from services.settler.tests.factories import (
     a_request,
     funding,
 )
-from services.settler.tests.settlers import Settler
+from services.settler.tests.settler_harness import Settler
 from swap_chains.evm.deposit_addresses import deposit_address
 from swap_runtime.database import Engine
 from swap_runtime.sql import sql

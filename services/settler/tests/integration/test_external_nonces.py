@@ -12,8 +12,8 @@ from typing import NoReturn
 
 import pytest
 
-from services.settler.tests.integration.lane_worlds import opened_world
-from services.settler.tests.lane_world import (
+from services.settler.tests.integration.lane_fixtures import opened_world
+from services.settler.tests.lane_harness import (
     DESTINATION,
     PAYOUT,
     SIGNER,
@@ -304,9 +304,9 @@ class TestTheProof:
         external = await a_foreign(world, 0, call=paying(paid_id, a_recipient(1)))
         await halted(world)
 
-        told = await world.resuming()(DESTINATION, used_by=[external], **SAID)
+        results = await world.resuming()(DESTINATION, used_by=[external], **SAID)
 
-        assert told.paid_externally == [paid_id]
+        assert results.paid_externally == [paid_id]
         states = await world.rows("SELECT to_address, state FROM intent")
         assert {row.to_address: row.state for row in states} == {
             a_recipient(1): "broadcast",
@@ -340,9 +340,9 @@ class TestTheProof:
         await world.store.halt("a person must look")
         assert await world.intent_states() == ["assigned"]
 
-        told = await world.resuming()(DESTINATION, used_by=[external], **SAID)
+        results = await world.resuming()(DESTINATION, used_by=[external], **SAID)
 
-        assert told.paid_externally == [paid_id]
+        assert results.paid_externally == [paid_id]
         dwelling = PostgresDwelling(world.engine, networks=[SOURCE, DESTINATION])
         assert await dwelling.unsent(timedelta(0), limit=10) == {}
         [swap] = await world.rows("SELECT status FROM swap")
@@ -363,9 +363,9 @@ class TestTheProof:
         with pytest.raises(Refused, match="not final: wait"):
             await world.resuming()(DESTINATION, used_by=[external], **SAID)
         world.chain.mine(3)
-        told = await world.resuming()(DESTINATION, used_by=[external], **SAID)
+        results = await world.resuming()(DESTINATION, used_by=[external], **SAID)
 
-        assert len(told.paid_externally) == 1
+        assert len(results.paid_externally) == 1
         assert await world.intent_states() == ["broadcast"]
 
     @pytest.mark.fault("S11")

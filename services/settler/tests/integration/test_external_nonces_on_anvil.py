@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from services.settler.tests.integration.on_anvil import LIMIT, OnAnvil
-from services.settler.tests.integration.reconciling import explaining, heard
-from services.settler.tests.lane_world import (
+from services.settler.tests.integration.reconciling import explaining, record_external_payment
+from services.settler.tests.lane_harness import (
     DESTINATION,
     PAYOUT,
     REQUESTED,
@@ -54,20 +54,20 @@ async def test_s11_what_our_key_has_paid_elsewhere_is_not_paid_again(here: OnAnv
     payment = encode_pay(Payment(paid_id, NATIVE, a_recipient(1), PAYOUT))
 
     external = await here.robbed(Call(world.treasury, 0, payment, 300_000))
-    told = await world.resuming()(DESTINATION, used_by=[external], **SAID)
+    results = await world.resuming()(DESTINATION, used_by=[external], **SAID)
 
-    assert told.paid_elsewhere == [paid_id]
+    assert results.paid_elsewhere == [paid_id]
     assert await here.held(a_recipient(1)) == PAYOUT
     assert await world.intent_states() == ["broadcast"]
     # And whatever this ledger were made to believe, the Treasury takes an id once.
     head = await here.reader.head()
-    asked = Call(world.treasury, 0, encode_is_paid(paid_id), 100_000)
-    assert int.from_bytes(await here.reader.call(asked, sender=world.signer, at=head), "big")
+    call = Call(world.treasury, 0, encode_is_paid(paid_id), 100_000)
+    assert int.from_bytes(await here.reader.call(call, sender=world.signer, at=head), "big")
     again = Call(world.treasury, 0, payment, 300_000)
     [answer] = await here.reader.simulate([again], sender=world.signer)
     assert answer.is_revert
 
-    await heard(world, external, a_recipient(1))
+    await record_external_payment(world, external, a_recipient(1))
     [ended] = await explaining(world, here.catalogue)(DESTINATION, external, **SAID)
 
     assert (ended.end, await world.intent_states()) == ("made", ["confirmed"])
@@ -83,7 +83,7 @@ async def test_s11_what_a_thief_had_our_id_spent_on_is_claimable(here: OnAnvil) 
 
     external = await here.robbed(Call(world.treasury, 0, theft, 300_000))
     await world.resuming()(DESTINATION, used_by=[external], **SAID)
-    await heard(world, external, THIEF)
+    await record_external_payment(world, external, THIEF)
     [ended] = await explaining(world, here.catalogue)(DESTINATION, external, **SAID)
 
     assert (ended.end, await world.intent_states()) == ("failed", ["dead"])
@@ -101,7 +101,7 @@ async def test_p6_a_claim_that_the_ledger_has_forgotten_is_explained(here: OnAnv
     claim = encode_pay(Payment(paid_id, NATIVE, a_recipient(5), REQUESTED))
 
     external = await here.robbed(Call(world.treasury, 0, claim, 300_000))
-    await heard(world, external, a_recipient(5), REQUESTED, paid_id=paid_id)
+    await record_external_payment(world, external, a_recipient(5), REQUESTED, paid_id=paid_id)
     await world.finish_recovery()
     [ended] = await explaining(world, here.catalogue)(DESTINATION, external, **SAID)
 

@@ -11,10 +11,11 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
+from services.settler.tests.admin_port import as_operator
 from services.settler.tests.fakes import FixedPrices
-from services.settler.tests.integration.lane_worlds import opened_world
-from services.settler.tests.integration.reconciling import explaining, heard
-from services.settler.tests.lane_world import (
+from services.settler.tests.integration.lane_fixtures import opened_world
+from services.settler.tests.integration.reconciling import explaining, record_external_payment
+from services.settler.tests.lane_harness import (
     DESTINATION,
     FUNDER,
     PAYOUT,
@@ -26,7 +27,6 @@ from services.settler.tests.lane_world import (
     a_deposit,
     a_recipient,
 )
-from services.settler.tests.ordering import as_operator
 from swap_chains.evm.codec import Payment, encode_pay
 from swap_chains.fake import FakeSender
 from swap_chains.ports import Call, Fees
@@ -93,13 +93,13 @@ async def balances(world: World) -> dict[str, int]:
     return {row.kind: int(row.held) for row in rows if row.held}
 
 
-async def taken(world: World, to_address: str, base_units: int = PAYOUT) -> str:
+async def pay_externally(world: World, to_address: str, base_units: int = PAYOUT) -> str:
     """Let the lane find that another has taken the id of what waits for it, for good."""
     await world.confirmed_swaps(1)
     external = await pays(world, to_address, base_units)
     await world.new_process()(epoch=world.epoch)
     world.chain.mine(4)
-    await heard(world, external, to_address, base_units)
+    await record_external_payment(world, external, to_address, base_units)
     assert await is_halted(world)
     return external
 
@@ -109,7 +109,7 @@ class TestExplaining:
         self, world: World
     ) -> None:
         """What the log says is what was ordered, and yet no attempt of ours made it."""
-        await taken(world, a_recipient(1))
+        await pay_externally(world, a_recipient(1))
 
         for _ in range(2):
             await world.resuming()(DESTINATION, **SAID)
@@ -125,7 +125,7 @@ class TestExplaining:
         self, world: World
     ) -> None:
         """No lane may try it meanwhile, as where it stands in a line."""
-        await taken(world, a_recipient(1))
+        await pay_externally(world, a_recipient(1))
         await world.resuming()(DESTINATION, **SAID)
 
         dwelling = PostgresDwelling(world.engine, networks=[SOURCE, DESTINATION])
@@ -133,7 +133,7 @@ class TestExplaining:
 
     @pytest.mark.fault("S11")
     async def test_what_another_paid_as_ordered_is_made(self, world: World) -> None:
-        external = await taken(world, a_recipient(1))
+        external = await pay_externally(world, a_recipient(1))
 
         [ended] = await explaining(world)(DESTINATION, external, **SAID)
 
@@ -152,7 +152,7 @@ class TestExplaining:
         assert not await is_halted(world)
 
     async def test_what_its_id_was_spent_on_fails_and_is_claimable(self, world: World) -> None:
-        external = await taken(world, THIEF)
+        external = await pay_externally(world, THIEF)
         await world.refund_address(1, a_recipient(9))
 
         [ended] = await explaining(world)(DESTINATION, external, **SAID)
@@ -172,7 +172,7 @@ class TestExplaining:
         world.chain.pool.clear()
         external = await pays(world, a_recipient(1), signer=SIGNER)
         world.chain.mine(4)
-        await heard(world, external, a_recipient(1))
+        await record_external_payment(world, external, a_recipient(1))
         with pytest.raises(Refused, match="may be in a block"):
             await explaining(world)(DESTINATION, external, **SAID)
         await world.resuming()(DESTINATION, used_by=[external], **SAID)
@@ -184,26 +184,26 @@ class TestExplaining:
         assert await balances(world) == {}
 
     async def test_is_told_on_the_internal_port(self, world: World) -> None:
-        external = await taken(world, a_recipient(1))
+        external = await pay_externally(world, a_recipient(1))
         app = web.Application()
         app.add_routes(
             [web.post("/", as_operator(ReconciliationAdmin(explaining(world)).reconcile))]
         )
         async with TestClient(TestServer(app)) as http:
             assert (await http.post("/", json={"network": DESTINATION})).status == 400
-            asked = {"network": DESTINATION, "transaction_hash": external, **SAID}
-            answer = await http.post("/", json=asked)
+            order = {"network": DESTINATION, "transaction_hash": external, **SAID}
+            answer = await http.post("/", json=order)
             [ended] = (await answer.json())["ended"]
 
         assert (ended["end"], ended["to"]) == ("made", a_recipient(1))
 
     async def test_two_operators_tell_it_once(self, world: World) -> None:
-        external = await taken(world, a_recipient(1))
-        said = [explaining(world)(DESTINATION, external, **SAID) for _ in range(2)]
+        external = await pay_externally(world, a_recipient(1))
+        orders = [explaining(world)(DESTINATION, external, **SAID) for _ in range(2)]
 
-        told = await asyncio.gather(*said, return_exceptions=True)
+        results = await asyncio.gather(*orders, return_exceptions=True)
 
-        assert sorted(type(one).__name__ for one in told) == ["Refused", "list"]
+        assert sorted(type(one).__name__ for one in results) == ["Refused", "list"]
         assert await balances(world) == {}
 
     async def test_is_refused_until_it_is_final(self, world: World) -> None:
@@ -220,7 +220,7 @@ class TestExplaining:
     async def test_what_its_recipient_got_as_another_sum_is_left_and_stops_nobody(
         self, world: World
     ) -> None:
-        external = await taken(world, a_recipient(1), PAYOUT - 1)
+        external = await pay_externally(world, a_recipient(1), PAYOUT - 1)
 
         for _ in range(2):
             [ended] = await explaining(world)(DESTINATION, external, **SAID)
@@ -269,7 +269,7 @@ class TestExplainingAClaim:
         external = await pays(there, to_address, REQUESTED)
         await there.new_process()(epoch=there.epoch)
         there.chain.mine(4)
-        await heard(there, external, to_address, REQUESTED)
+        await record_external_payment(there, external, to_address, REQUESTED)
         return external
 
     @pytest.fixture

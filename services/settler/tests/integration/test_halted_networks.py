@@ -12,8 +12,8 @@ from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 from pydantic import SecretStr
 
-from services.settler.tests.integration.lane_worlds import EMPTY, opened_world
-from services.settler.tests.lane_world import (
+from services.settler.tests.integration.lane_fixtures import EMPTY, opened_world
+from services.settler.tests.lane_harness import (
     DESTINATION,
     NOW,
     PAYOUT,

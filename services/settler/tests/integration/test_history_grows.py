@@ -301,7 +301,7 @@ EXCUSED: Final = frozenset({"partner_fees.PAID", "records.CLAIMABLE"})
 
 async def questions(engine: Engine) -> Mapping[str, Question]:
     """Return every statement with what it is asked, by its name; what is open is there."""
-    asked = {"booking": BOOKED}
+    statement = {"booking": BOOKED}
     for module in MODULES:
         of = {f"PARTS {name}": part for name, part in getattr(module, "PARTS", {}).items()}
         for name, statement in {**vars(module), **of, **_loadings(module)}.items():
@@ -313,8 +313,8 @@ async def questions(engine: Engine) -> Mapping[str, Question]:
                 values = await _rows(engine, GIVEN_ROWS[full], statement.names)
             elif name.startswith("PARTS"):
                 values = {"id": SWAPS[-1]}
-            asked[full] = Question(statement, values, PAGES.get(full, AT_MOST), ROWS.get(full))
-    return asked
+            statement[full] = Question(statement, values, PAGES.get(full, AT_MOST), ROWS.get(full))
+    return statement
 
 
 def _loadings(module: ModuleType) -> Mapping[str, Statement]:
@@ -342,6 +342,6 @@ async def test_every_statement_touches_what_it_asks_for_alone(
 ) -> None:
     past = history(engine)
     await past.run(*what_is_open())
-    asked = await questions(engine)
+    statement = await questions(engine)
 
-    assert await readers.among(asked, past, watched(watcher)) == {}
+    assert await readers.among(statement, past, watched(watcher)) == {}

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from services.settler.tests.integration.lane_worlds import opened_world
-from services.settler.tests.lane_world import DESTINATION, PAYOUT, World, expect_other_nonces
+from services.settler.tests.integration.lane_fixtures import opened_world
+from services.settler.tests.lane_harness import DESTINATION, PAYOUT, World, expect_other_nonces
 from swap_chains.ports import Call, Fees
 from swap_runtime.leases import Lease
 from swap_settler.adapters.lane_store import LaneName

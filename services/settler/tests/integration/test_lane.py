@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from services.settler.tests.integration.lane_worlds import opened_world
-from services.settler.tests.lane_world import (
+from services.settler.tests.integration.lane_fixtures import opened_world
+from services.settler.tests.lane_harness import (
     DEPOSITORY,
     DESTINATION,
     PAYOUT,
@@ -339,9 +339,9 @@ class TestADeathProof:
         of_one = world.reader.receipts_of_each_node
 
         async def of_two(hashes: Collection[str]) -> Mapping[str, Sequence[NodeReceipt]]:
-            told = await of_one(hashes)
+            results = await of_one(hashes)
             other = NodeReceipt("1:other", has_answered, receipt=None)
-            return {h: (*reports, other) for h, reports in told.items()}
+            return {h: (*reports, other) for h, reports in results.items()}
 
         monkeypatch.setattr(world.reader, "receipts_of_each_node", of_two)
         await world.close_slots()
@@ -359,8 +359,8 @@ class TestADeathProof:
         of_one = world.reader.receipts_of_each_node
 
         async def of_two(hashes: Collection[str]) -> Mapping[str, Sequence[NodeReceipt]]:
-            told = await of_one(hashes)
-            return {h: (*words, _otherwise(words[0], succeeded)) for h, words in told.items()}
+            results = await of_one(hashes)
+            return {h: (*words, _otherwise(words[0], succeeded)) for h, words in results.items()}
 
         monkeypatch.setattr(world.reader, "receipts_of_each_node", of_two)
         await world.close_slots()
@@ -376,8 +376,8 @@ def _otherwise(said: NodeReceipt, succeeded: bool) -> NodeReceipt:
     receipt = said.receipt
     assert receipt is not None
     block = receipt.block if succeeded else replace(receipt.block, hash="0x" + "ee" * 32)
-    told = replace(receipt, succeeded=succeeded, block=block)
-    return NodeReceipt("1:other", has_answered=True, receipt=told)
+    results = replace(receipt, succeeded=succeeded, block=block)
+    return NodeReceipt("1:other", has_answered=True, receipt=results)
 
 
 class TestAPaymentForADepositThatAReorgTook:

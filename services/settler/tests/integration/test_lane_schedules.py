@@ -17,8 +17,8 @@ from typing import Final
 
 import pytest
 
-from services.settler.tests.integration.lane_worlds import opened_world
-from services.settler.tests.lane_world import (
+from services.settler.tests.integration.lane_fixtures import opened_world
+from services.settler.tests.lane_harness import (
     DESTINATION,
     NOW,
     PAYOUT,
@@ -57,7 +57,7 @@ ROUNDS_MAX: Final = 40
 OF_A_SWAP: Final = ("deposit", "deposit", "deposit", "reorg_deposit", "address", "refuse", "accept")
 OF_THE_LANES: Final = (
     "send", "send", "send", "die", "die", "rebroadcast", "replace", "become_dear", "become_cheap",
-    "mine", "mine", "mine", "forget", "reorg", "close", "close", "tell", "tell", "work_out",
+    "mine", "mine", "mine", "forget", "reorg", "close", "close", "report", "tell", "work_out",
     "work_out",
 )  # fmt: skip
 POINTS: Final = (
@@ -104,7 +104,7 @@ class Watcher:
     def __init__(self, world: World) -> None:
         self._chain = world.chain
         self._versions: Counter[str] = Counter()
-        self._told: dict[str, PayoutChanged] = {}
+        self._reported: dict[str, PayoutChanged] = {}
         self._settle = SettlePayouts(
             PostgresUnitOfWork(world.engine, consumer="settler"),
             clock=world.clock,
@@ -112,16 +112,16 @@ class Watcher:
             swap_messages=world.swap_messages,
         )
 
-    async def tell(self) -> None:
+    async def report(self) -> None:
         there = {log.intent_id: log for log in self.paid()}
         gone = [
             known.model_copy(update={"state": "reverted"})
-            for key, known in self._told.items()
+            for key, known in self._reported.items()
             if key not in there and known.state != "reverted"
         ]
-        told = [self._next(log) for log in (*there.values(), *gone) if self._is_news(log)]
-        if told:
-            await self._settle(told)
+        messages = [self._next(log) for log in (*there.values(), *gone) if self._is_news(log)]
+        if messages:
+            await self._settle(messages)
 
     def paid(self) -> Iterator[PayoutChanged]:
         """Return what the chain has paid, block by block."""
@@ -148,7 +148,7 @@ class Watcher:
         )
 
     def _is_news(self, log: PayoutChanged) -> bool:
-        known = self._told.get(log.intent_id)
+        known = self._reported.get(log.intent_id)
         return known is None or known.model_copy(update={"version": 1}) != log.model_copy(
             update={"version": 1}
         )
@@ -156,8 +156,8 @@ class Watcher:
     def _next(self, log: PayoutChanged) -> Envelope[PayoutChanged]:
         self._versions[log.intent_id] += 1
         version = self._versions[log.intent_id]
-        self._told[log.intent_id] = told = log.model_copy(update={"version": version})
-        return PAYOUT_CHANGED.seal(told, version=version, occurred_at=NOW, trace_id="t")
+        self._reported[log.intent_id] = messages = log.model_copy(update={"version": version})
+        return PAYOUT_CHANGED.seal(messages, version=version, occurred_at=NOW, trace_id="t")
 
 
 class Side:
@@ -192,8 +192,8 @@ class Side:
     async def close(self) -> None:
         await self._close(epoch=self.world.epoch)
 
-    async def tell(self) -> None:
-        await self.watcher.tell()
+    async def report(self) -> None:
+        await self.watcher.report()
 
     async def work_out(self) -> None:
         if self.world.network == SOURCE:
@@ -242,7 +242,7 @@ class Side:
             await self.rebroadcast()
             self.world.chain.mine(2)
         await self.close()
-        await self.tell()
+        await self.report()
 
 
 class Play:

@@ -10,7 +10,7 @@ import pytest
 from psycopg.errors import RaiseException
 
 from services.settler.tests.factories import ETHEREUM, SOME, USDC, funding
-from services.settler.tests.settlers import Settler
+from services.settler.tests.settler_harness import Settler
 from swap_runtime.database import Connection, Engine
 from swap_runtime.sql import sql
 from swap_settler.adapters.unit_of_work import PostgresUnitOfWork

@@ -7,8 +7,8 @@ from datetime import timedelta
 
 import pytest
 
-from services.settler.tests.integration.lane_worlds import opened_world
-from services.settler.tests.lane_world import (
+from services.settler.tests.integration.lane_fixtures import opened_world
+from services.settler.tests.lane_harness import (
     DESTINATION,
     PAYOUT,
     SOURCE,
@@ -44,8 +44,8 @@ async def paid_for(world: World, number: int) -> None:
     await world.send_everything()
     world.chain.mine()
     [newest] = await world.rows("SELECT transaction_hash FROM attempt ORDER BY nonce DESC LIMIT 1")
-    told = {"transaction_hash": newest.transaction_hash, "is_first": False}
-    await world.payout("confirmed", version=number, **told)  # type: ignore[arg-type]
+    results = {"transaction_hash": newest.transaction_hash, "is_first": False}
+    await world.payout("confirmed", version=number, **results)  # type: ignore[arg-type]
 
 
 async def lost(world: World, number: int = 1) -> None:

@@ -31,9 +31,9 @@ from hypothesis.stateful import (
 )
 from pydantic import SecretStr
 
-from services.settler.tests.integration.lane_worlds import opened_world
+from services.settler.tests.integration.lane_fixtures import opened_world
 from services.settler.tests.integration.test_lane_schedules import POINTS, killed_at
-from services.settler.tests.lane_world import (
+from services.settler.tests.lane_harness import (
     DESTINATION,
     NOW,
     PAYOUT,
@@ -61,7 +61,7 @@ UNITS: Final = st.sampled_from(
 SWAP: Final = st.tuples(METHODS, st.booleans(), UNITS, st.sampled_from(["", "", DESTINATION]))
 PAID_OUT: Final = ("direct", True, REQUESTED, "")  # as long as one payout is funded
 LANE_STEPS: Final = st.sampled_from(
-    ["send", "send", "rebroadcast", "replace", "close", "tell", "work_out"]
+    ["send", "send", "rebroadcast", "replace", "close", "report", "work_out"]
 )
 
 

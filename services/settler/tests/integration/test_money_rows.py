@@ -8,9 +8,9 @@ from __future__ import annotations
 import pytest
 
 from services.settler.tests.integration.postgres_books import PostgresBooks
+from services.settler.tests.money_row_runner import MoneyRowRunner, check
 from services.settler.tests.money_rows import COST, METHODS, ROWS, Row, Way
-from services.settler.tests.playing import Playing, check
-from services.settler.tests.settlers import Settler
+from services.settler.tests.settler_harness import Settler
 from swap_runtime.database import Engine
 from swap_settler.adapters.due_refunds import PostgresDueRefunds
 from swap_settler.adapters.due_requotes import PostgresDueRequotes
@@ -34,6 +34,6 @@ async def test_what_comes_ends_where_its_row_says(
     )
     books = PostgresBooks(engine, watcher)
 
-    await Playing(row, method, settler, books).play(has_address=True)
+    await MoneyRowRunner(row, method, settler, books).play(has_address=True)
 
     await check(row, books, has_address=True, cost=COST)

@@ -16,7 +16,7 @@ from services.settler.tests.factories import (
     swap_id,
 )
 from services.settler.tests.integration.lanes import HASH, sign
-from services.settler.tests.settlers import Settler
+from services.settler.tests.settler_harness import Settler
 from swap_runtime.database import Engine
 from swap_settler.adapters.dwelling import PostgresDwelling
 from swap_settler.adapters.records import PostgresRecords

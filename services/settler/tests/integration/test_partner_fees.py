@@ -10,8 +10,8 @@ from datetime import timedelta
 import pytest
 
 from services.settler.tests.fakes import FixedPrices
-from services.settler.tests.integration.lane_worlds import opened_world
-from services.settler.tests.lane_world import (
+from services.settler.tests.integration.lane_fixtures import opened_world
+from services.settler.tests.lane_harness import (
     DESTINATION,
     IDS,
     NOW,
@@ -61,17 +61,17 @@ class Worlds:
         await there.settle(a_funding(10**24 + number), a_deposit(number))
         await there.send_everything()
         there.chain.mine()
-        told = await self.last_hash("output")
-        await there.payout("seen", version=1, transaction_hash=told, is_first=False)
+        results = await self.last_hash("output")
+        await there.payout("seen", version=1, transaction_hash=results, is_first=False)
         assert await self.owed() == before
-        await there.payout("confirmed", version=2, transaction_hash=told, is_first=False)
+        await there.payout("confirmed", version=2, transaction_hash=results, is_first=False)
 
     async def paid(self) -> None:
         await self.here.send_everything()
         self.here.chain.mine()
-        told = await self.last_hash("partner_fee")
-        await self.here.payout("seen", version=1, transaction_hash=told, is_first=False)
-        await self.here.payout("confirmed", version=2, transaction_hash=told, is_first=False)
+        results = await self.last_hash("partner_fee")
+        await self.here.payout("seen", version=1, transaction_hash=results, is_first=False)
+        await self.here.payout("confirmed", version=2, transaction_hash=results, is_first=False)
 
     def paying(
         self, *, later: timedelta = timedelta(0), prices: FixedPrices = NO_PRICES
@@ -178,10 +178,10 @@ async def test_is_paid_once_when_it_is_ordered_many_times(worlds: Worlds) -> Non
     [fee] = await pay.list_owed()
     order = Order(fee.id, FEE, PARTNER, by="ann", reason="their contract")
 
-    told = await asyncio.gather(*(pay(order) for _ in range(5)), return_exceptions=True)
+    results = await asyncio.gather(*(pay(order) for _ in range(5)), return_exceptions=True)
 
-    assert sum(isinstance(one, Intent) for one in told) == 1
-    assert sum(isinstance(one, Refused) for one in told) == 4
+    assert sum(isinstance(one, Intent) for one in results) == 1
+    assert sum(isinstance(one, Refused) for one in results) == 4
     await worlds.paid()
     assert worlds.here.chain.world.balances[PARTNER, NATIVE] == FEE
 

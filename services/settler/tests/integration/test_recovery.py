@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from services.settler.tests.integration.lane_worlds import opened_world
-from services.settler.tests.integration.reconciling import explaining, heard
-from services.settler.tests.lane_world import (
+from services.settler.tests.integration.lane_fixtures import opened_world
+from services.settler.tests.integration.reconciling import explaining, record_external_payment
+from services.settler.tests.lane_harness import (
     DESTINATION,
     NOW,
     PAYOUT,
@@ -22,7 +22,7 @@ from services.settler.tests.lane_world import (
     a_recipient,
     a_request,
 )
-from services.settler.tests.recovering import change_newest, fence, finishing, watching
+from services.settler.tests.recovery_harness import change_newest, fence, finishing, watching
 from swap_chains.evm.codec import Payment, depository_id, encode_pay_batch, intent_id
 from swap_chains.ports import Call, Fees
 from swap_contracts.payouts import PayoutChanged
@@ -131,7 +131,7 @@ async def test_p6_a_forgotten_output_is_explained_and_made_once(world: World) ->
     await world.sender.broadcast([forgotten])
     world.chain.mine(4)
     made = forgotten.transaction_hash
-    await heard(world, made, a_recipient(1), paid_id=paid_id)
+    await record_external_payment(world, made, a_recipient(1), paid_id=paid_id)
     await world.settle(a_deposit(1))
     finish, now = finishing(world), datetime.now(UTC)
     [shown] = await finish.list_forgotten(now)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from aiohttp.test_utils import make_mocked_request
 
-from services.settler.tests.integration.lane_worlds import opened_world
+from services.settler.tests.integration.lane_fixtures import opened_world
 from services.settler.tests.integration.test_expiring import followed
 from services.settler.tests.integration.test_lane_schedules import Watcher
 from services.settler.tests.integration.test_recovery_ends import (
@@ -22,7 +22,7 @@ from services.settler.tests.integration.test_recovery_ends import (
     proven,
     statuses,
 )
-from services.settler.tests.lane_world import (
+from services.settler.tests.lane_harness import (
     DESTINATION,
     NOW,
     SIGNER,
@@ -34,7 +34,7 @@ from services.settler.tests.lane_world import (
     a_rise,
     address_of,
 )
-from services.settler.tests.recovering import (
+from services.settler.tests.recovery_harness import (
     fence,
     finishing,
     forgotten,
@@ -111,7 +111,7 @@ async def test_p6_a_deposit_of_a_forgotten_swap_is_not_paid_out_again(
     world.chain.mine(4)
     await restored(world)
     await world.settle(a_deposit(7))
-    await Watcher(world).tell()
+    await Watcher(world).report()
     await fence(world)
     assert await proven(watcher, world)
     [retained] = await finishing(world).list_retained()
@@ -139,7 +139,7 @@ async def test_p6_a_deposit_that_is_only_seen_stays_held(world: World, watcher: 
     world.chain.mine(4)
     await restored(world)
     await world.settle(a_deposit(7, state="seen"))
-    await Watcher(world).tell()
+    await Watcher(world).report()
     await fence(world)
     assert await proven(watcher, world)
 
@@ -153,13 +153,13 @@ async def late_coins_of_a_restore(world: World, here: World) -> Envelope[Any]:
     await world.addressed(1, refund=True)
     await world.arrives(1)
     await keep_on(world)
-    tells = Watcher(world)
-    await tells.tell()
+    reporter = Watcher(world)
+    await reporter.report()
     assert await statuses(world) == ["completed"]
     await forgotten(world, 7, "output", nonce=1)
     world.chain.mine(4)
     await restored(world)
-    await tells.tell()
+    await reporter.report()
     since = {"block_time": await began(world) + timedelta(minutes=1), "came_after": NOW}
     late = a_rise(1, nth=1, **since)
     await world.settle(late)

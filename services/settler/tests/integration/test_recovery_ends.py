@@ -8,10 +8,10 @@ from datetime import datetime
 
 import pytest
 
-from services.settler.tests.integration.lane_worlds import opened_world
-from services.settler.tests.integration.reconciling import explaining, heard
+from services.settler.tests.integration.lane_fixtures import opened_world
+from services.settler.tests.integration.reconciling import explaining, record_external_payment
 from services.settler.tests.integration.test_lane_schedules import Watcher
-from services.settler.tests.lane_world import (
+from services.settler.tests.lane_harness import (
     DESTINATION,
     PAYOUT,
     SIGNER,
@@ -22,7 +22,7 @@ from services.settler.tests.lane_world import (
     a_recipient,
     a_request,
 )
-from services.settler.tests.recovering import (
+from services.settler.tests.recovery_harness import (
     FEES,
     SLOTS_MAX,
     fence,
@@ -97,7 +97,7 @@ class TestEnds:
         """It runs every second, for as long as the service does."""
         await world.confirmed_swaps(1)
         statements: list[str] = []
-        world.engine.heard = statements.append
+        world.engine.record_external_payment = statements.append
 
         assert not await proving(world)()
 
@@ -266,7 +266,7 @@ class TestForgotten:
         world.chain.mine(4)
         await restored(world)
         await world.settle(a_deposit(1), a_deposit(2))
-        await Watcher(world).tell()
+        await Watcher(world).report()
         [shown] = await finishing(world).list_forgotten(await began(world))
         assert (shown.kind, shown.payment.transaction_hash) == ("output", made.transaction_hash)
         await fence(world)
@@ -297,7 +297,7 @@ class TestForgotten:
         await forgotten(here, 1, "refund", nonce=0)
         here.chain.mine(4)
         await restored(world)
-        await Watcher(here).tell()
+        await Watcher(here).report()
         for side in (world, here):
             await fence(side)
 
@@ -334,7 +334,7 @@ class TestForgotten:
         await restored(world)
         await fence(world)
         assert world.paid(1) == PAYOUT
-        await Watcher(world).tell()
+        await Watcher(world).report()
         assert not await proven(watcher, world)
 
         await fence(world)  # as far again behind what was mined
@@ -411,7 +411,7 @@ class TestForgotten:
 
         [fenced] = await world.rows("SELECT first_nonce, end_nonce FROM recovery_fence")
         assert (fenced.first_nonce, fenced.end_nonce) == (0, end)
-        await Watcher(world).tell()
+        await Watcher(world).report()
         assert await proven(watcher, world)
 
     async def test_the_ledger_is_brought_to_where_the_chain_is(
@@ -445,7 +445,7 @@ class TestForgotten:
         made = await forgotten(world, 1, "output", nonce=0)
         world.chain.mine(4)
 
-        await heard(world, made.transaction_hash, a_recipient(1))
+        await record_external_payment(world, made.transaction_hash, a_recipient(1))
 
         assert await is_halted(world)
 
@@ -459,7 +459,7 @@ class TestForgotten:
         await restored(world)
         await fence(world)
         paid_id = intent_id(a_request(1).body.swap_id, "output", "main")
-        await heard(world, made.transaction_hash, a_recipient(1), paid_id=paid_id)
+        await record_external_payment(world, made.transaction_hash, a_recipient(1), paid_id=paid_id)
 
         await world.finish_recovery()
         await keep_on(world)
@@ -486,7 +486,7 @@ async def test_p6_each_step_may_crash(
     await forgotten(world, 1, "output", nonce=0)
     world.chain.mine(4)
     await restored(world)
-    await Watcher(world).tell()
+    await Watcher(world).report()
     died: list[str] = []
 
     def crashpoint(name: str) -> None:

@@ -9,7 +9,7 @@ from uuid import UUID, uuid5
 
 import pytest
 
-from services.settler.tests.integration.lane_worlds import opened_world
+from services.settler.tests.integration.lane_fixtures import opened_world
 from services.settler.tests.integration.reconciling import explaining
 from services.settler.tests.integration.test_lane_schedules import Watcher
 from services.settler.tests.integration.test_recovery_ends import (
@@ -20,7 +20,7 @@ from services.settler.tests.integration.test_recovery_ends import (
     proven,
     statuses,
 )
-from services.settler.tests.lane_world import (
+from services.settler.tests.lane_harness import (
     DESTINATION,
     IDS,
     PAYOUT,
@@ -33,7 +33,7 @@ from services.settler.tests.lane_world import (
     a_recipient,
     a_request,
 )
-from services.settler.tests.recovering import fence, finishing, forgotten, restored, watching
+from services.settler.tests.recovery_harness import fence, finishing, forgotten, restored, watching
 from swap_domain.catalogue import NATIVE
 from swap_runtime.database import Engine
 from swap_runtime.errors import Refused

@@ -16,9 +16,9 @@ from typing import Final
 
 import pytest
 
-from services.settler.tests.integration.lane_worlds import opened_world
+from services.settler.tests.integration.lane_fixtures import opened_world
 from services.settler.tests.integration.test_lane_schedules import Watcher
-from services.settler.tests.lane_world import (
+from services.settler.tests.lane_harness import (
     DESTINATION,
     SIGNER,
     SOURCE,
@@ -28,7 +28,7 @@ from services.settler.tests.lane_world import (
     a_recipient,
     a_request,
 )
-from services.settler.tests.recovering import (
+from services.settler.tests.recovery_harness import (
     FEES,
     SLOTS_MAX,
     fencing,
@@ -160,7 +160,7 @@ class Restore:
         """Let the settler have all that the chains call final, and the watcher know that."""
         await self._hear(len(self._unheard))
         for side in self.sides:
-            await self._watchers[side.network].tell()
+            await self._watchers[side.network].report()
         await has_read(self._watcher, *self.sides)
 
     async def _hear(self, count: int) -> None:

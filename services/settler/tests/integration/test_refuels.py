@@ -17,7 +17,7 @@ from services.settler.tests.factories import (
     funding,
 )
 from services.settler.tests.integration.postgres_books import PostgresBooks
-from services.settler.tests.settlers import Settler
+from services.settler.tests.settler_harness import Settler
 from swap_domain.catalogue import NATIVE
 from swap_domain.lifecycle import Status
 from swap_runtime.database import Engine

@@ -32,7 +32,7 @@ from services.settler.tests.factories import (
     funding,
 )
 from services.settler.tests.integration.postgres_books import PostgresBooks
-from services.settler.tests.settlers import Settler
+from services.settler.tests.settler_harness import Settler
 from swap_domain.catalogue import NATIVE
 from swap_domain.lifecycle import Status
 from swap_runtime.database import Engine
@@ -84,13 +84,13 @@ class Play:
     async def deposit(self) -> None:
         nth = self.random.randrange(3)
         state = self.random.choice(("seen", "confirmed", "confirmed"))
-        await self.tell(state, nth, LATER if self.random.random() < 0.3 else NOON)
+        await self.report(state, nth, LATER if self.random.random() < 0.3 else NOON)
 
     async def reorg(self) -> None:
         if self.units:
-            await self.tell("reverted", self.random.choice(list(self.units)), NOON)
+            await self.report("reverted", self.random.choice(list(self.units)), NOON)
 
-    async def tell(self, state: str, nth: int, at: object) -> None:
+    async def report(self, state: str, nth: int, at: object) -> None:
         self.versions[nth] += 1
         units = self.units.setdefault(nth, self.random.choice(UNITS))
         message = a_deposit_message(

@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 from psycopg.errors import UniqueViolation
 
-from services.settler.tests.integration.lane_worlds import opened_world
-from services.settler.tests.lane_world import (
+from services.settler.tests.integration.lane_fixtures import opened_world
+from services.settler.tests.lane_harness import (
     REQUESTED,
     SOURCE,
     World,

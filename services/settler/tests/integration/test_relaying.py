@@ -14,8 +14,8 @@ from uuid import uuid5
 
 import pytest
 
-from services.settler.tests.integration.lane_worlds import opened_world
-from services.settler.tests.lane_world import (
+from services.settler.tests.integration.lane_fixtures import opened_world
+from services.settler.tests.lane_harness import (
     DEPOSITORY,
     DESTINATION,
     FUNDER,
@@ -73,7 +73,7 @@ async def world(migrated: Callable[[str], str]) -> AsyncIterator[World]:
         yield world
 
 
-def asked(number: int = 1, *, valid_before: int = IN_TIME) -> RelayedDeposit:
+def a_relayed(number: int = 1, *, valid_before: int = IN_TIME) -> RelayedDeposit:
     key = depository_id(number)
     nonce = authorization_nonce(
         chain_id=31337, paymaster=PAYMASTER, key=key, receiver=TREASURY, token=USDC
@@ -117,16 +117,16 @@ def a_gasless_request(number: int = 1) -> Envelope[Any]:
 
 
 def a_signature(
-    number: int = 1, *, submission: int = 1, told: RelayedDeposit | None = None
+    number: int = 1, *, submission: int = 1, relayed: RelayedDeposit | None = None
 ) -> Envelope[Any]:
     body = AuthorizationSubmitted(
         swap_id=uuid5(IDS, f"swap/{number}"),
-        typed_data=json.dumps((told or asked(number)).typed_data()),
+        typed_data=json.dumps((relayed or a_relayed(number)).typed_data()),
         signature="0x" + "11" * 32 + "22" * 32 + "1b",
         signer=USER,
         submission=submission,
     )
-    version = f"authorized/{submission}/{(told or asked(number)).valid_before}"
+    version = f"authorized/{submission}/{(relayed or a_relayed(number)).valid_before}"
     return SWAP_REQUESTS.seal(body, version=version, occurred_at=NOW, trace_id="t")
 
 
@@ -361,11 +361,11 @@ class TestWhatIsRefused:
 
     async def test_what_the_swap_does_not_ask_for_is_parked(self, world: World) -> None:
         theirs = RelayedDeposit(
-            **{n: getattr(asked(), n) for n in RelayedDeposit.__slots__} | {"nonce": 5}
+            **{n: getattr(a_relayed(), n) for n in RelayedDeposit.__slots__} | {"nonce": 5}
         )
 
         with pytest.raises(Unprocessable, match="does not ask"):
-            await submit(world, a_signature(told=theirs))
+            await submit(world, a_signature(relayed=theirs))
 
         assert await authorizations(world) == []
 
@@ -377,7 +377,7 @@ class TestItsWindow:
     async def test_g12_nothing_is_signed_after_it_and_the_signature_expires(
         self, world: World
     ) -> None:
-        await submit(world, a_signature(told=asked(valid_before=self.SHORTLY)))
+        await submit(world, a_signature(relayed=a_relayed(valid_before=self.SHORTLY)))
 
         await world.send_everything()
         assert await world.rows("SELECT 1 FROM nonce_slot") == []
@@ -446,7 +446,7 @@ class TestItsWindow:
         assert (TREASURY, USDC) not in world.chain.world.balances
 
     async def test_after_it_another_signature_is_taken(self, world: World) -> None:
-        await submit(world, a_signature(told=asked(valid_before=self.SHORTLY)))
+        await submit(world, a_signature(relayed=a_relayed(valid_before=self.SHORTLY)))
         await self.expire(world)
 
         await world.requesting()([a_signature(submission=2)])
@@ -478,7 +478,7 @@ class TestOneOfASwap:
         assert world.chain.world.balances[TREASURY, USDC] == AMOUNT
 
     async def test_each_of_a_batch_is_stored_with_its_own_end(self, world: World) -> None:
-        too_late = a_signature(told=asked(valid_before=1))
+        too_late = a_signature(relayed=a_relayed(valid_before=1))
         await submit(world, too_late, a_signature(submission=2))
 
         assert await authorizations(world) == [(1, "Expired"), (2, "Initiated")]

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from services.settler.tests.integration.lane_worlds import opened_world
-from services.settler.tests.lane_world import (
+from services.settler.tests.integration.lane_fixtures import opened_world
+from services.settler.tests.lane_harness import (
     DESTINATION,
     PAYOUT,
     World,
@@ -233,10 +233,10 @@ class TestADwellTime:
         of_one = world.reader.receipts_of_each_node
 
         async def of_two(hashes: Collection[str]) -> Mapping[str, Sequence[NodeReceipt]]:
-            told = await of_one(hashes)
-            receipt = told[cancel.transaction_hash][0].receipt
+            results = await of_one(hashes)
+            receipt = results[cancel.transaction_hash][0].receipt
             rival = NodeReceipt("1:other", has_answered=True, receipt=receipt)
-            return {**told, payment.transaction_hash: (rival,)}
+            return {**results, payment.transaction_hash: (rival,)}
 
         monkeypatch.setattr(world.reader, "receipts_of_each_node", of_two)
         await world.close_slots()

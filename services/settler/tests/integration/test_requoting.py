@@ -16,7 +16,7 @@ from services.settler.tests.factories import (
 )
 from services.settler.tests.integration.postgres_books import PostgresBooks
 from services.settler.tests.integration.test_expiring import NUMBER, end_parked, park
-from services.settler.tests.settlers import Quoter, Settler
+from services.settler.tests.settler_harness import Quoter, Settler
 from swap_contracts.quoting import QuoteAnswer, QuoteQuestion
 from swap_domain.lifecycle import Status
 from swap_runtime.database import Engine
@@ -111,7 +111,7 @@ class Interrupted(Quoter):
         self._run = run
 
     async def quote(self, question: QuoteQuestion) -> QuoteAnswer | Refused:
-        if not self.asked:
+        if not self.quoted:
             more = a_deposit_message(nth=1, units=REQUESTED, block_time=LATER)
             await self._run.deposits(more)
         return await super().quote(question)
@@ -127,7 +127,7 @@ async def test_an_answer_about_a_sum_that_is_there_no_more_is_not_applied(
     assert (await books.swap()).status is Status.DEPOSIT_PENDING
     await run.requote_swaps()
 
-    assert [int(q.base_units) for q in quoter.asked] == [REQUESTED, 2 * REQUESTED]
+    assert [int(q.base_units) for q in quoter.quoted] == [REQUESTED, 2 * REQUESTED]
     swap = await books.swap()
     assert (swap.quote.revision, swap.quote.payout_base_units) == (1, 2 * PAYOUT)
 

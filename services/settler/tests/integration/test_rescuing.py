@@ -10,8 +10,9 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from services.settler.tests.integration.lane_worlds import opened_world
-from services.settler.tests.lane_world import (
+from services.settler.tests.admin_port import as_operator
+from services.settler.tests.integration.lane_fixtures import opened_world
+from services.settler.tests.lane_harness import (
     DEPOSITORY,
     FACTORY,
     SOURCE,
@@ -21,7 +22,6 @@ from services.settler.tests.lane_world import (
     a_recipient,
     address_of,
 )
-from services.settler.tests.ordering import as_operator
 from swap_chains.evm.codec import (
     checksum_address,
     depository_id,
@@ -101,13 +101,13 @@ async def test_what_came_to_the_treasury_is_shown_and_returned_by_its_owner(plac
     assert (looked["from"], looked["to"], looked["held_there"]) == (USER, TREASURY, str(UNITS))
     assert (looked["ordered"], looked["calls"]) == ([], [])
     assert "--to" in looked["act"]
-    told = await place.shown(came, back=BACK)
+    answer_document = await place.shown(came, back=BACK)
 
-    assert "owner of the Treasury" in told["act"]
-    assert [(o["to"], o["by"], o["reason"]) for o in told["ordered"]] == [
+    assert "owner of the Treasury" in answer_document["act"]
+    assert [(o["to"], o["by"], o["reason"]) for o in answer_document["ordered"]] == [
         (USER, BACK.by, BACK.reason)
     ]
-    [call] = told["calls"]
+    [call] = answer_document["calls"]
     assert call == {"to": TREASURY, "data": f"0x{encode_withdraw(STRANGE, USER, UNITS).hex()}"}
     await place.sends(Call(call["to"], 0, bytes.fromhex(call["data"][2:]), 10**6), sender=OWNER)
     assert place.chain.world.balances[USER, STRANGE] == 10**12
@@ -119,9 +119,9 @@ async def test_what_came_to_a_deposit_address_is_swept_first(place: Place) -> No
     await place.world.addressed(1)
     came = await place.transfers(address_of(1))
 
-    told = await place.shown(came, back=BACK)
+    answer_document = await place.shown(came, back=BACK)
 
-    sweep, withdraw = told["calls"]
+    sweep, withdraw = answer_document["calls"]
     assert (sweep["to"], withdraw["to"]) == (FACTORY, TREASURY)
     assert sweep["data"] == f"0x{encode_sweep([Sweep(1, STRANGE)]).hex()}"
     for sender, call in ((USER, sweep), (OWNER, withdraw)):
@@ -200,10 +200,10 @@ async def test_nothing_goes_to_where_nobody_gets_it(place: Place) -> None:
 async def test_of_two_owners_in_one_transaction_each_gets_their_own(place: Place) -> None:
     """The same token, the same amount, in one bundle."""
     came, reader = await place.transfers(TREASURY), FakeReader(place.chain)
-    told = await reader.reported_transfers(came)
-    assert told is not None
-    other = replace(told.transfers[0], from_address=OWNER)
-    both = replace(told, transfers=(*told.transfers, other))
+    answer_document = await reader.reported_transfers(came)
+    assert answer_document is not None
+    other = replace(answer_document.transfers[0], from_address=OWNER)
+    both = replace(answer_document, transfers=(*answer_document.transfers, other))
     reader.reported_transfers = lambda _: answered(both)  # type: ignore[method-assign]
     rescues = PostgresRescues(place.world.engine)
     rescue = RescueTokens(rescues, catalogue=place.world.catalogue, chains={SOURCE: reader})
@@ -219,8 +219,8 @@ async def test_of_two_owners_in_one_transaction_each_gets_their_own(place: Place
     assert [(one["from"], len(list(one["calls"]))) for one in shown] == [(USER, 1), (OWNER, 0)]
 
 
-async def answered(told: ReportedTransfers) -> ReportedTransfers:
-    return told
+async def answered(answer_document: ReportedTransfers) -> ReportedTransfers:
+    return answer_document
 
 
 async def test_it_is_asked_on_the_internal_port(place: Place) -> None:
@@ -234,8 +234,8 @@ async def test_it_is_asked_on_the_internal_port(place: Place) -> None:
         wrong = await http.get(f"/{SOURCE}/0x1")
         unsaid = await http.post(where, json={"to_address": USER, "by": "ann", "reason": " "})
         looked = await (await http.get(where)).json()
-        said = {"to_address": USER.lower(), "by": "ann", "reason": "he signed"}
-        ordered = await (await http.post(where, json=said)).json()
+        order = {"to_address": USER.lower(), "by": "ann", "reason": "he signed"}
+        ordered = await (await http.post(where, json=order)).json()
 
     assert (wrong.status, unsaid.status) == (400, 400)
     assert [one["ordered"] for one in looked["came"]] == [[]]

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Callable
 
 import pytest
 
-from services.settler.tests.integration.lane_worlds import opened_world
-from services.settler.tests.lane_world import DEPOSITORY, DESTINATION, SIGNER, TREASURY, World
+from services.settler.tests.integration.lane_fixtures import opened_world
+from services.settler.tests.lane_harness import DEPOSITORY, DESTINATION, SIGNER, TREASURY, World
 from swap_chains.errors import ChainMismatch
 from swap_chains.fake import FakeChain, FakeReader
 from swap_domain.catalogue import NATIVE

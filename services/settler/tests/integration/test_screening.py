@@ -13,9 +13,9 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from services.settler.tests.integration.lane_worlds import opened_world
-from services.settler.tests.lane_world import DESTINATION, PAYOUT, REQUESTED, World, a_recipient
-from services.settler.tests.ordering import as_operator
+from services.settler.tests.admin_port import as_operator
+from services.settler.tests.integration.lane_fixtures import opened_world
+from services.settler.tests.lane_harness import DESTINATION, PAYOUT, REQUESTED, World, a_recipient
 from swap_chains.errors import ChainUnavailable
 from swap_runtime.errors import Refused
 from swap_runtime.screening import (
@@ -69,11 +69,11 @@ class Service:
         await self.may_answer.wait()
         if self.status != 200:
             return web.Response(status=self.status)
-        told: list[dict[str, Any]] = [
+        results: list[dict[str, Any]] = [
             {**one, "blocked": (one["network"], one["address"]) in self.blocked}
             for one in addresses
         ]
-        return web.json_response({"results": [] if self.forgets else told})
+        return web.json_response({"results": [] if self.forgets else results})
 
     @asynccontextmanager
     async def open(self, **settings: Any) -> AsyncIterator[ScreeningService]:
@@ -102,8 +102,8 @@ async def a_service(_: World) -> AsyncIterator[Screening]:
 class TestEveryScreening:
     async def test_tells_the_blocked_from_the_others(self, world: World, kind: Any) -> None:
         async with kind(world) as screening:
-            told = await screening.screen({Party(DESTINATION, BAD), Party(DESTINATION, GOOD)})
-        assert told == {
+            results = await screening.screen({Party(DESTINATION, BAD), Party(DESTINATION, GOOD)})
+        assert results == {
             Party(DESTINATION, BAD): Verdict.BLOCKED,
             Party(DESTINATION, GOOD): Verdict.CLEAR,
         }
@@ -153,8 +153,8 @@ class TestTheService:
         for name, value in fault.items():
             setattr(service, name, value)
         async with service.open(is_open_when_away=is_open) as screening:
-            told = await screening.screen({party})
-        assert told[party] is (Verdict.CLEAR if is_open else Verdict.UNKNOWN)
+            results = await screening.screen({party})
+        assert results[party] is (Verdict.CLEAR if is_open else Verdict.UNKNOWN)
 
     async def test_that_is_away_lets_nobody_go_whom_it_has_blocked(self) -> None:
         service, party = Service(), Party(DESTINATION, BAD)
@@ -281,12 +281,12 @@ class TestTheList:
                 web.post("/admin/blocked/lift", as_operator(admin.lift)),
             ]
         )
-        said = {"addresses": [BAD, GOOD, BAD], "by": "ann", "reason": "a court says so"}
+        order = {"addresses": [BAD, GOOD, BAD], "by": "ann", "reason": "a court says so"}
         async with TestClient(TestServer(app)) as http:
-            assert await (await http.post("/admin/blocked", json=said)).json() == {"blocked": 2}
+            assert await (await http.post("/admin/blocked", json=order)).json() == {"blocked": 2}
             assert (await http.post("/admin/blocked", json={})).status == 400
             listed = (await (await http.get("/admin/blocked")).json())["blocked"]
-            lifted = await (await http.post("/admin/blocked/lift", json=said)).json()
+            lifted = await (await http.post("/admin/blocked/lift", json=order)).json()
         assert [one["address"] for one in listed] == sorted([BAD.lower(), GOOD.lower()])
         assert listed[0]["reason"] == "a court says so"
         assert lifted == {"lifted": 2}

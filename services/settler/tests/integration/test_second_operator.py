@@ -11,9 +11,10 @@ from typing import Any
 import aiohttp
 import pytest
 
+from services.settler.tests.admin_port import a_dollar_each, weighing
 from services.settler.tests.fakes import FixedPrices
-from services.settler.tests.integration.lane_worlds import opened_world
-from services.settler.tests.lane_world import (
+from services.settler.tests.integration.lane_fixtures import opened_world
+from services.settler.tests.lane_harness import (
     NOW,
     REQUESTED,
     SOURCE,
@@ -21,7 +22,6 @@ from services.settler.tests.lane_world import (
     a_deposit,
     a_recipient,
 )
-from services.settler.tests.ordering import a_dollar_each, weighing
 from swap_runtime.admin_routes import OrderRoute
 from swap_runtime.operators import Operator, Role
 from swap_settler.adapters.caps import PostgresCaps
@@ -76,8 +76,8 @@ class Settler:
     async def pay(self, id: int, *, by: str = "ann", units: int = REQUESTED) -> tuple[int, Any]:
         return await self.ask(by, f"/claimable/{id}/pay", base_units=str(units), to_address=OWNER)
 
-    async def approve(self, told: Any, *, by: str = "ben") -> tuple[int, Any]:
-        return await self.ask(by, f"/approvals/{told['proposal']['id']}/approve")
+    async def approve(self, answer_document: Any, *, by: str = "ben") -> tuple[int, Any]:
+        return await self.ask(by, f"/approvals/{answer_document['proposal']['id']}/approve")
 
     async def claims(self) -> list[tuple[str, int]]:
         rows = await self.world.rows(
@@ -181,14 +181,14 @@ class TestAClaim:
     ) -> None:
         id = await a_claimable(world)
         async with serving(world, above=await value_of(world, id) - 1) as settler:
-            status, told = await settler.pay(id)
+            status, answer_document = await settler.pay(id)
             assert status == 202
             assert await settler.claims() == []
-            assert (await settler.approve(told, by="ann"))[0] == 409
+            assert (await settler.approve(answer_document, by="ann"))[0] == 409
             assert await settler.claims() == []
 
             answers = await asyncio.gather(
-                *(settler.approve(told, by=by) for by in ("ben", "cy") * 3)
+                *(settler.approve(answer_document, by=by) for by in ("ben", "cy") * 3)
             )
 
             assert sorted(status for status, _ in answers) == [200] + [409] * 5
@@ -209,10 +209,10 @@ class TestAClaim:
     async def test_that_is_paid_meanwhile_is_not_paid_again(self, world: World) -> None:
         id = await a_claimable(world)
         async with serving(world, above=0) as settler:
-            told = [(await settler.pay(id))[1] for _ in range(2)]
-            assert (await settler.approve(told[0]))[0] == 200
+            answer_document = [(await settler.pay(id))[1] for _ in range(2)]
+            assert (await settler.approve(answer_document[0]))[0] == 200
 
-            status, refused = await settler.approve(told[1])
+            status, refused = await settler.approve(answer_document[1])
 
             assert (status, len(await settler.claims())) == (409, 1)
             assert "nothing is claimable" in refused["error"]
@@ -220,10 +220,10 @@ class TestAClaim:
     async def test_without_a_price_waits_for_a_second_operator(self, world: World) -> None:
         id = await a_claimable(world)
         async with serving(world, above=10**18, prices=FixedPrices({})) as settler:
-            status, told = await settler.pay(id)
+            status, answer_document = await settler.pay(id)
 
             assert status == 202
-            assert "no price" in told["proposal"]["why"]
+            assert "no price" in answer_document["proposal"]["why"]
 
     async def test_that_is_given_to_a_swap_is_weighed_as_one_that_is_paid(
         self, world: World
@@ -286,9 +286,9 @@ class TestACap:
         async with serving(world, above=100) as settler:
             assert await self.set(settler, 50) == 200
             body = {"network": SOURCE, "units": "5000", "seconds": 3600}
-            _, told = await settler.ask("ann", "/caps", **body)
+            _, answer_document = await settler.ask("ann", "/caps", **body)
 
-            status, shown = await settler.approve(told)
+            status, shown = await settler.approve(answer_document)
 
             assert (status, [cap["units"] for cap in shown["caps"]]) == (200, ["5000"])
             assert shown["caps"][0]["by"] == "ann, approved by ben"
@@ -325,12 +325,12 @@ class TestAStop:
             assert (await settler.ask("ann", "/payouts/stop", network=network))[0] == 200
             assert await settler.commits_with("payout_stop")
 
-            status, told = await settler.ask("ann", "/payouts/go", network=network)
+            status, answer_document = await settler.ask("ann", "/payouts/go", network=network)
             assert status == 202
             stops = PostgresStops(world.engine)
             assert [stop.network for stop in await stops.list_stops()] == [network or EVERYWHERE]
 
-            assert (await settler.approve(told))[0] == 200
+            assert (await settler.approve(answer_document))[0] == 200
             assert await stops.list_stops() == []
             assert await settler.commits_with("payout_stop")
 
@@ -346,10 +346,10 @@ class TestAStop:
         await world.confirmed_swaps(1)
         async with serving(world, above=0) as settler:
             await settler.ask("ann", "/payouts/stop")
-            told = [(await settler.ask("ann", "/payouts/go"))[1] for _ in range(2)]
-            assert (await settler.approve(told[0]))[0] == 200
+            answer_document = [(await settler.ask("ann", "/payouts/go"))[1] for _ in range(2)]
+            assert (await settler.approve(answer_document[0]))[0] == 200
 
-            assert (await settler.approve(told[1]))[0] == 409
+            assert (await settler.approve(answer_document[1]))[0] == 409
 
 
 class TestAHalt:
@@ -362,11 +362,11 @@ class TestAHalt:
         async with serving(world, above=0) as settler:
             assert (await settler.ask("ann", self.RESUME))[0] == 409  # none is halted
             await world.store.halt("a payment made by hand")
-            status, told = await settler.ask("ann", self.RESUME)
+            status, answer_document = await settler.ask("ann", self.RESUME)
             assert status == 202
-            assert "made by hand" in told["proposal"]["order"]["halts"][world.signer]
+            assert "made by hand" in answer_document["proposal"]["order"]["halts"][world.signer]
 
-            assert (await settler.approve(told))[0] == 200
+            assert (await settler.approve(answer_document))[0] == 200
 
     async def test_of_another_cause_is_not_lifted_by_an_older_proposal(self, world: World) -> None:
         await world.confirmed_swaps(1)

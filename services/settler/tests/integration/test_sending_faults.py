@@ -9,9 +9,9 @@ from uuid import uuid4
 
 import pytest
 
-from services.settler.tests.integration.lane_worlds import opened_world
+from services.settler.tests.integration.lane_fixtures import opened_world
 from services.settler.tests.integration.test_lane_schedules import Watcher
-from services.settler.tests.lane_world import DESTINATION, PAYOUT, TREASURY, World, a_recipient
+from services.settler.tests.lane_harness import DESTINATION, PAYOUT, TREASURY, World, a_recipient
 from swap_chains.evm import codec
 from swap_chains.ports import (
     Broadcast,
@@ -45,13 +45,13 @@ def saying(world: World, reactions: Mapping[str, Reaction], *, reaches: bool) ->
     """Let nodes answer like that, whether or not the bytes have reached the pool."""
     broadcast = world.sender.broadcast
 
-    async def said(transactions: Sent) -> Sequence[Broadcast]:
+    async def answer_broadcast(transactions: Sent) -> Sequence[Broadcast]:
         if reaches:
             await broadcast(transactions)
         answers = tuple(NodeAnswer(node, r, "internal error") for node, r in reactions.items())
         return [Broadcast(one.transaction_hash, answers) for one in transactions]
 
-    world.sender.broadcast = said  # type: ignore[method-assign]
+    world.sender.broadcast = answer_broadcast  # type: ignore[method-assign]
 
 
 async def slots_and_attempts(world: World) -> tuple[int, int]:
@@ -290,7 +290,7 @@ class TestAStolenSettler:
         world.chain.mine()
         assert world.paid(recipient) == units
 
-        await Watcher(world).tell()
+        await Watcher(world).report()
         await world.confirmed_swaps(1, first=2)
         await world.send_everything()
         world.chain.mine()

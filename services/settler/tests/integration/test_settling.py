@@ -30,7 +30,7 @@ from services.settler.tests.factories import (
     swap_id,
 )
 from services.settler.tests.integration.lanes import ASSIGN, HASH, sign
-from services.settler.tests.settlers import Settler
+from services.settler.tests.settler_harness import Settler
 from swap_contracts.deposits import DepositChanged
 from swap_contracts.envelope import Envelope
 from swap_contracts.topics import DEPOSIT_CHANGED

@@ -9,7 +9,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from services.settler.tests.lane_world import (
+from services.settler.tests.lane_harness import (
     DEPOSITORY,
     DESTINATION,
     PAYOUT,
@@ -58,9 +58,9 @@ class Port:
             return answer.status, await answer.json()
 
     async def signers(self) -> list[dict[str, Any]]:
-        status, told = await self.get("/admin/signers")
+        status, answer_document = await self.get("/admin/signers")
         assert status == 200
-        signers: list[dict[str, Any]] = told["signers"]
+        signers: list[dict[str, Any]] = answer_document["signers"]
         return signers
 
 
@@ -145,9 +145,12 @@ class TestResuming:
         await world.send_everything()
         assert await world.intent_states() == ["reserved"]
 
-        told = await port.post(RESUME, SAID)
+        answer_document = await port.post(RESUME, SAID)
 
-        assert told == (200, {"network": DESTINATION, "resumed": [SIGNER], "paid_elsewhere": []})
+        assert answer_document == (
+            200,
+            {"network": DESTINATION, "resumed": [SIGNER], "paid_elsewhere": []},
+        )
         (signer,) = await port.signers()
         assert signer["halted"] is None
         assert {name: signer["resumed"][name] for name in SAID} == SAID
@@ -165,10 +168,10 @@ class TestResuming:
     async def test_wants_to_know_why(self, world: World, port: Port) -> None:
         await world.store.halt("a person must look")
 
-        status, told = await port.post(RESUME, {**SAID, "reason": " "})
+        status, answer_document = await port.post(RESUME, {**SAID, "reason": " "})
 
         assert status == 400
-        assert told["error"].startswith("reason")
+        assert answer_document["error"].startswith("reason")
         assert (await port.signers())[0]["halted"] is not None
 
     async def test_is_refused_while_the_chain_is_ahead_of_the_ledger(
@@ -177,10 +180,10 @@ class TestResuming:
         world.chain.world.nonces[SIGNER] = 3
         await world.store.halt("the chain is at nonce 3, the ledger at 0")
 
-        status, told = await port.post(RESUME, SAID)
+        status, answer_document = await port.post(RESUME, SAID)
 
         assert status == 409
-        assert "nonce 3" in told["error"]
+        assert "nonce 3" in answer_document["error"]
         assert (await port.signers())[0]["halted"] is not None
 
     async def test_is_refused_while_no_node_tells_where_the_chain_is(
@@ -203,9 +206,12 @@ class TestResuming:
                 {"network": DESTINATION, "address": OTHER},
             )
 
-        told = await port.post(RESUME, {**SAID, "address": SIGNER})
+        answer_document = await port.post(RESUME, {**SAID, "address": SIGNER})
 
-        assert told == (200, {"network": DESTINATION, "resumed": [SIGNER], "paid_elsewhere": []})
+        assert answer_document == (
+            200,
+            {"network": DESTINATION, "resumed": [SIGNER], "paid_elsewhere": []},
+        )
         halts = {signer["address"]: signer["halted"] for signer in await port.signers()}
         assert halts == {
             SIGNER: None,

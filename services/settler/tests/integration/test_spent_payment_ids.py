@@ -8,9 +8,9 @@ from datetime import timedelta
 
 import pytest
 
-from services.settler.tests.integration.lane_worlds import opened_world
-from services.settler.tests.integration.reconciling import explaining, heard
-from services.settler.tests.lane_world import (
+from services.settler.tests.integration.lane_fixtures import opened_world
+from services.settler.tests.integration.reconciling import explaining, record_external_payment
+from services.settler.tests.lane_harness import (
     DESTINATION,
     NOW,
     PAYOUT,
@@ -24,7 +24,7 @@ from services.settler.tests.lane_world import (
     a_request,
     expect_other_nonces,
 )
-from services.settler.tests.recovering import fencing
+from services.settler.tests.recovery_harness import fencing
 from swap_chains.evm.codec import Payment, encode_pay_batch, intent_id
 from swap_chains.fake import FakeSender
 from swap_chains.ports import Call, Fees
@@ -75,7 +75,9 @@ async def made_by_another(world: World, *payments: Payment) -> str:
     external = await paid_by_another(world, *payments)
     world.chain.mine(4)
     for paid in payments:
-        await heard(world, external, paid.to_address, paid.base_units, paid_id=paid.intent_id)
+        await record_external_payment(
+            world, external, paid.to_address, paid.base_units, paid_id=paid.intent_id
+        )
     return external
 
 
@@ -229,8 +231,8 @@ async def test_what_was_made_elsewhere_is_not_what_a_cap_let_through(world: Worl
 async def test_all_that_another_paid_is_named_and_told_when_ours_fails(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told: list[Changes] = []
-    monkeypatch.setattr(observe, "changed", told.extend)
+    results: list[Changes] = []
+    monkeypatch.setattr(observe, "changed", results.extend)
     await world.confirmed_swaps(2)
     await world.new_process()(epoch=world.epoch)
     ours = dict(world.chain.pool)
@@ -244,7 +246,7 @@ async def test_all_that_another_paid_is_named_and_told_when_ours_fails(
     [signer] = await world.rows("SELECT halted_reason AS because FROM signer")
     for row in await world.rows("SELECT id FROM intent"):
         assert str(row.id) in signer.because
-    assert [change.halt.reason for change in told if change.halt] == [signer.because]
+    assert [change.halt.reason for change in results if change.halt] == [signer.because]
 
 
 async def test_what_failed_so_goes_back_to_an_address_that_is_set_later(world: World) -> None:

@@ -14,7 +14,7 @@ from services.settler.tests.integration.on_anvil import (
     OWNER_KEY,
     SIGNER_KEY,
 )
-from services.settler.tests.lane_world import DESTINATION, a_catalogue, a_recipient
+from services.settler.tests.lane_harness import DESTINATION, a_catalogue, a_recipient
 from swap_chains.errors import ChainMismatch
 from swap_chains.evm.deploy import Deployer, deploy_contracts
 from swap_chains.evm.keys import LocalKey

@@ -11,8 +11,9 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 
-from services.settler.tests.integration.lane_worlds import opened_world
-from services.settler.tests.lane_world import (
+from services.settler.tests.admin_port import as_operator
+from services.settler.tests.integration.lane_fixtures import opened_world
+from services.settler.tests.lane_harness import (
     DESTINATION,
     PAYOUT,
     SOURCE,
@@ -20,7 +21,6 @@ from services.settler.tests.lane_world import (
     a_recipient,
     expect_other_nonces,
 )
-from services.settler.tests.ordering import as_operator
 from swap_runtime.errors import Refused
 from swap_runtime.leases import require_epoch
 from swap_runtime.screening import BlockList, FreshList
@@ -142,14 +142,14 @@ class TestTheKillSwitch:
             assert not stopping.done()
 
         assert await stopping
-        kept = await world.rows("SELECT transaction_hash FROM attempt ORDER BY nonce")
+        attempts = await world.rows("SELECT transaction_hash FROM attempt ORDER BY nonce")
         await sending
         await world.confirmed_swaps(2, first=3)
         await world.send_everything()
 
-        assert kept
+        assert attempts
         again = await world.rows("SELECT transaction_hash FROM attempt ORDER BY nonce")
-        assert again == kept
+        assert again == attempts
 
     async def test_does_not_wait_for_ever_for_a_round_that_hangs(self, world: World) -> None:
         stops = PostgresStops(world.engine)

@@ -8,8 +8,8 @@ from datetime import timedelta
 
 import pytest
 
-from services.settler.tests.integration.lane_worlds import opened_world
-from services.settler.tests.lane_world import (
+from services.settler.tests.integration.lane_fixtures import opened_world
+from services.settler.tests.lane_harness import (
     DESTINATION,
     FUNDER,
     PAYOUT,
@@ -82,9 +82,9 @@ ON CONFLICT DO NOTHING
 
 async def swept_and_told(world: World, *numbers: int) -> None:
     """Mine the sweep that is out, and tell the settler that it is final."""
-    told = await the_only_hash(world)
+    sent_hash = await the_only_hash(world)
     world.chain.mine()
-    await world.settle(*(a_sweep(n, transaction_hash=told) for n in numbers))
+    await world.settle(*(a_sweep(n, transaction_hash=sent_hash) for n in numbers))
 
 
 class TestACrash:
@@ -144,14 +144,14 @@ class TestASweep:
         assert [int(row.held_base_units) for row in before] == [0]
 
         await world.sweep()
-        told = await the_only_hash(world)
+        sent_hash = await the_only_hash(world)
         world.chain.mine()
-        await world.settle(a_sweep(1, transaction_hash=told, state="seen", version=1))
+        await world.settle(a_sweep(1, transaction_hash=sent_hash, state="seen", version=1))
         await world.book_sweeps()
         assert await world.rows(SWEEPS) == [("mined", 0)]
         assert ("deposit_address", address_of(1)) in await custody(world)
 
-        await world.settle(a_sweep(1, transaction_hash=told))
+        await world.settle(a_sweep(1, transaction_hash=sent_hash))
         await world.book_sweeps()
         after = await world.rows(f"SELECT * FROM inventory WHERE network = '{SOURCE}'")
         assert [int(row.held_base_units) for row in after] == [REQUESTED]
@@ -212,9 +212,9 @@ class TestASweep:
         assert await world.rows(SWEEPS) == [("broadcast", 0)]
 
         # The first takes both: it empties the address when it is mined.
-        told = await the_only_hash(world)
+        sent_hash = await the_only_hash(world)
         world.chain.mine()
-        await world.settle(a_sweep(1, 3 * REQUESTED, transaction_hash=told))
+        await world.settle(a_sweep(1, 3 * REQUESTED, transaction_hash=sent_hash))
         await world.book_sweeps()
 
         assert await custody(world) == {("treasury", world_treasury(world)): 3 * REQUESTED}
@@ -252,8 +252,8 @@ class TestASweep:
         await world.book_sweeps()
 
         assert await custody(world) == {("treasury", world_treasury(world)): REQUESTED}
-        [kept] = await world.rows("SELECT -balance AS units FROM account WHERE kind = 'suspense'")
-        assert int(kept.units) == REQUESTED
+        [rows] = await world.rows("SELECT -balance AS units FROM account WHERE kind = 'suspense'")
+        assert int(rows.units) == REQUESTED
 
     async def test_that_is_final_before_its_swap_is_known_is_the_swaps(self, world: World) -> None:
         await world.settle(a_sweep(1, transaction_hash="0x" + "ee" * 32))
@@ -309,8 +309,8 @@ class TestASweep:
         )
         await world.book_sweeps()
 
-        [kept] = await world.rows("SELECT count(*) FROM swept WHERE is_quarantined")
-        assert kept.count == 7
+        [rows] = await world.rows("SELECT count(*) FROM swept WHERE is_quarantined")
+        assert rows.count == 7
         assert await custody(world) == {("treasury", world_treasury(world)): REQUESTED}
         assert await passed(world, watcher) == WATCHED
 
@@ -433,8 +433,8 @@ class TestDeposits:
         )
 
         assert await world.rows(STATUSES) == [("user_transfer_pending",)]
-        [kept] = await world.rows("SELECT -balance AS units FROM account WHERE kind = 'suspense'")
-        assert int(kept.units) == REQUESTED
+        [rows] = await world.rows("SELECT -balance AS units FROM account WHERE kind = 'suspense'")
+        assert int(rows.units) == REQUESTED
         assert await custody(world) == {("deposit_address", address_of(1)): REQUESTED}
         await world.sweep()
         assert await world.rows(SWEEPS) == []
@@ -454,9 +454,9 @@ class TestDeposits:
         assert await world.rows(STATUSES) == [("ls_transfer_pending",)]
 
         await world.sweep()
-        told = await the_only_hash(world)
+        sent_hash = await the_only_hash(world)
         world.chain.mine()
-        await world.settle(a_sweep(1, 2 * REQUESTED, transaction_hash=told))
+        await world.settle(a_sweep(1, 2 * REQUESTED, transaction_hash=sent_hash))
         await world.book_sweeps()
         await world.starting_refunds()()
         await world.send_everything()

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from services.settler.tests.integration.lane_worlds import opened_world
-from services.settler.tests.lane_world import DESTINATION, PAYOUT, World, a_deposit, a_funding
+from services.settler.tests.integration.lane_fixtures import opened_world
+from services.settler.tests.lane_harness import DESTINATION, PAYOUT, World, a_deposit, a_funding
 from swap_contracts.envelope import Envelope
 from swap_contracts.topics import DEPOSIT_CHANGED
 from swap_contracts.tracing import trace_id_of
@@ -59,9 +59,9 @@ async def test_m10_a_payment_that_the_other_version_has_taken_gets_no_second_non
     seen = await world.store.due(limit=10)
     await world.send_everything()
 
-    taken = await world.store.assign([tuple(seen.payments)], epoch=world.epoch)
+    assigned = await world.store.assign([tuple(seen.payments)], epoch=world.epoch)
 
-    assert taken == []
+    assert assigned == []
     assert len(await world.rows("SELECT 1 FROM nonce_slot")) == 1
 
 

@@ -27,7 +27,7 @@ from services.settler.tests.factories import (
 )
 from services.settler.tests.fakes import FakeUnitOfWork
 from services.settler.tests.integration.lanes import sign
-from services.settler.tests.settlers import Settler
+from services.settler.tests.settler_harness import Settler
 from swap_domain.lifecycle import Status
 from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
 from swap_settler.domain.changes import Changes
@@ -110,19 +110,19 @@ class TestUnitOfWork:
     ) -> None:
         swap = a_swap(7, requested=HUGE, fee=0, payout=HUGE)
         deposit = replace(a_deposit("seen", units=HUGE, memo="0xmemo"), swap_id=swap.id)
-        told = swap.on(NOON).with_deposit(deposit)
+        updated_swap = swap.on(NOON).with_deposit(deposit)
         async with unit_of_work() as work:
             await work.flush([Changes(swap=swap)], [])
         async with unit_of_work() as work:
-            change = Changes(swap=told, previous_status=swap.status, deposits=(deposit,))
+            change = Changes(swap=updated_swap, previous_status=swap.status, deposits=(deposit,))
             await work.flush([change], [])
 
-        assert plain(await loaded(unit_of_work)) == plain(told)
+        assert plain(await loaded(unit_of_work)) == plain(updated_swap)
         async with unit_of_work() as work:
             keys = {swap.match_key, "elsewhere"}
             opened = await work.open_deposits([MESSAGE], keys=keys, deposit_ids={deposit.id})
             assert {key: plain(one) for key, one in opened.swaps.items()} == {
-                swap.match_key: plain(told)
+                swap.match_key: plain(updated_swap)
             }
 
     @pytest.mark.breaks_invariants("I-22")
@@ -208,8 +208,8 @@ class TestUnitOfWork:
 
         async with unit_of_work() as work:
             key = (POLYGON, output.paid_id)
-            asked = {key, (ETHEREUM, output.paid_id)}
-            opened = await work.open_payouts([MESSAGE], payments=asked)
+            keys = {key, (ETHEREUM, output.paid_id)}
+            opened = await work.open_payouts([MESSAGE], payments=keys)
         assert (opened.owners, opened.standalone_intents) == ({key: swap_id(7)}, {})
 
     async def test_settles_a_swap_from_request_to_final_payout(

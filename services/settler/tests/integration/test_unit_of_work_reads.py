@@ -35,7 +35,7 @@ from services.settler.tests.factories import (
 from services.settler.tests.fakes import FakeUnitOfWork
 from services.settler.tests.integration.lanes import sign, sign_intent
 from services.settler.tests.money_rows import ADDRESS, NUMBER
-from services.settler.tests.settlers import Settler
+from services.settler.tests.settler_harness import Settler
 from swap_domain.catalogue import NATIVE
 from swap_runtime.clock import utc_now
 from swap_runtime.sql import sql
@@ -217,8 +217,8 @@ class TestDepositAddresses:
         await self.assigned(unit_of_work)
 
         async with unit_of_work() as work:
-            asked = {(ETHEREUM, ADDRESS), (POLYGON, ADDRESS)}
-            assert await work.numbers_at(asked) == {(ETHEREUM, ADDRESS): NUMBER}
+            keys = {(ETHEREUM, ADDRESS), (POLYGON, ADDRESS)}
+            assert await work.numbers_at(keys) == {(ETHEREUM, ADDRESS): NUMBER}
             assert await work.numbers_at(()) == {}
 
     async def test_are_those_of_one_swap(self, unit_of_work: UnitOfWork) -> None:

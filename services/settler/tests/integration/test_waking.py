@@ -16,7 +16,7 @@ from services.settler.tests.factories import (
     a_request,
     funding,
 )
-from services.settler.tests.settlers import Settler
+from services.settler.tests.settler_harness import Settler
 from swap_runtime.database import Engine
 from swap_runtime.outbox import OUTBOX
 from swap_settler.adapters.caps import PostgresCaps

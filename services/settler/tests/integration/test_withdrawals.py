@@ -19,7 +19,7 @@ from services.settler.tests.factories import (
     funding,
 )
 from services.settler.tests.fakes import FakeUnitOfWork
-from services.settler.tests.settlers import Settler
+from services.settler.tests.settler_harness import Settler
 from swap_contracts.deposits import DepositChanged
 from swap_contracts.envelope import Envelope
 from swap_settler.adapters.unit_of_work import PostgresUnitOfWork
@@ -48,7 +48,7 @@ def booking(unit_of_work: UnitOfWork) -> BookWithdrawals:
     return BookWithdrawals(unit_of_work, withdrawals=withdrawals, clock=lambda: NOON)
 
 
-def taken(
+def withdrawal(
     units: int, *, nth: int = 1, state: str = "confirmed", **more: Any
 ) -> Envelope[DepositChanged]:
     return a_deposit_message(
@@ -74,11 +74,11 @@ class TestAWithdrawal:
         run, book = Settler(unit_of_work), booking(unit_of_work)
         await run.deposits(funding(ETHEREUM, 100))
 
-        await run.deposits(taken(30, state="seen"))
+        await run.deposits(withdrawal(30, state="seen"))
         await book()
         assert (await inventory(unit_of_work)).held_base_units == 100
         for _ in range(2):
-            await run.deposits(taken(30))
+            await run.deposits(withdrawal(30))
             await book()
 
         assert (await inventory(unit_of_work)).held_base_units == 70
@@ -87,7 +87,7 @@ class TestAWithdrawal:
         self, unit_of_work: UnitOfWork
     ) -> None:
         run, book = Settler(unit_of_work), booking(unit_of_work)
-        await run.deposits(taken(30), taken(5, nth=2))
+        await run.deposits(withdrawal(30), withdrawal(5, nth=2))
         await book()
         assert (await inventory(unit_of_work)).held_base_units == 0
 
@@ -101,7 +101,7 @@ class TestAWithdrawal:
     ) -> None:
         run = Settler(unit_of_work)
 
-        await run.deposits(taken(30), funding(ETHEREUM, 40))
+        await run.deposits(withdrawal(30), funding(ETHEREUM, 40))
         await booking(unit_of_work)()
 
         assert (await inventory(unit_of_work)).held_base_units == 10
@@ -113,7 +113,7 @@ class TestAWithdrawal:
         run = Settler(unit_of_work)
         await run.deposits(a_deposit_message(number=99, units=40))
 
-        await run.deposits(taken(40))
+        await run.deposits(withdrawal(40))
         await booking(unit_of_work)()
 
         row = await inventory(unit_of_work)
@@ -124,6 +124,6 @@ class TestAWithdrawal:
     ) -> None:
         run = Settler(unit_of_work)
 
-        await run.deposits(taken(30, token=UNKNOWN_TOKEN, quarantine_reason="unknown_token"))
+        await run.deposits(withdrawal(30, token=UNKNOWN_TOKEN, quarantine_reason="unknown_token"))
 
         assert await booking(unit_of_work)() is False

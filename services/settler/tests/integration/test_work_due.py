@@ -34,7 +34,7 @@ from services.settler.tests.factories import (
 )
 from services.settler.tests.fakes import FakeRequotes, FakeUnitOfWork
 from services.settler.tests.integration.lanes import sign
-from services.settler.tests.settlers import Settler
+from services.settler.tests.settler_harness import Settler
 from swap_contracts.envelope import Envelope
 from swap_contracts.swaps import SwapRequest
 from swap_domain.catalogue import NATIVE

@@ -29,7 +29,7 @@ from services.settler.tests.factories import (
     swap_id,
 )
 from services.settler.tests.fakes import FakeRequotes, FakeUnitOfWork
-from services.settler.tests.settlers import Settler
+from services.settler.tests.settler_harness import Settler
 from swap_contracts.deposits import DepositChanged
 from swap_contracts.envelope import Envelope
 from swap_domain.lifecycle import TERMINAL, TRANSITIONS, Status
@@ -58,7 +58,7 @@ class AnyOrder(RuleBasedStateMachine):
         self.swap_messages = SwapMessages(a_catalogue())
         self.versions: Counter[object] = Counter()
         self.units: dict[tuple[int, int], int] = {}
-        self.said: list[Envelope[DepositChanged]] = []
+        self.deposits_sent: list[Envelope[DepositChanged]] = []
         self.ended: dict[UUID, Status] = {}
         self.hashes = 0
 
@@ -101,17 +101,17 @@ class AnyOrder(RuleBasedStateMachine):
                     block_time=block_time,
                 )
             )
-        self.said += batch
+        self.deposits_sent += batch
         try:
             self.run_now(self.settler.deposits(*batch))
         except NotReversible:
             # A person decides: one part of it was paid for, and another was not.
             assert self.work.deposits[batch[0].body.deposit_id].is_split
 
-    @precondition(lambda self: self.said)
+    @precondition(lambda self: self.deposits_sent)
     @rule(data=st.data())
     def a_message_comes_again_with_another_id(self, data: st.DataObject) -> None:
-        message = data.draw(st.sampled_from(self.said))
+        message = data.draw(st.sampled_from(self.deposits_sent))
         copy = message.model_copy(update={"message_id": UUID(int=len(self.work.inbox))})
         self.run_now(self.settler.deposits(message, copy))
 
@@ -312,8 +312,8 @@ class AnyOrder(RuleBasedStateMachine):
                     assert self.work.balance(kind, swap_id=swap.id, deposit_id=None) == 0
 
     @invariant()
-    def every_sequence_is_spent_once_and_told(self) -> None:
-        told = Counter(
+    def every_sequence_is_spent_once_and_published(self) -> None:
+        totals = Counter(
             (
                 UUID(json.loads(o.payload)["body"]["swap_id"]),
                 json.loads(o.payload)["body"]["sequence"],
@@ -321,7 +321,7 @@ class AnyOrder(RuleBasedStateMachine):
             for o in self.work.sent
             if o.topic == "swap.changed.v1"
         )
-        assert told == Counter(list(self.work.transitions))
+        assert totals == Counter(list(self.work.transitions))
         for swap in self.work.swaps.values():
             history = [self.work.transitions[swap.id, n + 1] for n in range(swap.sequence)]
             assert history[0] == (None, Status.DEPOSIT_PENDING)

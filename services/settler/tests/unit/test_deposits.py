@@ -43,7 +43,9 @@ from swap_settler.domain.swap import (
 PAID_ID = 2**256 - 1
 
 
-def told(swap: Swap, state: str = "confirmed", *, available: int = PLENTY, **more: Any) -> Changes:
+def changes_of_fact(
+    swap: Swap, state: str = "confirmed", *, available: int = PLENTY, **more: Any
+) -> Changes:
     at: datetime = more.pop("at", NOON)
     more.setdefault("received_at", at)
     fact = a_deposit_fact(state, **more)
@@ -52,7 +54,7 @@ def told(swap: Swap, state: str = "confirmed", *, available: int = PLENTY, **mor
 
 def after(swap: Swap, *facts: tuple[str, dict[str, Any]]) -> Swap:
     for state, more in facts:
-        changed = told(swap, state, **more).swap
+        changed = changes_of_fact(swap, state, **more).swap
         assert changed is not None
         swap = changed
     return swap
@@ -87,7 +89,7 @@ def completed(swap: Swap) -> Swap:
 
 class TestSeen:
     def test_locks_the_quote_when_the_whole_sum_is_there_on_time(self) -> None:
-        change = told(a_swap(), "seen")
+        change = changes_of_fact(a_swap(), "seen")
 
         assert change.swap is not None
         assert change.swap.quote.locked_at == NOON
@@ -127,13 +129,13 @@ class TestSeen:
     def test_changes_nothing_on_a_version_that_is_not_newer(self) -> None:
         swap = after(a_swap(), ("confirmed", {}))
 
-        assert told(swap, "seen") is NOTHING
-        assert told(swap, "confirmed") is NOTHING
+        assert changes_of_fact(swap, "seen") is NOTHING
+        assert changes_of_fact(swap, "confirmed") is NOTHING
 
 
 class TestConfirmed:
     def test_executes_the_quote_and_reserves_the_payout(self) -> None:
-        change = told(a_swap())
+        change = changes_of_fact(a_swap())
 
         assert change.swap is not None
         assert change.previous_status is Status.DEPOSIT_PENDING
@@ -162,12 +164,12 @@ class TestConfirmed:
             ("seen", {"units": 1, "nth": 1}),
         )
 
-        change = told(seen, units=REQUESTED - 1)
+        change = changes_of_fact(seen, units=REQUESTED - 1)
 
         assert change.swap is not None
         assert change.swap.status is Status.DEPOSIT_PENDING
         assert set(postings(change)) == {"credited"}
-        done = told(change.swap, units=1, nth=1)
+        done = changes_of_fact(change.swap, units=1, nth=1)
         assert done.swap is not None
         assert done.swap.status is Status.PAYOUT_PENDING
 
@@ -179,7 +181,7 @@ class TestConfirmed:
 
     @pytest.mark.fault("M4")
     def test_asks_for_another_quote_after_the_first_has_expired(self) -> None:
-        change = told(a_swap(), at=LATER, block_time=LATER)
+        change = changes_of_fact(a_swap(), at=LATER, block_time=LATER)
 
         assert change.is_requote_due
         assert change.swap is not None
@@ -189,7 +191,7 @@ class TestConfirmed:
     def test_fails_with_the_money_claimable(self) -> None:
         units, at, reason = REQUESTED, NOON, FailReason.INSUFFICIENT_LIQUIDITY
 
-        change = told(a_swap(), available=PAYOUT - 1)
+        change = changes_of_fact(a_swap(), available=PAYOUT - 1)
 
         assert change.swap is not None
         assert (change.swap.status, change.swap.fail_reason) == (Status.FAILED, reason)
@@ -203,7 +205,7 @@ class TestConfirmed:
 
     @pytest.mark.parametrize("available", [PAYOUT, PAYOUT + 1])
     def test_pays_out_of_the_last_unit(self, available: int) -> None:
-        change = told(a_swap(), available=available)
+        change = changes_of_fact(a_swap(), available=available)
 
         assert change.swap is not None
         assert change.swap.status is Status.PAYOUT_PENDING
@@ -220,7 +222,7 @@ class TestConfirmed:
     def test_puts_what_comes_too_late_on_its_own_leg(self, status: Status) -> None:
         swap = replace(a_swap(), status=status)
 
-        change = told(swap, nth=5)
+        change = changes_of_fact(swap, nth=5)
 
         assert change.swap is not None
         assert (change.swap.status, change.swap.sequence) == (status, 2)
@@ -231,7 +233,7 @@ class TestConfirmed:
         assert (claim.kind, claim.deposit_id) == (AccountKind.CLAIMABLE, deposit.id)
 
     def test_books_custody_at_the_treasury_with_the_block_of_its_chain(self) -> None:
-        change = told(a_swap())
+        change = changes_of_fact(a_swap())
 
         custody = change.ledger[0].postings[0].account
         assert (custody.kind, custody.holder) == (AccountKind.CUSTODY, Holder.TREASURY)
@@ -242,7 +244,7 @@ class TestReverted:
     def test_drops_what_was_not_credited_and_unlocks_the_quote(self) -> None:
         swap = after(a_swap(), ("seen", {}))
 
-        change = told(swap, "reverted")
+        change = changes_of_fact(swap, "reverted")
 
         assert change.swap is not None
         assert change.swap.quote.locked_at is None
@@ -259,7 +261,7 @@ class TestReverted:
         swap = with_output(paid_for(), state=state)
         late = DEADLINE - HOUR / 2
 
-        change = told(swap, "reverted", at=late)
+        change = changes_of_fact(swap, "reverted", at=late)
 
         assert change.swap is not None
         assert change.swap.status is Status.DEPOSIT_PENDING
@@ -292,7 +294,7 @@ class TestReverted:
     def test_cancels_nothing_that_was_signed(self, state: IntentState) -> None:
         swap = with_output(out(paid_for()), state=state)
 
-        change = told(swap, "reverted")
+        change = changes_of_fact(swap, "reverted")
 
         assert change.swap is not None
         assert change.swap.status is Status.PAYOUT_PENDING
@@ -320,14 +322,14 @@ class TestReverted:
             ("confirmed", {"version": 5}),
         )
 
-        assert told(swap, "confirmed", version=5) is NOTHING
+        assert changes_of_fact(swap, "confirmed", version=5) is NOTHING
         assert swap.credited_base_units == REQUESTED
         assert "lost" not in postings(
             payouts.decide(swap, replace(a_payout(), paid_id=PAID_ID), at=NOON, treasury="0x")
         )
 
     def test_books_the_loss_at_once_after_the_payout(self) -> None:
-        change = told(completed(paid_for()), "reverted")
+        change = changes_of_fact(completed(paid_for()), "reverted")
 
         assert change.swap is not None
         assert change.swap.status is Status.COMPLETED
@@ -336,18 +338,18 @@ class TestReverted:
     def test_gives_no_second_credit_for_what_is_mined_again_after_a_loss(self) -> None:
         lost = after(completed(paid_for()), ("reverted", {}), ("seen", {"version": 4}))
 
-        change = told(lost, "confirmed", version=5)
+        change = changes_of_fact(lost, "confirmed", version=5)
 
         assert postings(change) == {"recovered": [REQUESTED, -REQUESTED]}
         assert change.swap is not None
-        assert postings(told(change.swap, "reverted", version=6)) == {
+        assert postings(changes_of_fact(change.swap, "reverted", version=6)) == {
             "lost": [REQUESTED, -REQUESTED]
         }
 
     def test_takes_back_what_was_claimable(self) -> None:
         failed = after(a_swap(), ("confirmed", {"available": 0}))
 
-        change = told(failed, "reverted")
+        change = changes_of_fact(failed, "reverted")
 
         assert change.swap is not None
         assert change.swap.status is Status.FAILED
@@ -359,17 +361,17 @@ class TestReverted:
     def test_takes_back_a_deposit_on_its_own_leg(self) -> None:
         expired = after(replace(a_swap(), status=Status.EXPIRED), ("confirmed", {}))
 
-        change = told(expired, "reverted")
+        change = changes_of_fact(expired, "reverted")
 
         assert change.deposits[0].returned_base_units == 0
         claim = change.ledger[0].postings[0].account
         assert claim.deposit_id == change.deposits[0].id
         assert change.swap is not None
-        again = told(change.swap, "confirmed", version=4)
+        again = changes_of_fact(change.swap, "confirmed", version=4)
         assert set(postings(again)) == {"credited", "returned"}
 
     def test_takes_a_final_deposit_that_is_only_seen_again_as_taken_by_a_reorg(self) -> None:
-        change = told(paid_for(), "seen", version=4)
+        change = changes_of_fact(paid_for(), "seen", version=4)
 
         assert change.swap is not None
         assert change.swap.status is Status.DEPOSIT_PENDING
@@ -377,20 +379,20 @@ class TestReverted:
         assert set(postings(change)) == {"payout_released", "quote_reversed", "credit_reversed"}
         [deposit] = change.deposits
         assert (deposit.state, deposit.is_booked) == (DepositState.SEEN, False)
-        assert told(change.swap, "reverted", version=3) is NOTHING
+        assert changes_of_fact(change.swap, "reverted", version=3) is NOTHING
         assert after(change.swap, ("confirmed", {"version": 5})).status is Status.PAYOUT_PENDING
 
     def test_books_a_loss_for_one_that_is_only_seen_again_after_the_payout(self) -> None:
-        change = told(completed(paid_for()), "seen", version=4)
+        change = changes_of_fact(completed(paid_for()), "seen", version=4)
 
         assert set(postings(change)) == {"lost"}
         assert change.swap is not None
-        assert set(postings(told(change.swap, version=5))) == {"recovered"}
+        assert set(postings(changes_of_fact(change.swap, version=5))) == {"recovered"}
 
     def test_remembers_a_reorg_heard_before_its_deposit(self) -> None:
         swap = after(a_swap(), ("reverted", {}))
 
-        assert told(swap, "seen") is NOTHING
+        assert changes_of_fact(swap, "seen") is NOTHING
         assert swap.status is Status.DEPOSIT_PENDING
 
 
@@ -493,6 +495,6 @@ def test_every_pair_of_status_and_fact_keeps_to_the_table() -> None:
     for status in closed:
         swap = replace(a_swap(), status=status)
         for state in ("seen", "confirmed", "reverted"):
-            change = told(swap, state)
+            change = changes_of_fact(swap, state)
             assert change.swap is not None
             assert change.swap.status is status

@@ -20,7 +20,7 @@ from services.settler.tests.factories import (
     swap_id,
 )
 from services.settler.tests.fakes import FakeUnitOfWork
-from services.settler.tests.settlers import Settler
+from services.settler.tests.settler_harness import Settler
 from swap_chains.evm.memos import encode_memo
 from swap_contracts.deposits import DepositChanged
 from swap_contracts.envelope import Envelope
@@ -35,8 +35,8 @@ def memo(number: int) -> str:
 
 
 def a_transfer(state: str = "confirmed", **more: Any) -> Envelope[DepositChanged]:
-    told = {"number": None, "kind": "token_transfer", "memo": memo(7), **more}
-    return a_deposit_message(state, **told)
+    terms = {"number": None, "kind": "token_transfer", "memo": memo(7), **more}
+    return a_deposit_message(state, **terms)
 
 
 @pytest.fixture

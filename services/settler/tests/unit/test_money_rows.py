@@ -10,9 +10,9 @@ import pytest
 
 from services.settler.tests.factories import ETHEREUM, swap_id
 from services.settler.tests.fakes import FakeRequotes, FakeUnitOfWork
+from services.settler.tests.money_row_runner import MoneyRowRunner, check
 from services.settler.tests.money_rows import COST, METHODS, NUMBER, ROWS, Row, Way
-from services.settler.tests.playing import Playing, check
-from services.settler.tests.settlers import Settler
+from services.settler.tests.settler_harness import Settler
 from swap_settler.domain.accounts import AccountKind
 from swap_settler.domain.swap import Intent, Leg, Swap
 
@@ -60,6 +60,6 @@ async def test_what_comes_ends_where_its_row_says(row: Row, method: Way, has_add
     work = FakeUnitOfWork()
     settler, books = Settler(work, work, requotes=FakeRequotes(work)), FakeBooks(work)
 
-    await Playing(row, method, settler, books).play(has_address=has_address)
+    await MoneyRowRunner(row, method, settler, books).play(has_address=has_address)
 
     await check(row, books, has_address=has_address, cost=COST)

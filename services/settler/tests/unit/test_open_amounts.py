@@ -23,7 +23,7 @@ from services.settler.tests.factories import (
 )
 from services.settler.tests.fakes import FakeRequotes, FakeUnitOfWork
 from services.settler.tests.money_rows import BY_ADDRESS, NUMBER
-from services.settler.tests.settlers import PPM, Settler
+from services.settler.tests.settler_harness import PPM, Settler
 from swap_domain.lifecycle import Status
 from swap_settler.domain.requotes import Refused
 from swap_settler.domain.swap import FailReason, Swap
@@ -40,8 +40,8 @@ class Opened:
 
     async def begins(self) -> None:
         await self.settler.deposits(funding(POLYGON), funding(ETHEREUM))
-        asked = a_request(NUMBER, method="deposit_address", requested=0, fee=0, payout=0)
-        await self.settler.requests(asked)
+        quoted = a_request(NUMBER, method="deposit_address", requested=0, fee=0, payout=0)
+        await self.settler.requests(quoted)
         await self.settler.requests(a_refund_address(NUMBER, USER))
 
     async def comes(self, units: int, *, nth: int = 0) -> None:

@@ -50,12 +50,12 @@ def out(state: IntentState = IntentState.BROADCAST) -> Swap:
     return swap.with_intent(signed(output(swap), HASH, OTHER_HASH, state=state))
 
 
-def told(swap: Swap | None, state: str = "confirmed", **more: Any) -> Changes:
+def changes_of_fact(swap: Swap | None, state: str = "confirmed", **more: Any) -> Changes:
     return decide(swap, a_payout(state, **more), at=NOON + HOUR, treasury=TREASURY[POLYGON])
 
 
 def then(swap: Swap, state: str, **more: Any) -> Swap:
-    changed = told(swap, state, **more).swap
+    changed = changes_of_fact(swap, state, **more).swap
     assert changed is not None
     return changed
 
@@ -65,7 +65,7 @@ class TestPaid:
     def test_shows_the_hash_once_it_is_mined_also_before_the_lane_said_sent(
         self, state: IntentState
     ) -> None:
-        change = told(out(state), "seen")
+        change = changes_of_fact(out(state), "seen")
 
         [intent] = change.intents
         assert (intent.state, intent.transaction_hash) == (IntentState.MINED, HASH)
@@ -76,7 +76,7 @@ class TestPaid:
         assert sent(change.swap, intent.id, at=NOON) is NOTHING
 
     def test_takes_any_of_its_attempts(self) -> None:
-        change = told(out(), "seen", transaction_hash=OTHER_HASH)
+        change = changes_of_fact(out(), "seen", transaction_hash=OTHER_HASH)
 
         assert change.intents[0].transaction_hash == OTHER_HASH
 
@@ -84,7 +84,7 @@ class TestPaid:
     def test_completes_when_it_is_final(self, seen_before: bool) -> None:
         swap = then(out(), "seen") if seen_before else out()
 
-        change = told(swap)
+        change = changes_of_fact(swap)
 
         assert change.swap is not None
         assert (change.previous_status, change.swap.status) == (
@@ -100,7 +100,7 @@ class TestPaid:
 
     @pytest.mark.fault("R1")
     def test_r1_waits_again_when_a_reorg_took_it(self) -> None:
-        change = told(then(out(), "seen"), "reverted")
+        change = changes_of_fact(then(out(), "seen"), "reverted")
 
         [intent] = change.intents
         assert (intent.state, intent.transaction_hash) == (IntentState.BROADCAST, None)
@@ -119,10 +119,10 @@ class TestPaid:
     def test_ignores_a_version_that_is_not_newer(self, state: str) -> None:
         swap = then(out(), "seen", version=7)
 
-        assert told(swap, state, version=7) is NOTHING
+        assert changes_of_fact(swap, state, version=7) is NOTHING
 
     def test_keeps_a_final_payment_final_and_stops_when_the_chain_disagrees(self) -> None:
-        change = told(then(out(), "confirmed"), "reverted")
+        change = changes_of_fact(then(out(), "confirmed"), "reverted")
 
         assert change.swap is not None
         assert change.swap.status is Status.COMPLETED
@@ -142,7 +142,10 @@ class TestPaid:
     def test_puts_what_we_did_not_order_into_suspense_and_halts(
         self, wrong: dict[str, str]
     ) -> None:
-        seen, final = told(out(), "seen", **wrong), told(out(), "confirmed", **wrong)
+        seen, final = (
+            changes_of_fact(out(), "seen", **wrong),
+            changes_of_fact(out(), "confirmed", **wrong),
+        )
 
         for change in (seen, final):
             assert change.swap is None
@@ -153,11 +156,11 @@ class TestPaid:
         assert entry.postings[0].account.kind is AccountKind.PAYOUT_SUSPENSE
 
     def test_halts_for_a_payment_of_no_swap_and_books_only_what_is_ours(self) -> None:
-        assert told(None).ledger[0].kind == "payout_unexplained"
+        assert changes_of_fact(None).ledger[0].kind == "payout_unexplained"
         assert decide(None, a_payout(), at=NOON, treasury=None).ledger == ()
 
     def test_an_intent_that_nothing_was_signed_for_explains_nothing(self) -> None:
-        assert told(reserved(), "seen").halt is not None
+        assert changes_of_fact(reserved(), "seen").halt is not None
 
 
 class TestSent:

@@ -26,22 +26,22 @@ def a_payment(
     )
 
 
-def kept(*payments: Payment) -> list[int]:
+def sent_payments(*payments: Payment) -> list[int]:
     return [p.paid_id for p in one_permit_each(payments, permit=PERMIT)]
 
 
 def test_of_a_signers_permits_the_first_goes() -> None:
-    assert kept(a_payment(1, call_data=PERMIT), a_payment(2, call_data=PERMIT)) == [1]
+    assert sent_payments(a_payment(1, call_data=PERMIT), a_payment(2, call_data=PERMIT)) == [1]
 
 
 def test_other_signers_and_tokens_do_not_wait() -> None:
     mine, theirs = a_payment(1, call_data=PERMIT), a_payment(2, call_data=PERMIT, payer="0xb")
     elsewhere = a_payment(3, call_data=PERMIT, token="0x9")
 
-    assert kept(mine, theirs, elsewhere) == [1, 2, 3]
+    assert sent_payments(mine, theirs, elsewhere) == [1, 2, 3]
 
 
 def test_authorizations_and_payouts_do_not_wait() -> None:
     signed = [a_payment(n, call_data=AUTHORIZATION) for n in (1, 2)]
 
-    assert kept(*signed, a_payment(3), a_payment(4)) == [1, 2, 3, 4]
+    assert sent_payments(*signed, a_payment(3), a_payment(4)) == [1, 2, 3, 4]

@@ -22,15 +22,15 @@ def lasting(number: str, unit: str) -> timedelta:
 
 def letters() -> Iterator[tuple[str, timedelta]]:
     for letter, setting, number, unit in LETTER.findall(PAGE):
-        told = lasting(number, unit)
-        assert SettlerGroup.model_fields[setting.lower()].default == told, setting
-        yield letter, told
+        published_text = lasting(number, unit)
+        assert SettlerGroup.model_fields[setting.lower()].default == published_text, setting
+        yield letter, published_text
 
 
-def published(told: str, known: dict[str, timedelta]) -> timedelta:
+def published(published_text: str, known: dict[str, timedelta]) -> timedelta:
     """Add up `2 P + 1 hour`, or what is beyond the deadline."""
     total = timedelta(0)
-    for term in told.split(" + "):
+    for term in published_text.split(" + "):
         if term == BEYOND:
             continue
         *count, what = term.split()
@@ -44,6 +44,6 @@ def test_the_longest_times_that_are_published_are_those_that_swaps_are_held_to()
     section = PAGE.split("## Nothing gets stuck")[1]
     bounds = Dwell(payment=known["P"], requote=known["Q"]).bounds
 
-    told = {status: published(time, known) for status, time in ROW.findall(section)}
+    published_text = {status: published(time, known) for status, time in ROW.findall(section)}
 
-    assert told == {status.value: bound for status, bound in bounds.items()}
+    assert published_text == {status.value: bound for status, bound in bounds.items()}

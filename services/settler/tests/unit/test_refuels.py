@@ -54,7 +54,7 @@ def bought(*, coins: int = REFUEL, **more: Any) -> Changes:
     )
 
 
-def told(swap: Swap, intent: Intent | None, state: str, **more: Any) -> Changes:
+def changes_of_fact(swap: Swap, intent: Intent | None, state: str, **more: Any) -> Changes:
     assert intent is not None
     swap = swap.with_intent(signed(intent, HASH, state=intent.state))
     log = a_payout(
@@ -73,12 +73,12 @@ def told(swap: Swap, intent: Intent | None, state: str, **more: Any) -> Changes:
 
 def in_a_block() -> Swap:
     swap = swap_of(bought())
-    return swap_of(told(swap, swap.output, "seen"))
+    return swap_of(changes_of_fact(swap, swap.output, "seen"))
 
 
 def final() -> Swap:
     swap = in_a_block()
-    return swap_of(told(swap, swap.output, "confirmed"))
+    return swap_of(changes_of_fact(swap, swap.output, "confirmed"))
 
 
 def refuel_of(swap: Swap) -> Intent:
@@ -136,7 +136,7 @@ class TestOrdering:
         swap = swap_of(bought())
         assert swap.refuel is None
 
-        change = told(swap, swap.output, "seen")
+        change = changes_of_fact(swap, swap.output, "seen")
 
         [_, refuel] = change.intents
         assert (refuel.kind, refuel.network, refuel.token) == (IntentKind.REFUEL, POLYGON, NATIVE)
@@ -146,16 +146,16 @@ class TestOrdering:
 
     def test_happens_once_however_often_the_output_is_mined(self) -> None:
         swap = in_a_block()
-        unmined = swap_of(told(swap, swap.output, "reverted", version=3))
+        unmined = swap_of(changes_of_fact(swap, swap.output, "reverted", version=3))
 
-        change = told(unmined, unmined.output, "seen", version=4)
+        change = changes_of_fact(unmined, unmined.output, "seen", version=4)
 
         assert [intent.kind for intent in change.intents] == [IntentKind.OUTPUT]
 
     def test_happens_too_when_nobody_said_that_the_output_was_seen(self) -> None:
         swap = swap_of(bought())
 
-        change = told(swap, swap.output, "confirmed")
+        change = changes_of_fact(swap, swap.output, "confirmed")
 
         assert swap_of(change).status is Status.PAYOUT_PENDING
         assert kinds(change) == ["payout_final", "refuel_reserved"]
@@ -169,7 +169,7 @@ class TestOrdering:
 class TestCompleting:
     def test_waits_for_the_refuel_to_leave(self) -> None:
         swap = in_a_block()
-        change = told(swap, swap.output, "confirmed")
+        change = changes_of_fact(swap, swap.output, "confirmed")
         assert swap_of(change).status is Status.PAYOUT_PENDING
         assert work_due([change]).completions == {swap.id: NOON + refuels.WAITS_FOR}
 
@@ -181,17 +181,17 @@ class TestCompleting:
         swap = swap_of(sent(in_a_block()))
         assert swap.status is Status.PAYOUT_PENDING
 
-        assert swap_of(told(swap, swap.output, "confirmed")).status is Status.COMPLETED
+        assert swap_of(changes_of_fact(swap, swap.output, "confirmed")).status is Status.COMPLETED
 
     def test_happens_when_the_refuel_is_seen_first(self) -> None:
         swap = final()
 
-        assert swap_of(told(swap, swap.refuel, "seen")).status is Status.COMPLETED
+        assert swap_of(changes_of_fact(swap, swap.refuel, "seen")).status is Status.COMPLETED
 
     def test_leaves_the_refuel_to_its_own_end(self) -> None:
         swap = swap_of(sent(final()))
 
-        change = told(swap, swap.refuel, "confirmed")
+        change = changes_of_fact(swap, swap.refuel, "confirmed")
 
         assert swap_of(change).status is Status.COMPLETED
         assert kinds(change) == ["refuel_final"]
@@ -234,7 +234,7 @@ class TestARefuelThatCannotBeSent:
         assert kinds(dead) == ["refuel_released"]
         assert swap_of(dead).status is Status.PAYOUT_PENDING
 
-        change = told(swap_of(dead), swap_of(dead).output, "confirmed")
+        change = changes_of_fact(swap_of(dead), swap_of(dead).output, "confirmed")
 
         assert swap_of(change).status is Status.COMPLETED
         assert kinds(change) == ["payout_final", "refuel_claimable"]

@@ -103,12 +103,12 @@ class Play:
 
     def deposit(self, number: int) -> None:
         units = (REQUESTED, REQUESTED // 2, 2 * REQUESTED, 100)[number % 4]
-        self.tell("confirmed", number % 3, units, LATER if number > 9 else NOON, number)
+        self.report("confirmed", number % 3, units, LATER if number > 9 else NOON, number)
 
     def reorg(self, number: int) -> None:
-        self.tell("reverted", number % 3, REQUESTED, NOON, number)
+        self.report("reverted", number % 3, REQUESTED, NOON, number)
 
-    def tell(self, state: str, nth: int, units: int, at: datetime, number: int) -> None:
+    def report(self, state: str, nth: int, units: int, at: datetime, number: int) -> None:
         self.versions[nth] += 1
         more: dict[str, Any] = {"nth": nth, "version": self.versions[nth], "block_time": at}
         fact = a_deposit_fact(state, received_at=at, units=units, **more)

@@ -49,7 +49,9 @@ def swap_of(change: Changes) -> Swap:
     return change.swap
 
 
-def told(swap: Swap, state: str = "confirmed", *, available: int = PLENTY, **more: Any) -> Changes:
+def changes_of_fact(
+    swap: Swap, state: str = "confirmed", *, available: int = PLENTY, **more: Any
+) -> Changes:
     at: datetime = more.pop("at", NOON)
     more.setdefault("received_at", at)
     fact = a_deposit_fact(state, **more)
@@ -62,7 +64,7 @@ def started(swap: Swap, leg: Leg = None, *, cost: int = COST) -> Changes:
 
 def pending(**more: Any) -> Swap:
     """Return a swap whose money came when nothing could be paid for it."""
-    return swap_of(told(a_swap(refund_address=USER), available=0, **more))
+    return swap_of(changes_of_fact(a_swap(refund_address=USER), available=0, **more))
 
 
 def refund_of(swap: Swap, leg: Leg = None) -> Intent:
@@ -96,7 +98,7 @@ def kinds(change: Changes) -> list[str]:
 
 def filled(**more: Any) -> Swap:
     """Return a swap that got more than was asked for, and no other quote for it."""
-    swap = swap_of(told(a_swap(refund_address=USER), **more))
+    swap = swap_of(changes_of_fact(a_swap(refund_address=USER), **more))
     change = refuse(
         swap,
         Refused.ABOVE_MAXIMUM,
@@ -176,7 +178,7 @@ class TestFinal:
         assert (custody.kind, custody.network) == (AccountKind.CUSTODY, ETHEREUM)
 
     def test_of_a_deposits_own_leg_leaves_the_status_alone(self) -> None:
-        swap = swap_of(told(replace(a_swap(refund_address=USER), status=Status.EXPIRED)))
+        swap = swap_of(changes_of_fact(replace(a_swap(refund_address=USER), status=Status.EXPIRED)))
         [leg] = swap.deposits
 
         change = paid(out(swap_of(started(swap, leg)), leg), leg=leg)
@@ -202,7 +204,7 @@ class TestDead:
         assert change.ledger[-1].postings[0].base_units == REQUESTED
 
     def test_refund_of_an_own_leg_is_claimable_again(self) -> None:
-        swap = swap_of(told(replace(a_swap(refund_address=USER), status=Status.EXPIRED)))
+        swap = swap_of(changes_of_fact(replace(a_swap(refund_address=USER), status=Status.EXPIRED)))
         [leg] = swap.deposits
 
         change = self.dead(swap_of(started(swap, leg)), leg)
@@ -212,7 +214,7 @@ class TestDead:
         assert (claim.kind, claim.deposit_id) == (AccountKind.CLAIMABLE, leg)
 
     def test_payout_is_refunded(self) -> None:
-        swap = swap_of(told(a_swap(refund_address=USER)))
+        swap = swap_of(changes_of_fact(a_swap(refund_address=USER)))
         assert swap.output is not None
 
         change = payouts.abandon_payment(swap, swap.output.id, at=NOON, because="", failures=5)
@@ -223,7 +225,7 @@ class TestDead:
         assert swap_of(started(swap_of(change))).output is None
 
     def test_payout_alone_makes_a_refund_due(self) -> None:
-        swap = swap_of(told(a_swap(refund_address=USER)))
+        swap = swap_of(changes_of_fact(a_swap(refund_address=USER)))
 
         assert started(swap) is NOTHING
         assert started(replace(swap, status=Status.COMPLETED)) is NOTHING
@@ -231,7 +233,7 @@ class TestDead:
 
 class TestReorg:
     def test_takes_back_a_refund_that_nothing_was_signed_for(self) -> None:
-        change = told(swap_of(started(pending())), "reverted")
+        change = changes_of_fact(swap_of(started(pending())), "reverted")
 
         swap = swap_of(change)
         assert (swap.status, swap.fail_reason) == (Status.DEPOSIT_PENDING, None)
@@ -239,27 +241,27 @@ class TestReorg:
         assert kinds(change) == ["refund_released", "refund_cost_reversed", "credit_reversed"]
 
     def test_takes_back_a_refund_that_was_only_due(self) -> None:
-        change = told(pending(), "reverted")
+        change = changes_of_fact(pending(), "reverted")
 
         assert swap_of(change).status is Status.DEPOSIT_PENDING
         assert started(swap_of(change)) is NOTHING
 
     @pytest.mark.fault("R5")
     def test_r5_is_our_loss_when_the_refund_was_final(self) -> None:
-        change = told(swap_of(paid(out(swap_of(started(pending()))))), "reverted")
+        change = changes_of_fact(swap_of(paid(out(swap_of(started(pending()))))), "reverted")
 
         assert kinds(change) == ["lost"]
         assert swap_of(change).status is Status.REFUNDED
 
     @pytest.mark.fault("R5")
     def test_r5_waits_for_the_end_of_a_refund_that_is_out(self) -> None:
-        change = told(out(swap_of(started(pending()))), "reverted")
+        change = changes_of_fact(out(swap_of(started(pending()))), "reverted")
 
         assert (change.ledger, change.intents) == ((), ())
         assert kinds(paid(swap_of(change))) == ["refund_final", "lost"]
 
     def test_owes_nobody_when_that_refund_dies(self) -> None:
-        gone = swap_of(told(out(swap_of(started(pending()))), "reverted"))
+        gone = swap_of(changes_of_fact(out(swap_of(started(pending()))), "reverted"))
 
         change = TestDead().dead(gone)
 
@@ -273,14 +275,14 @@ class TestReorg:
         half_paid = swap_of(paid(out(swap_of(started(swap, leg)), leg), leg=leg))
 
         with pytest.raises(NotReversible):
-            told(half_paid, "reverted", units=2 * REQUESTED)
+            changes_of_fact(half_paid, "reverted", units=2 * REQUESTED)
 
     def test_takes_both_parts_back_while_neither_is_paid(self) -> None:
         swap = filled(units=2 * REQUESTED)
         [leg] = swap.deposits
         swap = swap_of(started(swap, leg))
 
-        change = told(swap, "reverted", units=2 * REQUESTED)
+        change = changes_of_fact(swap, "reverted", units=2 * REQUESTED)
 
         assert swap_of(change).status is Status.DEPOSIT_PENDING
         assert len(change.intents) == 2
@@ -290,7 +292,7 @@ class TestReorg:
 
 class TestAddress:
     def test_given_later_sends_back_what_was_claimable(self) -> None:
-        failed = swap_of(told(a_swap(), available=0))
+        failed = swap_of(changes_of_fact(a_swap(), available=0))
         assert failed.status is Status.FAILED
 
         change = set_refund_address(failed, USER, at=NOON)
@@ -302,7 +304,7 @@ class TestAddress:
         assert started(swap).intents[0].to_address == USER
 
     def test_given_later_sends_back_what_stands_on_its_own(self) -> None:
-        expired = swap_of(told(replace(a_swap(), status=Status.EXPIRED)))
+        expired = swap_of(changes_of_fact(replace(a_swap(), status=Status.EXPIRED)))
         [leg] = expired.deposits
 
         change = set_refund_address(expired, USER, at=NOON)

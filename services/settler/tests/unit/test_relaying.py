@@ -25,7 +25,9 @@ from swap_settler.domain.swap import IntentState, Swap
 FIRST, SECOND = "0x" + "11" * 32, "0x" + "22" * 32
 
 
-def told(swap: Swap, *, submission: int = 1, minutes: int = 30) -> SubmittedSignature:
+def a_submitted_signature(
+    swap: Swap, *, submission: int = 1, minutes: int = 30
+) -> SubmittedSignature:
     return SubmittedSignature(
         submission=submission,
         standard="eip3009",
@@ -42,7 +44,7 @@ def told(swap: Swap, *, submission: int = 1, minutes: int = 30) -> SubmittedSign
 def held() -> Swap:
     """Return a swap whose signature waits for the lane."""
     swap = a_swap()
-    done = submit(swap, told(swap), at=NOON).swap
+    done = submit(swap, a_submitted_signature(swap), at=NOON).swap
     assert done is not None
     return done
 
@@ -86,11 +88,11 @@ def test_who_signed_is_refunded_only_once_it_was_his_money() -> None:
 
 def test_a_refund_address_that_was_given_stays() -> None:
     swap = out(FIRST)
-    given = replace(swap, terms=replace(swap.terms, refund_address="0x" + "44" * 20))
+    with_address = replace(swap, terms=replace(swap.terms, refund_address="0x" + "44" * 20))
     deposit = replace(a_deposit_fact().deposit, transaction_hash=FIRST)
 
     assert (
-        with_authorization_progress(given, deposit, FactState.CONFIRMED).terms.refund_address
+        with_authorization_progress(with_address, deposit, FactState.CONFIRMED).terms.refund_address
         == "0x" + "44" * 20
     )
 
@@ -125,4 +127,4 @@ def test_an_end_says_why_and_after_the_window_that_it_is_over(
 @pytest.mark.fault("G13")
 def test_g13_while_one_is_in_progress_no_other_is_taken() -> None:
     for swap in (held(), out(FIRST)):
-        assert submit(swap, told(swap, submission=2), at=NOON).swap is None
+        assert submit(swap, a_submitted_signature(swap, submission=2), at=NOON).swap is None

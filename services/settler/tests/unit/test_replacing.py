@@ -33,15 +33,15 @@ class TestPatience:
         assert about() is Act.OFFER_MORE
 
     @pytest.mark.parametrize(
-        ("slot", "told"),
+        ("slot", "otherwise"),
         [
             (STUCK, {"is_lowest": False}),
             (STUCK, {"blocks_passed": 1}),
             (replace(STUCK, signed_for=timedelta(seconds=29)), {}),
         ],
     )
-    def test_waits_otherwise(self, slot: OpenSlot, told: dict[str, int]) -> None:
-        assert about(slot, **told) is Act.WAIT
+    def test_waits_otherwise(self, slot: OpenSlot, otherwise: dict[str, int]) -> None:
+        assert about(slot, **otherwise) is Act.WAIT
 
     def test_offers_more_from_the_moment_that_it_waited_long_enough(self) -> None:
         waited = replace(STUCK, signed_for=timedelta(seconds=30))
@@ -60,10 +60,10 @@ class TestPatience:
         assert about(late, blocks_passed=0) is Act.WAIT
 
     def test_cancels_at_once_what_a_reorg_took_the_money_for(self) -> None:
-        taken = replace(STUCK, is_unfounded=True, signed_for=timedelta(0))
+        without_deposit = replace(STUCK, is_unfounded=True, signed_for=timedelta(0))
 
-        assert about(taken, is_lowest=False, blocks_passed=0) is Act.CANCEL
-        assert about(replace(taken, is_cancel=True), is_lowest=False) is Act.WAIT
+        assert about(without_deposit, is_lowest=False, blocks_passed=0) is Act.CANCEL
+        assert about(replace(without_deposit, is_cancel=True), is_lowest=False) is Act.WAIT
 
     def test_lets_a_no_op_cost_more_per_gas_than_a_payment(self) -> None:
         assert PATIENCE.cap(Act.OFFER_MORE, STUCK) == 1000

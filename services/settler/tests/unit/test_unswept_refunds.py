@@ -20,7 +20,7 @@ from services.settler.tests.factories import (
 )
 from services.settler.tests.fakes import FakeRequotes, FakeUnitOfWork
 from services.settler.tests.money_rows import ADDRESS, NUMBER
-from services.settler.tests.settlers import Settler
+from services.settler.tests.settler_harness import Settler
 from swap_domain.lifecycle import Status
 from swap_settler.domain.accounts import AccountKind
 from swap_settler.domain.requotes import Refused
@@ -53,8 +53,8 @@ class Unswept:
 
     async def brought(self, units: int) -> None:
         await self.settler.deposits(funding(POLYGON))
-        asked = a_request(NUMBER, method="deposit_address", requested=0, fee=0, payout=0)
-        await self.settler.requests(asked)
+        request = a_request(NUMBER, method="deposit_address", requested=0, fee=0, payout=0)
+        await self.settler.requests(request)
         await self.settler.requests(a_refund_address(NUMBER, USER))
         came = {"kind": "token_transfer", "number": None, "to_address": ADDRESS}
         await self.settler.deposits(a_deposit_message(units=units, **came))  # type: ignore[arg-type]

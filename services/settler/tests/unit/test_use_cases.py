@@ -23,7 +23,7 @@ from services.settler.tests.factories import (
     swap_id,
 )
 from services.settler.tests.fakes import FakeUnitOfWork
-from services.settler.tests.settlers import Settler
+from services.settler.tests.settler_harness import Settler
 from swap_contracts.swaps import AuthorizationSubmitted, SwapRequested
 from swap_contracts.topics import SWAP_REQUESTS
 from swap_contracts.tracing import trace_id_of
@@ -55,8 +55,8 @@ class TestRequestSwaps:
 
         swap = world.swap(swap_id(7))
         assert (swap.status, swap.sequence) == (Status.DEPOSIT_PENDING, 1)
-        [told] = sent(world, "swap.changed.v1")
-        assert told["trace_id"] == trace_id_of(swap.id)
+        [sent_messages] = sent(world, "swap.changed.v1")
+        assert sent_messages["trace_id"] == trace_id_of(swap.id)
 
     async def test_the_same_swap_begins_once(self, world: FakeUnitOfWork, run: Settler) -> None:
         again = a_request().model_copy(update={"message_id": swap_id(99)})
@@ -102,12 +102,12 @@ class TestRequestSwaps:
     async def test_waits_for_a_swap_that_a_lost_topic_brings_late(
         self, world: FakeUnitOfWork, run: Settler
     ) -> None:
-        told = a_refund_address(address="0x1")
+        sent_messages = a_refund_address(address="0x1")
         with pytest.raises(Unavailable):
-            await run.requests(told)
+            await run.requests(sent_messages)
 
         await run.requests(a_request())
-        await run.requests(told)
+        await run.requests(sent_messages)
 
         assert world.swap(swap_id(7)).terms.refund_address == "0x1"
 
@@ -131,11 +131,11 @@ class TestRequestSwaps:
     async def test_only_what_is_new_has_to_be_of_a_network_that_is_known(
         self, world: FakeUnitOfWork, run: Settler
     ) -> None:
-        known, asked = a_request(), a_request(8).body
-        assert isinstance(asked, SwapRequested)
-        source = asked.source.model_copy(update={"network": "NOWHERE"})
+        known, request = a_request(), a_request(8).body
+        assert isinstance(request, SwapRequested)
+        source = request.source.model_copy(update={"network": "NOWHERE"})
         elsewhere = {"method": "deposit_address", "source": source}
-        lost = a_request(8).model_copy(update={"body": asked.model_copy(update=elsewhere)})
+        lost = a_request(8).model_copy(update={"body": request.model_copy(update=elsewhere)})
         with pytest.raises(UnknownNetwork):
             await run.requests(known, lost)
         world.inbox |= {lost.message_id}
@@ -152,8 +152,8 @@ class TestSettleDeposits:
         await run.deposits(funding(units=5))
 
         assert world.balance(AccountKind.EQUITY, network=POLYGON) == -5
-        [told] = sent(world, "inventory.changed.v1")
-        assert told["body"] == {
+        [sent_messages] = sent(world, "inventory.changed.v1")
+        assert sent_messages["body"] == {
             "network": POLYGON,
             "token": USDC[POLYGON],
             "version": 1,
@@ -182,9 +182,9 @@ class TestSettleDeposits:
 
         swap = world.swap(swap_id(7))
         assert (swap.status, swap.sequence) == (Status.PAYOUT_PENDING, 4)
-        told = sent(world, "swap.changed.v1")
+        sent_messages = sent(world, "swap.changed.v1")
         moved = sent(world, "inventory.changed.v1")[1:]
-        assert [one["trace_id"] for one in told] == [trace_id_of(swap.id)] * 4
+        assert [one["trace_id"] for one in sent_messages] == [trace_id_of(swap.id)] * 4
         assert [one["trace_id"] for one in moved] == [trace_id_of(swap.id)] * 2
 
     async def test_swaps_of_one_batch_are_promised_each_others_rest(

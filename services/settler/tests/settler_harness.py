@@ -47,14 +47,14 @@ PPM: Final = 1_000_000
 QUOTED_MIN: Final = 100
 
 
-class NoneDue:
+class NoRefunds:
     """For tests in which nothing is sent back."""
 
     async def due(self, network: str, *, limit: int) -> Sequence[DueRefund]:
         return ()
 
 
-class NoneAsking:
+class NoRequotes:
     """For tests in which every deposit is what was asked for."""
 
     async def due(self, *, limit: int) -> Sequence[DueRequote]:
@@ -65,12 +65,12 @@ class Quoter:
     """Offers what a test says: a share of what is asked about, or a refusal."""
 
     def __init__(self) -> None:
-        self.asked: list[QuoteQuestion] = []
+        self.quoted: list[QuoteQuestion] = []
         self.share_ppm = PPM * PAYOUT // REQUESTED
         self.refused: Refused | None = None
 
     async def quote(self, question: QuoteQuestion) -> QuoteAnswer | Refused:
-        self.asked.append(question)
+        self.quoted.append(question)
         units = int(question.base_units)
         if self.refused is not None or units < QUOTED_MIN:
             return self.refused or Refused.BELOW_MINIMUM
@@ -105,7 +105,7 @@ class Settler:
         )
         self.start_refunds = StartRefunds(
             unit_of_work,
-            refunds=refunds or NoneDue(),
+            refunds=refunds or NoRefunds(),
             chain=FakeReader(self.chain),
             network=a_catalogue().network(ETHEREUM),
             clock=self._clock,
@@ -113,7 +113,7 @@ class Settler:
         )
         self.requote_swaps = RequoteSwaps(
             unit_of_work,
-            requotes=requotes or NoneAsking(),
+            requotes=requotes or NoRequotes(),
             pricing=self.quoter,
             clock=self._clock,
             swap_messages=swap_messages,

@@ -17,7 +17,7 @@ from services.settler.tests.factories import (
     funding,
 )
 from services.settler.tests.money_rows import AFTER, METHODS, NUMBER, Comes, Row, Way
-from services.settler.tests.settlers import Settler
+from services.settler.tests.settler_harness import Settler
 from swap_contracts.quoting import FundingMethod
 from swap_domain.lifecycle import Status
 from swap_settler.domain.accounts import AccountKind
@@ -58,7 +58,7 @@ class Books(Protocol):
     async def wait_for_the_quoter(self, duration: timedelta) -> None: ...
 
 
-class Playing:
+class MoneyRowRunner:
     def __init__(self, row: Row, method: Way, settler: Settler, books: Books) -> None:
         self._row = row
         self._method = method
@@ -74,8 +74,8 @@ class Playing:
         await settler.deposits(funding(units=row.liquidity))
         # What has come to a deposit address is not swept yet; refunds are sent out of the Treasury.
         await settler.deposits(funding(ETHEREUM))
-        asked: FundingMethod = "direct" if self._method == "attached" else self._method
-        await settler.requests(a_request(NUMBER, method=asked))
+        funding_method: FundingMethod = "direct" if self._method == "attached" else self._method
+        await settler.requests(a_request(NUMBER, method=funding_method))
         if has_address:
             await settler.requests(a_refund_address(NUMBER))
         for one in row.comes:
@@ -104,12 +104,12 @@ class Playing:
             units=one.units,
             version=self._versions[one.nth],
             block_time=one.at,
-            **{**METHODS[self._method], **one.told},
+            **{**METHODS[self._method], **one.overrides},
         )
         await self._settler.deposits(message)
         if self._method == "attached":
-            said = an_attachment(message, at=self._settler.now)
-            await self._settler.requests(said)
+            attachment = an_attachment(message, at=self._settler.now)
+            await self._settler.requests(attachment)
         await self._requote()
 
     async def _requote(self) -> None:
@@ -180,7 +180,7 @@ async def check(row: Row, books: Books, *, has_address: bool, cost: int) -> None
     worth_it = [units for units in row.own if units > cost] if has_address else []
     assert sorted(back) == sorted([*([row.main] if row.main and has_address else []), *worth_it])
     await _check_what_is_owed(row, books, swap, has_address=has_address, cost=cost)
-    assert await books.suspended() == row.kept
+    assert await books.suspended() == row.suspended
     assert set((await books.sums()).values()) <= {0}
 
 
@@ -189,9 +189,9 @@ async def _check_what_is_owed(
 ) -> None:
     legs: Sequence[Leg] = [None, *swap.deposits]
     claimable = [await books.balance(AccountKind.CLAIMABLE, leg) for leg in legs]
-    kept = [units for units in row.own if not has_address or units <= cost]
+    suspended = [units for units in row.own if not has_address or units <= cost]
     main = [row.main] if row.main and not has_address else []
-    assert sorted(units for units in claimable if units) == sorted([*main, *kept])
+    assert sorted(units for units in claimable if units) == sorted([*main, *suspended])
     waiting = swap.credited_base_units if swap.status is Status.DEPOSIT_PENDING else 0
     assert sum([await books.balance(AccountKind.SWAP_LIABILITY, leg) for leg in legs]) == waiting
     assert sum([await books.balance(AccountKind.LOSS, leg) for leg in legs]) == -row.loss

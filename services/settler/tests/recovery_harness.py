@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from services.settler.tests.lane_world import PAYOUT, World, a_recipient, a_request
+from services.settler.tests.lane_harness import PAYOUT, World, a_recipient, a_request
 from swap_chains.evm.codec import Payment, encode_pay, intent_id
 from swap_chains.ports import Call, Fees, SignedTransaction
 from swap_domain.catalogue import NATIVE

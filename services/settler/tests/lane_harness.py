@@ -118,8 +118,8 @@ def expect_other_nonces(monkeypatch: pytest.MonkeyPatch) -> None:
     due = PostgresLaneStore.due
 
     async def mistaken(store: PostgresLaneStore, *, limit: int) -> Due:
-        told = await due(store, limit=limit)
-        return told._replace(next_nonce=(told.next_nonce or 0) + 1)
+        is_reported = await due(store, limit=limit)
+        return is_reported._replace(next_nonce=(is_reported.next_nonce or 0) + 1)
 
     monkeypatch.setattr(PostgresLaneStore, "due", mistaken)
 
@@ -264,11 +264,11 @@ class World:
         await self.requesting()(requests)
 
     async def arrives(
-        self, number: int, units: int = REQUESTED, *, nth: int = 0, told: bool = True
+        self, number: int, units: int = REQUESTED, *, nth: int = 0, is_reported: bool = True
     ) -> None:
         """Put coins at a deposit address, and tell the settler that they are final there."""
         self.chain.give(address_of(number), NATIVE, units)
-        if told:
+        if is_reported:
             await self.settle(a_rise(number, units, nth=nth))
 
     def held_at(self, number: int) -> int:
@@ -344,8 +344,8 @@ class World:
     async def refund_address(self, number: int, address: str) -> None:
         """Tell where a swap's money may go back to."""
         body = RefundAddressSet(swap_id=a_request(number).body.swap_id, refund_address=address)
-        told = SWAP_REQUESTS.seal(body, version="refund", occurred_at=NOW, trace_id="t")
-        await self.requesting()([told])
+        is_reported = SWAP_REQUESTS.seal(body, version="refund", occurred_at=NOW, trace_id="t")
+        await self.requesting()([is_reported])
 
     async def due_refunds(self, count: int) -> None:
         """Bring swaps to where their refunds are due: nothing is there to pay them out."""

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 from pydantic import SecretStr
 
-from services.settler.tests.lane_world import DEPOSITORY, FACTORY, SIGNER, TREASURY, World
+from services.settler.tests.lane_harness import DEPOSITORY, FACTORY, SIGNER, TREASURY, World
 from swap_chains.fake import FakeChain
 from swap_domain.catalogue import NATIVE
 from swap_runtime.database import create_engine
