@@ -168,8 +168,9 @@ types: install-python  ## mypy --strict
 layers: install-python  ## Who may import whom
 	$(BIN)/lint-imports --no-cache | tail -n 2
 
-words: install-python  ## No machine's path, no package host, no link that leads nowhere
+words: install-python  ## The glossary's words, no machine's path, no package host, no dead link
 	$(BIN)/python tools/own_words.py
+	$(BIN)/python tools/check_words.py
 	$(BIN)/python tools/links.py
 
 generated: install-python  ## Generated files are what their sources make

@@ -1,0 +1,176 @@
+"""Fail on a word in an identifier that the glossary avoids, or a domain class without entry."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from typing import Final
+
+GLOSSARY: Final = Path("docs/glossary.md")
+LEFT: Final = Path("tools/words_left.txt")
+TESTS: Final = ("test_", "Test")  # their names are sentences
+COLUMNS: Final = 4  # term, meaning, avoid, class
+WITHOUT_ENTRY: Final = "## Classes without an entry"
+SEGMENT: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+QUOTED: Final = re.compile(r"`([^`]+)`( alone)?")
+
+
+@dataclass(frozen=True)
+class Avoided:
+    segments: tuple[str, ...]
+    is_alone: bool  # only as the whole identifier
+
+    def matches(self, segments: tuple[str, ...]) -> bool:
+        if self.is_alone:
+            return segments == self.segments
+        size = len(self.segments)
+        return any(
+            segments[start : start + size] == self.segments
+            for start in range(len(segments) - size + 1)
+        )
+
+
+@dataclass(frozen=True)
+class Glossary:
+    avoided: tuple[Avoided, ...]
+    classes: frozenset[str]
+    without_entry: frozenset[str]
+
+
+def segments_of(identifier: str) -> tuple[str, ...]:
+    return tuple(part.lower() for part in SEGMENT.findall(identifier))
+
+
+def read_glossary(text: str) -> Glossary:
+    tables, _, rest = text.partition(WITHOUT_ENTRY)
+    avoided: list[Avoided] = []
+    classes: set[str] = set()
+    for line in tables.splitlines():
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        if not line.startswith("|") or len(cells) != COLUMNS:
+            continue
+        avoided += [
+            Avoided(segments_of(word), bool(alone)) for word, alone in QUOTED.findall(cells[2])
+        ]
+        classes |= {name for name, _ in QUOTED.findall(cells[3])}
+    return Glossary(
+        tuple(avoided), frozenset(classes), frozenset(name for name, _ in QUOTED.findall(rest))
+    )
+
+
+def _is_table(node: ast.ClassDef) -> bool:
+    return any(keyword.arg == "table" for keyword in node.keywords)
+
+
+def identifiers(tree: ast.AST) -> Iterator[str]:
+    """Return what a module defines; the columns of a table keep the names of the database."""
+    columns = {
+        id(field.target)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef) and _is_table(node)
+        for field in node.body
+        if isinstance(field, ast.AnnAssign)
+    }
+    for node in ast.walk(tree):
+        match node:
+            case ast.ClassDef(name=name) | ast.FunctionDef(name=name):
+                yield name
+            case ast.AsyncFunctionDef(name=name):
+                yield name
+            case ast.arg(arg=name):
+                yield name
+            case ast.Name(id=name, ctx=ast.Store()) if id(node) not in columns:
+                yield name
+            case ast.Attribute(attr=name, ctx=ast.Store()):
+                yield name
+            case ast.alias(asname=str(name)):
+                yield name
+
+
+def package_of(path: PurePath) -> str:
+    return "/".join(path.parts[:2] if path.parts[0] in ("libs", "services") else path.parts[:1])
+
+
+def is_domain(path: PurePath) -> bool:
+    return "src" in path.parts and ("domain" in path.parts[3:] or "swap_domain" in path.parts)
+
+
+def avoided_names(paths: Sequence[Path], avoided: Sequence[Avoided]) -> set[str]:
+    found = set()
+    for path in paths:
+        names = {path.stem, *identifiers(ast.parse(path.read_text()))}
+        names = {name for name in names if not name.startswith(TESTS)}
+        found |= {
+            f"{package_of(path)} {name}"
+            for name in names
+            if any(word.matches(segments_of(name)) for word in avoided)
+        }
+    return found
+
+
+def domain_classes(paths: Sequence[Path]) -> set[str]:
+    return {
+        node.name
+        for path in paths
+        if is_domain(path)
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    }
+
+
+def all_classes(paths: Sequence[Path]) -> set[str]:
+    return {
+        node.name
+        for path in paths
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ClassDef)
+    }
+
+
+def faults(glossary: Glossary, found: set[str], left: set[str], paths: Sequence[Path]) -> list[str]:
+    present, known = domain_classes(paths), glossary.classes | glossary.without_entry
+    return [
+        *(f"{name}: the glossary avoids this word" for name in sorted(found - left)),
+        *(f"{LEFT}: no longer needed: {name}" for name in sorted(left - found)),
+        *(f"{GLOSSARY}: no entry for the class {name}" for name in sorted(present - known)),
+        *(
+            f"{GLOSSARY}: names a class that does not exist: {name}"
+            for name in sorted(glossary.classes - all_classes(paths))
+        ),
+        *(
+            f"{GLOSSARY}: listed without an entry, but not needed: {name}"
+            for name in sorted(glossary.without_entry - (present - glossary.classes))
+        ),
+    ]
+
+
+def tracked() -> list[Path]:
+    listed = subprocess.run(
+        ["git", "ls-files", "*.py"], capture_output=True, text=True, check=True
+    ).stdout
+    return [
+        path
+        for path in map(Path, listed.splitlines())
+        if "versions" not in path.parts and path.exists()
+    ]
+
+
+def main(arguments: Sequence[str]) -> int:
+    paths, glossary = tracked(), read_glossary(GLOSSARY.read_text())
+    found = avoided_names(paths, glossary.avoided)
+    left = set(LEFT.read_text().splitlines())
+    if "--prune" in arguments:
+        left &= found
+        LEFT.write_text("".join(f"{name}\n" for name in sorted(left)))
+    problems = faults(glossary, found, left, paths)
+    print(*problems, sep="\n", end="\n" if problems else "")
+    return bool(problems)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

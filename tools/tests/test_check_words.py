@@ -1,0 +1,91 @@
+"""The glossary is enforced: avoided words, classes without entry, an exact list of the rest."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+from tools.check_words import Glossary, avoided_names, faults, identifiers, read_glossary
+
+PAGE = """
+| Term | Meaning | Avoid | Class |
+|---|---|---|---|
+| reconcile | Prove it. | `explain`, `kept` alone | `Reconcile` |
+
+## Classes without an entry
+
+`Part`
+"""
+
+
+@pytest.fixture
+def glossary() -> Glossary:
+    return read_glossary(PAGE)
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    path = Path("services/settler/src/swap_settler/domain/model.py")
+    path.parent.mkdir(parents=True)
+    path.write_text("class Reconcile: ...\n\n\nclass Part: ...\n")
+    return path
+
+
+def found(glossary: Glossary, module: Path, left: set[str] | None = None) -> list[str]:
+    names = avoided_names([module], glossary.avoided)
+    return faults(glossary, names, left or set(), [module])
+
+
+def test_a_module_in_the_glossarys_words_passes(glossary: Glossary, module: Path) -> None:
+    assert found(glossary, module) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("def explain_it(): ...", "explain_it"),
+        ("class ExplainAll: ...", "ExplainAll"),
+        ("async def f(explain): ...", "explain"),
+        ("kept = 1", "kept"),
+        ("f.explain = 1", "explain"),
+    ],
+)
+def test_an_avoided_word_in_an_identifier_fails(
+    glossary: Glossary, module: Path, line: str, name: str
+) -> None:
+    module.write_text(f"{module.read_text()}{line.replace('class E', 'class _E')}\n")
+    text = f"services/settler {'_' if name.startswith('Explain') else ''}{name}"
+    assert found(glossary, module) == [f"{text}: the glossary avoids this word"]
+    assert found(glossary, module, {text}) == []
+
+
+def test_a_word_that_is_avoided_alone_may_be_a_part(glossary: Glossary, module: Path) -> None:
+    module.write_text(f"{module.read_text()}kept_rows = 1  # explain\n")
+    assert found(glossary, module) == []
+
+
+def test_an_entry_of_the_list_that_is_not_needed_fails(glossary: Glossary, module: Path) -> None:
+    [fault] = found(glossary, module, {"services/settler explain"})
+    assert fault.endswith("no longer needed: services/settler explain")
+
+
+def test_a_new_domain_class_without_an_entry_fails(glossary: Glossary, module: Path) -> None:
+    module.write_text(f"{module.read_text()}class New: ...\n")
+    [fault] = found(glossary, module)
+    assert fault.endswith("no entry for the class New")
+
+
+def test_an_entry_for_a_class_that_is_gone_fails(glossary: Glossary, module: Path) -> None:
+    module.write_text("class Other: ...\n")
+    assert [fault.partition(": ")[2] for fault in found(glossary, module)] == [
+        "no entry for the class Other",
+        "names a class that does not exist: Reconcile",
+        "listed without an entry, but not needed: Part",
+    ]
+
+
+def test_columns_of_a_table_keep_the_names_of_the_database() -> None:
+    row = ast.parse("class Row(Table, table=True):\n    kept: int = 0\n    def f(self): ...")
+    assert set(identifiers(row)) == {"Row", "f", "self"}
